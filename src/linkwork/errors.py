@@ -1,0 +1,128 @@
+"""The one family of errors of linkwork.
+
+A `ModelError` is about a robot's description: it says what is wrong, where (file, line, column, element), what was
+got and what was expected, the nearest valid name and the remedy.  A reader collects up to `MOST_ISSUES` of them and
+raises one exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for a name
+that the robot does not have.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = ["MOST_ISSUES", "Issue", "Location", "ModelError", "SingularInertiaError", "UnknownNameError", "nearest"]
+
+MOST_ISSUES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a robot's description."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    element: str | None = None  # path of elements, e.g. "robot/joint[elbow]/axis"
+
+    def __str__(self) -> str:
+        place = self.file or "<string>"
+        if self.line is not None:
+            place += f":{self.line}"
+            if self.column is not None:
+                place += f":{self.column}"
+        return f"{place}: {self.element}" if self.element else place
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong with a description, or odd about it."""
+
+    code: str  # e.g. "UNKNOWN_LINK"
+    message: str  # what, got, expected
+    where: Location = Location()
+    hint: str | None = None  # the remedy, the nearest name
+
+    def __str__(self) -> str:
+        hint = f"\n    hint: {self.hint}" if self.hint else ""
+        return f"{self.where}: {self.message} [{self.code}]{hint}"
+
+
+class ModelError(ValueError):
+    """A robot's description cannot be used.  ``issues`` lists what is wrong; the attributes are the first one's."""
+
+    def __init__(self, issues: Issue | Sequence[Issue]) -> None:
+        self.issues: tuple[Issue, ...] = (issues,) if isinstance(issues, Issue) else tuple(issues)
+        if not self.issues:
+            raise ValueError("ModelError: expected at least one issue")
+        super().__init__(self.issues)
+
+    def __str__(self) -> str:
+        shown = [str(issue) for issue in self.issues]
+        return shown[0] if len(shown) == 1 else "\n".join([f"{len(shown)} errors:", *shown])
+
+    @property
+    def code(self) -> str:
+        return self.issues[0].code
+
+    @property
+    def message(self) -> str:
+        return self.issues[0].message
+
+    @property
+    def hint(self) -> str | None:
+        return self.issues[0].hint
+
+    @property
+    def file(self) -> str | None:
+        return self.issues[0].where.file
+
+    @property
+    def line(self) -> int | None:
+        return self.issues[0].where.line
+
+    @property
+    def column(self) -> int | None:
+        return self.issues[0].where.column
+
+    @property
+    def element(self) -> str | None:
+        return self.issues[0].where.element
+
+
+class SingularInertiaError(ValueError):
+    """Forward dynamics was asked of a robot in which some joint moves no mass.  ``joint`` names it."""
+
+    def __init__(self, joint: str) -> None:
+        self.joint = joint
+        super().__init__(joint)
+
+    def __str__(self) -> str:
+        return (
+            f"joint {self.joint!r} moves bodies without inertia, so its acceleration is not determined: "
+            f"give a link after it a mass, or fix the joint"
+        )
+
+
+class UnknownNameError(KeyError):
+    """A name that the robot does not have."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        super().__init__(kind, name, self.known)
+
+    def __str__(self) -> str:
+        return f"no {self.kind} named {self.name!r}; {nearest(str(self.name), self.known)}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint: the known names nearest to one that is not known, or some of those there are."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+    if not names:
+        return "there are none"
+    shown = ", ".join(repr(n) for n in names[:12])
+    return f"there are {shown}" + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -1,0 +1,1 @@
+"""Scalar expressions: functions over any scalar, the traced symbol, differentiation, the interpreter."""

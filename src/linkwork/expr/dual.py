@@ -1,0 +1,113 @@
+"""Dual numbers over any scalar: a value and its derivative, carried together by the chain rule.
+
+A function over any scalar that is given `Dual` numbers also gives its directional derivative; the parts may be
+floats, NumPy batches, symbols or another library's scalars, and duals of duals give second derivatives.
+
+Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .functions import apply, where
+from .operations import BY_NAME, Operation
+
+__all__ = ["Dual", "parts"]
+
+
+class Dual:
+    """``value + tangent·ε`` with ε² = 0.
+
+    Each level of differentiation has an ε of its own: a dual number of dual numbers is of the next level, and to it
+    those of lower levels are constants.
+    """
+
+    __slots__ = ("level", "tangent", "value")
+    __array_ufunc__ = None
+
+    _precedence = 2
+
+    def __init__(self, value: Any, tangent: Any, level: int | None = None) -> None:
+        self.value = value
+        self.tangent = tangent
+        self.level = 1 + max(_level(value), _level(tangent)) if level is None else level
+
+    def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Any:
+        level = max(_level(a) for a in arguments)
+        values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
+        result = apply(operation.name, values)
+        if operation.name == "where":
+            return Dual(result, where(values[0], tangents[1], tangents[2]), level)
+        if operation.partials is None:
+            return result
+        total: Any = 0.0
+        for partial, tangent in zip(operation.partials(*values, result), tangents, strict=True):
+            if not (isinstance(tangent, float) and tangent == 0.0):
+                total = total + partial * tangent
+        return Dual(result, total, level)
+
+    def __neg__(self) -> Dual:
+        return Dual(-self.value, -self.tangent, self.level)
+
+    def __pos__(self) -> Dual:
+        return self
+
+    def __abs__(self) -> Any:
+        return self._apply(BY_NAME["abs"], (self,))
+
+    def __pow__(self, exponent: Any) -> Any:
+        if exponent == 2:
+            return self * self
+        return self._apply(BY_NAME["pow"], (self, exponent))
+
+    def __repr__(self) -> str:
+        return f"Dual({self.value!r}, {self.tangent!r})"
+
+
+def parts(x: Any) -> tuple[Any, Any]:
+    """Value and tangent of a dual number; a constant's tangent is 0.0."""
+    return (x.value, x.tangent) if isinstance(x, Dual) else (x, 0.0)
+
+
+def _level(x: Any) -> int:
+    return x.level if isinstance(x, Dual) else 0
+
+
+def _split(x: Any, level: int) -> tuple[Any, Any]:
+    """Value and tangent at a level; what belongs to a lower level is a constant there."""
+    return (x.value, x.tangent) if _level(x) == level else (x, 0.0)
+
+
+def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Dual]:
+    def method(self: Dual, other: Any) -> Dual:
+        a, b = (other, self) if swap else (self, other)
+        level = max(_level(a), _level(b))
+        return Dual(*rule(*_split(a, level), *_split(b, level)), level)
+
+    return method
+
+
+def _comparison(name: str, swap: bool) -> Callable[[Dual, Any], Any]:
+    def method(self: Dual, other: Any) -> Any:
+        return self._apply(BY_NAME[name], (other, self) if swap else (self, other))
+
+    return method
+
+
+def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
+    ratio = a / b
+    return ratio, (da - ratio * db) / b
+
+
+for _name, _rule in {
+    "add": lambda a, da, b, db: (a + b, da + db),
+    "sub": lambda a, da, b, db: (a - b, da - db),
+    "mul": lambda a, da, b, db: (a * b, da * b + a * db),
+    "truediv": _quotient,
+}.items():
+    setattr(Dual, f"__{_name}__", _operator(_rule, swap=False))
+    setattr(Dual, f"__r{_name}__", _operator(_rule, swap=True))
+for _name, _operation, _swap in (("lt", "lt", False), ("le", "le", False), ("gt", "lt", True), ("ge", "le", True)):
+    setattr(Dual, f"__{_name}__", _comparison(_operation, _swap))

@@ -1,0 +1,361 @@
+"""The traced scalar: an immutable node of an expression graph, shared when equal and folded as it is built.
+
+A `Graph` holds the nodes of one trace.  A node of it, a `Symbol`, is an operation and its arguments; a node asked for
+twice is the same node (hash-consing), so ``is`` compares expressions and common subexpressions are computed once.
+What need not be computed is never made: ``0 * x`` is the number 0, ``1 * x`` is ``x``, ``x - x`` is 0, numbers combine
+at once and minus signs move outward until an addition or subtraction takes them in.  These are the identities of real
+numbers: a symbol is taken to be finite where they apply.
+
+Nodes are numbered in the order of their making, so arguments come before what is made of them.  Dropping the graph
+drops the trace; nothing outlives it, and symbols of two graphs do not mix.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .operations import BY_NAME, Operation
+
+__all__ = ["Graph", "Symbol"]
+
+_INPUT, _CONSTANT = BY_NAME["input"], BY_NAME["constant"]
+_NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", "mul", "div"))
+_LT, _LE, _EQ, _WHERE = (BY_NAME[name] for name in ("lt", "le", "eq", "where"))
+_ODD = frozenset(("sin", "tan", "asin", "atan", "sinh", "tanh", "sign"))
+_EVEN = frozenset(("cos", "cosh", "abs"))
+
+
+class Graph:
+    """The nodes of one trace."""
+
+    __slots__ = ("__weakref__", "_table", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: list[Symbol] = []
+        self._table: dict[tuple[Any, ...], Symbol] = {}
+
+    def input(self, name: str) -> Symbol:
+        """A new independent variable."""
+        return _leaf(self, _INPUT, name)
+
+    def inputs(self, name: str, shape: tuple[int, ...]) -> list[Symbol]:
+        """The variables ``name[0]``, ``name[1]``, ... that fill an array of the shape, in row-major order."""
+        return [self.input(f"{name}[{k}]") for k in range(math.prod(shape))]
+
+    def constant(self, value: float) -> Symbol:
+        """The node of a number: an argument of other nodes, never a result (results that are numbers stay floats)."""
+        value = float(value)
+        key = (_CONSTANT, value, math.copysign(1.0, value))  # 0.0 == -0.0, but they are two numbers
+        node = self._table.get(key)
+        if node is None:
+            node = self._table[key] = _leaf(self, _CONSTANT, value)
+        return node
+
+    def truth(self, value: bool) -> Symbol:
+        """The node of a truth value: an argument of ``and_``, ``or_``, ``not_`` and ``where``."""
+        return _make(self, _LE, self.constant(0.0), self.constant(1.0 if value else -1.0))
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.nodes)} nodes>"
+
+
+class Symbol:
+    """A scalar of a trace.  Works with ``+ - * / ** abs``, comparisons and the functions of `linkwork.expr`."""
+
+    __slots__ = ("args", "graph", "index", "op", "value")
+
+    _precedence = 1
+
+    graph: Graph
+    op: Operation
+    args: tuple[Symbol, ...]
+    index: int  # its place among the graph's nodes
+    value: Any  # of leaves only: an input's name, a constant's number
+
+    # -- arithmetic: the three busiest operations make their nodes themselves, for speed
+
+    def __add__(self, other: Any) -> Any:
+        if other.__class__ is not Symbol:
+            number = _number(other)
+            if number is None:
+                return NotImplemented
+            if number == 0.0:
+                return self
+            other = self.graph.constant(number)
+        elif other.op is _NEG:
+            return self - other.args[0]
+        if self.op is _NEG:
+            return other - self.args[0]
+        graph = self.graph
+        key = (_ADD, self, other) if self.index < other.index else (_ADD, other, self)
+        node = graph._table.get(key)
+        if node is None:
+            node = _node(graph, key)
+        return node
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if other.__class__ is not Symbol:
+            number = _number(other)
+            if number is None:
+                return NotImplemented
+            if number == 0.0:
+                return self
+            other = self.graph.constant(number)
+        elif other is self:
+            return 0.0
+        elif other.op is _NEG:
+            return self + other.args[0]
+        if self.op is _NEG:
+            return -(self.args[0] + other)
+        graph = self.graph
+        key = (_SUB, self, other)
+        node = graph._table.get(key)
+        if node is None:
+            opposite = graph._table.get((_SUB, other, self))
+            if opposite is not None:
+                return -opposite
+            node = _node(graph, key)
+        return node
+
+    def __rsub__(self, other: Any) -> Any:
+        number = _number(other)
+        if number is None:
+            return NotImplemented
+        if number == 0.0:
+            return -self
+        if self.op is _NEG:
+            return self.args[0] + number
+        return self.graph.constant(number) - self
+
+    def __mul__(self, other: Any) -> Any:
+        if other.__class__ is Symbol:
+            if self.op is _NEG:
+                return -(self.args[0] * other)
+            if other.op is _NEG:
+                return -(self * other.args[0])
+            graph = self.graph
+            key = (_MUL, self, other) if self.index < other.index else (_MUL, other, self)
+            node = graph._table.get(key)
+            if node is None:
+                node = _node(graph, key)
+            return node
+        number = _number(other)
+        if number is None:
+            return NotImplemented
+        if number == 0.0:
+            return 0.0
+        if number == 1.0:
+            return self
+        if number == -1.0:
+            return -self
+        if self.op is _NEG:
+            return self.args[0] * -number
+        if self.op is _MUL and self.args[0].op is _CONSTANT:
+            return self.args[1] * (self.args[0].value * number)
+        if number < 0.0:  # one product for both signs: the minus sign moves on
+            return -(self * -number)
+        return _make(self.graph, _MUL, self.graph.constant(number), self)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if other.__class__ is not Symbol:
+            number = _number(other)
+            if number is None:
+                return NotImplemented
+            if number == 1.0:
+                return self
+            if number == -1.0:
+                return -self
+            if number != 0.0 and abs(math.frexp(number)[0]) == 0.5 and 1e-300 < abs(number) < 1e300:
+                return self * (1.0 / number)  # a power of two: its reciprocal is exact
+            other = self.graph.constant(number)
+        elif other.op is _NEG:
+            return -(self / other.args[0])
+        if self.op is _NEG:
+            return -(self.args[0] / other)
+        return _make(self.graph, _DIV, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        number = _number(other)
+        if number is None:
+            return NotImplemented
+        if number == 0.0:
+            return 0.0
+        if self.op is _NEG:
+            return -(number / self.args[0])
+        if number < 0.0:
+            return -(-number / self)
+        return _make(self.graph, _DIV, self.graph.constant(number), self)
+
+    def __neg__(self) -> Any:
+        if self.op is _NEG:
+            return self.args[0]
+        return _make(self.graph, _NEG, self)
+
+    def __pos__(self) -> Symbol:
+        return self
+
+    def __abs__(self) -> Any:
+        return self._apply(BY_NAME["abs"], (self,))
+
+    def __pow__(self, exponent: Any) -> Any:
+        number = None if exponent.__class__ is Symbol else _number(exponent)
+        if number is not None and number == int(number) and abs(number) <= 64:
+            return _whole_power(self, int(number))
+        if number == 0.5:
+            return self._apply(BY_NAME["sqrt"], (self,))
+        return self._apply(BY_NAME["pow"], (self, exponent))
+
+    def __rpow__(self, base: Any) -> Any:
+        return self._apply(BY_NAME["pow"], (base, self))
+
+    # -- comparisons give symbols too, and a symbol has no truth value of its own
+
+    def __lt__(self, other: Any) -> Any:
+        return self._apply(_LT, (self, other))
+
+    def __le__(self, other: Any) -> Any:
+        return self._apply(_LE, (self, other))
+
+    def __gt__(self, other: Any) -> Any:
+        return self._apply(_LT, (other, self))
+
+    def __ge__(self, other: Any) -> Any:
+        return self._apply(_LE, (other, self))
+
+    def __eq__(self, other: Any) -> Any:
+        return self._apply(_EQ, (self, other))
+
+    def __ne__(self, other: Any) -> Any:
+        return self._apply(BY_NAME["not_"], (self._apply(_EQ, (self, other)),))
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a symbol has no truth value while a function is traced; write where(condition, a, b) instead of if"
+        )
+
+    def __float__(self) -> float:
+        raise TypeError("a symbol has no numeric value; use the functions of linkwork.expr instead of those of math")
+
+    def __repr__(self) -> str:
+        if self.op is _INPUT or self.op is _CONSTANT:
+            return f"<symbol {self.value}>"
+        return f"<symbol {self.op.name} #{self.index}>"
+
+    # -- every other operation of the table
+
+    def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Any:
+        """The node of an operation on symbols and numbers; folds what needs no node."""
+        name = operation.name
+        if len(arguments) == 1 and arguments[0].op is _NEG:
+            if name in _ODD:
+                return -self._apply(operation, arguments[0].args)
+            if name in _EVEN:
+                return self._apply(operation, arguments[0].args)
+        if operation is _WHERE:
+            condition, a, b = arguments
+            if condition.__class__ is not Symbol:
+                return a if condition else b
+            if a is b or (a.__class__ is not Symbol and b.__class__ is not Symbol and a == b):
+                return a
+        graph = self.graph
+        logical = name in ("and_", "or_", "not_")
+        nodes = []
+        for argument in arguments:
+            if argument.__class__ is Symbol:
+                nodes.append(argument)
+                continue
+            number = _number(argument)
+            if number is None:
+                raise TypeError(f"{name}: cannot combine a symbol with {type(argument).__name__!r}")
+            nodes.append(graph.truth(bool(argument)) if logical else graph.constant(number))
+        if operation.commutative and len(nodes) == 2:
+            return _commutative(operation, nodes[0], nodes[1])
+        return _make(graph, operation, *nodes)
+
+    def __getattr__(self, name: str) -> Any:
+        # NumPy applies its functions to arrays of objects by calling the elements' methods: np.sin(q) -> q[i].sin()
+        operation = BY_NAME.get(_NUMPY_METHODS.get(name, name))
+        if operation is None or operation.lowering.kind == "none":
+            raise AttributeError(f"a symbol has no attribute {name!r}")
+        return lambda *others: self._apply(operation, (self, *others))
+
+
+_NUMPY_METHODS = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "fabs": "abs",
+    "absolute": "abs",
+    "power": "pow",
+}
+
+
+def _number(x: Any) -> float | None:
+    """The float that ``x`` is, or None where it is no number (an array, another library's scalar)."""
+    if x.__class__ is float:
+        return x  # type: ignore[no-any-return]
+    if isinstance(x, (int, float)):
+        return float(x)
+    if getattr(x, "ndim", None) == 0 and hasattr(x, "dtype") and x.dtype.kind in "fiub":
+        return float(x)
+    return None
+
+
+def _leaf(graph: Graph, operation: Operation, value: Any) -> Symbol:
+    node = _new(Symbol)
+    node.graph, node.op, node.args, node.value, node.index = graph, operation, (), value, len(graph.nodes)
+    graph.nodes.append(node)
+    return node
+
+
+def _node(graph: Graph, key: tuple[Any, ...]) -> Symbol:
+    """A new node, kept under its key (operation, *arguments)."""
+    nodes = graph.nodes
+    node = _new(Symbol)
+    node.graph = graph
+    node.op = key[0]
+    node.args = key[1:]
+    node.index = len(nodes)
+    for argument in node.args:
+        if argument.graph is not graph:
+            raise ValueError(f"symbols of two traces cannot be combined: {argument!r} belongs to another one")
+    graph._table[key] = node
+    nodes.append(node)
+    return node
+
+
+_new = object.__new__
+
+
+def _make(graph: Graph, *key: Any) -> Symbol:
+    """The node of an operation and its arguments: the one made before, or a new one."""
+    node = graph._table.get(key)
+    return _node(graph, key) if node is None else node
+
+
+def _commutative(operation: Operation, a: Symbol, b: Symbol) -> Symbol:
+    """The node of an operation whose arguments may change places: one order for both."""
+    return _make(a.graph, operation, a, b) if a.index <= b.index else _make(a.graph, operation, b, a)
+
+
+def _whole_power(x: Symbol, n: int) -> Any:
+    """xⁿ by repeated squaring."""
+    if n < 0:
+        return 1.0 / _whole_power(x, -n)
+    result: Any = 1.0
+    square: Any = x
+    while n:
+        if n & 1:
+            result = square * result
+        n >>= 1
+        if n:
+            square = square * square
+    return result

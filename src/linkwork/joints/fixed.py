@@ -1,0 +1,38 @@
+"""The fixed joint: two bodies welded together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..spatial import Motion, Pose, Subspace
+from .joint import Joint, Scalars
+
+__all__ = ["Fixed"]
+
+
+@dataclass(frozen=True)
+class Fixed(Joint):
+    """q (0,), v (0,): no motion.  X = 1."""
+
+    nq, nv = 0, 0
+    q_units = v_units = ()
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Fixed:
+        return cls()
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose.identity()
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace(())
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    @property
+    def has_fixed_subspaces(self) -> bool:
+        return True

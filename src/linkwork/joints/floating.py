@@ -1,0 +1,88 @@
+"""The floating joint: every motion, with a quaternion for the rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..spatial import Motion, Pose, Quaternion, Subspace, Vec3
+from ..spatial.quaternion import translation_of_twist, twist_of_translation
+from .joint import Joint, Scalars
+
+__all__ = ["Floating"]
+
+
+@dataclass(frozen=True)
+class Floating(Joint):
+    """q (7,): unit quaternion (w, x, y, z) of R_FM, then M's origin in F [m].
+
+    v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:
+    ε̇ = ½ ε ⊗ (0, ω),  ṗ = R v.  ``retract`` is the exponential of SE(3): a twist held for unit time.
+    """
+
+    nq, nv = 7, 6
+    q_units = ("1", "1", "1", "1", "m", "m", "m")
+    v_units = ("rad/s", "rad/s", "rad/s", "m/s", "m/s", "m/s")
+    q_names = ("qw", "qx", "qy", "qz", "x", "y", "z")
+    v_names = ("wx", "wy", "wz", "vx", "vy", "vz")
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Floating:
+        return cls()
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Quaternion(*q[0:4]).rotation(), Vec3.of(q[4:7]))
+
+    def S(self, q: Scalars) -> Subspace:
+        return _IDENTITY
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    @property
+    def has_fixed_subspaces(self) -> bool:
+        return True
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        epsilon = Quaternion(*q[0:4])
+        rate = epsilon @ Quaternion(0.0, *v[0:3])
+        return [*(0.5 * x for x in rate.elements()), *(epsilon.rotation() @ Vec3.of(v[3:6]))]
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        epsilon = Quaternion(*q[0:4])
+        omega = (epsilon.conjugate() @ Quaternion(*q_dot[0:4])).vector * 2.0
+        return [*omega, *epsilon.rotation().inv_act(Vec3.of(q_dot[4:7]))]
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        epsilon, p = Quaternion(*q[0:4]), Vec3.of(q[4:7])
+        turn, v = Vec3.of(phi[0:3]), Vec3.of(phi[3:6])
+        turned = epsilon @ Quaternion.exp(turn)
+        moved = p + epsilon.rotation() @ translation_of_twist(turn, v)
+        return [*turned.normalized().elements(), *moved]
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        epsilon, p = Quaternion(*q[0:4]), Vec3.of(q[4:7])
+        turn = (epsilon.conjugate() @ Quaternion(*other[0:4])).log()
+        between = epsilon.rotation().inv_act(Vec3.of(other[4:7]) - p)
+        return [*turn, *twist_of_translation(turn, between)]
+
+    def zero(self) -> list[float]:
+        return [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+    def normalize(self, q: Scalars) -> list[Any]:
+        return [*Quaternion(*q[0:4]).normalized().elements(), *q[4:7]]
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
+    ) -> np.ndarray:
+        """Rotations drawn evenly from SO(3), positions as for any joint."""
+        q = super().random(rng, lower, upper, size)
+        epsilon = rng.normal(size=(*size, 4))
+        q[..., 0:4] = epsilon / np.linalg.norm(epsilon, axis=-1, keepdims=True)
+        return q
+
+
+_IDENTITY = Subspace(tuple(Motion.of([1.0 if i == k else 0.0 for i in range(6)]) for k in range(6)))

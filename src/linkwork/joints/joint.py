@@ -1,0 +1,201 @@
+"""The contract of a joint type, over any scalar, and what follows from the transform alone.
+
+A joint connects two frames: F, fixed to the body before it (the stator), and M, fixed to the body after it (the
+rotor).  Its configuration q (nq numbers) gives the pose X_FM, its velocity v (nv numbers) the twist of M relative to
+F, S(q) v, in M's coordinates.  A type states nq, nv and ``X``; where a closed form is known it also states the motion
+subspace and its bias.  The rest are defaults derived from ``X`` by differentiation.  A type whose q̇ is not v (a
+quaternion's) also states the four maps of its manifold: ``q_dot``, ``v_of``, ``retract`` and ``local``.
+
+Every method takes and gives sequences of scalars of any kind, except the configurations drawn at random, which are
+arrays.  Sources: Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, sections 3.5 and 4.4; Duindam,
+Port-Based Modeling and Control for Efficient Bipedal Walking Robots, 2006, definition 2.9.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..expr.dual import Dual, parts
+from ..expr.functions import copysign, sqrt
+from ..spatial import Force, Motion, Pose, Rotation, Subspace, Vec3
+
+__all__ = ["Joint"]
+
+Scalars = Sequence[Any]
+
+
+class Joint(ABC):
+    """A joint type with its parameters (an axis, a pitch): an immutable value."""
+
+    nq: ClassVar[int]  # numbers in the configuration q
+    nv: ClassVar[int]  # numbers in the velocity v: degrees of freedom
+    q_units: ClassVar[tuple[str, ...]]  # unit of each number of q
+    v_units: ClassVar[tuple[str, ...]]  # unit of each number of v
+    q_names: ClassVar[tuple[str, ...]] = ()  # what each number of q is called, where there is more than one
+    v_names: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    @abstractmethod
+    def example(cls, rng: np.random.Generator) -> Joint:
+        """A joint of this type with random parameters: what random trees and the tests are made of."""
+
+    # -- kinematics
+
+    @abstractmethod
+    def X(self, q: Scalars) -> Pose:
+        """The pose X_FM of the frame after the joint in the frame before it."""
+
+    def S(self, q: Scalars) -> Subspace:
+        """The motion subspace: the twist of M relative to F, in M's coordinates, is S(q) v.
+
+        Default: S e_k = (X⁻¹ ∂X/∂q q̇(e_k))^∨, by differentiating ``X``.
+        """
+        return Subspace(tuple(self._twist_along(q, self.q_dot(q, unit)) for unit in _units(self.nv)))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        """The spatial acceleration of M relative to F, in M's coordinates, while v̇ = 0: Ṡ v.
+
+        Default: by differentiating ``S`` along q̇(v).
+        """
+        if self.nv == 0:
+            return Motion.zero()
+        moving = [Dual(x, rate) for x, rate in zip(q, self.q_dot(q, v), strict=True)]
+        return Motion.of([parts(x)[1] for x in (self.S(moving) @ v).elements()])
+
+    def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
+        """A basis of the 6 − nv wrenches, in M's coordinates, that do no work on any motion of the joint.
+
+        Default: the orthonormal complement of S(q), by Householder reflections.
+        """
+        return tuple(Force.of(row) for row in _complement([list(column.elements()) for column in self.S(q).columns]))
+
+    # -- the configuration's manifold
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        """The configuration's time derivative at velocity v.  Default, where nq = nv: q̇ = v."""
+        self._needs("q_dot")
+        return list(v)
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        """The velocity at which the configuration changes at rate q̇: the inverse of ``q_dot``."""
+        self._needs("v_of")
+        return list(q_dot)
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        """The configuration reached from q by the local coordinates φ (nv): moving at v = φ for unit time."""
+        self._needs("retract")
+        return [a + b for a, b in zip(q, phi, strict=True)]
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        """The local coordinates φ (nv) that lead from q to another configuration: ``retract(q, φ) = other``."""
+        self._needs("local")
+        return [b - a for a, b in zip(q, other, strict=True)]
+
+    def zero(self) -> list[float]:
+        """The configuration whose transform is the identity."""
+        return [0.0] * self.nq
+
+    def normalize(self, q: Scalars) -> list[Any]:
+        """The configuration on the manifold that is nearest to q."""
+        return list(q)
+
+    def principal(self, q: Scalars) -> list[Any]:
+        """The one of the configurations of the same transform that the type's convention prefers."""
+        return list(q)
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
+    ) -> np.ndarray:
+        """Configurations between the bounds, of shape (*size, nq).
+
+        A coordinate without bounds: an angle from [-π, π], a length from [-1, 1] m; with one bound, as far from it.
+        """
+        low, high = np.array(lower, dtype=float), np.array(upper, dtype=float)
+        reach = np.array([math.pi if unit == "rad" else 1.0 for unit in self.q_units])
+        free = np.isinf(low) & np.isinf(high)
+        low, high = np.where(free, -reach, low), np.where(free, reach, high)
+        low = np.where(np.isinf(low), high - 2.0 * reach, low)
+        high = np.where(np.isinf(high), low + 2.0 * reach, high)
+        return rng.uniform(low, high, size=(*size, self.nq))
+
+    # -- what kind of joint it is
+
+    @property
+    def num_constraints(self) -> int:
+        """How many of the six relative motions the joint rules out."""
+        return 6 - self.nv
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether the joint rules nothing out."""
+        return self.nv == 6
+
+    @property
+    def has_fixed_subspaces(self) -> bool:
+        """Whether S is the same in every configuration."""
+        return False
+
+    @classmethod
+    def type_name(cls) -> str:
+        """The type's name in tables and messages."""
+        return cls.__name__.lower()
+
+    # -- how the defaults are derived
+
+    def _twist_along(self, q: Scalars, q_dot: Scalars) -> Motion:
+        """The twist (Rᵀ Ṙ)^∨, Rᵀ ṗ of M relative to F, in M's coordinates, when q changes at rate q̇."""
+        X = self.X([Dual(x, rate) for x, rate in zip(q, q_dot, strict=True)])
+        rows, rates = _split_rotation(X.rotation)
+        columns = rows.T
+        moved = rates.T  # Ṙ's columns
+        w = Vec3(columns.z.dot(moved.y), columns.x.dot(moved.z), columns.y.dot(moved.x))
+        return Motion(w, rows.inv_act(Vec3.of([parts(x)[1] for x in X.translation])))
+
+    def _needs(self, method: str) -> None:
+        if self.nq != self.nv:
+            raise NotImplementedError(
+                f"{type(self).__name__}.{method}: a joint with nq = {self.nq} and nv = {self.nv} has no default here, "
+                f"because its configuration's rate is not its velocity; write {type(self).__name__}.{method}"
+            )
+
+
+def _units(n: int) -> list[list[float]]:
+    return [[1.0 if i == k else 0.0 for i in range(n)] for k in range(n)]
+
+
+def _split_rotation(R: Rotation) -> tuple[Rotation, Rotation]:
+    pairs = [[parts(x) for x in row] for row in (R.x, R.y, R.z)]
+    value, rate = (Rotation(*(Vec3.of([pair[k] for pair in row]) for row in pairs)) for k in range(2))
+    return value, rate
+
+
+def _complement(columns: list[list[Any]]) -> list[list[Any]]:
+    """An orthonormal basis of what is orthogonal to the given independent columns (Householder)."""
+    n = 6
+    reflections: list[list[Any]] = []
+    for k, column in enumerate(columns):
+        x = list(column)
+        for u in reflections:
+            x = _reflect(u, x)
+        length = sqrt(sum(a * a for a in x[k:]))
+        head = x[k] + copysign(1.0, x[k]) * length
+        u = [0.0] * k + [head, *x[k + 1 :]]
+        scale = sqrt(2.0 / sum(a * a for a in u[k:]))
+        reflections.append([a * scale for a in u])
+    basis = []
+    for row in _units(n)[len(columns) :]:
+        x = list(row)
+        for u in reversed(reflections):
+            x = _reflect(u, x)
+        basis.append(x)
+    return basis
+
+
+def _reflect(u: list[Any], x: list[Any]) -> list[Any]:
+    along = sum(a * b for a, b in zip(u, x, strict=True))
+    return [b - a * along for a, b in zip(u, x, strict=True)]

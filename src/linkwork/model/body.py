@@ -1,0 +1,94 @@
+"""The parts of a robot's tree: bodies with the joints that carry them, and frames on bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..joints import Joint
+from ..spatial import Inertia, Motion, Pose, Subspace
+from .geometry import Geometry
+
+__all__ = ["WORLD", "Body", "Frame", "Limits", "Mimic"]
+
+WORLD = -1  # the index of the world where a body's is expected
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of a joint: configuration (nq numbers each), velocity and effort (nv each).  No bound is ±inf."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    velocity: tuple[float, ...]
+    effort: tuple[float, ...]
+
+    @staticmethod
+    def none(joint: Joint) -> Limits:
+        inf = float("inf")
+        return Limits((-inf,) * joint.nq, (inf,) * joint.nq, (inf,) * joint.nv, (inf,) * joint.nv)
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """A joint meant to follow another: q = multiplier · q_of_joint + offset.  Kept as data."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A moving body and the joint that connects it to its parent.
+
+    The joint's frame F (the stator) is placed in the parent's frame, and the body's frame in the joint's frame M (the
+    rotor): X_parent_body = placement · X_FM(q) · rotor.  In URDF the rotor is the identity.
+    """
+
+    name: str
+    parent: int  # index of the parent body, which is smaller than this one's; WORLD for the world
+    joint_name: str
+    joint: Joint
+    placement: Pose  # X_parent_stator
+    rotor: Pose  # X_rotor_body
+    inertia: Inertia  # of everything welded to the body, about its frame's origin, in its axes
+    limits: Limits
+    damping: tuple[float, ...]  # nv: N·s/m or N·m·s/rad
+    friction: tuple[float, ...]  # nv: N or N·m
+    mimic: Mimic | None = None
+
+    def X(self, q: Sequence[Any]) -> Pose:
+        """X_parent_body: the pose of this body in its parent."""
+        X = self.placement @ self.joint.X(q)
+        return X if self.rotor == _IDENTITY else X @ self.rotor
+
+    def S(self, q: Sequence[Any]) -> Subspace:
+        """The motion subspace of the joint, in this body's coordinates."""
+        S = self.joint.S(q)
+        return S if self.rotor == _IDENTITY else self.rotor.inv() @ S
+
+    def bias(self, q: Sequence[Any], v: Sequence[Any]) -> Motion:
+        """The acceleration of this body relative to its parent while v̇ = 0, in this body's coordinates."""
+        A = self.joint.bias(q, v)
+        return A if self.rotor == _IDENTITY else self.rotor.inv() @ A
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A named frame fixed to a body, or to the world: a link of the description, or a frame of the user's.
+
+    A link's own inertia (already part of the body's) and its shapes are kept with it.
+    """
+
+    name: str
+    body: int  # index of the body, or WORLD
+    placement: Pose  # X_body_frame
+    inertia: Inertia = Inertia.zero()  # about this frame's origin, in its axes
+    visuals: tuple[Geometry, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
+    fixed_joint: str | None = None  # the name of the fixed joint that welded it, if one did
+
+
+_IDENTITY = Pose.identity()

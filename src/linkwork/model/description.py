@@ -1,0 +1,55 @@
+"""A robot as a file describes it: links and joints by name, each with the place it was read from.
+
+The formats' readers give a `Description`; `linkwork.model.build` makes a `Tree` of it, or says what is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import Issue, Location
+from ..joints import Joint
+from ..spatial import Inertia, Pose
+from .body import Limits, Mimic
+from .geometry import Geometry
+
+__all__ = ["Description", "JointDescription", "LinkDescription"]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkDescription:
+    """A rigid link: its inertia about its own frame's origin (zero where none is given) and its shapes."""
+
+    name: str
+    inertia: Inertia
+    visuals: tuple[Geometry, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
+    where: Location = Location()
+
+
+@dataclass(frozen=True, slots=True)
+class JointDescription:
+    """A joint between two links, by their names."""
+
+    name: str
+    parent: str
+    child: str
+    joint: Joint
+    placement: Pose  # of the joint's frame F in the parent link
+    limits: Limits
+    damping: tuple[float, ...]
+    friction: tuple[float, ...]
+    mimic: Mimic | None = None
+    rotor: Pose = Pose.identity()  # of the child link in the joint's frame M
+    where: Location = Location()
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All links and joints, in the order of the file, and what the reader warned about."""
+
+    name: str
+    links: tuple[LinkDescription, ...]
+    joints: tuple[JointDescription, ...]
+    warnings: tuple[Issue, ...] = ()
+    source: str | None = None

@@ -1,0 +1,121 @@
+"""Rigid-body and articulated-body inertias, over any scalar.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, sections 2.13 and 7.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .force import Force
+from .matrix3 import Matrix3, Symmetric3
+from .motion import Motion
+from .vec3 import Vec3
+
+__all__ = ["ArticulatedInertia", "Inertia"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inertia:
+    """A rigid body's inertia about a frame's origin O: ten numbers, each additive over bodies.
+
+    ``mass`` m [kg]; ``moment`` m·c [kg m], c the centre of mass from O; ``about`` the rotational inertia about O
+    [kg m²].
+    """
+
+    mass: Any
+    moment: Vec3
+    about: Symmetric3
+
+    @staticmethod
+    def zero() -> Inertia:
+        return Inertia(0.0, Vec3.zero(), Symmetric3.zero())
+
+    @staticmethod
+    def at_center(mass: Any, center: Vec3, about_center: Symmetric3) -> Inertia:
+        """From the rotational inertia about the centre of mass, by the parallel-axis theorem."""
+        return Inertia(mass, Vec3.zero(), about_center).shifted(center)
+
+    def shifted(self, p: Vec3) -> Inertia:
+        """The same body seen from a frame of the same axes whose origin lies at −p: every point moves by p."""
+        m, h, J = self.mass, self.moment, self.about
+        w = h + p * (0.5 * m)
+        # J − [p×][h×] − [h×][p×] − m [p×][p×]  =  J + 2(p·w) 1 − (p wᵀ + w pᵀ),  w = h + m p/2
+        a, b, c = p.x * w.x, p.y * w.y, p.z * w.z
+        return Inertia(
+            m,
+            h + p * m,
+            Symmetric3(
+                J.xx + 2.0 * (b + c),
+                J.xy - (p.x * w.y + p.y * w.x),
+                J.xz - (p.x * w.z + p.z * w.x),
+                J.yy + 2.0 * (a + c),
+                J.yz - (p.y * w.z + p.z * w.y),
+                J.zz + 2.0 * (a + b),
+            ),
+        )
+
+    def __add__(self, other: Inertia) -> Inertia:
+        return Inertia(self.mass + other.mass, self.moment + other.moment, self.about + other.about)
+
+    def __matmul__(self, V: Motion) -> Force:
+        """I V: the momentum of a body that moves with V (RBDA 2.62): (J ω + h × v; m v − h × ω)."""
+        h = self.moment
+        return Force(self.about @ V.angular + h.cross(V.linear), V.linear * self.mass - h.cross(V.angular))
+
+
+@dataclass(frozen=True, slots=True)
+class ArticulatedInertia:
+    """A symmetric 6×6 inertia with blocks [[J, H], [Hᵀ, M]]: n = J ω + H v, f = Hᵀ ω + M v (RBDA 7.1)."""
+
+    angular: Symmetric3
+    coupling: Matrix3
+    linear: Symmetric3
+
+    @staticmethod
+    def of(inertia: Inertia) -> ArticulatedInertia:
+        m = inertia.mass
+        return ArticulatedInertia(inertia.about, Matrix3.cross(inertia.moment), Symmetric3.diagonal(m, m, m))
+
+    def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
+        return ArticulatedInertia(
+            self.angular + other.angular, self.coupling + other.coupling, self.linear + other.linear
+        )
+
+    def __matmul__(self, V: Motion) -> Force:
+        w, v = V.angular, V.linear
+        return Force(self.angular @ w + self.coupling @ v, self.coupling.T @ w + self.linear @ v)
+
+    def without(self, U: Force, scaled: Force) -> ArticulatedInertia:
+        """This inertia less the symmetric dyad U·scaledᵀ, where ``scaled`` is a multiple of U."""
+        n, f, N, F = U.moment, U.force, scaled.moment, scaled.force
+        return ArticulatedInertia(
+            self.angular - _symmetric_dyad(n, N),
+            self.coupling - Matrix3(F * n.x, F * n.y, F * n.z),
+            self.linear - _symmetric_dyad(f, F),
+        )
+
+    def shifted(self, p: Vec3) -> ArticulatedInertia:
+        """The same inertia seen from a frame of the same axes whose origin lies at −p."""
+        J, H, M = self.angular, self.coupling, self.linear
+        P = Matrix3.cross(p)
+        shifted = H + P @ M  # H' = H + [p×] M
+        A, B = P @ H.T, P @ shifted.T  # J' = J + ([p×] Hᵀ)ᵀ + [p×] H'ᵀ
+        return ArticulatedInertia(
+            Symmetric3(
+                J.xx + (A.x.x + B.x.x),
+                J.xy + (A.y.x + B.x.y),
+                J.xz + (A.z.x + B.x.z),
+                J.yy + (A.y.y + B.y.y),
+                J.yz + (A.z.y + B.y.z),
+                J.zz + (A.z.z + B.z.z),
+            ),
+            shifted,
+            M,
+        )
+
+
+def _symmetric_dyad(a: Vec3, b: Vec3) -> Symmetric3:
+    """a bᵀ, where b is a multiple of a."""
+    return Symmetric3(a.x * b.x, a.x * b.y, a.x * b.z, a.y * b.y, a.y * b.z, a.z * b.z)

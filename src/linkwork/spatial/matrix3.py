@@ -1,0 +1,101 @@
+"""Matrices of three-dimensional space, over any scalar: general ones and symmetric ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .vec3 import Vec3
+
+__all__ = ["Matrix3", "Symmetric3"]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix3:
+    """A 3×3 matrix, by its rows."""
+
+    x: Vec3
+    y: Vec3
+    z: Vec3
+
+    @staticmethod
+    def zero() -> Matrix3:
+        return Matrix3(Vec3.zero(), Vec3.zero(), Vec3.zero())
+
+    @staticmethod
+    def cross(a: Vec3) -> Matrix3:
+        """The matrix [a×], with [a×] b = a × b."""
+        return Matrix3(Vec3(0.0, -a.z, a.y), Vec3(a.z, 0.0, -a.x), Vec3(-a.y, a.x, 0.0))
+
+    @property
+    def T(self) -> Matrix3:
+        a, b, c = self.x, self.y, self.z
+        return Matrix3(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
+
+    def __add__(self, other: Matrix3) -> Matrix3:
+        return Matrix3(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other: Matrix3) -> Matrix3:
+        return Matrix3(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Vec3):
+            return Vec3(self.x.dot(other), self.y.dot(other), self.z.dot(other))
+        columns = other.T
+        return Matrix3(
+            Vec3(self.x.dot(columns.x), self.x.dot(columns.y), self.x.dot(columns.z)),
+            Vec3(self.y.dot(columns.x), self.y.dot(columns.y), self.y.dot(columns.z)),
+            Vec3(self.z.dot(columns.x), self.z.dot(columns.y), self.z.dot(columns.z)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Symmetric3:
+    """A symmetric 3×3 matrix, by its upper triangle."""
+
+    xx: Any
+    xy: Any
+    xz: Any
+    yy: Any
+    yz: Any
+    zz: Any
+
+    @staticmethod
+    def zero() -> Symmetric3:
+        return Symmetric3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    @staticmethod
+    def diagonal(xx: Any, yy: Any, zz: Any) -> Symmetric3:
+        return Symmetric3(xx, 0.0, 0.0, yy, 0.0, zz)
+
+    @property
+    def T(self) -> Symmetric3:
+        return self
+
+    @property
+    def x(self) -> Vec3:
+        return Vec3(self.xx, self.xy, self.xz)
+
+    @property
+    def y(self) -> Vec3:
+        return Vec3(self.xy, self.yy, self.yz)
+
+    @property
+    def z(self) -> Vec3:
+        return Vec3(self.xz, self.yz, self.zz)
+
+    def __add__(self, o: Symmetric3) -> Symmetric3:
+        return Symmetric3(
+            self.xx + o.xx, self.xy + o.xy, self.xz + o.xz, self.yy + o.yy, self.yz + o.yz, self.zz + o.zz
+        )
+
+    def __sub__(self, o: Symmetric3) -> Symmetric3:
+        return Symmetric3(
+            self.xx - o.xx, self.xy - o.xy, self.xz - o.xz, self.yy - o.yy, self.yz - o.yz, self.zz - o.zz
+        )
+
+    def __matmul__(self, other: Any) -> Any:
+        return Matrix3(self.x, self.y, self.z) @ other
+
+    def elements(self) -> tuple[Any, ...]:
+        return (self.xx, self.xy, self.xz, self.yy, self.yz, self.zz)

@@ -1,0 +1,87 @@
+"""Spatial motion vectors (twists, spatial accelerations) and motion subspaces, over any scalar.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, chapter 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .force import Force
+from .vec3 import Vec3
+
+__all__ = ["Motion", "Subspace", "cross"]
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """A motion vector (ω; v): v is the linear part at the frame's origin.  Angular first, as in every array."""
+
+    angular: Vec3
+    linear: Vec3
+
+    @staticmethod
+    def zero() -> Motion:
+        return _ZERO
+
+    @staticmethod
+    def of(elements: Sequence[Any]) -> Motion:
+        return Motion(Vec3.of(elements[0:3]), Vec3.of(elements[3:6]))
+
+    def elements(self) -> tuple[Any, ...]:
+        """The six coordinates in the order of every array: angular, then linear."""
+        return (*self.angular, *self.linear)
+
+    def __add__(self, other: Motion) -> Motion:
+        return Motion(self.angular + other.angular, self.linear + other.linear)
+
+    def __sub__(self, other: Motion) -> Motion:
+        return Motion(self.angular - other.angular, self.linear - other.linear)
+
+    def __neg__(self) -> Motion:
+        return Motion(-self.angular, -self.linear)
+
+    def __mul__(self, k: Any) -> Motion:
+        return Motion(self.angular * k, self.linear * k)
+
+    def dot(self, F: Force) -> Any:
+        """The power V·F of a wrench on a motion [W]."""
+        return self.angular.dot(F.moment) + self.linear.dot(F.force)
+
+
+def cross(V: Motion, M: Motion) -> Motion:
+    """V × M, the rate of a motion vector M that moves with V (RBDA 2.31): (ω × ω_M; ω × v_M + v × ω_M)."""
+    return Motion(V.angular.cross(M.angular), V.angular.cross(M.linear) + V.linear.cross(M.angular))
+
+
+@dataclass(frozen=True, slots=True)
+class Subspace:
+    """A basis of motions, one for each velocity of a joint: ``S @ v`` is a motion, ``S.T @ F`` the joint's torques."""
+
+    columns: tuple[Motion, ...]
+
+    def __matmul__(self, v: Sequence[Any]) -> Motion:
+        total = Motion.zero()
+        for column, rate in zip(self.columns, v, strict=True):
+            total = total + column * rate
+        return total
+
+    @property
+    def T(self) -> _Transposed:
+        return _Transposed(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Transposed:
+    rows: tuple[Motion, ...]
+
+    def __matmul__(self, F: Force) -> list[Any]:
+        return [row.dot(F) for row in self.rows]
+
+
+_ZERO = Motion(Vec3.zero(), Vec3.zero())

@@ -1,0 +1,110 @@
+"""Poses (rigid transforms), over any scalar.
+
+``X_ab`` is the pose of frame b in frame a, and rewrites what is given in b as seen in a; inner letters cancel:
+``X_ac = X_ab @ X_bc``, ``V_a = X_ab @ V_b``, ``F_a = X_ab @ F_b``, ``I_a = X_ab @ I_b``.  What is on the right picks
+the action, and ``X_ab.inv()`` is X_ba.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .force import Force
+from .inertia import ArticulatedInertia, Inertia
+from .matrix3 import Matrix3
+from .motion import Motion, Subspace
+from .rotation import Rotation
+from .vec3 import Vec3
+
+__all__ = ["InversePose", "Pose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """X_ab: the rotation R_ab and the position p of b's origin in a."""
+
+    rotation: Rotation
+    translation: Vec3
+
+    @staticmethod
+    def identity() -> Pose:
+        return _IDENTITY
+
+    @staticmethod
+    def of(matrix: Any) -> Pose:
+        """The pose of a homogeneous 4×4 matrix (anything indexed [row][column])."""
+        rows = [Vec3.of(matrix[k][:3]) for k in range(3)]
+        return Pose(Rotation(*rows), Vec3(matrix[0][3], matrix[1][3], matrix[2][3]))
+
+    def elements(self) -> tuple[Any, ...]:
+        """The sixteen elements of the homogeneous 4×4 matrix, row by row."""
+        R, p = self.rotation, self.translation
+        return (*R.x, p.x, *R.y, p.y, *R.z, p.z, 0.0, 0.0, 0.0, 1.0)
+
+    def inv(self) -> InversePose:
+        """X_ba, acting without being formed."""
+        return InversePose(self.rotation, self.translation)
+
+    def point(self, r: Vec3) -> Vec3:
+        """A point's coordinates in a, from those in b."""
+        return self.rotation @ r + self.translation
+
+    def __matmul__(self, other: Any) -> Any:
+        R, p = self.rotation, self.translation
+        if isinstance(other, Motion):
+            w = R @ other.angular
+            return Motion(w, R @ other.linear + p.cross(w))
+        if isinstance(other, Force):
+            f = R @ other.force
+            return Force(R @ other.moment + p.cross(f), f)
+        if isinstance(other, Pose):
+            return Pose(R @ other.rotation, R @ other.translation + p)
+        if isinstance(other, InversePose):
+            return self @ other.formed()
+        if isinstance(other, Subspace):
+            return Subspace(tuple(self @ column for column in other.columns))
+        if isinstance(other, Inertia):
+            return Inertia(other.mass, R @ other.moment, R @ other.about).shifted(p)
+        if isinstance(other, ArticulatedInertia):
+            coupling = R @ other.coupling @ _as_matrix(R).T
+            return ArticulatedInertia(R @ other.angular, coupling, R @ other.linear).shifted(p)
+        return NotImplemented
+
+
+@dataclass(frozen=True, slots=True)
+class InversePose:
+    """X_ba, kept as the rotation and translation of X_ab: (R, p)⁻¹ acts as Rᵀ(· − p), cheaper than forming Rᵀp."""
+
+    rotation: Rotation
+    translation: Vec3
+
+    def inv(self) -> Pose:
+        return Pose(self.rotation, self.translation)
+
+    def formed(self) -> Pose:
+        """The same transform as a `Pose`: (Rᵀ, −Rᵀp)."""
+        return Pose(self.rotation.T, -self.rotation.inv_act(self.translation))
+
+    def point(self, r: Vec3) -> Vec3:
+        """A point's coordinates in b, from those in a."""
+        return self.rotation.inv_act(r - self.translation)
+
+    def __matmul__(self, other: Any) -> Any:
+        R, p = self.rotation, self.translation
+        if isinstance(other, Motion):
+            return Motion(R.inv_act(other.angular), R.inv_act(other.linear - p.cross(other.angular)))
+        if isinstance(other, Force):
+            return Force(R.inv_act(other.moment - p.cross(other.force)), R.inv_act(other.force))
+        if isinstance(other, Pose):
+            return Pose(R.T @ other.rotation, R.inv_act(other.translation - p))
+        if isinstance(other, Subspace):
+            return Subspace(tuple(self @ column for column in other.columns))
+        return self.formed() @ other
+
+
+def _as_matrix(R: Rotation) -> Matrix3:
+    return Matrix3(R.x, R.y, R.z)
+
+
+_IDENTITY = Pose(Rotation.identity(), Vec3.zero())

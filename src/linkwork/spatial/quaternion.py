@@ -1,0 +1,144 @@
+"""Unit quaternions (w, x, y, z), and the exponential and logarithm of rotations and poses, over any scalar.
+
+All are smooth through the identity and right up to half a turn: quotients such as sin(θ)/θ become their power series
+where θ is small, and both branches of each choice stay finite, so that derivatives do too.
+
+Source: Sola, Deray and Atchuthan, A micro Lie theory for state estimation in robotics, 2018, appendices B and D.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..expr.functions import atan2, cos, sin, sqrt, where
+from .rotation import Rotation
+from .vec3 import Vec3
+
+__all__ = ["Quaternion", "translation_of_twist", "twist_of_translation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quaternion:
+    """The unit quaternion w + x i + y j + z k: cos(θ/2) and sin(θ/2) times the axis."""
+
+    w: Any
+    x: Any
+    y: Any
+    z: Any
+
+    @property
+    def vector(self) -> Vec3:
+        return Vec3(self.x, self.y, self.z)
+
+    def elements(self) -> tuple[Any, ...]:
+        return (self.w, self.x, self.y, self.z)
+
+    def conjugate(self) -> Quaternion:
+        return Quaternion(self.w, -self.x, -self.y, -self.z)
+
+    def rotation(self) -> Rotation:
+        return Rotation.from_quaternion(self.w, self.x, self.y, self.z)
+
+    def __matmul__(self, o: Quaternion) -> Quaternion:
+        """The product: first ``o``'s rotation, then this one."""
+        a, b, c, d = self.elements()
+        w, x, y, z = o.elements()
+        return Quaternion(
+            a * w - b * x - c * y - d * z,
+            a * x + b * w + c * z - d * y,
+            a * y - b * z + c * w + d * x,
+            a * z + b * y - c * x + d * w,
+        )
+
+    def normalized(self) -> Quaternion:
+        """This quaternion divided by its length."""
+        scale = 1.0 / sqrt(self.w * self.w + self.vector.dot(self.vector))
+        return Quaternion(self.w * scale, self.x * scale, self.y * scale, self.z * scale)
+
+    @staticmethod
+    def exp(phi: Vec3) -> Quaternion:
+        """The rotation by the vector φ [rad]: angle |φ| about φ's direction."""
+        half = phi.dot(phi) * 0.25  # (θ/2)²
+        s = 0.5 * _sinc(half)
+        return Quaternion(_cos_of_square(half), phi.x * s, phi.y * s, phi.z * s)
+
+    def log(self) -> Vec3:
+        """The rotation vector φ with exp(φ) = ±self and |φ| ≤ π."""
+        flip = where(self.w < 0.0, -1.0, 1.0)  # q and −q are one rotation: take the short way round
+        w, u = self.w * flip, self.vector * flip
+        s2 = u.dot(u)
+        small = s2 < 1e-4
+        s = sqrt(where(small, 1.0, s2))
+        t = s2 / where(small, w * w, 1.0)  # tan²(θ/2)
+        series = 2.0 / where(small, w, 1.0) * _horner(t, [(-1.0) ** k / (2 * k + 1) for k in range(6)])
+        return u * where(small, series, 2.0 * atan2(s, w) / s)
+
+
+def translation_of_twist(phi: Vec3, v: Vec3) -> Vec3:
+    """V(φ) v: where the origin goes under the twist (φ; v), held for unit time.
+
+    V = 1 + B [φ×] + C [φ×]², B = (1 − cos θ)/θ², C = (θ − sin θ)/θ³.
+    """
+    t = phi.dot(phi)
+    half = _sinc(0.25 * t)
+    small = t < 1.0
+    theta = sqrt(where(small, 1.0, t))
+    series = _horner(t, [(-1.0) ** k / math.factorial(2 * k + 3) for k in range(9)])
+    C = where(small, series, (theta - sin(theta)) / where(small, 1.0, t * theta))
+    turned = phi.cross(v)
+    return v + turned * (0.5 * half * half) + phi.cross(turned) * C
+
+
+def twist_of_translation(phi: Vec3, p: Vec3) -> Vec3:
+    """V(φ)⁻¹ p: the linear part of the twist (φ; v) that takes the origin to p in unit time.
+
+    V⁻¹ = 1 − ½ [φ×] + D [φ×]², D = (1 − (θ/2) cot(θ/2))/θ².
+    """
+    t = phi.dot(phi)
+    small = t < 1.0
+    half = 0.5 * sqrt(where(small, 1.0, t))
+    cotangent = _cos_of_square(half * half) / sin(half)
+    D = where(small, _horner(t, _D_SERIES), (1.0 - half * cotangent) / where(small, 1.0, t))
+    turned = phi.cross(p)
+    return p - turned * 0.5 + phi.cross(turned) * D
+
+
+def _sinc(square: Any) -> Any:
+    """sin(x)/x from x²."""
+    small = square < 1e-2
+    x = sqrt(where(small, 1.0, square))
+    return where(small, _horner(square, [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(7)]), sin(x) / x)
+
+
+def _cos_of_square(square: Any) -> Any:
+    """cos(x) from x²."""
+    small = square < 1e-2
+    x = sqrt(where(small, 1.0, square))
+    series = _horner(square, [(-1.0) ** k / math.factorial(2 * k) for k in range(7)])
+    return where(small, series, cos(x))
+
+
+def _horner(x: Any, coefficients: list[float]) -> Any:
+    total: Any = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        total = total * x + coefficient
+    return total
+
+
+def _bernoulli(n: int) -> list[float]:
+    """The Bernoulli numbers B₀ … Bₙ (Akiyama and Tanigawa's recurrence, in exact arithmetic)."""
+    from fractions import Fraction
+
+    numbers, row = [], []
+    for m in range(n + 1):
+        row.append(Fraction(1, m + 1))
+        for j in range(m, 0, -1):
+            row[j - 1] = j * (row[j - 1] - row[j])
+        numbers.append(float(row[0]))
+    return numbers
+
+
+# (1 − (θ/2) cot(θ/2))/θ² = Σ |B₂ₖ|/(2k)! θ²ᵏ⁻², k = 1, 2, ...
+_D_SERIES = [abs(b) / math.factorial(2 * k) for k, b in enumerate(_bernoulli(24)[2::2], start=1)]

@@ -1,0 +1,85 @@
+"""The state of motion of a rigid body up to accelerations, over any scalar, and the Newton-Euler equations in it.
+
+A body's points move by its angular velocity ω, its angular acceleration ω̇ and the acceleration p̈ of its origin; the
+velocity of the origin itself enters no force (Galileo), so it is not carried along.  With Ω = [ω̇×] + [ω×][ω×] the
+point at r accelerates by p̈ + Ω r.
+
+Sources: Luh, Walker and Paul, On-line computational scheme for mechanical manipulators, ASME J. DSMC 102, 1980
+(the recursion); Legnani et al., A homogeneous matrix approach to 3D kinematics and dynamics, Mech. Mach. Theory 31,
+1996 (the wrench as the antisymmetric part of acceleration times mass distribution).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .force import Force
+from .inertia import Inertia
+from .matrix3 import Matrix3
+from .motion import Motion
+from .pose import Pose
+from .vec3 import Vec3
+
+__all__ = ["RigidMotion"]
+
+
+@dataclass(frozen=True, slots=True)
+class RigidMotion:
+    """Angular velocity, angular acceleration and the origin's acceleration, in the body's own axes."""
+
+    angular_velocity: Vec3
+    angular_acceleration: Vec3
+    acceleration: Vec3
+
+    @staticmethod
+    def falling(gravity: Vec3) -> RigidMotion:
+        """The world, accelerating upward: gravity as an inertial force."""
+        return RigidMotion(Vec3.zero(), Vec3.zero(), -gravity)
+
+    @property
+    def omega_matrix(self) -> Matrix3:
+        """Ω = [ω̇×] + [ω×][ω×]."""
+        w, a = self.angular_velocity, self.angular_acceleration
+        xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
+        xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
+        return Matrix3(
+            Vec3(-(yy + zz), xy - a.z, xz + a.y),
+            Vec3(xy + a.z, -(xx + zz), yz - a.x),
+            Vec3(xz - a.y, yz + a.x, -(xx + yy)),
+        )
+
+    def through(self, X: Pose, V_J: Motion, A_J: Motion) -> RigidMotion:
+        """The motion of a frame at X that moves relative to this body with twist V_J and acceleration A_J.
+
+        V_J and A_J (spatial: S·a + bias) are in the moving frame's coordinates.
+        ω' = Rᵀω + ω_J;  ω̇' = Rᵀω̇ + ω̇_J + Rᵀω × ω_J;  p̈' = Rᵀ(p̈ + Ω p) + v̇_J + ω_J × v_J + 2 Rᵀω × v_J.
+        """
+        R, p = X.rotation, X.translation
+        w = R.inv_act(self.angular_velocity)
+        w_J, v_J = V_J.angular, V_J.linear
+        return RigidMotion(
+            w + w_J,
+            R.inv_act(self.angular_acceleration) + A_J.angular + w.cross(w_J),
+            R.inv_act(self.acceleration + self.omega_matrix @ p) + A_J.linear + (w_J + w * 2.0).cross(v_J),
+        )
+
+    def wrench(self, inertia: Inertia) -> Force:
+        """The wrench that moves a body so: f = m p̈ + Ω h, n = h × p̈ + (Ω Σ's antisymmetric part).
+
+        Σ = ½ tr(J) 1 − J is the body's second moment of mass.  The same as J ω̇ + ω × J ω + h × p̈ (Euler).
+        """
+        m, h, J, W = inertia.mass, inertia.moment, inertia.about, self.omega_matrix
+        a = self.acceleration
+        xx, yy, zz = _second_moments(J)
+        n = Vec3(
+            yy * W.z.y - zz * W.y.z + J.xz * W.y.x - J.xy * W.z.x + J.yz * (W.y.y - W.z.z),
+            zz * W.x.z - xx * W.z.x + J.xy * W.z.y - J.yz * W.x.y + J.xz * (W.z.z - W.x.x),
+            xx * W.y.x - yy * W.x.y + J.yz * W.x.z - J.xz * W.y.z + J.xy * (W.x.x - W.y.y),
+        )
+        return Force(n + h.cross(a), a * m + W @ h)
+
+
+def _second_moments(J: Any) -> tuple[Any, Any, Any]:
+    """∫x², ∫y², ∫z² of a body's mass, from its rotational inertia."""
+    return 0.5 * (J.yy + J.zz - J.xx), 0.5 * (J.xx + J.zz - J.yy), 0.5 * (J.xx + J.yy - J.zz)

@@ -1,0 +1,111 @@
+"""Rotations, over any scalar."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..expr.functions import cos, sin
+from .matrix3 import Matrix3, Symmetric3
+from .vec3 import Vec3
+
+__all__ = ["Rotation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """The rotation R_ab that rewrites coordinates in b as coordinates in a; ``x y z`` are its rows.
+
+    ``R_ab @ v_b`` gives v_a, ``R_ab @ R_bc`` gives R_ac, ``R_ab.T`` is R_ba, and ``R_ab @ S_b`` gives the symmetric
+    tensor R S Rᵀ in a.
+    """
+
+    x: Vec3
+    y: Vec3
+    z: Vec3
+
+    @staticmethod
+    def identity() -> Rotation:
+        return _IDENTITY
+
+    @staticmethod
+    def about(axis: Vec3, angle: Any) -> Rotation:
+        """Rotation by an angle [rad] about a unit axis: R = a aᵀ + cos·(1 − a aᵀ) + sin·[a×] (Rodrigues)."""
+        c, s = cos(angle), sin(angle)
+        ax, ay, az = axis
+        xy, xz, yz = ax * ay, ax * az, ay * az
+        return Rotation(
+            Vec3(ax * ax + c * (1.0 - ax * ax), xy - c * xy - s * az, xz - c * xz + s * ay),
+            Vec3(xy - c * xy + s * az, ay * ay + c * (1.0 - ay * ay), yz - c * yz - s * ax),
+            Vec3(xz - c * xz - s * ay, yz - c * yz + s * ax, az * az + c * (1.0 - az * az)),
+        )
+
+    @staticmethod
+    def from_quaternion(w: Any, x: Any, y: Any, z: Any) -> Rotation:
+        """The rotation of a unit quaternion (w, x, y, z)."""
+        x2, y2, z2 = x + x, y + y, z + z
+        xx, yy, zz = x * x2, y * y2, z * z2
+        xy, xz, yz, wx, wy, wz = x * y2, x * z2, y * z2, w * x2, w * y2, w * z2
+        return Rotation(
+            Vec3(1.0 - (yy + zz), xy - wz, xz + wy),
+            Vec3(xy + wz, 1.0 - (xx + zz), yz - wx),
+            Vec3(xz - wy, yz + wx, 1.0 - (xx + yy)),
+        )
+
+    @staticmethod
+    def from_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
+        """URDF's angles [rad]: about the fixed x, then y, then z axis, R = Rz(yaw)·Ry(pitch)·Rx(roll).
+
+        Angles that are the float nearest to a multiple of π/2 give exact zeros and ones.
+        """
+        (cr, sr), (cp, sp), (cy, sy) = _cos_sin(roll), _cos_sin(pitch), _cos_sin(yaw)
+        return Rotation(
+            Vec3(cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+            Vec3(sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+            Vec3(-sp, cp * sr, cp * cr),
+        )
+
+    @property
+    def T(self) -> Rotation:
+        a, b, c = self.x, self.y, self.z
+        return Rotation(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Vec3):
+            return Vec3(self.x.dot(other), self.y.dot(other), self.z.dot(other))
+        if isinstance(other, Symmetric3):
+            return self._tensor(other)
+        columns = other.T
+        rows = (Vec3(row.dot(columns.x), row.dot(columns.y), row.dot(columns.z)) for row in (self.x, self.y, self.z))
+        return Rotation(*rows) if isinstance(other, Rotation) else Matrix3(*rows)
+
+    def inv_act(self, v: Vec3) -> Vec3:
+        """Rᵀ v, without forming Rᵀ."""
+        a, b, c = self.x, self.y, self.z
+        return Vec3(
+            a.x * v.x + b.x * v.y + c.x * v.z, a.y * v.x + b.y * v.y + c.y * v.z, a.z * v.x + b.z * v.y + c.z * v.z
+        )
+
+    def _tensor(self, s: Symmetric3) -> Symmetric3:
+        """R S Rᵀ."""
+        half = self @ Matrix3(s.x, s.y, s.z)  # R S
+        return Symmetric3(
+            half.x.dot(self.x),
+            half.x.dot(self.y),
+            half.x.dot(self.z),
+            half.y.dot(self.y),
+            half.y.dot(self.z),
+            half.z.dot(self.z),
+        )
+
+
+def _cos_sin(angle: float) -> tuple[float, float]:
+    """Cosine and sine; exact where the angle is the float nearest to a multiple of π/2 (up to four turns)."""
+    quarters = round(angle / (0.5 * math.pi))
+    if abs(quarters) <= 16 and angle == quarters * (0.5 * math.pi):
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
+    return math.cos(angle), math.sin(angle)
+
+
+_IDENTITY = Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
