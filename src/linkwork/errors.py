@@ -12,7 +12,16 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["MOST_ISSUES", "Issue", "Location", "ModelError", "SingularInertiaError", "UnknownNameError", "nearest"]
+__all__ = [
+    "MOST_ISSUES",
+    "Findings",
+    "Issue",
+    "Location",
+    "ModelError",
+    "SingularInertiaError",
+    "UnknownNameError",
+    "nearest",
+]
 
 MOST_ISSUES = 20
 
@@ -91,6 +100,40 @@ class ModelError(ValueError):
         return self.issues[0].where.element
 
 
+class Findings:
+    """What is found wrong or odd while a description is read: errors to raise together, and warnings to list.
+
+    ``strict`` makes an error of every repair, that is of every warning but of what is merely noted.
+    """
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self.strict = strict
+        self.errors: list[Issue] = []
+        self.warnings: list[Issue] = []
+
+    def error(self, issue: Issue) -> None:
+        """Keeps an error.  Raises ModelError with all of them when there are `MOST_ISSUES`."""
+        self.errors.append(issue)
+        if len(self.errors) >= MOST_ISSUES:
+            self.raise_errors()
+
+    def warn(self, issue: Issue) -> None:
+        """Keeps a warning about something repaired, guessed or suspicious: an error where ``strict``."""
+        if self.strict:
+            self.error(issue)
+        else:
+            self.warnings.append(issue)
+
+    def note(self, issue: Issue) -> None:
+        """Keeps a warning about something left out that has no bearing on the model."""
+        self.warnings.append(issue)
+
+    def raise_errors(self) -> None:
+        """Raises ModelError with the errors found, if there are any."""
+        if self.errors:
+            raise ModelError(self.errors)
+
+
 class SingularInertiaError(ValueError):
     """Forward dynamics was asked of a robot in which some joint moves no mass.  ``joint`` names it."""
 
@@ -118,11 +161,17 @@ class UnknownNameError(KeyError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint: the known names nearest to one that is not known, or some of those there are."""
-    names = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    names = sorted({k for k in known if len(k) <= _LONGEST_NAME})
+    candidates = [k for k in names if 2 * abs(len(k) - len(name)) <= len(name)]
+    candidates = sorted(candidates, key=lambda k: abs(len(k) - len(name)))[:_MOST_CANDIDATES]
+    close = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6) if len(name) <= _LONGEST_NAME else []
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not names:
         return "there are none"
     shown = ", ".join(repr(n) for n in names[:12])
     return f"there are {shown}" + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+_LONGEST_NAME = 120  # names beyond these bounds are not compared: hints must not take seconds
+_MOST_CANDIDATES = 2000

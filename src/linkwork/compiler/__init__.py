@@ -1,0 +1,1 @@
+"""The compiler: expressions to machine code.  Knows nothing of robots."""

@@ -45,9 +45,9 @@ _BOUND = 2.0**20
 # Where the parts of pi/2 end, in bits behind the point; the last part is rounded to 53 bits of its own.
 #
 # With fma: x - n P1 is below 1 and a multiple of 2^-53, hence exact although P1 has 53 bits.  n P2 is below 2^-32 and
-# a multiple of 2^-85; so is, to within half a last place of r, what r lacks against x - n P1, whence the differences
-# that yield c are exact.  Without fma: the same argument twice, for n P2 (below 2^-13, a multiple of 2^-65) and n P3
-# (below 2^-46, a multiple of 2^-98), after a product n P1 which is exact because P1 has 33 bits.
+# a multiple of 2^-85; r, as rounded, differs from x - n P1 by hardly more, also a multiple of 2^-85, whence the
+# differences that yield c are exact.  Without fma: the same argument twice, for n P2 (below 2^-12, a multiple of
+# 2^-65) and n P3 (below 2^-45, a multiple of 2^-98), after a product n P1 which is exact because P1 has 33 bits.
 # In both, the parts together miss pi/2 by less than 2^-139, n of them by 2^-119; the smallest rest in the common range
 # is 2^-60.5 (x = 45.553..., n = 29), so that the relative error of r - c stays below 2^-58.
 _ENDS_FMA = (52, 85)
@@ -57,33 +57,16 @@ _ENDS_PLAIN = (32, 65, 98)
 #
 # Found with the Remez exchange algorithm in 300-bit arithmetic on 0 <= z <= (pi/4)^2 (1 + 2^-19), the error taken
 # relative to sin r and cos r.  Each coefficient was rounded to double, lowest first, and the exchange repeated for
-# those after it.  Largest relative error with the coefficients as they stand: 2^-57.8 for the sine (where r itself
-# contributes no error, near pi/4) and 2^-63.9 for the cosine.
-_SIN = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.5555555555548p-3",
-            "-0x1.111111110f730p-7",
-            "0x1.a01a019be9215p-13",
-            "-0x1.71de35552b247p-19",
-            "0x1.ae5e4b83b75e3p-26",
-            "-0x1.5d8b5585b5051p-33",
-        ),
-    )
-)
-_COS = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.555555555554bp-5",
-            "-0x1.6c16c16c15015p-10",
-            "0x1.a01a019c8f25ap-16",
-            "-0x1.27e4f7f191decp-22",
-            "0x1.1ee9dbcf973a5p-29",
-            "-0x1.8fa684f1678f3p-37",
-        ),
-    )
+# those after it.  Largest relative error with the coefficients as they stand: 2^-57.8 (sine), 2^-63.9 (cosine).
+# The digits are those that give the very doubles back.
+_SIN, _COS = zip(
+    (0.1666666666666663, 0.041666666666666595),
+    (-0.00833333333332184, -0.0013888888888873342),
+    (0.00019841269829358522, 2.48015872890021e-05),
+    (-2.7557313538511096e-06, -2.755731421705157e-07),
+    (2.5050734388646776e-08, 2.087570539866113e-09),
+    (-1.5895433249017288e-10, -1.1358749419769863e-11),
+    strict=True,
 )
 
 
@@ -104,8 +87,9 @@ class Definition:
 def sincos(lanes: int, fma: bool) -> Definition:
     """`{T, T} @lw.sincos.f64x{lanes}(T %x)`, the pair {sin x, cos x}, T being double or a vector of `lanes` doubles.
 
-    `fma` says that the target has a fused multiply-add; the two variants differ in the last bit here and there.
-    The error is below 0.8 units in the last place for every finite argument; infinities and NaN give NaN.
+    `fma` says that the target has an instruction for the fused multiply-add (where it has not, LLVM would call the C
+    library); the two variants differ in the last bit here and there.  The error of both is below 0.75 units in the
+    last place for every finite argument; infinities and NaN give NaN.
     """
     if lanes not in (1, 2, 4, 8):
         raise ValueError(f"sincos has 1, 2, 4 or 8 lanes, not {lanes}")
@@ -118,29 +102,26 @@ def sincos(lanes: int, fma: bool) -> Definition:
     if lanes > 1:
         mask = e.emit("beyond.mask", f"bitcast <{lanes} x i1> {beyond} to i{lanes}")
         beyond = e.emit("beyond.any", f"icmp ne i{lanes} {mask}, 0")
-    e.lines.append(f"  br i1 {beyond}, label %far, label %kernel\nfar:")
-    if lanes == 1:
-        helper = ""
-        e.emit("reduced", f"call {e.triple} @lw.sincos.reduce(double %x)")
-    else:
-        helper = _reduce_lanes(e)
-        arguments = f"{e.real} %x, {e.real} {near[0]}, {e.real} {near[1]}, {e.int} {near[2]}"
-        e.emit("reduced", f"call {e.triple} @lw.sincos.reduce.f64x{lanes}({arguments})")
+    e.lines += [f"  br i1 {beyond}, label %far, label %kernel", "far:"]
+    reduce = "@lw.sincos.reduce" if lanes == 1 else f"@lw.sincos.reduce.f64x{lanes}"
+    e.emit(
+        "reduced", f"call {e.triple} {reduce}({e.real} %x, {e.real} {near[0]}, {e.real} {near[1]}, {e.int} {near[2]})"
+    )
     far = [e.emit(f"far.{part}", f"extractvalue {e.triple} %reduced, {i}") for i, part in enumerate("rcn")]
-    e.lines.append("  br label %kernel\nkernel:")
-    types = (e.real, e.real, e.int)
+    e.lines += ["  br label %kernel", "kernel:"]
     r, c, n = (
         e.emit(part, f"phi {type_} [ {a}, %entry ], [ {b}, %far ]")
-        for part, type_, a, b in zip("rcn", types, near, far, strict=True)
+        for part, type_, a, b in zip("rcn", (e.real, e.real, e.int), near, far, strict=True)
     )
 
     sine, cosine = _to_quadrant(e, *_kernel(e, r, c), n)
     e.emit("pair", f"insertvalue {e.pair} poison, {e.real} {sine}, 0")
     e.emit("both", f"insertvalue {e.pair} %pair, {e.real} {cosine}, 1")
-    body = "\n".join(e.lines)
-    ir = f"define internal {e.pair} {name}({e.real} %x) alwaysinline nounwind {{\nentry:\n{body}\n  ret {e.pair} %both\n}}\n"
-    declarations = (*e.declarations, "declare double @llvm.fabs.f64(double)", *_reduce_far())
-    return Definition(name, ir + helper, tuple(dict.fromkeys(declarations)))
+    head = f"define internal {e.pair} {name}({e.real} %x) alwaysinline nounwind {{"
+    ir = "\n".join([head, "entry:", *e.lines, f"  ret {e.pair} %both", "}\n"])
+    if lanes > 1:
+        ir += _reduce_lanes(lanes, reduce)
+    return Definition(name, ir, tuple(dict.fromkeys([*e.declarations, *_reduce_far()])))
 
 
 class _Emitter:
@@ -150,7 +131,6 @@ class _Emitter:
         self.lanes, self.fused = lanes, fma
         self.real = "double" if lanes == 1 else f"<{lanes} x double>"
         self.int = "i64" if lanes == 1 else f"<{lanes} x i64>"
-        self.suffix = "f64" if lanes == 1 else f"v{lanes}f64"
         self.pair = f"{{ {self.real}, {self.real} }}"
         self.triple = f"{{ {self.real}, {self.real}, {self.int} }}"
         self.lines: list[str] = []
@@ -161,8 +141,9 @@ class _Emitter:
         return f"%{name}"
 
     def intrinsic(self, name: str, operands: int) -> str:
-        self.declarations.append(f"declare {self.real} @llvm.{name}.{self.suffix}({', '.join([self.real] * operands)})")
-        return f"@llvm.{name}.{self.suffix}"
+        function = f"@llvm.{name}.f64" if self.lanes == 1 else f"@llvm.{name}.v{self.lanes}f64"
+        self.declarations.append(f"declare {self.real} {function}({', '.join([self.real] * operands)})")
+        return function
 
     def const(self, value: float) -> str:
         (bits,) = struct.unpack("<Q", struct.pack("<d", value))
@@ -190,8 +171,8 @@ class _Emitter:
         function = self.intrinsic("fma", 3)
         return self.emit(name, f"call {self.real} {function}({self.real} {a}, {self.real} {b}, {self.real} {c})")
 
-    def integer(self, name: str, operation: str, a: str, b: int | str) -> str:
-        return self.emit(name, f"{operation} {self.int} {a}, {b if isinstance(b, str) else self.bits(b)}")
+    def integer(self, name: str, operation: str, a: str, b: str) -> str:
+        return self.emit(name, f"{operation} {self.int} {a}, {b}")
 
     def to_bits(self, name: str, a: str) -> str:
         return self.emit(name, f"bitcast {self.real} {a} to {self.int}")
@@ -236,10 +217,12 @@ def _half_pi_parts(ends: tuple[int, ...]) -> list[float]:
 
 
 def _kernel(e: _Emitter, r: str, c: str) -> tuple[str, str]:
-    """Sine and cosine of r - c, for |r| <= pi/4 and |c| at most half a last place of r (or r next to nothing).
+    """Sine and cosine of r - c, for |r| <= pi/4 and c at most half a last place of r or else next to nothing.
 
-    The large terms, r and 1 - z/2, are added last; their roundings but one are made good:
-    sin = r - (r z S + c (1 - z/2)),  cos = h + (((1 - h) - z/2) + c r + z^2 C)  with h = 1 - z/2 as rounded.
+    Only the last addition of each rounds visibly.  With h = 1 - r^2/2 as rounded:
+    cos = h + (((1 - h) - r^2/2 + r c) + z^2 C): what h misses is exact to twofold precision, without fma by means of
+    the leading 26 bits of r, whose square is exact.
+    sin = r - (r z S + c h): an eighth of r z is split off, exactly, since S is close to 1/6.
     """
     z = e.mul("z", r, r)
     z2 = e.mul("z2", z, z)
@@ -248,18 +231,24 @@ def _kernel(e: _Emitter, r: str, c: str) -> tuple[str, str]:
         half_r = e.mul("half.r", r, e.const(-0.5))
         h = e.mul_add("h", half_r, r, one)
         h_error = e.mul_add("h.error", half_r, r, e.sub("h.complement", one, h))
+        h_rest = e.mul_add("h.rest", r, c, h_error)
     else:
-        half_z = e.mul("half.z", z, e.const(0.5))
-        h = e.sub("h", one, half_z)
-        h_error = e.sub("h.error", e.sub("h.complement", one, h), half_z)
-
-    sin_poly = _polynomial(e, "s", _SIN, z, z2)
-    sin_less = e.mul_add("sin.less", e.mul("r3", r, z), sin_poly, e.mul("sin.c", c, h))
-    sine = e.sub("sin", r, sin_less)
+        head = e.from_bits("head", e.integer("head.bits", "and", e.to_bits("r.bits", r), e.bits(-1 << 27)))
+        half_square = e.mul("half.square", e.mul("half.head", head, e.const(0.5)), head)
+        h = e.sub("h", one, half_square)
+        h_error = e.sub("h.error", e.sub("h.complement", one, h), half_square)
+        tail = e.sub("tail", e.sub("r.tail", r, head), c)
+        middle = e.add("middle", head, e.mul("half.tail", tail, e.const(0.5)))
+        h_rest = e.sub("h.rest", h_error, e.mul("tail.part", tail, middle))
 
     cos_poly = _polynomial(e, "c", _COS, z, z2)
-    cos_more = e.mul_add("cos.more", z2, cos_poly, e.mul_add("cos.c", r, c, h_error))
-    cosine = e.add("cos", h, cos_more)
+    cosine = e.add("cos", h, e.mul_add("cos.more", z2, cos_poly, h_rest))
+
+    sin_poly = _polynomial(e, "s", (_SIN[0] - 0.125, *_SIN[1:]), z, z2)
+    r3 = e.mul("r3", r, z)
+    minor = e.mul_add("sin.minor", r3, sin_poly, e.mul("sin.c", c, h))
+    sin_less = e.mul_add("sin.less", r3, e.const(0.125), minor)
+    sine = e.sub("sin", r, sin_less)
     return sine, cosine
 
 
@@ -274,63 +263,41 @@ def _polynomial(e: _Emitter, name: str, k: tuple[float, ...], z: str, z2: str) -
 
 def _to_quadrant(e: _Emitter, sine: str, cosine: str, n: str) -> tuple[str, str]:
     """Sine and cosine n quarter turns further on: exchanged if n is odd; minus by the second bit of n and of n + 1."""
-    odd = e.emit("odd", f"icmp ne {e.int} {e.integer('odd.bit', 'and', n, 1)}, {e.bits(0)}")
+    odd = e.emit("odd", f"icmp ne {e.int} {e.integer('odd.bit', 'and', n, e.bits(1))}, {e.bits(0)}")
     choice = f"select {'i1' if e.lanes == 1 else f'<{e.lanes} x i1>'} {odd}, {e.real}"
     sin_bits = e.to_bits("sin.bits", e.emit("sin.value", f"{choice} {cosine}, {e.real} {sine}"))
     cos_bits = e.to_bits("cos.bits", e.emit("cos.value", f"{choice} {sine}, {e.real} {cosine}"))
-    sin_turn = e.integer("sin.turn", "shl", n, 62)
-    cos_turn = e.integer("cos.turn", "add", sin_turn, 1 << 62)
-    sin_sign = e.integer("sin.sign", "and", sin_turn, -(1 << 63))
-    cos_sign = e.integer("cos.sign", "and", cos_turn, -(1 << 63))
+    sin_turn = e.integer("sin.turn", "shl", n, e.bits(62))
+    cos_turn = e.integer("cos.turn", "add", sin_turn, e.bits(1 << 62))
+    sin_sign = e.integer("sin.sign", "and", sin_turn, e.bits(-1 << 63))
+    cos_sign = e.integer("cos.sign", "and", cos_turn, e.bits(-1 << 63))
     return (
         e.from_bits("sin.x", e.integer("sin.signed", "xor", sin_bits, sin_sign)),
         e.from_bits("cos.x", e.integer("cos.signed", "xor", cos_bits, cos_sign)),
     )
 
 
-def _reduce_lanes(e: _Emitter) -> str:
-    """r, c and n again, with the lanes beyond the common range replaced, one after the other."""
-    real, int_ = e.real, e.int
-    return f"""
-define internal {e.triple} @lw.sincos.reduce.f64x{e.lanes}({real} %x, {real} %r, {real} %c, {int_} %n) noinline cold nounwind {{
-entry:
-  br label %lane
-lane:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %next ]
-  %r.done = phi {real} [ %r, %entry ], [ %r.next, %next ]
-  %c.done = phi {real} [ %c, %entry ], [ %c.next, %next ]
-  %n.done = phi {int_} [ %n, %entry ], [ %n.next, %next ]
-  %xi = extractelement {real} %x, i32 %i
-  %size = call double @llvm.fabs.f64(double %xi)
-  %beyond = fcmp ogt double %size, {_Emitter(1, e.fused).const(_BOUND)}
-  br i1 %beyond, label %reduce, label %next
-reduce:
-  %reduced = call {{ double, double, i64 }} @lw.sincos.reduce(double %xi)
-  %ri = extractvalue {{ double, double, i64 }} %reduced, 0
-  %ci = extractvalue {{ double, double, i64 }} %reduced, 1
-  %ni = extractvalue {{ double, double, i64 }} %reduced, 2
-  %r.new = insertelement {real} %r.done, double %ri, i32 %i
-  %c.new = insertelement {real} %c.done, double %ci, i32 %i
-  %n.new = insertelement {int_} %n.done, i64 %ni, i32 %i
-  br label %next
-next:
-  %r.next = phi {real} [ %r.done, %lane ], [ %r.new, %reduce ]
-  %c.next = phi {real} [ %c.done, %lane ], [ %c.new, %reduce ]
-  %n.next = phi {int_} [ %n.done, %lane ], [ %n.new, %reduce ]
-  %i.next = add i32 %i, 1
-  %more = icmp ult i32 %i.next, {e.lanes}
-  br i1 %more, label %lane, label %done
-done:
-  %out.r = insertvalue {e.triple} poison, {real} %r.next, 0
-  %out.rc = insertvalue {e.triple} %out.r, {real} %c.next, 1
-  %out = insertvalue {e.triple} %out.rc, {int_} %n.next, 2
-  ret {e.triple} %out
-}}
-"""
+def _reduce_lanes(lanes: int, name: str) -> str:
+    """The function of `_reduce_far` for one lane after the other, as a function of vectors."""
+    e, one = _Emitter(lanes, False), _Emitter(1, False)
+    results, out = ["%r", "%c", "%n"], "poison"
+    for i in range(lanes):
+        lane = [e.emit(f"{part}{i}", f"extractelement {e.real} %{part}, i32 {i}") for part in "xrc"]
+        n = e.emit(f"n{i}", f"extractelement {e.int} %n, i32 {i}")
+        arguments = f"double {lane[0]}, double {lane[1]}, double {lane[2]}, i64 {n}"
+        reduced = e.emit(f"reduced{i}", f"call {one.triple} @lw.sincos.reduce({arguments})")
+        for j, (type_, scalar) in enumerate([(e.real, "double"), (e.real, "double"), (e.int, "i64")]):
+            new = e.emit(f"new{j}.{i}", f"extractvalue {one.triple} {reduced}, {j}")
+            results[j] = e.emit(f"done{j}.{i}", f"insertelement {type_} {results[j]}, {scalar} {new}, i32 {i}")
+    for j, type_ in enumerate([e.real, e.real, e.int]):
+        out = e.emit(f"out{j}", f"insertvalue {e.triple} {out}, {type_} {results[j]}, {j}")
+    parameters = f"{e.real} %x, {e.real} %r, {e.real} %c, {e.int} %n"
+    head = f"define internal {e.triple} {name}({parameters}) noinline cold nounwind {{"
+    return "\n".join([head, *e.lines, f"  ret {e.triple} {out}", "}\n"])
 
 
 def _reduce_far() -> tuple[str, ...]:
-    """Payne and Hanek: r, c and n of one argument beyond the common range, the table, and the intrinsics they need.
+    """Payne and Hanek: a function for r, c and n beyond the common range (those given elsewhere), and what it needs.
 
     |x| = m 2^e with an integer m < 2^53 and e > -33.  The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
     of 4 to |x| 2/pi; the 192 bits after those, times m, modulo 2^192, are |x| 2/pi modulo 4 with 190 bits behind the
@@ -340,104 +307,97 @@ def _reduce_far() -> tuple[str, ...]:
     """
     words = [_TWO_OVER_PI >> 64 * i & (1 << 64) - 1 for i in reversed(range(_TABLE_WORDS))]
     table = ", ".join(f"i64 {word}" for word in [0, *words])  # a zero word first, as e - 1 may be negative
-    high, low = _HALF_PI >> 192, _HALF_PI >> 128 & (1 << 64) - 1
     read = "\n".join(
-        f"  %at.{i} = add i64 %word, {i}\n"
+        f"  %at.{i} = add i64 %first, {i}\n"
         f"  %pointer.{i} = getelementptr inbounds [{_TABLE_WORDS + 1} x i64], ptr @lw.two_over_pi, i64 0, i64 %at.{i}\n"
-        f"  %word.{i} = load i64, ptr %pointer.{i}, align 8"
+        f"  %word.{i} = load i64, ptr %pointer.{i}, align 8\n"
+        f"  %wide.{i} = zext i64 %word.{i} to i256\n"
+        f"  %placed.{i} = shl i256 %wide.{i}, {64 * (3 - i)}\n"
+        f"  %words.{i} = or i256 %placed.{i}, {f'%words.{i - 1}' if i else 0}"
         for i in range(4)
     )
+    triple = _Emitter(1, False).triple
+    parameters = "double %x, double %r.near, double %c.near, i64 %n.near"
     function = f"""\
-define internal {{ double, double, i64 }} @lw.sincos.reduce(double %x) noinline cold nounwind {{
-  %bits = bitcast double %x to i64
-  %bits.size = and i64 %bits, {(1 << 63) - 1}
-  %field = lshr i64 %bits.size, 52
-  %fraction = and i64 %bits, {(1 << 52) - 1}
+define internal {triple} @lw.sincos.reduce({parameters}) noinline cold nounwind {{
+  %size = call double @llvm.fabs.f64(double %x)
+  %beyond = fcmp ogt double %size, {_Emitter(1, False).const(_BOUND)}
+  br i1 %beyond, label %far, label %done
+far:
+  %x.bits = bitcast double %x to i64
+  %size.bits = bitcast double %size to i64
+  %field = lshr i64 %size.bits, 52
+  %fraction = and i64 %size.bits, {(1 << 52) - 1}
   %m = or i64 %fraction, {1 << 52}
-  ; the window of three words f2 f1 f0 that starts at bit e - 1 of 2/pi: e = field - 1075, and bit 1 stands at 64
-  %position = sub i64 %field, {1075 + 1 - 63}
-  %word = lshr i64 %position, 6
-  %shift = and i64 %position, 63
+  ; the 192 bits of 2/pi from bit e - 1 on: e = field - 1075, and bit 1 stands at 64 in the table
+  %start = sub i64 %field, {1075 + 1 - 63}
+  %first = lshr i64 %start, 6
 {read}
-  %f2 = call i64 @llvm.fshl.i64(i64 %word.0, i64 %word.1, i64 %shift)
-  %f1 = call i64 @llvm.fshl.i64(i64 %word.1, i64 %word.2, i64 %shift)
-  %f0 = call i64 @llvm.fshl.i64(i64 %word.2, i64 %word.3, i64 %shift)
-  ; p2 p1 p0 = m (f2 f1 f0) modulo 2^192
-  %m.wide = zext i64 %m to i128
-  %f0.wide = zext i64 %f0 to i128
-  %f1.wide = zext i64 %f1 to i128
-  %m.f0 = mul i128 %m.wide, %f0.wide
-  %m.f1 = mul i128 %m.wide, %f1.wide
-  %m.f2 = mul i64 %m, %f2
-  %p0 = trunc i128 %m.f0 to i64
-  %carry.1 = lshr i128 %m.f0, 64
-  %sum.1 = add i128 %m.f1, %carry.1
-  %p1 = trunc i128 %sum.1 to i64
-  %carry.2.wide = lshr i128 %sum.1, 64
-  %carry.2 = trunc i128 %carry.2.wide to i64
-  %p2 = add i64 %m.f2, %carry.2
-  ; the nearest quarter turn, and the size of what is left, between -1/2 and 1/2 (its sign is the sign of left.2)
-  %p2.up = add i64 %p2, {1 << 61}
-  %quarter = lshr i64 %p2.up, 62
-  %whole = shl i64 %quarter, 62
-  %left.2 = sub i64 %p2, %whole
-  %flip = ashr i64 %left.2, 63
-  %size.2 = xor i64 %left.2, %flip
-  %size.1 = xor i64 %p1, %flip
-  %size.0 = xor i64 %p0, %flip
-  ; its leading 128 bits g1 g0, shifted up by z < 64 (the count has an answer for 0, which infinities may need)
-  %z = call i64 @llvm.ctlz.i64(i64 %size.2, i1 false)
-  %g1 = call i64 @llvm.fshl.i64(i64 %size.2, i64 %size.1, i64 %z)
-  %g0 = call i64 @llvm.fshl.i64(i64 %size.1, i64 %size.0, i64 %z)
-  ; times pi/2, the leading 128 bits t1 t0 of the product, in units of 2^-(125 + z)
-  %g1.wide = zext i64 %g1 to i128
-  %g0.wide = zext i64 %g0 to i128
-  %t.11 = mul i128 %g1.wide, {high}
-  %t.10.all = mul i128 %g1.wide, {low}
-  %t.01.all = mul i128 %g0.wide, {high}
-  %t.10 = lshr i128 %t.10.all, 64
-  %t.01 = lshr i128 %t.01.all, 64
-  %t.sum = add i128 %t.11, %t.10
-  %t = add i128 %t.sum, %t.01
+  %skipped = and i64 %start, 63
+  %skipped.wide = zext i64 %skipped to i256
+  %aligned = shl i256 %words.3, %skipped.wide
+  %window.wide = lshr i256 %aligned, 64
+  %window = trunc i256 %window.wide to i192
+  ; the nearest quarter turn, and the size of what is left, at most 2^189, with its sign apart
+  %m.wide = zext i64 %m to i192
+  %turns = mul i192 %m.wide, %window
+  %turns.up = add i192 %turns, {1 << 189}
+  %quarter.wide = lshr i192 %turns.up, 190
+  %quarter = trunc i192 %quarter.wide to i64
+  %whole = shl i192 %quarter.wide, 190
+  %left = sub i192 %turns, %whole
+  %flip = ashr i192 %left, 191
+  %rest = xor i192 %left, %flip
+  ; shifted up by z < 64 until it fills the word, its leading 128 bits times pi/2, in units of 2^-(253 + z)
+  %rest.high.wide = lshr i192 %rest, 128
+  %rest.high = trunc i192 %rest.high.wide to i64
+  %z = call i64 @llvm.ctlz.i64(i64 %rest.high, i1 false)
+  %z.wide = zext i64 %z to i192
+  %rest.full = shl i192 %rest, %z.wide
+  %rest.leading = lshr i192 %rest.full, 64
+  %rest.factor = zext i192 %rest.leading to i256
+  %product = mul i256 %rest.factor, {_HALF_PI >> 128}
   ; as the sum of two doubles: 53 bits, and the 64 bits after them
-  %t1.wide = lshr i128 %t, 64
-  %t1 = trunc i128 %t1.wide to i64
-  %head = and i64 %t1, -2048
-  %tail.wide = lshr i128 %t, 11
-  %tail = trunc i128 %tail.wide to i64
+  %head.wide = lshr i256 %product, 203
+  %head = trunc i256 %head.wide to i64
+  %tail.wide = lshr i256 %product, 139
+  %tail = trunc i256 %tail.wide to i64
   %head.real = uitofp i64 %head to double
   %tail.real = uitofp i64 %tail to double
-  ; their scales 2^-(61 + z) and 2^-(114 + z), with the sign
-  %minus.bits = xor i64 %bits, %left.2
-  %minus = and i64 %minus.bits, {-(1 << 63)}
-  %head.exponent = sub i64 {1023 - 61}, %z
-  %tail.exponent = sub i64 {1023 - 114}, %z
-  %head.power = shl i64 %head.exponent, 52
-  %tail.power = shl i64 %tail.exponent, 52
-  %head.scale.bits = or i64 %head.power, %minus
-  %tail.scale.bits = or i64 %tail.power, %minus
+  ; their scales 2^-(50 + z) and 2^-(114 + z), with the sign
+  %flip.word = trunc i192 %flip to i64
+  %minus.bits = xor i64 %x.bits, %flip.word
+  %minus = and i64 %minus.bits, {-1 << 63}
+  %z.field = shl i64 %z, 52
+  %power = sub i64 {1023 - 50 << 52}, %z.field
+  %head.scale.bits = or i64 %power, %minus
   %head.scale = bitcast i64 %head.scale.bits to double
-  %tail.scale = bitcast i64 %tail.scale.bits to double
+  %tail.scale = fmul double %head.scale, {_Emitter(1, False).const(2.0**-64)}
   %high = fmul double %head.real, %head.scale
   %low = fmul double %tail.real, %tail.scale
   ; r is their rounded sum and c the exact error of that; an infinity makes r a NaN
   %sum = fadd double %high, %low
   %sum.back = fsub double %sum, %high
-  %c = fsub double %sum.back, %low
+  %c.far = fsub double %sum.back, %low
   %zero = fsub double %x, %x
-  %r = fadd double %sum, %zero
+  %r.far = fadd double %sum, %zero
   ; n, with the sign of x
-  %x.flip = ashr i64 %bits, 63
+  %x.flip = ashr i64 %x.bits, 63
   %quarter.flipped = xor i64 %quarter, %x.flip
-  %n = sub i64 %quarter.flipped, %x.flip
-  %out.r = insertvalue {{ double, double, i64 }} poison, double %r, 0
-  %out.rc = insertvalue {{ double, double, i64 }} %out.r, double %c, 1
-  %out = insertvalue {{ double, double, i64 }} %out.rc, i64 %n, 2
-  ret {{ double, double, i64 }} %out
+  %n.far = sub i64 %quarter.flipped, %x.flip
+  br label %done
+done:
+  %r = phi double [ %r.near, %0 ], [ %r.far, %far ]
+  %c = phi double [ %c.near, %0 ], [ %c.far, %far ]
+  %n = phi i64 [ %n.near, %0 ], [ %n.far, %far ]
+  %out.r = insertvalue {triple} poison, double %r, 0
+  %out.rc = insertvalue {triple} %out.r, double %c, 1
+  %out = insertvalue {triple} %out.rc, i64 %n, 2
+  ret {triple} %out
 }}
 """
     return (
-        "declare i64 @llvm.fshl.i64(i64, i64, i64)",
+        "declare double @llvm.fabs.f64(double)",
         "declare i64 @llvm.ctlz.i64(i64, i1 immarg)",
         f"@lw.two_over_pi = internal unnamed_addr constant [{_TABLE_WORDS + 1} x i64] [{table}]\n",
         function,

@@ -85,10 +85,6 @@ def _sign(x: float) -> float:
     return x if x != x else float((x > 0.0) - (x < 0.0))
 
 
-def _product_and_sum(a: Any, b: Any, c: Any) -> Any:
-    return a * b + c
-
-
 def _zeros(*arguments: Any) -> tuple[Any, ...]:
     return (0.0,) * (len(arguments) - 1)
 
@@ -105,6 +101,8 @@ def _rows() -> list[Operation]:
     ) -> Operation:
         return Operation(name, arity, value, _reference(scalar, value), partials, lowering, **flags)
 
+    _minimum, _maximum = Lowering("intrinsic", "minnum"), Lowering("intrinsic", "maxnum")
+
     def square_sum(a: Any, b: Any) -> Any:
         return a * a + b * b
 
@@ -118,10 +116,6 @@ def _rows() -> list[Operation]:
         row("sub", 2, np.subtract, lambda a, b: a - b, lambda a, b, r: (1.0, -1.0), _instruction("fsub")),
         row("mul", 2, np.multiply, lambda a, b: a * b, lambda a, b, r: (b, a), _instruction("fmul"), commutative=True),
         row("div", 2, np.divide, lambda a, b: a / b, lambda a, b, r: (1.0 / b, -r / b), _instruction("fdiv")),
-        # a product and a sum with one rounding where the machine has it; made by the compiler, not by tracing
-        row(
-            "fma", 3, _product_and_sum, _product_and_sum, lambda a, b, c, r: (b, a, 1.0), Lowering("intrinsic", "fma")
-        ),
         # roots, powers, exponentials
         row("sqrt", 1, np.sqrt, math.sqrt, lambda a, r: (0.5 / r,), Lowering("intrinsic", "sqrt")),
         row("exp", 1, np.exp, math.exp, lambda a, r: (r,), _libm("exp")),
@@ -157,10 +151,10 @@ def _rows() -> list[Operation]:
         # piecewise functions; at a kink the derivative is one of the two sides'
         row("abs", 1, np.abs, abs, lambda a, r: (f.sign(a),), Lowering("intrinsic", "fabs")),
         row("sign", 1, np.sign, _sign, _zeros, Lowering("vector", "sign")),
-        row("floor", 1, np.floor, lambda a: float(math.floor(a)), _zeros, _libm("floor")),
+        row("floor", 1, np.floor, lambda a: float(math.floor(a)), _zeros, Lowering("intrinsic", "floor")),
         row("copysign", 2, np.copysign, math.copysign, _copysign_partials, Lowering("intrinsic", "copysign")),
-        row("fmin", 2, np.fmin, lambda a, b: float(np.fmin(a, b)), _fmin_partials, _libm("fmin"), commutative=True),
-        row("fmax", 2, np.fmax, lambda a, b: float(np.fmax(a, b)), _fmax_partials, _libm("fmax"), commutative=True),
+        row("fmin", 2, np.fmin, lambda a, b: float(np.fmin(a, b)), _fmin_partials, _minimum, commutative=True),
+        row("fmax", 2, np.fmax, lambda a, b: float(np.fmax(a, b)), _fmax_partials, _maximum, commutative=True),
         # truth values, and the choice between two numbers
         row("lt", 2, np.less, lambda a, b: a < b, None, _instruction("fcmp olt"), logical=True),
         row("le", 2, np.less_equal, lambda a, b: a <= b, None, _instruction("fcmp ole"), logical=True),

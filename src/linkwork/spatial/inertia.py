@@ -87,13 +87,33 @@ class ArticulatedInertia:
         w, v = V.angular, V.linear
         return Force(self.angular @ w + self.coupling @ v, self.coupling.T @ w + self.linear @ v)
 
-    def without(self, U: Force, scaled: Force) -> ArticulatedInertia:
-        """This inertia less the symmetric dyad U·scaledᵀ, where ``scaled`` is a multiple of U."""
+    def freed(self, S: Motion, U: Force, D_inv: Any) -> ArticulatedInertia:
+        """What is felt through a joint that is free along S: I − U Uᵀ/D, with U = I S and D = S·U (RBDA 7.43).
+
+        It does not resist S at all.  Where S is a direction of the coordinates, its row and column are therefore
+        exactly zero, and are not computed.
+        """
+        J, H, M = self.angular, self.coupling, self.linear
+        scaled = U * D_inv
         n, f, N, F = U.moment, U.force, scaled.moment, scaled.force
+        rest = (
+            [J.xx - n.x * N.x, J.xy - n.x * N.y, J.xz - n.x * N.z, *(H.x - F * n.x)],
+            [0.0, J.yy - n.y * N.y, J.yz - n.y * N.z, *(H.y - F * n.y)],
+            [0.0, 0.0, J.zz - n.z * N.z, *(H.z - F * n.z)],
+            [0.0, 0.0, 0.0, M.xx - f.x * F.x, M.xy - f.x * F.y, M.xz - f.x * F.z],
+            [0.0, 0.0, 0.0, 0.0, M.yy - f.y * F.y, M.yz - f.y * F.z],
+            [0.0, 0.0, 0.0, 0.0, 0.0, M.zz - f.z * F.z],
+        )
+        along = _direction(S)
+        if along is not None:
+            rest[along][:] = [0.0] * 6
+            for row in rest:
+                row[along] = 0.0
+        x, y, z, u, v, w = rest
         return ArticulatedInertia(
-            self.angular - _symmetric_dyad(n, N),
-            self.coupling - Matrix3(F * n.x, F * n.y, F * n.z),
-            self.linear - _symmetric_dyad(f, F),
+            Symmetric3(x[0], x[1], x[2], y[1], y[2], z[2]),
+            Matrix3(Vec3.of(x[3:]), Vec3.of(y[3:]), Vec3.of(z[3:])),
+            Symmetric3(u[3], u[4], u[5], v[4], v[5], w[5]),
         )
 
     def shifted(self, p: Vec3) -> ArticulatedInertia:
@@ -116,6 +136,8 @@ class ArticulatedInertia:
         )
 
 
-def _symmetric_dyad(a: Vec3, b: Vec3) -> Symmetric3:
-    """a bᵀ, where b is a multiple of a."""
-    return Symmetric3(a.x * b.x, a.x * b.y, a.x * b.z, a.y * b.y, a.y * b.z, a.z * b.z)
+def _direction(S: Motion) -> int | None:
+    """Which coordinate S lies along, if it lies along one."""
+    elements = S.elements()
+    moving = [k for k, x in enumerate(elements) if not (isinstance(x, float) and x == 0.0)]
+    return moving[0] if len(moving) == 1 and isinstance(elements[moving[0]], float) else None

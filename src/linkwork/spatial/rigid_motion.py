@@ -26,28 +26,38 @@ __all__ = ["RigidMotion"]
 
 @dataclass(frozen=True, slots=True)
 class RigidMotion:
-    """Angular velocity, angular acceleration and the origin's acceleration, in the body's own axes."""
+    """Angular velocity ω, angular acceleration ω̇ and the origin's acceleration p̈, in the body's own axes."""
 
     angular_velocity: Vec3
     angular_acceleration: Vec3
     acceleration: Vec3
+    omega: Matrix3  # Ω = [ω̇×] + [ω×][ω×]
 
     @staticmethod
-    def falling(gravity: Vec3) -> RigidMotion:
-        """The world, accelerating upward: gravity as an inertial force."""
-        return RigidMotion(Vec3.zero(), Vec3.zero(), -gravity)
-
-    @property
-    def omega_matrix(self) -> Matrix3:
-        """Ω = [ω̇×] + [ω×][ω×]."""
-        w, a = self.angular_velocity, self.angular_acceleration
+    def of(w: Vec3, w_dot: Vec3, acceleration: Vec3) -> RigidMotion:
         xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
         xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
-        return Matrix3(
-            Vec3(-(yy + zz), xy - a.z, xz + a.y),
-            Vec3(xy + a.z, -(xx + zz), yz - a.x),
-            Vec3(xz - a.y, yz + a.x, -(xx + yy)),
+        omega = Matrix3(
+            Vec3(-(yy + zz), xy - w_dot.z, xz + w_dot.y),
+            Vec3(xy + w_dot.z, -(xx + zz), yz - w_dot.x),
+            Vec3(xz - w_dot.y, yz + w_dot.x, -(xx + yy)),
         )
+        return RigidMotion(w, w_dot, acceleration, omega)
+
+    @staticmethod
+    def spinning(w: Vec3) -> RigidMotion:
+        """Turning steadily about the origin."""
+        return RigidMotion.of(w, Vec3.zero(), Vec3.zero())
+
+    @staticmethod
+    def held_against(gravity: Vec3) -> RigidMotion:
+        """At rest in a field of gravity: the same as accelerating the other way without one."""
+        return RigidMotion.of(Vec3.zero(), Vec3.zero(), -gravity)
+
+    @property
+    def spatial_rate(self) -> Motion:
+        """(ω̇; p̈)."""
+        return Motion(self.angular_acceleration, self.acceleration)
 
     def through(self, X: Pose, V_J: Motion, A_J: Motion) -> RigidMotion:
         """The motion of a frame at X that moves relative to this body with twist V_J and acceleration A_J.
@@ -58,10 +68,10 @@ class RigidMotion:
         R, p = X.rotation, X.translation
         w = R.inv_act(self.angular_velocity)
         w_J, v_J = V_J.angular, V_J.linear
-        return RigidMotion(
+        return RigidMotion.of(
             w + w_J,
             R.inv_act(self.angular_acceleration) + A_J.angular + w.cross(w_J),
-            R.inv_act(self.acceleration + self.omega_matrix @ p) + A_J.linear + (w_J + w * 2.0).cross(v_J),
+            R.inv_act(self.acceleration + self.omega @ p) + A_J.linear + (w_J + w * 2.0).cross(v_J),
         )
 
     def wrench(self, inertia: Inertia) -> Force:
@@ -69,7 +79,7 @@ class RigidMotion:
 
         Σ = ½ tr(J) 1 − J is the body's second moment of mass.  The same as J ω̇ + ω × J ω + h × p̈ (Euler).
         """
-        m, h, J, W = inertia.mass, inertia.moment, inertia.about, self.omega_matrix
+        m, h, J, W = inertia.mass, inertia.moment, inertia.about, self.omega
         a = self.acceleration
         xx, yy, zz = _second_moments(J)
         n = Vec3(

@@ -1,0 +1,74 @@
+"""Forward dynamics: the articulated-body algorithm.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 7.  Velocity products are taken in frames that
+move with each body's origin (see `linkwork.spatial.rigid_motion`), and a joint of several degrees of freedom is
+eliminated one at a time, as a chain of joints between massless bodies would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import SingularInertiaError
+from ..model.body import WORLD, Body
+from ..model.tree import Tree
+from ..spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
+
+__all__ = ["forward_dynamics"]
+
+Scalars = Sequence[Any]
+
+
+def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[Any]:
+    """a = M(q)⁻¹ (τ − h(q, v)): the joint accelerations (nv) under the joint forces τ.
+
+    Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
+    """
+    q, v, tau = tree.split_q(q), tree.split_v(v), tree.split_v(tau)
+    X: dict[int, Pose] = {}
+    S: dict[int, Subspace] = {}
+    omega: dict[int, Vec3] = {WORLD: Vec3.zero()}
+    zeta: dict[int, Motion] = {}
+    I_A: dict[int, ArticulatedInertia] = {}
+    p_A: dict[int, Force] = {}
+    for i, p, body in tree.outward():
+        X[i], S[i] = body.X(q[i]), body.S(q[i])
+        carried = RigidMotion.spinning(omega[p]).through(X[i], S[i] @ v[i], body.bias(q[i], v[i]))
+        omega[i], zeta[i] = carried.angular_velocity, carried.spatial_rate
+        I_A[i] = ArticulatedInertia.of(body.inertia)
+        p_A[i] = RigidMotion.spinning(omega[i]).wrench(body.inertia)
+
+    U: dict[int, list[Force]] = {}
+    D_inv: dict[int, list[Any]] = {}
+    u: dict[int, list[Any]] = {}
+    for i, p, body in tree.inward():
+        U[i], D_inv[i], u[i] = [], [], []
+        I_a, p_a = I_A[i], p_A[i]
+        for column, torque in zip(reversed(S[i].columns), reversed(tau[i]), strict=True):
+            U_k = I_a @ column
+            D_k = _inverse(column.dot(U_k), body)
+            u_k = torque - column.dot(p_a)
+            I_a = I_a.freed(column, U_k, D_k)
+            p_a += U_k * (D_k * u_k)
+            U[i].append(U_k), D_inv[i].append(D_k), u[i].append(u_k)
+        if p != WORLD:
+            I_A[p] += X[i] @ I_a
+            p_A[p] += X[i] @ (p_a + I_a @ zeta[i])
+
+    A = {WORLD: Motion(Vec3.zero(), -tree.gravity)}
+    a: dict[int, list[Any]] = {}
+    for i, p, _ in tree.outward():
+        A[i] = X[i].inv() @ A[p] + zeta[i]
+        a[i] = []
+        for column, U_k, D_k, u_k in zip(S[i].columns, *map(reversed, (U[i], D_inv[i], u[i])), strict=True):
+            rate = D_k * (u_k - A[i].dot(U_k))
+            A[i] += column * rate
+            a[i].append(rate)
+    return [rate for i, _, _ in tree.outward() for rate in a[i]]
+
+
+def _inverse(D: Any, body: Body) -> Any:
+    if isinstance(D, float) and D <= 1e-15 * (abs(body.inertia.about.xx) + abs(body.inertia.mass)):
+        raise SingularInertiaError(body.joint_name)
+    return 1.0 / D

@@ -1,0 +1,21 @@
+"""Forward kinematics: the poses of all bodies, by chaining the joints' transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..model.body import WORLD
+from ..model.tree import Tree
+from ..spatial import Pose
+
+__all__ = ["forward_kinematics"]
+
+
+def forward_kinematics(tree: Tree, q: Sequence[Any]) -> list[Pose]:
+    """X_WB for every body B, in body order."""
+    q = tree.split_q(q)
+    X = {WORLD: Pose.identity()}
+    for i, p, body in tree.outward():
+        X[i] = X[p] @ body.X(q[i])
+    return [X[i] for i, _, _ in tree.outward()]

@@ -1,0 +1,100 @@
+"""Machine code as a NumPy generalized ufunc, made through NumPy's C API.
+
+NumPy then does what it does for its own: broadcasting of leading dimensions, conversion of types, ``out=``,
+overlapping memory, ``__array_ufunc__`` of other libraries.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .program import Port
+
+__all__ = ["make_gufunc", "signature"]
+
+_NPY_DOUBLE = 12
+_NO_IDENTITY = -1
+_SLOT = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table of ufunc functions
+
+
+class _UFuncObject(ctypes.Structure):
+    """The head of PyUFuncObject, as NumPy's ufuncobject.h declares it."""
+
+    _fields_ = [
+        ("ob_refcnt", ctypes.c_ssize_t),
+        ("ob_type", ctypes.c_void_p),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("ntypes", ctypes.c_int),
+        ("reserved1", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("types", ctypes.c_void_p),
+        ("doc", ctypes.c_char_p),
+        ("ptr", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+    ]
+
+
+@cache
+def _constructor() -> Any:
+    from numpy._core import _multiarray_umath
+
+    api = ctypes.pythonapi
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    table = api.PyCapsule_GetPointer(_multiarray_umath._UFUNC_API, None)
+    address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_SLOT]
+    pointer, integer, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    return ctypes.PYFUNCTYPE(
+        ctypes.py_object, pointer, pointer, pointer, integer, integer, integer, integer, text, text, integer, text
+    )(address)
+
+
+def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
+    """The core dimensions, e.g. ``(7),(7)->(7,7)``; a dimension of size zero has a name, as NumPy asks."""
+
+    def side(ports: Sequence[Port]) -> str:
+        return ",".join("(" + ",".join(str(n) if n else "none" for n in port.shape) + ")" for port in ports)
+
+    return f"{side(inputs)}->{side(outputs)}"
+
+
+def make_gufunc(
+    name: str, doc: str, inputs: Sequence[Port], outputs: Sequence[Port], loop: int, counter: Any, owner: Any
+) -> np.ufunc:
+    """A gufunc over float64 that calls the inner loop at an address.
+
+    ``counter`` (a ctypes int64) is passed to the loop as its data; ``owner`` is kept alive as long as the gufunc is.
+    """
+    nargs = len(inputs) + len(outputs)
+    functions = (ctypes.c_void_p * 1)(loop)
+    data = (ctypes.c_void_p * 1)(ctypes.addressof(counter))
+    types = (ctypes.c_char * nargs)(*([_NPY_DOUBLE] * nargs))
+    texts = name.encode(), doc.encode()
+    ufunc = _constructor()(
+        ctypes.addressof(functions),
+        ctypes.addressof(data),
+        ctypes.addressof(types),
+        1,
+        len(inputs),
+        len(outputs),
+        _NO_IDENTITY,
+        *texts,
+        0,
+        signature(inputs, outputs).encode(),
+    )
+    # NumPy keeps pointers to all of these; `obj` is the reference that it releases with the ufunc
+    keep = (functions, data, types, texts, counter, owner)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
+    _UFuncObject.from_address(id(ufunc)).obj = id(keep)
+    assert isinstance(ufunc, np.ufunc)
+    return ufunc

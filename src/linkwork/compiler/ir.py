@@ -1,0 +1,104 @@
+"""A small writer of LLVM IR text: names its values, and knows loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+__all__ = ["Function"]
+
+
+class Function:
+    """The text of one LLVM function, written line by line."""
+
+    def __init__(self, signature: str, attributes: str = "#0") -> None:
+        self._head = f"{signature} {attributes} {{"
+        self._lines = ["entry:"]
+        self._names = 0
+        self._block = "entry"
+
+    def __str__(self) -> str:
+        return "\n  ".join([self._head, *self._lines, "ret void"]) + "\n}\n"
+
+    def do(self, instruction: str) -> None:
+        """An instruction without a value."""
+        self._lines.append(instruction)
+
+    def let(self, instruction: str) -> str:
+        """An instruction's value: returns its name."""
+        self._names += 1
+        name = f"%x{self._names}"
+        self._lines.append(f"{name} = {instruction}")
+        return name
+
+    def at(self, pointer: str, offset: str | int) -> str:
+        """The address some bytes further on."""
+        return self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def load(self, kind: str, pointer: str, align: int = 8) -> str:
+        return self.let(f"load {kind}, ptr {pointer}, align {align}")
+
+    def store(self, kind: str, value: str, pointer: str, align: int = 8) -> None:
+        self.do(f"store {kind} {value}, ptr {pointer}, align {align}")
+
+    def all_of(self, flags: Sequence[str]) -> str:
+        total = "true"
+        for flag in flags:
+            total = self.let(f"and i1 {total}, {flag}")
+        return total
+
+    def any_of(self, kind: str, flags: Sequence[str]) -> str:
+        """The flags (truth values, or vectors of them) combined by or."""
+        total, *rest = flags
+        for flag in rest:
+            total = self.let(f"or {kind} {total}, {flag}")
+        return total
+
+    @contextmanager
+    def loop(self, stop: str | int, *, start: int = 0, step: int = 1) -> Iterator[str]:
+        """A loop whose index runs from start in steps, as long as it is below stop; it may run not at all."""
+        head, body, leave = self._label("head"), self._label("body"), self._label("leave")
+        before = self._block
+        self._names += 1
+        index, following = f"%i{self._names}", f"%n{self._names}"
+        self._goto(head)
+        phi = len(self._lines)
+        self._lines.append("")
+        more = self.let(f"icmp slt i64 {index}, {stop}")
+        self.do(f"br i1 {more}, label %{body}, label %{leave}")
+        self._start(body)
+        yield index
+        self.do(f"{following} = add i64 {index}, {step}")
+        self._lines[phi] = f"{index} = phi i64 [ {start}, %{before} ], [ {following}, %{self._block} ]"
+        self.do(f"br label %{head}")
+        self._start(leave)
+
+    @contextmanager
+    def when(self, flag: str) -> Iterator[None]:
+        """What is done only if the flag is set."""
+        yes, after = self._label("yes"), self._label("after")
+        self.do(f"br i1 {flag}, label %{yes}, label %{after}")
+        self._start(yes)
+        yield
+        self._goto(after)
+
+    @contextmanager
+    def unless(self, flag: str) -> Iterator[None]:
+        """What is done only if the flag is not set."""
+        no, after = self._label("no"), self._label("after")
+        self.do(f"br i1 {flag}, label %{after}, label %{no}")
+        self._start(no)
+        yield
+        self._goto(after)
+
+    def _label(self, stem: str) -> str:
+        self._names += 1
+        return f"{stem}{self._names}"
+
+    def _goto(self, label: str) -> None:
+        self.do(f"br label %{label}")
+        self._start(label)
+
+    def _start(self, label: str) -> None:
+        self._lines.append(f"{label}:")
+        self._block = label

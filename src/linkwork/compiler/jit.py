@@ -1,0 +1,54 @@
+"""From a program to machine code in this process."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from .llvm import Text, block_function, sample_function
+from .loops import loop_function
+from .program import Program
+from .target import LLVM_LOCK, Target
+
+__all__ = ["MachineCode", "generate", "module_text"]
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """Code in memory: the addresses of its entries live as long as this object."""
+
+    loop: int  # NumPy's inner-loop function
+    sample: int  # one sample of contiguous arrays
+    llvm_ir: str
+    seconds: float
+    _engine: Any
+
+
+def module_text(program: Program, target: Target) -> str:
+    """The LLVM IR of everything that the program's kernel needs."""
+    text = Text()
+    block_function(text, program, target)
+    sample_function(text, program, target)
+    loop_function(text, program, target)
+    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
+    return (
+        f'target triple = "{target.triple}"\n{text}\n'
+        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"
+    )
+
+
+def generate(program: Program, target: Target) -> MachineCode:
+    """Machine code for the target, which must be able to run here."""
+    start = time.perf_counter()
+    ir = module_text(program, target)
+    with LLVM_LOCK:
+        module = llvm.parse_assembly(ir)
+        machine = target.machine()
+        module.data_layout = str(machine.target_data)
+        engine = llvm.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        loop, sample = engine.get_function_address("loop"), engine.get_function_address("sample")
+    return MachineCode(loop, sample, ir, time.perf_counter() - start, engine)

@@ -1,0 +1,120 @@
+"""A kernel: compiled code behind a NumPy call."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .gufunc import make_gufunc, signature
+from .jit import generate
+from .passes import optimize
+from .program import Port, Program
+from .target import Target, host
+
+__all__ = ["Kernel"]
+
+
+class Kernel:
+    """A function of float64 arrays, compiled: call it with one array for each input.
+
+    Leading dimensions are a batch and broadcast as NumPy does; ``out=`` takes arrays to write to.  A kernel of one
+    output returns an array, one of several a named tuple of arrays.  NaN and infinity pass through as IEEE 754 has
+    it, sample by sample.
+    """
+
+    def __init__(
+        self, program: Program, *, doc: str = "", target: Target | None = None, without_passes: Sequence[str] = ()
+    ) -> None:
+        start = time.perf_counter()
+        self._traced = program
+        self._program = optimize(program, without=without_passes)
+        self._target = host() if target is None else target
+        self._code = generate(self._program, self._target)
+        self._nan_counter = ctypes.c_int64(0)
+        self._doc = doc
+        self._ufunc = make_gufunc(
+            program.name, doc, program.inputs, program.outputs, self._code.loop, self._nan_counter, self._code
+        )
+        self._result: Any = None
+        if len(program.outputs) > 1:
+            self._result = namedtuple(f"{program.name}_result", [p.name for p in program.outputs])  # noqa: PYI024
+        self._compile_time = time.perf_counter() - start
+
+    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        if named:
+            arrays = self._in_order(arrays, named)
+        result = self._ufunc(*arrays) if out is None else self._ufunc(*arrays, out=out)
+        return result if self._result is None else self._result(*result)
+
+    def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        names = [p.name for p in self.inputs]
+        for name in named:
+            if name not in names[len(arrays) :]:
+                raise TypeError(f"{self.name}: unexpected or repeated argument {name!r}; the inputs are {names}")
+        missing = [n for n in names[len(arrays) :] if n not in named]
+        if missing:
+            raise TypeError(f"{self.name}: missing argument {missing[0]!r}; the inputs are {names}")
+        return (*arrays, *(named[n] for n in names[len(arrays) :]))
+
+    @property
+    def name(self) -> str:
+        return self._program.name
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """The inputs by name and shape."""
+        return self._program.inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        """The outputs by name and shape."""
+        return self._program.outputs
+
+    @property
+    def signature(self) -> str:
+        """The core dimensions as NumPy writes them."""
+        return signature(self.inputs, self.outputs)
+
+    @property
+    def program(self) -> Program:
+        """The program that was compiled, after all passes."""
+        return self._program
+
+    @property
+    def operations(self) -> Mapping[str, int]:
+        """How many operations of each kind one sample takes, before products and sums are fused."""
+        return self._traced.operations
+
+    @property
+    def arithmetic(self) -> int:
+        """Multiplications, additions and subtractions that one sample takes."""
+        return self._traced.arithmetic
+
+    @property
+    def compile_time(self) -> float:
+        """Seconds from the traced program to machine code."""
+        return self._compile_time
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR that the machine code was made from."""
+        return self._code.llvm_ir
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        """The kernel as a NumPy generalized ufunc."""
+        return self._ufunc
+
+    def interpret(self, *arrays: Any) -> Any:
+        """The same function by the interpreter, one operation at a time: slow, and the reference."""
+        results = self._traced.interpret(*arrays)
+        return results[0] if self._result is None else self._result(*results)
+
+    def __repr__(self) -> str:
+        inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"<Kernel {self.name}: {inputs} -> {outputs}>"

@@ -1,0 +1,87 @@
+"""Order: instructions are arranged so that few values are alive at a time.
+
+A list schedule: of the instructions whose arguments are there, take the one that ends the most lives of values, and
+of equals the first in the order of the trace, which is the order of the recursions and a good one already.  Sines and
+cosines of inputs come first, while no registers are taken that a call would have to save.  Inputs and constants are
+placed just before their first use.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from ..program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
+
+__all__ = ["schedule"]
+
+
+def schedule(program: Program) -> Program:
+    instructions = program.instructions
+    leaf = [i.operation is INPUT or i.operation is CONSTANT for i in instructions]
+    users: list[list[int]] = [[] for _ in instructions]
+    missing = []  # how many arguments are not computed yet
+    for k, instruction in enumerate(instructions):
+        distinct = {a for a in instruction.args if not leaf[a]}
+        missing.append(len(distinct))
+        for a in distinct:
+            users[a].append(k)
+    uses_left = [len(u) for u in users]
+    order: list[int] = []
+    placed = [False] * len(instructions)
+    stale: dict[int, int] = {}
+    ready: list[tuple[int, int]] = []  # a heap of (lives begun less lives ended, place in the trace)
+
+    def cost(k: int) -> int:
+        """How many more values are alive after instruction k than before it."""
+        ended = sum(1 for a in set(instructions[k].args) if not leaf[a] and uses_left[a] == 1)
+        return (1 if users[k] else 0) - ended
+
+    def offer(k: int) -> None:
+        stale[k] = cost(k)
+        heapq.heappush(ready, (stale[k], k))
+
+    def place(k: int) -> None:
+        for a in instructions[k].args:
+            if leaf[a] and not placed[a]:
+                placed[a] = True
+                order.append(a)
+        placed[k] = True
+        order.append(k)
+        for a in set(instructions[k].args):
+            if not leaf[a]:
+                uses_left[a] -= 1
+                if uses_left[a] == 1:  # the one use left may have become cheaper
+                    for user in users[a]:
+                        if not placed[user] and missing[user] == 0:
+                            offer(user)
+        for user in users[k]:
+            missing[user] -= 1
+            if missing[user] == 0:
+                offer(user)
+
+    early = (SINCOS, SIN_OF, COS_OF)
+    for k, instruction in enumerate(instructions):
+        if instruction.operation in early and missing[k] == 0:
+            place(k)
+    for k in range(len(instructions)):
+        if not leaf[k] and not placed[k] and missing[k] == 0:
+            offer(k)
+    while ready:
+        value, k = heapq.heappop(ready)
+        if not placed[k] and stale[k] == value:
+            place(k)
+    for r in program.results:
+        if not placed[r]:
+            placed[r] = True
+            order.append(r)
+    return _in_order(program, order)
+
+
+def _in_order(program: Program, order: list[int]) -> Program:
+    number: dict[int, int] = {}
+    kept: list[Instruction] = []
+    for k in order:
+        operation, args, value = program.instructions[k]
+        number[k] = len(kept)
+        kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
+    return program.rebuilt(kept, [number[r] for r in program.results])

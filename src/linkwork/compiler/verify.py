@@ -1,0 +1,47 @@
+"""The verifier: what must hold of every program, checked between passes when debugging and in the tests."""
+
+from __future__ import annotations
+
+from .program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Program
+
+__all__ = ["InvalidProgramError", "verify"]
+
+
+class InvalidProgramError(AssertionError):
+    """A program breaks a rule: a defect of the pass that made it."""
+
+
+def verify(program: Program) -> None:
+    """Raise InvalidProgramError unless values are defined before use, with the right arity and kind.
+
+    Kinds are number, truth value and the pair that `sincos` gives.
+    """
+    elements_in = sum(port.size for port in program.inputs)
+    kinds: list[str] = []
+    for k, (operation, args, value) in enumerate(program.instructions):
+        where = f"{program.name}: value {k} = {operation.name}{args}"
+        if len(args) != operation.arity:
+            raise InvalidProgramError(f"{where}: expected {operation.arity} arguments, got {len(args)}")
+        if any(not 0 <= a < k for a in args):
+            raise InvalidProgramError(f"{where}: an argument is not defined before it")
+        if operation is INPUT and not (isinstance(value, int) and 0 <= value < elements_in):
+            raise InvalidProgramError(f"{where}: no input element {value}")
+        if operation is CONSTANT and not isinstance(value, float):
+            raise InvalidProgramError(f"{where}: a constant must be a float, got {value!r}")
+        got = tuple(kinds[a] for a in args)
+        if operation in (SIN_OF, COS_OF):
+            expected: tuple[str, ...] = ("pair",)
+        elif operation.name == "where":
+            expected = ("truth", "number", "number")
+        elif operation.name in ("and_", "or_", "not_"):
+            expected = ("truth",) * operation.arity
+        else:
+            expected = ("number",) * operation.arity
+        if got != expected:
+            raise InvalidProgramError(f"{where}: expected arguments {expected}, got {got}")
+        kinds.append("pair" if operation is SINCOS else "truth" if operation.logical else "number")
+    if len(program.results) != sum(port.size for port in program.outputs):
+        raise InvalidProgramError(f"{program.name}: the results do not fill the outputs")
+    for r in program.results:
+        if not 0 <= r < len(kinds) or kinds[r] != "number":
+            raise InvalidProgramError(f"{program.name}: result {r} is not a number")
