@@ -1,0 +1,18 @@
+"""linkwork: a robot compiler.
+
+>>> import linkwork as lw
+>>> robot = lw.load("arm7")
+>>> q = robot.random_configuration(0, size=1000)
+>>> robot.pose(q, "hand").shape
+(1000, 4, 4)
+"""
+
+from . import errors, expr, robots
+from .compiler.kernel import Kernel
+from .compiler.trace import compile
+from .joint import Joint
+from .robot import Robot, load
+
+__all__ = ["Joint", "Kernel", "Robot", "__version__", "compile", "errors", "expr", "load", "robots"]
+
+__version__ = "0.1.0"

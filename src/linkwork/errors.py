@@ -2,8 +2,8 @@
 
 A `ModelError` is about a robot's description: it says what is wrong, where (file, line, column, element), what was
 got and what was expected, the nearest valid name and the remedy.  A reader collects up to `MOST_ISSUES` of them and
-raises one exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for a name
-that the robot does not have.
+raises one exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for
+a name that the robot does not have.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class UnknownNameError(KeyError):
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint: the known names nearest to one that is not known, or some of those there are."""
     names = sorted({k for k in known if len(k) <= _LONGEST_NAME})
-    candidates = [k for k in names if 2 * abs(len(k) - len(name)) <= len(name)]
+    candidates = [k for k in names if 3 * max(len(k), len(name)) <= 7 * min(len(k), len(name))]
     candidates = sorted(candidates, key=lambda k: abs(len(k) - len(name)))[:_MOST_CANDIDATES]
     close = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6) if len(name) <= _LONGEST_NAME else []
     if close:

@@ -11,14 +11,15 @@ __all__ = ["Function"]
 class Function:
     """The text of one LLVM function, written line by line."""
 
-    def __init__(self, signature: str, attributes: str = "#0") -> None:
+    def __init__(self, signature: str, attributes: str = "#0", end: str = "ret void") -> None:
         self._head = f"{signature} {attributes} {{"
+        self._end = end
         self._lines = ["entry:"]
         self._names = 0
         self._block = "entry"
 
     def __str__(self) -> str:
-        return "\n  ".join([self._head, *self._lines, "ret void"]) + "\n}\n"
+        return "\n  ".join([self._head, *self._lines, self._end]) + "\n}\n"
 
     def do(self, instruction: str) -> None:
         """An instruction without a value."""
@@ -90,6 +91,16 @@ class Function:
         self._start(no)
         yield
         self._goto(after)
+
+    def require(self, flag: str, otherwise: str) -> None:
+        """Go on only if the flag is set, else to a label."""
+        here = self._label("on")
+        self.do(f"br i1 {flag}, label %{here}, label %{otherwise}")
+        self._start(here)
+
+    def label(self, name: str) -> None:
+        """A place to go to; what stands before it has ended its block."""
+        self._start(name)
 
     def _label(self, stem: str) -> str:
         self._names += 1

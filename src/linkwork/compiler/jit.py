@@ -8,6 +8,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from . import fastcall
 from .llvm import Text, block_function, sample_function
 from .loops import loop_function
 from .program import Program
@@ -22,6 +23,8 @@ class MachineCode:
 
     loop: int  # NumPy's inner-loop function
     sample: int  # one sample of contiguous arrays
+    fast: int  # the single call from Python, and the table of addresses it uses; 0 where there is none
+    python_table: int
     llvm_ir: str
     seconds: float
     _engine: Any
@@ -33,6 +36,8 @@ def module_text(program: Program, target: Target) -> str:
     block_function(text, program, target)
     sample_function(text, program, target)
     loop_function(text, program, target)
+    if fastcall.available():
+        fastcall.fast_function(text, program)
     attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
     return (
         f'target triple = "{target.triple}"\n{text}\n'
@@ -51,4 +56,7 @@ def generate(program: Program, target: Target) -> MachineCode:
         engine = llvm.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         loop, sample = engine.get_function_address("loop"), engine.get_function_address("sample")
-    return MachineCode(loop, sample, ir, time.perf_counter() - start, engine)
+        fast = table = 0
+        if fastcall.available():
+            fast, table = engine.get_function_address("fast"), engine.get_global_value_address("python")
+    return MachineCode(loop, sample, fast, table, ir, time.perf_counter() - start, engine)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import time
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .fastcall import make_fast
 from .gufunc import make_gufunc, signature
 from .jit import generate
 from .passes import optimize
@@ -109,6 +110,15 @@ class Kernel:
     def ufunc(self) -> np.ufunc:
         """The kernel as a NumPy generalized ufunc."""
         return self._ufunc
+
+    @property
+    def nan_counter(self) -> Any:
+        """A ctypes int64 that grows with every call of the loop in which some input was NaN."""
+        return self._nan_counter
+
+    def single_call(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else."""
+        return make_fast(self.name, self._code, otherwise)
 
     def interpret(self, *arrays: Any) -> Any:
         """The same function by the interpreter, one operation at a time: slow, and the reference."""

@@ -14,8 +14,7 @@ The three steps, for an argument x:
 2.  Minimax polynomials for sin(r - c) and cos(r - c) on |r| <= pi/4.
 3.  n mod 4 decides which of the two is the sine, and the signs.
 
-Rounding to nearest is assumed, as LLVM assumes it, and subnormal numbers must not be flushed to zero for arguments
-that are subnormal themselves.
+Rounding to nearest is assumed, as LLVM assumes it; where a thread flushes subnormal numbers, the sine of one is zero.
 """
 
 from __future__ import annotations
@@ -96,7 +95,6 @@ def sincos(lanes: int, fma: bool) -> Definition:
     e = _Emitter(lanes, fma)
     name = f"@lw.sincos.f64x{lanes}"
     near = _reduce_near(e)
-
     size = e.emit("size", f"call {e.real} {e.intrinsic('fabs', 1)}({e.real} %x)")
     beyond = e.emit("beyond", f"fcmp ogt {e.real} {size}, {e.const(_BOUND)}")
     if lanes > 1:
@@ -104,9 +102,8 @@ def sincos(lanes: int, fma: bool) -> Definition:
         beyond = e.emit("beyond.any", f"icmp ne i{lanes} {mask}, 0")
     e.lines += [f"  br i1 {beyond}, label %far, label %kernel", "far:"]
     reduce = "@lw.sincos.reduce" if lanes == 1 else f"@lw.sincos.reduce.f64x{lanes}"
-    e.emit(
-        "reduced", f"call {e.triple} {reduce}({e.real} %x, {e.real} {near[0]}, {e.real} {near[1]}, {e.int} {near[2]})"
-    )
+    arguments = f"{e.real} %x, {e.real} {near[0]}, {e.real} {near[1]}, {e.int} {near[2]}"
+    e.emit("reduced", f"call {e.triple} {reduce}({arguments})")
     far = [e.emit(f"far.{part}", f"extractvalue {e.triple} %reduced, {i}") for i, part in enumerate("rcn")]
     e.lines += ["  br label %kernel", "kernel:"]
     r, c, n = (
@@ -115,13 +112,12 @@ def sincos(lanes: int, fma: bool) -> Definition:
     )
 
     sine, cosine = _to_quadrant(e, *_kernel(e, r, c), n)
-    e.emit("pair", f"insertvalue {e.pair} poison, {e.real} {sine}, 0")
-    e.emit("both", f"insertvalue {e.pair} %pair, {e.real} {cosine}, 1")
+    only_sine = e.emit("only.sine", f"insertvalue {e.pair} poison, {e.real} {sine}, 0")
+    both = e.emit("both", f"insertvalue {e.pair} {only_sine}, {e.real} {cosine}, 1")
     head = f"define internal {e.pair} {name}({e.real} %x) alwaysinline nounwind {{"
-    ir = "\n".join([head, "entry:", *e.lines, f"  ret {e.pair} %both", "}\n"])
-    if lanes > 1:
-        ir += _reduce_lanes(lanes, reduce)
-    return Definition(name, ir, tuple(dict.fromkeys([*e.declarations, *_reduce_far()])))
+    ir = "\n".join([head, "entry:", *e.lines, f"  ret {e.pair} {both}", "}\n"])
+    helper = _reduce_lanes(lanes, reduce) if lanes > 1 else ""
+    return Definition(name, ir + helper, tuple(dict.fromkeys([*e.declarations, *_reduce_far()])))
 
 
 class _Emitter:
@@ -171,8 +167,8 @@ class _Emitter:
         function = self.intrinsic("fma", 3)
         return self.emit(name, f"call {self.real} {function}({self.real} {a}, {self.real} {b}, {self.real} {c})")
 
-    def integer(self, name: str, operation: str, a: str, b: str) -> str:
-        return self.emit(name, f"{operation} {self.int} {a}, {b}")
+    def integer(self, name: str, operation: str, a: str, b: int) -> str:
+        return self.emit(name, f"{operation} {self.int} {a}, {self.bits(b)}")
 
     def to_bits(self, name: str, a: str) -> str:
         return self.emit(name, f"bitcast {self.real} {a} to {self.int}")
@@ -188,7 +184,6 @@ def _reduce_near(e: _Emitter) -> tuple[str, str, str]:
     """
     shifted = e.mul_add("shifted", "%x", e.const(_TWO_OVER_PI / 2**1216), e.const(_ROUNDER))
     n = e.sub("turns", shifted, e.const(_ROUNDER))
-    quadrant = e.to_bits("near.n", shifted)
     parts = [e.const(part) for part in _half_pi_parts(_ENDS_FMA if e.fused else _ENDS_PLAIN)]
     if e.fused:
         minus_n = e.emit("turns.minus", f"fneg {e.real} {n}")
@@ -203,7 +198,7 @@ def _reduce_near(e: _Emitter) -> tuple[str, str, str]:
         c_second = e.add("c.second", e.sub("lacking", upper, rest), second)
         c_third = e.add("c.third", e.sub("lacking.third", r, upper), third)
         c = e.add("c.both", c_second, c_third)
-    return r, e.mul_add("near.c", n, parts[-1], c), quadrant
+    return r, e.mul_add("near.c", n, parts[-1], c), e.to_bits("near.n", shifted)
 
 
 def _half_pi_parts(ends: tuple[int, ...]) -> list[float]:
@@ -222,7 +217,7 @@ def _kernel(e: _Emitter, r: str, c: str) -> tuple[str, str]:
     Only the last addition of each rounds visibly.  With h = 1 - r^2/2 as rounded:
     cos = h + (((1 - h) - r^2/2 + r c) + z^2 C): what h misses is exact to twofold precision, without fma by means of
     the leading 26 bits of r, whose square is exact.
-    sin = r - (r z S + c h): an eighth of r z is split off, exactly, since S is close to 1/6.
+    sin = r - (r^3 S + c h): S is close to 1/6, and of its product an eighth of r^3, which is exact, is kept apart.
     """
     z = e.mul("z", r, r)
     z2 = e.mul("z2", z, z)
@@ -233,7 +228,7 @@ def _kernel(e: _Emitter, r: str, c: str) -> tuple[str, str]:
         h_error = e.mul_add("h.error", half_r, r, e.sub("h.complement", one, h))
         h_rest = e.mul_add("h.rest", r, c, h_error)
     else:
-        head = e.from_bits("head", e.integer("head.bits", "and", e.to_bits("r.bits", r), e.bits(-1 << 27)))
+        head = e.from_bits("head", e.integer("head.bits", "and", e.to_bits("r.bits", r), -1 << 27))
         half_square = e.mul("half.square", e.mul("half.head", head, e.const(0.5)), head)
         h = e.sub("h", one, half_square)
         h_error = e.sub("h.error", e.sub("h.complement", one, h), half_square)
@@ -248,8 +243,7 @@ def _kernel(e: _Emitter, r: str, c: str) -> tuple[str, str]:
     r3 = e.mul("r3", r, z)
     minor = e.mul_add("sin.minor", r3, sin_poly, e.mul("sin.c", c, h))
     sin_less = e.mul_add("sin.less", r3, e.const(0.125), minor)
-    sine = e.sub("sin", r, sin_less)
-    return sine, cosine
+    return e.sub("sin", r, sin_less), cosine
 
 
 def _polynomial(e: _Emitter, name: str, k: tuple[float, ...], z: str, z2: str) -> str:
@@ -263,18 +257,19 @@ def _polynomial(e: _Emitter, name: str, k: tuple[float, ...], z: str, z2: str) -
 
 def _to_quadrant(e: _Emitter, sine: str, cosine: str, n: str) -> tuple[str, str]:
     """Sine and cosine n quarter turns further on: exchanged if n is odd; minus by the second bit of n and of n + 1."""
-    odd = e.emit("odd", f"icmp ne {e.int} {e.integer('odd.bit', 'and', n, e.bits(1))}, {e.bits(0)}")
+
+    def signed(name: str, value: str, turn: str) -> str:
+        sign = e.integer(f"{name}.sign", "and", turn, -1 << 63)
+        result = e.emit(f"{name}.xor", f"xor {e.int} {e.to_bits(f'{name}.bits', value)}, {sign}")
+        return e.from_bits(f"{name}.x", result)
+
+    odd = e.emit("odd", f"icmp ne {e.int} {e.integer('odd.bit', 'and', n, 1)}, {e.bits(0)}")
     choice = f"select {'i1' if e.lanes == 1 else f'<{e.lanes} x i1>'} {odd}, {e.real}"
-    sin_bits = e.to_bits("sin.bits", e.emit("sin.value", f"{choice} {cosine}, {e.real} {sine}"))
-    cos_bits = e.to_bits("cos.bits", e.emit("cos.value", f"{choice} {sine}, {e.real} {cosine}"))
-    sin_turn = e.integer("sin.turn", "shl", n, e.bits(62))
-    cos_turn = e.integer("cos.turn", "add", sin_turn, e.bits(1 << 62))
-    sin_sign = e.integer("sin.sign", "and", sin_turn, e.bits(-1 << 63))
-    cos_sign = e.integer("cos.sign", "and", cos_turn, e.bits(-1 << 63))
-    return (
-        e.from_bits("sin.x", e.integer("sin.signed", "xor", sin_bits, sin_sign)),
-        e.from_bits("cos.x", e.integer("cos.signed", "xor", cos_bits, cos_sign)),
-    )
+    exchanged_sine = e.emit("sin.value", f"{choice} {cosine}, {e.real} {sine}")
+    exchanged_cosine = e.emit("cos.value", f"{choice} {sine}, {e.real} {cosine}")
+    turn = e.integer("sin.turn", "shl", n, 62)
+    turn_more = e.integer("cos.turn", "add", turn, 1 << 62)
+    return signed("sin", exchanged_sine, turn), signed("cos", exchanged_cosine, turn_more)
 
 
 def _reduce_lanes(lanes: int, name: str) -> str:
@@ -297,7 +292,7 @@ def _reduce_lanes(lanes: int, name: str) -> str:
 
 
 def _reduce_far() -> tuple[str, ...]:
-    """Payne and Hanek: a function for r, c and n beyond the common range (those given elsewhere), and what it needs.
+    """Payne and Hanek: a function from x, r, c, n to the right r, c, n if x is beyond the common range, and its needs.
 
     |x| = m 2^e with an integer m < 2^53 and e > -33.  The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
     of 4 to |x| 2/pi; the 192 bits after those, times m, modulo 2^192, are |x| 2/pi modulo 4 with 190 bits behind the
@@ -348,11 +343,9 @@ far:
   %left = sub i192 %turns, %whole
   %flip = ashr i192 %left, 191
   %rest = xor i192 %left, %flip
-  ; shifted up by z < 64 until it fills the word, its leading 128 bits times pi/2, in units of 2^-(253 + z)
-  %rest.high.wide = lshr i192 %rest, 128
-  %rest.high = trunc i192 %rest.high.wide to i64
-  %z = call i64 @llvm.ctlz.i64(i64 %rest.high, i1 false)
-  %z.wide = zext i64 %z to i192
+  ; shifted up by z bits until it fills the word, its leading 128 bits times pi/2, in units of 2^-(253 + z)
+  %z.wide = call i192 @llvm.ctlz.i192(i192 %rest, i1 false)
+  %z = trunc i192 %z.wide to i64
   %rest.full = shl i192 %rest, %z.wide
   %rest.leading = lshr i192 %rest.full, 64
   %rest.factor = zext i192 %rest.leading to i256
@@ -398,7 +391,7 @@ done:
 """
     return (
         "declare double @llvm.fabs.f64(double)",
-        "declare i64 @llvm.ctlz.i64(i64, i1 immarg)",
+        "declare i192 @llvm.ctlz.i192(i192, i1 immarg)",
         f"@lw.two_over_pi = internal unnamed_addr constant [{_TABLE_WORDS + 1} x i64] [{table}]\n",
         function,
     )

@@ -12,11 +12,14 @@ __all__ = ["BadNumber", "number", "numbers", "printable", "quoted"]
 
 
 class BadNumber(ValueError):
-    """Text that is not the number, or the numbers, it should be.  ``code``: NUMBER, NOT_FINITE or ARITY."""
+    """Text that is not the number, or the numbers, it should be.
 
-    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
+    ``code`` is NUMBER, NOT_FINITE or ARITY; ``is_word`` tells the words nan and inf.
+    """
+
+    def __init__(self, code: str, message: str, hint: str | None = None, *, is_word: bool = False) -> None:
         super().__init__(message)
-        self.code, self.message, self.hint = code, message, hint
+        self.code, self.message, self.hint, self.is_word = code, message, hint, is_word
 
 
 def number(text: str, *, infinite: bool = False) -> float:
@@ -25,18 +28,15 @@ def number(text: str, *, infinite: bool = False) -> float:
     Raises BadNumber: NUMBER, or NOT_FINITE for nan, for a number beyond float64, and for ±inf unless ``infinite``.
     """
     word = text.strip(_SPACE)
-    if _DOUBLE.fullmatch(word):
+    if _DOUBLE(word):
         value = float(word)
-        if math.isinf(value):
+        if value - value != 0.0:
             raise BadNumber("NOT_FINITE", f"{quoted(word)} is beyond the range of float64")
         return value + 0.0
-    bare = word.lstrip("+-").lower()
-    if bare in ("inf", "infinity") and len(word) - len(bare) <= 1:
-        if infinite:
-            return -math.inf if word[0] == "-" else math.inf
-        raise BadNumber("NOT_FINITE", f"expected a finite number, got {quoted(word)}")
-    if bare == "nan":
-        raise BadNumber("NOT_FINITE", f"expected a finite number, got {quoted(word)}")
+    if _INFINITE.fullmatch(word) and infinite:
+        return -math.inf if word[0] == "-" else math.inf
+    if _INFINITE.fullmatch(word) or word.lstrip("+-").lower() == "nan":
+        raise BadNumber("NOT_FINITE", f"expected a finite number, got {quoted(word)}", is_word=True)
     hint = "the decimal separator is a point" if _DECIMAL_COMMA.fullmatch(word) else None
     raise BadNumber("NUMBER", f"expected a number, got {quoted(word)}", hint)
 
@@ -47,18 +47,14 @@ def numbers(text: str, count: int) -> tuple[float, ...]:
     Here the words nan and inf are no numbers (NUMBER).
     """
     words = text.strip(_SPACE)
-    parts = _SPACES.split(words, maxsplit=count) if words else []
-    values = []
-    for part in parts:
-        try:
-            values.append(number(part) if len(values) < count else 0.0)
-        except BadNumber as bad:
-            is_word = bad.code == "NOT_FINITE" and not _DOUBLE.fullmatch(part)
-            raise BadNumber("NUMBER" if is_word else bad.code, bad.message, bad.hint) from None
+    parts = _SPACES.split(words) if words else []
     if len(parts) != count:
-        got = "more" if len(parts) > count else str(len(parts))
-        raise BadNumber("ARITY", f"expected {count} numbers, got {got} in {quoted(text)}")
-    return tuple(values)
+        raise BadNumber("ARITY", f"expected {count} numbers, got {len(parts)} in {quoted(text)}")
+    try:
+        return tuple([number(part) for part in parts])
+    except BadNumber as bad:
+        code = "NUMBER" if bad.is_word else bad.code
+        raise BadNumber(code, bad.message, bad.hint, is_word=bad.is_word) from None
 
 
 def printable(text: str) -> str:
@@ -74,5 +70,6 @@ def quoted(text: str) -> str:
 
 _SPACE = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]+")
-_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")

@@ -31,6 +31,9 @@ class Reader:
     def warn(self, element: Element, code: str, message: str, hint: str | None = None) -> None:
         self.findings.warn(Issue(code, message, self.where(element), hint))
 
+    def note(self, element: Element, code: str, message: str, hint: str | None = None) -> None:
+        self.findings.note(Issue(code, message, self.where(element), hint))
+
     # -- elements
 
     def required(self, element: Element, tag: str) -> Element | None:

@@ -74,7 +74,10 @@ class Element:
 
     def first(self, tag: str) -> Element | None:
         """The first child with this tag, or None."""
-        return next(self.all(tag), None)
+        for child in self.children:
+            if child.tag == tag:
+                return child
+        return None
 
     def __repr__(self) -> str:
         return f"<{self.path} at line {self.line}>"
@@ -144,8 +147,9 @@ class _Builder:
             prefix, colon, _ = name.rpartition(":")
             self.prefix = prefix + colon
         tag = name.removeprefix(self.prefix) or name
-        for key in [key for key in attributes if key.startswith(_OF_XML) and (":" in key or key == "xmlns")]:
-            del attributes[key]
+        for key in list(attributes):
+            if key[0] == "x" and key.startswith(_OF_XML):
+                del attributes[key]
         element = Element(tag, attributes or _NO_ATTRIBUTES, parent, line, column)
         if parent is None:
             self.root = element
@@ -275,7 +279,7 @@ def _fail(code: str, message: str, where: Location, hint: str | None = None) -> 
 
 _SPACES = re.compile(r"[ \t\r\n]*")
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
-_OF_XML = ("xml", "xsi:")  # xmlns, xmlns:..., xml:..., xsi:...
+_OF_XML = ("xmlns", "xml:", "xsi:")  # names that begin with xml are XML's own
 _CODES = expat.errors.codes
 _TRUNCATED = {
     _CODES[getattr(expat.errors, f"XML_ERROR_{name}")]

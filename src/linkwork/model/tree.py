@@ -98,4 +98,3 @@ class Tree:
             if name == "world":
                 return Frame("world", WORLD, Pose.identity())
             raise UnknownNameError("frame", name, ["world", *index]) from None
-

@@ -1,0 +1,26 @@
+"""The robots that linkwork has inside, written for it from published dimensions and masses; none needs meshes."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from ..errors import UnknownNameError
+
+__all__ = ["names", "path"]
+
+
+def names() -> tuple[str, ...]:
+    """The names that `linkwork.load` finds."""
+    return tuple(sorted(file.name.removesuffix(".urdf") for file in _folder().iterdir() if file.suffix == ".urdf"))
+
+
+def path(name: str) -> Path:
+    """The file of a robot.  Raises UnknownNameError."""
+    if name not in names():
+        raise UnknownNameError("robot", name, names())
+    return _folder() / f"{name}.urdf"
+
+
+def _folder() -> Path:
+    return Path(str(files(__name__)))

@@ -1,0 +1,92 @@
+"""What users hand to a robot's functions, made ready for a kernel or refused with a reason.
+
+A kernel takes well-formed arrays by itself; this file is asked only when it did not, or when it met a NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .compiler.program import Port
+from .kernels import INPUTS
+from .model.tree import Tree
+
+__all__ = ["prepared", "refuse_nan", "stacked"]
+
+
+def prepared(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> list[np.ndarray]:
+    """The arguments as float64 arrays of the right core shape; dicts by joint name are stacked.
+
+    Raises ValueError where a type or shape is wrong, UnknownNameError for a joint that the robot does not have.
+    """
+    arrays = [_prepared(tree, function, port, x) for port, x in zip(ports, arguments, strict=True)]
+    try:
+        np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+    except ValueError:
+        shapes = ", ".join(f"{port.name} {a.shape}" for port, a in zip(ports, arrays, strict=True))
+        raise ValueError(f"{function}: the leading dimensions do not broadcast together: {shapes}") from None
+    return arrays
+
+
+def _prepared(tree: Tree, function: str, port: Port, x: Any) -> np.ndarray:
+    (n,) = port.shape
+    expected = f"{function}: {port.name}: expected an array of shape (..., {n}), the {INPUTS[port.name].doc}"
+    if isinstance(x, Mapping):
+        return stacked(tree, port.name, x)
+    if isinstance(x, (str, bytes)):
+        raise ValueError(f"{expected}; got {x!r}")
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise ValueError(f"{expected}; got something that is no array: {error}") from None
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
+    if array.ndim == 0 or array.shape[-1] != n:
+        hint = ""
+        if array.ndim >= 2 and array.shape[-2:] == (n, 1):
+            hint = f"; a column: drop its last dimension, {port.name}[..., 0]"
+        elif array.ndim >= 2 and array.shape[0] == n:
+            hint = f"; samples stand in rows here: transpose it, {port.name}.T"
+        raise ValueError(f"{expected}; got shape {array.shape}{hint}")
+    return array.astype(np.float64, copy=False)
+
+
+def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
+    """A configuration or velocity from values by joint name; joints left out are at their zero."""
+    configuration = INPUTS[name].shape == "nq"
+    parts = {}
+    for joint, value in values.items():
+        index = tree.joint_index(joint)
+        size = tree.bodies[index].joint.nq if configuration else tree.bodies[index].joint.nv
+        part = np.asarray(value, dtype=np.float64)
+        if size == 1 and (part.ndim == 0 or part.shape[-1] != 1):
+            part = part[..., np.newaxis]
+        if part.ndim == 0 or part.shape[-1] != size:
+            raise ValueError(f"{name}[{joint!r}]: expected {size} numbers, got shape {np.shape(value)}")
+        parts[index] = part
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
+    total = tree.nq if configuration else tree.nv
+    array = np.zeros((*batch, total))
+    for i, _, body in tree.outward():
+        place = tree.q_slices[i] if configuration else tree.v_slices[i]
+        array[..., place] = parts.get(i, np.array(body.joint.zero()) if configuration else 0.0)
+    return array
+
+
+def refuse_nan(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> None:
+    """Raise ValueError if an argument has a NaN, saying where the first one is and which joint's it is."""
+    for port, x in zip(ports, arguments, strict=True):
+        places = np.argwhere(np.isnan(np.asarray(x, dtype=np.float64)))
+        if len(places):
+            place = tuple(int(k) for k in places[0])
+            slices = tree.q_slices if INPUTS[port.name].shape == "nq" else tree.v_slices
+            joint = next(b.joint_name for b, s in zip(tree.bodies, slices, strict=True) if place[-1] < s.stop)
+            index = ", ".join(map(str, place))
+            raise ValueError(
+                f"{function}: {port.name}[{index}] is NaN (joint {joint!r}); {len(places)} NaN in this argument. "
+                f"A kernel from Robot.compile lets NaN pass through, sample by sample"
+            )
+

@@ -1,0 +1,170 @@
+"""The single call: a kernel as a function of CPython's fastcall protocol, below the cost of a gufunc.
+
+The entry made here looks at its arguments by pointer.  Where all are plain float64 arrays of exactly the kernel's
+shapes, aligned, contiguous and without NaN, it makes the result arrays and runs the scalar code.  Anything else (a
+batch, a list, another type, a keyword, a NaN) goes to an ordinary Python callable, with the same result.
+
+It reads the heads of NumPy's array objects, whose layout NumPy keeps for its C API, so it is made only where it was
+shown to fit: ordinary 64-bit CPython, and arrays that look as expected when probed.  Elsewhere the Python callable is
+returned as it is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import sysconfig
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .ir import Function
+from .llvm import Text
+from .program import Port, Program
+
+__all__ = ["available", "fast_function", "make_fast"]
+
+# Offsets in PyArrayObject (NumPy's ndarraytypes.h) and flags an array must have.
+_TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
+_CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
+_NPY_DOUBLE = 12
+_NEW = 93  # PyArray_New in NumPy's table of array functions
+_METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+@cache
+def available() -> bool:
+    """Whether arrays in memory look the way the entry reads them."""
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    probe = np.zeros((3, 5))
+
+    def field(kind: Any, offset: int) -> Any:
+        return kind.from_address(id(probe) + offset).value
+
+    return bool(
+        field(ctypes.c_void_p, _TYPE) == id(np.ndarray)
+        and field(ctypes.c_void_p, _DATA) == probe.ctypes.data
+        and field(ctypes.c_int, _NDIM) == 2
+        and tuple((ctypes.c_ssize_t * 2).from_address(field(ctypes.c_void_p, _DIMENSIONS))) == (3, 5)
+        and field(ctypes.c_void_p, _DESCR) == id(np.dtype(np.float64))
+        and field(ctypes.c_int, _FLAGS) & _CONTIGUOUS_ALIGNED == _CONTIGUOUS_ALIGNED
+    )
+
+
+# What the entry calls or compares with, in the order of the module's table.
+_TABLE = ("ndarray", "float64", "new_array", "vectorcall", "pack_tuple", "release")
+
+
+@cache
+def _addresses() -> tuple[int, ...]:
+    from numpy._core import _multiarray_umath
+
+    api = ctypes.pythonapi
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    table = api.PyCapsule_GetPointer(_multiarray_umath._ARRAY_API, None)
+
+    def address(function: Any) -> int:
+        return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+    return (
+        id(np.ndarray),
+        id(np.dtype(np.float64)),
+        int(ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_NEW] or 0),
+        address(api.PyObject_Vectorcall),
+        address(api.PyTuple_Pack),
+        address(api.Py_DecRef),
+    )
+
+
+def fast_function(text: Text, program: Program) -> None:
+    """Add ``@fast(self, args, nargs, names)`` to the module; ``self`` is the Python callable for everything else."""
+    text.declare(f"@python = global [{len(_TABLE)} x ptr] zeroinitializer")
+    f = Function("define ptr @fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
+    api = {name: f.load("ptr", f.at("@python", 8 * k)) for k, name in enumerate(_TABLE)}
+    f.require(f.let("icmp eq ptr %names, null"), "other")
+    f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
+    data, flags = [], []
+    for j, port in enumerate(program.inputs):
+        array = f.load("ptr", f.at("%args", 8 * j))
+        f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _TYPE))}, {api['ndarray']}"), "other")
+        f.require(f.all_of(_looks(f, array, port, api)), "other")
+        pointer = f.load("ptr", f.at(array, _DATA))
+        for e in range(0, port.size, 2):
+            pair = [f.load("double", f.at(pointer, 8 * min(k, port.size - 1))) for k in (e, e + 1)]
+            flags.append(f.let(f"fcmp ord double {pair[0]}, {pair[1]}"))
+        data.append(pointer)
+    f.require(f.all_of(flags), "other")
+    results: list[str] = []
+    for j, port in enumerate(program.outputs):
+        sizes = f"[{max(len(port.shape), 1)} x i64] [{', '.join(f'i64 {n}' for n in port.shape or (0,))}]"
+        text.declare(f"@shape{j} = internal constant {sizes}")
+        array = f.let(
+            f"call ptr {api['new_array']}(ptr {api['ndarray']}, i32 {len(port.shape)}, ptr @shape{j}, "
+            f"i32 {_NPY_DOUBLE}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+        )
+        f.require(f.let(f"icmp ne ptr {array}, null"), f"failed{j}")
+        data.append(f.load("ptr", f.at(array, _DATA)))
+        results.append(array)
+    f.do(f"call void @sample({', '.join(f'ptr {d}' for d in data)})")
+    if len(results) == 1:
+        f.do(f"ret ptr {results[0]}")
+    else:
+        items = ", ".join(f"ptr {r}" for r in results)
+        packed = f.let(f"call ptr (i64, ...) {api['pack_tuple']}(i64 {len(results)}, {items})")
+        _release(f, api, results)
+        f.do(f"ret ptr {packed}")
+    for j in range(len(results)):
+        f.label(f"failed{j}")
+        _release(f, api, results[:j])
+        f.do("ret ptr null")
+    f.label("other")
+    f.do(f"%answer = call ptr {api['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %names)")
+    text.functions.append(str(f))
+
+
+def _looks(f: Function, array: str, port: Port, api: dict[str, str]) -> list[str]:
+    """Whether an array is of float64, aligned, contiguous and of the port's shape."""
+    kind = f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _DESCR))}, {api['float64']}")
+    flags = f.let(f"and i32 {f.load('i32', f.at(array, _FLAGS), 4)}, {_CONTIGUOUS_ALIGNED}")
+    checks = [kind, f.let(f"icmp eq i32 {flags}, {_CONTIGUOUS_ALIGNED}")]
+    rank = f.let(f"icmp eq i32 {f.load('i32', f.at(array, _NDIM), 4)}, {len(port.shape)}")
+    f.require(rank, "other")
+    sizes = f.load("ptr", f.at(array, _DIMENSIONS)) if port.shape else ""
+    return checks + [
+        f.let(f"icmp eq i64 {f.load('i64', f.at(sizes, 8 * d))}, {n}") for d, n in enumerate(port.shape)
+    ]
+
+
+def _release(f: Function, api: dict[str, str], objects: list[str]) -> None:
+    for made in objects:
+        f.do(f"call void {api['release']}(ptr {made})")
+
+
+def make_fast(name: str, code: Any, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """The entry of compiled code as a Python function; ``otherwise`` takes all that it does not."""
+    if not available():
+        return otherwise
+    table = (ctypes.c_void_p * len(_TABLE)).from_address(code.python_table)
+    table[:] = _addresses()
+    definition = _MethodDef(name.encode(), code.fast, _METH_FASTCALL_KEYWORDS, None)
+    create = ctypes.pythonapi.PyCFunction_NewEx
+    create.restype = ctypes.py_object
+    create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    # the function keeps `otherwise` alive, and with it the definition and the code
+    otherwise._keep = (definition, code)  # type: ignore[attr-defined]
+    function: Callable[..., Any] = create(ctypes.addressof(definition), otherwise, name)
+    return function

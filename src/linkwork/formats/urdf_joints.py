@@ -1,0 +1,163 @@
+"""The joints of a URDF: type, axis, limits, dynamics and mimicry."""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import nearest
+from ..joints import Fixed, Floating, Joint, Prismatic, Revolute
+from ..model.body import Limits, Mimic
+from ..model.description import JointDescription
+from ..spatial import Vec3
+from .numbers import BadNumber, number, quoted
+from .reader import Reader
+from .xml import Element
+
+__all__ = ["TYPES", "read_joint"]
+
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating")
+_X = Vec3(1.0, 0.0, 0.0)
+_INF = math.inf
+
+
+def read_joint(reader: Reader, element: Element) -> JointDescription:
+    """A `<joint>`."""
+    name = reader.name(element) or ""
+    kind = _type(reader, element)
+    parent, child = reader.required(element, "parent"), reader.required(element, "child")
+    joint = _joint(reader, element, kind)
+    dynamics, mimic = element.first("dynamics"), element.first("mimic")
+    damping = friction = 0.0
+    if joint.nv == 1 and dynamics is not None:
+        damping = reader.at_least_zero(dynamics, "damping", 0.0)
+        friction = reader.at_least_zero(dynamics, "friction", 0.0)
+    elif kind == "floating" and dynamics is not None:
+        reader.warn(dynamics, "IGNORED", "<dynamics> of a floating joint is ignored: it has no meaning there")
+    return JointDescription(
+        name=name,
+        parent=(reader.name(parent, "link") or "") if parent is not None else "",
+        child=(reader.name(child, "link") or "") if child is not None else "",
+        joint=joint,
+        placement=reader.pose(element.first("origin")),
+        limits=_limits(reader, element, kind, joint),
+        damping=(damping,) * joint.nv,
+        friction=(friction,) * joint.nv,
+        mimic=None if mimic is None else _mimic(reader, mimic),
+        where=reader.where(element),
+    )
+
+
+def _type(reader: Reader, element: Element) -> str:
+    """The joint's type.  JOINT_TYPE where it is none of `TYPES`."""
+    kind = element.attributes.get("type")
+    if kind in TYPES:
+        return kind
+    allowed = "expected one of " + ", ".join(TYPES)
+    if kind is None:
+        reader.error(element, "JOINT_TYPE", f"<joint> needs the attribute 'type': {allowed}")
+    elif kind == "planar":
+        hint = "make it of two prismatic joints and a revolute one"
+        reader.error(element, "JOINT_TYPE", f"joint type 'planar' is not supported yet: {allowed}", hint)
+    else:
+        reader.error(element, "JOINT_TYPE", f"unknown joint type {quoted(kind)}: {allowed}", nearest(kind, TYPES))
+    return "fixed"
+
+
+def _joint(reader: Reader, element: Element, kind: str) -> Joint:
+    match kind:
+        case "revolute" | "continuous":
+            return Revolute(_axis(reader, element.first("axis")))
+        case "prismatic":
+            return Prismatic(_axis(reader, element.first("axis")))
+        case "floating":
+            return Floating()
+        case _:
+            return Fixed()
+
+
+def _axis(reader: Reader, element: Element | None) -> Vec3:
+    """The unit vector along an `<axis>`; x where none is given.  AXIS_ZERO, or AXIS_NORM as a warning."""
+    if element is None:
+        return _X
+    axis = reader.numbers(element, "xyz", 3, tuple(_X))
+    largest = max(abs(a) for a in axis)
+    if largest == 0.0:
+        reader.error(element, "AXIS_ZERO", "the axis of a joint that moves must not be zero")
+        return _X
+    length = math.hypot(*axis)
+    if abs(length - 1.0) <= 1e-6:
+        return Vec3.of(axis)  # the joint takes the rounding off
+    message = f"the axis has length {length:.9g}, not 1: normalised; positions stay in rad or m"
+    reader.warn(element, "AXIS_NORM", message)
+    axis = tuple(a / largest for a in axis)  # so that neither the squares nor their sum leave float64's range
+    length = math.hypot(*axis)
+    return Vec3.of(a / length for a in axis)
+
+
+# -- limits
+
+
+def _limits(reader: Reader, element: Element, kind: str, joint: Joint) -> Limits:
+    """The bounds in a `<limit>`; none where there is none."""
+    limit = element.first("limit")
+    if joint.nv != 1:
+        if kind == "floating" and limit is not None:
+            reader.warn(limit, "IGNORED", "<limit> of a floating joint is ignored: it has no meaning there")
+        return Limits.none(joint)
+    if limit is None:
+        if kind != "continuous":
+            reader.warn(element, "LIMIT_MISSING", f"a {kind} joint without <limit>: taken as unlimited")
+        return Limits.none(joint)
+    lower, upper = -_INF, _INF
+    if kind != "continuous":
+        lower, upper = _range(reader, limit)
+    elif "lower" in limit.attributes or "upper" in limit.attributes:
+        for attribute in ("lower", "upper"):
+            _bound(reader, limit, attribute, 0.0)
+        message = "lower and upper of a continuous joint are ignored: it has no bounds"
+        reader.note(limit, "IGNORED", message, 'make it type="revolute" to keep them')
+    return Limits((lower,), (upper,), (_most(reader, limit, "velocity"),), (_most(reader, limit, "effort"),))
+
+
+def _range(reader: Reader, limit: Element) -> tuple[float, float]:
+    """lower and upper, each 0 where it is not given.  LIMIT_ORDER."""
+    if "lower" not in limit.attributes and "upper" not in limit.attributes:
+        message = "<limit> gives neither lower nor upper: both are 0 by default, so the joint cannot move"
+        reader.warn(limit, "LIMIT_MISSING", message)
+    lower, upper = _bound(reader, limit, "lower", 0.0), _bound(reader, limit, "upper", 0.0)
+    if lower > upper or lower == _INF or upper == -_INF:
+        reader.error(limit, "LIMIT_ORDER", f"lower limit {lower!r} is above upper limit {upper!r}")
+        return -_INF, _INF
+    return lower, upper
+
+
+def _most(reader: Reader, limit: Element, attribute: str) -> float:
+    """The bound of effort or velocity, which URDF requires."""
+    if attribute not in limit.attributes:
+        reader.warn(limit, "LIMIT_MISSING", f"<limit> without {attribute}: taken as unlimited")
+        return _INF
+    value = _bound(reader, limit, attribute, _INF)
+    if value < 0.0:
+        reader.error(limit, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
+        return _INF
+    return value
+
+
+def _bound(reader: Reader, limit: Element, attribute: str, default: float) -> float:
+    """A bound, which may be infinite: LIMIT_FINITE, a warning for ±inf and an error for nan."""
+    text = limit.attributes.get(attribute)
+    if text is None:
+        return default
+    try:
+        value = number(text, infinite=True)
+    except BadNumber as bad:
+        reader.bad_number(limit, attribute, bad, "LIMIT_FINITE" if bad.is_word else None)
+        return default
+    if math.isinf(value):
+        reader.warn(limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is not finite: taken as none")
+    return value
+
+
+def _mimic(reader: Reader, element: Element) -> Mimic:
+    joint = reader.name(element, "joint") or ""
+    return Mimic(joint, reader.number(element, "multiplier", 1.0), reader.number(element, "offset", 0.0))

@@ -1,0 +1,174 @@
+"""The links of a URDF: inertia, shapes and materials."""
+
+from __future__ import annotations
+
+from ..errors import nearest
+from ..model.check import check_inertial
+from ..model.description import LinkDescription
+from ..model.geometry import Box, Cylinder, Geometry, Material, Mesh, Shape, Sphere
+from ..spatial import Inertia, Symmetric3
+from .numbers import BadNumber, numbers, quoted
+from .reader import Reader
+from .urdf_schema import SHAPES
+from .xml import Element
+
+__all__ = ["read_link", "read_materials"]
+
+Materials = dict[str, Material]
+
+
+def read_link(reader: Reader, element: Element, materials: Materials) -> LinkDescription:
+    """A `<link>`."""
+    name = reader.name(element) or ""
+    visuals = _shapes(reader, element, "visual", materials)
+    collisions = _shapes(reader, element, "collision", materials)
+    inertial = element.first("inertial")
+    inertia = Inertia.zero() if inertial is None else _inertia(reader, inertial, (*visuals, *collisions))
+    return LinkDescription(name, inertia, visuals, collisions, reader.where(element))
+
+
+def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...]) -> Inertia:
+    """An `<inertial>`: mass, and rotational inertia about the centre of mass in the axes of its `<origin>`."""
+    pose = reader.pose(element.first("origin"))
+    mass_element, matrix = reader.required(element, "mass"), reader.required(element, "inertia")
+    if mass_element is None or matrix is None:
+        return Inertia.zero()
+    errors = len(reader.findings.errors)
+    mass = reader.number(mass_element, "value")
+    about = Symmetric3(*(reader.number(matrix, name) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")))
+    if len(reader.findings.errors) > errors:
+        return Inertia.zero()
+    about = pose.rotation @ about
+    return check_inertial(reader.findings, reader.where(element), mass, pose.translation, about, shapes)
+
+
+# -- shapes
+
+
+def _shapes(reader: Reader, link: Element, tag: str, materials: Materials) -> tuple[Geometry, ...]:
+    """The `<visual>` or `<collision>` elements of a link that have a shape."""
+    found = []
+    for element in link.all(tag):
+        origin = reader.pose(element.first("origin"))
+        geometry = reader.required(element, "geometry")
+        material = element.first("material") if tag == "visual" else None
+        appearance = None if material is None else _material(reader, material, materials)
+        shape = None if geometry is None else _shape(reader, geometry)
+        if shape is not None:
+            found.append(Geometry(shape, origin, element.attributes.get("name", ""), appearance))
+    return tuple(found)
+
+
+def _shape(reader: Reader, geometry: Element) -> Shape | None:
+    """The shape in a `<geometry>`, or None where there is none to use."""
+    given = [child for child in geometry.children if child.tag in SHAPES]
+    if len({child.tag for child in given}) > 1:
+        tags = " and ".join(f"<{child.tag}>" for child in given)
+        reader.error(given[1], "DUPLICATE_ELEMENT", f"a <geometry> holds one shape, this one {tags}")
+        return None
+    if not given:
+        if geometry.first("capsule") is not None:
+            message = "capsules are not supported yet: this shape is left out"
+            reader.warn(geometry, "UNSUPPORTED", message, "make it of a cylinder and two spheres")
+            return None
+        allowed = ", ".join(f"<{tag}>" for tag in SHAPES)
+        hint = nearest(geometry.children[0].tag, SHAPES) if geometry.children else None
+        reader.error(geometry, "ELEMENT_MISSING", f"<geometry> needs one of {allowed}, and has none", hint)
+        return None
+    element = given[0]
+    match element.tag:
+        case "box":
+            x, y, z = _sizes(reader, element, "size", 3)
+            return Box((x, y, z))
+        case "cylinder":
+            return Cylinder(*_sizes(reader, element, "radius"), *_sizes(reader, element, "length"))
+        case "sphere":
+            return Sphere(*_sizes(reader, element, "radius"))
+        case _:
+            return _mesh(reader, element)
+
+
+def _sizes(reader: Reader, element: Element, attribute: str, count: int = 1) -> tuple[float, ...]:
+    """Sizes of a primitive shape.  GEOM_SIZE where one is not positive."""
+    errors = len(reader.findings.errors)
+    sizes = reader.numbers(element, attribute, count) if count > 1 else (reader.number(element, attribute),)
+    if len(reader.findings.errors) == errors and min(sizes) <= 0.0:
+        reader.error(element, "GEOM_SIZE", f"{attribute} must be positive, got {quoted(element.attributes[attribute])}")
+    return sizes
+
+
+def _mesh(reader: Reader, element: Element) -> Mesh | None:
+    """A `<mesh>`: its file's name, verbatim, and its scale.  The file is not looked for here."""
+    uri = reader.text(element, "filename")
+    if uri is not None and not uri.strip():
+        reader.error(element, "ATTRIBUTE_MISSING", "<mesh> needs the name of a file in its attribute 'filename'")
+    x, y, z = scale = _scale(reader, element)
+    if 0.0 in scale:
+        reader.error(element, "SCALE", f"scale must not be zero, got {quoted(element.attributes['scale'])}")
+    return Mesh(uri or "", (x, y, z))
+
+
+def _scale(reader: Reader, element: Element) -> tuple[float, ...]:
+    text = element.attributes.get("scale")
+    if text is None:
+        return (1.0, 1.0, 1.0)
+    try:
+        return numbers(text, 3)
+    except BadNumber as bad:
+        hint = "one number for each axis" if bad.code == "ARITY" else bad.hint
+        code = "SCALE" if bad.is_word else bad.code
+        reader.bad_number(element, "scale", BadNumber(code, bad.message, hint))
+        return (1.0, 1.0, 1.0)
+
+
+# -- materials
+
+
+def read_materials(reader: Reader, robot: Element) -> Materials:
+    """The materials that links may name: those of the robot, and those that some link defines by name."""
+    materials: Materials = {}
+    places: dict[str, Element] = {}
+    for element in robot.all("material"):
+        name = reader.name(element)
+        if name is None:
+            continue
+        material = _own_material(reader, element)
+        if name in materials and materials[name] != material:
+            message = f"material {quoted(name)} was defined otherwise on line {places[name].line}: the first one counts"
+            reader.warn(element, "DUPLICATE_NAME", message)
+        materials.setdefault(name, material)
+        places.setdefault(name, element)
+    return materials
+
+
+def _own_material(reader: Reader, element: Element) -> Material:
+    """A `<material>` by what it says itself."""
+    color, texture = element.first("color"), element.first("texture")
+    rgba = None if color is None else _rgba(reader, color)
+    file = None if texture is None else texture.attributes.get("filename")  # exporters write <texture/> for none
+    return Material(element.attributes.get("name", ""), rgba, file or None)
+
+
+def _material(reader: Reader, element: Element, materials: Materials) -> Material:
+    """The `<material>` of a visual: its own, or the one of its name."""
+    own = _own_material(reader, element)
+    if own.rgba is not None or own.texture is not None:
+        if own.name:
+            materials.setdefault(own.name, own)
+        return own
+    if own.name in materials:
+        return materials[own.name]
+    if own.name:
+        hint = nearest(own.name, materials)
+        reader.warn(element, "UNKNOWN_MATERIAL", f"no material is named {quoted(own.name)}", hint)
+        materials[own.name] = own  # said once
+    return own
+
+
+def _rgba(reader: Reader, element: Element) -> tuple[float, float, float, float]:
+    rgba = reader.numbers(element, "rgba", 4)
+    if min(rgba) < 0.0 or max(rgba) > 1.0:
+        reader.warn(element, "COLOR_RANGE", f"rgba must lie between 0 and 1, got {quoted(element.attributes['rgba'])}")
+        rgba = tuple(min(max(value, 0.0), 1.0) for value in rgba)
+    red, green, blue, alpha = rgba
+    return red, green, blue, alpha

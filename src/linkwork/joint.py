@@ -1,0 +1,81 @@
+"""The joint that people hold: a named joint of a robot, with its place in q and v and its bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .joints import Joint as JointType
+from .model.body import WORLD, Mimic
+from .model.tree import Tree
+
+__all__ = ["Joint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A joint of a robot."""
+
+    name: str
+    type: JointType  # the type with its parameters, e.g. Revolute(axis)
+    parent: str  # the body before it; "world" where there is none
+    child: str  # the body it carries
+    q_slice: slice  # its numbers in a configuration
+    v_slice: slice  # its numbers in a velocity, acceleration or force
+    lower: np.ndarray  # (nq,) bounds of the configuration [rad, m], −inf where there is none
+    upper: np.ndarray  # (nq,)
+    velocity: np.ndarray  # (nv,) bounds of the speed [rad/s, m/s], inf where there is none
+    effort: np.ndarray  # (nv,) bounds of the force [N·m, N], inf where there is none
+    damping: np.ndarray  # (nv,) viscous damping [N·m·s/rad, N·s/m]
+    friction: np.ndarray  # (nv,) static friction [N·m, N]
+    mimic: Mimic | None  # the joint it is meant to follow, as the file says; not enforced
+
+    @property
+    def nq(self) -> int:
+        """How many numbers its configuration has."""
+        return self.type.nq
+
+    @property
+    def nv(self) -> int:
+        """Its degrees of freedom."""
+        return self.type.nv
+
+    @property
+    def type_name(self) -> str:
+        """The type's name, e.g. "revolute"."""
+        return self.type.type_name()
+
+    @staticmethod
+    def of(tree: Tree, index: int) -> Joint:
+        """The joint that carries the tree's body of this index."""
+        body = tree.bodies[index]
+        return Joint(
+            body.joint_name,
+            body.joint,
+            "world" if body.parent == WORLD else tree.bodies[body.parent].name,
+            body.name,
+            tree.q_slices[index],
+            tree.v_slices[index],
+            *(
+                _fixed(values)
+                for values in (
+                    body.limits.lower,
+                    body.limits.upper,
+                    body.limits.velocity,
+                    body.limits.effort,
+                    body.damping,
+                    body.friction,
+                )
+            ),
+            body.mimic,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Joint {self.name!r}: {self.type_name}, {self.parent!r} -> {self.child!r}>"
+
+
+def _fixed(values: tuple[float, ...]) -> np.ndarray:
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,258 @@
+"""The bridge: one table of every function of a robot, and how a robot and the table become kernels.
+
+The robot's methods, the documentation, the command line, the tests and the benchmarks read this table.  To add a
+function, write its algorithm over any scalar and add a row here and a method in `linkwork.robot`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import algorithms
+from .compiler.kernel import Kernel
+from .compiler.program import Port, Program
+from .compiler.trace import quiet_collector
+from .errors import UnknownNameError
+from .expr.symbol import Graph, Symbol
+from .model.tree import Tree
+
+__all__ = ["INPUTS", "TABLE", "Function", "Request", "compile_requests", "read_request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An array that functions of a robot take."""
+
+    shape: str  # "nq" or "nv"
+    doc: str
+
+
+INPUTS: dict[str, Input] = {
+    "q": Input("nq", "configuration [rad, m; unit quaternions (w, x, y, z)]"),
+    "v": Input("nv", "velocity [rad/s, m/s]"),
+    "a": Input("nv", "acceleration [rad/s², m/s²]"),
+    "tau": Input("nv", "joint forces [N·m, N]"),
+    "q0": Input("nq", "configuration to start from"),
+    "q1": Input("nq", "configuration to reach"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A row: a function of a robot, what goes in and what comes out."""
+
+    name: str
+    algorithm: Callable[..., Any]
+    inputs: tuple[str, ...]
+    shape: tuple[str | int, ...]  # of the result: sizes, or "nq", "nv", "nb" (bodies)
+    units: str
+    doc: str
+    options: tuple[str, ...] = ()  # frames to name: the first is required
+
+    def shape_for(self, tree: Tree) -> tuple[int, ...]:
+        sizes = {"nq": tree.nq, "nv": tree.nv, "nb": len(tree.bodies)}
+        return tuple(n if isinstance(n, int) else sizes[n] for n in self.shape)
+
+
+_FRAME = ("frame", "relative_to", "expressed_in", "at")
+
+TABLE: dict[str, Function] = {
+    row.name: row
+    for row in (
+        Function(
+            "forward_kinematics",
+            algorithms.forward_kinematics,
+            ("q",),
+            ("nb", 4, 4),
+            "1, m",
+            "Poses of all bodies in the world.",
+        ),
+        Function(
+            "pose",
+            algorithms.pose,
+            ("q",),
+            (4, 4),
+            "1, m",
+            "Pose of a frame relative to another.",
+            ("frame", "relative_to"),
+        ),
+        Function(
+            "twist",
+            algorithms.twist,
+            ("q", "v"),
+            (6,),
+            "rad/s, m/s",
+            "Twist (ω; v) of a frame relative to another.",
+            _FRAME,
+        ),
+        Function(
+            "acceleration",
+            algorithms.acceleration,
+            ("q", "v", "a"),
+            (6,),
+            "rad/s², m/s²",
+            "Acceleration (ω̇; v̇) of a frame relative to another.",
+            _FRAME,
+        ),
+        Function(
+            "jacobian",
+            algorithms.jacobian,
+            ("q",),
+            (6, "nv"),
+            "1, m",
+            "Matrix that maps velocities to a frame's twist.",
+            _FRAME,
+        ),
+        Function(
+            "inverse_dynamics",
+            algorithms.inverse_dynamics,
+            ("q", "v", "a"),
+            ("nv",),
+            "N·m, N",
+            "Joint forces under which the robot accelerates as asked.",
+        ),
+        Function(
+            "forward_dynamics",
+            algorithms.forward_dynamics,
+            ("q", "v", "tau"),
+            ("nv",),
+            "rad/s², m/s²",
+            "Accelerations under given joint forces.",
+        ),
+        Function(
+            "mass_matrix",
+            algorithms.mass_matrix,
+            ("q",),
+            ("nv", "nv"),
+            "kg·m², kg·m, kg",
+            "Joint-space mass matrix.",
+        ),
+        Function(
+            "bias_force",
+            algorithms.bias_force,
+            ("q", "v"),
+            ("nv",),
+            "N·m, N",
+            "Joint forces at which nothing accelerates: Coriolis, centrifugal and gravity.",
+        ),
+        Function(
+            "gravity_force",
+            algorithms.gravity_force,
+            ("q",),
+            ("nv",),
+            "N·m, N",
+            "Joint forces that hold the robot still.",
+        ),
+        Function(
+            "integrate",
+            algorithms.integrate,
+            ("q", "v"),
+            ("nq",),
+            "rad, m, 1",
+            "Configuration that a velocity, held for unit time, leads to.",
+        ),
+        Function(
+            "difference",
+            algorithms.difference,
+            ("q0", "q1"),
+            ("nv",),
+            "rad, m",
+            "Velocity that leads from one configuration to another in unit time.",
+        ),
+        Function(
+            "normalize",
+            algorithms.normalize,
+            ("q",),
+            ("nq",),
+            "rad, m, 1",
+            "Nearest configuration on the joints' manifolds: quaternions become unit.",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A function of the table with its frames named."""
+
+    function: Function
+    options: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The function's name and, where it has one, its frame's: letters, digits and underscores."""
+        text = "_".join([self.function.name, *(str(value) for key, value in self.options if key == "frame")])
+        return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text)
+
+
+def read_request(tree: Tree, asked: Any) -> Request:
+    """What ``"mass_matrix"``, ``("jacobian", "hand")`` or ``("jacobian", "hand", {"at": "world"})`` asks for.
+
+    Raises UnknownNameError for a function or frame that is not there, TypeError for anything else.
+    """
+    name, *rest = asked if isinstance(asked, (tuple, list)) else (asked,)
+    function = TABLE.get(name) if isinstance(name, str) else None
+    if function is None:
+        raise UnknownNameError("function", name, TABLE)
+    options: dict[str, str | None] = {}
+    for part in rest:
+        if isinstance(part, Mapping):
+            options.update(part)
+        elif "frame" in function.options and "frame" not in options:
+            options["frame"] = part
+        else:
+            raise TypeError(f"{function.name}: expected {_forms(function)}, got {asked!r}")
+    unknown = [key for key in options if key not in function.options]
+    if unknown or ("frame" in function.options and "frame" not in options):
+        raise TypeError(f"{function.name}: expected {_forms(function)}, got {asked!r}")
+    for frame in options.values():
+        if frame is not None:
+            tree.frame(frame)
+    return Request(function, tuple(sorted(options.items())))
+
+
+def _forms(function: Function) -> str:
+    if not function.options:
+        return repr(function.name)
+    return f'("{function.name}", frame) or ("{function.name}", frame, {{option: frame}}), options {function.options[1:]}'
+
+
+def compile_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Kernel:
+    """One kernel for several functions, by the names of its outputs; common work is done once.
+
+    Its inputs are those that any of the functions take, in the order of `INPUTS`.
+    """
+    return Kernel(trace_requests(tree, name, requests), doc="; ".join(r.function.doc for r in requests.values()))
+
+
+def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Program:
+    """The program of several functions of a robot, traced together."""
+    needed = {i for request in requests.values() for i in request.function.inputs}
+    sizes = {"nq": tree.nq, "nv": tree.nv}
+    with quiet_collector():
+        graph = Graph()
+        inputs: list[tuple[Port, list[Symbol]]] = []
+        for key, declared in INPUTS.items():
+            if key in needed:
+                port = Port(key, (sizes[declared.shape],))
+                inputs.append((port, graph.inputs(key, port.shape)))
+        symbols = {port.name: values for port, values in inputs}
+        outputs = []
+        for key, request in requests.items():
+            function = request.function
+            result = function.algorithm(tree, *(symbols[i] for i in function.inputs), **dict(request.options))
+            if function.name == "jacobian":  # columns to rows
+                result = list(zip(*(column.elements() for column in result), strict=True))
+            outputs.append((Port(key, function.shape_for(tree)), _elements(result)))
+        return Program.of(name, inputs, outputs)
+
+
+def _elements(result: Any) -> Sequence[Any]:
+    """The scalars of an algorithm's result, row by row."""
+    if hasattr(result, "elements"):
+        return list(result.elements())
+    if isinstance(result, (list, tuple)):
+        return [x for part in result for x in _elements(part)]
+    return [result]

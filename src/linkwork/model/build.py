@@ -1,0 +1,182 @@
+"""From a description by names to the robot's tree.
+
+Links become bodies where a joint moves them; a link that fixed joints weld to another becomes a frame on its body, and
+its inertia part of the body's.  Everything here walks the links with a stack or in the order of the file: long chains
+need no recursion, and the same description gives the same tree in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import Findings, Issue, Location
+from ..joints import Floating
+from ..spatial import Inertia, Pose, Vec3
+from .body import WORLD, Body, Frame, Limits, Mimic
+from .check import all_finite
+from .description import Description, JointDescription
+from .mimic import flatten_mimics
+from .structure import check_structure
+from .tree import Report, Tree
+
+__all__ = ["FLOATING_BASE", "build_tree"]
+
+FLOATING_BASE = "floating_base"  # the name of the joint that carries the root link of a free robot
+
+
+def build_tree(
+    description: Description,
+    *,
+    floating_base: bool = False,
+    gravity: Sequence[float] | Vec3 = (0.0, 0.0, -9.81),
+    strict: bool = False,
+) -> Tree:
+    """The tree of a description.
+
+    With ``floating_base`` the root link is a body that a `Floating` joint named "floating_base" carries; otherwise it
+    and what is welded to it are fixed to the world.  Bodies come depth first, children in the order of their joints in
+    the file.  Raises ModelError with all that is wrong (with ``strict``, all repairs too), and ValueError where gravity
+    is not three finite numbers.
+    """
+    findings = Findings(strict=strict)
+    for issue in description.warnings:
+        findings.note(issue) if issue.code == "IGNORED" else findings.warn(issue)
+    root = check_structure(findings, description, FLOATING_BASE if floating_base else None)
+    mimics = flatten_mimics(findings, description)
+    findings.raise_errors()
+    assert root is not None  # or check_structure has found an error
+    builder = _Builder(description, mimics)
+    builder.walk(root, floating_base)
+    tree = Tree(
+        name=description.name,
+        bodies=builder.bodies(),
+        frames=builder.frames(),
+        gravity=_gravity(gravity),
+        source=description.source,
+        report=Report(tuple(findings.warnings)),
+    )
+    _check_finite(findings, tree, description)
+    findings.raise_errors()
+    return tree
+
+
+@dataclass(slots=True)
+class _Carrier:
+    """A body in the making: the link whose frame is the body's, and the joint before it."""
+
+    name: str
+    parent: int
+    joint: JointDescription
+    placement: Pose  # X_parentbody_stator
+    inertia: Inertia = Inertia.zero()
+
+
+class _Builder:
+    """Walks the links from the root, and gives bodies and frames."""
+
+    def __init__(self, description: Description, mimics: dict[str, Mimic]) -> None:
+        self.links, self.mimics = description.links, mimics
+        self.children: dict[str, list[JointDescription]] = {}  # by the parent link's name
+        for joint in description.joints:
+            self.children.setdefault(joint.parent, []).append(joint)
+        self.inertias = {link.name: link.inertia for link in self.links}
+        self.carriers: list[_Carrier] = []
+        self.places: dict[str, tuple[int, Pose, str | None]] = {}  # by link: body, X_body_link, fixed joint
+
+    def walk(self, root: str, floating_base: bool) -> None:
+        if floating_base:
+            joint = Floating()
+            none = (0.0,) * joint.nv
+            free = JointDescription(
+                FLOATING_BASE, "world", root, joint, Pose.identity(), Limits.none(joint), none, none
+            )
+            self.carry(free, WORLD, Pose.identity())
+        else:
+            self.place(root, WORLD, Pose.identity(), None)
+        stack = list(reversed(self.children.get(root, ())))
+        while stack:
+            joint_description = stack.pop()
+            body, X_body_parent, _ = self.places[joint_description.parent]
+            X_body_stator = _composed(X_body_parent, joint_description.placement)
+            if joint_description.joint.nv == 0:
+                X_body_link = _composed(X_body_stator, joint_description.rotor)
+                self.place(joint_description.child, body, X_body_link, joint_description.name)
+            else:
+                self.carry(joint_description, body, X_body_stator)
+            stack.extend(reversed(self.children.get(joint_description.child, ())))
+
+    def carry(self, joint: JointDescription, parent: int, placement: Pose) -> None:
+        """A joint that moves its child link: a new body."""
+        self.carriers.append(_Carrier(joint.child, parent, joint, placement))
+        self.place(joint.child, len(self.carriers) - 1, Pose.identity(), None)
+
+    def place(self, link: str, body: int, X_body_link: Pose, fixed_joint: str | None) -> None:
+        """A link on a body, whose inertia gains the link's."""
+        self.places[link] = (body, X_body_link, fixed_joint)
+        inertia = self.inertias[link]
+        if body == WORLD or inertia == _NO_INERTIA:
+            return
+        carrier = self.carriers[body]
+        own = inertia if X_body_link is _IDENTITY else X_body_link @ inertia
+        carrier.inertia = own if carrier.inertia == _NO_INERTIA else carrier.inertia + own
+
+    def bodies(self) -> tuple[Body, ...]:
+        return tuple(
+            [
+                Body(
+                    name=carrier.name,
+                    parent=carrier.parent,
+                    joint_name=carrier.joint.name,
+                    joint=carrier.joint.joint,
+                    placement=carrier.placement,
+                    rotor=carrier.joint.rotor,
+                    inertia=carrier.inertia,
+                    limits=carrier.joint.limits,
+                    damping=carrier.joint.damping,
+                    friction=carrier.joint.friction,
+                    mimic=self.mimics.get(carrier.joint.name),
+                )
+                for carrier in self.carriers
+            ]
+        )
+
+    def frames(self) -> tuple[Frame, ...]:
+        """One frame a link, in the order of the description."""
+        found = []
+        for link in self.links:
+            body, placement, fixed_joint = self.places[link.name]
+            found.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, fixed_joint))
+        return tuple(found)
+
+
+def _composed(X_ab: Pose, X_bc: Pose) -> Pose:
+    if X_ab is _IDENTITY:
+        return X_bc
+    X_ac: Pose = X_ab if X_bc is _IDENTITY else X_ab @ X_bc
+    return X_ac
+
+
+def _gravity(gravity: Sequence[float] | Vec3) -> Vec3:
+    try:
+        x, y, z = (float(g) for g in gravity)
+    except (TypeError, ValueError):
+        raise ValueError(f"gravity: expected three numbers [m/s²], got {gravity!r}") from None
+    if not all_finite((x, y, z)):
+        raise ValueError(f"gravity: expected three finite numbers [m/s²], got {gravity!r}")
+    return Vec3(x, y, z)
+
+
+def _check_finite(findings: Findings, tree: Tree, description: Description) -> None:
+    """Finite numbers can overflow when placements are chained and inertias are added: NOT_FINITE."""
+    places = {link.name: link.where for link in description.links}
+    things: tuple[Body | Frame, ...] = (*tree.bodies, *tree.frames)
+    for what in things:
+        numbers = (*what.placement.elements(), what.inertia.mass, *what.inertia.moment, *what.inertia.about.elements())
+        if not all_finite(numbers):
+            message = f"link {what.name!r}: numbers so large that its placement or its body's inertia overflows"
+            findings.error(Issue("NOT_FINITE", message, places.get(what.name, Location())))
+
+
+_IDENTITY = Pose.identity()
+_NO_INERTIA = Inertia.zero()

@@ -1,0 +1,119 @@
+"""What is wrong with a link's numbers, or suspicious about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import Findings, Issue, Location
+from ..spatial import Inertia, Symmetric3, Vec3
+from .geometry import Box, Cylinder, Geometry, Shape, Sphere
+
+__all__ = ["all_finite", "check_inertial", "principal_moments"]
+
+_TINY, _HUGE = 1e-12, 1e12  # masses beyond these [kg] are suspicious
+_ROUNDING = 1e-6  # of the largest moment: what numbers printed with six digits explain
+_POINT = 1e-6  # radius of gyration [m] below which moments are the rounding of a point mass
+_FAR = 10.0  # times the size of the link's shapes
+_LARGE = 10.0  # radius of gyration [m] that is suspicious where the shapes' size is not known
+
+
+def check_inertial(
+    findings: Findings, where: Location, mass: float, center: Vec3, about: Symmetric3, shapes: Sequence[Geometry]
+) -> Inertia:
+    """The inertia, about the link's origin, of a mass [kg] at ``center`` [m] with the rotational inertia ``about`` its
+    centre [kg m²] in the link's axes.  ``shapes`` are the link's own.
+
+    Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, NOT_FINITE (numbers so large that the inertia overflows).  Warnings:
+    MAGNITUDE, MASS_ZERO, INERTIA_TRIANGLE, INERTIA_UNITS, COM_FAR.
+    """
+    inertia = Inertia.at_center(mass, center, about)
+    if not all_finite((*inertia.moment, *inertia.about.elements())):
+        findings.error(Issue("NOT_FINITE", "mass, centre and inertia are so large that they overflow", where))
+        return Inertia.zero()
+    if mass < 0.0:
+        findings.error(Issue("MASS_NEGATIVE", f"mass must not be negative, got {mass!r}", where))
+        return Inertia.zero()
+    moments = principal_moments(about)
+    low, middle, high = moments
+    shown = ", ".join(f"{m:.6g}" for m in moments)
+    rounding = _ROUNDING * max(high, -low) + _POINT * _POINT * mass
+    if low < -rounding:
+        message = f"inertia is not positive semi-definite: its eigenvalues are {shown} kg m²"
+        hint = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the six right?"
+        findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
+        return Inertia.zero()
+    if low + middle < high - rounding:
+        message = f"no body has the principal moments {shown} kg m²: the largest is more than the sum of the others"
+        findings.warn(Issue("INERTIA_TRIANGLE", message, where))
+    if mass == 0.0:
+        if high > 0.0:
+            findings.warn(Issue("MASS_ZERO", f"mass is zero but the moments of inertia are {shown} kg m²", where))
+    elif not _TINY <= mass <= _HUGE:
+        findings.warn(Issue("MAGNITUDE", f"suspicious magnitude: a mass of {mass:.6g} kg", where, "masses are in kg"))
+    else:
+        _check_size(findings, where, math.sqrt(max(high, 0.0) / mass), center, shapes)
+    return inertia
+
+
+def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
+    """The eigenvalues of a rotational inertia, smallest first."""
+    xx, xy, xz, yy, yz, zz = about.elements()
+    if xy == xz == yz == 0.0:
+        low, middle, high = sorted((xx, yy, zz))
+        return low, middle, high
+    scale = max(abs(a) for a in about.elements())  # so that nothing leaves float64's range on the way
+    matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / scale
+    low, middle, high = (float(a) * scale for a in np.linalg.eigvalsh(matrix))
+    return low, middle, high
+
+
+def all_finite(values: Iterable[Any]) -> bool:
+    """Whether every one of these numbers is finite."""
+    return all(map(math.isfinite, values))
+
+
+def _check_size(findings: Findings, where: Location, gyration: float, center: Vec3, shapes: Sequence[Geometry]) -> None:
+    """Whether the radius of gyration and the centre of mass suit the link's shapes."""
+    size = _size(shapes)
+    hint = "are lengths in m, masses in kg, inertia in kg m², and is it about the centre of mass?"
+    if size is None:
+        if gyration > _LARGE:
+            message = f"the radius of gyration is {gyration:.3g} m"
+            findings.warn(Issue("INERTIA_UNITS", message, where, hint))
+        return
+    middle, reach = size
+    if gyration > _FAR * reach:
+        message = f"the radius of gyration is {gyration:.3g} m, but the link's shapes reach {reach:.3g} m"
+        findings.warn(Issue("INERTIA_UNITS", message, where, hint))
+    distance = math.hypot(*(center - middle))
+    if distance > _FAR * reach:
+        message = f"the centre of mass lies {distance:.3g} m from the link's shapes, which reach {reach:.3g} m"
+        findings.warn(Issue("COM_FAR", message, where, hint))
+
+
+def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
+    """The middle of the shapes and how far they reach from it; None where there is none, or one of unknown size."""
+    radii = [_radius(geometry.shape) for geometry in shapes]
+    if not shapes or None in radii:
+        return None
+    places = [geometry.origin.translation for geometry in shapes]
+    middle = sum(places[1:], start=places[0]) * (1.0 / len(places))
+    reach = max(math.hypot(*(p - middle)) + (r or 0.0) for p, r in zip(places, radii, strict=True))
+    return (middle, reach) if math.isfinite(reach) else None
+
+
+def _radius(shape: Shape) -> float | None:
+    """The radius of the sphere about a shape, or None where it is not known."""
+    match shape:
+        case Box(size):
+            return 0.5 * math.hypot(*size)
+        case Cylinder(radius, length):
+            return math.hypot(radius, 0.5 * length)
+        case Sphere(radius):
+            return radius
+        case _:
+            return None

@@ -1,0 +1,81 @@
+"""Joints that follow others: every chain of them is led back to the joint it starts from."""
+
+from __future__ import annotations
+
+from ..errors import Findings, Issue, nearest
+from .body import Mimic
+from .check import all_finite
+from .description import Description, JointDescription
+
+__all__ = ["flatten_mimics"]
+
+
+def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mimic]:
+    """By the name of each joint that follows another: the joint at the start of the chain, and how it follows that one.
+
+    If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n).  Errors: MIMIC_UNKNOWN, MIMIC_SELF,
+    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, NOT_FINITE.  Warning: MIMIC_ZERO.  A fixed joint's own <mimic> is only noted.
+    """
+    joints: dict[str, JointDescription] = {}
+    for joint in description.joints:
+        joints.setdefault(joint.name, joint)
+    fixed = [joint for joint in joints.values() if joint.mimic is not None and joint.joint.nq == 0]
+    if fixed:
+        message = f"<mimic> of a fixed joint is ignored ({len(fixed)} times, here first)"
+        findings.note(Issue("IGNORED", message, fixed[0].where))
+    moving = [joint for joint in joints.values() if joint.mimic is not None and joint.joint.nq > 0]
+    followers = [joint for joint in moving if _is_sound(findings, joint, joints)]
+    mimics = {joint.name: joint.mimic for joint in followers if joint.mimic is not None}
+    done: dict[str, Mimic] = {}
+    for joint in followers:
+        chain = [joint.name]  # from the follower to the last one that is not done yet
+        on_chain = {joint.name}
+        while chain[-1] not in done and (master := mimics[chain[-1]].joint) in mimics:
+            if master in on_chain:
+                cycle = chain[chain.index(master) :]
+                shown = " -> ".join(repr(name) for name in (*cycle, master))
+                message = f"joints mimic each other in a cycle: {shown}"
+                findings.error(Issue("MIMIC_CYCLE", message, joints[master].where))
+                for name in chain:
+                    del mimics[name]
+                chain = []
+                break
+            chain.append(master)
+            on_chain.add(master)
+        for name in reversed(chain):
+            if name not in done:
+                done[name] = _through(mimics[name], done.get(mimics[name].joint))
+                if not all_finite((done[name].multiplier, done[name].offset)):
+                    message = f"joint {name!r}: the multipliers of the joints that it mimics overflow"
+                    findings.error(Issue("NOT_FINITE", message, joints[name].where))
+    return done
+
+
+def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, JointDescription]) -> bool:
+    """Whether a joint can follow the one that it names."""
+    mimic, where, who = joint.mimic, joint.where, f"joint {joint.name!r}"
+    assert mimic is not None
+    master = joints.get(mimic.joint)
+    if master is None:
+        message = f"{who} mimics joint {mimic.joint!r}, which does not exist"
+        findings.error(Issue("MIMIC_UNKNOWN", message, where, nearest(mimic.joint, joints)))
+    elif master is joint:
+        findings.error(Issue("MIMIC_SELF", f"{who} mimics itself", where))
+    elif master.joint.nq == 0:
+        findings.error(Issue("MIMIC_FIXED", f"{who} mimics joint {mimic.joint!r}, which is fixed", where))
+    elif joint.joint.nq != 1 or master.joint.nq != 1:
+        message = f"{who} mimics joint {mimic.joint!r}: only joints with one coordinate can do that, or be mimicked"
+        findings.error(Issue("MIMIC_TYPE", message, where))
+    else:
+        if mimic.multiplier == 0.0:
+            message = f"{who} mimics joint {mimic.joint!r} with multiplier 0: it never moves"
+            findings.warn(Issue("MIMIC_ZERO", message, where))
+        return True
+    return False
+
+
+def _through(mimic: Mimic, master: Mimic | None) -> Mimic:
+    """A mimic of a joint that itself follows another."""
+    if master is None:
+        return mimic
+    return Mimic(master.joint, mimic.multiplier * master.multiplier, mimic.multiplier * master.offset + mimic.offset)

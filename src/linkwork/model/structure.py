@@ -1,0 +1,128 @@
+"""Whether links and joints make one tree: names, parents, roots and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import Findings, Issue, Location, nearest
+from .description import Description, JointDescription, LinkDescription
+
+__all__ = ["check_structure"]
+
+_MOST_NAMES = 50  # listed in one message
+
+
+def check_structure(findings: Findings, description: Description, floating_base: str | None) -> str | None:
+    """The root link's name; None where an error is found.
+
+    ``floating_base`` is the name of the joint that is to carry the root, if one is.
+
+    Errors: NO_LINKS, BAD_NAME, DUPLICATE_NAME, UNKNOWN_LINK, SELF_JOINT, TWO_PARENTS, CYCLE, MULTIPLE_ROOTS.
+    """
+    links, joints = description.links, description.joints
+    if not links:
+        where = Location(description.source)
+        findings.error(Issue("NO_LINKS", "the robot has no links", where, "a robot needs at least one <link>"))
+        return None
+    errors = len(findings.errors)
+    _check_names(findings, links, "link")
+    _check_names(findings, joints, "joint")
+    if floating_base is not None:
+        for joint in joints:
+            if joint.name == floating_base:
+                message = f"joint name {floating_base!r} is taken by the joint that carries a floating base"
+                findings.error(Issue("DUPLICATE_NAME", message, joint.where, "rename it, or load with a fixed base"))
+    _check_ends(findings, description)
+    if len(findings.errors) > errors:
+        return None  # what follows from wrong names would only confuse
+    carrying: dict[str, JointDescription] = {}  # the joint before each link
+    for joint in joints:
+        other = carrying.setdefault(joint.child, joint)
+        if other is not joint:
+            message = (
+                f"link {joint.child!r} has two parents: joint {other.name!r} (line {other.where.line}) carries it from "
+                f"{other.parent!r}, and joint {joint.name!r} from {joint.parent!r}"
+            )
+            hint = "a tree has no loops: cut the loop at one of these joints, and close it with a loop constraint"
+            findings.error(Issue("TWO_PARENTS", message, joint.where, hint))
+    _check_cycles(findings, links, carrying)
+    if len(findings.errors) > errors:
+        return None
+    roots = [link for link in links if link.name not in carrying]
+    if len(roots) > 1:
+        names = _listed(root.name for root in roots)
+        message = f"{len(roots)} links have no parent, and a robot has one root: {names}"
+        hint = "connect them by joints, fixed ones where they do not move"
+        findings.error(Issue("MULTIPLE_ROOTS", message, roots[1].where, hint))
+    _check_world(findings, links, roots[0], floating_base is not None)
+    return roots[0].name if len(findings.errors) == errors else None
+
+
+def _check_names(
+    findings: Findings, items: tuple[LinkDescription, ...] | tuple[JointDescription, ...], kind: str
+) -> None:
+    first: dict[str, Location] = {}
+    for item in items:
+        if not item.name.strip():
+            findings.error(Issue("BAD_NAME", f"a {kind} needs a name, got {item.name!r}", item.where))
+        elif item.name in first:
+            message = (
+                f"two {kind}s are named {item.name!r}: on line {first[item.name].line} and on line {item.where.line}"
+            )
+            findings.error(Issue("DUPLICATE_NAME", message, item.where))
+        else:
+            first[item.name] = item.where
+
+
+def _check_ends(findings: Findings, description: Description) -> None:
+    """Whether the links that joints connect exist."""
+    known = {link.name for link in description.links}
+    for joint in description.joints:
+        for end, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in known:
+                message = f"joint {joint.name!r}: its {end} link {link!r} does not exist"
+                findings.error(Issue("UNKNOWN_LINK", message, joint.where, nearest(link, known)))
+        if joint.parent == joint.child and joint.parent in known:
+            message = f"joint {joint.name!r} connects link {joint.parent!r} to itself"
+            findings.error(Issue("SELF_JOINT", message, joint.where))
+
+
+def _check_cycles(
+    findings: Findings, links: tuple[LinkDescription, ...], carrying: dict[str, JointDescription]
+) -> None:
+    """Follows the parents of every link: each link is passed once."""
+    passed: dict[str, int] = {}  # link -> the number of the walk that passed it
+    for walk, start in enumerate(links):
+        name = start.name
+        while name not in passed and name in carrying:
+            passed[name] = walk
+            name = carrying[name].parent
+        if passed.get(name) == walk:
+            cycle = [name]
+            while carrying[cycle[-1]].parent != name:
+                cycle.append(carrying[cycle[-1]].parent)
+            cycle = [name, *reversed(cycle[1:]), name]  # from parent to child
+            joint = carrying[name]
+            message = f"the links form a cycle: {_listed(cycle, ' -> ')}"
+            hint = "a tree has no loops: cut the loop at one of its joints, and close it with a loop constraint"
+            findings.error(Issue("CYCLE", message, joint.where, hint))
+
+
+def _check_world(findings: Findings, links: tuple[LinkDescription, ...], root: LinkDescription, floating: bool) -> None:
+    """ "world" is the name of the frame that does not move."""
+    for link in links:
+        if link.name != "world":
+            continue
+        if link is not root:
+            message = "only the root link may be named 'world': the name stands for the frame that does not move"
+            findings.error(Issue("BAD_NAME", message, link.where, "rename the link"))
+        elif floating:
+            message = "the root link is named 'world', which stands for the frame that does not move: it cannot float"
+            hint = "load with a fixed base, or make the joint after it floating, or rename the link"
+            findings.error(Issue("BAD_NAME", message, link.where, hint))
+
+
+def _listed(names: Iterable[str], between: str = ", ") -> str:
+    shown = [repr(name) for name in names]
+    rest = len(shown) - _MOST_NAMES
+    return between.join(shown[:_MOST_NAMES]) + (f"{between}... and {rest} more" if rest > 0 else "")

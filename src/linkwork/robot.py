@@ -1,0 +1,416 @@
+"""The robot: every function of an articulated system, by its name in the field."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .arguments import prepared, refuse_nan
+from .compiler.kernel import Kernel
+from .joint import Joint
+from .kernels import TABLE, Request, compile_requests, read_request
+from .loading import read_robot, read_robot_string
+from .model.tree import Report, Tree
+
+__all__ = ["Robot", "load"]
+
+Array = Any  # an array, anything NumPy makes one of, or a dict by joint name
+
+
+class Robot:
+    """An articulated system, and its functions as compiled code.
+
+    Conventions: SI units and radians; frames are right-handed; 6-vectors have the angular part first; poses are 4 × 4
+    matrices; quaternions are (w, x, y, z).  ``q`` stacks the joints' configurations and ``v`` their velocities in the
+    order of `joints` (parents first); a floating joint's q is (w x y z, x y z) and its v the body's twist in the
+    body's own axes, so ``q̇ ≠ v`` in general.
+
+    Each function takes arrays with any leading dimensions, a batch, which broadcast as NumPy's do: ``q`` has shape
+    (..., nq), ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name does too; joints that it leaves out are at
+    their zero.  ``out=`` takes an array to write to.  A function is compiled when it is first called (see `compile`).
+
+    They raise ValueError for an array of the wrong shape or type, or with a NaN in it, and UnknownNameError (a
+    KeyError) for a name that the robot does not have.
+
+    A robot is an immutable value: equal robots compare and hash equal, and it pickles.
+    """
+
+    __slots__ = ("__weakref__", "_calls", "_kernels", "_lock", "_tree")
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._calls: dict[Any, Callable[..., Any]] = {}
+        self._kernels: dict[Any, Kernel] = {}
+        self._lock = threading.RLock()
+
+    # -- where robots come from
+
+    @classmethod
+    def from_urdf(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        floating_base: bool = False,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        strict: bool = False,
+    ) -> Robot:
+        """Read a URDF file: see `linkwork.load`."""
+        return cls(read_robot(path, floating_base=floating_base, gravity=gravity, strict=strict))
+
+    @classmethod
+    def from_urdf_string(
+        cls,
+        text: str | bytes,
+        *,
+        floating_base: bool = False,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        strict: bool = False,
+    ) -> Robot:
+        """Read the text of a URDF file: see `linkwork.load`."""
+        return cls(read_robot_string(text, floating_base=floating_base, gravity=gravity, strict=strict))
+
+    # -- what it is
+
+    @property
+    def name(self) -> str:
+        return self._tree.name
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of bodies, joints and frames that the robot is made of."""
+        return self._tree
+
+    @property
+    def report(self) -> Report:
+        """What reading the robot's file found odd: everything repaired or ignored is listed in its warnings."""
+        return self._tree.report
+
+    @property
+    def nq(self) -> int:
+        """How many numbers a configuration has."""
+        return self._tree.nq
+
+    @property
+    def nv(self) -> int:
+        """How many degrees of freedom there are: the numbers of a velocity."""
+        return self._tree.nv
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Gravity in the world, (3,) [m/s²]."""
+        return np.array([*self._tree.gravity])
+
+    @property
+    def mass(self) -> float:
+        """The mass of all links [kg], those fixed to the world included."""
+        return float(sum(frame.inertia.mass for frame in self._tree.frames))
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """The moving joints, in the order of their numbers in q and v."""
+        return tuple(Joint.of(self._tree, i) for i in range(len(self._tree.bodies)))
+
+    def joint(self, name: str) -> Joint:
+        """The named joint.  Raises UnknownNameError."""
+        return Joint.of(self._tree, self._tree.joint_index(name))
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The names of the moving bodies, in the order of `forward_kinematics`."""
+        return tuple(body.name for body in self._tree.bodies)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The names of all frames: every link, whether it moves or is fixed to another.  "world" is one besides."""
+        return tuple(frame.name for frame in self._tree.frames)
+
+    # -- configurations
+
+    def neutral(self) -> np.ndarray:
+        """The configuration (nq,) in which every joint's transform is the identity.  It may lie outside the limits."""
+        return np.array([x for body in self._tree.bodies for x in body.joint.zero()], dtype=float)
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] | None = None
+    ) -> np.ndarray:
+        """Configurations drawn between the joints' limits, of shape (nq,) or (*size, nq).
+
+        A joint without limits: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  ``rng`` is
+        a NumPy generator, a seed for one, or None for a fresh one.
+        """
+        generator = np.random.default_rng(rng)
+        shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        q = np.zeros((*shape, self.nq))
+        for body, place in zip(self._tree.bodies, self._tree.q_slices, strict=True):
+            q[..., place] = body.joint.random(generator, body.limits.lower, body.limits.upper, shape)
+        return q
+
+    def normalize(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """The nearest configuration on the joints' manifolds: quaternions become unit.
+
+        q (..., nq) [rad, m, 1] -> (..., nq) [rad, m, 1].
+        """
+        call = self._calls.get("normalize") or self._call("normalize")
+        return call(q) if out is None else call(q, out=out)  # type: ignore[no-any-return]
+
+    def integrate(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """q ⊕ v: the configuration that a velocity, held for unit time, leads to.
+
+        q (..., nq), v (..., nv) [rad, m: a rate times a time] -> (..., nq) [rad, m, 1].  A floating joint moves along
+        the exponential of its twist (a screw), and its quaternion stays unit.
+        """
+        call = self._calls.get("integrate") or self._call("integrate")
+        return call(q, v) if out is None else call(q, v, out=out)  # type: ignore[no-any-return]
+
+    def difference(self, q0: Array, q1: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """q1 ⊖ q0: the velocity that leads from one configuration to another in unit time.
+
+        q0 (..., nq), q1 (..., nq) -> (..., nv) [rad, m].  ``integrate(q0, difference(q0, q1))`` is q1; rotations go
+        the short way round.
+        """
+        call = self._calls.get("difference") or self._call("difference")
+        return call(q0, q1) if out is None else call(q0, q1, out=out)  # type: ignore[no-any-return]
+
+    # -- kinematics
+
+    def forward_kinematics(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """X_WB, the pose in the world of every body B, in the order of `bodies`.
+
+        q (..., nq) -> (..., nb, 4, 4) [1, m], nb bodies.
+        """
+        call = self._calls.get("forward_kinematics") or self._call("forward_kinematics")
+        return call(q) if out is None else call(q, out=out)  # type: ignore[no-any-return]
+
+    def pose(
+        self, q: Array, frame: str, *, relative_to: str = "world", out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """X_AB, the pose of a frame B relative to A (``relative_to``): p_A = X_AB p_B.
+
+        q (..., nq) -> (..., 4, 4) [1, m].
+        """
+        return self._call("pose", frame=frame, relative_to=relative_to)(q, out=out)
+
+    def twist(
+        self,
+        q: Array,
+        v: Array,
+        frame: str,
+        *,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        at: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """(ω; v) of a frame B relative to A, in the axes of E (``expressed_in``).
+
+        v is the velocity of the point of B that coincides with the origin of the frame ``at`` (B's own by default;
+        ``at="world"`` is the Plücker form).  q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
+        """
+        return self._call("twist", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)(
+            q, v, out=out
+        )
+
+    def acceleration(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        frame: str,
+        *,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        at: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """(ω̇; v̇) of a frame B as seen by an observer in A, in the axes of E (``expressed_in``).
+
+        v̇ is the classical acceleration of the point of B that coincides with the origin of the frame ``at`` (B's own
+        by default): no gravity in it.  q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
+        """
+        return self._call("acceleration", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)(
+            q, v, a, out=out
+        )
+
+    def jacobian(
+        self,
+        q: Array,
+        frame: str,
+        *,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        at: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """J with J v the twist of a frame B relative to A, in the axes of E, at the point that `twist` describes.
+
+        q (..., nq) -> (..., 6, nv) [1, m].
+        """
+        return self._call("jacobian", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)(
+            q, out=out
+        )
+
+    # -- dynamics
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """τ = M(q) a + h(q, v): the joint forces under which the robot accelerates by a (recursive Newton-Euler).
+
+        q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N].  Joint damping and friction are not part of it.
+        """
+        call = self._calls.get("inverse_dynamics") or self._call("inverse_dynamics")
+        return call(q, v, a) if out is None else call(q, v, a, out=out)  # type: ignore[no-any-return]
+
+    def forward_dynamics(self, q: Array, v: Array, tau: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """a = M(q)⁻¹ (τ − h(q, v)): the accelerations under joint forces τ (articulated bodies).
+
+        q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²].  Joint damping and friction are not part of it.
+        Raises SingularInertiaError where a joint moves no inertia.
+        """
+        call = self._calls.get("forward_dynamics") or self._call("forward_dynamics")
+        return call(q, v, tau) if out is None else call(q, v, tau, out=out)  # type: ignore[no-any-return]
+
+    def mass_matrix(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """M(q), symmetric: the kinetic energy is ½ vᵀ M v (composite rigid bodies).
+
+        q (..., nq) -> (..., nv, nv) [kg·m², kg·m, kg].
+        """
+        call = self._calls.get("mass_matrix") or self._call("mass_matrix")
+        return call(q) if out is None else call(q, out=out)  # type: ignore[no-any-return]
+
+    def bias_force(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """h(q, v) = C(q, v) v + g(q): the joint forces at which nothing accelerates.
+
+        q (..., nq), v (..., nv) -> (..., nv) [N·m, N].
+        """
+        call = self._calls.get("bias_force") or self._call("bias_force")
+        return call(q, v) if out is None else call(q, v, out=out)  # type: ignore[no-any-return]
+
+    def gravity_force(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """g(q): the joint forces that hold the robot still.
+
+        q (..., nq) -> (..., nv) [N·m, N].
+        """
+        call = self._calls.get("gravity_force") or self._call("gravity_force")
+        return call(q) if out is None else call(q, out=out)  # type: ignore[no-any-return]
+
+    # -- compiled code
+
+    def compile(self, functions: Any, *, name: str | None = None) -> Kernel:
+        """A kernel for one or several of the robot's functions, which then share all common work.
+
+        ``functions`` is a name (``"mass_matrix"``), a name with a frame (``("jacobian", "hand")``, and options as
+        ``("jacobian", "hand", {"expressed_in": "hand"})``), a list of such, or a dict of such that names the outputs.
+        The kernel takes the inputs that any of them take, in the order q, v, a, tau; several results come as a named
+        tuple.  In a list, a function asked for once is named as it is, and otherwise with its frame:
+        ``jacobian_left_foot``.
+
+        Unlike the robot's methods, a kernel lets NaN pass through as IEEE 754 has it.
+        """
+        if isinstance(functions, Mapping):
+            requests = {key: read_request(self._tree, asked) for key, asked in functions.items()}
+            for key in requests:
+                if not (isinstance(key, str) and key.isidentifier()) or key.startswith("_"):
+                    raise ValueError(f"compile: expected outputs named by identifiers, got {key!r}")
+        else:
+            asked = functions if isinstance(functions, list) else [functions]
+            requests = _labelled([read_request(self._tree, one) for one in asked])
+        if not requests:
+            raise ValueError("compile: expected at least one function")
+        return self._kernel(name or "_".join(requests), requests)
+
+    def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
+        key = (name, *requests.items())
+        with self._lock:
+            if key not in self._kernels:
+                self._kernels[key] = compile_requests(self._tree, name, requests)
+            return self._kernels[key]
+
+    def _call(self, name: str, **frames: str | None) -> Callable[..., Any]:
+        """What a method runs: the kernel, with a look at the arguments where the kernel is not content with them."""
+        key = (name, *frames.values()) if frames else name
+        call = self._calls.get(key)
+        if call is None:
+            request = read_request(self._tree, (name, frames) if frames else name)
+            call = self._calls[key] = _checked(self._tree, self._kernel(request.label, {request.label: request}))
+        return call
+
+    # -- a value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and self._tree == other._tree
+
+    def __hash__(self) -> int:
+        return hash((Robot, self._tree))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Robot, (self._tree,)
+
+    def __repr__(self) -> str:
+        bodies, dof = len(self._tree.bodies), self.nv
+        return f"<Robot {self.name!r}: {bodies} moving bodies, {dof} degrees of freedom>"
+
+
+def load(
+    robot: str | os.PathLike[str],
+    *,
+    floating_base: bool = False,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    strict: bool = False,
+) -> Robot:
+    """A robot: one of those that linkwork has inside, by name (`linkwork.robots.names`), or from a URDF file.
+
+    ``floating_base`` frees the root link: it moves by a floating joint named "floating_base" instead of being fixed
+    to the world.  ``gravity`` is in the world's axes [m/s²].  What the reader repairs or ignores is listed in
+    ``robot.report.warnings``; ``strict`` makes errors of it.
+
+    Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
+    PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.
+    """
+    return Robot(read_robot(robot, floating_base=floating_base, gravity=gravity, strict=strict))
+
+
+def _labelled(requests: list[Request]) -> dict[str, Request]:
+    """Requests by the names of their outputs."""
+    names = [request.function.name for request in requests]
+    labelled: dict[str, Request] = {}
+    for request in requests:
+        label = request.function.name if names.count(request.function.name) == 1 else request.label
+        if label in labelled:
+            raise ValueError(
+                f"compile: two outputs would be named {label!r}; name them with a dict, as in "
+                f'{{"first": {request.function.name!r}, ...}}'
+            )
+        labelled[label] = request
+    return labelled
+
+
+def _checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
+    """A kernel's call that turns dicts into arrays, explains what is wrong with arguments, and refuses NaN.
+
+    Plain arrays of one sample take the compiled single call and see nothing of this.  The compiled loop over a batch
+    counts the calls in which it met a NaN; only where the count has grown are the arguments searched.  With ``out=``
+    they are searched before anything is written.
+    """
+    ufunc, counter, ports, name = kernel.ufunc, kernel.nan_counter, kernel.inputs, kernel.name
+
+    def call(*arguments: Any, out: Any = None) -> Any:
+        if out is not None:
+            arguments = tuple(prepared(tree, name, ports, arguments))
+            refuse_nan(tree, name, ports, arguments)
+            return ufunc(*arguments, out=out)
+        seen = counter.value
+        try:
+            result = ufunc(*arguments)
+        except (TypeError, ValueError):
+            arguments = tuple(prepared(tree, name, ports, arguments))
+            result = ufunc(*arguments)
+        if counter.value != seen:
+            refuse_nan(tree, name, ports, arguments)
+        return result
+
+    return kernel.single_call(call)
+
+
