@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiler.program import Port
-from .kernels import INPUTS
+from .kernels import INPUTS, Port
 from .model.tree import Tree
 
 __all__ = ["prepared", "refuse_nan", "stacked"]
@@ -89,4 +88,3 @@ def refuse_nan(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tu
                 f"{function}: {port.name}[{index}] is NaN (joint {joint!r}); {len(places)} NaN in this argument. "
                 f"A kernel from Robot.compile lets NaN pass through, sample by sample"
             )
-

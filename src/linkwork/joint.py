@@ -57,18 +57,13 @@ class Joint:
             body.name,
             tree.q_slices[index],
             tree.v_slices[index],
-            *(
-                _fixed(values)
-                for values in (
-                    body.limits.lower,
-                    body.limits.upper,
-                    body.limits.velocity,
-                    body.limits.effort,
-                    body.damping,
-                    body.friction,
-                )
-            ),
-            body.mimic,
+            lower=_fixed(body.limits.lower),
+            upper=_fixed(body.limits.upper),
+            velocity=_fixed(body.limits.velocity),
+            effort=_fixed(body.limits.effort),
+            damping=_fixed(body.damping),
+            friction=_fixed(body.friction),
+            mimic=body.mimic,
         )
 
     def __repr__(self) -> str:

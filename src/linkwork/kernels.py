@@ -18,7 +18,7 @@ from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
 from .model.tree import Tree
 
-__all__ = ["INPUTS", "TABLE", "Function", "Request", "compile_requests", "read_request"]
+__all__ = ["INPUTS", "TABLE", "Function", "Kernel", "Port", "Request", "compile_requests", "read_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,9 @@ def read_request(tree: Tree, asked: Any) -> Request:
 def _forms(function: Function) -> str:
     if not function.options:
         return repr(function.name)
-    return f'("{function.name}", frame) or ("{function.name}", frame, {{option: frame}}), options {function.options[1:]}'
+    return (
+        f'("{function.name}", frame) or ("{function.name}", frame, {{option: frame}}), options {function.options[1:]}'
+    )
 
 
 def compile_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Kernel:

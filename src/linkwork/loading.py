@@ -16,9 +16,7 @@ from .model.tree import Tree
 __all__ = ["read_robot", "read_robot_string"]
 
 
-def read_robot(
-    robot: str | os.PathLike[str], *, floating_base: bool, gravity: Sequence[float], strict: bool
-) -> Tree:
+def read_robot(robot: str | os.PathLike[str], *, floating_base: bool, gravity: Sequence[float], strict: bool) -> Tree:
     """The tree of a robot inside linkwork, by name, or of a file: see `linkwork.load`."""
     checked = _gravity(gravity)
     path: str | os.PathLike[str] = robot
@@ -36,9 +34,7 @@ def read_robot_string(text: str | bytes, *, floating_base: bool, gravity: Sequen
     return _tree(parse_urdf(text, strict=strict), floating_base, checked, strict)
 
 
-def _tree(
-    description: Description, floating_base: bool, gravity: tuple[float, float, float], strict: bool
-) -> Tree:
+def _tree(description: Description, floating_base: bool, gravity: tuple[float, float, float], strict: bool) -> Tree:
     return build_tree(description, floating_base=floating_base, gravity=gravity, strict=strict)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from .arguments import prepared, refuse_nan
-from .compiler.kernel import Kernel
 from .joint import Joint
-from .kernels import TABLE, Request, compile_requests, read_request
+from .kernels import Kernel, Request, compile_requests, read_request
 from .loading import read_robot, read_robot_string
 from .model.tree import Report, Tree
 
@@ -43,7 +42,7 @@ class Robot:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._calls: dict[Any, Callable[..., Any]] = {}
+        self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: dict[Any, Kernel] = {}
         self._lock = threading.RLock()
 
@@ -155,7 +154,7 @@ class Robot:
         q (..., nq) [rad, m, 1] -> (..., nq) [rad, m, 1].
         """
         call = self._calls.get("normalize") or self._call("normalize")
-        return call(q) if out is None else call(q, out=out)  # type: ignore[no-any-return]
+        return call(q) if out is None else call(q, out=out)
 
     def integrate(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """q ⊕ v: the configuration that a velocity, held for unit time, leads to.
@@ -164,7 +163,7 @@ class Robot:
         the exponential of its twist (a screw), and its quaternion stays unit.
         """
         call = self._calls.get("integrate") or self._call("integrate")
-        return call(q, v) if out is None else call(q, v, out=out)  # type: ignore[no-any-return]
+        return call(q, v) if out is None else call(q, v, out=out)
 
     def difference(self, q0: Array, q1: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """q1 ⊖ q0: the velocity that leads from one configuration to another in unit time.
@@ -173,7 +172,7 @@ class Robot:
         the short way round.
         """
         call = self._calls.get("difference") or self._call("difference")
-        return call(q0, q1) if out is None else call(q0, q1, out=out)  # type: ignore[no-any-return]
+        return call(q0, q1) if out is None else call(q0, q1, out=out)
 
     # -- kinematics
 
@@ -183,11 +182,9 @@ class Robot:
         q (..., nq) -> (..., nb, 4, 4) [1, m], nb bodies.
         """
         call = self._calls.get("forward_kinematics") or self._call("forward_kinematics")
-        return call(q) if out is None else call(q, out=out)  # type: ignore[no-any-return]
+        return call(q) if out is None else call(q, out=out)
 
-    def pose(
-        self, q: Array, frame: str, *, relative_to: str = "world", out: np.ndarray | None = None
-    ) -> np.ndarray:
+    def pose(self, q: Array, frame: str, *, relative_to: str = "world", out: np.ndarray | None = None) -> np.ndarray:
         """X_AB, the pose of a frame B relative to A (``relative_to``): p_A = X_AB p_B.
 
         q (..., nq) -> (..., 4, 4) [1, m].
@@ -261,7 +258,7 @@ class Robot:
         q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N].  Joint damping and friction are not part of it.
         """
         call = self._calls.get("inverse_dynamics") or self._call("inverse_dynamics")
-        return call(q, v, a) if out is None else call(q, v, a, out=out)  # type: ignore[no-any-return]
+        return call(q, v, a) if out is None else call(q, v, a, out=out)
 
     def forward_dynamics(self, q: Array, v: Array, tau: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """a = M(q)⁻¹ (τ − h(q, v)): the accelerations under joint forces τ (articulated bodies).
@@ -270,7 +267,7 @@ class Robot:
         Raises SingularInertiaError where a joint moves no inertia.
         """
         call = self._calls.get("forward_dynamics") or self._call("forward_dynamics")
-        return call(q, v, tau) if out is None else call(q, v, tau, out=out)  # type: ignore[no-any-return]
+        return call(q, v, tau) if out is None else call(q, v, tau, out=out)
 
     def mass_matrix(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """M(q), symmetric: the kinetic energy is ½ vᵀ M v (composite rigid bodies).
@@ -278,7 +275,7 @@ class Robot:
         q (..., nq) -> (..., nv, nv) [kg·m², kg·m, kg].
         """
         call = self._calls.get("mass_matrix") or self._call("mass_matrix")
-        return call(q) if out is None else call(q, out=out)  # type: ignore[no-any-return]
+        return call(q) if out is None else call(q, out=out)
 
     def bias_force(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """h(q, v) = C(q, v) v + g(q): the joint forces at which nothing accelerates.
@@ -286,7 +283,7 @@ class Robot:
         q (..., nq), v (..., nv) -> (..., nv) [N·m, N].
         """
         call = self._calls.get("bias_force") or self._call("bias_force")
-        return call(q, v) if out is None else call(q, v, out=out)  # type: ignore[no-any-return]
+        return call(q, v) if out is None else call(q, v, out=out)
 
     def gravity_force(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """g(q): the joint forces that hold the robot still.
@@ -294,7 +291,7 @@ class Robot:
         q (..., nq) -> (..., nv) [N·m, N].
         """
         call = self._calls.get("gravity_force") or self._call("gravity_force")
-        return call(q) if out is None else call(q, out=out)  # type: ignore[no-any-return]
+        return call(q) if out is None else call(q, out=out)
 
     # -- compiled code
 
@@ -328,7 +325,7 @@ class Robot:
                 self._kernels[key] = compile_requests(self._tree, name, requests)
             return self._kernels[key]
 
-    def _call(self, name: str, **frames: str | None) -> Callable[..., Any]:
+    def _call(self, name: str, **frames: str | None) -> Callable[..., np.ndarray]:
         """What a method runs: the kernel, with a look at the arguments where the kernel is not content with them."""
         key = (name, *frames.values()) if frames else name
         call = self._calls.get(key)
@@ -412,5 +409,3 @@ def _checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
         return result
 
     return kernel.single_call(call)
-
-

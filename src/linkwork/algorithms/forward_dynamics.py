@@ -51,7 +51,9 @@ def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[A
             u_k = torque - column.dot(p_a)
             I_a = I_a.freed(column, U_k, D_k)
             p_a += U_k * (D_k * u_k)
-            U[i].append(U_k), D_inv[i].append(D_k), u[i].append(u_k)
+            U[i].append(U_k)
+            D_inv[i].append(D_k)
+            u[i].append(u_k)
         if p != WORLD:
             I_A[p] += X[i] @ I_a
             p_A[p] += X[i] @ (p_a + I_a @ zeta[i])
@@ -69,6 +71,7 @@ def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[A
 
 
 def _inverse(D: Any, body: Body) -> Any:
-    if isinstance(D, float) and D <= 1e-15 * (abs(body.inertia.about.xx) + abs(body.inertia.mass)):
+    rounding = 1e-15 * (abs(body.inertia.about.xx) + abs(body.inertia.mass))
+    if isinstance(D, float) and rounding >= D:
         raise SingularInertiaError(body.joint_name)
     return 1.0 / D

@@ -71,9 +71,7 @@ def acceleration(
     v_AB = V_B.linear - V_A.linear - w_A.cross(r)
     alpha_A, a_A = R_EA @ A.angular_acceleration, R_EA @ A.acceleration
     alpha = R_EB @ B.angular_acceleration - alpha_A - w_A.cross(w_AB)
-    linear = (
-        R_EB @ B.acceleration - a_A - alpha_A.cross(r) - w_A.cross(w_A.cross(r)) - w_A.cross(v_AB) * 2.0
-    )
+    linear = R_EB @ B.acceleration - a_A - alpha_A.cross(r) - w_A.cross(w_A.cross(r)) - w_A.cross(v_AB) * 2.0
     d = view.point - view.X_EB.translation
     return Motion(alpha, linear + alpha.cross(d) + w_AB.cross(w_AB.cross(d)))
 
@@ -104,9 +102,7 @@ def jacobian(
 class _View:
     """Who is asked about (B), by whom (A), in whose axes (E), at which point: the poses that the question needs."""
 
-    def __init__(
-        self, tree: Tree, q: Scalars, frame: str, relative_to: str, expressed_in: str, at: str | None
-    ) -> None:
+    def __init__(self, tree: Tree, q: Scalars, frame: str, relative_to: str, expressed_in: str, at: str | None) -> None:
         self.B, self.A, E = tree.frame(frame), tree.frame(relative_to), tree.frame(expressed_in)
         up_B, up_A = _ancestors(tree, self.B.body), _ancestors(tree, self.A.body)
         shared = 0

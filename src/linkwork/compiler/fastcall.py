@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .gufunc import numpy_function
 from .ir import Function
 from .llvm import Text
 from .program import Port, Program
@@ -70,12 +71,7 @@ _TABLE = ("ndarray", "float64", "new_array", "vectorcall", "pack_tuple", "releas
 
 @cache
 def _addresses() -> tuple[int, ...]:
-    from numpy._core import _multiarray_umath
-
     api = ctypes.pythonapi
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = api.PyCapsule_GetPointer(_multiarray_umath._ARRAY_API, None)
 
     def address(function: Any) -> int:
         return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
@@ -83,7 +79,7 @@ def _addresses() -> tuple[int, ...]:
     return (
         id(np.ndarray),
         id(np.dtype(np.float64)),
-        int(ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_NEW] or 0),
+        numpy_function("_ARRAY_API", _NEW),
         address(api.PyObject_Vectorcall),
         address(api.PyTuple_Pack),
         address(api.Py_DecRef),
@@ -144,9 +140,7 @@ def _looks(f: Function, array: str, port: Port, api: dict[str, str]) -> list[str
     rank = f.let(f"icmp eq i32 {f.load('i32', f.at(array, _NDIM), 4)}, {len(port.shape)}")
     f.require(rank, "other")
     sizes = f.load("ptr", f.at(array, _DIMENSIONS)) if port.shape else ""
-    return checks + [
-        f.let(f"icmp eq i64 {f.load('i64', f.at(sizes, 8 * d))}, {n}") for d, n in enumerate(port.shape)
-    ]
+    return checks + [f.let(f"icmp eq i64 {f.load('i64', f.at(sizes, 8 * d))}, {n}") for d, n in enumerate(port.shape)]
 
 
 def _release(f: Function, api: dict[str, str], objects: list[str]) -> None:
@@ -159,7 +153,7 @@ def make_fast(name: str, code: Any, otherwise: Callable[..., Any]) -> Callable[.
     if not available():
         return otherwise
     table = (ctypes.c_void_p * len(_TABLE)).from_address(code.python_table)
-    table[:] = _addresses()
+    table[:] = list(_addresses())
     definition = _MethodDef(name.encode(), code.fast, _METH_FASTCALL_KEYWORDS, None)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object

@@ -15,7 +15,7 @@ import numpy as np
 
 from .program import Port
 
-__all__ = ["make_gufunc", "signature"]
+__all__ = ["make_gufunc", "numpy_function", "signature"]
 
 _NPY_DOUBLE = 12
 _NO_IDENTITY = -1
@@ -44,15 +44,21 @@ class _UFuncObject(ctypes.Structure):
     ]
 
 
-@cache
-def _constructor() -> Any:
-    from numpy._core import _multiarray_umath
+def numpy_function(table: str, slot: int) -> int:
+    """The address of a function in one of NumPy's tables of its C API."""
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
     api = ctypes.pythonapi
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = api.PyCapsule_GetPointer(_multiarray_umath._UFUNC_API, None)
-    address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_SLOT]
+    start = api.PyCapsule_GetPointer(getattr(_multiarray_umath, table), None)
+    address = ctypes.cast(start, ctypes.POINTER(ctypes.c_void_p))[slot]
+    return int(address or 0)
+
+
+@cache
+def _constructor() -> Any:
+    address = numpy_function("_UFUNC_API", _SLOT)
     pointer, integer, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
     return ctypes.PYFUNCTYPE(
         ctypes.py_object, pointer, pointer, pointer, integer, integer, integer, integer, text, text, integer, text
@@ -78,7 +84,7 @@ def make_gufunc(
     nargs = len(inputs) + len(outputs)
     functions = (ctypes.c_void_p * 1)(loop)
     data = (ctypes.c_void_p * 1)(ctypes.addressof(counter))
-    types = (ctypes.c_char * nargs)(*([_NPY_DOUBLE] * nargs))
+    types = (ctypes.c_byte * nargs)(*([_NPY_DOUBLE] * nargs))
     texts = name.encode(), doc.encode()
     ufunc = _constructor()(
         ctypes.addressof(functions),

@@ -6,7 +6,7 @@ import ctypes
 import time
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,7 +43,8 @@ class Kernel:
         )
         self._result: Any = None
         if len(program.outputs) > 1:
-            self._result = namedtuple(f"{program.name}_result", [p.name for p in program.outputs])  # noqa: PYI024
+            names: Any = [port.name for port in program.outputs]
+            self._result = cast(Any, namedtuple)(f"{program.name}_result", names)
         self._compile_time = time.perf_counter() - start
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:

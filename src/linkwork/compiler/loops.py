@@ -134,8 +134,8 @@ def _pack(j: int, port: Port, lanes: int) -> Function:
         with f.loop(squares, step=lanes) as first, f.when(_some(f, square(first), lanes)):
             f.store("i1", "true", "%nan")
     else:
-        for first in squares:
-            seen += square(first)
+        for place in squares:
+            seen += square(place)
     for k in columns:
         column = "poison"
         for lane, row in enumerate(rows):
@@ -150,7 +150,7 @@ def _pack(j: int, port: Port, lanes: int) -> Function:
 
 
 def _unpack(j: int, port: Port, lanes: int) -> Function:
-    """``@unpack{j}``: a block's vectors to the samples of a contiguous output; a table says where each number stands."""
+    """``@unpack{j}``: a block's vectors to the samples of a contiguous output; a table says where each stands."""
     f = Function(f"define internal void @unpack{j}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
     vector = f"<{lanes} x double>"
     rows = _rows(f, lanes)
@@ -170,8 +170,8 @@ def _unpack(j: int, port: Port, lanes: int) -> Function:
         with f.loop(squares, step=lanes) as first:
             square(first)
     else:
-        for first in squares:
-            square(first)
+        for place in squares:
+            square(place)
     for k in single:
         column = taken(k)
         for lane, row in enumerate(rows):
@@ -181,7 +181,7 @@ def _unpack(j: int, port: Port, lanes: int) -> Function:
 
 
 def _pack_slowly(j: int, port: Port, lanes: int) -> Function:
-    """``@pack_slowly{j}``: ``count`` samples of any strides, one number at a time; the last one fills the lanes left."""
+    """``@pack_slowly{j}``: ``count`` samples of any strides, one number at a time; the last fills the lanes left."""
     f = _slow_function(f"pack_slowly{j}")
     last = f.let("sub i64 %count, 1")
     with f.loop(port.size) as element:

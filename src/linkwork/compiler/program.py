@@ -80,7 +80,7 @@ class Program:
         outputs: Sequence[tuple[Port, Sequence[Any]]],
     ) -> Program:
         """The program of expressions: each port with its elements in row-major order (outputs may be numbers)."""
-        places = {}
+        places: dict[Symbol, int] = {}
         for _, symbols in inputs:
             for symbol in symbols:
                 places[symbol] = len(places)

@@ -45,7 +45,7 @@ def compile(function: Callable[..., Any], /, *, name: str | None = None, **shape
 
     Raises TypeError where the function returns something that is no number, ValueError for a shape that is none.
     """
-    called = name or getattr(function, "__name__", "function")
+    called = str(name or getattr(function, "__name__", "function"))
     called = called if called.isidentifier() else "function"
     return Kernel(trace(function, called, shapes), doc=(function.__doc__ or "").strip())
 

@@ -12,48 +12,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .functions import where
-from .interpret import reachable
+from .functions import and_, not_, or_, where
+from .interpret import check_trace, reachable
 from .operations import BY_NAME
 from .symbol import Symbol
 
 __all__ = ["adjoint", "jacobian", "tangent"]
 
-_WHERE = BY_NAME["where"]
+_WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 
 
 def tangent(outputs: Sequence[Any], inputs: Sequence[Symbol], direction: Sequence[Any]) -> list[Any]:
     """The directional derivative: J·direction, where J is the Jacobian of the outputs by the inputs."""
-    rows = _forward(outputs, {s.index: {0: d} for s, d in zip(inputs, direction, strict=True) if not _is_zero(d)})
-    return [row.get(0, 0.0) for row in rows]
+    seeds = {s.index: {} if _is_zero(d) else {0: d} for s, d in zip(inputs, direction, strict=True)}
+    return [row.get(0, 0.0) for row in _forward(outputs, inputs, seeds)]
 
 
 def jacobian(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> list[list[Any]]:
     """The Jacobian's rows, one for each output; structural zeros are the number 0.0."""
-    rows = _forward(outputs, {s.index: {k: 1.0} for k, s in enumerate(inputs)})
+    rows = _forward(outputs, inputs, {s.index: {k: 1.0} for k, s in enumerate(inputs)})
     return [[row.get(k, 0.0) for k in range(len(inputs))] for row in rows]
 
 
 def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[Any]) -> list[Any]:
     """The gradient of Σ weights·outputs by the inputs: Jᵀ·weights, at a small multiple of the outputs' cost."""
-    sums: dict[int, Any] = {}
+    sums: dict[int, _Weight] = {}
     for output, weight in zip(outputs, weights, strict=True):
-        if isinstance(output, Symbol) and not _is_zero(weight):
-            sums[output.index] = sums.get(output.index, 0.0) + weight
-    for node in reversed(reachable(outputs)):
-        weight = sums.get(node.index, 0.0)
-        if not node.args or _is_zero(weight):
-            continue
-        for argument, term in zip(node.args, _pull_back(node, weight), strict=True):
-            if not _is_zero(term):
-                sums[argument.index] = sums.get(argument.index, 0.0) + term
-    return [sums.get(s.index, 0.0) for s in inputs]
+        if isinstance(output, Symbol):
+            _add(sums, output, (weight, None))
+    nodes = reachable(outputs)
+    check_trace(nodes, inputs)
+    ends = {s.index for s in inputs}
+    for node in reversed(nodes):
+        if node.index in sums and node.index not in ends:
+            for argument, share in _pull_back(node, *sums[node.index]):
+                _add(sums, argument, share)
+    return [_switched(*sums.get(s.index, (0.0, None))) for s in inputs]
 
 
-def _forward(outputs: Sequence[Any], seeds: dict[int, dict[int, Any]]) -> list[dict[int, Any]]:
+def _forward(
+    outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: dict[int, dict[int, Any]]
+) -> list[dict[int, Any]]:
     """Push rows of derivatives (sparse: direction -> value) from the inputs to the outputs."""
     rows = dict(seeds)
-    for node in reachable(outputs):
+    nodes = reachable(outputs)
+    check_trace(nodes, inputs)
+    for node in nodes:
         if node.index in seeds or not any(a.index in rows for a in node.args):
             continue
         if node.op is _WHERE:
@@ -83,26 +87,45 @@ def _partials(node: Symbol) -> tuple[Any, ...]:
     return node.op.partials(*arguments, node)
 
 
-def _pull_back(node: Symbol, weight: Any) -> tuple[Any, ...]:
-    """The arguments' shares of a node's weight; a weight that ``where`` switches off stays off: 0 · ∞ does not arise."""
-    if node.op.partials is None:
-        return (0.0,) * len(node.args)
+# A weight in the reverse sweep, and the condition under which it counts (None: always).  A weight that `where` switches
+# off is chosen away at the end, not multiplied by zero on its way: 0 · ∞ does not arise.
+_Weight = tuple[Any, Symbol | None]
+
+
+def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbol, _Weight]]:
+    """The arguments' shares of a node's weight."""
     if node.op is _WHERE:
-        condition = node.args[0]
-        return 0.0, where(condition, weight, 0.0), where(condition, 0.0, weight)
-    return tuple(_scaled(partial, weight) for partial in _partials(node))
+        condition, a, b = node.args
+        return [(a, (weight, _all(on, condition))), (b, (weight, _all(on, not_(condition))))]
+    if node.op.partials is None:
+        return []
+    return [(a, (partial * weight, on)) for a, partial in zip(node.args, _partials(node), strict=True)]
 
 
-def _scaled(partial: Any, weight: Any) -> Any:
-    if isinstance(weight, Symbol) and weight.op is _WHERE:
-        condition, a, b = weight.args
-        if _is_zero(a) or _is_zero(b):
-            return where(
-                condition,
-                0.0 if _is_zero(a) else _scaled(partial, a),
-                0.0 if _is_zero(b) else _scaled(partial, b),
-            )
-    return partial * weight
+def _add(sums: dict[int, _Weight], node: Symbol, share: _Weight) -> None:
+    if _is_zero(share[0]):
+        return
+    if node.index not in sums:
+        sums[node.index] = share
+        return
+    (a, on_a), (b, on_b) = sums[node.index], share
+    if on_a is on_b:
+        total = a + b, on_a
+    elif on_a is None or on_b is None:
+        total = _switched(a, on_a) + _switched(b, on_b), None
+    elif on_b.op is _NOT and on_b.args[0] is on_a:
+        total = where(on_a, a, b), None
+    else:
+        total = _switched(a, on_a) + _switched(b, on_b), or_(on_a, on_b)
+    sums[node.index] = total
+
+
+def _switched(weight: Any, on: Symbol | None) -> Any:
+    return weight if on is None else where(on, weight, 0.0)
+
+
+def _all(on: Symbol | None, condition: Symbol) -> Symbol:
+    return condition if on is None else and_(on, condition)
 
 
 def _is_zero(x: Any) -> bool:

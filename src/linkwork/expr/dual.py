@@ -58,8 +58,8 @@ class Dual:
         return self._apply(BY_NAME["abs"], (self,))
 
     def __pow__(self, exponent: Any) -> Any:
-        if exponent == 2:
-            return self * self
+        if isinstance(exponent, int) and exponent == 2:
+            return Dual(self.value * self.value, 2.0 * self.value * self.tangent, self.level)
         return self._apply(BY_NAME["pow"], (self, exponent))
 
     def __repr__(self) -> str:

@@ -5,14 +5,14 @@ It is the plain meaning of an expression, and everything that is compiled is che
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .symbol import Symbol
 
-__all__ = ["evaluate", "reachable"]
+__all__ = ["check_trace", "evaluate", "reachable"]
 
 
 def reachable(outputs: Sequence[Any]) -> list[Symbol]:
@@ -34,15 +34,24 @@ def reachable(outputs: Sequence[Any]) -> list[Symbol]:
     return [nodes[index] for index, flag in enumerate(needed) if flag]
 
 
+def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
+    """Raise ValueError where an input belongs to another trace than the nodes."""
+    for symbol in inputs if nodes else ():
+        if symbol.graph is not nodes[0].graph:
+            raise ValueError(f"symbols of two traces cannot be combined: {symbol!r} belongs to another one")
+
+
 def evaluate(outputs: Sequence[Any], values: Mapping[Symbol, Any]) -> list[Any]:
     """The outputs' values, where the inputs have the given ones (floats, or arrays that broadcast: a batch).
 
-    Raises KeyError naming the first input that is needed and has no value.
+    Raises KeyError naming the first input that is needed and has no value, ValueError for values of another trace's.
     """
+    nodes = reachable(outputs)
+    check_trace(nodes, values)
     known: dict[int, Any] = {symbol.index: np.float64(value) if np.ndim(value) == 0 else value
                              for symbol, value in values.items()}  # fmt: skip
     with np.errstate(all="ignore"):
-        for node in reachable(outputs):
+        for node in nodes:
             if node.op.name == "constant":
                 known[node.index] = np.float64(node.value)
             elif node.op.name == "input":

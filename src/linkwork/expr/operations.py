@@ -151,7 +151,7 @@ def _rows() -> list[Operation]:
         # piecewise functions; at a kink the derivative is one of the two sides'
         row("abs", 1, np.abs, abs, lambda a, r: (f.sign(a),), Lowering("intrinsic", "fabs")),
         row("sign", 1, np.sign, _sign, _zeros, Lowering("vector", "sign")),
-        row("floor", 1, np.floor, lambda a: float(math.floor(a)), _zeros, Lowering("intrinsic", "floor")),
+        row("floor", 1, np.floor, lambda a: math.copysign(math.floor(a), a), _zeros, Lowering("intrinsic", "floor")),
         row("copysign", 2, np.copysign, math.copysign, _copysign_partials, Lowering("intrinsic", "copysign")),
         row("fmin", 2, np.fmin, lambda a, b: float(np.fmin(a, b)), _fmin_partials, _minimum, commutative=True),
         row("fmax", 2, np.fmax, lambda a, b: float(np.fmax(a, b)), _fmax_partials, _maximum, commutative=True),

@@ -154,7 +154,9 @@ class Symbol:
         if self.op is _NEG:
             return self.args[0] * -number
         if self.op is _MUL and self.args[0].op is _CONSTANT:
-            return self.args[1] * (self.args[0].value * number)
+            product = self.args[0].value * number
+            if 1e-300 < abs(product) < 1e300:  # neither factor is lost in the other
+                return self.args[1] * product
         if number < 0.0:  # one product for both signs: the minus sign moves on
             return -(self * -number)
         return _make(self.graph, _MUL, self.graph.constant(number), self)
@@ -202,12 +204,18 @@ class Symbol:
     def __abs__(self) -> Any:
         return self._apply(BY_NAME["abs"], (self,))
 
+    def __floor__(self) -> Any:
+        return self._apply(BY_NAME["floor"], (self,))
+
     def __pow__(self, exponent: Any) -> Any:
-        number = None if exponent.__class__ is Symbol else _number(exponent)
-        if number is not None and number == int(number) and abs(number) <= 64:
-            return _whole_power(self, int(number))
-        if number == 0.5:
-            return self._apply(BY_NAME["sqrt"], (self,))
+        if exponent.__class__ is not Symbol:
+            number = _number(exponent)
+            if number is None:
+                return NotImplemented
+            if abs(number) <= 64.0 and number == int(number):
+                return whole_power(self, int(number))
+            if number == 0.5:
+                return self._apply(BY_NAME["sqrt"], (self,))
         return self._apply(BY_NAME["pow"], (self, exponent))
 
     def __rpow__(self, base: Any) -> Any:
@@ -216,21 +224,23 @@ class Symbol:
     # -- comparisons give symbols too, and a symbol has no truth value of its own
 
     def __lt__(self, other: Any) -> Any:
-        return self._apply(_LT, (self, other))
+        return self._apply(_LT, (self, other)) if _is_scalar(other) else NotImplemented
 
     def __le__(self, other: Any) -> Any:
-        return self._apply(_LE, (self, other))
+        return self._apply(_LE, (self, other)) if _is_scalar(other) else NotImplemented
 
     def __gt__(self, other: Any) -> Any:
-        return self._apply(_LT, (other, self))
+        return self._apply(_LT, (other, self)) if _is_scalar(other) else NotImplemented
 
     def __ge__(self, other: Any) -> Any:
-        return self._apply(_LE, (other, self))
+        return self._apply(_LE, (other, self)) if _is_scalar(other) else NotImplemented
 
     def __eq__(self, other: Any) -> Any:
-        return self._apply(_EQ, (self, other))
+        return self._apply(_EQ, (self, other)) if _is_scalar(other) else NotImplemented
 
     def __ne__(self, other: Any) -> Any:
+        if not _is_scalar(other):
+            return NotImplemented
         return self._apply(BY_NAME["not_"], (self._apply(_EQ, (self, other)),))
 
     __hash__ = object.__hash__
@@ -301,12 +311,16 @@ _NUMPY_METHODS = {
 def _number(x: Any) -> float | None:
     """The float that ``x`` is, or None where it is no number (an array, another library's scalar)."""
     if x.__class__ is float:
-        return x  # type: ignore[no-any-return]
+        return x
     if isinstance(x, (int, float)):
         return float(x)
     if getattr(x, "ndim", None) == 0 and hasattr(x, "dtype") and x.dtype.kind in "fiub":
         return float(x)
     return None
+
+
+def _is_scalar(x: Any) -> bool:
+    return x.__class__ is Symbol or _number(x) is not None
 
 
 def _leaf(graph: Graph, operation: Operation, value: Any) -> Symbol:
@@ -322,11 +336,10 @@ def _node(graph: Graph, key: tuple[Any, ...]) -> Symbol:
     node = _new(Symbol)
     node.graph = graph
     node.op = key[0]
-    node.args = key[1:]
+    node.args = args = key[1:]
     node.index = len(nodes)
-    for argument in node.args:
-        if argument.graph is not graph:
-            raise ValueError(f"symbols of two traces cannot be combined: {argument!r} belongs to another one")
+    if args[0].graph is not graph or args[-1].graph is not graph or (len(args) == 3 and args[1].graph is not graph):
+        raise ValueError(f"symbols of two traces cannot be combined: {key[1:]}")
     graph._table[key] = node
     nodes.append(node)
     return node
@@ -346,10 +359,10 @@ def _commutative(operation: Operation, a: Symbol, b: Symbol) -> Symbol:
     return _make(a.graph, operation, a, b) if a.index <= b.index else _make(a.graph, operation, b, a)
 
 
-def _whole_power(x: Symbol, n: int) -> Any:
+def whole_power(x: Any, n: int) -> Any:
     """xⁿ by repeated squaring."""
     if n < 0:
-        return 1.0 / _whole_power(x, -n)
+        return 1.0 / whole_power(x, -n)
     result: Any = 1.0
     square: Any = x
     while n:

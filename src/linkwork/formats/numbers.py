@@ -30,7 +30,7 @@ def number(text: str, *, infinite: bool = False) -> float:
     word = text.strip(_SPACE)
     if _DOUBLE(word):
         value = float(word)
-        if value - value != 0.0:
+        if abs(value) == math.inf:
             raise BadNumber("NOT_FINITE", f"{quoted(word)} is beyond the range of float64")
         return value + 0.0
     if _INFINITE.fullmatch(word) and infinite:

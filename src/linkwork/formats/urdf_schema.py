@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from ..errors import Issue, nearest
-from .numbers import quoted
+from .numbers import printable, quoted
 from .reader import Reader
 from .xml import Element
 
@@ -18,20 +18,22 @@ __all__ = ["SHAPES", "check"]
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of element: the attributes and children that are read, and those known but passed over."""
+    """A kind of element: the attributes and children that are read, and those that are known but not read."""
 
     attributes: frozenset[str] = frozenset()
     once: dict[str, str] = field(default_factory=dict)  # children that may stand here once: tag -> kind
     many: dict[str, str] = field(default_factory=dict)  # children that may stand here any number of times
-    passed_over: frozenset[str] = frozenset()  # tags, and attributes as "@name"
+    passed_over: frozenset[str] = frozenset()  # without bearing on the model: tags, and attributes as "@name"
+    unsupported: frozenset[str] = frozenset()  # with bearing on it
 
 
-def _kind(attributes: str = "", once: str = "", many: str = "", passed_over: str = "") -> _Kind:
+def _kind(attributes: str = "", once: str = "", many: str = "", passed_over: str = "", unsupported: str = "") -> _Kind:
     return _Kind(
         frozenset(attributes.split()),
         {tag: tag for tag in once.split()},
         {tag: tag for tag in many.split()},
         frozenset(passed_over.split()),
+        frozenset(unsupported.split()),
     )
 
 
@@ -42,8 +44,8 @@ _SCHEMA: dict[str, _Kind] = {
     "robot": _kind(
         "name version",
         many="link joint material",
-        passed_over=f"{_SIMULATION} loop_joint disable_collisions group group_state end_effector passive_joint "
-        "virtual_joint self_collide compiler",
+        passed_over=f"{_SIMULATION} disable_collisions group group_state end_effector passive_joint virtual_joint",
+        unsupported="loop_joint",
     ),
     "link": _kind(
         "name",
@@ -80,11 +82,12 @@ _SCHEMA: dict[str, _Kind] = {
     "axis": _kind("xyz"),
     "limit": _kind(
         "lower upper effort velocity",
-        passed_over="@acceleration @deceleration @jerk @command_effort @current @gear_velocity",
+        passed_over="@command_effort @current @gear_velocity",
+        unsupported="@acceleration @deceleration @jerk",
     ),
     "dynamics": _kind(
         "damping friction",
-        passed_over="@D @K @mu_coulomb @mu_viscous @spring_stiffness @spring_reference @armature",
+        unsupported="@D @K @mu_coulomb @mu_viscous @spring_stiffness @spring_reference @armature",
     ),
     "mimic": _kind("joint multiplier offset"),
 }
@@ -98,25 +101,67 @@ class _Seen:
     """The first of the things of one kind that are left out, and how many there are."""
 
     first: Element
+    code: str
     message: str
-    hint: str | None
-    noted: bool  # known, and without bearing on the model
+    hint: str | None = None
     count: int = 1
+
+
+class _Log:
+    """What a document says that is not read, one entry a kind."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.seen: dict[tuple[str, str], _Seen] = {}
+
+    def add(self, kind: tuple[str, str], element: Element, code: str, message: str, hint: str | None = None) -> None:
+        if kind not in self.seen:
+            if len(self.seen) >= _MOST_KINDS:
+                kind, message, hint = ("", ""), "further kinds of elements and attributes", None
+                code = "UNKNOWN_TAG"
+            if kind not in self.seen:
+                self.seen[kind] = _Seen(element, code, message, hint, 0)
+        self.seen[kind].count += 1
+
+    def foreign(self, kind: _Kind, name: str, what: str, element: Element, message: str) -> None:
+        """An element or attribute ("@name") that is not read in an element of this kind."""
+        if what in kind.unsupported:
+            self.add((name, what), element, "UNSUPPORTED", f"{message} is not supported yet and")
+        elif ":" in what or what in kind.passed_over:
+            self.add((name, what), element, "IGNORED", message)
+        elif (name, what) in self.seen:
+            self.seen[name, what].count += 1  # without looking for its nearest name again
+        else:
+            known = kind.attributes if what.startswith("@") else [*kind.once, *kind.many]
+            hint = nearest(what.removeprefix("@"), known) if len(self.seen) < _MOST_KINDS else None
+            self.add((name, what), element, "UNKNOWN_TAG", message, hint)
+
+    def report(self) -> None:
+        findings = self.reader.findings
+        for item in self.seen.values():
+            times = f" ({item.count} times, here first)" if item.count > 1 else ""
+            where = self.reader.where(item.first)
+            if item.code == "XACRO":
+                findings.error(Issue("XACRO", item.message + times, where, item.hint))
+            elif item.code == "IGNORED":
+                findings.note(Issue("IGNORED", f"{item.message} is ignored{times}", where))
+            else:
+                findings.warn(Issue(item.code, f"{item.message} is ignored{times}", where, item.hint))
 
 
 def check(reader: Reader, root: Element) -> None:
     """Finds in a document whose root is ``<robot>`` what is unknown (UNKNOWN_TAG), passed over (IGNORED), given twice
     (DUPLICATE_ELEMENT), not expanded (XACRO) or included from elsewhere (PATH_ESCAPE).
     """
-    seen: dict[tuple[str, str], _Seen] = {}
+    log = _Log(reader)
     stack = [(root, "robot")]
     while stack:
         element, name = stack.pop()
         kind = _SCHEMA[name]
-        _check_attributes(reader, element, name, kind, seen)
+        _check_attributes(log, element, name, kind)
         if element.text:
-            what = f"text {quoted(element.text.strip())} in <{element.tag}>"
-            _see(seen, (name, "text"), element, what, "values stand in attributes", False)
+            message = f"text {quoted(element.text.strip())} in <{element.tag}>"
+            log.add((name, "text()"), element, "UNKNOWN_TAG", message, "values stand in attributes")
         given: dict[str, Element] = {}
         inner: list[tuple[Element, str]] = []
         for child in element.children:
@@ -130,69 +175,36 @@ def check(reader: Reader, root: Element) -> None:
                     reader.error(child, "DUPLICATE_ELEMENT", f"{message}{given[tag].line}")
                 given.setdefault(tag, child)
             else:
-                _check_foreign(reader, child, name, kind, seen)
+                _check_foreign(log, child, name, kind)
         stack.extend(reversed(inner))
-    _report(reader, seen)
+    log.report()
+    if any(item.code == "XACRO" for item in log.seen.values()):
+        reader.findings.raise_errors()  # what else is wrong follows from it
 
 
-def _check_attributes(
-    reader: Reader, element: Element, name: str, kind: _Kind, seen: dict[tuple[str, str], _Seen]
-) -> None:
+def _check_attributes(log: _Log, element: Element, name: str, kind: _Kind) -> None:
     for attribute, text in element.attributes.items():
         if "$" in text and ("${" in text if attribute in _NAMES else _SUBSTITUTION.search(text)):
-            _refuse_xacro(reader, element, f'{attribute}="{text[:60]}"')
-        if attribute in kind.attributes:
-            continue
-        noted = ":" in attribute or "@" + attribute in kind.passed_over
-        what = f"attribute {quoted(attribute)} of <{element.tag}>"
-        hint = None if noted else nearest(attribute, kind.attributes)
-        _see(seen, (name, "@" + attribute), element, what, hint, noted)
+            _refuse_xacro(log, element, f"{attribute}={quoted(text)}")
+        if attribute not in kind.attributes:
+            log.foreign(
+                kind, name, "@" + attribute, element, f"attribute {quoted(attribute)} of <{printable(element.tag)}>"
+            )
 
 
-def _check_foreign(
-    reader: Reader, element: Element, inside: str, kind: _Kind, seen: dict[tuple[str, str], _Seen]
-) -> None:
+def _check_foreign(log: _Log, element: Element, inside: str, kind: _Kind) -> None:
     """An element that is no URDF, or not here."""
     tag = element.tag
     prefix, _, local = tag.rpartition(":")
     if prefix == "xacro" or (inside == "robot" and tag in ("property", "macro") and "name" in element.attributes):
-        _refuse_xacro(reader, element, f"<{tag}>")
+        _refuse_xacro(log, element, f"<{printable(tag)}>")
     elif local == "include":
-        message = f"<{tag}> is not followed: a model stands in one file"
-        reader.error(element, "PATH_ESCAPE", message, "put what it includes in its place")
+        message = f"<{printable(tag)}> is not followed: a model stands in one file"
+        log.reader.error(element, "PATH_ESCAPE", message, "put what it includes in its place")
     else:
-        noted = bool(prefix) or tag in kind.passed_over
-        hint = None if noted else nearest(tag, [*kind.once, *kind.many])
-        _see(seen, (inside, tag), element, f"<{printable_tag(tag)}> in <{inside}>", hint, noted)
+        log.foreign(kind, inside, tag, element, f"<{printable(tag)}> in <{inside}>")
 
 
-def printable_tag(tag: str) -> str:
-    return tag if len(tag) <= 60 else tag[:57] + "..."
-
-
-def _refuse_xacro(reader: Reader, element: Element, what: str) -> None:
+def _refuse_xacro(log: _Log, element: Element, what: str) -> None:
     hint = "expand the file with xacro (or xacrodoc) and give the result"
-    reader.error(element, "XACRO", f"{what} is xacro's, not URDF", hint)
-
-
-def _see(
-    seen: dict[tuple[str, str], _Seen], key: tuple[str, str], element: Element, what: str, hint: str | None, noted: bool
-) -> None:
-    if key in seen:
-        seen[key].count += 1
-    elif len(seen) < _MOST_KINDS:
-        seen[key] = _Seen(element, what, hint, noted)
-    else:
-        rest = seen.setdefault(("", ""), _Seen(element, "further kinds of elements and attributes", None, False, 0))
-        rest.count += 1
-
-
-def _report(reader: Reader, seen: dict[tuple[str, str], _Seen]) -> None:
-    for item in seen.values():
-        times = f" ({item.count} times, here first)" if item.count > 1 else ""
-        where = reader.where(item.first)
-        message = f"{item.message} is ignored{times}"
-        if item.noted:
-            reader.findings.note(Issue("IGNORED", message, where))
-        else:
-            reader.findings.warn(Issue("UNKNOWN_TAG", message, where, item.hint))
+    log.add(("", "xacro"), element, "XACRO", f"{what} is xacro's, not URDF", hint)

@@ -93,13 +93,12 @@ def parse(document: bytes | str, file: str | None = None, *, budget: Budget | No
     if isinstance(document, str):
         text = document.removeprefix("\ufeff")
         size = len(text)
-    else:
-        size = len(document)
+        if size > budget.max_bytes // 4:  # only then can the bytes of its characters be too many
+            size = len(text.encode("utf-8", "surrogatepass"))
         _within(size, budget, file)
+    else:
+        _within(len(document), budget, file)
         text = _decoded(document, file)
-    if size > budget.max_bytes // 4:  # only then can the text's bytes in UTF-8 be too many
-        size = len(text.encode("utf-8", "surrogatepass"))
-    _within(size, budget, file)
     if not text or text.isspace():
         _fail("XML_EMPTY", "the file is empty", Location(file))
     _refuse_what_is_no_xml(text, file)
@@ -202,34 +201,41 @@ def _decoded(data: bytes, file: str | None) -> str:
         if data.startswith(magic):
             message = f"not XML: the file is {kind}"
             _fail("XML_SYNTAX", message, Location(file, 1, 1), "give the XML file that is inside")
-    mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
+    mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", "utf-8"))
     body = data[len(mark) :]
+    if encoding == "utf-32":
+        _fail("XML_ENCODING", "UTF-32 is not supported", Location(file, 1, 1), "save the file as UTF-8")
     if not mark and b"\0" in data:
         at = data.index(b"\0")
         where = Location(file, data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at))
         _fail("XML_SYNTAX", "not XML: NUL byte", where, "a binary file, or UTF-16 without its byte-order mark")
-    declared = _DECLARED.match(body.replace(b"\0", b"") if encoding.startswith("utf-16") else body)
-    if declared:
-        name = declared[1].decode("ascii")
-        try:
-            codec = codecs.lookup(name).name if name.lower() in _ENCODINGS else ""
-        except LookupError:
-            codec = ""
-        if not codec or (codec == "utf-16") != encoding.startswith("utf-16") or (mark and codec[:6] != encoding[:6]):
-            which = f"a byte-order mark of {encoding}" if codec and mark else "no byte-order mark" if codec else ""
-            problem = f"but there is {which}" if codec else "which is not supported"
-            _fail("XML_ENCODING", f"encoding {name!r} is declared, {problem}", Location(file, 1, 1), "save it as UTF-8")
-        encoding = encoding or codec
-    encoding = encoding or "utf-8"
+    declaration = body[:800].replace(b"\0", b"") if encoding.startswith("utf-16") else body[:400]
+    if declared := _DECLARED.match(declaration):
+        encoding = _agreed(declared[1].decode("ascii"), encoding if mark else "", file)
     try:
         return body.decode(encoding)
     except UnicodeDecodeError as error:
         before = body[: error.start].decode(encoding, "replace")
         shown = body[error.start : error.start + 4].hex(" ")
-        if not before.lstrip("\ufeff \t\r\n").startswith("<"):
-            _fail("XML_SYNTAX", f"not XML: binary data ({shown} ...)", _place(before, len(before), file))
-        message = f"not valid {encoding.upper()}: bytes {shown}"
-        _fail("XML_ENCODING", message, _place(before, len(before), file), "save the file as UTF-8")
+        where = _place(before, len(before), file)
+        if not before.lstrip(" \t\r\n").startswith("<"):
+            _fail("XML_SYNTAX", f"not XML: binary data ({shown} ...)", where)
+        _fail("XML_ENCODING", f"not valid {encoding.upper()}: bytes {shown}", where, "save the file as UTF-8")
+
+
+def _agreed(declared: str, marked: str, file: str | None) -> str:
+    """The encoding that the XML declaration names and the byte-order mark, if there is one, agrees with."""
+    name, problem = declared.lower(), ""
+    if name not in _ENCODINGS:
+        problem = "which is not supported"
+    elif name == "utf-16" and not marked:
+        problem = "but there is no byte-order mark"
+    elif marked and not marked.startswith(name.replace("utf8", "utf-8")):
+        problem = f"but the byte-order mark is that of {marked.upper()}"
+    if problem:
+        hint = "save the file as UTF-8"
+        _fail("XML_ENCODING", f"encoding {declared!r} is declared, {problem}", Location(file, 1, 1), hint)
+    return marked or name
 
 
 def _refuse_what_is_no_xml(text: str, file: str | None) -> None:
@@ -295,8 +301,8 @@ _MAGIC = (
     (b"PK\x03\x04", "a zip archive"),
 )
 _MARKS = (
-    (b"\xff\xfe\0\0", "utf-32-le"),
-    (b"\0\0\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),

@@ -28,6 +28,8 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
     mimics = {joint.name: joint.mimic for joint in followers if joint.mimic is not None}
     done: dict[str, Mimic] = {}
     for joint in followers:
+        if joint.name not in mimics:  # on a cycle that is found already
+            continue
         chain = [joint.name]  # from the follower to the last one that is not done yet
         on_chain = {joint.name}
         while chain[-1] not in done and (master := mimics[chain[-1]].joint) in mimics:

@@ -40,8 +40,8 @@ def check_structure(findings: Findings, description: Description, floating_base:
         other = carrying.setdefault(joint.child, joint)
         if other is not joint:
             message = (
-                f"link {joint.child!r} has two parents: joint {other.name!r} (line {other.where.line}) carries it from "
-                f"{other.parent!r}, and joint {joint.name!r} from {joint.parent!r}"
+                f"link {joint.child!r} has two parents: joint {other.name!r} carries it from {other.parent!r}, "
+                f"and joint {joint.name!r} from {joint.parent!r}{_lines(other.where, joint.where)}"
             )
             hint = "a tree has no loops: cut the loop at one of these joints, and close it with a loop constraint"
             findings.error(Issue("TWO_PARENTS", message, joint.where, hint))
@@ -66,9 +66,7 @@ def _check_names(
         if not item.name.strip():
             findings.error(Issue("BAD_NAME", f"a {kind} needs a name, got {item.name!r}", item.where))
         elif item.name in first:
-            message = (
-                f"two {kind}s are named {item.name!r}: on line {first[item.name].line} and on line {item.where.line}"
-            )
+            message = f"two {kind}s are named {item.name!r}{_lines(first[item.name], item.where)}"
             findings.error(Issue("DUPLICATE_NAME", message, item.where))
         else:
             first[item.name] = item.where
@@ -120,6 +118,10 @@ def _check_world(findings: Findings, links: tuple[LinkDescription, ...], root: L
             message = "the root link is named 'world', which stands for the frame that does not move: it cannot float"
             hint = "load with a fixed base, or make the joint after it floating, or rename the link"
             findings.error(Issue("BAD_NAME", message, link.where, hint))
+
+
+def _lines(first: Location, second: Location) -> str:
+    return "" if first.line is None else f" (on line {first.line} and on line {second.line})"
 
 
 def _listed(names: Iterable[str], between: str = ", ") -> str:

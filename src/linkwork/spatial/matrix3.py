@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from .vec3 import Vec3
 
@@ -38,6 +38,10 @@ class Matrix3:
     def __sub__(self, other: Matrix3) -> Matrix3:
         return Matrix3(self.x - other.x, self.y - other.y, self.z - other.z)
 
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Matrix3 | Symmetric3) -> Matrix3: ...
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Vec3):
             return Vec3(self.x.dot(other), self.y.dot(other), self.z.dot(other))
@@ -94,6 +98,10 @@ class Symmetric3:
             self.xx - o.xx, self.xy - o.xy, self.xz - o.xz, self.yy - o.yy, self.yz - o.yz, self.zz - o.zz
         )
 
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Matrix3 | Symmetric3) -> Matrix3: ...
     def __matmul__(self, other: Any) -> Any:
         return Matrix3(self.x, self.y, self.z) @ other
 

@@ -8,7 +8,7 @@ the action, and ``X_ab.inv()`` is X_ba.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from .force import Force
 from .inertia import ArticulatedInertia, Inertia
@@ -50,6 +50,18 @@ class Pose:
         """A point's coordinates in a, from those in b."""
         return self.rotation @ r + self.translation
 
+    @overload
+    def __matmul__(self, other: Pose | InversePose) -> Pose: ...
+    @overload
+    def __matmul__(self, other: Motion) -> Motion: ...
+    @overload
+    def __matmul__(self, other: Force) -> Force: ...
+    @overload
+    def __matmul__(self, other: Subspace) -> Subspace: ...
+    @overload
+    def __matmul__(self, other: Inertia) -> Inertia: ...
+    @overload
+    def __matmul__(self, other: ArticulatedInertia) -> ArticulatedInertia: ...
     def __matmul__(self, other: Any) -> Any:
         R, p = self.rotation, self.translation
         if isinstance(other, Motion):
@@ -67,7 +79,7 @@ class Pose:
         if isinstance(other, Inertia):
             return Inertia(other.mass, R @ other.moment, R @ other.about).shifted(p)
         if isinstance(other, ArticulatedInertia):
-            coupling = R @ other.coupling @ _as_matrix(R).T
+            coupling = R @ other.coupling @ Matrix3(R.x, R.y, R.z).T
             return ArticulatedInertia(R @ other.angular, coupling, R @ other.linear).shifted(p)
         return NotImplemented
 
@@ -90,6 +102,18 @@ class InversePose:
         """A point's coordinates in b, from those in a."""
         return self.rotation.inv_act(r - self.translation)
 
+    @overload
+    def __matmul__(self, other: Pose | InversePose) -> Pose: ...
+    @overload
+    def __matmul__(self, other: Motion) -> Motion: ...
+    @overload
+    def __matmul__(self, other: Force) -> Force: ...
+    @overload
+    def __matmul__(self, other: Subspace) -> Subspace: ...
+    @overload
+    def __matmul__(self, other: Inertia) -> Inertia: ...
+    @overload
+    def __matmul__(self, other: ArticulatedInertia) -> ArticulatedInertia: ...
     def __matmul__(self, other: Any) -> Any:
         R, p = self.rotation, self.translation
         if isinstance(other, Motion):
@@ -101,10 +125,6 @@ class InversePose:
         if isinstance(other, Subspace):
             return Subspace(tuple(self @ column for column in other.columns))
         return self.formed() @ other
-
-
-def _as_matrix(R: Rotation) -> Matrix3:
-    return Matrix3(R.x, R.y, R.z)
 
 
 _IDENTITY = Pose(Rotation.identity(), Vec3.zero())

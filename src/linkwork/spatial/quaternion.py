@@ -73,7 +73,8 @@ class Quaternion:
         s = sqrt(where(small, 1.0, s2))
         t = s2 / where(small, w * w, 1.0)  # tan²(θ/2)
         series = 2.0 / where(small, w, 1.0) * _horner(t, [(-1.0) ** k / (2 * k + 1) for k in range(6)])
-        return u * where(small, series, 2.0 * atan2(s, w) / s)
+        scale = where(small, series, 2.0 * atan2(s, w) / s)
+        return Vec3(u.x * scale, u.y * scale, u.z * scale)
 
 
 def translation_of_twist(phi: Vec3, v: Vec3) -> Vec3:
@@ -88,7 +89,8 @@ def translation_of_twist(phi: Vec3, v: Vec3) -> Vec3:
     series = _horner(t, [(-1.0) ** k / math.factorial(2 * k + 3) for k in range(9)])
     C = where(small, series, (theta - sin(theta)) / where(small, 1.0, t * theta))
     turned = phi.cross(v)
-    return v + turned * (0.5 * half * half) + phi.cross(turned) * C
+    moved: Vec3 = v + turned * (0.5 * half * half) + phi.cross(turned) * C
+    return moved
 
 
 def twist_of_translation(phi: Vec3, p: Vec3) -> Vec3:
@@ -102,7 +104,8 @@ def twist_of_translation(phi: Vec3, p: Vec3) -> Vec3:
     cotangent = _cos_of_square(half * half) / sin(half)
     D = where(small, _horner(t, _D_SERIES), (1.0 - half * cotangent) / where(small, 1.0, t))
     turned = phi.cross(p)
-    return p - turned * 0.5 + phi.cross(turned) * D
+    v: Vec3 = p - turned * 0.5 + phi.cross(turned) * D
+    return v
 
 
 def _sinc(square: Any) -> Any:

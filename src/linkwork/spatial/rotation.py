@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from ..expr.functions import cos, sin
 from .matrix3 import Matrix3, Symmetric3
@@ -71,6 +71,14 @@ class Rotation:
         a, b, c = self.x, self.y, self.z
         return Rotation(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
 
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Rotation) -> Rotation: ...
+    @overload
+    def __matmul__(self, other: Symmetric3) -> Symmetric3: ...
+    @overload
+    def __matmul__(self, other: Matrix3) -> Matrix3: ...
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Vec3):
             return Vec3(self.x.dot(other), self.y.dot(other), self.z.dot(other))

@@ -48,8 +48,6 @@ class Vec3:
     def __mul__(self, k: Any) -> Vec3:
         return Vec3(self.x * k, self.y * k, self.z * k)
 
-    __rmul__ = __mul__
-
     def dot(self, other: Vec3) -> Any:
         return self.x * other.x + self.y * other.y + self.z * other.z
 
