@@ -20,7 +20,10 @@ __all__ = [
     "ModelError",
     "SingularInertiaError",
     "UnknownNameError",
+    "listed",
     "nearest",
+    "printable",
+    "quoted",
 ]
 
 MOST_ISSUES = 20
@@ -173,5 +176,25 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"there are {shown}" + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
+def printable(text: str) -> str:
+    """A text as messages print it: short, and with its control characters escaped."""
+    text = text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 3] + "..."
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def quoted(text: str) -> str:
+    """A text as messages quote it: short and escaped."""
+    return repr(text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 3] + "...")
+
+
+def listed(names: Iterable[str], between: str = ", ") -> str:
+    """Names as messages list them: quoted, and no more than 50."""
+    shown = list(names)
+    rest = len(shown) - _SHOWN_NAMES
+    text = between.join(quoted(name) for name in shown[:_SHOWN_NAMES])
+    return f"{text}{between}... and {rest} more" if rest > 0 else text
+
+
 _LONGEST_NAME = 120  # names beyond these bounds are not compared: hints must not take seconds
 _MOST_CANDIDATES = 2000
+_SHOWN_LENGTH, _SHOWN_NAMES = 80, 50

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 
@@ -10,7 +9,6 @@ from . import robots
 from .errors import UnknownNameError
 from .formats import parse_urdf, read_urdf
 from .model.build import build_tree
-from .model.description import Description
 from .model.tree import Tree
 
 __all__ = ["read_robot", "read_robot_string"]
@@ -18,31 +16,15 @@ __all__ = ["read_robot", "read_robot_string"]
 
 def read_robot(robot: str | os.PathLike[str], *, floating_base: bool, gravity: Sequence[float], strict: bool) -> Tree:
     """The tree of a robot inside linkwork, by name, or of a file: see `linkwork.load`."""
-    checked = _gravity(gravity)
     path: str | os.PathLike[str] = robot
     if isinstance(robot, str):
         if robot in robots.names():
             path = robots.path(robot)
         elif robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
-    return _tree(read_urdf(path, strict=strict), floating_base, checked, strict)
+    return build_tree(read_urdf(path, strict=strict), floating_base=floating_base, gravity=gravity, strict=strict)
 
 
 def read_robot_string(text: str | bytes, *, floating_base: bool, gravity: Sequence[float], strict: bool) -> Tree:
     """The tree of a robot given as the text of a URDF file."""
-    checked = _gravity(gravity)
-    return _tree(parse_urdf(text, strict=strict), floating_base, checked, strict)
-
-
-def _tree(description: Description, floating_base: bool, gravity: tuple[float, float, float], strict: bool) -> Tree:
-    return build_tree(description, floating_base=floating_base, gravity=gravity, strict=strict)
-
-
-def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
-    try:
-        x, y, z = (float(g) for g in gravity)
-    except (TypeError, ValueError):
-        raise ValueError(f"gravity: expected three numbers [m/s²], got {gravity!r}") from None
-    if not all(math.isfinite(g) for g in (x, y, z)):
-        raise ValueError(f"gravity: expected three finite numbers [m/s²], got {(x, y, z)}")
-    return x, y, z
+    return build_tree(parse_urdf(text, strict=strict), floating_base=floating_base, gravity=gravity, strict=strict)

@@ -1,0 +1,1 @@
+"""The command line: `linkwork demo`, `info`, `robots` and `bench`."""

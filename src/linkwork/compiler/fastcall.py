@@ -32,7 +32,7 @@ __all__ = ["available", "fast_function", "make_fast"]
 _TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
 _CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 _NPY_DOUBLE = 12
-_NEW = 93  # PyArray_New in NumPy's table of array functions
+_NEW, _RETURN = 93, 76  # PyArray_New and PyArray_Return in NumPy's table of array functions
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
@@ -66,7 +66,7 @@ def available() -> bool:
 
 
 # What the entry calls or compares with, in the order of the module's table.
-_TABLE = ("ndarray", "float64", "new_array", "vectorcall", "pack_tuple", "release")
+_TABLE = ("ndarray", "float64", "new_array", "as_scalar", "vectorcall", "pack_tuple", "release")
 
 
 @cache
@@ -80,6 +80,7 @@ def _addresses() -> tuple[int, ...]:
         id(np.ndarray),
         id(np.dtype(np.float64)),
         numpy_function("_ARRAY_API", _NEW),
+        numpy_function("_ARRAY_API", _RETURN),
         address(api.PyObject_Vectorcall),
         address(api.PyTuple_Pack),
         address(api.Py_DecRef),
@@ -104,7 +105,7 @@ def fast_function(text: Text, program: Program) -> None:
             flags.append(f.let(f"fcmp ord double {pair[0]}, {pair[1]}"))
         data.append(pointer)
     f.require(f.all_of(flags), "other")
-    results: list[str] = []
+    arrays: list[str] = []
     for j, port in enumerate(program.outputs):
         sizes = f"[{max(len(port.shape), 1)} x i64] [{', '.join(f'i64 {n}' for n in port.shape or (0,))}]"
         text.declare(f"@shape{j} = internal constant {sizes}")
@@ -114,18 +115,23 @@ def fast_function(text: Text, program: Program) -> None:
         )
         f.require(f.let(f"icmp ne ptr {array}, null"), f"failed{j}")
         data.append(f.load("ptr", f.at(array, _DATA)))
-        results.append(array)
+        arrays.append(array)
     f.do(f"call void @sample({', '.join(f'ptr {d}' for d in data)})")
+    results = [  # as from every function of NumPy, a number comes as a scalar
+        array if port.shape else f.let(f"call ptr {api['as_scalar']}(ptr {array})")
+        for array, port in zip(arrays, program.outputs, strict=True)
+    ]
     if len(results) == 1:
         f.do(f"ret ptr {results[0]}")
     else:
+        f.require(f.all_of([f.let(f"icmp ne ptr {r}, null") for r in results]), "failed0")
         items = ", ".join(f"ptr {r}" for r in results)
         packed = f.let(f"call ptr (i64, ...) {api['pack_tuple']}(i64 {len(results)}, {items})")
         _release(f, api, results)
         f.do(f"ret ptr {packed}")
-    for j in range(len(results)):
+    for j in range(len(arrays)):
         f.label(f"failed{j}")
-        _release(f, api, results[:j])
+        _release(f, api, arrays[:j])
         f.do("ret ptr null")
     f.label("other")
     f.do(f"%answer = call ptr {api['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %names)")

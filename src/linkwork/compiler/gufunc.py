@@ -26,8 +26,7 @@ class _UFuncObject(ctypes.Structure):
     """The head of PyUFuncObject, as NumPy's ufuncobject.h declares it."""
 
     _fields_ = [
-        ("ob_refcnt", ctypes.c_ssize_t),
-        ("ob_type", ctypes.c_void_p),
+        ("head", ctypes.c_byte * object.__basicsize__),
         ("nin", ctypes.c_int),
         ("nout", ctypes.c_int),
         ("nargs", ctypes.c_int),
@@ -48,10 +47,10 @@ def numpy_function(table: str, slot: int) -> int:
     """The address of a function in one of NumPy's tables of its C API."""
     from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-    api = ctypes.pythonapi
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    start = api.PyCapsule_GetPointer(getattr(_multiarray_umath, table), None)
+    get_pointer = ctypes.pythonapi["PyCapsule_GetPointer"]  # by index: an object of our own to set types on
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    start = get_pointer(getattr(_multiarray_umath, table), None)
     address = ctypes.cast(start, ctypes.POINTER(ctypes.c_void_p))[slot]
     return int(address or 0)
 

@@ -25,7 +25,7 @@ class Kernel:
 
     Leading dimensions are a batch and broadcast as NumPy does; ``out=`` takes arrays to write to.  A kernel of one
     output returns an array, one of several a named tuple of arrays.  NaN and infinity pass through as IEEE 754 has
-    it, sample by sample.
+    it, sample by sample and without warnings.
     """
 
     def __init__(
@@ -33,23 +33,28 @@ class Kernel:
     ) -> None:
         start = time.perf_counter()
         self._traced = program
-        self._program = optimize(program, without=without_passes)
         self._target = host() if target is None else target
+        if not self._target.fma:
+            without_passes = [*without_passes, "fuse"]
+        self._program = optimize(program, without=without_passes)
         self._code = generate(self._program, self._target)
         self._nan_counter = ctypes.c_int64(0)
         self._doc = doc
         self._ufunc = make_gufunc(
             program.name, doc, program.inputs, program.outputs, self._code.loop, self._nan_counter, self._code
         )
+        self._has_empty = any(port.size == 0 for port in (*program.inputs, *program.outputs))
         self._result: Any = None
         if len(program.outputs) > 1:
             names: Any = [port.name for port in program.outputs]
             self._result = cast(Any, namedtuple)(f"{program.name}_result", names)
         self._compile_time = time.perf_counter() - start
 
-    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if named:
             arrays = self._in_order(arrays, named)
+        if self._has_empty:
+            out = self._with_empty(arrays, out)
         result = self._ufunc(*arrays) if out is None else self._ufunc(*arrays, out=out)
         return result if self._result is None else self._result(*result)
 
@@ -62,6 +67,31 @@ class Kernel:
         if missing:
             raise TypeError(f"{self.name}: missing argument {missing[0]!r}; the inputs are {names}")
         return (*arrays, *(named[n] for n in names[len(arrays) :]))
+
+    def _with_empty(self, arrays: tuple[Any, ...], out: Any) -> Any:
+        """What NumPy cannot do for a gufunc where a dimension is of size zero: check it, and make such outputs.
+
+        Returns the arrays to write to.
+        """
+        made = list(out) if isinstance(out, tuple) else [out] if out is not None else [None] * len(self.outputs)
+        if len(arrays) != len(self.inputs) or len(made) != len(self.outputs):
+            return out  # for NumPy to explain
+        batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
+        for k, port in enumerate(self.outputs):
+            if made[k] is not None:
+                self._leading(port, made[k])
+            elif port.size == 0:
+                made[k] = np.empty((*batch, *port.shape))
+        return tuple(made)
+
+    def _leading(self, port: Port, x: Any) -> tuple[int, ...]:
+        """The leading dimensions of an array for a port.  Raises ValueError where the others are not the port's."""
+        shape: tuple[int, ...] = np.shape(x)
+        count = len(shape) - len(port.shape)
+        if count < 0 or shape[count:] != port.shape:
+            wanted = ", ".join(["...", *map(str, port.shape)])
+            raise ValueError(f"{self.name}: expected {port.name} of shape ({wanted}), got {shape}")
+        return shape[:count]
 
     @property
     def name(self) -> str:

@@ -130,13 +130,14 @@ class _Lines:
             raise ValueError(f"no lowering for the operation {operation!r}")
 
     def _sign(self, name: str, x: str) -> None:
-        """±1 with the sign of x; x itself where it is zero or NaN."""
+        """±1 with the sign of x; the magnitude of x where that is zero or NaN."""
         one, zero = number(1.0, self.lanes), number(0.0, self.lanes)
         real = self.real
         one_signed = f"call {real} {self.intrinsic('copysign', 2)}({real} {one}, {real} {x})"
         self.lines.append(f"{name}.s = {one_signed}")
         self.lines.append(f"{name}.c = fcmp one {real} {x}, {zero}")
-        self.lines.append(f"{name} = select {self.truth} {name}.c, {real} {name}.s, {real} {x}")
+        self.lines.append(f"{name}.m = call {real} {self.intrinsic('fabs', 1)}({real} {x})")
+        self.lines.append(f"{name} = select {self.truth} {name}.c, {real} {name}.s, {real} {name}.m")
 
     def _library(self, name: str, code: str, a: list[str]) -> None:
         """The C library's function, one lane at a time."""

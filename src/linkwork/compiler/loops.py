@@ -7,7 +7,8 @@ in the last block repeat its last sample, and nothing is read or written beyond 
 
 The function made here has the form of NumPy's inner loops: (char **args, npy_intp *dimensions, npy_intp *steps,
 void *data), the core dimensions' strides following the outer ones.  ``data`` points to a counter that grows by one
-whenever some input was NaN.
+whenever some input was NaN.  The processor's floating-point flags are left as they were found, since NumPy makes
+warnings of them, and a branch of ``where`` that is not chosen may well divide by zero.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .target import Target
 __all__ = ["loop_function"]
 
 _FEW = 3  # fewer samples than this take the scalar code
+_ON_STACK = 1 << 18  # a thread's stack is not asked for more bytes than this
 
 
 def loop_function(text: Text, program: Program, target: Target) -> None:
@@ -38,15 +40,16 @@ def loop_function(text: Text, program: Program, target: Target) -> None:
         text.functions += [str(_unpack(j, port, lanes)), str(_unpack_slowly(j, port, lanes))]
 
     f = Function("define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
-    in_bytes = 8 * lanes * max(1, sum(port.size for port in inputs))
-    f.do(f"%in = alloca [{in_bytes} x i8], align 64")
-    f.do(f"%out = alloca [{8 * lanes * max(1, len(places))} x i8], align 64")
+    in_bytes = 64 * lanes * (sum(port.size for port in inputs) // 8 + 1)
+    memory, taken = _memory(f, text, in_bytes + 8 * lanes * len(places))
+    vectors_in, vectors_out = memory, f.at(memory, in_bytes)
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
+    flags = _save_flags(f, text, target)
     n = f.load("i64", "%dimensions")
     arrays, steps, strides, whole = _arguments(f, [*inputs, *outputs])
     few = f.let(f"icmp slt i64 {n}, {_FEW}")
-    direct = f.all_of([few, *whole])
+    direct = f.all_of([few, *whole, *_apart(f, arrays[: len(inputs)], arrays[len(inputs) :])])
     with f.when(direct):
         _sample_by_sample(f, n, inputs, arrays, steps)
     with f.unless(direct), f.loop(n, step=lanes) as first:
@@ -56,15 +59,15 @@ def loop_function(text: Text, program: Program, target: Target) -> None:
         place = 0
         for j in range(len(arrays)):
             if j == len(inputs):
-                f.do("call void @block(ptr %in, ptr %out)")
+                f.do(f"call void @block(ptr {vectors_in}, ptr {vectors_out})")
             array = f.at(arrays[j], f.let(f"mul i64 {first}, {steps[j]}"))
             fast = f.all_of([full, whole[j]])
             if j < len(inputs):
-                buffer = f.at("%in", place)
+                buffer = f.at(vectors_in, place)
                 place += 8 * lanes * inputs[j].size
                 name, slow = f"pack{j}", f"pack_slowly{j}"
             else:
-                buffer = "%out"
+                buffer = vectors_out
                 name, slow = f"unpack{j - len(inputs)}", f"unpack_slowly{j - len(inputs)}"
             with f.when(fast):
                 f.do(f"call void @{name}(ptr {buffer}, ptr {array}, i64 {steps[j]}, ptr %nan)")
@@ -74,10 +77,51 @@ def loop_function(text: Text, program: Program, target: Target) -> None:
                     f"ptr %nan)"
                 )
         if len(arrays) == len(inputs):
-            f.do("call void @block(ptr %in, ptr %out)")
+            f.do(f"call void @block(ptr {vectors_in}, ptr {vectors_out})")
     with f.when(f.load("i1", "%nan")):
         f.let("atomicrmw add ptr %data, i64 1 monotonic")
+    _restore_flags(f, target, flags)
+    if taken:
+        f.do(f"call void @free(ptr {taken})")
     text.functions.append(str(f))
+
+
+def _memory(f: Function, text: Text, size: int) -> tuple[str, str]:
+    """Memory for a block's vectors, on the stack or, if large, from the heap: its address, and what to free or ""."""
+    if size <= _ON_STACK:
+        return f.let(f"alloca [{size} x i8], align 64"), ""
+    text.declare("declare ptr @malloc(i64)", "declare void @free(ptr)")
+    taken = f.let(f"call ptr @malloc(i64 {size + 63})")
+    minus = f.let(f"sub i64 0, {f.let(f'ptrtoint ptr {taken} to i64')}")
+    return f.at(taken, f.let(f"and i64 {minus}, 63")), taken
+
+
+def _save_flags(f: Function, text: Text, target: Target) -> str:
+    """Keep the processor's floating-point flags; on processors not known here they are let be."""
+    if target.triple.startswith("x86_64"):
+        text.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
+        kept = f.let("alloca i32, align 4")
+        f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {kept})")
+        return kept
+    if target.triple.startswith(("aarch64", "arm64")):
+        return f.let('call i64 asm sideeffect "mrs $0, fpsr", "=r"()')
+    return ""
+
+
+def _restore_flags(f: Function, target: Target, kept: str) -> None:
+    if target.triple.startswith("x86_64"):
+        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {kept})")
+    elif kept:
+        f.do(f'call void asm sideeffect "msr fpsr, $0", "r"(i64 {kept})')
+
+
+def _apart(f: Function, inputs: list[str], outputs: list[str]) -> list[str]:
+    """Whether no output is an input as well.
+
+    NumPy copies operands that overlap, except for one array that is both: a block has read its samples before it
+    writes them, but the scalar code reads a sample's numbers where it needs them.
+    """
+    return [f.let(f"icmp ne ptr {x}, {y}") for x in inputs for y in outputs]
 
 
 def _arguments(f: Function, ports: list[Port]) -> tuple[list[str], list[str], list[str], list[str]]:

@@ -146,9 +146,13 @@ class Program:
 
         Leading dimensions broadcast, as for the compiled kernel.
         """
-        batch = np.broadcast_shapes(
-            *(np.shape(x)[: np.ndim(x) - len(p.shape)] for x, p in zip(arrays, self.inputs, strict=True))
-        )
+        leading = []
+        for x, port in zip(arrays, self.inputs, strict=True):
+            shape = np.shape(x)
+            leading.append(shape[: max(len(shape) - len(port.shape), 0)])
+            if shape != leading[-1] + port.shape:
+                raise ValueError(f"{self.name}: expected {port.name} of shape (..., *{port.shape}), got {shape}")
+        batch = np.broadcast_shapes(*leading)
         columns: list[Any] = []
         for x, port in zip(arrays, self.inputs, strict=True):
             full = np.broadcast_to(np.asarray(x, dtype=np.float64), (*batch, *port.shape))
@@ -166,6 +170,6 @@ class Program:
         for port in self.outputs:
             parts = [np.broadcast_to(values[r], batch) for r in self.results[start : start + port.size]]
             stacked = np.stack(parts, axis=-1) if parts else np.zeros((*batch, 0))
-            outputs.append(np.array(stacked, dtype=np.float64).reshape(*batch, *port.shape))
+            outputs.append(np.array(stacked, dtype=np.float64).reshape((*batch, *port.shape)))
             start += port.size
         return tuple(outputs)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import keyword
 import math
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 from ..expr.symbol import Graph, Symbol
 from .kernel import Kernel
 from .program import Port, Program
+from .verify import InvalidProgramError, verify
 
 __all__ = ["compile", "quiet_collector", "trace"]
 
@@ -34,17 +37,21 @@ def quiet_collector() -> Iterator[None]:
 def compile(function: Callable[..., Any], /, *, name: str | None = None, **shapes: Shape) -> Kernel:
     """Compile a Python function of arrays to machine code.
 
-    The function is called once, with an object array of symbols for each keyword, of the shape given there; it may
-    use ``+ - * / ** @``, NumPy's functions of elements and the functions of `linkwork.expr`.  What it returns become
-    the outputs: one array, or several as a tuple, a named tuple or a dict (which name them).
+    The function is called once, with an object array of symbols for each keyword, of the shape given there (a single
+    symbol where that is ``()``); it may use ``+ - * / ** @``, NumPy's functions of elements and the functions of
+    `linkwork.expr`.  What it returns become the outputs: one array, or several as a tuple, a named tuple or a dict
+    (which name them).  No input can be called ``name`` or ``out``: they have a meaning here and in the kernel's call.
 
     >>> import linkwork as lw
     >>> distance = lw.compile(lambda p, q: ((p - q) @ (p - q)) ** 0.5, p=(3,), q=(3,))
     >>> float(distance([0.0, 0.0, 0.0], [3.0, 4.0, 0.0]))
     5.0
 
-    Raises TypeError where the function returns something that is no number, ValueError for a shape that is none.
+    Raises TypeError where the function returns something that is no number, or takes a truth value for one, and
+    ValueError for a shape that is none.
     """
+    if not (name is None or isinstance(name, str)):
+        raise TypeError(f"name: expected the kernel's name, got {name!r}; an input cannot be called 'name'")
     called = str(name or getattr(function, "__name__", "function"))
     called = called if called.isidentifier() else "function"
     return Kernel(trace(function, called, shapes), doc=(function.__doc__ or "").strip())
@@ -55,21 +62,31 @@ def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) 
     with quiet_collector():
         graph = Graph()
         inputs: list[tuple[Port, list[Symbol]]] = []
-        arrays: dict[str, np.ndarray] = {}
+        arrays: dict[str, Any] = {}
         for key, given in shapes.items():
             port = Port(key, _shape(key, given))
             symbols = graph.inputs(key, port.shape)
             array = np.empty(math.prod(port.shape), dtype=object)
             array[:] = symbols
             inputs.append((port, symbols))
-            arrays[key] = array.reshape(port.shape)
+            arrays[key] = array.reshape(port.shape) if port.shape else symbols[0]
         outputs = [(Port(key, a.shape), list(a.ravel())) for key, a in _named(name, function(**arrays))]
-        return Program.of(name, inputs, outputs)
+        program = Program.of(name, inputs, outputs)
+    try:
+        verify(program)
+    except InvalidProgramError as error:
+        raise TypeError(f"{error}; where(condition, 1.0, 0.0) makes a number of a truth value") from None
+    return program
 
 
 def _shape(key: str, given: Any) -> tuple[int, ...]:
-    shape = (given,) if isinstance(given, int) else tuple(given)
-    if not all(isinstance(n, int) and n >= 0 for n in shape):
+    if key == "out":
+        raise ValueError("an input cannot be called 'out': the kernel's call takes the arrays to write to by that name")
+    try:
+        shape = tuple([operator.index(n) for n in (given if isinstance(given, Iterable) else (given,))])
+    except TypeError:
+        shape = (-1,)
+    if any(n < 0 for n in shape):
         raise ValueError(f"{key}: expected a shape (sizes that are whole numbers, none negative), got {given!r}")
     return shape
 
@@ -88,14 +105,13 @@ def _named(name: str, returned: Any) -> list[tuple[str, np.ndarray]]:
         raise TypeError(f"{name}: expected the function to return something, got {returned!r}")
     named = []
     for key, part in pairs:
-        if not (isinstance(key, str) and key.isidentifier()):
+        if not (isinstance(key, str) and key.isidentifier()) or keyword.iskeyword(key) or key.startswith("_"):
             raise TypeError(f"{name}: expected outputs named by identifiers, got {key!r}")
         array = np.array(part, dtype=object)
         for element in array.ravel():
-            if isinstance(element, Symbol):
-                if element.op.logical:
-                    raise TypeError(f"{name}: {key} has a truth value; return where(condition, 1.0, 0.0) instead")
-            elif not isinstance(element, (int, float, np.number)) or isinstance(element, complex):
+            if isinstance(element, (bool, np.bool_)) or (isinstance(element, Symbol) and element.op.logical):
+                raise TypeError(f"{name}: {key} has a truth value; return where(condition, 1.0, 0.0) instead")
+            if not isinstance(element, (Symbol, int, float, np.integer, np.floating)):
                 raise TypeError(f"{name}: {key} has an element that is no number: {element!r}")
         named.append((key, array))
     return named

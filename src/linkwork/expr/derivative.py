@@ -115,6 +115,8 @@ def _add(sums: dict[int, _Weight], node: Symbol, share: _Weight) -> None:
         total = _switched(a, on_a) + _switched(b, on_b), None
     elif on_b.op is _NOT and on_b.args[0] is on_a:
         total = where(on_a, a, b), None
+    elif on_a.op is _NOT and on_a.args[0] is on_b:
+        total = where(on_b, b, a), None
     else:
         total = _switched(a, on_a) + _switched(b, on_b), or_(on_a, on_b)
     sums[node.index] = total

@@ -8,13 +8,16 @@ Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapte
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from .functions import apply, where
-from .operations import BY_NAME, Operation
+import numpy as np
 
-__all__ = ["Dual", "parts"]
+from .functions import apply, not_, where
+from .operations import BY_NAME, Operation
+from .symbol import whole_power
+
+__all__ = ["Dual", "parts", "seeded"]
 
 
 class Dual:
@@ -42,8 +45,13 @@ class Dual:
             return Dual(result, where(values[0], tangents[1], tangents[2]), level)
         if operation.partials is None:
             return result
+        try:
+            partials = operation.partials(*values, result)
+        except ZeroDivisionError:  # only Python's own floats raise it; NumPy's are infinite there, as all others are
+            with np.errstate(all="ignore"):
+                partials = tuple(map(_single, operation.partials(*map(_batch, (*values, result)))))
         total: Any = 0.0
-        for partial, tangent in zip(operation.partials(*values, result), tangents, strict=True):
+        for partial, tangent in zip(partials, tangents, strict=True):
             if not (isinstance(tangent, float) and tangent == 0.0):
                 total = total + partial * tangent
         return Dual(result, total, level)
@@ -58,17 +66,37 @@ class Dual:
         return self._apply(BY_NAME["abs"], (self,))
 
     def __pow__(self, exponent: Any) -> Any:
-        if isinstance(exponent, int) and exponent == 2:
-            return Dual(self.value * self.value, 2.0 * self.value * self.tangent, self.level)
+        if isinstance(exponent, (int, float)) and abs(exponent) <= 64 and exponent == int(exponent):
+            return whole_power(self, int(exponent))
         return self._apply(BY_NAME["pow"], (self, exponent))
+
+    def __rpow__(self, base: Any) -> Any:
+        return self._apply(BY_NAME["pow"], (base, self))
+
+    def __eq__(self, other: Any) -> Any:
+        return self._apply(BY_NAME["eq"], (self, other))
+
+    def __ne__(self, other: Any) -> Any:
+        return not_(self == other)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
 
     def __repr__(self) -> str:
         return f"Dual({self.value!r}, {self.tangent!r})"
 
 
-def parts(x: Any) -> tuple[Any, Any]:
-    """Value and tangent of a dual number; a constant's tangent is 0.0."""
-    return (x.value, x.tangent) if isinstance(x, Dual) else (x, 0.0)
+def seeded(values: Sequence[Any], tangents: Sequence[Any]) -> list[Dual]:
+    """Dual numbers that share one ε, of a level above all that is in them."""
+    level = 1 + max((_level(x) for x in (*values, *tangents)), default=0)
+    return [Dual(x, tangent, level) for x, tangent in zip(values, tangents, strict=True)]
+
+
+def parts(x: Any, level: int | None = None) -> tuple[Any, Any]:
+    """Value and tangent of a dual number, of its own ε or that of a level; a constant's tangent is 0.0."""
+    return _split(x, max(_level(x), 1) if level is None else level)
 
 
 def _level(x: Any) -> int:
@@ -78,6 +106,20 @@ def _level(x: Any) -> int:
 def _split(x: Any, level: int) -> tuple[Any, Any]:
     """Value and tangent at a level; what belongs to a lower level is a constant there."""
     return (x.value, x.tangent) if _level(x) == level else (x, 0.0)
+
+
+def _batch(x: Any) -> Any:
+    """A number as a batch of one."""
+    if isinstance(x, Dual):
+        return Dual(_batch(x.value), _batch(x.tangent), x.level)
+    return np.array([float(x)]) if isinstance(x, (int, float)) else x
+
+
+def _single(x: Any) -> Any:
+    """The number in a batch of one."""
+    if isinstance(x, Dual):
+        return Dual(_single(x.value), _single(x.tangent), x.level)
+    return float(x[0]) if isinstance(x, np.ndarray) else x
 
 
 def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Dual]:

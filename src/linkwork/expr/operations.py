@@ -148,7 +148,7 @@ def _rows() -> list[Operation]:
         row("sinh", 1, np.sinh, math.sinh, lambda a, r: (f.cosh(a),), _libm("sinh")),
         row("cosh", 1, np.cosh, math.cosh, lambda a, r: (f.sinh(a),), _libm("cosh")),
         row("tanh", 1, np.tanh, math.tanh, lambda a, r: (1.0 - r * r,), _libm("tanh")),
-        # piecewise functions; at a kink the derivative is one of the two sides'
+        # piecewise functions; at a kink the derivative is one between those of the two sides
         row("abs", 1, np.abs, abs, lambda a, r: (f.sign(a),), Lowering("intrinsic", "fabs")),
         row("sign", 1, np.sign, _sign, _zeros, Lowering("vector", "sign")),
         row("floor", 1, np.floor, lambda a: math.copysign(math.floor(a), a), _zeros, Lowering("intrinsic", "floor")),

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["BadNumber", "number", "numbers", "printable", "quoted"]
+from ..errors import quoted
+
+__all__ = ["BadNumber", "number", "numbers"]
 
 
 class BadNumber(ValueError):
@@ -55,17 +57,6 @@ def numbers(text: str, count: int) -> tuple[float, ...]:
     except BadNumber as bad:
         code = "NUMBER" if bad.is_word else bad.code
         raise BadNumber(code, bad.message, bad.hint, is_word=bad.is_word) from None
-
-
-def printable(text: str) -> str:
-    """A text as messages print it: short, and with its control characters escaped."""
-    text = text if len(text) <= 60 else text[:57] + "..."
-    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
-
-
-def quoted(text: str) -> str:
-    """A text as messages quote it: short and escaped."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 _SPACE = " \t\r\n"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 
-from ..errors import Findings, Issue, Location, ModelError, nearest
+from ..errors import Findings, Issue, Location, ModelError, nearest, quoted
 from ..model.description import Description
 from .files import read_regular
-from .numbers import quoted
 from .reader import Reader
 from .urdf_joints import read_joint
 from .urdf_links import read_link, read_materials

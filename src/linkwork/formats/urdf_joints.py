@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from ..errors import nearest
+from ..errors import nearest, quoted
 from ..joints import Fixed, Floating, Joint, Prismatic, Revolute
 from ..model.body import Limits, Mimic
 from ..model.description import JointDescription
 from ..spatial import Vec3
-from .numbers import BadNumber, number, quoted
+from .numbers import BadNumber, number
 from .reader import Reader
 from .xml import Element
 
@@ -32,7 +32,7 @@ def read_joint(reader: Reader, element: Element) -> JointDescription:
         damping = reader.at_least_zero(dynamics, "damping", 0.0)
         friction = reader.at_least_zero(dynamics, "friction", 0.0)
     elif kind == "floating" and dynamics is not None:
-        reader.warn(dynamics, "IGNORED", "<dynamics> of a floating joint is ignored: it has no meaning there")
+        reader.warn(dynamics, "UNSUPPORTED", "<dynamics> of a floating joint is ignored: it has no meaning there")
     return JointDescription(
         name=name,
         parent=(reader.name(parent, "link") or "") if parent is not None else "",
@@ -102,7 +102,7 @@ def _limits(reader: Reader, element: Element, kind: str, joint: Joint) -> Limits
     limit = element.first("limit")
     if joint.nv != 1:
         if kind == "floating" and limit is not None:
-            reader.warn(limit, "IGNORED", "<limit> of a floating joint is ignored: it has no meaning there")
+            reader.warn(limit, "UNSUPPORTED", "<limit> of a floating joint is ignored: it has no meaning there")
         return Limits.none(joint)
     if limit is None:
         if kind != "continuous":

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from ..errors import nearest
+from dataclasses import dataclass, field
+
+from ..errors import MOST_ISSUES, nearest, quoted
 from ..model.check import check_inertial
 from ..model.description import LinkDescription
 from ..model.geometry import Box, Cylinder, Geometry, Material, Mesh, Shape, Sphere
 from ..spatial import Inertia, Symmetric3
-from .numbers import BadNumber, numbers, quoted
+from .numbers import BadNumber, numbers
 from .reader import Reader
 from .urdf_schema import SHAPES
 from .xml import Element
 
-__all__ = ["read_link", "read_materials"]
+__all__ = ["Materials", "read_link", "read_materials"]
 
-Materials = dict[str, Material]
+
+@dataclass
+class Materials:
+    """The materials that links may name, and the names that no material has."""
+
+    named: dict[str, Material] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
 
 
 def read_link(reader: Reader, element: Element, materials: Materials) -> LinkDescription:
@@ -126,7 +134,7 @@ def _scale(reader: Reader, element: Element) -> tuple[float, ...]:
 
 def read_materials(reader: Reader, robot: Element) -> Materials:
     """The materials that links may name: those of the robot, and those that some link defines by name."""
-    materials: Materials = {}
+    materials: dict[str, Material] = {}
     places: dict[str, Element] = {}
     for element in robot.all("material"):
         name = reader.name(element)
@@ -138,7 +146,7 @@ def read_materials(reader: Reader, robot: Element) -> Materials:
             reader.warn(element, "DUPLICATE_NAME", message)
         materials.setdefault(name, material)
         places.setdefault(name, element)
-    return materials
+    return Materials(materials)
 
 
 def _own_material(reader: Reader, element: Element) -> Material:
@@ -154,14 +162,14 @@ def _material(reader: Reader, element: Element, materials: Materials) -> Materia
     own = _own_material(reader, element)
     if own.rgba is not None or own.texture is not None:
         if own.name:
-            materials.setdefault(own.name, own)
+            materials.named.setdefault(own.name, own)
         return own
-    if own.name in materials:
-        return materials[own.name]
-    if own.name:
-        hint = nearest(own.name, materials)
+    if own.name in materials.named:
+        return materials.named[own.name]
+    if own.name and own.name not in materials.unknown:  # each is said once
+        hint = nearest(own.name, materials.named) if len(materials.unknown) < MOST_ISSUES else None
         reader.warn(element, "UNKNOWN_MATERIAL", f"no material is named {quoted(own.name)}", hint)
-        materials[own.name] = own  # said once
+        materials.unknown.add(own.name)
     return own
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ..errors import Issue, nearest
-from .numbers import printable, quoted
+from ..errors import Issue, nearest, printable, quoted
 from .reader import Reader
 from .xml import Element
 

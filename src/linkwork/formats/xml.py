@@ -16,8 +16,7 @@ from types import MappingProxyType
 from typing import NoReturn
 from xml.parsers import expat
 
-from ..errors import Issue, Location, ModelError
-from .numbers import printable
+from ..errors import Issue, Location, ModelError, printable
 
 __all__ = ["Budget", "Element", "parse"]
 
@@ -123,13 +122,16 @@ class _Builder:
         parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = self.refuse
 
     def build(self, text: str) -> Element:
+        problem: expat.ExpatError | UnicodeEncodeError | None = None
         try:
             self.parser.Parse(text, True)
-        except expat.ExpatError as error:
-            self.explain(error)
-        except UnicodeEncodeError as error:  # a lone surrogate in text
-            where = _place(text, error.start, self.file)
-            _fail("XML_ENCODING", f"the text contains a surrogate code point, {text[error.start]!r}", where)
+        except (expat.ExpatError, UnicodeEncodeError) as error:
+            problem = error
+        if isinstance(problem, expat.ExpatError):
+            self.explain(problem)
+        if problem is not None:  # a lone surrogate in text
+            message = f"the text contains a surrogate code point, {text[problem.start]!r}"
+            _fail("XML_ENCODING", message, _place(text, problem.start, self.file))
         assert self.root is not None
         return self.root
 

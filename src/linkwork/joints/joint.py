@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..expr.dual import Dual, parts
+from ..expr.dual import parts, seeded
 from ..expr.functions import copysign, sqrt
 from ..spatial import Force, Motion, Pose, Rotation, Subspace, Vec3
 
@@ -64,8 +64,8 @@ class Joint(ABC):
         """
         if self.nv == 0:
             return Motion.zero()
-        moving = [Dual(x, rate) for x, rate in zip(q, self.q_dot(q, v), strict=True)]
-        return Motion.of([parts(x)[1] for x in (self.S(moving) @ v).elements()])
+        moving = seeded(q, self.q_dot(q, v))
+        return Motion.of([parts(x, moving[0].level)[1] for x in (self.S(moving) @ v).elements()])
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         """A basis of the 6 − nv wrenches, in M's coordinates, that do no work on any motion of the joint.
@@ -73,6 +73,18 @@ class Joint(ABC):
         Default: the orthonormal complement of S(q), by Householder reflections.
         """
         return tuple(Force.of(row) for row in _complement([list(column.elements()) for column in self.S(q).columns]))
+
+    def twist(self, q: Scalars, v: Scalars) -> Motion:
+        """The twist of M relative to F, in M's coordinates: S(q) v."""
+        return self.S(q) @ v
+
+    def acceleration(self, q: Scalars, v: Scalars, a: Scalars) -> Motion:
+        """The spatial acceleration of M relative to F, in M's coordinates: S(q) a + Ṡ v."""
+        return self.S(q) @ a + self.bias(q, v)
+
+    def torque(self, q: Scalars, F: Force) -> list[Any]:
+        """The joint forces (nv) of the wrench F that the joint exerts on what is after it, in M's coordinates: Sᵀ F."""
+        return self.S(q).T @ F
 
     # -- the configuration's manifold
 
@@ -86,6 +98,19 @@ class Joint(ABC):
         self._needs("v_of")
         return list(q_dot)
 
+    def q_dot_jacobian(self, q: Scalars) -> list[list[Any]]:
+        """The matrix J (nq × nv) with q̇ = J v: ``q_dot`` is linear in v."""
+        return _rows([self.q_dot(q, unit) for unit in _units(self.nv)], self.nq)
+
+    def v_of_jacobian(self, q: Scalars) -> list[list[Any]]:
+        """The matrix J (nv × nq) with v = J q̇: ``v_of`` is linear in q̇."""
+        return _rows([self.v_of(q, unit) for unit in _units(self.nq)], self.nv)
+
+    def v_of_adjoint(self, q: Scalars, f_v: Scalars) -> list[Any]:
+        """The f_q (nq) with ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion: Jᵀ f_v with J of `v_of_jacobian`."""
+        columns = [self.v_of(q, unit) for unit in _units(self.nq)]
+        return [sum((a * b for a, b in zip(column, f_v, strict=True)), 0.0) for column in columns]
+
     def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
         """The configuration reached from q by the local coordinates φ (nv): moving at v = φ for unit time."""
         self._needs("retract")
@@ -95,6 +120,13 @@ class Joint(ABC):
         """The local coordinates φ (nv) that lead from q to another configuration: ``retract(q, φ) = other``."""
         self._needs("local")
         return [b - a for a, b in zip(q, other, strict=True)]
+
+    def local_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
+        """φ̇ (nv): how the local coordinates of a configuration change while it moves at velocity v and q stays."""
+        if self.nv == 0:
+            return []
+        moving = seeded(other, self.q_dot(other, v))
+        return [parts(x, moving[0].level)[1] for x in self.local(q, moving)]
 
     def zero(self) -> list[float]:
         """The configuration whose transform is the identity."""
@@ -149,12 +181,14 @@ class Joint(ABC):
 
     def _twist_along(self, q: Scalars, q_dot: Scalars) -> Motion:
         """The twist (Rᵀ Ṙ)^∨, Rᵀ ṗ of M relative to F, in M's coordinates, when q changes at rate q̇."""
-        X = self.X([Dual(x, rate) for x, rate in zip(q, q_dot, strict=True)])
-        rows, rates = _split_rotation(X.rotation)
+        moving = seeded(q, q_dot)
+        level = moving[0].level
+        X = self.X(moving)
+        rows, rates = _split_rotation(X.rotation, level)
         columns = rows.T
         moved = rates.T  # Ṙ's columns
         w = Vec3(columns.z.dot(moved.y), columns.x.dot(moved.z), columns.y.dot(moved.x))
-        return Motion(w, rows.inv_act(Vec3.of([parts(x)[1] for x in X.translation])))
+        return Motion(w, rows.inv_act(Vec3.of([parts(x, level)[1] for x in X.translation])))
 
     def _needs(self, method: str) -> None:
         if self.nq != self.nv:
@@ -168,8 +202,12 @@ def _units(n: int) -> list[list[float]]:
     return [[1.0 if i == k else 0.0 for i in range(n)] for k in range(n)]
 
 
-def _split_rotation(R: Rotation) -> tuple[Rotation, Rotation]:
-    pairs = [[parts(x) for x in row] for row in (R.x, R.y, R.z)]
+def _rows(columns: list[list[Any]], count: int) -> list[list[Any]]:
+    return [[column[i] for column in columns] for i in range(count)]
+
+
+def _split_rotation(R: Rotation, level: int) -> tuple[Rotation, Rotation]:
+    pairs = [[parts(x, level) for x in row] for row in (R.x, R.y, R.z)]
     value, rate = (Rotation(*(Vec3.of([pair[k] for pair in row]) for row in pairs)) for k in range(2))
     return value, rate
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import Findings, Issue, Location
+from ..errors import Findings, Issue, Location, quoted
 from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body, Frame, Limits, Mimic
@@ -174,7 +174,7 @@ def _check_finite(findings: Findings, tree: Tree, description: Description) -> N
     for what in things:
         numbers = (*what.placement.elements(), what.inertia.mass, *what.inertia.moment, *what.inertia.about.elements())
         if not all_finite(numbers):
-            message = f"link {what.name!r}: numbers so large that its placement or its body's inertia overflows"
+            message = f"link {quoted(what.name)}: numbers so large that its placement or its body's inertia overflows"
             findings.error(Issue("NOT_FINITE", message, places.get(what.name, Location())))
 
 

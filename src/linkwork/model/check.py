@@ -15,7 +15,7 @@ from .geometry import Box, Cylinder, Geometry, Shape, Sphere
 __all__ = ["all_finite", "check_inertial", "principal_moments"]
 
 _TINY, _HUGE = 1e-12, 1e12  # masses beyond these [kg] are suspicious
-_ROUNDING = 1e-6  # of the largest moment: what numbers printed with six digits explain
+_ROUNDING = 5e-6  # relative: half of the last of six digits, with which many tools print an inertia
 _POINT = 1e-6  # radius of gyration [m] below which moments are the rounding of a point mass
 _FAR = 10.0  # times the size of the link's shapes
 _LARGE = 10.0  # radius of gyration [m] that is suspicious where the shapes' size is not known
@@ -40,13 +40,14 @@ def check_inertial(
     moments = principal_moments(about)
     low, middle, high = moments
     shown = ", ".join(f"{m:.6g}" for m in moments)
-    rounding = _ROUNDING * max(high, -low) + _POINT * _POINT * mass
-    if low < -rounding:
+    # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
+    rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
+    if low < -(3.0 * rounding + point):
         message = f"inertia is not positive semi-definite: its eigenvalues are {shown} kg m²"
         hint = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the six right?"
         findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
         return Inertia.zero()
-    if low + middle < high - rounding:
+    if low + middle < high - (9.0 * rounding + point):
         message = f"no body has the principal moments {shown} kg m²: the largest is more than the sum of the others"
         findings.warn(Issue("INERTIA_TRIANGLE", message, where))
     if mass == 0.0:

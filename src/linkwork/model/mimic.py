@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import Findings, Issue, nearest
+from ..errors import Findings, Issue, listed, nearest, quoted
 from .body import Mimic
 from .check import all_finite
 from .description import Description, JointDescription
@@ -35,8 +35,7 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
         while chain[-1] not in done and (master := mimics[chain[-1]].joint) in mimics:
             if master in on_chain:
                 cycle = chain[chain.index(master) :]
-                shown = " -> ".join(repr(name) for name in (*cycle, master))
-                message = f"joints mimic each other in a cycle: {shown}"
+                message = f"joints mimic each other in a cycle: {listed((*cycle, master), ' -> ')}"
                 findings.error(Issue("MIMIC_CYCLE", message, joints[master].where))
                 for name in chain:
                     del mimics[name]
@@ -48,29 +47,31 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
             if name not in done:
                 done[name] = _through(mimics[name], done.get(mimics[name].joint))
                 if not all_finite((done[name].multiplier, done[name].offset)):
-                    message = f"joint {name!r}: the multipliers of the joints that it mimics overflow"
+                    message = f"joint {quoted(name)}: the multipliers of the joints that it mimics overflow"
                     findings.error(Issue("NOT_FINITE", message, joints[name].where))
     return done
 
 
 def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, JointDescription]) -> bool:
     """Whether a joint can follow the one that it names."""
-    mimic, where, who = joint.mimic, joint.where, f"joint {joint.name!r}"
+    mimic, where, who = joint.mimic, joint.where, f"joint {quoted(joint.name)}"
     assert mimic is not None
     master = joints.get(mimic.joint)
     if master is None:
-        message = f"{who} mimics joint {mimic.joint!r}, which does not exist"
+        message = f"{who} mimics joint {quoted(mimic.joint)}, which does not exist"
         findings.error(Issue("MIMIC_UNKNOWN", message, where, nearest(mimic.joint, joints)))
     elif master is joint:
         findings.error(Issue("MIMIC_SELF", f"{who} mimics itself", where))
     elif master.joint.nq == 0:
-        findings.error(Issue("MIMIC_FIXED", f"{who} mimics joint {mimic.joint!r}, which is fixed", where))
+        findings.error(Issue("MIMIC_FIXED", f"{who} mimics joint {quoted(mimic.joint)}, which is fixed", where))
     elif joint.joint.nq != 1 or master.joint.nq != 1:
-        message = f"{who} mimics joint {mimic.joint!r}: only joints with one coordinate can do that, or be mimicked"
+        message = (
+            f"{who} mimics joint {quoted(mimic.joint)}: only joints with one coordinate can do that, or be mimicked"
+        )
         findings.error(Issue("MIMIC_TYPE", message, where))
     else:
         if mimic.multiplier == 0.0:
-            message = f"{who} mimics joint {mimic.joint!r} with multiplier 0: it never moves"
+            message = f"{who} mimics joint {quoted(mimic.joint)} with multiplier 0: it never moves"
             findings.warn(Issue("MIMIC_ZERO", message, where))
         return True
     return False

@@ -12,9 +12,7 @@ from ..spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 from .body import WORLD, Body, Frame, Limits
 from .tree import Tree
 
-__all__ = ["Shape", "random_inertia", "random_pose", "random_tree"]
-
-Shape = Literal["random", "chain", "star"]
+__all__ = ["random_inertia", "random_pose", "random_tree"]
 
 
 def random_tree(
@@ -22,8 +20,7 @@ def random_tree(
     bodies: int,
     *,
     types: Sequence[type[Joint]] = ALL,
-    shape: Shape = "random",
-    gravity: Vec3 = Vec3(0.0, 0.0, -9.81),
+    shape: Literal["random", "chain", "star"] = "random",
 ) -> Tree:
     """A tree of so many bodies, the same for the same state of the generator.
 
@@ -60,7 +57,7 @@ def random_tree(
             )
         )
     ground = [Frame(f"ground{k}", WORLD, random_pose(rng)) for k in range(2)]
-    return Tree(f"random_{shape}_{bodies}", tuple(parts), (*links, *tools, *ground), gravity)
+    return Tree(f"random_{shape}_{bodies}", tuple(parts), (*links, *tools, *ground))
 
 
 def random_pose(rng: np.random.Generator, reach: float = 0.3) -> Pose:
@@ -84,7 +81,7 @@ def random_inertia(rng: np.random.Generator, scale: float = 1.0) -> Inertia:
     return Inertia.at_center(mass, _random_vector(rng, 0.2), Symmetric3(xx, xy, xz, yy, yz, zz))
 
 
-def _parent(rng: np.random.Generator, i: int, shape: Shape) -> int:
+def _parent(rng: np.random.Generator, i: int, shape: str) -> int:
     match shape:
         case "random":
             return int(rng.integers(-1, i)) if i else WORLD

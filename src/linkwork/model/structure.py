@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from ..errors import Findings, Issue, Location, nearest
+from ..errors import Findings, Issue, Location, listed, nearest, quoted
 from .description import Description, JointDescription, LinkDescription
 
 __all__ = ["check_structure"]
-
-_MOST_NAMES = 50  # listed in one message
 
 
 def check_structure(findings: Findings, description: Description, floating_base: str | None) -> str | None:
@@ -29,8 +25,8 @@ def check_structure(findings: Findings, description: Description, floating_base:
     _check_names(findings, joints, "joint")
     if floating_base is not None:
         for joint in joints:
-            if joint.name == floating_base:
-                message = f"joint name {floating_base!r} is taken by the joint that carries a floating base"
+            if joint.name == floating_base and joint.joint.nv > 0:  # the names of fixed joints stay free
+                message = f"joint name {quoted(floating_base)} is taken by the joint that carries a floating base"
                 findings.error(Issue("DUPLICATE_NAME", message, joint.where, "rename it, or load with a fixed base"))
     _check_ends(findings, description)
     if len(findings.errors) > errors:
@@ -40,8 +36,9 @@ def check_structure(findings: Findings, description: Description, floating_base:
         other = carrying.setdefault(joint.child, joint)
         if other is not joint:
             message = (
-                f"link {joint.child!r} has two parents: joint {other.name!r} carries it from {other.parent!r}, "
-                f"and joint {joint.name!r} from {joint.parent!r}{_lines(other.where, joint.where)}"
+                f"link {quoted(joint.child)} has two parents: joint {quoted(other.name)} carries it from "
+                f"{quoted(other.parent)}, and joint {quoted(joint.name)} from {quoted(joint.parent)}"
+                f"{_lines(other.where, joint.where)}"
             )
             hint = "a tree has no loops: cut the loop at one of these joints, and close it with a loop constraint"
             findings.error(Issue("TWO_PARENTS", message, joint.where, hint))
@@ -50,7 +47,7 @@ def check_structure(findings: Findings, description: Description, floating_base:
         return None
     roots = [link for link in links if link.name not in carrying]
     if len(roots) > 1:
-        names = _listed(root.name for root in roots)
+        names = listed(root.name for root in roots)
         message = f"{len(roots)} links have no parent, and a robot has one root: {names}"
         hint = "connect them by joints, fixed ones where they do not move"
         findings.error(Issue("MULTIPLE_ROOTS", message, roots[1].where, hint))
@@ -64,9 +61,9 @@ def _check_names(
     first: dict[str, Location] = {}
     for item in items:
         if not item.name.strip():
-            findings.error(Issue("BAD_NAME", f"a {kind} needs a name, got {item.name!r}", item.where))
+            findings.error(Issue("BAD_NAME", f"a {kind} needs a name, got {quoted(item.name)}", item.where))
         elif item.name in first:
-            message = f"two {kind}s are named {item.name!r}{_lines(first[item.name], item.where)}"
+            message = f"two {kind}s are named {quoted(item.name)}{_lines(first[item.name], item.where)}"
             findings.error(Issue("DUPLICATE_NAME", message, item.where))
         else:
             first[item.name] = item.where
@@ -78,10 +75,10 @@ def _check_ends(findings: Findings, description: Description) -> None:
     for joint in description.joints:
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in known:
-                message = f"joint {joint.name!r}: its {end} link {link!r} does not exist"
+                message = f"joint {quoted(joint.name)}: its {end} link {quoted(link)} does not exist"
                 findings.error(Issue("UNKNOWN_LINK", message, joint.where, nearest(link, known)))
         if joint.parent == joint.child and joint.parent in known:
-            message = f"joint {joint.name!r} connects link {joint.parent!r} to itself"
+            message = f"joint {quoted(joint.name)} connects link {quoted(joint.parent)} to itself"
             findings.error(Issue("SELF_JOINT", message, joint.where))
 
 
@@ -101,7 +98,7 @@ def _check_cycles(
                 cycle.append(carrying[cycle[-1]].parent)
             cycle = [name, *reversed(cycle[1:]), name]  # from parent to child
             joint = carrying[name]
-            message = f"the links form a cycle: {_listed(cycle, ' -> ')}"
+            message = f"the links form a cycle: {listed(cycle, ' -> ')}"
             hint = "a tree has no loops: cut the loop at one of its joints, and close it with a loop constraint"
             findings.error(Issue("CYCLE", message, joint.where, hint))
 
@@ -122,9 +119,3 @@ def _check_world(findings: Findings, links: tuple[LinkDescription, ...], root: L
 
 def _lines(first: Location, second: Location) -> str:
     return "" if first.line is None else f" (on line {first.line} and on line {second.line})"
-
-
-def _listed(names: Iterable[str], between: str = ", ") -> str:
-    shown = [repr(name) for name in names]
-    rest = len(shown) - _MOST_NAMES
-    return between.join(shown[:_MOST_NAMES]) + (f"{between}... and {rest} more" if rest > 0 else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, overload
 
 from ..expr.functions import cos, sin
@@ -111,9 +112,10 @@ class Rotation:
 def _cos_sin(angle: float) -> tuple[float, float]:
     """Cosine and sine; exact where the angle is the float nearest to a multiple of π/2 (up to four turns)."""
     quarters = round(angle / (0.5 * math.pi))
-    if abs(quarters) <= 16 and angle == quarters * (0.5 * math.pi):
+    if abs(quarters) <= 16 and angle in (quarters * (0.5 * math.pi), float(quarters * _HALF_PI)):
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
     return math.cos(angle), math.sin(angle)
 
 
+_HALF_PI = Fraction(0.5 * math.pi) + Fraction(6.123233995736766e-17)  # π/2 to 33 digits
 _IDENTITY = Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))

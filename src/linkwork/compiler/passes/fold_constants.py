@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..program import CONSTANT, Instruction, Program
+from ..program import CONSTANT, SINCOS, Instruction, Program
 
 __all__ = ["fold_constants"]
 
@@ -15,7 +15,9 @@ def fold_constants(program: Program) -> Program:
     kept = list(program.instructions)
     with np.errstate(all="ignore"):
         for k, (operation, args, _) in enumerate(kept):
-            if not args or operation.logical or any(kept[a].operation is not CONSTANT for a in args):
+            if not args or operation.logical or operation is SINCOS:
+                continue
+            if any(kept[a].operation is not CONSTANT for a in args):
                 continue
             value = float(operation.value(*(np.float64(kept[a].value) for a in args)))
             if math.isfinite(value):

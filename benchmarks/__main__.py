@@ -1,0 +1,76 @@
+"""`python -m benchmarks`: measure, print the table, write the JSON.
+
+The exit code is 1 where outputs differ from Pinocchio's by more than rounding explains, and 0 otherwise: a target that
+is missed shows in the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from linkwork.cli.output import Output, Terminal
+
+from .machine import machine
+from .measure import FULL, QUICK, Plan, RobotResult, measure_robot
+from .report import METHOD, context_table, data, target_table
+from .robots import ROBOTS, NotInstalled
+from .startup import measure_startup
+from .verdicts import verdicts
+
+RESULTS = Path(__file__).parent / "results"
+QUICK_ROBOTS = ("panda", "talos")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmarks; returns the exit code."""
+    chosen = _parser().parse_args(arguments)
+    terminal = Terminal(Output(sys.stdout), Output(sys.stderr))
+    plan = QUICK if chosen.quick else FULL
+    about = machine()
+    startup = measure_startup(3 if chosen.quick else 7)
+    results = _measured(chosen.robots or (QUICK_ROBOTS if chosen.quick else tuple(ROBOTS)), plan, terminal)
+    rows = verdicts(results, startup)
+    file = Path(chosen.json or RESULTS / time.strftime("%Y-%m-%dT%H%M%S.json"))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(data(about, results, startup, rows), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    out = terminal.out
+    out.lines([*target_table(rows, markdown=chosen.markdown), ""])
+    out.lines([*context_table(results, markdown=chosen.markdown), ""])
+    out.lines([f"{result.robot}: {note}" for result in results for note in result.notes])
+    out.line(f"first answer of a fresh process (import, load, compile, call): {startup.first_answer_seconds:.2f} s")
+    out.line("; ".join(f"{name} {value}" for name, value in about.items()))
+    out.line(METHOD)
+    met = sum(row.met for row in rows)
+    out.line(f"{met} of {len(rows)} targets met; written to {file}")
+    wrong = [f"{result.robot}: {found.function}" for result in results for found in result.functions if found.differs]
+    for what in wrong:
+        terminal.error(f"{what}: outputs differ from Pinocchio's by more than rounding explains")
+    return 1 if wrong else 0
+
+
+def _measured(names: Sequence[str], plan: Plan, terminal: Terminal) -> list[RobotResult]:
+    results = []
+    for name in names:
+        try:
+            results.append(measure_robot(ROBOTS[name], plan, terminal.log.line))
+        except NotInstalled as reason:
+            terminal.warning(f"left out: {reason}")
+    return results
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure linkwork beside Pinocchio.")
+    parser.add_argument("--quick", action="store_true", help="two robots, one batch, short timings: under 30 s")
+    parser.add_argument("--robots", nargs="+", metavar="NAME", choices=list(ROBOTS), help=f"of {', '.join(ROBOTS)}")
+    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

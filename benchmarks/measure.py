@@ -1,0 +1,102 @@
+"""Everything that is measured of one robot."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from linkwork.cli.measure import agreement, batch_calls, compile_cold, fits, single_calls
+from linkwork.cli.peer import FUNCTIONS, CannotCompare, Pinocchio
+from linkwork.cli.timing import Comparison, Effort, compare, percentiles
+from linkwork.errors import SingularInertiaError
+
+from .robots import BenchmarkRobot
+
+__all__ = ["FULL", "QUICK", "STANDARD_BATCH", "FunctionResult", "Plan", "RobotResult", "measure_robot"]
+
+STANDARD_BATCH = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured."""
+
+    effort: Effort
+    batches: tuple[int, ...]
+    compiles: int  # fresh compilations, of which the median counts
+    calls: int  # single calls for the percentiles
+
+
+FULL = Plan(Effort(rounds=9, at_least=0.02), (1, 16, STANDARD_BATCH, 65536), 3, 5000)
+QUICK = Plan(Effort(rounds=3, at_least=0.005), (STANDARD_BATCH,), 1, 500)
+
+
+@dataclass(slots=True)
+class FunctionResult:
+    """What was measured of a function; times in seconds."""
+
+    function: str
+    operations: int
+    trace: float
+    compile: float  # program to machine code
+    difference: float | None = None  # from Pinocchio's outputs, relative
+    bound: float | None = None  # what rounding explains of it
+    batches: dict[int, Comparison] = field(default_factory=dict)  # for the whole batch
+    call: Comparison | None = None
+    call_percentiles: tuple[float, float] | None = None  # 50 and 99
+    peer_percentiles: tuple[float, float] | None = None
+
+    @property
+    def differs(self) -> bool:
+        return self.difference is not None and self.bound is not None and not self.difference <= self.bound
+
+
+@dataclass(slots=True)
+class RobotResult:
+    """What was measured of a robot."""
+
+    robot: str
+    nq: int
+    nv: int
+    bodies: int
+    functions: list[FunctionResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def measure_robot(entry: BenchmarkRobot, plan: Plan, done: Callable[[str], None] = lambda _: None) -> RobotResult:
+    """Measure a robot's functions.  ``done`` is told of each.  Raises NotInstalled."""
+    robot = entry.load()
+    result = RobotResult(entry.name, robot.nq, robot.nv, len(robot.bodies))
+    peer: Pinocchio | None = None
+    try:
+        peer = Pinocchio(robot)
+    except CannotCompare as reason:
+        result.notes.append(f"no comparison: {reason}")
+    for function in FUNCTIONS:
+        try:
+            made = [compile_cold(robot, function) for _ in range(plan.compiles)]
+        except SingularInertiaError as error:
+            result.notes.append(f"{function}: {error}")
+            continue
+        found = FunctionResult(
+            function,
+            made[0].operations,
+            statistics.median(m.trace_seconds for m in made),
+            statistics.median(m.compile_seconds for m in made),
+        )
+        beside = peer
+        if peer is not None:
+            found.difference, found.bound = agreement(robot, peer, function)
+            if found.differs:
+                beside = None  # what computes something else is not timed beside
+        for size in plan.batches:
+            if fits(robot, function, size):
+                found.batches[size] = compare(*batch_calls(robot, beside, function, size), plan.effort)
+        ours, its = single_calls(robot, beside, function)
+        found.call = compare(ours, its, plan.effort)
+        found.call_percentiles = percentiles(ours, plan.calls)
+        found.peer_percentiles = None if its is None else percentiles(its, plan.calls)
+        result.functions.append(found)
+        done(f"{entry.name}: {function}")
+    return result

@@ -1,0 +1,70 @@
+"""Arguments that several commands take, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import Issue, ModelError, UnknownNameError
+from ..robot import Robot, load
+from .output import Terminal, escaped
+
+__all__ = ["BAD_MODEL", "FAILED", "CommandError", "add_json", "add_robot", "issue_text", "load_robot", "positive"]
+
+FAILED, BAD_MODEL = 1, 3  # exit codes
+
+
+class CommandError(Exception):
+    """What ends a command: an exit code, and a message for people."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def add_robot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a URDF file, or the name of a robot inside (see `robots`)")
+    parser.add_argument("--floating-base", action="store_true", help="free the root link instead of fixing it")
+    parser.add_argument("--strict", action="store_true", help="make errors of everything that would be repaired")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+
+
+def positive(text: str) -> int:
+    """A whole number of at least one, as argparse's ``type``."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return value
+
+
+def load_robot(name: str, terminal: Terminal, *, floating_base: bool = False, strict: bool = False) -> Robot:
+    """The robot that an argument names, its warnings logged.  Raises CommandError."""
+    robot = read_robot(name, floating_base=floating_base, strict=strict)
+    for issue in robot.report.warnings:
+        terminal.warning(issue_text(issue))
+    return robot
+
+
+def read_robot(name: str, *, floating_base: bool = False, strict: bool = False) -> Robot:
+    """The robot that an argument names.  Raises CommandError."""
+    try:
+        return load(name, floating_base=floating_base, strict=strict)
+    except ModelError as error:
+        texts = [issue_text(issue) for issue in error.issues]
+        text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])
+        raise CommandError(BAD_MODEL, text) from error
+    except UnknownNameError as error:
+        raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    except OSError as error:
+        raise CommandError(BAD_MODEL, f"cannot read {escaped(name)}: {error.strerror or error}") from error
+
+
+def issue_text(issue: Issue) -> str:
+    """What an issue says, in one line or with its hint in a second one."""
+    text = f"{escaped(str(issue.where))}: {escaped(issue.message)} [{issue.code}]"
+    return f"{text}\n    hint: {escaped(issue.hint)}" if issue.hint else text

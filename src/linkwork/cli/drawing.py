@@ -1,0 +1,100 @@
+"""A robot's tree, drawn with box characters: one line a link, with the joint that carries it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from ..joints import Joint
+from ..model.body import WORLD, Body, Frame
+from ..model.tree import Tree
+from ..spatial import Vec3
+from .output import escaped, label, number, width
+
+__all__ = ["axis_text", "parameters", "tree_lines"]
+
+_DEEPEST = 24  # levels that are drawn; deeper ones show their number instead of all lines on the left
+_WIDEST = 72  # columns that the links may take before the joints stop to be aligned
+
+
+def tree_lines(tree: Tree) -> list[str]:
+    """The drawing.  Links that are welded to another follow it, before what moves on it."""
+    rows = _rows(tree)
+    widest = [min(max((width(row[k]) for row in rows), default=0), _WIDEST) for k in range(3)]
+    lines = [""] * len(rows)
+    for k, row in enumerate(rows):
+        cells = [cell + " " * (n - width(cell)) for cell, n in zip(row, widest, strict=False)]
+        lines[k] = "  ".join([*cells, *row[3:]]).rstrip()
+    return ["world", *lines]
+
+
+def parameters(joint: Joint) -> dict[str, Any]:
+    """What a joint type is given: its fields, vectors as lists of numbers."""
+    values = {}
+    for field in dataclasses.fields(joint):  # type: ignore[arg-type]
+        value = getattr(joint, field.name)
+        if isinstance(value, Vec3):
+            value = [float(x) for x in value]
+        values[field.name] = value if isinstance(value, (list, int, float, str, bool)) else str(value)
+    return values
+
+
+def axis_text(joint: Joint) -> str:
+    """A joint's parameters for people: an axis of the frame by its letter."""
+    shown = []
+    for name, value in parameters(joint).items():
+        if isinstance(value, list):
+            text = _LETTERS.get(tuple(value)) or f"({', '.join(map(number, value))})"
+        else:
+            text = number(value) if isinstance(value, float) else escaped(str(value))
+        shown.append(text if name == "axis" else f"{name} {text}")
+    return ", ".join(shown)
+
+
+def _rows(tree: Tree) -> list[tuple[str, str, str, str]]:
+    """(drawn link, joint, type, axis) for every link, depth first."""
+    children: dict[int, list[Frame | int]] = {WORLD: []}
+    for i in range(len(tree.bodies)):
+        children[i] = []
+    for frame in tree.frames:
+        if not _is_body(tree, frame) and not (frame.body == WORLD and frame.name == "world"):
+            children[frame.body].append(frame)
+    for i, parent, _ in tree.outward():
+        children[parent].append(i)
+    rows = []
+    stack = list(reversed(_placed(children[WORLD], "", 1)))
+    while stack:
+        child, before, last, depth = stack.pop()
+        line = before + ("└─ " if last else "├─ ")
+        if depth > _DEEPEST:
+            line = f"…{depth}… {line[-3:]}"
+        if isinstance(child, int):
+            body = tree.bodies[child]
+            rows.append((line + label(body.name), *_carried(body)))
+            below = (before + ("   " if last else "│  "))[-3 * _DEEPEST :]
+            stack += reversed(_placed(children[child], below, depth + 1))
+        else:
+            how = "welded" if child.fixed_joint is not None else "root" if child.body == WORLD else "frame"
+            rows.append((line + label(child.name), label(child.fixed_joint or "-"), how, ""))
+    return rows
+
+
+def _placed(children: Sequence[Frame | int], before: str, depth: int) -> list[tuple[Frame | int, str, bool, int]]:
+    return [(child, before, k == len(children) - 1, depth) for k, child in enumerate(children)]
+
+
+def _carried(body: Body) -> tuple[str, str, str]:
+    return label(body.joint_name), body.joint.type_name(), axis_text(body.joint)
+
+
+def _is_body(tree: Tree, frame: Frame) -> bool:
+    """Whether a frame is the body's own, and not one welded to it."""
+    return frame.body != WORLD and tree.bodies[frame.body].name == frame.name
+
+
+_LETTERS = {
+    tuple(sign if k == i else 0.0 for k in range(3)): ("-" if sign < 0 else "") + "xyz"[i]
+    for i in range(3)
+    for sign in (1.0, -1.0)
+}

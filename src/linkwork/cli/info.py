@@ -1,0 +1,186 @@
+"""`linkwork info`: what a robot is made of."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..errors import Issue
+from ..joint import Joint
+from ..model.body import WORLD, Frame
+from ..model.tree import Tree
+from ..robot import Robot
+from .arguments import add_json, add_robot, load_robot, read_robot
+from .drawing import axis_text, parameters, tree_lines
+from .output import Terminal, escaped, finite, label, number, numbers, quantity, table
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "show a robot's tree, joints and links, and what is odd about its file"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    options = {"floating_base": arguments.floating_base, "strict": arguments.strict}
+    if arguments.json:
+        terminal.out.json(_data(read_robot(arguments.file, **options), arguments.floating_base))
+    else:
+        terminal.out.lines(_text(load_robot(arguments.file, terminal, **options)))
+    return 0
+
+
+# -- for people
+
+
+def _text(robot: Robot) -> list[str]:
+    tree = robot.tree
+    joints, links = robot.joints, robot.tree.frames
+    size = f"{quantity(len(joints), 'moving joint')} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
+    return [
+        label(robot.name),
+        f"  {size}, {number(robot.mass)} kg, gravity {numbers(robot.gravity)} m/s²",
+        f"  read from {escaped(tree.source or '<string>')}",
+        "",
+        *tree_lines(tree),
+        "",
+        *(table(_JOINT_HEADER, [_joint_row(joint) for joint in joints], left=(0, 1, 2)) if joints else []),
+        *([""] if joints else []),
+        *table(_LINK_HEADER, [_link_row(tree, frame) for frame in links], left=(0, 1, 4)),
+        f"total mass {number(robot.mass)} kg",
+    ]
+
+
+_JOINT_HEADER = (
+    *("joint", "type", "axis", "q", "v", "limits [rad, m]", "speed [rad/s, m/s]", "effort [N·m, N]"),
+    *("damping", "friction", "follows"),
+)
+_LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "welded by")
+
+
+def _joint_row(joint: Joint) -> list[str]:
+    return [
+        label(joint.name),
+        joint.type_name,
+        axis_text(joint.type),
+        _slice_text(joint.q_slice),
+        _slice_text(joint.v_slice),
+        _range_text(joint),
+        numbers(joint.velocity),
+        numbers(joint.effort),
+        _or_dash(joint.damping),
+        _or_dash(joint.friction),
+        _mimic_text(joint),
+    ]
+
+
+def _or_dash(values: np.ndarray) -> str:
+    return numbers(values) if values.any() else "-"
+
+
+def _slice_text(place: slice) -> str:
+    return str(place.start) if place.stop == place.start + 1 else f"{place.start}:{place.stop}"
+
+
+def _range_text(joint: Joint) -> str:
+    if not np.isfinite([*joint.lower, *joint.upper]).any():
+        return "-"
+    return " ".join(f"{number(low)} .. {number(high)}" for low, high in zip(joint.lower, joint.upper, strict=True))
+
+
+def _mimic_text(joint: Joint) -> str:
+    if joint.mimic is None:
+        return "-"
+    return f"{number(joint.mimic.multiplier)} × {label(joint.mimic.joint)} + {number(joint.mimic.offset)}"
+
+
+def _link_row(tree: Tree, frame: Frame) -> list[str]:
+    mass, center = frame.inertia.mass, _center(frame)
+    return [
+        label(frame.name),
+        label(_body_name(tree, frame)),
+        number(mass) if mass else "-",
+        numbers(center) if center else "-",
+        label(frame.fixed_joint or "-"),
+    ]
+
+
+def _body_name(tree: Tree, frame: Frame) -> str:
+    return "world" if frame.body == WORLD else tree.bodies[frame.body].name
+
+
+def _center(frame: Frame) -> list[float] | None:
+    """The center of mass in the link's frame [m]; None for a link without mass."""
+    mass = frame.inertia.mass
+    return [float(x) / mass for x in frame.inertia.moment] if mass else None
+
+
+# -- for programs
+
+
+def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
+    tree = robot.tree
+    return {
+        "linkwork": __version__,
+        "name": robot.name,
+        "file": tree.source,
+        "floating_base": floating_base,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "mass": robot.mass,
+        "gravity": [float(g) for g in robot.gravity],
+        "joints": [_joint_data(joint) for joint in robot.joints],
+        "links": [_link_data(tree, frame) for frame in tree.frames],
+        "warnings": [_warning_data(issue) for issue in robot.report.warnings],
+    }
+
+
+def _joint_data(joint: Joint) -> dict[str, Any]:
+    mimic, values = joint.mimic, parameters(joint.type)
+    return {
+        "name": joint.name,
+        "type": joint.type_name,
+        "axis": values.get("axis"),
+        "parameters": values,
+        "parent": joint.parent,
+        "child": joint.child,
+        "q": [joint.q_slice.start, joint.q_slice.stop],
+        "v": [joint.v_slice.start, joint.v_slice.stop],
+        "lower": finite(joint.lower),
+        "upper": finite(joint.upper),
+        "velocity": finite(joint.velocity),
+        "effort": finite(joint.effort),
+        "damping": finite(joint.damping),
+        "friction": finite(joint.friction),
+        "mimic": mimic and {"joint": mimic.joint, "multiplier": mimic.multiplier, "offset": mimic.offset},
+    }
+
+
+def _link_data(tree: Tree, frame: Frame) -> dict[str, Any]:
+    return {
+        "name": frame.name,
+        "body": _body_name(tree, frame),
+        "mass": frame.inertia.mass,
+        "center_of_mass": _center(frame),
+        "fixed_joint": frame.fixed_joint,
+        "position_in_body": [float(x) for x in frame.placement.translation],
+    }
+
+
+def _warning_data(issue: Issue) -> dict[str, Any]:
+    where = issue.where
+    return {
+        "code": issue.code,
+        "message": issue.message,
+        "hint": issue.hint,
+        "file": where.file,
+        "line": where.line,
+        "column": where.column,
+        "element": where.element,
+    }

@@ -1,0 +1,85 @@
+"""The command `linkwork`: reads the arguments, runs a command, and turns what goes wrong into an exit code.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a robot that cannot be used, 130 interrupted, 141 nobody reads on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import SingularInertiaError
+from . import bench, demo, info, robots
+from .arguments import BAD_MODEL, FAILED, CommandError
+from .output import Output, Terminal, escaped
+
+__all__ = ["main"]
+
+USAGE, INTERRUPTED, NO_READER = 2, 130, 141
+
+_COMMANDS = (demo, info, robots, bench)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (``sys.argv`` where no arguments are given); returns the exit code."""
+    terminal = Terminal(Output(sys.stdout), Output(sys.stderr))
+    try:
+        code = _run(arguments, terminal)
+        terminal.out.flush()
+        return code
+    except CommandError as error:
+        terminal.error(str(error))
+        return error.code
+    except SingularInertiaError as error:
+        terminal.error(escaped(str(error)))
+        return BAD_MODEL
+    except KeyboardInterrupt:
+        terminal.log.line("linkwork: interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _write_to_nowhere()
+        return NO_READER
+    except OSError as error:  # standard output is full, or gone
+        _write_to_nowhere()
+        terminal.error(f"cannot write: {error.strerror or error}")
+        return FAILED
+
+
+def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
+    parser = _parser()
+    try:
+        parsed = parser.parse_args(arguments)
+    except SystemExit as end:  # after help or a version, or for wrong usage
+        return end.code if isinstance(end.code, int) else USAGE
+    if parsed.run is None:
+        terminal.log.write(parser.format_help())
+        return USAGE
+    code: int = parsed.run(parsed, terminal)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="linkwork",
+        description="Robots as compiled mechanics: look at one, check it, measure it.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"linkwork {__version__}")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for module in _COMMANDS:
+        name = module.__name__.rpartition(".")[2]
+        command = commands.add_parser(name, help=module.HELP, description=module.HELP, allow_abbrev=False)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def _write_to_nowhere() -> None:
+    """Standard output goes nowhere from here on, so that Python's last flush does not fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # it is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,71 @@
+"""Measuring a robot's functions: work, compile time, batches and single calls, beside Pinocchio where it is there."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..robot import Robot
+from .peer import Pinocchio, disagreement
+from .states import random_states
+from .timing import Call
+
+__all__ = ["Compiled", "agreement", "batch_calls", "compile_cold", "fits", "single_calls"]
+
+_MOST_BYTES = 400 * 2**20  # of a batch's result
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What a kernel took to make, and how much work one sample is."""
+
+    operations: int  # multiplications, additions and subtractions
+    trace_seconds: float
+    compile_seconds: float  # from the program to machine code
+
+
+def compile_cold(robot: Robot, function: str) -> Compiled:
+    """Compile a function for a robot that has compiled nothing yet."""
+    fresh = Robot(robot.tree)
+    start = time.perf_counter()
+    kernel = fresh.compile(function)
+    seconds = time.perf_counter() - start
+    return Compiled(kernel.arithmetic, max(seconds - kernel.compile_time, 0.0), kernel.compile_time)
+
+
+def agreement(robot: Robot, peer: Pinocchio, function: str, samples: int = 32) -> tuple[float, float]:
+    """The largest relative difference between the two over random states, and how large rounding may make it.
+
+    The bound is 100 roundings for each degree of freedom; solving for accelerations multiplies it with the condition
+    number of the mass matrix.
+    """
+    states = random_states(robot, function, 1, samples)
+    error = disagreement(getattr(robot, function)(*states.values()), peer.results(function, states))
+    bound = 100 * np.finfo(float).eps * max(robot.nv, 1)
+    if function == "forward_dynamics":
+        bound *= float(np.max(np.linalg.cond(robot.mass_matrix(states["q"]))))
+    return error, float(bound)
+
+
+def fits(robot: Robot, function: str, size: int) -> bool:
+    """Whether a batch's result is of reasonable size."""
+    states = random_states(robot, function, 0)
+    return int(getattr(robot, function)(*states.values()).nbytes) * size <= _MOST_BYTES
+
+
+def batch_calls(robot: Robot, peer: Pinocchio | None, function: str, size: int) -> tuple[Call, Call | None]:
+    """A batch, ours and the peer's, with the same states: one thread, row-major arrays in, a new array out."""
+    states = random_states(robot, function, 2, size)
+    return _call(robot, function, states), None if peer is None else peer.batch(function, states)
+
+
+def single_calls(robot: Robot, peer: Pinocchio | None, function: str) -> tuple[Call, Call | None]:
+    """One call from Python with arrays of one state, ours and the peer's: a new array out."""
+    state = random_states(robot, function, 3)
+    return _call(robot, function, state), None if peer is None else peer.single(function, state)
+
+
+def _call(robot: Robot, function: str, states: dict[str, np.ndarray]) -> Call:
+    return Call(f"robot.{function}({', '.join(states)})", {"robot": robot, **states})

@@ -1,0 +1,92 @@
+"""How long calls take, on a machine that does other things too.
+
+Two calls are compared in rounds, one right after the other (A B, B A, A B ...), each repeated until it fills a
+stretch of time that the clock resolves well.  What is reported is the median over rounds, and of ratios the median of
+each round's ratio: a disturbance that lasts over a round slows both, and one that does not is outvoted.  Python's
+garbage collector runs as in anyone's program.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+import timeit
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Call", "Comparison", "Effort", "compare", "percentiles"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A statement to time, as users write it, and what its names mean."""
+
+    statement: str
+    names: Mapping[str, Any]
+
+    def timer(self) -> timeit.Timer:
+        # timeit would turn the collector off
+        return timeit.Timer(self.statement, setup="_gc.enable()", globals={**self.names, "_gc": gc})
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many rounds, and how long each call is repeated in a round [s]."""
+
+    rounds: int = 7
+    at_least: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Seconds a call takes, and a peer's where there is one: medians.  ``ratio`` is the median of peer over ours."""
+
+    ours: float
+    peer: float | None = None
+    ratio: float | None = None
+
+
+def compare(ours: Call, peer: Call | None, effort: Effort) -> Comparison:
+    """Time a call, beside a peer's where there is one."""
+    timers = [(call.timer(), 0) for call in (ours, peer) if call is not None]
+    timers = [(timer, _enough(timer, effort.at_least)) for timer, _ in timers]
+    rounds: list[list[float]] = []
+    for k in range(effort.rounds):
+        seconds = [0.0] * len(timers)
+        for j in range(len(timers)) if k % 2 == 0 else reversed(range(len(timers))):
+            timer, count = timers[j]
+            seconds[j] = timer.timeit(count) / count
+        rounds.append(seconds)
+    first = statistics.median(r[0] for r in rounds)
+    if peer is None:
+        return Comparison(first)
+    second = statistics.median(r[1] for r in rounds)
+    return Comparison(first, second, statistics.median(r[1] / r[0] for r in rounds))
+
+
+def percentiles(call: Call, count: int) -> tuple[float, float]:
+    """The median and the 99th percentile of single calls [s], each timed alone: the clock's own cost is in both."""
+    run = eval(f"lambda: {call.statement}", dict(call.names))  # the statement is this package's own text
+    clock = time.perf_counter_ns
+    times = np.empty(count)
+    for k in range(count):
+        start = clock()
+        run()
+        times[k] = clock() - start
+    p50, p99 = np.percentile(times, (50, 99))
+    return float(p50) * 1e-9, float(p99) * 1e-9
+
+
+def _enough(timer: timeit.Timer, at_least: float) -> int:
+    """How many repetitions take that long.  It warms up, too."""
+    count = 1
+    while True:
+        seconds = timer.timeit(count)
+        if seconds >= at_least:
+            return count
+        share = at_least / max(seconds, 1e-9)
+        count = max(count + 1, min(10 * count, int(count * share * 1.2)))

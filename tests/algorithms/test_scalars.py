@@ -1,0 +1,50 @@
+"""One text of each algorithm, and the same numbers on every kind of scalar that it runs on."""
+
+import numpy as np
+import pytest
+
+from linkwork import Robot
+from linkwork.kernels import TABLE
+from oracles.comparison import EPS, assert_close
+from oracles.scalars import Direct, arguments_of
+from oracles.trees import TREES, few_trees, robot_of
+
+every_function = pytest.mark.parametrize("name", TABLE)
+
+
+def bound(tree, name, arrays):
+    """Different orders of summation: a few roundings for each degree of freedom; solving loses cond(M) of them."""
+    n = 10.0 * max(1, tree.nv)
+    if name == "forward_dynamics" and tree.nv:
+        return n * EPS * float(np.max(np.linalg.cond(Direct(tree).mass_matrix(arrays[0]))))
+    return n * EPS
+
+
+@every_function
+@few_trees
+def test_floats_batches_and_compiled_code_agree(tree, name):
+    arrays, frame = arguments_of(tree, name, size=11)
+    batch = getattr(Direct(tree), name)(*arrays, *frame)
+    core = batch.ndim - 1
+    for kind, f in (("floats", Direct(tree, "floats")), ("compiled", robot_of(tree))):
+        found = getattr(f, name)(*arrays, *frame)
+        assert_close(found, batch, bound(tree, name, arrays), kind, core=core)
+
+
+@every_function
+@pytest.mark.parametrize("tree", [TREES["mixed_0"], TREES["floating_chain"]], ids=["mixed_0", "floating_chain"])
+def test_casadi_agrees(tree, name):
+    pytest.importorskip("casadi")
+    arrays, frame = arguments_of(tree, name)
+    batch = getattr(Direct(tree), name)(*arrays, *frame)
+    found = getattr(Direct(tree, "casadi"), name)(*arrays, *frame)
+    assert_close(found, batch, bound(tree, name, arrays), core=batch.ndim - 1)
+
+
+@every_function
+def test_the_interpreter_agrees(name):
+    tree = TREES["mixed_1"]
+    arrays, frame = arguments_of(tree, name)
+    kernel = Robot(tree).compile((name, *frame))
+    compiled, interpreted = kernel(*arrays), kernel.interpret(*arrays)
+    assert_close(compiled, interpreted, bound(tree, name, arrays), core=compiled.ndim - 1)

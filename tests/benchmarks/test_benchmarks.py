@@ -1,0 +1,134 @@
+"""The benchmarks themselves: what is compared agrees, and the table says what was measured."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from benchmarks.measure import FunctionResult, Plan, RobotResult, measure_robot
+from benchmarks.report import context_table, target_table
+from benchmarks.robots import ROBOTS, BenchmarkRobot, NotInstalled
+from benchmarks.startup import Startup, measure_startup
+from benchmarks.targets import TARGETS
+from benchmarks.verdicts import verdicts
+
+from benchmarks import __main__ as command
+from linkwork.cli.measure import agreement
+from linkwork.cli.peer import FUNCTIONS, Pinocchio
+from linkwork.cli.timing import Comparison, Effort
+
+TINY = Plan(Effort(rounds=1, at_least=1e-5), (1, 4), 1, 3)
+
+
+def made_up(robot: str, *, speed: float | None = 100.0, operations: int = 10) -> RobotResult:
+    """A robot's result with numbers that everyone would like."""
+    timed = Comparison(1e-6, None if speed is None else speed * 1e-6, speed)
+    functions = [
+        FunctionResult(name, operations, 0.01, 0.1, 1e-16, 1e-12, {1024: timed}, timed, (1e-6, 2e-6))
+        for name in FUNCTIONS
+    ]
+    return RobotResult(robot, 9, 9, 9, functions)
+
+
+def loaded(name: str):
+    try:
+        return ROBOTS[name].load()
+    except NotInstalled as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("name", ["panda", "ur5", "solo12", "quadruped"])
+def test_outputs_agree_with_pinocchio(name, function):
+    pytest.importorskip("pinocchio")
+    robot = loaded(name)
+    error, bound = agreement(robot, Pinocchio(robot), function)
+    assert error <= bound < 1e-6
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("panda", (9, 9)), ("talos", (39, 38)), ("g1", (36, 35))])
+def test_the_robots_are_those_of_the_targets(name, sizes):
+    robot = loaded(name)
+    assert (robot.nq, robot.nv) == sizes
+
+
+def test_a_robot_is_measured():
+    result = measure_robot(ROBOTS["double_pendulum"], TINY)
+    assert [found.function for found in result.functions] == list(FUNCTIONS)
+    for found in result.functions:
+        assert sorted(found.batches) == [1, 4]
+        assert found.operations > 0 and found.compile > 0 and found.call.ours > 0
+        assert not found.differs
+
+
+def test_targets_are_met_or_missed():
+    good = verdicts([made_up("panda"), made_up("talos")], Startup(0.2, 0.4, ()))
+    assert len(good) == len(TARGETS) + 2
+    assert {row.verdict for row in good} == {"met"}
+    bad = verdicts([made_up("panda", speed=1.0, operations=10**6)], Startup(0.5, 0.7, ("scipy",)))
+    missed = [row.what for row in bad if not row.met]
+    assert len([what for what in missed if "batch" in what]) == 4
+    assert len([what for what in missed if "one call" in what]) == 3
+    assert "inverse dynamics, operations" in missed and "import linkwork" in missed
+    assert [row.verdict for row in bad if "compile" in row.what] == ["met", "met"]
+
+
+def test_without_a_peer_nothing_is_claimed():
+    rows = verdicts([made_up("panda", speed=None)], None)
+    compared = [row for row in rows if "batch" in row.what or "one call" in row.what]
+    assert {row.verdict for row in compared} == {"not measured"}
+    lost = verdicts([RobotResult("panda", 9, 9, 9)], None)
+    assert {row.verdict for row in lost} == {"not measured"}
+
+
+def test_the_table_shows_each_verdict():
+    rows = verdicts([made_up("panda", speed=30.0)], None)
+    lines = target_table(rows)
+    assert len(lines) == len(rows) + 2
+    line = next(line for line in lines if "inverse dynamics, batch" in line)
+    assert line.split()[-4:] == ["30.0x", ">=", "35x", "MISSED"]
+    markdown = target_table(rows, markdown=True)
+    assert all(line.startswith("| ") and line.count("|") == markdown[0].count("|") for line in markdown)
+    context = context_table([made_up("panda")])
+    assert len(context) == 2 + len(FUNCTIONS)
+    assert "(100.0x)" in context[2]
+
+
+def test_the_command(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command, "measure_startup", lambda processes: Startup(0.1, 0.2, ()))
+    monkeypatch.setattr(command, "measure_robot", lambda entry, plan, done: made_up(entry.name))
+    file = tmp_path / "new" / "results.json"
+    assert command.main(["--quick", "--json", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert f"{len(TARGETS) + 2} of {len(TARGETS) + 2} targets met" in out
+    written = json.loads(file.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert [robot["robot"] for robot in written["robots"]] == ["panda", "talos"]
+    assert all(row["met"] for row in written["targets"])
+    assert written["machine"]["numpy"] and written["method"]
+
+
+def test_a_difference_fails_the_command(monkeypatch, tmp_path, capsys):
+    def wrong(entry, plan, done):
+        result = made_up(entry.name)
+        result.functions[0].difference = float("inf")
+        return result
+
+    monkeypatch.setattr(command, "measure_startup", lambda processes: Startup(0.1, 0.2, ()))
+    monkeypatch.setattr(command, "measure_robot", wrong)
+    file = tmp_path / "results.json"
+    assert command.main(["--robots", "arm7", "--json", str(file)]) == 1
+    assert "arm7: inverse_dynamics: outputs differ" in capsys.readouterr().err
+    assert json.loads(file.read_text(encoding="utf-8"))["robots"][0]["functions"][0]["difference"] is None
+
+
+def test_robots_that_are_not_installed_are_left_out(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(ROBOTS, "none", BenchmarkRobot("none", "none/none.urdf"))
+    monkeypatch.setattr(command, "measure_startup", lambda processes: Startup(0.1, 0.2, ()))
+    assert command.main(["--robots", "none", "--json", str(tmp_path / "results.json")]) == 0
+    assert "left out: " in capsys.readouterr().err
+
+
+def test_a_fresh_process_imports_little():
+    startup = measure_startup(1)
+    assert 0 < startup.import_seconds < startup.first_answer_seconds
+    assert startup.unwanted == ()

@@ -1,0 +1,111 @@
+"""`linkwork demo` and `linkwork bench`."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.cli import bench, demo
+from linkwork.cli.peer import FUNCTIONS
+from linkwork.cli.timing import Effort
+
+
+@pytest.fixture(autouse=True)
+def _short_timings(monkeypatch):
+    monkeypatch.setattr(bench, "Effort", partial(Effort, at_least=1e-4))
+
+
+def test_the_demo_tells_its_story(linkwork):
+    ran = linkwork("demo", "--samples", "20000")
+    assert ran.code == 0
+    for part in ("7 degrees of freedom", "└─ shoulder", "pose of hand", "relative to", "states/s", "compiled in"):
+        assert part in ran.out
+    assert ran.err.splitlines()[-1] == "inverse dynamics: 100 % of 20000"
+
+
+def test_the_pose_is_the_robots(linkwork):
+    data = json.loads(linkwork("demo", "--samples", "10", "--json").out)
+    robot = lw.load("arm7")
+    pose = data["pose"]
+    np.testing.assert_allclose(pose["matrix"], robot.pose(np.array(pose["q"]), pose["frame"]), atol=1e-15)
+    lower = np.concatenate([joint.lower for joint in robot.joints])
+    upper = np.concatenate([joint.upper for joint in robot.joints])
+    np.testing.assert_allclose(pose["q"], (lower + upper) / 2)
+
+
+@pytest.mark.parametrize("name", lw.robots.names())
+def test_the_check_holds(linkwork, name):
+    ran = linkwork("demo", "--robot", name, "--samples", "3", "--json")
+    data = json.loads(ran.out)
+    assert ran.code == 0
+    assert data["check"]["holds"] and 0 < data["check"]["largest_residual"] < 1e-11
+    assert data["inverse_dynamics"]["states"] == 3
+
+
+def test_a_check_that_fails_is_a_failure(linkwork, monkeypatch):
+    monkeypatch.setattr(demo, "check", lambda robot: float("1e-3"))
+    ran = linkwork("demo", "--samples", "10")
+    assert ran.code == 1
+    assert "WRONG" in ran.out
+
+
+def test_the_check_sees_a_wrong_answer(monkeypatch):
+    robot = lw.load("double_pendulum")
+    assert demo.check(robot) < 1e-12
+    right = lw.Robot.forward_dynamics
+    monkeypatch.setattr(lw.Robot, "forward_dynamics", lambda *arguments: right(*arguments) * (1 + 1e-6))
+    assert demo.check(robot) > 1e-7
+
+
+def test_bench_beside_pinocchio(linkwork):
+    pytest.importorskip("pinocchio")
+    ran = linkwork("bench", "double_pendulum", "--batch", "16", "--json")
+    assert ran.code == 0
+    data = json.loads(ran.out)
+    assert (data["robot"], data["batch"], data["peer"]["name"]) == ("double_pendulum", 16, "Pinocchio")
+    assert [row["name"] for row in data["functions"]] == list(FUNCTIONS)
+    for row in data["functions"]:
+        assert row["agrees"] and row["operations"] > 0 and row["batch_speed_over_peer"] > 0
+    text = linkwork("bench", "double_pendulum", "--batch", "16")
+    assert text.code == 0
+    assert all(function in text.out for function in FUNCTIONS)
+    assert "Pinocchio" in text.out and "difference" in text.out
+
+
+def test_bench_alone(linkwork, monkeypatch):
+    monkeypatch.setattr("linkwork.cli.peer.pinocchio_version", lambda: None)
+    ran = linkwork("bench", "double_pendulum", "--batch", "4")
+    assert ran.code == 0
+    assert "Pinocchio" not in ran.out
+    assert "Pinocchio is not installed" in ran.err
+    assert json.loads(linkwork("bench", "double_pendulum", "--json").out)["peer"] is None
+
+
+def test_bench_does_not_hide_a_difference(linkwork, monkeypatch):
+    pytest.importorskip("pinocchio")
+    right = lw.Robot.mass_matrix
+    monkeypatch.setattr(lw.Robot, "mass_matrix", lambda *arguments: right(*arguments) * (1 + 1e-9))
+    ran = linkwork("bench", "double_pendulum", "--batch", "4", "--json")
+    assert ran.code == 1
+    rows = {row["name"]: row for row in json.loads(ran.out)["functions"]}
+    assert rows["mass_matrix"]["agrees"] is False
+    assert rows["mass_matrix"]["batch_speed_over_peer"] is None
+    assert "mass_matrix" in ran.err
+
+
+def test_bench_of_a_joint_without_inertia(linkwork, urdf):
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+    path = urdf(f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
+    ran = linkwork("bench", path, "--batch", "4")
+    assert ran.code == 0
+    assert "forward_dynamics: joint 'j' moves bodies without inertia" in ran.out
+
+
+def test_bench_of_what_does_not_move(linkwork, urdf):
+    ran = linkwork("bench", urdf('<robot name="r"><link name="a"/></robot>'))
+    assert ran.code == 3
+    assert "nothing moves" in ran.err

@@ -1,0 +1,134 @@
+"""`linkwork info` and `linkwork robots`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import linkwork as lw
+
+JOINT_KEYS = {
+    *("name", "type", "axis", "parameters", "parent", "child", "q", "v", "lower", "upper", "velocity", "effort"),
+    *("damping", "friction", "mimic"),
+}
+
+
+def test_the_tree_is_drawn(linkwork):
+    ran = linkwork("info", "double_pendulum")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    start = lines.index("world")
+    assert [line.split() for line in lines[start + 1 : start + 5]] == [
+        ["├─", "base", "-", "root"],
+        ["└─", "upper_rod", "shoulder", "revolute", "y"],
+        ["└─", "lower_rod", "elbow", "revolute", "y"],
+        ["└─", "tip", "tip_mount", "welded"],
+    ]
+    assert lines[start + 3].startswith("   └─ ") and lines[start + 4].startswith("      └─ ")
+
+
+def test_branches_are_drawn(linkwork):
+    ran = linkwork("info", "quadruped", "--floating-base")
+    tree = [line for line in ran.out.splitlines() if "─ " in line]
+    assert tree[0].split() == ["└─", "trunk", "floating_base", "floating"]
+    assert sum(line.startswith("   ├─ ") for line in tree) == 3
+    assert sum(line.startswith("   │  ") for line in tree) == 9
+    assert sum(line.startswith("   └─ ") for line in tree) == 1
+
+
+def test_joints_links_and_masses(linkwork):
+    out = linkwork("info", "arm7_gripper").out
+    elbow = next(line for line in out.splitlines() if line.startswith("elbow"))
+    assert elbow.split() == [
+        "elbow",
+        "revolute",
+        "z",
+        "3",
+        "3",
+        "-3.0718",
+        "..",
+        "0.0698",
+        "2.175",
+        "87",
+        "1",
+        "0.5",
+        "-",
+    ]
+    robot = lw.load("arm7_gripper")
+    assert all(name in out for name in (*robot.frames, *(joint.name for joint in robot.joints)))
+    assert f"total mass {robot.mass:.6g} kg" in out
+
+
+def test_a_mimic_joint_says_what_it_follows(linkwork, urdf):
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="{name}">{inertial}</link>' for name in "abc")
+    ends = '<parent link="a"/><child link="{}"/><axis xyz="0 0.6 -0.8"/>'
+    joints = f'<joint name="j" type="continuous">{ends.format("b")}</joint>'
+    joints += (
+        f'<joint name="k" type="continuous">{ends.format("c")}<mimic joint="j" multiplier="-2" offset="0.5"/></joint>'
+    )
+    path = urdf(f'<robot name="r">{links}{joints}</robot>')
+    ran = linkwork("info", path)
+    assert "-2 × j + 0.5" in ran.out
+    assert "(0, 0.6, -0.8)" in ran.out
+    (_, k) = json.loads(linkwork("info", path, "--json").out)["joints"]
+    assert k["mimic"] == {"joint": "j", "multiplier": -2.0, "offset": 0.5}
+    assert k["lower"] == [None]
+    assert k["axis"] == pytest.approx([0.0, 0.6, -0.8])
+
+
+@pytest.mark.parametrize("name", lw.robots.names())
+@pytest.mark.parametrize("floating", [False, True])
+def test_json(linkwork, name, floating):
+    ran = linkwork("info", name, "--json", *["--floating-base"] * floating)
+    assert (ran.code, ran.err) == (0, "")
+    data = json.loads(ran.out, parse_constant=pytest.fail)
+    robot = lw.load(name, floating_base=floating)
+    assert (data["nq"], data["nv"], data["floating_base"]) == (robot.nq, robot.nv, floating)
+    assert data["mass"] == robot.mass == pytest.approx(sum(link["mass"] for link in data["links"]))
+    assert [link["name"] for link in data["links"]] == list(robot.frames)
+    for found, joint in zip(data["joints"], robot.joints, strict=True):
+        assert set(found) == JOINT_KEYS
+        assert (found["name"], found["type"]) == (joint.name, joint.type_name)
+        assert slice(*found["q"]) == joint.q_slice and slice(*found["v"]) == joint.v_slice
+        assert [len(found[key]) for key in ("lower", "upper", "velocity")] == [joint.nq, joint.nq, joint.nv]
+
+
+def test_warnings_are_in_the_json(linkwork, urdf):
+    path = urdf('<robot name="r"><link name="a"/><linkk name="b"/></robot>')
+    ran = linkwork("info", path, "--json")
+    assert ran.err == ""
+    (warning,) = json.loads(ran.out)["warnings"]
+    assert (warning["file"], warning["line"]) == (path, 1)
+    assert warning["code"] and warning["message"]
+
+
+def test_a_robot_of_one_link(linkwork, urdf):
+    ran = linkwork("info", urdf('<robot name="r"><link name="world"/></robot>'))
+    assert ran.code == 0
+    assert "0 moving joints" in ran.out and "1 link," in ran.out
+
+
+def test_long_chains_and_long_names(linkwork, urdf):
+    count = 5000
+    links = "".join(f'<link name="l{i}"/>' for i in range(count)) + f'<link name="{"x" * 100_000}"/>'
+    ends = "".join(
+        f'<joint name="j{i}" type="continuous"><parent link="l{i - 1}"/><child link="l{i}"/></joint>'
+        for i in range(1, count)
+    )
+    last = f'<joint name="weld" type="fixed"><parent link="l{count - 1}"/><child link="{"x" * 100_000}"/></joint>'
+    ran = linkwork("info", urdf(f'<robot name="chain">{links}{ends}{last}</robot>'))
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert max(map(len, lines)) < 250
+    assert any(line.startswith("…4999… └─ l4999") for line in lines)
+
+
+def test_robots(linkwork):
+    ran = linkwork("robots")
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.splitlines()[2:]] == list(lw.robots.names())
+    data = json.loads(linkwork("robots", "--json").out)
+    assert [robot["name"] for robot in data["robots"]] == list(lw.robots.names())
+    assert all(lw.load(robot["name"]).nv == robot["nv"] for robot in data["robots"])

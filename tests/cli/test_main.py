@@ -1,0 +1,176 @@
+"""The command line as a whole: exit codes, streams, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import linkwork as lw
+from linkwork.cli import demo
+
+NO_LINK = (
+    '<robot name="r"><link name="a"/><joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint></robot>'
+)
+WARNED = '<robot name="r"><link name="a"/><linkk name="b"/></robot>'
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
+
+
+class TestUsage:
+    def test_version(self, linkwork):
+        assert linkwork("--version").out == f"linkwork {lw.__version__}\n"
+
+    def test_help_names_the_commands(self, linkwork):
+        ran = linkwork("--help")
+        assert ran.code == 0
+        assert all(command in ran.out for command in ("demo", "info", "robots", "bench"))
+
+    @pytest.mark.parametrize(
+        "arguments", [(), ("fly",), ("info",), ("demo", "--samples", "0"), ("bench", "arm7", "--batch", "x")]
+    )
+    def test_wrong_usage(self, linkwork, arguments):
+        ran = linkwork(*arguments)
+        assert ran.code == 2
+        assert ran.out == ""
+        assert "usage: linkwork" in ran.err
+
+    def test_the_installed_command_is_this_one(self):
+        from importlib.metadata import entry_points
+
+        (entry,) = entry_points(group="console_scripts", name="linkwork")
+        assert entry.value == "linkwork.cli.main:main"
+
+
+class TestBadRobots:
+    @pytest.mark.parametrize("command", [("info",), ("info", "--json"), ("bench",), ("demo", "--robot")])
+    def test_a_bad_model_is_one_clear_message(self, linkwork, urdf, command):
+        path = urdf(NO_LINK)
+        ran = linkwork(*command, path)
+        assert (ran.code, ran.out) == (3, "")
+        assert ran.err.startswith(f"linkwork: error: {path}:1:")
+        assert "UNKNOWN_LINK" in ran.err and "'b'" in ran.err
+
+    def test_a_process_shows_no_traceback(self, process, urdf):
+        ran = process("info", urdf(NO_LINK))
+        assert ran.returncode == 3
+        assert ran.stdout == b""
+        assert b"Traceback" not in ran.stderr
+
+    def test_several_errors_are_listed(self, linkwork, urdf):
+        links = '<link name=""/><link name=""/>'
+        ran = linkwork("info", urdf(f'<robot name="r">{links}</robot>'))
+        assert ran.code == 3
+        assert ran.err.startswith("linkwork: error: 2 errors:\n")
+
+    def test_a_missing_file(self, linkwork, tmp_path):
+        path = str(tmp_path / "none.urdf")
+        assert linkwork("info", path).err == f"linkwork: error: cannot read {path}: No such file or directory\n"
+
+    def test_an_unknown_name(self, linkwork):
+        ran = linkwork("info", "arm77")
+        assert ran.code == 3
+        assert "did you mean 'arm7'" in ran.err
+
+    def test_a_folder(self, linkwork, tmp_path):
+        ran = linkwork("info", str(tmp_path))
+        assert ran.code == 3
+        assert "NOT_A_FILE" in ran.err
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
+    def test_an_unreadable_file(self, linkwork, urdf):
+        path = urdf(WARNED)
+        Path(path).chmod(0)
+        assert linkwork("info", path).code == 3
+
+    def test_strict_makes_errors_of_warnings(self, linkwork, urdf):
+        path = urdf(WARNED)
+        assert linkwork("info", path).code == 0
+        ran = linkwork("info", path, "--strict")
+        assert (ran.code, ran.out) == (3, "")
+
+    def test_a_joint_that_moves_no_mass_has_no_dynamics(self, linkwork, urdf):
+        joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+        path = urdf(f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
+        ran = linkwork("demo", "--robot", path)
+        assert ran.code == 3
+        assert "joint 'j' moves bodies without inertia" in ran.err
+
+    def test_names_cannot_command_the_terminal(self, linkwork, urdf):
+        evil = "a&#x9b;31m\u202eb&#10;c"
+        ran = linkwork("info", urdf(f'<robot name="{evil}"><link name="{evil}"/></robot>'))
+        assert ran.code == 0
+        assert "a\\x9b31m\\u202eb\\nc" in ran.out
+        assert not any(c in ran.out + ran.err for c in "\x9b\u202e")
+
+    @posix
+    def test_nor_can_the_errors_about_them(self, linkwork, urdf):
+        evil = "a&#x9b;31m\u202eb&#10;c"
+        links = f'<link name="{evil}"><inertial><mass value="-1"/></inertial></link>'
+        ran = linkwork("info", urdf(f'<robot name="r">{links}</robot>', "\x1b[31m.urdf"))
+        assert ran.code == 3
+        assert not any(c in ran.err for c in "\x9b\u202e\x1b")
+
+
+class TestStreams:
+    def test_warnings_are_logs(self, linkwork, urdf):
+        path = urdf(WARNED)
+        ran = linkwork("info", path)
+        assert ran.err.startswith(f"linkwork: warning: {path}:1:")
+        assert "linkwork:" not in ran.out
+
+    @posix
+    def test_a_reader_that_leaves_is_no_error(self):
+        command = [sys.executable, "-m", "linkwork", "info", "humanoid"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ran:
+            ran.stdout.close()
+            assert ran.stderr.read() == b""
+        assert ran.returncode == 141
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+    def test_a_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            command = [sys.executable, "-m", "linkwork", "robots"]
+            ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+        assert ran.returncode == 1
+        assert ran.stderr.startswith(b"linkwork: error: cannot write")
+        assert b"Traceback" not in ran.stderr
+
+    def test_ascii_terminals_get_ascii(self, process, urdf):
+        names = '<robot name="Bräu"><link name="手"/></robot>'
+        ran = process("info", urdf(names), PYTHONIOENCODING="ascii")
+        assert ran.returncode == 0
+        assert ran.stdout.startswith(b"Br\\xe4u\n")
+        assert b"`- \\u624b" in ran.stdout
+
+    def test_no_colour(self, process):
+        assert b"\x1b" not in process("info", "arm7", TERM="xterm-256color", FORCE_COLOR="1").stdout
+
+    def test_ctrl_c(self, linkwork, monkeypatch):
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(demo, "evaluate", interrupted)
+        ran = linkwork("demo")
+        assert ran.code == 130
+        assert ran.err == "linkwork: interrupted\n"
+
+    @posix
+    def test_ctrl_c_in_a_process(self):
+        command = [sys.executable, "-m", "linkwork", "demo", "--samples", str(10**9)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ran:
+            while b"random states" not in ran.stdout.readline():
+                pass
+            ran.send_signal(signal.SIGINT)
+            errors = ran.stderr.read()
+        assert ran.returncode == 130
+        assert b"Traceback" not in errors
+
+    def test_importing_it_is_light(self):
+        code = "import linkwork.cli.main, sys; print([m for m in ('pinocchio', 'scipy', 'jax') if m in sys.modules])"
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert ran.stdout == "[]\n"

@@ -1,0 +1,90 @@
+"""The translation between linkwork's conventions and Pinocchio's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.cli.measure import agreement
+from linkwork.cli.peer import FUNCTIONS, CannotCompare, Pinocchio, disagreement
+from linkwork.cli.states import random_states
+
+pytest.importorskip("pinocchio")
+
+INERTIAL = (
+    '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>'
+    '<inertia ixx="1" iyy="1.5" izz="2" ixy="0.1" ixz="0" iyz="0"/></inertial>'
+)
+JOINTS = (("z", "continuous", "a", "b"), ("y", "prismatic", "a", "c"), ("x", "continuous", "b", "d"))
+MIXED = (
+    '<robot name="mixed">'
+    + "".join(f'<link name="{link}">{INERTIAL}</link>' for link in "abcd")
+    + "".join(
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        '<origin xyz="0.3 0 0.1" rpy="0.4 0 0"/><axis xyz="0 0.6 0.8"/>'
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+        for name, kind, parent, child in JOINTS
+    )
+    + "</robot>"
+)
+
+
+@pytest.fixture(params=["mixed", "humanoid", "arm7"])
+def peer(request, urdf):
+    source = urdf(MIXED) if request.param == "mixed" else request.param
+    return Pinocchio(lw.load(source, floating_base=request.param != "arm7", gravity=(1.0, -2.0, -9.0)))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_both_compute_the_same(peer, function):
+    error, bound = agreement(peer.robot, peer, function)
+    assert error <= bound < 1e-6
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_is_timed_computes_that_too(peer, function):
+    states = random_states(peer.robot, function, 0, 5)
+    expected = peer.results(function, states)
+    call = peer.batch(function, states)
+    names = dict(call.names)
+    exec(call.statement, names)
+    if "out" in names:
+        np.testing.assert_allclose(names["out"].T[:, peer._v], expected, rtol=1e-8)
+    single = peer.single(function, {name: x[0] for name, x in states.items()})
+    found = eval(single.statement, dict(single.names))
+    if function.endswith("dynamics"):
+        np.testing.assert_array_equal(found[peer._v], expected[0])
+
+
+def test_states_are_translated(urdf):
+    peer = Pinocchio(lw.load(urdf(MIXED), floating_base=True))
+    q = np.array([0.5, -0.5, 0.5, 0.5, 1.0, 2.0, 3.0, 0.1, 0.2, 0.3])  # w x y z, position, z, x, y
+    v = np.arange(1.0, 10.0)
+    order = [joint.name for joint in peer.robot.joints]
+    assert order == ["floating_base", "z", "x", "y"]
+    found = peer.states({"q": q, "v": v})
+    np.testing.assert_allclose(found["q"][:7], [1.0, 2.0, 3.0, -0.5, 0.5, 0.5, 0.5])
+    assert sorted(found["q"][7:]) == pytest.approx(sorted([np.cos(0.1), np.sin(0.1), np.cos(0.2), np.sin(0.2), 0.3]))
+    np.testing.assert_allclose(found["v"], [4, 5, 6, 1, 2, 3, 9, 7, 8])  # there: y before z and what it carries
+
+
+def test_a_difference_shows():
+    reference = np.array([[100.0, 1.0], [0.1, 0.2]])
+    assert disagreement(reference, reference) == 0.0
+    assert disagreement(np.array([[101.0, 1.0], [0.1, 0.2]]), reference) == pytest.approx(0.01)
+    assert disagreement(np.array([[100.0, 1.0], [0.1, 0.7]]), reference) == pytest.approx(0.5)
+    assert disagreement(reference * np.nan, reference) == np.inf
+    assert disagreement(reference[:1], reference) == np.inf
+
+
+def test_what_cannot_be_compared_says_so(urdf, monkeypatch):
+    robot = lw.load(urdf(MIXED))
+    with pytest.raises(CannotCompare, match="no counterpart"):
+        Pinocchio(robot).results("gravity_force", {"q": np.zeros((1, robot.nq))})
+    text_only = lw.Robot.from_urdf_string(MIXED)
+    with pytest.raises(CannotCompare, match="does not read"):
+        Pinocchio(text_only)
+    monkeypatch.setattr("linkwork.cli.peer.pinocchio_version", lambda: None)
+    with pytest.raises(CannotCompare, match="not installed"):
+        Pinocchio(robot)

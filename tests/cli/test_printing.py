@@ -1,0 +1,105 @@
+"""Output, tables, progress and timing."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from linkwork.cli.output import Output, escaped, finite, label, numbers, table, width
+from linkwork.cli.progress import Progress
+from linkwork.cli.timing import Call, Effort, compare, percentiles
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def ascii_stream() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+
+
+def test_what_cannot_be_encoded_is_written_in_ascii():
+    stream = ascii_stream()
+    Output(stream).line("└─ 10 µs ×2 ä 手 \udc80")
+    stream.flush()
+    assert stream.buffer.getvalue() == rb"`- 10 us x2 \xe4 \u624b \udc80" + b"\n"
+
+
+def test_a_closed_stream_takes_nothing():
+    output = Output(None)
+    output.line("x")
+    output.flush()
+    assert not output.is_terminal
+
+
+def test_json_is_ascii_and_strict():
+    stream = io.StringIO()
+    Output(stream).json({"name": "ä\x1b\udc80"})
+    assert stream.getvalue().isascii() and "\x1b" not in stream.getvalue()
+    with pytest.raises(ValueError):
+        Output(stream).json(float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("elbow", "elbow"),
+        ("ä手 x", "ä手 x"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\nb", "a\\nb"),
+        ("\u200e\ue000", "\\u200e\\ue000"),
+    ],
+)
+def test_escaped(text, shown):
+    assert escaped(text) == shown
+
+
+def test_labels_are_short():
+    assert len(label("x" * 1000)) == 60
+
+
+def test_columns_line_up_for_wide_characters():
+    lines = table(["name", "n"], [["手", "1"], ["arm", "22"], ["e\u0301", "3"]])
+    assert {width(line) for line in lines} == {8}
+
+
+def test_numbers():
+    inf = float("inf")
+    assert numbers([0.1]) == "0.1"
+    assert numbers([-0.0, 1.0]) == "(0, 1)"
+    assert numbers([inf, inf]) == numbers([-inf]) == "-"
+    assert numbers([1.0, inf]) == "(1, inf)"
+    assert finite([1.0, -inf]) == [1.0, None]
+
+
+def test_progress_in_a_terminal_is_one_line_that_goes_away():
+    screen = Screen()
+    with Progress(Output(screen), "work", 4) as progress:
+        for _ in range(4):
+            progress.advance(1)
+    text = screen.getvalue()
+    assert "\n" not in text
+    assert "█" * 30 + " 100 %" in text
+    assert text.endswith("\r") and text.split("\r")[-2].isspace()
+
+
+@pytest.mark.parametrize("terminal", ["dumb", None])
+def test_progress_elsewhere_is_a_few_lines(monkeypatch, terminal):
+    stream = Screen() if terminal else io.StringIO()
+    monkeypatch.setenv("TERM", terminal or "xterm")
+    with Progress(Output(stream), "work", 1000) as progress:
+        for _ in range(1000):
+            progress.advance(1)
+    assert stream.getvalue().splitlines() == [f"work: {n} % of 1000" for n in (25, 50, 75, 100)]
+
+
+def test_compare():
+    fast, slow = Call("f(x)", {"f": len, "x": [1]}), Call("f(x)", {"f": sum, "x": range(2000)})
+    found = compare(fast, slow, Effort(rounds=3, at_least=1e-3))
+    assert 0 < found.ours < found.peer
+    assert found.ratio > 1
+    assert compare(fast, None, Effort(rounds=1, at_least=1e-5)).peer is None
+    p50, p99 = percentiles(slow, 50)
+    assert 0 < p50 <= p99

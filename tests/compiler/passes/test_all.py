@@ -1,0 +1,94 @@
+"""What holds of every pass, alone and with others: the value stays, to the last bit, and the program stays valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.passes.samples import SAMPLES, sample
+from compiler.support import all_bits_equal, arrays_for, programs
+from linkwork.compiler import passes
+from linkwork.compiler.passes import ALL, optimize
+from linkwork.compiler.program import Instruction, Program
+from linkwork.compiler.verify import InvalidProgramError, verify
+
+Pass = Callable[[Program], Program]
+every_pass = pytest.mark.parametrize("one_pass", ALL, ids=lambda one_pass: one_pass.__name__)
+seeds = st.integers(0, 1000)
+
+
+def interpreted_alike(before: Program, after: Program, seed: int) -> bool:
+    arrays = arrays_for(before, seed, 9)
+    return all_bits_equal(before.interpret(*arrays), after.interpret(*arrays))
+
+
+@every_pass
+@settings(deadline=None, max_examples=60)
+@given(program=programs(), seed=seeds)
+def test_a_pass_alone_keeps_the_value(one_pass: Pass, program: Program, seed: int) -> None:
+    after = one_pass(program)
+    verify(after)
+    assert (after.name, after.inputs, after.outputs) == (program.name, program.inputs, program.outputs)
+    assert interpreted_alike(program, after, seed)
+    assert one_pass(program) == after
+
+
+@settings(deadline=None, max_examples=60)
+@given(program=programs(), order=st.permutations(ALL), seed=seeds)
+def test_passes_in_any_order_keep_the_value(program: Program, order: list[Pass], seed: int) -> None:
+    after = program
+    for one_pass in order:
+        after = one_pass(after)
+        verify(after)
+    assert interpreted_alike(program, after, seed)
+
+
+@settings(deadline=None, max_examples=100)
+@given(program=programs(), without=st.sets(st.sampled_from([p.__name__ for p in ALL])), seed=seeds)
+def test_all_together_keep_the_value(program: Program, without: set[str], seed: int) -> None:
+    after = optimize(program, without=sorted(without), debug=True)
+    assert interpreted_alike(program, after, seed)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_keep_their_value_and_get_no_longer(name: str) -> None:
+    program = sample(name)
+    after = optimize(program, debug=True)
+    assert interpreted_alike(program, after, 1)
+    assert after.arithmetic <= program.arithmetic
+    assert optimize(program) == after
+
+
+@every_pass
+def test_an_empty_program_stays_empty(one_pass: Pass) -> None:
+    empty = Program("empty", (), (), (), ())
+    assert one_pass(empty) == empty
+
+
+def test_without_names_passes_that_are_left_out() -> None:
+    program = sample("chain of rotations")
+    assert "sincos" not in optimize(program, without=["pair_sincos"]).operations
+    assert optimize(program, without=[p.__name__ for p in ALL]) == program
+    with pytest.raises(ValueError, match=r"no pass named \['dead', 'nothing'\]"):
+        optimize(program, without=["nothing", "dead"])
+
+
+def test_debug_finds_the_pass_that_breaks_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(program: Program) -> Program:
+        last = Instruction(program.instructions[-1].operation, (10**6,) * 2)
+        return program.rebuilt([*program.instructions[:-1], last], program.results)
+
+    monkeypatch.setattr(passes, "ALL", (breaks,))
+    program = sample("matrix product")
+    optimize(program)
+    with pytest.raises(InvalidProgramError, match="matrix_product"):
+        optimize(program, debug=True)
+
+
+def test_debug_verifies_what_it_is_given() -> None:
+    program = sample("matrix product")
+    with pytest.raises(InvalidProgramError):
+        optimize(program.rebuilt(program.instructions, program.results[:-1]), debug=True)

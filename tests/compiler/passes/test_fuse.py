@@ -1,0 +1,83 @@
+"""Fused products and sums: which are taken, and how much rounding that may change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from compiler.passes.samples import sample
+from compiler.support import programs
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.passes import dead_code, fuse
+from linkwork.compiler.program import Program
+from linkwork.compiler.target import host
+from linkwork.compiler.trace import trace
+
+
+def fused(function: Any, **shapes: Any) -> dict[str, int]:
+    return dict(dead_code(fuse(trace(function, "f", shapes))).operations)
+
+
+def test_the_three_forms() -> None:
+    shapes = {"a": (), "b": (), "c": ()}
+    assert fused(lambda a, b, c: a * b + c, **shapes) == {"fma": 1}
+    assert fused(lambda a, b, c: c + a * b, **shapes) == {"fma": 1}
+    assert fused(lambda a, b, c: a * b - c, **shapes) == {"fms": 1}
+    assert fused(lambda a, b, c: c - a * b, **shapes) == {"fnma": 1}
+
+
+def test_of_two_products_one_is_taken() -> None:
+    assert fused(lambda a, b: a[0] * b[0] + a[1] * b[1], a=2, b=2) == {"fma": 1, "mul": 1}
+    assert fused(lambda a, b: a[0] * b[0] - a[1] * b[1], a=2, b=2) in ({"fms": 1, "mul": 1}, {"fnma": 1, "mul": 1})
+
+
+def test_a_product_that_is_needed_itself_is_not_taken() -> None:
+    assert fused(lambda a, b: (a * b, a * b + 1.0), a=(), b=()) == {"add": 1, "mul": 1}
+    assert fused(lambda a, b: (a * b) / (a * b + 1.0), a=(), b=()) == {"add": 1, "div": 1, "mul": 1}
+
+
+def test_a_product_of_several_sums_is_taken_by_all_or_none() -> None:
+    assert fused(lambda a, b, c: (a * b + c[0], a * b - c[1], c[2] - a * b), a=(), b=(), c=3) == {
+        "fma": 1,
+        "fms": 1,
+        "fnma": 1,
+    }
+    five = fused(lambda a, b, c: tuple(a * b + x for x in c), a=(), b=(), c=5)
+    assert five == {"add": 5, "mul": 1}
+
+
+def test_a_product_on_both_sides_of_a_sum_is_not_taken() -> None:
+    assert fused(lambda a, b: a * b + a * b, a=(), b=()) == {"add": 1, "mul": 1}
+
+
+def test_counts_of_matrix_product_and_polynomial() -> None:
+    product = dead_code(fuse(sample("matrix product"))).operations
+    assert product == {"fma": 180, "mul": 36}
+    assert dead_code(fuse(sample("horner"))).operations == {"add": 1, "fma": 19}
+
+
+@settings(deadline=None, max_examples=60)
+@given(programs())
+def test_arithmetic_never_grows(program: Program) -> None:
+    before = dead_code(program)
+    after = dead_code(fuse(before))
+    assert after.arithmetic == before.arithmetic
+    assert len(after.instructions) <= len(before.instructions)
+
+
+@pytest.mark.skipif(not host().fma, reason="no fused operations here")
+@pytest.mark.parametrize("name", ["chain of rotations", "planar dynamics", "matrix product", "horner"])
+def test_fused_code_differs_by_roundings_only(name: str) -> None:
+    """The numbers are positive, so each rounding that is left out changes a result by no more than its last places."""
+    program = sample(name)
+    rng = np.random.default_rng(3)
+    arrays = [rng.uniform(0.1, 1.0, size=(50, *port.shape)) for port in program.inputs]
+    fused, plain = Kernel(program), Kernel(program, without_passes=["fuse"])
+    assert "fma" in fused.program.operations and "fma" not in plain.program.operations
+    got, expected = (kernel(*arrays).reshape(50, -1) for kernel in (fused, plain))
+    size = np.abs(expected).max(axis=-1, keepdims=True)
+    assert np.all(np.abs(got - expected) <= 32 * np.finfo(float).eps * size)
+    assert not np.array_equal(got, expected)

@@ -1,0 +1,85 @@
+"""The order of instructions: a permutation, always the same one, that keeps few values alive."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+
+from compiler.passes.samples import SAMPLES, sample
+from compiler.support import programs
+from linkwork.compiler.passes import dead_code, optimize, schedule
+from linkwork.compiler.program import COS_OF, SIN_OF, Program
+
+
+def most_alive(program: Program) -> int:
+    """The greatest number of computed values that are alive at once.
+
+    A value lives from its instruction to its last use as an argument.  Leaves do not count, for they lie in memory;
+    nor do results, which are stored as soon as they are there.
+    """
+    last_use: dict[int, int] = {}
+    for k, instruction in enumerate(program.instructions):
+        for a in instruction.args:
+            if program.instructions[a].args:
+                last_use[a] = k
+    ends = Counter(last_use.values())
+    alive = most = 0
+    for k in range(len(program.instructions)):
+        alive += (k in last_use) - ends[k]
+        most = max(most, alive)
+    return most
+
+
+def values(program: Program) -> Counter[object]:
+    """The values as trees of operations, whatever their numbers."""
+    trees: list[object] = []
+    for operation, args, value in program.instructions:
+        trees.append((operation.name, repr(value), tuple(hash(trees[a]) for a in args)))
+    return Counter(trees)
+
+
+@settings(deadline=None, max_examples=100)
+@given(programs())
+def test_a_permutation_of_what_is_needed(program: Program) -> None:
+    before = optimize(program, without=["schedule"])
+    after = schedule(before)
+    assert len(after.instructions) == len(before.instructions)
+    assert values(after) == values(before)
+    assert schedule(before) == after
+
+
+@settings(deadline=None, max_examples=50)
+@given(programs())
+def test_without_dead_code_only_unused_leaves_go(program: Program) -> None:
+    after = schedule(program)
+    missing = values(program) - values(after)
+    assert all(name in ("input", "constant") for name, *_ in missing)
+    assert not values(after) - values(program)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_more_values_alive_than_in_the_order_of_the_trace(name: str) -> None:
+    """But for the sines and cosines of inputs, which come first."""
+    before = optimize(sample(name), without=["schedule"])
+    early = sum(i.operation in (SIN_OF, COS_OF) for i in before.instructions)
+    assert most_alive(schedule(before)) <= most_alive(before) + early
+
+
+def test_a_wide_text_becomes_narrow() -> None:
+    program = sample("wide then narrow")
+    assert most_alive(program) == 39
+    assert most_alive(optimize(program)) == 1
+    assert most_alive(schedule(program)) <= 3
+
+
+def test_leaves_stand_just_before_their_first_use() -> None:
+    after = schedule(dead_code(sample("elimination")))
+    first_use: dict[int, int] = {}
+    for k, instruction in enumerate(after.instructions):
+        for a in instruction.args:
+            first_use.setdefault(a, k)
+    for k, instruction in enumerate(after.instructions):
+        if not instruction.args:
+            assert 1 <= first_use[k] - k <= 2

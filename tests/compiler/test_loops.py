@@ -1,0 +1,299 @@
+"""The loop over samples: arrays of every size and layout, in and out, and arrays that overlap.
+
+The function computes with whole numbers, exactly, so what is compared is only where numbers are read and written.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from compiler.support import TARGETS, every_target
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.target import Target, host
+from linkwork.compiler.trace import trace
+
+Shape = tuple[int, ...]
+HERE = host()
+UNTOUCHED = 0.125
+BATCHES = [1, 2, 3, HERE.lanes - 1, HERE.lanes, HERE.lanes + 1, 2 * HERE.lanes, 3 * HERE.lanes + 2]
+
+
+def permuted(x: np.ndarray, core: int, shape: Shape) -> np.ndarray:
+    """y[j] = (j + 1) x[3 j + 1] + j, with the elements counted in row-major order and round and round."""
+    flat = x.reshape(*x.shape[: x.ndim - core], -1) if x.size else x.reshape(*x.shape[: x.ndim - core], 0)
+    size = flat.shape[-1]
+    numbers = [(j + 1) * flat[..., (3 * j + 1) % size] + j if size else 0 * j + j for j in range(math.prod(shape))]
+    leading = flat.shape[:-1]
+    columns = [np.broadcast_to(np.asarray(number), leading) for number in numbers]
+    return (np.stack(columns, axis=-1) if columns else np.zeros((*leading, 0))).reshape((*leading, *shape))
+
+
+@functools.cache
+def kernel_of(inside: Shape, outside: Shape, target: Target = HERE) -> Kernel:
+    function = lambda x: permuted(np.array(x, dtype=object), len(inside), outside)  # noqa: E731
+    return Kernel(trace(function, "permuted", {"x": inside}), target=target)
+
+
+def whole_numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(math.prod(shape) + 1).integers(-9, 10, size=shape).astype(np.float64)
+
+
+@every_target
+@pytest.mark.parametrize("size", range(21))
+def test_ports_of_every_size(size: int, target: Target) -> None:
+    kernel = kernel_of((size,), (20 - size,), target)
+    for batch in [(), (0,), *((n,) for n in range(1, 2 * target.lanes + 3))]:
+        x = whole_numbers(*batch, size)
+        assert np.array_equal(kernel(x), permuted(x, 1, (20 - size,)))
+
+
+@pytest.mark.parametrize("inside", [(), (1, 1), (1, 5), (5, 1), (3, 4), (4, 4), (0, 3), (2, 3, 4), (7, 1, 6)])
+@pytest.mark.parametrize("outside", [(), (1, 7), (6, 3), (2, 2, 5), (3, 0)])
+def test_matrices_and_more_dimensions(inside: Shape, outside: Shape) -> None:
+    kernel = kernel_of(inside, outside)
+    for batch in [(), *((n,) for n in BATCHES), (2, 3), (2, 0), (1, 1, 4)]:
+        x = whole_numbers(*batch, *inside)
+        result = kernel(x)
+        assert result.shape == (*batch, *outside)
+        assert np.array_equal(result, permuted(x, len(inside), outside))
+
+
+def padded(a: np.ndarray) -> np.ndarray:
+    wide = np.zeros((len(a), a[0].size + 3))
+    wide[:, : a[0].size] = a.reshape(len(a), -1)
+    return np.lib.stride_tricks.as_strided(wide, a.shape, (wide.strides[0], *a.strides[1:]))
+
+
+def unaligned(a: np.ndarray, offset: int = 1) -> np.ndarray:
+    raw = np.zeros(a.nbytes + 16, dtype=np.uint8)
+    start = -raw.ctypes.data % 8 + offset
+    made: np.ndarray = np.ndarray(a.shape, np.float64, raw, start)
+    made[...] = a
+    assert not made.flags.aligned
+    return made
+
+
+def spread(a: np.ndarray, axis: int) -> np.ndarray:
+    """Every second element along an axis of a larger array."""
+    shape = list(a.shape)
+    shape[axis] *= 2
+    large = np.full(shape, UNTOUCHED)
+    view = large[(*[slice(None)] * axis, slice(None, None, 2))]
+    view[...] = a
+    return view
+
+
+def backwards(a: np.ndarray, axis: int) -> np.ndarray:
+    return np.flip(np.flip(a, axis).copy(), axis)
+
+
+def samples_last(a: np.ndarray) -> np.ndarray:
+    return np.moveaxis(np.moveaxis(a, 0, -1).copy(), -1, 0)
+
+
+def read_only(a: np.ndarray) -> np.ndarray:
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "contiguous": np.ascontiguousarray,
+    "fortran": np.asfortranarray,
+    "samples last": samples_last,
+    "every second sample": lambda a: spread(a, 0),
+    "every second row": lambda a: spread(a, 1),
+    "every second column": lambda a: spread(a, 2),
+    "samples backwards": lambda a: backwards(a, 0),
+    "rows backwards": lambda a: backwards(a, 1),
+    "columns backwards": lambda a: backwards(a, 2),
+    "transposed": lambda a: a.swapaxes(1, 2).copy().swapaxes(1, 2),
+    "padded": padded,
+    "unaligned": unaligned,
+    "unaligned by four": lambda a: unaligned(a, 4),
+    "other byte order": lambda a: a.astype(np.dtype(np.float64).newbyteorder()),
+    "float32": lambda a: a.astype(np.float32),
+}
+IN_LAYOUTS = LAYOUTS | {
+    "read-only": read_only,
+    "float16": lambda a: a.astype(np.float16),
+    "int8": lambda a: a.astype(np.int8),
+    "int64": lambda a: a.astype(np.int64),
+    "list": lambda a: a.tolist(),
+}
+CORES: list[tuple[Shape, Shape]] = [((3, 5), (6, 2)), ((1, 9), (4, 1)), ((8, 2), (3, 8))]
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("layout", IN_LAYOUTS)
+def test_inputs_of_every_layout(layout: str, core: tuple[Shape, Shape]) -> None:
+    kernel = kernel_of(*core)
+    for n in BATCHES:
+        x = whole_numbers(n, *core[0])
+        expected = permuted(x, 2, core[1])
+        assert np.array_equal(kernel(IN_LAYOUTS[layout](x)), expected)
+        assert np.array_equal(kernel(IN_LAYOUTS[layout](x)[n - 1]), expected[n - 1])
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_outputs_of_every_layout(layout: str, core: tuple[Shape, Shape]) -> None:
+    kernel = kernel_of(*core)
+    for n in BATCHES:
+        x = whole_numbers(n, *core[0])
+        out = LAYOUTS[layout](np.full((n, *core[1]), -1.0))
+        assert kernel(x, out=out) is out
+        assert np.array_equal(out, permuted(x, 2, core[1]))
+        if layout.startswith("every second"):  # nothing is written in between
+            assert np.count_nonzero(out.base == UNTOUCHED) == out.size
+
+
+@every_target
+def test_odd_layouts_on_every_target(target: Target) -> None:
+    kernel = kernel_of((3, 5), (6, 2), target)
+    for n in range(1, 2 * target.lanes + 2):
+        x = whole_numbers(n, 3, 5)
+        expected = permuted(x, 2, (6, 2))
+        for layout in ("fortran", "samples last", "every second column", "padded", "rows backwards"):
+            out = LAYOUTS[layout](np.zeros((n, 6, 2)))
+            kernel(LAYOUTS[layout](x), out=out)
+            assert np.array_equal(out, expected)
+
+
+def test_bools_and_numbers_that_are_no_arrays() -> None:
+    kernel = kernel_of((4,), (5,))
+    x = np.array([[True, False, True, True], [False, False, True, False]])
+    assert np.array_equal(kernel(x), permuted(x.astype(float), 1, (5,)))
+    assert np.array_equal(kernel([1, 2.5, True, 0]), permuted(np.array([1, 2.5, 1, 0]), 1, (5,)))
+    assert np.array_equal(kernel(np.arange(4)), kernel(range(4)))
+
+
+def test_one_sample_for_many_is_read_in_place() -> None:
+    kernel = kernel_of((5,), (5,))
+    one = whole_numbers(5)
+    for n in BATCHES:
+        x = np.broadcast_to(one, (n, 5))
+        assert np.array_equal(kernel(x), permuted(x, 1, (5,)))
+    x = np.broadcast_to(whole_numbers(7, 1), (7, 5))
+    assert np.array_equal(kernel(x), permuted(x, 1, (5,)))
+
+
+def test_leading_dimensions_of_several_inputs_broadcast() -> None:
+    kernel = Kernel(trace(lambda a, b, c: (a * b[0] + b[1] - c, b * c), "three", {"a": (), "b": 2, "c": ()}))
+    a, b, c = whole_numbers(3, 1, 4), whole_numbers(5, 1, 2), whole_numbers()
+    first, second = kernel(a, b, c)
+    assert np.array_equal(first, a * b[..., 0] + b[..., 1] - c)
+    assert first.shape == (3, 5, 4)
+    assert np.array_equal(second, np.broadcast_to(b * c, (3, 5, 4, 2)))
+
+
+@pytest.mark.parametrize("batch", [(0,), (0, 3), (3, 0), (0, 0)])
+def test_empty_batches(batch: Shape) -> None:
+    kernel = kernel_of((3,), (2, 2))
+    assert kernel(np.zeros((*batch, 3))).shape == (*batch, 2, 2)
+    assert kernel(np.zeros((*batch, 3)), out=np.zeros((*batch, 2, 2))).size == 0
+
+
+@pytest.mark.parametrize("n", BATCHES)
+@pytest.mark.parametrize("size", [1, 2, 5, 8, 11])
+def test_out_may_be_the_input_itself_or_overlap_it(n: int, size: int) -> None:
+    kernel = kernel_of((size,), (size,))
+    x = whole_numbers(n, size)
+    expected = permuted(x, 1, (size,))
+    for start in (0, 1, size, 2 * size + 1):  # where the output begins in the memory of the input
+        memory = np.zeros((n + 3) * size + 2)
+        source = memory[: x.size].reshape(x.shape)
+        source[...] = x
+        kernel(source, out=memory[start : start + x.size].reshape(x.shape))
+        assert np.array_equal(memory[start : start + x.size].reshape(x.shape), expected)
+    turned = x.copy()
+    kernel(turned, out=turned[:, ::-1])
+    assert np.array_equal(turned[:, ::-1], expected)
+    turned = x.copy()
+    kernel(turned[::-1], out=turned)
+    assert np.array_equal(turned, expected[::-1])
+
+
+def test_out_may_be_the_input_of_one_sample() -> None:
+    kernel = kernel_of((7,), (7,))
+    x = whole_numbers(7)
+    expected = permuted(x, 1, (7,))
+    assert kernel(x, out=x) is x
+    assert np.array_equal(x, expected)
+
+
+@every_target
+def test_out_may_be_any_of_the_inputs(target: Target) -> None:
+    function = lambda a, b, c: (a[::-1] + 2 * b, b[::-1] - c * a)  # noqa: E731
+    kernel = Kernel(trace(function, "three", {"a": 5, "b": 5, "c": 5}), target=target)
+    for n in (1, 2, 3, target.lanes, 2 * target.lanes + 1):
+        arrays = [whole_numbers(n, 5) + k for k in range(3)]
+        a, b, c = arrays
+        expected = a[:, ::-1] + 2 * b, b[:, ::-1] - c * a
+        for first in range(3):
+            for second in range(3):
+                if first != second:
+                    copies = [x.copy() for x in arrays]
+                    kernel(*copies, out=(copies[first], copies[second]))
+                    assert np.array_equal(copies[first], expected[0])
+                    assert np.array_equal(copies[second], expected[1])
+
+
+def test_the_same_input_twice() -> None:
+    kernel = Kernel(trace(lambda a, b: a[::-1] * b, "twice", {"a": 3, "b": 3}))
+    x = whole_numbers(11, 3)
+    assert np.array_equal(kernel(x, x), x[:, ::-1] * x)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 4), (5,), (), (3, 5, 1), (1, 3, 4), (3, 6), (5, 3)])
+def test_other_core_shapes_are_refused(shape: Shape) -> None:
+    with pytest.raises(ValueError, match=r"permuted: .*core dimension|permuted: .*enough dimensions"):
+        kernel_of((3, 5), (6, 2))(np.zeros(shape))
+
+
+def test_outputs_of_other_shapes_are_refused() -> None:
+    kernel = kernel_of((3, 5), (6, 2))
+    for shape in [(6,), (2, 6), (6, 3)]:
+        with pytest.raises(ValueError, match=r"permuted: "):
+            kernel(np.zeros((3, 5)), out=np.zeros(shape))
+    with pytest.raises(ValueError, match="broadcast"):
+        kernel(np.zeros((4, 3, 5)), out=np.zeros((3, 6, 2)))
+    with pytest.raises(ValueError, match="read-only"):
+        kernel(np.zeros((3, 5)), out=read_only(np.zeros((6, 2))))
+    with pytest.raises(TypeError, match="cast"):
+        kernel(np.zeros((3, 5)), out=np.zeros((6, 2), dtype=np.int64))
+
+
+@pytest.mark.parametrize("dtype", [complex, object, "U3", np.longdouble, "datetime64[s]"])
+def test_inputs_of_other_kinds_are_refused(dtype: object) -> None:
+    with pytest.raises(TypeError, match="not supported for the input types"):
+        kernel_of((3,), (2,))(np.zeros(3).astype(dtype))
+
+
+@every_target
+@pytest.mark.parametrize("batch", [1, 2, 9, 17])
+def test_nan_is_counted_once_for_each_call_that_meets_it(batch: int, target: Target) -> None:
+    for size in range(1, 2 * target.lanes + 2):
+        kernel = kernel_of((size,), (size,), target)
+        x = whole_numbers(batch, size)
+        seen = kernel.nan_counter.value
+        kernel(x)
+        kernel(np.where(x > 0, np.inf, x))
+        assert kernel.nan_counter.value == seen
+        for sample in {0, batch // 2, batch - 1}:
+            for element in {0, size // 2, size - 1}:
+                for layout in (np.ascontiguousarray, np.asfortranarray):
+                    spoilt = layout(x.copy())
+                    spoilt[sample, element] = np.nan
+                    seen = kernel.nan_counter.value
+                    kernel(spoilt)
+                    assert kernel.nan_counter.value == seen + 1
+
+
+def test_all_targets_are_tried() -> None:
+    assert {target.lanes for target in TARGETS.values()} >= {2, HERE.lanes} or HERE.triple.startswith(("aarch", "arm"))

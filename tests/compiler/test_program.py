@@ -1,0 +1,167 @@
+"""Programs: how they come from expressions, what the interpreter makes of them, what they say of themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.support import bits_equal
+from linkwork.compiler.program import (
+    CONSTANT,
+    COS_OF,
+    FMA,
+    FMS,
+    FNMA,
+    INPUT,
+    SIN_OF,
+    SINCOS,
+    Instruction,
+    Port,
+    Program,
+)
+from linkwork.expr import functions as f
+from linkwork.expr.operations import BY_NAME
+from linkwork.expr.symbol import Graph
+
+ADD, SUB, MUL = BY_NAME["add"], BY_NAME["sub"], BY_NAME["mul"]
+
+
+def polynomial() -> Program:
+    """x (2,), y () -> (x0 x1 + y, x0 x1, 3)."""
+    graph = Graph()
+    x, y = graph.inputs("x", (2,)), graph.inputs("y", ())
+    product = x[0] * x[1]
+    elements = [product + y[0], product, 3.0]
+    return Program.of("polynomial", [(Port("x", (2,)), x), (Port("y", ()), y)], [(Port("z", (3,)), elements)])
+
+
+def test_port_knows_its_size_and_prints_like_a_call() -> None:
+    assert Port("pose", (4, 4)).size == 16
+    assert Port("energy", ()).size == 1
+    assert Port("nothing", (3, 0)).size == 0
+    assert str(Port("pose", (4, 4))) == "pose(4, 4)"
+
+
+def test_of_expressions_numbers_values_before_their_use() -> None:
+    program = polynomial()
+    assert [i.operation.name for i in program.instructions] == ["input", "input", "input", "mul", "add", "constant"]
+    assert all(a < k for k, i in enumerate(program.instructions) for a in i.args)
+    assert program.results == (4, 3, 5)
+    assert program.instructions[2].value == 2
+
+
+def test_of_expressions_leaves_out_what_no_output_needs() -> None:
+    graph = Graph()
+    x = graph.inputs("x", (3,))
+    f.sin(x[1])
+    program = Program.of("part", [(Port("x", (3,)), x)], [(Port("z", ()), [x[2] * 2.0])])
+    assert [i.value for i in program.instructions if i.operation is INPUT] == [2]
+    assert program.operations == {"mul": 1}
+
+
+def test_of_numbers_keeps_both_zeros_and_shares_equal_ones() -> None:
+    program = Program.of("numbers", [], [(Port("z", (5,)), [0.0, -0.0, 1, 0.0, np.float32(1.0)])])
+    assert [i.value for i in program.instructions] == [0.0, -0.0, 1.0]
+    assert program.results == (0, 1, 2, 0, 2)
+    (z,) = program.interpret()
+    assert bits_equal(z, np.array([0.0, -0.0, 1.0, 0.0, 1.0]))
+
+
+def test_of_a_foreign_symbol_is_refused() -> None:
+    graph = Graph()
+    x, other = graph.input("x"), graph.input("other")
+    with pytest.raises(ValueError, match="'other' is used but is not among the inputs"):
+        Program.of("foreign", [(Port("x", ()), [x])], [(Port("z", ()), [x + other])])
+
+
+def test_of_symbols_of_two_traces_is_refused() -> None:
+    x, y = Graph().input("x"), Graph().input("y")
+    with pytest.raises(ValueError, match="more than one trace"):
+        Program.of("mixed", [(Port("x", ()), [x])], [(Port("z", (2,)), [x, y])])
+
+
+def test_use_counts_arguments_and_results() -> None:
+    assert polynomial().use_counts() == [1, 1, 1, 2, 1, 1]
+
+
+def test_operations_and_arithmetic() -> None:
+    x = [Instruction(INPUT, (), k) for k in range(3)]
+    body = [Instruction(MUL, (0, 1)), Instruction(ADD, (3, 2)), Instruction(SUB, (4, 3)), Instruction(SINCOS, (5,))]
+    fused = [Instruction(o, (0, 1, 2)) for o in (FMA, FMS, FNMA)]
+    program = Program("p", (Port("x", (3,)),), (Port("z", ()),), (*x, *body, *fused), (9,))
+    assert program.operations == {"add": 1, "fma": 1, "fms": 1, "fnma": 1, "mul": 1, "sincos": 1, "sub": 1}
+    assert list(program.operations) == sorted(program.operations)
+    assert program.arithmetic == 9
+
+
+def test_rebuilt_keeps_name_and_ports() -> None:
+    program = polynomial()
+    other = program.rebuilt(list(program.instructions), list(program.results))
+    assert other == program
+    assert isinstance(other.instructions, tuple) and isinstance(other.results, tuple)
+
+
+def test_interpret_one_sample_and_batches() -> None:
+    program = polynomial()
+    (one,) = program.interpret([2.0, 3.0], 1.0)
+    assert one.shape == (3,) and one.tolist() == [7.0, 6.0, 3.0]
+    x, y = np.arange(24.0).reshape(4, 3, 2), np.arange(3.0)
+    (many,) = program.interpret(x, y)
+    assert many.shape == (4, 3, 3)
+    product = x[..., 0] * x[..., 1]
+    assert np.array_equal(many, np.stack([product + y, product, np.full((4, 3), 3.0)], axis=-1))
+
+
+def test_interpret_gives_arrays_of_its_own() -> None:
+    program = Program("same", (Port("x", (2,)),), (Port("z", (2,)),), (Instruction(INPUT, (), 1),), (0, 0))
+    x = np.arange(2.0)
+    (z,) = program.interpret(x)
+    z[:] = 7.0
+    assert x.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("batch", [(0,), (2, 0), (0, 3)])
+def test_interpret_empty_batches(batch: tuple[int, ...]) -> None:
+    (z,) = polynomial().interpret(np.ones((*batch, 2)), 1.0)
+    assert z.shape == (*batch, 3)
+
+
+def test_interpret_empty_ports() -> None:
+    ports = (Port("x", (0, 2)),), (Port("y", (3, 0)), Port("z", ()))
+    program = Program("empty", *ports, (Instruction(CONSTANT, (), 4.0),), (0,))
+    y, z = program.interpret(np.zeros((5, 0, 2)))
+    assert y.shape == (5, 3, 0)
+    assert z.tolist() == [4.0] * 5
+
+
+@pytest.mark.parametrize("x", [1.0, [1.0], [[1.0], [2.0]], [1.0, 2.0, 3.0], np.ones((2, 1))])
+def test_interpret_refuses_other_shapes(x: object) -> None:
+    with pytest.raises(ValueError, match=r"expected x of shape"):
+        polynomial().interpret(x, 1.0)
+    with pytest.raises(ValueError, match="argument 2"):
+        polynomial().interpret([1.0, 2.0])
+
+
+def test_interpret_refuses_batches_that_do_not_broadcast() -> None:
+    with pytest.raises(ValueError, match="broadcast"):
+        polynomial().interpret(np.ones((4, 2)), np.ones(3))
+
+
+def test_interpret_gives_no_warnings() -> None:
+    instructions = (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1), Instruction(BY_NAME["div"], (0, 1)))
+    program = Program("div", (Port("x", (2,)),), (Port("z", ()),), instructions, (2,))
+    with np.errstate(all="raise"):
+        (z,) = program.interpret([[1.0, 0.0], [0.0, 0.0], [1e300, 1e-300]])
+    assert z[0] == np.inf and np.isnan(z[1]) and z[2] == np.inf
+
+
+def test_interpret_the_compilers_own_operations() -> None:
+    x = [Instruction(INPUT, (), k) for k in range(3)]
+    body = [Instruction(FMA, (0, 1, 2)), Instruction(FMS, (0, 1, 2)), Instruction(FNMA, (0, 1, 2))]
+    pair = [Instruction(SINCOS, (0,)), Instruction(SIN_OF, (6,)), Instruction(COS_OF, (6,))]
+    program = Program("own", (Port("x", (3,)),), (Port("z", (5,)),), (*x, *body, *pair), (3, 4, 5, 7, 8))
+    a = np.random.default_rng(0).normal(size=(10, 3))
+    (z,) = program.interpret(a)
+    product = a[:, 0] * a[:, 1]
+    expected = [product + a[:, 2], product - a[:, 2], a[:, 2] - product, np.sin(a[:, 0]), np.cos(a[:, 0])]
+    assert np.array_equal(z, np.stack(expected, axis=-1))

@@ -1,0 +1,167 @@
+"""Functions over any scalar: which kinds of number they take, what they give back, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.precise import Precise, precisely
+from linkwork.expr import functions as f
+from linkwork.expr.dual import Dual
+from linkwork.expr.operations import BY_NAME
+from linkwork.expr.symbol import Graph, Symbol
+
+NUMBERS = [2, True, 2.0, np.float64(2.0), np.float32(2.0), np.int64(2), np.bool_(True)]
+
+
+@pytest.mark.parametrize("x", NUMBERS, ids=lambda x: type(x).__name__)
+def test_numbers_give_floats(x: Any) -> None:
+    assert type(f.sin(x)) is float
+    assert f.sin(x) == math.sin(x)
+    assert f.atan2(x, 1) == math.atan2(x, 1.0)
+    assert f.atan2(1, x) == math.atan2(1.0, x)
+    assert f.where(True, x, 7.0) == x
+    assert f.fabs(-1.0 * x) == float(x)
+
+
+@pytest.mark.parametrize("x", NUMBERS, ids=lambda x: type(x).__name__)
+def test_symbols_take_every_kind_of_number(x: Any) -> None:
+    s = Graph().input("s")
+    value = float(x)
+    assert f.atan2(s, x) is f.atan2(s, value)
+    assert f.atan2(x, s) is f.atan2(value, s)
+    assert s + x is s + value
+    assert x + s is value + s
+    assert s * x is s * value
+    assert x * s is value * s
+    assert s - x is s - value
+    assert x - s is value - s
+    assert s / x is s / value
+    assert x / s is value / s
+    assert (s < x) is (s < value)
+    assert f.where(s < 0.0, x, s) is f.where(s < 0.0, value, s)
+
+
+def test_zero_dimensional_arrays_are_numbers() -> None:
+    s = Graph().input("s")
+    assert s * np.array(3.0) is s * 3.0
+    assert f.hypot(s, np.array(3)) is f.hypot(s, 3.0)
+
+
+def test_arrays_are_batches() -> None:
+    x = np.linspace(-1.0, 1.0, 7)
+    assert np.array_equal(f.sin(x), np.sin(x))
+    assert np.array_equal(f.atan2(x, 2.0), np.arctan2(x, 2.0))
+    assert np.array_equal(f.atan2(2, x), np.arctan2(2.0, x))
+    assert np.array_equal(f.where(x < 0.0, 1.0, x), np.where(x < 0.0, 1.0, x))
+    assert np.array_equal(f.where(np.bool_(True), x, 0.0), x)
+    assert f.sin(np.zeros((2, 0))).shape == (2, 0)
+    assert f.hypot(np.zeros((3, 1)), np.zeros(4)).shape == (3, 4)
+
+
+def test_single_precision_stays_single() -> None:
+    x = np.linspace(-1.0, 1.0, 7, dtype=np.float32)
+    assert f.sin(x).dtype == np.float32
+    assert f.hypot(x, 1.0).dtype == np.float32
+    assert f.where(x < 0.0, x, 1.0).dtype == np.float32
+
+
+def test_arrays_of_symbols_are_taken_element_by_element() -> None:
+    x, y = Graph().inputs("x", (2,))
+    result = f.sin(np.array([x, y], dtype=object))
+    assert result[0] is f.sin(x)
+    assert result[1] is f.sin(y)
+
+
+@pytest.mark.parametrize("bad", ["a", None, [1.0], object(), 1j])
+def test_what_is_no_scalar_is_refused(bad: Any) -> None:
+    s = Graph().input("s")
+    with pytest.raises(TypeError):
+        f.sin(bad)
+    with pytest.raises(TypeError):
+        f.hypot(s, bad)
+    with pytest.raises(TypeError):
+        s * bad
+
+
+def test_the_message_names_the_operation_and_the_type() -> None:
+    class Strange:
+        pass
+
+    with pytest.raises(TypeError, match=r"atan2: no way to apply it to 'Strange'"):
+        f.atan2(1.0, Strange())
+    with pytest.raises(TypeError, match=r"atan2: cannot combine a symbol with 'Strange'"):
+        f.atan2(Graph().input("s"), Strange())
+
+
+def test_the_highest_precedence_decides() -> None:
+    s = Graph().input("s")
+    both = f.hypot(s, Dual(s, 1.0))
+    assert isinstance(both, Dual)
+    assert both.value is f.hypot(s, s)
+    assert isinstance(f.hypot(np.float64(1.0), s), Symbol)
+    assert isinstance(f.hypot(Dual(np.ones(3), 1.0), np.arange(3.0)), Dual)
+
+
+def test_a_kind_of_number_from_outside_takes_part_by_two_names() -> None:
+    """A class that defines ``_apply`` and ``_precedence`` is a scalar."""
+    (result,) = precisely(lambda x: [f.exp(f.sin(x[0])) * f.where(x[0] < 0.0, 1.0, x[1])], [0.5, 3.0])
+    assert abs(float(result) - 3.0 * math.exp(math.sin(0.5))) < 1e-15
+    assert isinstance(f.atan2(Precise(1.0), 2.0), Precise)
+    assert isinstance(f.atan2(1.0, Precise(2.0)), Precise)
+
+
+class Namespace:
+    """What an array library of its own calls the functions of the array interface: it notes which one was called."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: (name, arguments)
+
+
+class ForeignArray:
+    def __array_namespace__(self) -> Namespace:
+        return Namespace()
+
+
+def test_other_array_libraries_are_called_by_the_names_of_numpy() -> None:
+    foreign = ForeignArray()
+    for name, operation in BY_NAME.items():
+        if operation.arity == 0 or name in ("neg", "add", "sub", "mul", "div", "lt", "le"):
+            continue
+        called, arguments = f.apply(name, (foreign,) * operation.arity)
+        assert arguments == (foreign,) * operation.arity
+        assert getattr(np, called) in (operation.value, np.absolute)
+
+
+@pytest.mark.parametrize("kind", ["SX", "MX", "DM"])
+def test_casadi(kind: str) -> None:
+    casadi = pytest.importorskip("casadi")
+
+    def function(x: Any, y: Any) -> Any:
+        return f.where(x < y, f.hypot(x, y), f.copysign(x, y)) + f.fabs(f.not_(f.or_(x < 0.0, f.eq(x, y)))) * f.pow(
+            y, 2.5
+        )
+
+    expected = [function(a, b) for a, b in ((0.5, 1.5), (2.0, 1.5), (1.5, 1.5))]
+    if kind == "DM":
+        values = [float(function(casadi.DM(a), casadi.DM(b))) for a, b in ((0.5, 1.5), (2.0, 1.5), (1.5, 1.5))]
+    else:
+        x, y = getattr(casadi, kind).sym("x"), getattr(casadi, kind).sym("y")
+        compiled = casadi.Function("f", [x, y], [function(x, y)])
+        values = [float(compiled(a, b)) for a, b in ((0.5, 1.5), (2.0, 1.5), (1.5, 1.5))]
+    np.testing.assert_allclose(values, expected, rtol=4e-16)
+
+
+def test_of_a_number_and_nan_smaller_and_larger_give_the_number() -> None:
+    nan = float("nan")
+    for function in (f.fmin, f.fmax):
+        assert function(nan, 2.0) == function(2.0, nan) == 2.0
+        assert np.array_equal(function(np.array([nan, 2.0]), np.array([2.0, nan])), [2.0, 2.0])
+
+
+def test_hypot_does_not_overflow() -> None:
+    assert f.hypot(3e200, 4e200) == pytest.approx(5e200, rel=1e-15)
+    assert f.hypot(3e-200, 4e-200) == pytest.approx(5e-200, rel=1e-15, abs=0.0)

@@ -1,0 +1,247 @@
+"""The operation table: every row means the same on every kind of scalar, and its partial derivatives are right.
+
+The reference is mpmath at 120 digits, for values and, by central differences, for derivatives.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from helpers.precise import DIGITS, FUNCTIONS, STEP
+from helpers.scalars import EPS, dual_jacobian, every_scalar, symbolic_jacobian
+from linkwork.expr import functions as f
+from linkwork.expr.operations import BY_NAME
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "neg": operator.neg,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "lt": operator.lt,
+    "le": operator.le,
+}
+
+# Where each operation is tried: an interval for each argument, inside the domain and away from its ends.
+DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
+    "neg": ((-3.0, 3.0),),
+    "add": ((-3.0, 3.0), (-3.0, 3.0)),
+    "sub": ((-3.0, 3.0), (-3.0, 3.0)),
+    "mul": ((-3.0, 3.0), (-3.0, 3.0)),
+    "div": ((-3.0, 3.0), (0.2, 3.0)),
+    "sqrt": ((0.05, 9.0),),
+    "exp": ((-5.0, 5.0),),
+    "log": ((0.05, 9.0),),
+    "pow": ((0.1, 4.0), (-3.0, 3.0)),
+    "hypot": ((-3.0, 3.0), (0.1, 3.0)),
+    "sin": ((-9.0, 9.0),),
+    "cos": ((-9.0, 9.0),),
+    "tan": ((-1.4, 1.4),),
+    "asin": ((-0.9, 0.9),),
+    "acos": ((-0.9, 0.9),),
+    "atan": ((-5.0, 5.0),),
+    "atan2": ((-3.0, 3.0), (-3.0, 3.0)),
+    "sinh": ((-4.0, 4.0),),
+    "cosh": ((-4.0, 4.0),),
+    "tanh": ((-4.0, 4.0),),
+    "abs": ((-3.0, 3.0),),
+    "sign": ((-3.0, 3.0),),
+    "floor": ((-3.0, 3.0),),
+    "copysign": ((-3.0, 3.0), (-3.0, 3.0)),
+    "fmin": ((-3.0, 3.0), (-3.0, 3.0)),
+    "fmax": ((-3.0, 3.0), (-3.0, 3.0)),
+    "lt": ((-3.0, 3.0), (-3.0, 3.0)),
+    "le": ((-3.0, 3.0), (-3.0, 3.0)),
+    "eq": ((-3.0, 3.0), (-3.0, 3.0)),
+    "and_": ((-3.0, 3.0), (-3.0, 3.0)),
+    "or_": ((-3.0, 3.0), (-3.0, 3.0)),
+    "not_": ((-3.0, 3.0),),
+    "where": ((-3.0, 3.0), (-3.0, 3.0), (-3.0, 3.0)),
+}
+
+ON_TRUTHS = ("and_", "or_", "not_")
+NAMES = list(DOMAINS)
+DIFFERENTIABLE = [name for name in NAMES if BY_NAME[name].partials is not None and name != "where"]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 710.0, 1e308, -1e308, 5e-324, float("inf"), float("-inf"), float("nan")]
+
+every_operation = pytest.mark.parametrize("name", NAMES)
+
+
+def call(name: str, x: list[Any]) -> Any:
+    """The operation on numbers; where it takes truth values, on whether the numbers are negative."""
+    if name in ON_TRUTHS:
+        x = [a < 0.0 for a in x]
+    elif name == "where":
+        x = [x[0] < 0.0, *x[1:]]
+    if name in OPERATORS:
+        return OPERATORS[name](*x)
+    return getattr(f, "fabs" if name == "abs" else name)(*x)
+
+
+def samples(name: str, n: int = 40) -> np.ndarray:
+    """Random points of the operation's domain; where it compares, some with equal arguments."""
+    rng = np.random.default_rng(NAMES.index(name))
+    points = np.stack([rng.uniform(low, high, size=n) for low, high in DOMAINS[name]], axis=1)
+    if name in ("lt", "le", "eq"):
+        points[::5, 1] = points[::5, 0]
+    return points
+
+
+def exact(name: str, x: np.ndarray) -> float:
+    with mpmath.workdps(DIGITS):
+        arguments: list[Any] = [mpmath.mpf(a) for a in x]
+        if name in ON_TRUTHS:
+            arguments = [a < 0 for a in arguments]
+        elif name == "where":
+            arguments[0] = arguments[0] < 0
+        return float(FUNCTIONS[name](*arguments))
+
+
+def exact_partials(name: str, x: np.ndarray) -> list[float]:
+    partials = []
+    with mpmath.workdps(DIGITS):
+        for k in range(len(x)):
+            ends = []
+            for sign in (1, -1):
+                moved = [mpmath.mpf(a) for a in x]
+                moved[k] += sign * STEP
+                ends.append(FUNCTIONS[name](*moved))
+            partials.append(float((ends[0] - ends[1]) / (2 * STEP)))
+    return partials
+
+
+def test_every_row_of_the_table_is_tried() -> None:
+    assert set(NAMES) == set(BY_NAME) - {"input", "constant"}
+
+
+@every_operation
+@every_scalar
+def test_value_on_every_kind_of_scalar(name: str, run: Any) -> None:
+    points = samples(name)
+    values = run(lambda x: [call(name, x)], points)[:, 0]
+    expected = np.array([exact(name, x) for x in points])
+    # the vectorized functions of array libraries are good to four units in the last place
+    assert np.all(np.abs(values - expected) <= 4.0 * EPS * np.abs(expected))
+
+
+@every_operation
+def test_python_floats_mean_what_numpy_arrays_mean(name: str) -> None:
+    """Also at the edges of the domain and beyond it, where Python's math would raise."""
+    operation = BY_NAME[name]
+    numbers: list[Any] = [True, False] if name in ON_TRUTHS else SPECIAL
+    for arguments in itertools.product(numbers, repeat=operation.arity):
+        if name == "where":
+            arguments = (bool(arguments[0] > 0.0), *arguments[1:])
+        with np.errstate(all="ignore"):
+            expected = operation.value(*(np.array([a]) for a in arguments))[0]
+        result = operation.scalar(*arguments)
+        assert type(result) is (bool if operation.logical else float)
+        if operation.logical:
+            assert result == expected, arguments
+        elif np.isnan(expected):
+            assert np.isnan(result), arguments
+        elif np.isinf(expected) or expected == 0:
+            assert result == expected and np.signbit(result) == np.signbit(expected), (arguments, result, expected)
+        else:
+            assert abs(result - expected) <= 4.0 * EPS * abs(expected), (arguments, result, expected)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+@pytest.mark.parametrize("kind", ["float", "array", "symbol", "dual"])
+def test_partials(name: str, kind: str) -> None:
+    operation = BY_NAME[name]
+    points = samples(name, n=12)
+    columns = list(points.T)
+    for k, x in enumerate(points):
+        if kind == "float":
+            arguments = [float(a) for a in x]
+            partials = operation.partials(*arguments, operation.scalar(*arguments))
+        elif kind == "array":
+            partials = [
+                np.broadcast_to(p, len(points))[k] for p in operation.partials(*columns, operation.value(*columns))
+            ]
+        else:
+            differentiate = symbolic_jacobian if kind == "symbol" else dual_jacobian
+            partials = differentiate(lambda x: [call(name, x)], list(x))[0]
+        expected = exact_partials(name, x)
+        assert len(partials) == operation.arity
+        scale = max(1.0, *(abs(e) for e in expected))
+        assert np.all(np.abs(np.array(partials, dtype=float) - expected) <= 8.0 * EPS * scale), x
+
+
+def test_partials_of_where() -> None:
+    for condition in (True, False):
+        assert BY_NAME["where"].partials(condition, 2.0, 3.0, 2.0) == (0.0, float(condition), float(not condition))
+
+
+@pytest.mark.parametrize(
+    ("name", "point", "k", "sides"),
+    [
+        ("abs", (0.0,), 0, (-1.0, 1.0)),
+        ("fmin", (2.0, 2.0), 0, (0.0, 1.0)),
+        ("fmin", (2.0, 2.0), 1, (0.0, 1.0)),
+        ("fmax", (2.0, 2.0), 0, (0.0, 1.0)),
+        ("fmax", (2.0, 2.0), 1, (0.0, 1.0)),
+        ("sign", (0.0,), 0, (0.0, 0.0)),
+        ("floor", (1.0,), 0, (0.0, 0.0)),
+    ],
+)
+def test_at_a_kink_the_derivative_lies_between_those_of_the_sides(
+    name: str, point: tuple[float, ...], k: int, sides: tuple[float, float]
+) -> None:
+    operation = BY_NAME[name]
+    partial = operation.partials(*point, operation.scalar(*point))[k]
+    assert sides[0] <= partial <= sides[1]
+
+
+def test_the_partials_of_smaller_and_larger_add_up_to_one() -> None:
+    """So that fmin(x, x) has the derivative of x."""
+    for name in ("fmin", "fmax"):
+        for point in ((1.0, 2.0), (2.0, 1.0), (2.0, 2.0)):
+            assert sum(BY_NAME[name].partials(*point, BY_NAME[name].scalar(*point))) == 1.0
+
+
+@every_operation
+def test_commutative_means_that_the_arguments_may_change_places(name: str) -> None:
+    operation = BY_NAME[name]
+    if operation.arity != 2:
+        assert not operation.commutative
+        return
+    points = samples(name) if name not in ON_TRUTHS else samples(name) < 0.0
+    with np.errstate(invalid="ignore"):
+        there, back = operation.value(*points.T), operation.value(*points.T[::-1])
+    assert bool(np.array_equal(there, back)) == operation.commutative
+
+
+@every_operation
+def test_logical_means_that_the_result_is_a_truth_value(name: str) -> None:
+    operation = BY_NAME[name]
+    points = samples(name) < 0.0 if name in ON_TRUTHS else samples(name)
+    columns = [points[:, 0] < 0.0, *points.T[1:]] if name == "where" else list(points.T)
+    assert (operation.value(*columns).dtype == bool) == operation.logical
+    assert operation.partials is None or not operation.logical
+
+
+@every_operation
+def test_rows_are_complete_and_pickle_by_name(name: str) -> None:
+    operation = BY_NAME[name]
+    assert operation.name == name
+    assert operation.arity == len(DOMAINS[name])
+    assert operation.lowering.kind in ("instruction", "intrinsic", "vector", "libm")
+    assert operation.lowering.code
+    assert pickle.loads(pickle.dumps(operation)) is operation
+    assert name in repr(operation)
+
+
+def test_leaves_have_no_machine_code() -> None:
+    for name in ("input", "constant"):
+        assert BY_NAME[name].arity == 0
+        assert BY_NAME[name].lowering.kind == "none"

@@ -1,0 +1,364 @@
+"""The traced symbol: equal expressions are one node, and what need not be computed is never made."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.expr import functions as f
+from linkwork.expr.interpret import evaluate
+from linkwork.expr.operations import BY_NAME
+from linkwork.expr.symbol import Graph, Symbol
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph()
+
+
+@pytest.fixture
+def x(graph: Graph) -> Symbol:
+    return graph.input("x")
+
+
+@pytest.fixture
+def y(graph: Graph) -> Symbol:
+    return graph.input("y")
+
+
+UNARY = [
+    f.sin,
+    f.cos,
+    f.tan,
+    f.asin,
+    f.acos,
+    f.atan,
+    f.sqrt,
+    f.exp,
+    f.log,
+    f.sinh,
+    f.cosh,
+    f.tanh,
+    f.fabs,
+    f.sign,
+    f.floor,
+]
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.lt,
+    operator.le,
+    f.atan2,
+    f.hypot,
+    f.pow,
+    f.copysign,
+    f.fmin,
+    f.fmax,
+    f.eq,
+]
+
+
+# -- equal expressions are one node
+
+
+@pytest.mark.parametrize("function", UNARY)
+def test_a_function_asked_for_twice_is_one_node(graph: Graph, x: Symbol, function: Any) -> None:
+    first = function(x)
+    size = len(graph.nodes)
+    assert function(x) is first
+    assert len(graph.nodes) == size
+
+
+@pytest.mark.parametrize("function", BINARY)
+def test_an_operation_asked_for_twice_is_one_node(graph: Graph, x: Symbol, y: Symbol, function: Any) -> None:
+    for a, b in ((x, y), (y, x), (x, 3.5), (3.5, x)):
+        first = function(a, b)
+        size = len(graph.nodes)
+        assert function(a, b) is first
+        assert len(graph.nodes) == size
+
+
+@pytest.mark.parametrize("name", [name for name, row in BY_NAME.items() if row.commutative])
+def test_commutative_operations_share_both_orders(x: Symbol, y: Symbol, name: str) -> None:
+    a, b = (x < 0.0, y < 0.0) if name in ("and_", "or_") else (x, y)
+    operators = {"add": operator.add, "mul": operator.mul}
+    function = operators.get(name) or getattr(f, name)
+    assert function(a, b) is function(b, a)
+    if name not in ("and_", "or_"):
+        assert function(x, 2.5) is function(2.5, x)
+
+
+def test_operations_that_do_not_commute_keep_their_order(x: Symbol, y: Symbol) -> None:
+    assert f.atan2(x, y) is not f.atan2(y, x)
+    assert (x / y) is not (y / x)
+    assert (x < y) is not (y < x)
+    assert (x <= y) is not (x < y)
+
+
+def test_comparisons_share_both_spellings(x: Symbol, y: Symbol) -> None:
+    assert (x < y) is (y > x)
+    assert (x <= y) is (y >= x)
+    assert (x == y) is (y == x)
+    assert (x == y) is f.eq(x, y)
+    assert (x != y) is f.not_(f.eq(x, y))
+    assert operator.lt(0.5, x) is (x > 0.5)
+
+
+def test_nested_expressions_are_shared(x: Symbol, y: Symbol) -> None:
+    def build() -> Any:
+        return f.sin(x * y + 2.0) / f.hypot(y, x) - f.where(x < y, x, y)
+
+    assert build() is build()
+
+
+def test_constants_are_shared_and_the_two_zeros_are_not(graph: Graph) -> None:
+    assert graph.constant(2.5) is graph.constant(2.5)
+    assert graph.constant(2) is graph.constant(2.0)
+    assert graph.constant(0.0) is not graph.constant(-0.0)
+    assert math.copysign(1.0, graph.constant(-0.0).value) == -1.0
+
+
+def test_inputs_are_never_shared(graph: Graph) -> None:
+    assert graph.input("x") is not graph.input("x")
+    names = [s.value for s in graph.inputs("q", (2, 3))]
+    assert names == [f"q[{k}]" for k in range(6)]
+    assert graph.inputs("empty", (0,)) == []
+    assert len(graph.inputs("scalar", ())) == 1
+
+
+def test_arguments_come_before_what_is_made_of_them(graph: Graph, x: Symbol, y: Symbol) -> None:
+    f.sin(x * y) / (f.cos(y) + 2.0) ** 3
+    assert [node.index for node in graph.nodes] == list(range(len(graph.nodes)))
+    assert all(a.index < node.index for node in graph.nodes for a in node.args)
+
+
+# -- folding: sums
+
+
+def test_zero_vanishes_from_sums(x: Symbol) -> None:
+    for zero in (0.0, -0.0, 0, False, np.float64(0.0)):
+        assert x + zero is x
+        assert zero + x is x
+        assert x - zero is x
+        assert zero - x is -x
+
+
+def test_what_is_taken_from_itself_is_zero(x: Symbol, y: Symbol) -> None:
+    for expression in (x, f.sin(x), x * y, -x):
+        difference = expression - expression
+        assert type(difference) is float and difference == 0.0
+        assert expression + (-expression) == 0.0
+        assert (-expression) + expression == 0.0
+
+
+def test_differences_share_both_signs(graph: Graph, x: Symbol, y: Symbol) -> None:
+    difference = x - y
+    opposite = y - x
+    assert opposite.op.name == "neg" and opposite.args[0] is difference
+    assert -opposite is difference
+    assert sum(node.op.name == "sub" for node in graph.nodes) == 1
+
+
+def test_sums_take_in_minus_signs(x: Symbol, y: Symbol) -> None:
+    assert x + (-y) is x - y
+    assert (-y) + x is x - y
+    assert x - (-y) is x + y
+    assert (-x) - y is -(x + y)
+    assert (-x) + (-y) is -(x + y)
+    assert 2.0 - (-x) is x + 2.0
+    assert (-x) + 2.0 is 2.0 - x
+
+
+# -- folding: products and quotients
+
+
+def test_products_by_zero_one_and_minus_one(x: Symbol) -> None:
+    for zero in (0.0, -0.0, 0, False):
+        for product in (x * zero, zero * x):
+            assert type(product) is float and product == 0.0
+    for one in (1.0, 1, True):
+        assert x * one is x
+        assert one * x is x
+        assert x / one is x
+    for minus_one in (-1.0, -1):
+        assert x * minus_one is -x
+        assert minus_one * x is -x
+        assert x / minus_one is -x
+
+
+def test_two_minus_signs_cancel(x: Symbol, y: Symbol) -> None:
+    assert -(-x) is x  # noqa: B002
+    assert (-x) * (-y) is x * y
+    assert (-x) / (-y) is x / y
+
+
+def test_minus_signs_move_out_of_products_and_quotients(x: Symbol, y: Symbol) -> None:
+    assert (-x) * y is -(x * y)
+    assert y * (-x) is -(x * y)
+    assert (-x) / y is -(x / y)
+    assert x / (-y) is -(x / y)
+    assert 3.0 / (-x) is -(3.0 / x)
+    assert -3.0 / x is -(3.0 / x)
+    assert x * -3.0 is -(x * 3.0)
+    assert (-x) * 3.0 is -(x * 3.0)
+    assert (-x) * -3.0 is x * 3.0
+
+
+def test_constant_factors_combine(x: Symbol) -> None:
+    assert 2.0 * x * 3.0 is x * 6.0
+    assert 2.0 * (-(3.0 * x)) is -(x * 6.0)
+    assert (x * 4.0) * 0.25 is x
+
+
+@pytest.mark.parametrize(("first", "second"), [(1e-200, 1e-200), (1e200, 1e200), (-1e200, 1e200), (1e-200, -1e-200)])
+def test_constant_factors_combine_only_where_none_is_lost(x: Symbol, first: float, second: float) -> None:
+    start = 1e150 if first > 0.0 and first < 1.0 else 1e-150
+    (value,) = evaluate([x * first * second], {x: start})
+    assert value == pytest.approx(start * first * second, rel=1e-15)
+    assert value != 0.0 and np.isfinite(value)
+
+
+def test_division_by_a_power_of_two_is_a_product(x: Symbol) -> None:
+    assert x / 2.0 is x * 0.5
+    assert x / 0.125 is x * 8.0
+    assert x / -4.0 is -(x * 0.25)
+    assert (x / 3.0).op.name == "div"
+    assert (x / 0.1).op.name == "div"
+
+
+@pytest.mark.parametrize("divisor", [3.0, 0.1, 7e-5, 2.0**-1070, 5e-324, 1e308, 2.0**1023])
+def test_division_keeps_its_rounding(x: Symbol, divisor: float) -> None:
+    values = np.array([1.0, 1 / 3, 0.7, 12345.678, 1e-10])
+    (quotients,) = evaluate([x / divisor], {x: values})
+    with np.errstate(over="ignore"):
+        assert np.array_equal(quotients, values / divisor)
+
+
+def test_division_by_zero_is_left_to_the_arithmetic(x: Symbol) -> None:
+    (quotient,) = evaluate([x / 0.0], {x: np.array([1.0, -1.0, 0.0])})
+    assert quotient[0] == math.inf and quotient[1] == -math.inf and np.isnan(quotient[2])
+
+
+def test_zero_divided_is_zero(x: Symbol) -> None:
+    assert 0.0 / x == 0.0
+    assert type(0.0 / x) is float
+
+
+# -- folding: powers
+
+
+def test_whole_powers_are_products(x: Symbol) -> None:
+    assert x**0 == 1.0
+    assert x**1 is x
+    assert x**2 is x * x
+    assert x**3 is x * (x * x)
+    assert x**4 is (x * x) * (x * x)
+    assert x**-1 is 1.0 / x
+    assert x**-2 is 1.0 / (x * x)
+    assert x**2.0 is x**2
+    assert x**0.5 is f.sqrt(x)
+
+
+@pytest.mark.parametrize("n", [-64, -7, -3, 0, 1, 2, 3, 5, 7, 10, 33, 64])
+def test_whole_powers_have_the_right_value(x: Symbol, n: int) -> None:
+    values = np.array([-1.7, -0.3, 0.9, 1.1, 2.0])
+    (powers,) = evaluate([x**n], {x: values})
+    np.testing.assert_allclose(np.broadcast_to(powers, 5), values ** float(n), rtol=abs(n) * 4e-16)
+
+
+@pytest.mark.parametrize("exponent", [0.3, -1.5, 65, 1e3, math.inf, -math.inf])
+def test_other_powers_are_powers(x: Symbol, exponent: float) -> None:
+    power = x**exponent
+    assert power.op.name == "pow"
+    values = np.array([0.5, 1.0, 1.01])
+    (powers,) = evaluate([power], {x: values})
+    np.testing.assert_allclose(powers, values**exponent, rtol=1e-14)
+
+
+def test_powers_of_symbols(x: Symbol, y: Symbol) -> None:
+    assert x**y is f.pow(x, y)
+    assert 2.0**y is f.pow(2.0, y)
+    assert (x ** float("nan")).op.name == "pow"
+
+
+# -- folding: functions
+
+
+@pytest.mark.parametrize("function", [f.sin, f.tan, f.asin, f.atan, f.sinh, f.tanh, f.sign])
+def test_odd_functions_hand_the_minus_sign_on(x: Symbol, function: Any) -> None:
+    assert function(-x) is -function(x)
+
+
+@pytest.mark.parametrize("function", [f.cos, f.cosh, f.fabs, abs])
+def test_even_functions_drop_the_minus_sign(x: Symbol, function: Any) -> None:
+    assert function(-x) is function(x)
+
+
+@pytest.mark.parametrize("function", [f.exp, f.log, f.sqrt, f.acos, f.floor])
+def test_other_functions_keep_the_minus_sign(x: Symbol, function: Any) -> None:
+    assert function(-x).args[0] is -x
+
+
+def test_where_folds(x: Symbol, y: Symbol) -> None:
+    assert f.where(True, x, y) is x
+    assert f.where(False, x, y) is y
+    assert f.where(np.bool_(False), x, 1.0) == 1.0
+    assert f.where(x < y, y, y) is y
+    assert f.where(x < y, 2.0, 2.0) == 2.0
+    assert f.where(x < y, 2.0, 3.0).op.name == "where"
+
+
+def test_truth_values_take_part_as_numbers_do(x: Symbol) -> None:
+    condition = x < 1.0
+    for truth in (True, False, np.bool_(True)):
+        values = evaluate([f.and_(condition, truth), f.or_(truth, condition)], {x: np.array([0.0, 2.0])})
+        assert np.array_equal(values[0], [bool(truth), False])
+        assert np.array_equal(values[1], [True, bool(truth)])
+
+
+# -- what a symbol is not
+
+
+def test_a_symbol_has_no_truth_value(x: Symbol) -> None:
+    for attempt in (lambda: bool(x), lambda: bool(x < 1.0), lambda: x and 1.0, lambda: 1.0 if x > 0.0 else 2.0):
+        with pytest.raises(TypeError, match="no truth value while a function is traced"):
+            attempt()
+    with pytest.raises(TypeError, match="where"):
+        max(x, x + 1.0)
+
+
+def test_a_symbol_is_no_number(x: Symbol) -> None:
+    for convert in (float, math.sin, np.float64):
+        with pytest.raises(TypeError, match="no numeric value"):
+            convert(x)
+    for convert in (int, complex, operator.index):
+        with pytest.raises(TypeError):
+            convert(x)
+
+
+def test_a_symbol_has_no_other_attributes(x: Symbol) -> None:
+    for name in ("nonsense", "input", "constant", "__array_interface__", "dtype", "ndim"):
+        assert not hasattr(x, name)
+    with pytest.raises(AttributeError, match="nonsense"):
+        x.nonsense  # noqa: B018
+
+
+def test_a_symbol_compared_with_what_is_no_number_is_different(x: Symbol) -> None:
+    assert (x == None) is False  # noqa: E711
+    assert (x != "x") is True
+    with pytest.raises(TypeError):
+        x < "x"  # noqa: B015
+
+
+def test_symbols_are_keys_and_show_what_they_are(x: Symbol, y: Symbol) -> None:
+    assert {x: 1, y: 2}[x] == 1
+    assert repr(x) == "<symbol x>"
+    assert repr(x * y) == f"<symbol mul #{(x * y).index}>"
+    assert +x is x
+    assert repr(Graph()) == "<Graph of 0 nodes>"

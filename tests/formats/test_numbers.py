@@ -1,0 +1,110 @@
+"""Numbers as text: what XML Schema's double allows, and nothing else (rows 32-36 of the bad models)."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkwork.errors import printable, quoted
+from linkwork.formats.numbers import BadNumber, number, numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1.0),
+        ("-1.5", -1.5),
+        ("+.5", 0.5),
+        ("5.", 5.0),
+        ("1e3", 1000.0),
+        ("1.E-3", 0.001),
+        (" \t\r\n007 \n", 7.0),
+        ("1e-400", 0.0),
+        ("4.9406564584124654e-324", 5e-324),
+        ("1.7976931348623157e308", 1.7976931348623157e308),
+    ],
+)
+def test_numbers_that_are(text: str, value: float):
+    assert number(text) == value
+
+
+def test_zero_has_no_sign():
+    assert math.copysign(1.0, number("-0.0")) == 1.0
+
+
+NO_NUMBERS = [
+    *("1,5", "1abc", "0x10", "1_0", "", " ", "\u0661\u0662", "1 2", "--1", "1e", "e5", ".", "1.2.3", "½", "1\xa0"),
+    *("1e1.5", "True", "None", "𝟏", "1\u2003", "1f", "1d0", "+-1", "1e+", "infinite", "nano", "i"),
+]
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_row_33_no_numbers(text: str):
+    with pytest.raises(BadNumber, match=re.escape(repr(text.strip(" ")))) as caught:
+        number(text)
+    assert caught.value.code == "NUMBER"
+    with pytest.raises(BadNumber):
+        number(text, infinite=True)
+
+
+def test_row_33_a_decimal_comma_has_a_hint():
+    with pytest.raises(BadNumber) as caught:
+        number("1,5")
+    assert caught.value.hint == "the decimal separator is a point"
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "-NAN", "INF", "-Infinity", "+inf", "1e400", "-1e400", "9" * 400])
+def test_row_34_not_finite(text: str):
+    with pytest.raises(BadNumber) as caught:
+        number(text)
+    assert caught.value.code == "NOT_FINITE" and caught.value.is_word == (text.lstrip("+-")[0] not in "19")
+
+
+def test_infinity_where_it_is_allowed():
+    assert number("inf", infinite=True) == math.inf
+    assert number(" -INF ", infinite=True) == -math.inf
+    for text in ("nan", "1e400"):
+        with pytest.raises(BadNumber):
+            number(text, infinite=True)
+
+
+def test_vectors():
+    assert numbers(" 1\t2\n 3 ", 3) == (1.0, 2.0, 3.0)
+    for text, code in {
+        "1 2": "ARITY",
+        "": "ARITY",
+        "1 2 3 4": "ARITY",
+        "1,2,3": "ARITY",
+        "1 2 x": "NUMBER",
+        "1 2 nan": "NUMBER",
+        "1 -inf 2": "NUMBER",
+        "1 2 1e400": "NOT_FINITE",
+        "1\xa02 3 4": "NUMBER",
+    }.items():
+        with pytest.raises(BadNumber) as caught:
+            numbers(text, 3)
+        assert caught.value.code == code, text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_float_is_read_as_itself(value: float):
+    assert number(repr(value)) == value
+    assert number(f"{value:.17e}") == value
+
+
+@given(st.text())
+def test_any_text_is_a_finite_number_or_refused(text: str):
+    with contextlib.suppress(BadNumber):
+        assert math.isfinite(number(text))
+    assert printable(text).isprintable()
+    assert quoted(text).isprintable()
+
+
+def test_a_text_as_messages_show_it():
+    assert printable("x" * 99) == "x" * 77 + "..."
+    assert printable("a\nb") == "a\\nb"

@@ -1,0 +1,169 @@
+"""Robots as people have them: every URDF of example-robot-data, and those inside linkwork, beside Pinocchio."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import pathlib
+
+import numpy as np
+import pytest
+
+from linkwork.errors import ModelError
+from linkwork.formats import read_urdf
+from linkwork.joints import Floating, Prismatic, Revolute
+from linkwork.model.body import WORLD, Body
+from linkwork.model.build import build_tree
+from linkwork.model.tree import Tree
+from linkwork.spatial import Inertia, Pose
+
+pin = pytest.importorskip("pinocchio")
+
+
+def robots() -> dict[str, pathlib.Path]:
+    """The files by name: "talos_data/talos_reduced"."""
+    found = {}
+    for path in (pathlib.Path(__file__).parents[2] / "src" / "linkwork" / "robots").glob("*.urdf"):
+        found[f"linkwork/{path.stem}"] = path
+    try:
+        files = importlib.metadata.files("example-robot-data") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.suffix == ".urdf":
+            found[f"{file.parts[-3].removesuffix('_description')}/{file.stem}"] = pathlib.Path(str(file.locate()))
+    return dict(sorted(found.items()))
+
+
+ROBOTS = robots()
+# Files that say what no robot can be, and the errors that say so.
+BAD = {
+    "alex/alex_psyonic_hands": {"MIMIC_UNKNOWN"},
+    "romeo/romeo_laas_small": {"INERTIA_NOT_PSD"},
+    "tiago/tiago": {"INERTIA_NOT_PSD"},
+    "tiago/tiago_dual": {"INERTIA_NOT_PSD"},
+    "tiago/tiago_no_hand": {"INERTIA_NOT_PSD"},
+    "ur/ur3": {"BAD_NAME"},
+}
+GOOD = [name for name in ROBOTS if name not in BAD]
+# What is odd about the files, and only that.
+ODD = {"IGNORED", "INERTIA_TRIANGLE", "INERTIA_UNITS", "LIMIT_MISSING", "MASS_ZERO", "UNKNOWN_MATERIAL", "UNSUPPORTED"}
+
+
+@functools.cache
+def tree(name: str, floating_base: bool = False) -> Tree:
+    return build_tree(read_urdf(ROBOTS[name]), floating_base=floating_base)
+
+
+@functools.cache
+def model(name: str, floating_base: bool = False) -> pin.Model:
+    path = str(ROBOTS[name])
+    return pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer()) if floating_base else pin.buildModelFromUrdf(path)
+
+
+def matrix(pose: Pose) -> np.ndarray:
+    return np.array(pose.elements()).reshape(4, 4)
+
+
+def ten_numbers(inertia: Inertia) -> np.ndarray:
+    return np.array([inertia.mass, *inertia.moment, *inertia.about.elements()])
+
+
+def ten_numbers_of_pinocchio(inertia: pin.Inertia) -> np.ndarray:
+    six = inertia.matrix()  # linear first
+    h, about = inertia.mass * inertia.lever, six[3:, 3:]
+    return np.array([inertia.mass, *h, *about[np.triu_indices(3)]])
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_refused(name: str):
+    if name not in ROBOTS:
+        pytest.skip("this version of example-robot-data does not have it")
+    with pytest.raises(ModelError) as caught:
+        tree(name)
+    assert {issue.code for issue in caught.value.issues} == BAD[name]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_is_odd_is_listed(name: str):
+    codes = {issue.code for issue in tree(name).report.warnings}
+    assert codes <= ODD
+    if name.startswith("linkwork/"):
+        read_urdf(ROBOTS[name], strict=True)
+        assert not codes
+
+
+@pytest.mark.parametrize("floating_base", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize("name", GOOD)
+def test_beside_pinocchio(name: str, floating_base: bool):
+    if floating_base and tree(name).frame("world") in tree(name).frames:
+        with pytest.raises(ModelError, match="the root link is named 'world'"):
+            tree(name, floating_base)
+        return
+    ours, theirs = tree(name, floating_base), model(name, floating_base)
+    assert len(ours.bodies) == theirs.njoints - 1
+    assert ours.nv == theirs.nv
+    names = {"floating_base": "root_joint"}
+    for body in ours.bodies:
+        index = theirs.getJointId(names.get(body.joint_name, body.joint_name))
+        assert index < theirs.njoints, body.joint_name
+        parent = "universe" if body.parent == WORLD else ours.bodies[body.parent].joint_name
+        assert theirs.names[theirs.parents[index]] == names.get(parent, parent)
+        placement = theirs.jointPlacements[index].homogeneous
+        np.testing.assert_allclose(
+            matrix(body.placement), placement, rtol=0, atol=1e-14 * max(1, np.abs(placement).max())
+        )
+        expected = ten_numbers_of_pinocchio(theirs.inertias[index])
+        np.testing.assert_allclose(ten_numbers(body.inertia), expected, rtol=1e-12, atol=1e-14 * max(1, expected[0]))
+        check_joint(body, theirs, index)
+    check_frames(ours, theirs)
+
+
+def check_joint(body: Body, theirs: pin.Model, index: int) -> None:
+    """The same axis, limits, damping and friction."""
+    joint = theirs.joints[index]
+    if isinstance(body.joint, Floating):
+        assert joint.shortname() == "JointModelFreeFlyer"
+        return
+    axis = body.joint.S([0.0]).columns[0].elements()
+    data = joint.createData()
+    joint.calc(data, joint_neutral(joint))
+    expected = np.array(data.S).ravel()
+    np.testing.assert_allclose(axis, [*expected[3:], *expected[:3]], atol=1e-15)
+    assert isinstance(body.joint, (Revolute, Prismatic))
+    velocity = slice(joint.idx_v, joint.idx_v + 1)
+    assert body.limits.effort == tuple(theirs.effortLimit[velocity])
+    assert body.limits.velocity == tuple(theirs.velocityLimit[velocity])
+    assert body.damping == tuple(theirs.damping[velocity])
+    assert body.friction == tuple(theirs.friction[velocity])
+    if joint.nq == 1:
+        assert body.limits.lower == (theirs.lowerPositionLimit[joint.idx_q],)
+        assert body.limits.upper == (theirs.upperPositionLimit[joint.idx_q],)
+
+
+def joint_neutral(joint: pin.JointModel) -> np.ndarray:
+    return np.array([0.0]) if joint.nq == 1 else np.array([1.0, 0.0])  # Pinocchio's continuous joints: cos, sin
+
+
+def check_frames(ours: Tree, theirs: pin.Model) -> None:
+    """Every link stands where Pinocchio has it."""
+    names = [body.joint_name.replace("floating_base", "root_joint") for body in ours.bodies]
+    for frame in ours.frames:
+        found = theirs.frames[theirs.getFrameId(frame.name, pin.FrameType.BODY)]
+        parent = theirs.names[found.parentJoint]
+        assert parent == ("universe" if frame.body == WORLD else names[frame.body])
+        expected = found.placement.homogeneous
+        np.testing.assert_allclose(
+            matrix(frame.placement), expected, rtol=0, atol=1e-14 * max(1, np.abs(expected).max())
+        )
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_mass_is_kept(name: str):
+    links = read_urdf(ROBOTS[name]).links
+    total = sum(link.inertia.mass for link in links)
+    fixed = tree(name)
+    if fixed.frame("world") not in fixed.frames:
+        assert sum(body.inertia.mass for body in tree(name, True).bodies) == pytest.approx(total, rel=1e-12)
+    at_rest = sum(frame.inertia.mass for frame in fixed.frames if frame.body == WORLD)
+    assert sum(body.inertia.mass for body in fixed.bodies) + at_rest == pytest.approx(total, rel=1e-12)

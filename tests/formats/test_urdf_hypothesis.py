@@ -1,0 +1,216 @@
+"""Whatever is read, it is a model of finite numbers or a `ModelError`, and never slow."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkwork.errors import MOST_ISSUES, ModelError
+from linkwork.formats import parse_urdf
+from linkwork.formats.xml import parse
+from linkwork.model.build import build_tree
+from linkwork.model.tree import Tree
+from urdf_texts import INERTIAL, LIMIT, joint, link, robot
+
+MATERIAL = '<material name="red"><color rgba="1 0 0 1"/><texture filename="a.png"/></material>'
+SHAPES = ['<box size="1 2 3"/>', '<cylinder radius="1" length="2"/>', '<sphere radius="1"/>', '<mesh filename="a"/>']
+PLACE = '<origin xyz="1 0 0" rpy="0 1 0"/>'
+VISUALS = "".join(f"<visual>{PLACE}<geometry>{shape}</geometry>{MATERIAL}</visual>" for shape in SHAPES)
+AXIS = '<origin xyz="0 0 1" rpy="0 0.5 0"/><axis xyz="0 0 1"/><dynamics damping="1" friction="0.5"/>'
+GOOD = '<?xml version="1.0"?>\n' + robot(
+    MATERIAL,
+    link("a", INERTIAL + VISUALS),
+    *map(link, "bcdef"),
+    joint("j", "a", "b", inner=LIMIT + AXIS),
+    joint("k", "b", "c", "prismatic", LIMIT + AXIS + '<mimic joint="j" multiplier="2" offset="1"/>'),
+    joint("l", "c", "d", "fixed", AXIS),
+    joint("m", "d", "e", "continuous", AXIS + '<mimic joint="k"/><safety_controller k_velocity="1"/>'),
+    joint("n", "a", "f", "floating", ""),
+    '<gazebo reference="a"/>',
+)
+TOKENS = re.findall(r'<[^>"]*|"[^"]*"|[^<"]+', GOOD)
+PIECES = ["<", ">", '"', "&", "]]>", "<!DOCTYPE a>", "<!--", "-->", "<?", "\0", "<![CDATA[", "</robot>", "<link"]
+NUMBERS = ["0", "-0", "-1", "1e308", "-1e308", "5e-324", "1e400", "nan", "inf", "-inf", "", "1 2", "1,5", "x", "1e-320"]
+
+
+def every_number(tree: Tree) -> list[float]:
+    found: list[float] = [*tree.gravity]
+    for thing in (*tree.bodies, *tree.frames):
+        inertia = thing.inertia
+        found += [*thing.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
+    for body in tree.bodies:
+        found += [*body.damping, *body.friction, *body.rotor.elements(), *getattr(body.joint, "axis", ())]
+        if body.mimic:
+            found += [body.mimic.multiplier, body.mimic.offset]
+    return found
+
+
+def check(text: str | bytes) -> Tree | None:
+    """The tree of a text, if it has one; anything but a sound tree or a ModelError fails."""
+    begin = time.perf_counter()
+    try:
+        description = parse_urdf(text)
+        trees = [build_tree(description, floating_base=floating_base) for floating_base in (False, True)]
+    except ModelError as error:
+        trees, issues = [], error.issues
+    else:
+        issues = ()
+    assert time.perf_counter() - begin < 2.0
+    assert len(issues) <= MOST_ISSUES and bool(issues) != bool(trees)
+    for issue in issues:
+        assert issue.code and "line None" not in issue.message and len(str(issue)) < 5000
+    for tree in trees:
+        assert all(map(math.isfinite, every_number(tree)))
+        for body in tree.bodies:
+            limits = body.limits
+            assert all(low <= high for low, high in zip(limits.lower, limits.upper, strict=True))
+            assert all(bound >= 0.0 for bound in (*limits.velocity, *limits.effort, *body.damping, *body.friction))
+            assert math.isclose(math.hypot(*getattr(body.joint, "axis", (1.0,))), 1.0, abs_tol=1e-15)
+    return trees[-1] if trees else None
+
+
+def test_the_text_that_is_mutated_is_good():
+    tree = check(GOOD)
+    assert tree is not None and len(tree.bodies) == 5 and "".join(TOKENS) == GOOD
+
+
+@given(st.binary(max_size=400))
+@settings(deadline=None)
+def test_random_bytes(data: bytes):
+    assert check(data) is None
+    assert check(b"<" + data) is None
+
+
+@given(st.text(max_size=400))
+@settings(deadline=None)
+def test_random_text(text: str):
+    check(text)
+    check(f'<robot name="r"><link name="a"/>{text}</robot>')
+
+
+@given(st.text(max_size=100))
+@settings(deadline=None)
+def test_random_attributes(text: str):
+    for attribute in ("name", "value", "ixx", "xyz", "rgba", "filename", "link", "joint", "type", "radius", "lower"):
+        check(re.sub(f' {attribute}="[^"]*"', lambda _, a=attribute: f' {a}="{text}"', GOOD, count=1))
+
+
+@given(st.data())
+@settings(max_examples=1000, deadline=None)
+def test_mutated_texts(data: st.DataObject):
+    tokens = list(TOKENS)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(tokens) - 1))
+        match data.draw(st.sampled_from(["delete", "duplicate", "replace", "swap", "copy", "cut", "number"])):
+            case "delete":
+                del tokens[at]
+            case "duplicate":
+                tokens.insert(at, tokens[at])
+            case "replace":
+                tokens[at] = data.draw(st.sampled_from(PIECES))
+            case "swap":
+                other = data.draw(st.integers(0, len(tokens) - 1))
+                tokens[at], tokens[other] = tokens[other], tokens[at]
+            case "copy":
+                tokens[at] = data.draw(st.sampled_from(TOKENS))
+            case "cut":
+                tokens = tokens[: at + 1]
+            case _:
+                tokens[at] = f'"{data.draw(st.sampled_from(NUMBERS))}"'
+        if not tokens:
+            break
+    check("".join(tokens))
+    check("".join(tokens).encode("utf-8"))
+
+
+VALUES = [i for i, token in enumerate(TOKENS) if token.startswith('"') and re.search(r"\d", token)]
+ANY_NUMBER = st.one_of(
+    st.floats().map(repr), st.sampled_from(NUMBERS), st.floats(-10.0, 10.0).map(repr), st.integers().map(str)
+)
+
+
+@given(st.data())
+@settings(max_examples=1000, deadline=None)
+def test_random_numbers(data: st.DataObject):
+    tokens = list(TOKENS)
+    for at in data.draw(st.lists(st.sampled_from(VALUES), min_size=1, max_size=6, unique=True)):
+        count = len(tokens[at].split())
+        values = data.draw(st.lists(ANY_NUMBER, min_size=count, max_size=count))
+        tokens[at] = '"' + " ".join(values) + '"'
+    check("".join(tokens))
+
+
+@given(st.integers(1, 12), st.data())
+@settings(deadline=None)
+def test_random_graphs(n: int, data: st.DataObject):
+    names = st.integers(0, n).map(lambda i: f"l{i}")  # the last one does not exist
+    kinds = st.sampled_from(["revolute", "prismatic", "fixed", "floating", "continuous"])
+    joints = data.draw(st.lists(st.tuples(names, names, kinds), max_size=n))
+    mimics = data.draw(st.lists(st.integers(0, n), min_size=len(joints), max_size=len(joints)))
+    parts = [link(f"l{i}") for i in range(n)]
+    for i, ((parent, child, kind), other) in enumerate(zip(joints, mimics, strict=True)):
+        parts.append(joint(f"j{i}", parent, child, kind, f'<mimic joint="j{other}"/>' if other % 3 else ""))
+    check(robot(*parts))
+
+
+@given(st.permutations(range(1, 10)), st.data())
+@settings(deadline=None)
+def test_random_trees_load(order: list[int], data: st.DataObject):
+    parents = [data.draw(st.integers(0, i - 1)) for i in range(1, 10)]
+    kinds = data.draw(st.lists(st.sampled_from(["revolute", "fixed", "floating"]), min_size=9, max_size=9))
+    joints = [joint(f"j{i}", f"l{parents[i - 1]}", f"l{i}", kinds[i - 1], LIMIT) for i in order]
+    tree = check(robot(*(link(f"l{i}") for i in range(10)), *joints))
+    assert tree is not None and len(tree.frames) == 10
+    assert len(tree.bodies) == 1 + sum(kind != "fixed" for kind in kinds)
+    assert all(body.parent < i for i, body in enumerate(tree.bodies))
+    assert sum(body.inertia.mass for body in tree.bodies) == 20.0
+
+
+@given(st.text(alphabet="<>/ab=\"' &;![]-?", max_size=60))
+@settings(deadline=None)
+def test_random_markup(text: str):
+    try:
+        outcome: str = parse(text).tag
+    except ModelError as error:
+        outcome = error.code
+    assert outcome.startswith("XML_") or (text.lstrip().startswith("<") and outcome)
+
+
+N = 20_000
+LINKS = [link(f"some_link_{i}", "") for i in range(N)]
+SPHERE = "<geometry><sphere radius='1'/></geometry>"
+LONG = {
+    "unknown links": [*LINKS, *(joint(f"j{i}", f"some_lin_{i}", f"other_link_{i}") for i in range(N))],
+    "roots": LINKS,
+    "names": [link("x" * 1000 + str(i), "") + joint(f"j{i}", "x" * 1001 + str(i), "y") for i in range(2000)],
+    "star": [*LINKS, *(joint(f"j{i}", "some_link_0", f"some_link_{i}", inner="") for i in range(1, N))],
+    "unknown tags": [link("a", ""), *(f"<tag_number_{i}/>" for i in range(100_000))],
+    "unknown attributes": ["<link name='a' " + " ".join(f"number_{i}=''" for i in range(100_000)) + "/>"],
+    "materials": [
+        *(f'<material name="m{i}"><color rgba="1 1 1 1"/></material>' for i in range(N)),
+        link("a", "".join(f'<visual>{SPHERE}<material name="n{i}"/></visual>' for i in range(N // 4))),
+    ],
+    "digits": [link("a", f'<visual><geometry><box size="1 2 {"9" * 100_000}"/></geometry></visual>' * 100)],
+    "words": [link("a", f'<visual><origin xyz="{"1 " * 1_000_000}"/>{SPHERE}</visual>')],
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_bad_files_are_not_slow_and_their_errors_are_short(name: str):
+    text = robot(*LONG[name])
+    begin = time.perf_counter()
+    with contextlib.suppress(ModelError):
+        tree = build_tree(parse_urdf(text))
+        assert len(tree.report.warnings) < N + 300
+    assert time.perf_counter() - begin < 10.0
+    try:
+        message = str(parse_urdf(text).warnings[:100])
+    except ModelError as error:
+        message = str(error)
+    assert len(message) < 50_000

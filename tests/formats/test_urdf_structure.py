@@ -1,0 +1,267 @@
+"""Links and joints that do not make a tree: rows 16-30, 43 and 44 of the bad models."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+from linkwork.errors import MOST_ISSUES
+from linkwork.joints import Revolute
+from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warning, warnings
+
+
+def test_row_16_no_links():
+    found = error('<robot name="r"/>')
+    assert found.code == "NO_LINKS" and "<link>" in str(found.hint)
+    assert errors(robot(joint("j", "a", "b")))[0].code == "NO_LINKS"
+
+
+def test_row_17_two_links_of_one_name():
+    found = error(robot(link("a"), link("b"), link("a"), joint("j", "a", "b")))
+    assert found.code == "DUPLICATE_NAME"
+    assert "links" in found.message and "'a' (on line 2 and on line 4)" in found.message
+    assert (found.where.line, found.where.element) == (4, "robot[r]/link[a]")
+
+
+def test_row_18_two_joints_of_one_name():
+    found = error(robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "b", "c")))
+    assert found.code == "DUPLICATE_NAME"
+    assert "joints" in found.message and "(on line 5 and on line 6)" in found.message
+    assert (found.where.line, found.where.element) == (6, "robot[r]/joint[j]")
+
+
+def test_row_19_a_link_and_a_joint_may_share_a_name():
+    tree = read(robot(link("a"), link("b"), joint("b", "a", "b")))
+    assert (tree.bodies[0].name, tree.bodies[0].joint_name) == ("b", "b")
+
+
+@pytest.mark.parametrize("name", ["", 'name=""', 'name="  "', 'name="&#10;"'])
+def test_row_20_names(name: str):
+    bad = robot(link("a"), link("b"), joint("j", "a", "b"))
+    for good, tag in (('name="r"', "robot"), ('name="a"', "link"), ('name="j"', "joint"), ('link="b"', "child")):
+        found = errors(bad.replace(good, name.replace("name", good.partition("=")[0]), 1))[0]
+        assert found.code == "BAD_NAME" and f"<{tag}>" in found.message
+        assert found.where.line == {"robot": 1, "link": 2, "joint": 4, "child": 4}[tag]
+    material = robot(f'<material {name}><color rgba="1 1 1 1"/></material>', link("a"))
+    assert error(material).code == "BAD_NAME"
+
+
+@pytest.mark.parametrize("end", ["parent", "child"])
+def test_row_22_ends_missing(end: str):
+    name = {"parent": "a", "child": "b"}[end]
+    found = error(arm().replace(f'<{end} link="{name}"/>', ""))
+    assert found.code == "ELEMENT_MISSING" and f"<{end}>" in found.message
+    assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
+
+
+@pytest.mark.parametrize("end", ["parent", "child"])
+def test_row_23_ends_unknown(end: str):
+    ends = {"parent": ("forarm", "hand"), "child": ("forearm", "hnd")}[end]
+    found = error(robot(link("forearm"), link("hand"), joint("wrist", *ends)))
+    assert found.code == "UNKNOWN_LINK" and end in found.message and "'wrist'" in found.message
+    assert found.hint == {"parent": "did you mean 'forearm'?", "child": "did you mean 'hand'?"}[end]
+    assert (found.where.line, found.where.element) == (4, "robot[r]/joint[wrist]")
+
+
+def test_row_24_a_joint_from_a_link_to_itself():
+    found = error(robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "b")))
+    assert found.code == "SELF_JOINT" and "'k'" in found.message and "'b'" in found.message
+    assert found.where.line == 5
+
+
+def test_row_25_cycle():
+    joints = [joint("j", "a", "b"), joint("k", "b", "c"), joint("l", "c", "a"), joint("m", "c", "d")]
+    found = error(robot(*map(link, "abcd"), *joints))
+    assert found.code == "CYCLE"
+    assert "'a' -> 'b' -> 'c' -> 'a'" in found.message
+    assert found.where.line == 8
+
+
+def test_row_25_a_cycle_beside_the_tree_and_many_cycles():
+    beside = robot(*map(link, "abc"), joint("k", "b", "c"), joint("l", "c", "b"))
+    assert error(beside).code == "CYCLE"
+    links = [link(f"{end}{i}", "") for i in range(100) for end in "ab"]
+    joints = [joint(f"{a}{i}", f"{a}{i}", f"{b}{i}") for i in range(100) for a, b in ("ab", "ba")]
+    found = errors(robot(*links, *joints))
+    assert len(found) == MOST_ISSUES and {issue.code for issue in found} == {"CYCLE"}
+
+
+def test_row_25_a_long_cycle_is_printed_in_part():
+    n = 20_000
+    joints = [joint(f"j{i}", f"l{i}", f"l{(i + 1) % n}") for i in range(n)]
+    found = error(robot(*(link(f"l{i}", "") for i in range(n)), *joints))
+    assert found.code == "CYCLE" and "more" in found.message and len(found.message) < 2000
+
+
+def test_row_26_two_parents():
+    joints = [joint("j", "a", "b"), joint("k", "a", "c"), joint("l", "b", "d"), joint("m", "c", "d")]
+    found = error(robot(*map(link, "abcd"), *joints))
+    assert found.code == "TWO_PARENTS"
+    for name in ("'d'", "'l'", "'b'", "'m'", "'c'", "line 8", "line 9"):
+        assert name in found.message
+    assert "loop constraint" in str(found.hint)
+    assert found.where.line == 9
+
+
+def test_row_27_two_roots():
+    found = error(robot(*map(link, "abcde"), joint("j", "a", "b"), joint("k", "c", "d")))
+    assert found.code == "MULTIPLE_ROOTS"
+    assert "'a', 'c', 'e'" in found.message and "3 links" in found.message
+    assert found.where.line == 4
+
+
+def test_row_28_a_long_chain():
+    n = 20_000
+    text = robot(*(link(f"l{i}", "") for i in range(n)), *(joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(n - 1)))
+    begin = time.perf_counter()
+    tree = read(text)
+    assert time.perf_counter() - begin < 5.0
+    assert tree.nq == n - 1
+    assert [body.parent for body in tree.bodies] == list(range(-1, n - 2))
+
+
+def test_row_28_a_long_chain_of_fixed_joints_and_of_mimics():
+    n = 5_000
+    links = [link(f"l{i}") for i in range(n)]
+    welded = [joint(f"j{i}", f"l{i}", f"l{i + 1}", "fixed", '<origin xyz="0 0 1"/>') for i in range(n - 1)]
+    tree = read(robot(*links, *welded), floating_base=True)
+    assert tree.bodies[0].inertia.mass == 2.0 * n
+    assert tree.frames[-1].placement.translation.z == n - 1
+    mimics = [joint(f"j{i}", f"l{i}", f"l{i + 1}", inner=LIMIT + f'<mimic joint="j{i + 1}"/>') for i in range(n - 1)]
+    mimics[-1] = joint(f"j{n - 2}", f"l{n - 2}", f"l{n - 1}")
+    tree = read(robot(*links, *mimics))
+    assert {body.mimic.joint for body in tree.bodies if body.mimic} == {f"j{n - 2}"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "hint"),
+    [
+        ("revolut", "unknown joint type 'revolut'", "did you mean 'revolute'?"),
+        ("Fixed", "unknown joint type 'Fixed'", "did you mean 'fixed'?"),
+        ("", "unknown joint type ''", "there are"),
+        ("planar", "not supported yet", "prismatic"),
+    ],
+)
+def test_row_29_joint_types(kind: str, message: str, hint: str):
+    found = error(arm(kind=kind))
+    assert found.code == "JOINT_TYPE" and message in found.message and hint in str(found.hint)
+    assert "revolute, continuous, prismatic, fixed, floating" in found.message
+    assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
+
+
+def test_row_29_joint_type_missing():
+    found = error(arm().replace(' type="revolute"', ""))
+    assert found.code == "JOINT_TYPE" and "needs the attribute 'type'" in found.message
+
+
+# -- mimics
+
+
+def three(first: str = "", second: str = "", third: str = "", kind: str = "revolute") -> str:
+    inner = [LIMIT + first, LIMIT + second, LIMIT + third]
+    ends = [("a", "b"), ("b", "c"), ("c", "d")]
+    joints = [joint(f"j{i}", *end, kind if i == 2 else "revolute", inner[i]) for i, end in enumerate(ends)]
+    return robot(*map(link, "abcd"), *joints)
+
+
+def test_row_43_unknown():
+    found = error(three(first='<mimic joint="j9"/>'))
+    assert found.code == "MIMIC_UNKNOWN" and "'j9'" in found.message and "'j0', 'j1', 'j2'" in str(found.hint)
+    assert (found.where.line, found.where.element) == (6, "robot[r]/joint[j0]")
+    assert error(three(first="<mimic/>")).code == "BAD_NAME"
+
+
+def test_row_43_self():
+    found = error(three(second='<mimic joint="j1"/>'))
+    assert found.code == "MIMIC_SELF" and "itself" in found.message and found.where.line == 7
+
+
+def test_row_43_cyclic():
+    found = error(three('<mimic joint="j1"/>', '<mimic joint="j2"/>', '<mimic joint="j1"/>'))
+    assert found.code == "MIMIC_CYCLE" and "'j1' -> 'j2' -> 'j1'" in found.message and found.where.line == 7
+    assert error(three('<mimic joint="j1"/>', '<mimic joint="j0"/>')).code == "MIMIC_CYCLE"
+
+
+def test_row_43_fixed():
+    found = error(three(first='<mimic joint="j2"/>', kind="fixed"))
+    assert found.code == "MIMIC_FIXED" and "'j2', which is fixed" in found.message and found.where.line == 6
+
+
+def test_row_43_joints_with_more_coordinates():
+    assert error(three(first='<mimic joint="j2"/>', kind="floating").replace(LIMIT, "")).code == "MIMIC_TYPE"
+    assert error(three(third='<mimic joint="j1"/>', kind="floating").replace(LIMIT, "")).code == "MIMIC_TYPE"
+
+
+def test_a_fixed_joint_that_mimics_is_noted():
+    (found,) = warnings(three(third='<mimic joint="nobody"/>', kind="fixed"))
+    assert found.code == "IGNORED" and found.where.line == 8
+    assert read(three(third='<mimic joint="j1"/>', kind="fixed"), strict=True).bodies[1].mimic is None
+
+
+def test_row_44_chains_are_flattened():
+    text = three('<mimic joint="j1" multiplier="2" offset="3"/>', '<mimic joint="j2" multiplier="-5" offset="7"/>')
+    tree = read(text, strict=True)
+    first, second, third = (body.mimic for body in tree.bodies)
+    assert first is not None and second is not None and third is None
+    assert (first.joint, first.multiplier, first.offset) == ("j2", -10.0, 17.0)
+    assert (second.joint, second.multiplier, second.offset) == ("j2", -5.0, 7.0)
+    plain = read(three('<mimic joint="j1"/>')).bodies[0].mimic
+    assert plain is not None and (plain.multiplier, plain.offset) == (1.0, 0.0)
+
+
+def test_row_44_multiplier_zero():
+    found = warning(three('<mimic joint="j1" multiplier="0" offset="0.5"/>'))
+    assert found.code == "MIMIC_ZERO" and "never moves" in found.message
+
+
+def test_multipliers_that_overflow():
+    huge = '<mimic joint="j{}" multiplier="1e200"/>'
+    assert error(three(huge.format(1), huge.format(2))).code == "NOT_FINITE"
+
+
+# -- the same in every process
+
+
+PROGRAM = """
+import sys
+from linkwork.formats import read_urdf
+from linkwork.model.build import build_tree
+tree = build_tree(read_urdf(sys.argv[1]))
+print([body.name for body in tree.bodies], [frame.name for frame in tree.frames])
+print([str(issue) for issue in tree.report.warnings])
+print(repr(tree))
+"""
+
+
+def test_the_same_tree_in_every_process(tmp_path: pathlib.Path):
+    names = [f"l{i}" for i in range(40)]
+    joints = [joint(f"j{i}", names[(i - 1) // 3], names[i], ("revolute", "fixed")[i % 5 == 0]) for i in range(1, 40)]
+    text = robot(*map(link, names), *reversed(joints), "<b/><a/><gazebo/><c/>")
+    path = tmp_path / "r.urdf"
+    path.write_text(text)
+    outputs = []
+    for seed in ("0", "1", "4242"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", PROGRAM, str(path)]
+        outputs.append(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+    assert len(set(outputs)) == 1 and outputs[0].count("\n") == 3
+
+
+def test_bodies_come_depth_first_in_the_order_of_the_joints():
+    text = robot(
+        *(link(name) for name in ("leaf", "root", "left", "right", "left hand")),
+        joint("right", "root", "right"),
+        joint("left hand", "left", "left hand"),
+        joint("left", "root", "left"),
+        joint("leaf", "right", "leaf"),
+    )
+    tree = read(text)
+    assert [body.joint_name for body in tree.bodies] == ["right", "leaf", "left", "left hand"]
+    assert [body.parent for body in tree.bodies] == [-1, 0, -1, 2]
+    assert [frame.name for frame in tree.frames] == ["leaf", "root", "left", "right", "left hand"]
+    assert all(isinstance(body.joint, Revolute) for body in tree.bodies)

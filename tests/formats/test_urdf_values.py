@@ -1,0 +1,358 @@
+"""Values in a URDF: rows 30-51 of the bad models."""
+
+from __future__ import annotations
+
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from linkwork.formats import parse_urdf
+from linkwork.joints import Floating, Prismatic, Revolute
+from linkwork.model.body import Limits
+from linkwork.spatial import Inertia, Pose, Vec3
+from urdf_texts import INERTIAL, LIMIT, arm, error, errors, joint, link, one, read, robot, warning, warnings
+
+INF = math.inf
+
+
+def inertial(mass: str = "1", moments: str = "1 0 0 1 0 1", origin: str = "") -> str:
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    attributes = " ".join(f'{name}="{value}"' for name, value in zip(names, moments.split(), strict=True))
+    return f'<inertial>{origin}<mass value="{mass}"/><inertia {attributes}/></inertial>'
+
+
+def inertia(text: str) -> Inertia:
+    return parse_urdf(one(text)).links[0].inertia
+
+
+# -- joints
+
+
+def test_joint_types():
+    assert read(arm('<axis xyz="0 1 0"/>' + LIMIT)).bodies[0].joint == Revolute(Vec3(0.0, 1.0, 0.0))
+    assert read(arm('<axis xyz="0 1 0"/>' + LIMIT, "continuous")).bodies[0].joint == Revolute(Vec3(0.0, 1.0, 0.0))
+    assert read(arm('<axis xyz="0 0 -1"/>' + LIMIT, "prismatic")).bodies[0].joint == Prismatic(Vec3(0.0, 0.0, -1.0))
+    assert read(arm("", "floating")).bodies[0].joint == Floating()
+    assert read(arm("", "fixed")).bodies == ()
+    assert read(arm(LIMIT)).bodies[0].joint == Revolute(Vec3(1.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
+def test_row_30_axis_zero(kind: str):
+    found = error(arm('\n<axis xyz="0 -0 0"/>' + LIMIT, kind))
+    assert found.code == "AXIS_ZERO"
+    assert (found.where.line, found.where.element) == (5, "robot[r]/joint[j]/axis")
+
+
+def test_row_30_axis_zero_of_a_fixed_joint():
+    assert warnings(arm('<axis xyz="0 0 0"/>', "fixed")) == ()
+
+
+@pytest.mark.parametrize("axis", ["0 0 2", "0 0 1.00001", "0 0 1e-200", "0 0 1e-320", "0 0 5e-324", "0 0 1e308"])
+def test_row_31_axis_is_not_unit(axis: str):
+    text = arm(f'<axis xyz="{axis}"/>' + LIMIT, "prismatic")
+    found = warning(text)
+    assert found.code == "AXIS_NORM" and "normalised" in found.message
+    assert found.where.element == "robot[r]/joint[j]/axis"
+    assert read(text).bodies[0].joint == Prismatic(Vec3(0.0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("axis", ["1e308 1e308 1e308", "5e-324 5e-324 5e-324", "3 3 3"])
+def test_row_31_extreme_axes_are_unit_vectors(axis: str):
+    joint = read(arm(f'<axis xyz="{axis}"/>' + LIMIT)).bodies[0].joint
+    assert isinstance(joint, Revolute)
+    assert all(abs(a - 3**-0.5) < 1e-15 for a in joint.axis)
+
+
+def test_row_31_rounding_is_no_warning():
+    text = arm('<axis xyz="0.7071068 0.7071068 0"/>' + LIMIT)
+    assert warnings(text) == ()
+    joint = read(text).bodies[0].joint
+    assert isinstance(joint, Revolute) and math.hypot(*joint.axis) == pytest.approx(1.0, abs=1e-15)
+
+
+AXES = {"nan 0 0": "NUMBER", "0 inf 0": "NUMBER", "1 0": "ARITY", "1 0 0 0": "ARITY", "": "ARITY", "x 0 0": "NUMBER"}
+
+
+@pytest.mark.parametrize(("axis", "code"), AXES.items())
+def test_row_32_axis(axis: str, code: str):
+    found = error(arm(f'<axis xyz="{axis}"/>' + LIMIT))
+    assert found.code == code and found.message.startswith("xyz: ")
+    assert found.where.element == "robot[r]/joint[j]/axis"
+
+
+@pytest.mark.parametrize("text", ["1,5", "1abc", "0x10", "1_0", "", "\u0661\u0662"])
+def test_row_33_numbers(text: str):
+    for found in (
+        error(one(inertial(mass=text))),
+        error(arm(LIMIT.replace('"2"', f'"{text}"'))),
+        error(arm(LIMIT + f'<dynamics damping="{text}"/>')),
+        error(arm(LIMIT + f'<dynamics/><mimic joint="k" multiplier="{text}"/>')),
+    ):
+        assert found.code == "NUMBER" and repr(text) in found.message
+        assert found.where.line is not None
+
+
+@pytest.mark.parametrize("text", ["1e400", "nan", "inf", "-INF"])
+def test_row_34_not_finite(text: str):
+    for found in (
+        error(one(inertial(mass=text))),
+        error(one(inertial(moments=f"1 0 {text} 1 0 1"))),
+        error(arm(LIMIT + f'<dynamics friction="{text}"/>')),
+        error(one(f'<visual><geometry><sphere radius="{text}"/></geometry></visual>')),
+    ):
+        assert found.code == "NOT_FINITE" and text in found.message
+
+
+PROGRAM = """
+import locale, sys
+from linkwork.formats import parse_urdf
+locale.setlocale(locale.LC_ALL, sys.argv[1])
+assert sys.argv[1] == "C" or locale.localeconv()["decimal_point"] == ","
+print(ascii(parse_urdf(sys.argv[2])))
+"""
+
+
+@pytest.mark.parametrize("name", ["de_DE", "tr_TR"])
+def test_row_35_the_locale_has_no_say(name: str, tmp_path: pathlib.Path):
+    compiler = shutil.which("localedef")
+    if compiler is None:
+        pytest.skip("localedef is not installed")
+    made = subprocess.run([compiler, "-i", name, "-f", "UTF-8", str(tmp_path / f"{name}.UTF-8")], capture_output=True)
+    if made.returncode > 1 or not (tmp_path / f"{name}.UTF-8").exists():
+        pytest.skip(f"the sources of locale {name} are not installed")
+    text = arm('<origin xyz="0.1 1.5e-3 2" rpy="0.1 0.2 0.3"/>' + LIMIT)
+
+    def output(locale: str) -> str:
+        environment = {**os.environ, "LOCPATH": str(tmp_path), "LC_ALL": locale}
+        command = [sys.executable, "-c", PROGRAM, locale, text]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    assert output(f"{name}.UTF-8") == output("C") == ascii(parse_urdf(text)) + "\n"
+
+
+@pytest.mark.parametrize("attribute", ["xyz", "rpy"])
+@pytest.mark.parametrize(
+    ("text", "code"), [("nan 0 0", "NUMBER"), ("0 0", "ARITY"), ("0 0 0 0", "ARITY"), ("0,0,0", "ARITY")]
+)
+def test_row_36_origins(attribute: str, text: str, code: str):
+    origin = f'\n<origin {attribute}="{text}"/>'
+    found = error(arm(origin + LIMIT))
+    assert found.code == code and found.message.startswith(f"{attribute}: ")
+    assert (found.where.line, found.where.element) == (5, "robot[r]/joint[j]/origin")
+    assert error(one(inertial(origin=origin))).code == code
+    assert error(one(f"<visual>{origin}<geometry><sphere radius='1'/></geometry></visual>")).code == code
+
+
+def test_origins_are_placed():
+    assert read(arm(LIMIT)).bodies[0].placement == Pose.identity()
+    half = repr(math.pi / 2)
+    placement = read(arm(f'<origin xyz="1 -2 3e-1" rpy="0 0 {half}"/>' + LIMIT)).bodies[0].placement
+    assert placement.elements() == (0, -1, 0, 1, 1, 0, 0, -2, 0, 0, 1, 0.3, 0, 0, 0, 1)
+
+
+# -- limits
+
+
+def test_limits_are_read():
+    for kind in ("revolute", "prismatic"):
+        assert read(arm(LIMIT, kind)).bodies[0].limits == Limits((-1.0,), (2.0,), (4.0,), (3.0,))
+    tree = read(arm('<limit effort="3" velocity="4"/>', "continuous"), strict=True)
+    assert tree.bodies[0].limits == Limits((-INF,), (INF,), (4.0,), (3.0,))
+    floating = read(arm("", "floating"), strict=True).bodies[0]
+    assert floating.limits == Limits.none(Floating()) and floating.damping == floating.friction == (0.0,) * 6
+
+
+def test_bounds_are_zero_where_they_are_not_given():
+    upper = arm('<limit upper="2" effort="3" velocity="4"/>')
+    assert warnings(upper) == ()
+    assert read(upper).bodies[0].limits == Limits((0.0,), (2.0,), (4.0,), (3.0,))
+    none = arm('<limit effort="3" velocity="4"/>')
+    assert warning(none).code == "LIMIT_MISSING" and "cannot move" in warning(none).message
+    assert read(none).bodies[0].limits == Limits((0.0,), (0.0,), (4.0,), (3.0,))
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_row_38_no_limit(kind: str):
+    found = warning(arm("", kind))
+    assert found.code == "LIMIT_MISSING" and "unlimited" in found.message
+    assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
+    assert read(arm("", kind)).bodies[0].limits == Limits((-INF,), (INF,), (INF,), (INF,))
+    assert warnings(arm("", "continuous")) == ()
+
+
+@pytest.mark.parametrize("attribute", ["effort", "velocity"])
+def test_row_38_no_effort_or_velocity(attribute: str):
+    text = arm(f'<limit lower="0" upper="1" {"velocity" if attribute == "effort" else "effort"}="4"/>')
+    found = warning(text)
+    assert found.code == "LIMIT_MISSING" and attribute in found.message
+    assert getattr(read(text).bodies[0].limits, attribute) == (INF,)
+
+
+def test_bounds_of_a_continuous_joint_are_noted():
+    tree = read(arm(LIMIT, "continuous"), strict=True)
+    assert [issue.code for issue in tree.report.warnings] == ["IGNORED"]
+    assert tree.bodies[0].limits == Limits((-INF,), (INF,), (4.0,), (3.0,))
+    assert error(arm(LIMIT.replace('"2"', '"x"'), "continuous")).code == "NUMBER"
+
+
+@pytest.mark.parametrize(("lower", "upper"), [("1", "0.5"), ("inf", "1"), ("1", "-inf"), ("inf", "inf")])
+def test_row_39_limits_in_disorder(lower: str, upper: str):
+    found = error(arm(f'\n<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>'))
+    assert found.code == "LIMIT_ORDER"
+    assert (found.where.line, found.where.element) == (5, "robot[r]/joint[j]/limit")
+
+
+@pytest.mark.parametrize("attribute", ["lower", "upper", "effort", "velocity"])
+def test_row_40_limits_that_are_not_finite(attribute: str):
+    values = {"lower": "-1", "upper": "2", "effort": "3", "velocity": "4"}
+
+    def text(value: str) -> str:
+        attributes = " ".join(f'{name}="{number}"' for name, number in {**values, attribute: value}.items())
+        return arm(f"<limit {attributes}/>")
+
+    assert error(text("nan")).code == "LIMIT_FINITE"
+    assert error(text("1e400")).code == "NOT_FINITE"
+    infinite = text("-inf" if attribute == "lower" else "INF")
+    found = warning(infinite)
+    assert found.code == "LIMIT_FINITE" and "none" in found.message and attribute in found.message
+    assert getattr(read(infinite).bodies[0].limits, attribute) == (-INF if attribute == "lower" else INF,)
+
+
+def test_row_41_negative():
+    for inner, name in (
+        (LIMIT.replace('"3"', '"-3"'), "effort"),
+        (LIMIT.replace('"4"', '"-inf"'), "velocity"),
+        (LIMIT + '<dynamics damping="-1"/>', "damping"),
+        (LIMIT + '<dynamics friction="-1e-300"/>', "friction"),
+    ):
+        found = errors(arm(inner))[0]
+        assert found.code == "NEGATIVE" and name in found.message
+        assert str(found.where.element).startswith("robot[r]/joint[j]/")
+
+
+def test_damping_and_friction_are_read():
+    body = read(arm(LIMIT + '<dynamics damping="0.5" friction="0.25"/>')).bodies[0]
+    assert (body.damping, body.friction) == ((0.5,), (0.25,))
+    plain = read(arm(LIMIT)).bodies[0]
+    assert (plain.damping, plain.friction) == ((0.0,), (0.0,))
+
+
+@pytest.mark.parametrize("inner", ["<limit/>", "<dynamics damping='1'/>"])
+def test_what_a_floating_joint_has_no_use_for_is_warned_of(inner: str):
+    assert warning(arm(inner, "floating")).code == "UNSUPPORTED"
+
+
+# -- inertia
+
+
+def test_inertia_is_about_the_link_frame():
+    assert inertia(INERTIAL).mass == 2.0
+    found = inertia(inertial("2", "1 0 0 2 0 2.5", '<origin xyz="0 0 3" rpy="0 0 1.5707963267948966"/>'))
+    assert found.moment == Vec3(0.0, 0.0, 6.0)
+    # turned by a quarter about z: x and y change places; then moved by 3 m along z: 2 kg · 9 m² more about x and y
+    assert found.about.elements() == (20.0, 0.0, 0.0, 19.0, 0.0, 2.5)
+
+
+def test_row_37_magnitude():
+    for mass in ("1e-320", "5e-324", "1e-13", "1e13"):
+        found = warning(one(inertial(mass=mass, moments="0 0 0 0 0 0")))
+        assert found.code == "MAGNITUDE" and "suspicious magnitude" in found.message
+        assert found.where.element == "robot[r]/link[a]/inertial"
+
+
+def test_row_45_mass_negative():
+    found = error(one("\n" + inertial(mass="-1")))
+    assert found.code == "MASS_NEGATIVE" and "-1" in found.message
+    assert (found.where.line, found.where.element) == (3, "robot[r]/link[a]/inertial")
+
+
+def test_row_46_point_mass():
+    assert warnings(one(inertial(moments="0 0 0 0 0 0", origin='<origin xyz="0 0 2"/>'))) == ()
+    found = inertia(inertial(moments="0 0 0 0 0 0", origin='<origin xyz="0 0 2"/>'))
+    assert found.about.elements() == (4.0, 0.0, 0.0, 4.0, 0.0, 0.0)
+
+
+def test_row_47_no_inertial():
+    assert inertia("") == Inertia.zero() and warnings(one("")) == ()
+
+
+def test_row_48_massless_leaf():
+    assert read(arm(LIMIT).replace(INERTIAL, ""), strict=True).bodies[0].inertia == Inertia.zero()
+
+
+@pytest.mark.parametrize("moments", ["-1 0 0 1 0 1", "1 2 0 1 0 1", "1 0 0 1 1.1 1", "0 1 0 0 0 0", "-1 0 0 -1 0 -1"])
+def test_row_49_not_positive(moments: str):
+    found = error(one(inertial(moments=moments)))
+    assert found.code == "INERTIA_NOT_PSD" and "eigenvalues" in found.message
+    assert found.where.element == "robot[r]/link[a]/inertial"
+    assert "-" in found.message.split("are ")[1]
+
+
+def test_row_49_rounding_is_no_error():
+    # a thin rod along (1, 1, 1), in six digits: its smallest moment is 0 and may come out below it
+    assert warnings(one(inertial(moments="0.666667 -0.333333 -0.333333 0.666666 -0.333334 0.666666"))) == ()
+    assert warnings(one(inertial(moments="0 1e-20 0 0 0 0"))) == ()
+
+
+def test_row_50_triangle():
+    found = warning(one(inertial(moments="1 0 0 2 0 3.1")))
+    assert found.code == "INERTIA_TRIANGLE" and "1, 2, 3.1" in found.message
+    assert warnings(one(inertial(moments="1 0 0 2 0 3"))) == ()
+
+
+def test_row_51_units():
+    box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
+    found = warning(one(inertial(mass="1", moments="1000 0 0 1000 0 1000") + box))
+    assert found.code == "INERTIA_UNITS" and "radius of gyration is 31.6 m" in found.message
+    assert "kg m²" in str(found.hint)
+    assert warning(one(inertial(mass="1", moments="1000 0 0 1000 0 1000"))).code == "INERTIA_UNITS"
+    assert warnings(one(inertial(mass="1", moments="0.002 0 0 0.002 0 0.002") + box)) == ()
+    mesh = '<visual><geometry><mesh filename="a.stl"/></geometry></visual>'
+    assert warnings(one(inertial(mass="1", moments="1 0 0 1 0 1") + box + mesh)) == ()
+
+
+def test_row_52_centre_far_away():
+    box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
+    moments = "0.001 0 0 0.001 0 0.001"
+    found = warning(one(inertial(moments=moments, origin='<origin xyz="0 0 50"/>') + box))
+    assert found.code == "COM_FAR" and "50 m" in found.message
+    assert warnings(one(inertial(moments=moments, origin='<origin xyz="0 0 0.2"/>') + box)) == ()
+
+
+def test_inertia_without_mass():
+    found = warning(one(inertial(mass="0")))
+    assert found.code == "MASS_ZERO"
+    assert warnings(one(inertial(mass="0", moments="0 0 0 0 0 0"))) == ()
+
+
+@pytest.mark.parametrize(("gone", "code"), [("mass", "ELEMENT_MISSING"), ("inertia", "ELEMENT_MISSING")])
+def test_parts_of_inertia_missing(gone: str, code: str):
+    found = error(one(re.sub(f"<{gone} [^>]*>", "", inertial())))
+    assert found.code == code and f"<{gone}>" in found.message
+
+
+def test_attributes_missing():
+    assert error(one(inertial().replace('ixy="0"', ""))).code == "ATTRIBUTE_MISSING"
+    found = errors(one(inertial().replace('<mass value="1"/>', "<mass>1</mass>")))[0]
+    assert found.code == "ATTRIBUTE_MISSING" and found.hint == 'write <mass value="..."/>'
+
+
+def test_numbers_that_overflow_together():
+    text = one(inertial(mass="1e200", moments="1 0 0 1 0 1", origin='<origin xyz="1e200 0 0"/>'))
+    assert error(text).code == "NOT_FINITE"
+    turned = inertial(moments="1e308 1e308 0 1e308 0 1e308", origin='<origin rpy="1 1 1"/>')
+    assert error(one(turned)).code == "NOT_FINITE"
+    far = '<origin xyz="1.7e308 0 0"/>'
+    chain = [joint("j", "a", "b", "fixed", far), joint("k", "b", "c", "fixed", far)]
+    found = error(robot(link("a"), link("b"), link("c"), *chain))
+    assert found.code == "NOT_FINITE" and "'c'" in found.message
+    heavy = inertial(mass="1.7e308", moments="0 0 0 0 0 0")
+    text = robot(link("a"), link("b", heavy), link("c", heavy), joint("j", "a", "b"), joint("k", "b", "c", "fixed", ""))
+    assert error(text).code == "NOT_FINITE"

@@ -1,0 +1,280 @@
+"""Reading XML: rows 1-13 of what a bad document must give, and the tree of a good one."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import time
+
+import pytest
+
+from linkwork.errors import Issue, ModelError
+from linkwork.formats.xml import Budget, Element, parse
+
+
+def issue(document: bytes | str, budget: Budget | None = None) -> Issue:
+    with pytest.raises(ModelError) as caught:
+        parse(document, "arm.urdf", budget=budget)
+    (only,) = caught.value.issues
+    assert only.where.file == "arm.urdf"
+    return only
+
+
+def outline(element: Element) -> object:
+    return (element.tag, dict(element.attributes), [outline(child) for child in element.children])
+
+
+# -- good documents
+
+
+def test_the_tree_keeps_tags_attributes_text_and_places():
+    root = parse('<robot name="r">\n  <joint name="elbow">\n    <axis xyz="1 0 0"/> hello <b/> you</joint>\n</robot>')
+    assert root.tag == "robot" and root.attributes == {"name": "r"} and root.parent is None
+    (joint,) = root.children
+    axis, b = joint.children
+    assert (joint.line, joint.column) == (2, 3)
+    assert (axis.line, axis.column) == (3, 5)
+    assert axis.path == "robot[r]/joint[elbow]/axis"
+    assert joint.text.split() == ["hello", "you"] and root.text == "" and axis.text == ""
+    assert joint.first("b") is b and joint.first("c") is None and list(joint.all("axis")) == [axis]
+    assert axis.parent is joint
+    assert "elbow" in repr(axis)
+
+
+def test_names_in_paths_are_short_and_printable():
+    root = parse(f'<a name="{"x" * 200}"><b name="&#10;&#9;x"/></a>')
+    assert root.children[0].path == f"a[{'x' * 77}...]/b[\\n\\tx]"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b'<?xml version="1.0"?><a b="\xc3\xa9"/>',
+        b'\xef\xbb\xbf<?xml version="1.0" encoding="utf-8"?><a b="\xc3\xa9"/>',
+        b'\xef\xbb\xbf<a b="\xc3\xa9"/>',
+        '<a b="é"/>'.encode("utf-16"),
+        b"\xff\xfe" + '<?xml version="1.0" encoding="UTF-16"?><a b="é"/>'.encode("utf-16-le"),
+        b"\xfe\xff" + '<?xml version="1.0" encoding="UTF-16"?><a b="é"/>'.encode("utf-16-be"),
+        b'<?xml version="1.0" encoding="ISO-8859-1"?><a b="\xe9"/>',
+        b'<?xml version="1.0" encoding="windows-1252"?><a b="\xe9"/>',
+        b'<?xml version="1.0" encoding="US-ASCII"?><a b="&#233;"/>',
+        "<?xml version='1.0' encoding='utf-16'?><a b='é'/>",
+        "\ufeff<a b='é'/>",
+        b"\r\n<!-- > -->\r\n<?pi?>\r\n<a\r\n b='\xc3\xa9'/>\r\n",
+    ],
+)
+def test_row_12_encodings_and_line_ends(document: bytes | str):
+    assert outline(parse(document)) == ("a", {"b": "é"}, [])
+
+
+def test_row_12_lines_of_a_file_with_crlf():
+    assert parse(b"<a>\r\n<b/>\r\n</a>").children[0].line == 2
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '<robot xmlns="http://www.ros.org" name="r"><link/></robot>',
+        '<u:robot xmlns:u="http://www.ros.org" name="r"><u:link/></u:robot>',
+        '<u:robot name="r"><u:link/></u:robot>',
+        '<robot name="r" xmlns:xsi="x" xsi:noNamespaceSchemaLocation="y" xml:lang="en"><link/></robot>',
+    ],
+)
+def test_row_13_namespaces_of_the_root_are_stripped(document: str):
+    assert outline(parse(document)) == ("robot", {"name": "r"}, [("link", {}, [])])
+
+
+def test_row_13_other_prefixes_stay_bound_or_not():
+    root = parse('<robot xmlns:a="x"><a:b c:d="1" d="2"/><drake:joint/></robot>')
+    assert [child.tag for child in root.children] == ["a:b", "drake:joint"]
+    assert root.children[0].attributes == {"c:d": "1", "d": "2"}
+
+
+# -- bad documents
+
+
+@pytest.mark.parametrize("document", [b"", b" \t\r\n ", "", "\n", b"\xef\xbb\xbf", b"\xff\xfe"])
+def test_row_01_empty(document: bytes | str):
+    assert issue(document).code == "XML_EMPTY"
+    assert "empty" in issue(document).message
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (b"hello", "expected '<', got 'hello'"),
+        (b"\n  solid cube", "expected '<'"),
+        (gzip.compress(b"<a/>"), "gzip"),
+        (b"PK\x03\x04abc", "zip"),
+        (b"BZh91AY", "bzip2"),
+        (b"\x7fELF\x02\x01\x01\0\0\0", "NUL"),
+        (b"\x80\x04\x95", "binary data (80 04 95"),
+        (b"<a>\n<b></a>", "mismatched tag"),
+        (b"<a b=1/>", "not well-formed"),
+        (b"<a/><b/>", "junk after document element"),
+        (b"<a>\x01</a>", "not well-formed"),
+        (b"<a>&foo;</a>", "undefined entity"),
+        (b"\n<?xml version='1.0'?><a/>", "not at start"),
+    ],
+)
+def test_row_02_no_xml(document: bytes, message: str):
+    found = issue(document)
+    assert found.code == "XML_SYNTAX"
+    assert message in found.message
+    assert found.where.line is not None and found.where.column is not None
+
+
+def test_row_02_a_mismatched_tag_says_what_is_open():
+    found = issue(b"<a>\n <b>\n  <c>\n </b>\n</a>")
+    assert found.where.line == 4
+    assert found.hint == "<c> opened on line 3 is still open here"
+    assert found.where.element == "a/b/c"
+
+
+@pytest.mark.parametrize("cut", range(1, 40))
+def test_row_03_truncated(cut: int):
+    document = b'<a b="1">\n<c d="2"><!-- e --></c><f/></a>'
+    assert len(document) == 41
+    found = issue(document[:cut])
+    assert found.code == "XML_SYNTAX"
+    assert found.where.line == (1 if cut < 10 else 2)
+
+
+def test_row_03_truncated_says_what_is_open():
+    found = issue(b"<robot>\n<link name='a'>\n")
+    assert "ends early" in found.message
+    assert found.hint == "<link> opened on line 2 is not closed: is the file complete?"
+
+
+LAUGHS = '<!DOCTYPE a [<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(12))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "<!DOCTYPE a><a/>",
+        "<?xml version='1.0'?>\n<!-- > <!x -->\n<?pi <a?>\n<!DOCTYPE a SYSTEM 'a.dtd'><a/>",
+        LAUGHS + "]><a>&l12;</a>",
+        LAUGHS + "]><a b='&l12;'/>",
+        f'<!DOCTYPE a [<!ENTITY b "{"x" * 100_000}">]><a>{"&b;" * 100_000}</a>',
+    ],
+    ids=["bare", "after comments", "billion laughs", "in an attribute", "quadratic"],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_row_05_doctype(document: str, encoding: str):
+    begin = time.perf_counter()
+    found = issue(document.encode(encoding))
+    assert found.code == "XML_DTD" and "DOCTYPE is not allowed" in found.message
+    assert found.where.line == (4 if document.startswith("<?xml") else 1)
+    assert time.perf_counter() - begin < 1.0
+
+
+def test_row_05_a_doctype_is_refused_by_the_parser_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("linkwork.formats.xml._refuse_doctype", lambda text, file: None)
+    assert issue("<!DOCTYPE a><a/>").code == "XML_DTD"
+
+
+@pytest.mark.parametrize(
+    "entity",
+    [
+        '<!ENTITY b SYSTEM "file:///etc/passwd">',
+        '<!ENTITY b SYSTEM "http://example.com/">',
+        '<!ENTITY % b SYSTEM "http://example.com/"> %b;',
+        '<!ENTITY b PUBLIC "x" "relative.xml">',
+    ],
+)
+def test_row_06_external_entities_are_not_opened(entity: str, monkeypatch: pytest.MonkeyPatch):
+    def never(*arguments: object, **options: object) -> object:
+        raise AssertionError("something was opened")
+
+    monkeypatch.setattr("socket.socket", never)
+    monkeypatch.setattr("builtins.open", never)
+    assert issue(f"<!DOCTYPE a [{entity}]><a>&b;</a>").code == "XML_DTD"
+
+
+def test_row_08_depth():
+    assert parse("<a>" * 256 + "</a>" * 256).tag == "a"
+    found = issue("<a>" * 257 + "</a>" * 257)
+    assert found.code == "XML_DEPTH" and "256" in found.message
+    assert issue("<a>" * 1_000_000).code == "XML_DEPTH"
+    assert issue("<a><a><a/></a></a>", Budget(max_depth=2)).code == "XML_DEPTH"
+
+
+def test_row_08_a_deep_tree_needs_no_recursion():
+    depth = 50_000
+    root = parse("<a>" * depth + "</a>" * depth, budget=Budget(max_depth=depth))
+    del root  # nor does taking it apart
+
+
+def test_row_09_too_many_bytes():
+    assert issue(b"<a>" + b" " * 2000 + b"</a>", Budget(max_bytes=1000)).code == "TOO_LARGE"
+    found = issue("<a>" + "é" * 600 + "</a>", Budget(max_bytes=1000))
+    assert found.code == "TOO_LARGE" and "limit of 1000 bytes" in found.message
+    assert parse("<a>" + "x" * 900 + "</a>", budget=Budget(max_bytes=1000)).tag == "a"
+    assert issue(b" " * (64 * 2**20 + 1)).code == "TOO_LARGE"
+
+
+def test_row_09_too_many_elements():
+    found = issue("<a>\n" + "<b/>" * 10 + "</a>", Budget(max_elements=10))
+    assert found.code == "TOO_LARGE" and "more than 10 elements" in found.message
+    assert found.where.line == 2
+
+
+@pytest.mark.parametrize("document", [b"<a b='1' b='2'/>", b"<a x:b='1' x:b='2'/>"])
+def test_row_10_duplicate_attribute(document: bytes):
+    found = issue(document)
+    assert found.code == "XML_SYNTAX" and "duplicate attribute" in found.message
+
+
+@pytest.mark.parametrize("document", [b"<a>\n \0</a>", "<a>\n \0</a>", "<a>\n \0</a>".encode("utf-16")])
+def test_row_10_nul(document: bytes | str):
+    found = issue(document)
+    assert found.code == "XML_SYNTAX" and "NUL" in found.message
+    assert (found.where.line, found.where.column) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("document", "line"),
+    [
+        (b"<a>\n\xff</a>", 2),
+        (b"<a>\n\n\xc3(</a>", 3),
+        (b"<a>\xed\xa0\x80</a>", 1),
+        (b'<?xml version="1.0" encoding="ascii"?>\n<a>\xc3\xa9</a>', 2),
+        (b"\xff\xfe<\0a\0\n\0\0\xd8<\0", 2),
+        (b'<?xml version="1.0" encoding="utf-7"?><a/>', 1),
+        (b'<?xml version="1.0" encoding="rot13"?><a/>', 1),
+        (b'<?xml version="1.0" encoding="no-such"?><a/>', 1),
+        (b'<?xml version="1.0" encoding="utf-16"?><a/>', 1),
+        (b'\xef\xbb\xbf<?xml version="1.0" encoding="iso-8859-1"?><a/>', 1),
+        (b"\xff\xfe" + '<?xml version="1.0" encoding="utf-8"?><a/>'.encode("utf-16-le"), 1),
+        ("<a/>".encode("utf-32"), 1),
+    ],
+)
+def test_row_11_encoding(document: bytes, line: int):
+    found = issue(document)
+    assert found.code == "XML_ENCODING"
+    assert found.where.line == line
+
+
+def test_row_11_surrogates_in_text():
+    found = issue("<a>\n\ud800</a>")
+    assert found.code == "XML_ENCODING" and found.where.line == 2
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "<!--" + ">" * 3_000_000,
+        "<!-- -->" * 200_000 + "<a/>",
+        "<a b='" + "x" * 5_000_000 + "'/>",
+        "<a " + " ".join(f"b{i}=''" for i in range(200_000)) + "/>",
+        "<a>" + "<!-- -->x" * 200_000 + "</a>",
+        "<a" + "a" * 5_000_000,
+    ],
+    ids=["open comment", "comments", "long attribute", "many attributes", "pieces of text", "long name"],
+)
+def test_no_document_takes_long(document: str):
+    begin = time.perf_counter()
+    with contextlib.suppress(ModelError):
+        parse(document)
+    assert time.perf_counter() - begin < 3.0

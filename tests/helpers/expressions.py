@@ -1,0 +1,173 @@
+"""Random expressions, and a scalar that carries a bound on its own rounding error."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from linkwork.expr import functions as f
+from linkwork.expr.interpret import reachable
+from linkwork.expr.operations import BY_NAME, Operation
+from linkwork.expr.symbol import Symbol
+
+Recipe = tuple[tuple[str, tuple[int, ...]], ...]
+
+# Every form is defined, and bounded away from singularities, for all real arguments.
+SMOOTH: dict[str, tuple[int, Callable[..., Any]]] = {
+    "add": (2, lambda a, b: a + b),
+    "sub": (2, lambda a, b: a - b),
+    "mul": (2, lambda a, b: a * b),
+    "neg": (1, lambda a: -a),
+    "half": (1, lambda a: a / 2.0),
+    "third": (1, lambda a: a / 3.0),
+    "minus twice": (1, lambda a: -2.0 * a),
+    "div": (2, lambda a, b: a / (1.0 + b * b)),
+    "reciprocal": (1, lambda a: 1.0 / (1.0 + a**2)),
+    "cube": (1, lambda a: f.sin(a) ** 3),
+    "power": (2, lambda a, b: f.pow(1.0 + a * a, f.tanh(b))),
+    "sqrt": (1, lambda a: f.sqrt(1.0 + a * a)),
+    "hypot": (2, lambda a, b: f.hypot(a, 1.0 + b * b)),
+    "exp": (1, lambda a: f.exp(f.sin(a))),
+    "log": (1, lambda a: f.log(0.5 + a * a)),
+    "sin": (1, f.sin),
+    "cos": (1, f.cos),
+    "tan": (1, lambda a: f.tan(f.tanh(a))),
+    "atan": (1, f.atan),
+    "atan2": (2, lambda a, b: f.atan2(a, 0.5 + b * b)),
+    "asin": (1, lambda a: f.asin(0.9 * f.sin(a))),
+    "acos": (1, lambda a: f.acos(0.9 * f.cos(a))),
+    "sinh": (1, lambda a: f.sinh(f.tanh(a))),
+    "cosh": (1, lambda a: f.cosh(f.sin(a))),
+    "tanh": (1, f.tanh),
+}
+
+KINKED: dict[str, tuple[int, Callable[..., Any]]] = SMOOTH | {
+    "abs": (1, f.fabs),
+    "fmin": (2, f.fmin),
+    "fmax": (2, f.fmax),
+    "where": (4, lambda a, b, c, d: f.where(a < b, c, d)),
+    "where not": (3, lambda a, b, c: f.where(f.not_(a <= 0.5), b, c)),
+    "where and": (4, lambda a, b, c, d: f.where(f.and_(a < b, c > 0.0), c, d)),
+    "where or": (3, lambda a, b, c: f.where(f.or_(a < 0.0, b < 1.0), c, 0.0)),
+    "where root": (1, lambda a: f.where(a > 0.5, f.sqrt(f.where(a > 0.5, a, 1.0)), a * a)),
+}
+
+CONSTANTS = (0.0, 1.0, -1.0, 2.0, 0.1, -3.0)
+
+
+def recipes(forms: Mapping[str, tuple[int, Callable[..., Any]]], most: int = 8) -> st.SearchStrategy[Recipe]:
+    """Recipes for expressions: steps, each a form and which of the things at hand it takes, counted from the newest."""
+    step = st.tuples(st.sampled_from(sorted(forms)), st.tuples(*[st.integers(0, 12)] * 4))
+    return st.lists(step, min_size=1, max_size=most).map(tuple)
+
+
+def points(variables: int) -> st.SearchStrategy[list[float]]:
+    return st.lists(st.floats(-2.0, 2.0, width=32), min_size=variables, max_size=variables)
+
+
+def build(recipe: Recipe, x: Sequence[Any], constants: Sequence[Any] = CONSTANTS) -> Any:
+    """The expression of a recipe, on any kind of scalar: what its last step makes."""
+    at_hand = [*constants, *x]
+    for name, places in recipe:
+        arity, form = KINKED[name]
+        at_hand.append(form(*(at_hand[-1 - place % len(at_hand)] for place in places[:arity])))
+    return at_hand[-1]
+
+
+class UndecidedError(Exception):
+    """A choice between branches hangs on a rounding error."""
+
+
+class Bounded:
+    """A float and a bound on its error, in units of eps: first-order running error analysis.
+
+    Every operation is taken to be good to one eps of its result, and hands on its arguments' errors.
+    """
+
+    __slots__ = ("error", "value")
+
+    _precedence = 1
+
+    def __init__(self, value: float, error: float = 0.0) -> None:
+        self.value, self.error = np.float64(value), np.float64(error)
+
+    def _apply(self, operation: Operation, arguments: Sequence[Any]) -> Any:
+        if operation.name == "where":
+            return arguments[1] if arguments[0] else arguments[2]
+        if operation.name in ("and_", "or_", "not_"):
+            return bool(operation.value(*arguments))
+        values = [a.value if isinstance(a, Bounded) else np.float64(a) for a in arguments]
+        errors = [a.error if isinstance(a, Bounded) else np.float64(0.0) for a in arguments]
+        if operation.logical or operation.name in ("fmin", "fmax", "abs"):
+            distance = abs(values[0] - values[1]) if len(values) == 2 else abs(values[0])
+            if sum(errors) > 0.0 and distance <= 1e-13 * sum(errors):
+                raise UndecidedError
+        with np.errstate(all="ignore"):
+            result = operation.value(*values)
+            if operation.logical:
+                return bool(result)
+            assert operation.partials is not None
+            handed_on = sum(abs(p) * e for p, e in zip(operation.partials(*values, result), errors, strict=True))
+        return Bounded(result, handed_on + abs(result))
+
+    def __neg__(self) -> Bounded:
+        return Bounded(-self.value, self.error)
+
+    def __abs__(self) -> Any:
+        return self._apply(BY_NAME["abs"], (self,))
+
+    def __pow__(self, n: float) -> Any:
+        result = self.value**n
+        return Bounded(result, abs(n * self.value ** (n - 1.0)) * self.error + abs(n * result))
+
+
+def _install(name: str, operation: str, swap: bool) -> None:
+    def method(self: Bounded, other: Any) -> Any:
+        return self._apply(BY_NAME[operation], (other, self) if swap else (self, other))
+
+    setattr(Bounded, f"__{name}__", method)
+
+
+for _name, _operation in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div")):
+    _install(_name, _operation, swap=False)
+    _install(f"r{_name}", _operation, swap=True)
+for _name, _operation, _swap in (("lt", "lt", False), ("le", "le", False), ("gt", "lt", True), ("ge", "le", True)):
+    _install(_name, _operation, _swap)
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "neg": operator.neg,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "lt": operator.lt,
+    "le": operator.le,
+}
+
+
+def replay(
+    outputs: Sequence[Any], values: Mapping[Symbol, Any], number: Callable[[float], Any] = lambda x: x
+) -> list[Any]:
+    """The outputs' values on any kind of scalar, numbers as ``number`` makes them: an interpreter of its own."""
+    known: dict[int, Any] = {symbol.index: value for symbol, value in values.items()}
+    for node in reachable(outputs):
+        if node.op.name == "constant":
+            known[node.index] = number(node.value)
+        elif node.op.name != "input":
+            arguments = tuple(known[a.index] for a in node.args)
+            rule = _OPERATORS.get(node.op.name)
+            known[node.index] = rule(*arguments) if rule else f.apply(node.op.name, arguments)
+    return [known[s.index] if isinstance(s, Symbol) else number(s) for s in outputs]
+
+
+def rounding(outputs: Sequence[Any], values: Mapping[Symbol, float]) -> np.ndarray:
+    """Bounds on the rounding errors of the outputs' values, in units of eps.
+
+    A number may itself be the rounded result of a few operations on numbers.
+    """
+    inputs = {s: Bounded(x) for s, x in values.items()}
+    return np.array([float(r.error) for r in replay(outputs, inputs, lambda x: Bounded(x, abs(x)))])

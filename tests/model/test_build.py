@@ -1,0 +1,227 @@
+"""From a description to a tree: what is welded, what is carried, and in what order."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from linkwork.errors import Issue, ModelError
+from linkwork.formats import parse_urdf
+from linkwork.joints import Floating, Revolute
+from linkwork.model.body import WORLD, Limits, Mimic
+from linkwork.model.build import build_tree
+from linkwork.model.description import Description, JointDescription, LinkDescription
+from linkwork.model.tree import Tree
+from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
+from urdf_texts import INERTIAL, LIMIT, error, joint, link, read, robot
+
+IDENTITY = Pose.identity()
+MOVED = '<origin xyz="0 0 1" rpy="0 0 1.5707963267948966"/>'  # up by 1 m, and a quarter turn about z
+X_MOVED = Pose(Rotation.from_rpy(0.0, 0.0, math.pi / 2), Vec3(0.0, 0.0, 1.0))
+MOMENTS = '<inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="3"/>'
+PLACED = f'<inertial><origin xyz="1 0 0"/><mass value="2"/>{MOMENTS}</inertial>'
+I_LINK = Inertia.at_center(2.0, Vec3(1.0, 0.0, 0.0), Symmetric3.diagonal(1.0, 2.0, 3.0))
+
+
+def welded() -> str:
+    """base =weld= plate -turn- arm =weld= cover =weld= lamp -turn- hand."""
+    return robot(
+        *(link(name, PLACED) for name in ("base", "plate", "arm", "cover", "lamp", "hand")),
+        joint("bolts", "base", "plate", "fixed", MOVED),
+        joint("shoulder", "plate", "arm", inner=MOVED + LIMIT),
+        joint("clip", "arm", "cover", "fixed", MOVED),
+        joint("glue", "cover", "lamp", "fixed", MOVED),
+        joint("wrist", "lamp", "hand", inner=MOVED + LIMIT),
+    )
+
+
+def test_links_welded_to_a_fixed_root_stand_in_the_world():
+    tree = read(welded())
+    assert [body.name for body in tree.bodies] == ["arm", "hand"]
+    assert [body.joint_name for body in tree.bodies] == ["shoulder", "wrist"]
+    assert [body.parent for body in tree.bodies] == [WORLD, 0]
+    assert [(frame.name, frame.body, frame.fixed_joint) for frame in tree.frames] == [
+        ("base", WORLD, None),
+        ("plate", WORLD, "bolts"),
+        ("arm", 0, None),
+        ("cover", 0, "clip"),
+        ("lamp", 0, "glue"),
+        ("hand", 1, None),
+    ]
+
+
+def test_placements_are_composed():
+    tree = read(welded())
+    twice = X_MOVED @ X_MOVED
+    frames = {frame.name: frame.placement for frame in tree.frames}
+    assert frames == {
+        "base": IDENTITY,
+        "plate": X_MOVED,
+        "arm": IDENTITY,
+        "cover": X_MOVED,
+        "lamp": twice,
+        "hand": IDENTITY,
+    }
+    assert tree.bodies[0].placement == twice
+    assert tree.bodies[1].placement == twice @ X_MOVED
+    assert all(body.rotor == IDENTITY for body in tree.bodies)
+
+
+def test_inertias_are_summed_in_the_body_frame():
+    tree = read(welded())
+    assert tree.bodies[1].inertia == I_LINK
+    assert tree.bodies[0].inertia == I_LINK + X_MOVED @ I_LINK + (X_MOVED @ X_MOVED) @ I_LINK
+    assert all(frame.inertia == I_LINK for frame in tree.frames)
+    # by hand: three masses of 2 kg at (1, 0, 0), (0, 1, 1) and (-1, 0, 2)
+    assert tree.bodies[0].inertia.mass == 6.0
+    assert tree.bodies[0].inertia.moment == Vec3(0.0, 2.0, 6.0)
+    assert tree.bodies[0].inertia.about.xx == (1.0 + 0.0) + (2.0 + 4.0) + (1.0 + 8.0)
+
+
+def test_a_floating_base_carries_the_root():
+    tree = read(welded(), floating_base=True)
+    first = tree.bodies[0]
+    assert (first.name, first.joint_name, first.joint, first.parent) == ("base", "floating_base", Floating(), WORLD)
+    assert first.placement == first.rotor == IDENTITY
+    assert first.limits == Limits.none(Floating()) and first.mimic is None
+    assert first.damping == first.friction == (0.0,) * 6
+    assert first.inertia == I_LINK + X_MOVED @ I_LINK
+    assert [body.parent for body in tree.bodies] == [WORLD, 0, 1]
+    assert tree.bodies[1].placement == X_MOVED @ X_MOVED
+    assert (tree.nq, tree.nv) == (9, 8)
+    assert [frame.body for frame in tree.frames] == [0, 0, 1, 1, 1, 2]
+
+
+def test_one_link_is_a_robot():
+    assert read(robot(link("a"))).bodies == ()
+    assert read(robot(link("a")), floating_base=True).nq == 7
+
+
+def test_floating_joints_anywhere():
+    tree = read(robot(*map(link, "abc"), joint("j", "a", "b", "floating", ""), joint("k", "b", "c", "floating", "")))
+    assert [body.joint for body in tree.bodies] == [Floating(), Floating()]
+    assert (tree.nq, tree.nv) == (14, 12)
+
+
+def test_the_name_of_the_floating_base():
+    text = robot(link("a"), link("b"), joint("floating_base", "a", "b"))
+    assert read(text).bodies[0].joint_name == "floating_base"
+    found = error(text, floating_base=True)
+    assert found.code == "DUPLICATE_NAME" and found.where.line == 4
+    fixed = robot(link("a"), link("b"), joint("floating_base", "a", "b", "fixed"))
+    assert read(fixed, floating_base=True).frames[1].fixed_joint == "floating_base"
+
+
+def test_a_root_named_world():
+    text = robot(link("world"), link("b"), joint("j", "world", "b", "fixed", MOVED))
+    tree = read(text)
+    assert tree.frame("world") == tree.frames[0]
+    assert (tree.frames[0].body, tree.frames[0].placement) == (WORLD, IDENTITY)
+    assert tree.frames[1].placement == X_MOVED
+    found = error(text, floating_base=True)
+    assert found.code == "BAD_NAME" and "cannot float" in found.message and found.hint
+
+
+@pytest.mark.parametrize("kind", ["fixed", "revolute"])
+def test_another_link_named_world(kind: str):
+    found = error(robot(link("a"), link("world"), joint("j", "a", "world", kind)))
+    assert found.code == "BAD_NAME" and "'world'" in found.message and found.where.line == 3
+
+
+def test_gravity():
+    description = parse_urdf(robot(link("a")))
+    assert build_tree(description).gravity == Vec3(0.0, 0.0, -9.81)
+    assert build_tree(description, gravity=(0, 0, 0)).gravity == Vec3(0.0, 0.0, 0.0)
+    assert build_tree(description, gravity=np.array([1.0, 2.0, 3.0])).gravity == Vec3(1.0, 2.0, 3.0)
+    for gravity in ((0.0, 0.0), (0.0, 0.0, math.nan), (math.inf, 0.0, 0.0), ("x", 0, 0), 9.81):
+        with pytest.raises(ValueError, match="gravity: expected three"):
+            build_tree(description, gravity=gravity)
+
+
+def test_names_source_and_warnings_are_kept():
+    text = robot(link("a"), link("b"), joint("j", "a", "b", inner=""), "<gazebo/>")
+    description = parse_urdf(text, source="arm.urdf")
+    tree = build_tree(description)
+    assert (tree.name, tree.source) == ("r", "arm.urdf")
+    assert {issue.code for issue in tree.report.warnings} == {"IGNORED", "LIMIT_MISSING"}
+    assert tree.report.warnings == description.warnings
+    with pytest.raises(ModelError) as caught:
+        build_tree(description, strict=True)
+    assert [issue.code for issue in caught.value.issues] == ["LIMIT_MISSING"]
+
+
+def test_a_tree_is_a_value():
+    tree = read(welded())
+    assert read(welded()) == tree and hash(read(welded())) == hash(tree)
+    copy: Tree = pickle.loads(pickle.dumps(tree))
+    assert copy == tree and copy.frame("lamp") == tree.frame("lamp")
+    assert read(welded().replace(INERTIAL, "")) == tree
+    assert read(welded().replace('value="2"', 'value="3"', 1)) != tree
+
+
+# -- descriptions that no file gave
+
+
+def described(*joints: JointDescription, links: str = "abc") -> Description:
+    return Description("r", tuple(LinkDescription(name, I_LINK) for name in links), joints)
+
+
+def turning(name: str, parent: str, child: str) -> JointDescription:
+    revolute = Revolute(Vec3(0.0, 0.0, 1.0))
+    return JointDescription(name, parent, child, revolute, X_MOVED, Limits.none(revolute), (0.0,), (0.0,))
+
+
+def test_rotors_are_kept_on_moving_joints_and_composed_on_fixed_ones():
+    first = dataclasses.replace(turning("j", "a", "b"), rotor=X_MOVED)
+    text = robot(*map(link, "abc"), joint("k", "b", "c", "fixed", MOVED))
+    second = dataclasses.replace(parse_urdf(text).joints[0], rotor=X_MOVED)
+    tree = build_tree(described(first, second))
+    assert tree.bodies[0].rotor == X_MOVED
+    assert tree.frames[1].placement == IDENTITY
+    assert tree.frames[2].placement == X_MOVED @ X_MOVED
+
+
+@pytest.mark.parametrize(
+    ("description", "code"),
+    [
+        (described(), "MULTIPLE_ROOTS"),
+        (described(links=""), "NO_LINKS"),
+        (described(links="aa"), "DUPLICATE_NAME"),
+        (described(links=" "), "BAD_NAME"),
+        (described(turning("j", "a", "b"), turning("j", "b", "c")), "DUPLICATE_NAME"),
+        (described(turning("j", "a", "b"), turning("k", "b", "z")), "UNKNOWN_LINK"),
+        (described(turning("j", "a", "b"), turning("k", "c", "b")), "TWO_PARENTS"),
+        (described(turning("j", "b", "c"), turning("k", "c", "b")), "CYCLE"),
+        (described(turning("", "a", "b"), turning("k", "b", "c")), "BAD_NAME"),
+    ],
+)
+def test_messages_do_without_a_file(description: Description, code: str):
+    with pytest.raises(ModelError) as caught:
+        build_tree(description)
+    assert caught.value.code == code
+    assert "None" not in str(caught.value)
+
+
+def test_warnings_of_a_reader_are_those_of_the_tree():
+    issue = Issue("SOMETHING", "was repaired")
+    description = dataclasses.replace(described(links="a"), warnings=(issue,))
+    assert build_tree(description).report.warnings == (issue,)
+    with pytest.raises(ModelError, match="was repaired"):
+        build_tree(description, strict=True)
+
+
+def test_mimics_reach_the_bodies():
+    follower = dataclasses.replace(turning("k", "b", "c"), mimic=Mimic("j", 2.0, 1.0))
+    tree = build_tree(described(turning("j", "a", "b"), follower))
+    assert [body.mimic for body in tree.bodies] == [None, Mimic("j", 2.0, 1.0)]
+
+
+def test_shapes_stay_with_their_link():
+    sphere = "<geometry><sphere radius='1'/></geometry>"
+    shapes = f"<visual>{sphere}</visual><collision>{sphere}</collision>"
+    tree = read(robot(link("a"), link("b", shapes), joint("j", "a", "b", "fixed")))
+    assert [(len(frame.visuals), len(frame.collisions)) for frame in tree.frames] == [(0, 0), (1, 1)]

@@ -1,0 +1,147 @@
+"""What is wrong with a link's numbers, or suspicious: the checks by themselves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkwork.errors import Findings, Location, ModelError
+from linkwork.model.check import check_inertial, principal_moments
+from linkwork.model.geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
+from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
+
+WHERE = Location("arm.urdf", 3, 1, "robot/link[a]/inertial")
+ORIGIN = Vec3.zero()
+SCALES = st.floats(1e-9, 1e9)
+ANGLES = st.floats(-3.0, 3.0)
+
+
+def codes(mass: float, about: Symmetric3, *shapes: Shape, center: Vec3 = ORIGIN) -> list[str]:
+    """The codes of what is found, errors in capitals as ever and warnings in small letters."""
+    findings = Findings()
+    geometries = [Geometry(shape, Pose.identity()) for shape in shapes]
+    inertia = check_inertial(findings, WHERE, mass, center, about, geometries)
+    assert all(issue.where == WHERE for issue in (*findings.errors, *findings.warnings))
+    expected = Inertia.zero() if findings.errors else Inertia.at_center(mass, center, about)
+    assert inertia == expected
+    return [issue.code for issue in findings.errors] + [issue.code.lower() for issue in findings.warnings]
+
+
+def diagonal(*moments: float) -> Symmetric3:
+    return Symmetric3.diagonal(*moments)
+
+
+def solid_box(mass: float, x: float, y: float, z: float) -> Symmetric3:
+    return diagonal(*(mass / 12.0 * s for s in (y * y + z * z, x * x + z * z, x * x + y * y)))
+
+
+@given(SCALES, SCALES, SCALES, st.floats(1e-6, 1e6), ANGLES, ANGLES, ANGLES)
+def test_a_solid_box_is_sound_at_any_size_and_attitude(
+    x: float, y: float, z: float, mass: float, roll: float, pitch: float, yaw: float
+):
+    about = Rotation.from_rpy(roll, pitch, yaw) @ solid_box(mass, x, y, z)
+    assert codes(mass, about, Box((x, y, z))) == []
+
+
+@given(st.floats(1e-6, 1e6), ANGLES, ANGLES, ANGLES)
+def test_a_thin_rod_in_six_digits_is_sound(mass: float, roll: float, pitch: float, yaw: float):
+    about = Rotation.from_rpy(roll, pitch, yaw) @ diagonal(mass, mass, 0.0)
+    assert codes(mass, Symmetric3(*(float(f"{a:.6g}") for a in about.elements()))) == []
+
+
+@given(ANGLES, ANGLES, ANGLES)
+def test_a_negative_moment_is_found_in_any_attitude(roll: float, pitch: float, yaw: float):
+    R = Rotation.from_rpy(roll, pitch, yaw)
+    assert codes(1.0, R @ diagonal(-0.01, 1.0, 1.0)) == ["INERTIA_NOT_PSD"]
+    assert codes(1.0, R @ diagonal(1.0, 1.0, 2.01)) == ["inertia_triangle"]
+
+
+def test_principal_moments():
+    assert principal_moments(diagonal(3.0, 1.0, 2.0)) == (1.0, 2.0, 3.0)
+    assert principal_moments(Symmetric3(2.0, 1.0, 0.0, 2.0, 0.0, 5.0)) == pytest.approx((1.0, 3.0, 5.0))
+    assert principal_moments(Symmetric3(0.0, 1e-320, 0.0, 0.0, 0.0, 0.0))[2] > 0.0
+    large = principal_moments(Symmetric3(1e307, 1e306, 0.0, 1e307, 0.0, 1e307))
+    assert large == pytest.approx((0.9e307, 1e307, 1.1e307))
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=6, max_size=6))
+def test_principal_moments_are_the_eigenvalues(elements: list[float]):
+    S = Symmetric3(*elements)
+    matrix = np.array([list(S.x), list(S.y), list(S.z)])
+    np.testing.assert_allclose(principal_moments(S), np.linalg.eigvalsh(matrix), rtol=1e-9, atol=1e-9)
+
+
+def test_messages_show_the_numbers():
+    findings = Findings()
+    check_inertial(findings, WHERE, 1.0, ORIGIN, diagonal(-0.5, 1.0, 2.0), ())
+    check_inertial(findings, WHERE, 1.0, ORIGIN, diagonal(0.5, 1.0, 2.0), ())
+    assert "-0.5, 1, 2 kg m²" in findings.errors[0].message
+    assert "0.5, 1, 2 kg m²" in findings.warnings[0].message
+
+
+@pytest.mark.parametrize(
+    ("mass", "about", "expected"),
+    [
+        (1.0, diagonal(0.0, 0.0, 0.0), []),
+        (0.0, diagonal(0.0, 0.0, 0.0), []),
+        (0.0, diagonal(1.0, 1.0, 1.0), ["mass_zero"]),
+        (-1.0, diagonal(1.0, 1.0, 1.0), ["MASS_NEGATIVE"]),
+        (-0.0, diagonal(0.0, 0.0, 0.0), []),
+        (1e-320, diagonal(0.0, 0.0, 0.0), ["magnitude"]),
+        (1e-320, diagonal(1.0, 1.0, 1.0), ["magnitude"]),
+        (1e300, diagonal(1.0, 1.0, 1.0), ["magnitude"]),
+        (1e-9, diagonal(0.0, 0.0, 0.0), []),
+        (1e9, diagonal(1e9, 1e9, 1e9), []),
+        (1.0, diagonal(0.0, 0.0, 1e-3), ["inertia_triangle"]),
+        (1.0, diagonal(0.0, 0.0, -1e-13), []),
+        (1.0, diagonal(1e4, 1e4, 1e4), ["inertia_units"]),
+    ],
+)
+def test_masses_and_moments(mass: float, about: Symmetric3, expected: list[str]):
+    assert codes(mass, about) == expected
+
+
+@pytest.mark.parametrize(
+    ("shapes", "reach"),
+    [
+        ([Box((0.6, 0.0, 0.8))], 0.5),
+        ([Sphere(0.5)], 0.5),
+        ([Cylinder(0.3, 0.8)], 0.5),
+        ([Sphere(0.1), Sphere(0.5)], 0.5),
+    ],
+)
+def test_the_radius_of_gyration_beside_the_shapes(shapes: list[Shape], reach: float):
+    below, above = (9.9 * reach) ** 2, (10.1 * reach) ** 2
+    assert codes(1.0, diagonal(below, below, below), *shapes) == []
+    assert codes(1.0, diagonal(above, above, above), *shapes) == ["inertia_units"]
+    assert codes(1.0, diagonal(above, above, above), *shapes, Mesh("a.stl")) == []
+    assert codes(1.0, solid_box(1.0, 1.0, 1.0, 1.0), *shapes, center=Vec3(9.9 * reach, 0.0, 0.0)) == []
+    assert codes(1.0, solid_box(1.0, 1.0, 1.0, 1.0), *shapes, center=Vec3(10.1 * reach, 0.0, 0.0)) == ["com_far"]
+
+
+def test_shapes_apart_reach_from_one_to_the_other():
+    places = [Pose(Rotation.identity(), Vec3(x, 0.0, 0.0)) for x in (100.0, 102.0)]
+    shapes = [Geometry(Sphere(0.5), place) for place in places]
+    findings = Findings()
+    check_inertial(findings, WHERE, 1.0, Vec3(101.0, 0.0, 0.0), diagonal(100.0, 100.0, 100.0), shapes)
+    assert not findings.warnings
+    check_inertial(findings, WHERE, 1.0, Vec3.zero(), diagonal(1.0, 1.0, 1.0), shapes)
+    assert [issue.code for issue in findings.warnings] == ["COM_FAR"]
+
+
+def test_numbers_that_overflow():
+    assert codes(1e200, diagonal(1.0, 1.0, 1.0), center=Vec3(1e200, 0.0, 0.0)) == ["NOT_FINITE"]
+    assert codes(1.0, diagonal(math.inf, 1.0, 1.0)) == ["NOT_FINITE"]
+    assert codes(1.0, diagonal(math.nan, 1.0, 1.0)) == ["NOT_FINITE"]
+
+
+def test_strict_makes_errors_of_warnings_and_not_of_notes():
+    findings = Findings(strict=True)
+    check_inertial(findings, WHERE, 0.0, ORIGIN, diagonal(1.0, 1.0, 1.0), ())
+    with pytest.raises(ModelError) as caught:
+        findings.raise_errors()
+    assert caught.value.code == "MASS_ZERO" and not findings.warnings

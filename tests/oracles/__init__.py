@@ -1,0 +1,1 @@
+"""Independent references: textbook mechanics in homogeneous matrices, closed forms, Pinocchio and MuJoCo."""

@@ -1,0 +1,29 @@
+"""How far apart two results are, by the one rule of scale that all tests use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["EPS", "assert_close", "relative_error"]
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def relative_error(actual: Any, expected: Any, *, core: int | None = None) -> float:
+    """The largest of the samples' errors ‖actual − expected‖ / max(1, ‖expected‖).
+
+    ``core`` is the number of dimensions that one sample has: all of them by default.
+    """
+    actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
+    assert actual.shape == expected.shape, f"shapes {actual.shape} and {expected.shape}"
+    axes = tuple(range(-(actual.ndim if core is None else core), 0))
+    difference = np.sqrt(np.sum((actual - expected) ** 2, axis=axes))
+    scale = np.maximum(1.0, np.sqrt(np.sum(expected**2, axis=axes)))
+    return float(np.max(difference / scale, initial=0.0))
+
+
+def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "", *, core: int | None = None) -> None:
+    error = relative_error(actual, expected, core=core)
+    assert error <= tolerance, f"{what}: relative error {error:.3g} is more than {tolerance:.3g}"

@@ -1,0 +1,195 @@
+"""Rigid-body mechanics as Lagrange has it, in homogeneous 4 × 4 matrices and their time derivatives.
+
+A point of a body moves as r = X r_b, so its velocity is Ẋ r_b and its acceleration Ẍ r_b; a body's mass distribution
+is the matrix P = ∫ρ r_b r_bᵀ (r_b with a fourth component 1), and every quantity of dynamics is a trace:
+
+    kinetic energy  ½ tr(Ẋ P Ẋᵀ),     mass matrix  M_kl = Σ tr(J_k P J_lᵀ),     joint forces  u_k = Σ tr(J_k P (Ẍ − G)ᵀ)
+
+with J_k what Ẋ is for the k-th unit velocity and G gravity in the last column.  Of linkwork it takes a joint's
+transform and q̇, and their derivatives by dual numbers; no spatial algebra, no motion subspaces, no recursion over
+wrenches.
+
+Source: Uicker, Dynamic force analysis of spatial linkages, ASME J. Appl. Mech. 34, 1967; Kane's projection for
+velocities that are not rates of coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.dual import Dual, parts
+from linkwork.model.body import WORLD
+from linkwork.model.tree import Tree
+
+__all__ = ["Jet", "Textbook"]
+
+
+@dataclass(frozen=True)
+class Jet:
+    """A pose (..., 4, 4) and its first two time derivatives."""
+
+    X: np.ndarray
+    rate: np.ndarray
+    second: np.ndarray
+
+    @staticmethod
+    def constant(X: Any) -> Jet:
+        X = np.asarray(X, dtype=float)
+        return Jet(X, np.zeros_like(X), np.zeros_like(X))
+
+    def __matmul__(self, other: Jet) -> Jet:
+        return Jet(
+            self.X @ other.X,
+            self.rate @ other.X + self.X @ other.rate,
+            self.second @ other.X + 2.0 * self.rate @ other.rate + self.X @ other.second,
+        )
+
+    def inverse(self) -> Jet:
+        Y = np.linalg.inv(self.X)
+        rate = -Y @ self.rate @ Y
+        return Jet(Y, rate, -Y @ self.second @ Y - 2.0 * Y @ self.rate @ rate)
+
+
+class Textbook:
+    """The motion of a tree at q (..., nq), v, a (..., nv)."""
+
+    def __init__(self, tree: Tree, q: Any, v: Any = None, a: Any = None) -> None:
+        self.tree, self.q = tree, np.asarray(q, dtype=float)
+        zero = np.zeros(tree.nv)
+        self.v, self.a = zero if v is None else np.asarray(v, dtype=float), zero if a is None else np.asarray(a)
+        self.bodies = _motion(tree, self.q, self.v, self.a)
+
+    # -- kinematics
+
+    def frame(self, name: str) -> Jet:
+        """The pose of a frame in the world."""
+        frame = self.tree.frame(name)
+        return self.bodies[frame.body] @ Jet.constant(_matrix(frame.placement))
+
+    def pose(self, B: str, A: str = "world") -> np.ndarray:
+        return (self.frame(A).inverse() @ self.frame(B)).X
+
+    def twist(self, B: str, A: str = "world", E: str = "world", at: str | None = None) -> np.ndarray:
+        """(ω; v) of B relative to A at the origin of ``at``, in the axes of E."""
+        X, point, R_EA = self._seen(B, A, E, at)
+        R, R_dot = X.X[..., :3, :3], X.rate[..., :3, :3]
+        return _stacked(R_EA, _vee(R_dot @ _T(R)), (X.rate @ point)[..., :3, 0])
+
+    def acceleration(self, B: str, A: str = "world", E: str = "world", at: str | None = None) -> np.ndarray:
+        """(ω̇; v̇) of B as seen from A: of the point of B that is at the origin of ``at``, in the axes of E."""
+        X, point, R_EA = self._seen(B, A, E, at)
+        R, R_dot, R_second = (Y[..., :3, :3] for Y in (X.X, X.rate, X.second))
+        return _stacked(R_EA, _vee(R_second @ _T(R) + R_dot @ _T(R_dot)), (X.second @ point)[..., :3, 0])
+
+    def jacobian(self, B: str, A: str = "world", E: str = "world", at: str | None = None) -> np.ndarray:
+        """The twists of the unit velocities, in columns."""
+        return np.moveaxis(self._along_units().twist(B, A, E, at), 0, -1)
+
+    def _seen(self, B: str, A: str, E: str, at: str | None) -> tuple[Jet, np.ndarray, np.ndarray]:
+        """X_AB(t), the point of B that is asked about (a column, in B), and the rotation from A to E."""
+        X = self.frame(A).inverse() @ self.frame(B)
+        return X, self.pose(B if at is None else at, B)[..., :, 3:], self.pose(A, E)[..., :3, :3]
+
+    def _along_units(self) -> Textbook:
+        units = np.eye(self.tree.nv).reshape(self.tree.nv, *(1,) * (self.q.ndim - 1), self.tree.nv)
+        return Textbook(self.tree, self.q, units)
+
+    # -- dynamics
+
+    def mass_matrix(self) -> np.ndarray:
+        units = self._along_units()
+        rates = [units.frame(f.name).rate for f in self.tree.frames]
+        terms = [np.einsum("k...ij,jm,l...im->...kl", J, P, J) for J, P in zip(rates, self._masses(), strict=True)]
+        return np.sum(terms, axis=0)
+
+    def inverse_dynamics(self) -> np.ndarray:
+        units = self._along_units()
+        G = np.zeros((4, 4))
+        G[:3, 3] = tuple(self.tree.gravity)
+        total: Any = np.zeros((*np.broadcast_shapes(self.q.shape[:-1], self.v.shape[:-1]), self.tree.nv))
+        for frame, P in zip(self.tree.frames, self._masses(), strict=True):
+            force = P @ _T(self.frame(frame.name).second - G)
+            total = total + np.einsum("k...ij,...ji->...k", units.frame(frame.name).rate, force)
+        return total
+
+    def kinetic_energy(self) -> np.ndarray:
+        rates = [self.frame(f.name).rate for f in self.tree.frames]
+        return sum(0.5 * np.einsum("...ij,jm,...im->...", X, P, X) for X, P in zip(rates, self._masses(), strict=True))
+
+    def potential_energy(self) -> np.ndarray:
+        """Zero where a mass is at the world's origin."""
+        return -self._weighted("X") @ np.array([*self.tree.gravity])
+
+    def center_of_mass_acceleration(self) -> np.ndarray:
+        return self._weighted("second") / sum(P[3, 3] for P in self._masses())
+
+    def angular_momentum_rate(self) -> np.ndarray:
+        """ḣ about the world's origin: Σ ∫ρ r × r̈."""
+        total = np.zeros(3)
+        for frame, P in zip(self.tree.frames, self._masses(), strict=True):
+            motion = self.frame(frame.name)
+            moments = (motion.second @ P @ _T(motion.X))[..., :3, :3]  # ∫ρ r̈ rᵀ
+            total = total + _vee(moments - _T(moments))
+        return total
+
+    def _weighted(self, part: str) -> np.ndarray:
+        motions = [getattr(self.frame(f.name), part) for f in self.tree.frames]
+        return sum((X @ P)[..., :3, 3] for X, P in zip(motions, self._masses(), strict=True))
+
+    def _masses(self) -> list[np.ndarray]:
+        """P of every link, from its own inertia: what is welded to a body is not lumped here."""
+        return [_mass_distribution(frame.inertia) for frame in self.tree.frames]
+
+
+def _motion(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[int, Jet]:
+    """The motion of every body in the world, by its index."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
+    jets = {WORLD: Jet.constant(np.broadcast_to(np.eye(4), (*batch, 4, 4)))}
+    for i, body in enumerate(tree.bodies):
+        joint, place, rates = body.joint, tree.q_slices[i], tree.v_slices[i]
+        q_i, v_i, a_i = (list(np.moveaxis(x[..., s], -1, 0)) for x, s in ((q, place), (v, rates), (a, rates)))
+        q_dot = joint.q_dot(q_i, v_i)
+        moving = joint.q_dot(*([Dual(*pair) for pair in zip(*x, strict=True)] for x in ((q_i, q_dot), (v_i, a_i))))
+        q_t = [Dual(Dual(x, y), Dual(y, parts(z)[1])) for x, y, z in zip(q_i, q_dot, moving, strict=True)]
+        X_J = _jet(joint.X(q_t).elements(), batch)
+        X = jets[body.parent] @ Jet.constant(_matrix(body.placement)) @ X_J
+        jets[i] = X @ Jet.constant(_matrix(body.rotor))
+    return jets
+
+
+def _jet(elements: Any, batch: tuple[int, ...]) -> Jet:
+    """Sixteen numbers of two derivatives each, as arrays."""
+    values, rates = zip(*(parts(x) for x in elements), strict=True)
+    numbers = [[parts(x)[0] for x in values], [parts(x)[0] for x in rates], [parts(x)[1] for x in rates]]
+    full = [np.stack([np.broadcast_to(x, batch) for x in part], axis=-1) for part in numbers]
+    return Jet(*(part.astype(float).reshape(*batch, 4, 4) for part in full))
+
+
+def _matrix(X: Any) -> np.ndarray:
+    return np.array(X.elements(), dtype=float).reshape(4, 4)
+
+
+def _mass_distribution(inertia: Any) -> np.ndarray:
+    xx, xy, xz, yy, yz, zz = inertia.about.elements()
+    J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    P = np.zeros((4, 4))
+    P[:3, :3] = 0.5 * np.trace(J) * np.eye(3) - J
+    P[:3, 3] = P[3, :3] = tuple(inertia.moment)
+    P[3, 3] = inertia.mass
+    return P
+
+
+def _T(M: np.ndarray) -> np.ndarray:
+    return np.swapaxes(M, -1, -2)
+
+
+def _vee(M: np.ndarray) -> np.ndarray:
+    """The vector w of the antisymmetric matrix [w×]."""
+    return np.stack([M[..., 2, 1], M[..., 0, 2], M[..., 1, 0]], axis=-1)
+
+
+def _stacked(R: np.ndarray, angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    return np.concatenate([(R @ x[..., None])[..., 0] for x in (angular, linear)], axis=-1)
