@@ -5,15 +5,43 @@ A kernel takes well-formed arrays by itself; this file is asked only when it did
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from .kernels import INPUTS, Port
+from .kernels import INPUTS, Kernel, Port
 from .model.tree import Tree
 
-__all__ = ["prepared", "refuse_nan", "stacked"]
+__all__ = ["checked", "prepared", "refuse_nan", "stacked"]
+
+
+def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
+    """A kernel's call that turns dicts into arrays, explains what is wrong with arguments, and refuses NaN.
+
+    Plain arrays of one sample take the compiled single call and see nothing of this.  The compiled loop over a batch
+    counts the calls in which it met a NaN; only where the count has grown are the arguments searched.  With ``out=``
+    they are searched before anything is written.
+    """
+    ufunc, counter, ports, name = kernel.ufunc, kernel.nan_counter, kernel.inputs, kernel.name
+
+    def call(*arguments: Any, out: Any = None) -> Any:
+        if out is not None:
+            arguments = tuple(prepared(tree, name, ports, arguments))
+            refuse_nan(tree, name, ports, arguments)
+            return ufunc(*arguments, out=out)
+        seen = counter.value
+        try:
+            result = ufunc(*arguments)
+        except (TypeError, ValueError):
+            arguments = tuple(prepared(tree, name, ports, arguments))
+            result = ufunc(*arguments)
+        if counter.value != seen:
+            refuse_nan(tree, name, ports, arguments)
+        return result
+
+    return kernel.single_call(call)
 
 
 def prepared(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> list[np.ndarray]:
@@ -78,8 +106,9 @@ def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
 def refuse_nan(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> None:
     """Raise ValueError if an argument has a NaN, saying where the first one is and which joint's it is."""
     for port, x in zip(ports, arguments, strict=True):
-        places = np.argwhere(np.isnan(np.asarray(x, dtype=np.float64)))
-        if len(places):
+        array = np.asarray(x, dtype=np.float64)
+        if array.size and math.isnan(array.max()):  # the largest of numbers with a NaN among them is NaN
+            places = np.argwhere(np.isnan(array))
             place = tuple(int(k) for k in places[0])
             slices = tree.q_slices if INPUTS[port.name].shape == "nq" else tree.v_slices
             joint = next(b.joint_name for b, s in zip(tree.bodies, slices, strict=True) if place[-1] < s.stop)

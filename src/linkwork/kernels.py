@@ -18,7 +18,7 @@ from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
 from .model.tree import Tree
 
-__all__ = ["INPUTS", "TABLE", "Function", "Kernel", "Port", "Request", "compile_requests", "read_request"]
+__all__ = ["INPUTS", "TABLE", "Function", "Kernel", "Port", "Request", "compile_requests", "labelled", "read_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +211,21 @@ def read_request(tree: Tree, asked: Any) -> Request:
         if frame is not None:
             tree.frame(frame)
     return Request(function, tuple(sorted(options.items())))
+
+
+def labelled(requests: list[Request]) -> dict[str, Request]:
+    """Requests by the names of their outputs."""
+    names = [request.function.name for request in requests]
+    labelled: dict[str, Request] = {}
+    for request in requests:
+        label = request.function.name if names.count(request.function.name) == 1 else request.label
+        if label in labelled:
+            raise ValueError(
+                f"compile: two outputs would be named {label!r}; name them with a dict, as in "
+                f'{{"first": {request.function.name!r}, ...}}'
+            )
+        labelled[label] = request
+    return labelled
 
 
 def _forms(function: Function) -> str:

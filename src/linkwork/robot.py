@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import prepared, refuse_nan
+from .arguments import checked
 from .joint import Joint
-from .kernels import Kernel, Request, compile_requests, read_request
+from .kernels import Kernel, Request, compile_requests, labelled, read_request
 from .loading import read_robot, read_robot_string
 from .model.tree import Report, Tree
 
@@ -189,7 +189,8 @@ class Robot:
 
         q (..., nq) -> (..., 4, 4) [1, m].
         """
-        return self._call("pose", frame=frame, relative_to=relative_to)(q, out=out)
+        call = self._call("pose", frame=frame, relative_to=relative_to)
+        return call(q) if out is None else call(q, out=out)
 
     def twist(
         self,
@@ -207,9 +208,8 @@ class Robot:
         v is the velocity of the point of B that coincides with the origin of the frame ``at`` (B's own by default;
         ``at="world"`` is the Plücker form).  q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
         """
-        return self._call("twist", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)(
-            q, v, out=out
-        )
+        call = self._call("twist", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+        return call(q, v) if out is None else call(q, v, out=out)
 
     def acceleration(
         self,
@@ -228,9 +228,8 @@ class Robot:
         v̇ is the classical acceleration of the point of B that coincides with the origin of the frame ``at`` (B's own
         by default): no gravity in it.  q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
         """
-        return self._call("acceleration", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)(
-            q, v, a, out=out
-        )
+        call = self._call("acceleration", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+        return call(q, v, a) if out is None else call(q, v, a, out=out)
 
     def jacobian(
         self,
@@ -246,9 +245,8 @@ class Robot:
 
         q (..., nq) -> (..., 6, nv) [1, m].
         """
-        return self._call("jacobian", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)(
-            q, out=out
-        )
+        call = self._call("jacobian", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+        return call(q) if out is None else call(q, out=out)
 
     # -- dynamics
 
@@ -313,7 +311,7 @@ class Robot:
                     raise ValueError(f"compile: expected outputs named by identifiers, got {key!r}")
         else:
             asked = functions if isinstance(functions, list) else [functions]
-            requests = _labelled([read_request(self._tree, one) for one in asked])
+            requests = labelled([read_request(self._tree, one) for one in asked])
         if not requests:
             raise ValueError("compile: expected at least one function")
         return self._kernel(name or "_".join(requests), requests)
@@ -331,7 +329,7 @@ class Robot:
         call = self._calls.get(key)
         if call is None:
             request = read_request(self._tree, (name, frames) if frames else name)
-            call = self._calls[key] = _checked(self._tree, self._kernel(request.label, {request.label: request}))
+            call = self._calls[key] = checked(self._tree, self._kernel(request.label, {request.label: request}))
         return call
 
     # -- a value
@@ -367,45 +365,3 @@ def load(
     PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.
     """
     return Robot(read_robot(robot, floating_base=floating_base, gravity=gravity, strict=strict))
-
-
-def _labelled(requests: list[Request]) -> dict[str, Request]:
-    """Requests by the names of their outputs."""
-    names = [request.function.name for request in requests]
-    labelled: dict[str, Request] = {}
-    for request in requests:
-        label = request.function.name if names.count(request.function.name) == 1 else request.label
-        if label in labelled:
-            raise ValueError(
-                f"compile: two outputs would be named {label!r}; name them with a dict, as in "
-                f'{{"first": {request.function.name!r}, ...}}'
-            )
-        labelled[label] = request
-    return labelled
-
-
-def _checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
-    """A kernel's call that turns dicts into arrays, explains what is wrong with arguments, and refuses NaN.
-
-    Plain arrays of one sample take the compiled single call and see nothing of this.  The compiled loop over a batch
-    counts the calls in which it met a NaN; only where the count has grown are the arguments searched.  With ``out=``
-    they are searched before anything is written.
-    """
-    ufunc, counter, ports, name = kernel.ufunc, kernel.nan_counter, kernel.inputs, kernel.name
-
-    def call(*arguments: Any, out: Any = None) -> Any:
-        if out is not None:
-            arguments = tuple(prepared(tree, name, ports, arguments))
-            refuse_nan(tree, name, ports, arguments)
-            return ufunc(*arguments, out=out)
-        seen = counter.value
-        try:
-            result = ufunc(*arguments)
-        except (TypeError, ValueError):
-            arguments = tuple(prepared(tree, name, ports, arguments))
-            result = ufunc(*arguments)
-        if counter.value != seen:
-            refuse_nan(tree, name, ports, arguments)
-        return result
-
-    return kernel.single_call(call)

@@ -189,8 +189,9 @@ def test_second_derivatives_by_duals_of_duals(recipe: Recipe, x: list[float]) ->
     for i in range(N):
         bound = bounds(rows[i], values)
         for j in range(N):
-            nested = build(recipe, seeded(seeded(x, units[i]), units[j]))
-            second = parts(parts(nested, 2)[1], 1)[1]
+            inner = seeded(x, units[i])
+            outer = seeded(inner, units[j])
+            second = parts(parts(build(recipe, outer), outer[0].level)[1], inner[0].level)[1]
             expected = floats([rows[i][j]], values)
             assert_within(np.array([float(second)]), expected, np.array([4.0 * bound[j]]) + np.sum(bound))
 

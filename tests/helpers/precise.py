@@ -69,6 +69,9 @@ class Precise:
     def __neg__(self) -> Precise:
         return Precise(-self.value)
 
+    def __pos__(self) -> Precise:
+        return self
+
     def __abs__(self) -> Precise:
         return Precise(abs(self.value))
 

@@ -61,14 +61,14 @@ EXAMPLES = (
     Example("baxter", "baxter_description/urdf/baxter.urdf", ("left_gripper", "head")),
     Example("allegro", "allegro_hand_description/urdf/allegro_left_hand.urdf", ("link_3.0_tip", "link_14.0")),
     Example("kinova", "kinova_description/robots/kinova.urdf", ("j2s6s200_end_effector", "j2s6s200_link_3")),
-    Example("xarm7", "xarm_description/urdf/xarm7.urdf", ("link_tcp", "link4")),
+    Example("xarm7", "xarm_description/urdf/xarm7.urdf", ("link_eef", "link4")),
     Example("so101", "so_arm_description/urdf/so101.urdf", ("gripper_frame_link", "lower_arm_link")),
     Example(
         "double_pendulum_continuous", "double_pendulum_description/urdf/double_pendulum_continuous.urdf", ("link2",)
     ),
     Example("talos", "talos_data/robots/talos_reduced.urdf", ("gripper_left_base_link", "leg_right_4_link"), True),
     Example("g1", "g1_description/urdf/g1_29dof_rev_1_0.urdf", ("left_rubber_hand", "right_knee_link"), True),
-    Example("icub", "icub_description/urdf/icub.urdf", ("l_hand", "chest"), True),
+    Example("icub", "icub_description/robots/icub.urdf", ("l_hand", "chest"), True),
     Example("solo12", "solo_description/robots/solo12.urdf", ("FL_FOOT", "HR_LOWER_LEG"), True),
     Example("anymal", "anymal_b_simple_description/robots/anymal.urdf", ("LF_FOOT", "RH_SHANK"), True),
     Example("go2", "go2_description/urdf/go2.urdf", ("FL_foot", "RR_calf"), True),

@@ -8,6 +8,7 @@ Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapte
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,11 +21,14 @@ from .symbol import whole_power
 __all__ = ["Dual", "parts", "seeded"]
 
 
+_fresh_levels = itertools.count(1000, 1000)  # what is made of them by hand comes in between
+
+
 class Dual:
     """``value + tangent·ε`` with ε² = 0.
 
-    Each level of differentiation has an ε of its own: a dual number of dual numbers is of the next level, and to it
-    those of lower levels are constants.
+    Each level of differentiation has an ε of its own, and to it those of lower levels are constants.  A dual number
+    made by hand of dual numbers is of the next level; `seeded` takes a level that no other number has.
     """
 
     __slots__ = ("level", "tangent", "value")
@@ -89,8 +93,11 @@ class Dual:
 
 
 def seeded(values: Sequence[Any], tangents: Sequence[Any]) -> list[Dual]:
-    """Dual numbers that share one ε, of a level above all that is in them."""
-    level = 1 + max((_level(x) for x in (*values, *tangents)), default=0)
+    """Dual numbers for one differentiation: they share an ε that no number made before them knows.
+
+    So derivatives of functions that differentiate are not confused, whatever those functions refer to.
+    """
+    level = next(_fresh_levels)
     return [Dual(x, tangent, level) for x, tangent in zip(values, tangents, strict=True)]
 
 
@@ -119,7 +126,7 @@ def _single(x: Any) -> Any:
     """The number in a batch of one."""
     if isinstance(x, Dual):
         return Dual(_single(x.value), _single(x.tangent), x.level)
-    return float(x[0]) if isinstance(x, np.ndarray) else x
+    return float(x[0]) if isinstance(x, np.ndarray) and x.shape == (1,) else x
 
 
 def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Dual]:

@@ -1,0 +1,106 @@
+"""Every function of real robots, against Pinocchio.
+
+Errors are relative to the size of what is compared, sample by sample, and at most 1e-12; forward dynamics solves with
+the mass matrix, where each of the two libraries may lose cond(M) roundings.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pinocchio")
+
+from oracles.comparison import EPS, assert_close
+from oracles.example_robots import EXAMPLES, SHIPPED
+from oracles.pinocchio_model import ALIGNED, LOCAL, WORLD, Pinocchio
+
+every_robot = pytest.mark.parametrize("example", (*EXAMPLES, *SHIPPED), ids=str)
+SAMPLES = 20
+
+pinocchio = functools.cache(Pinocchio)
+
+
+def view_of(frame):
+    """The names that linkwork has for Pinocchio's reference frames."""
+    return {LOCAL: {"expressed_in": frame}, WORLD: {"at": "world"}, ALIGNED: {}}
+
+
+def state(robot):
+    rng = np.random.default_rng(7)
+    v, a = rng.normal(size=(2, SAMPLES, robot.nv))
+    return robot.random_configuration(rng, SAMPLES), v, a
+
+
+@every_robot
+def test_forward_kinematics(example):
+    robot, oracle = example.robot(), pinocchio(example)
+    q, _, _ = state(robot)
+    expected = oracle.forward_kinematics(q, robot.bodies)
+    assert_close(robot.forward_kinematics(q), expected, 1e-12, "forward_kinematics", core=2)
+    assert example.frames
+    for frame in example.frames:
+        assert_close(robot.pose(q, frame), oracle.pose(q, frame), 1e-12, "pose", core=2)
+
+
+@every_robot
+def test_frames_twist_acceleration_and_jacobian(example):
+    robot, oracle = example.robot(), pinocchio(example)
+    q, v, a = state(robot)
+    for frame in example.frames:
+        for theirs, ours in view_of(frame).items():
+            expected = oracle.twist(q, v, frame, theirs)
+            assert_close(robot.twist(q, v, frame, **ours), expected, 1e-12, "twist", core=1)
+            expected = oracle.acceleration(q, v, a, frame, theirs)
+            assert_close(robot.acceleration(q, v, a, frame, **ours), expected, 1e-12, "acceleration", core=1)
+            expected = oracle.jacobian(q, frame, theirs)
+            assert_close(robot.jacobian(q, frame, **ours), expected, 1e-12, "jacobian", core=2)
+
+
+@every_robot
+def test_dynamics(example):
+    robot, oracle = example.robot(), pinocchio(example)
+    q, v, a = state(robot)
+    expected = oracle.inverse_dynamics(q, v, a)
+    assert_close(robot.inverse_dynamics(q, v, a), expected, 1e-12, "inverse_dynamics", core=1)
+    assert_close(robot.mass_matrix(q), oracle.mass_matrix(q), 1e-12, "mass_matrix", core=2)
+    assert_close(robot.bias_force(q, v), oracle.bias_force(q, v), 1e-12, "bias_force", core=1)
+    assert_close(robot.gravity_force(q), oracle.gravity_force(q), 1e-12, "gravity_force", core=1)
+
+
+@every_robot
+def test_forward_dynamics(example):
+    robot, oracle = example.robot(), pinocchio(example)
+    q, v, a = state(robot)
+    tau = robot.inverse_dynamics(q, v, a)
+    cond = float(np.max(np.linalg.cond(robot.mass_matrix(q))))
+    found = robot.forward_dynamics(q, v, tau)
+    assert_close(found, a, 10.0 * cond * EPS, "forward_dynamics of inverse_dynamics", core=1)
+    assert_close(found, oracle.forward_dynamics(q, v, tau), 10.0 * cond * EPS, "forward_dynamics", core=1)
+
+
+@every_robot
+def test_configurations(example):
+    robot, oracle = example.robot(), pinocchio(example)
+    q, v, _ = state(robot)
+    p = robot.random_configuration(8, SAMPLES)
+    found, expected = oracle.q(robot.integrate(q, v)), oracle.integrate(q, v)
+    if example.floating:  # a quaternion and its negative are one rotation
+        found[:, 3:7] *= np.sign(np.sum(found[:, 3:7] * expected[:, 3:7], axis=-1, keepdims=True))
+    assert_close(found, expected, 1e-12, "integrate", core=1)
+    found, expected = robot.difference(q, p), oracle.difference(q, p)
+    for ours, _, size, floats in oracle.joints:
+        if size == 2 and not floats:  # whole turns of a continuous joint
+            place = next(joint.v_slice for joint in robot.joints if joint.q_slice == ours)
+            found[:, place] = (found[:, place] + np.pi) % (2.0 * np.pi) - np.pi
+    assert_close(found, expected, 1e-12, "difference", core=1)
+
+
+def test_the_examples_cover_what_robots_are():
+    """Fixed and free bases, sliding, turning and continuous joints, and joints that follow others."""
+    joints = [joint for example in EXAMPLES for joint in example.robot().joints]
+    assert {joint.type_name for joint in joints} >= {"revolute", "prismatic", "floating"}
+    assert any(joint.mimic for joint in joints)
+    assert any(joint.type_name == "revolute" and np.isinf(joint.upper) for joint in joints)
+    assert {example.floating for example in EXAMPLES} == {True, False}
+    assert len(EXAMPLES) >= 10

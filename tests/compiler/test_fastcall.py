@@ -1,0 +1,224 @@
+"""The single call: the kernel's result for plain arrays, and everything else handed on as it came."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import tracemalloc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.support import bits_equal, every_target, numbers
+from linkwork.compiler import fastcall
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.target import Target
+from linkwork.compiler.trace import compile, trace
+from linkwork.expr import functions as f
+
+pytestmark = pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
+
+
+class Handed:
+    """Remembers what it is called with."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def __call__(self, *args: Any, **named: Any) -> str:
+        self.calls.append((args, named))
+        return "handed on"
+
+
+def example() -> Kernel:
+    return compile(lambda q, A: (A @ f.sin(q), q @ q, A * q[0]), name="example", q=3, A=(2, 3))
+
+
+def single(kernel: Kernel) -> tuple[Callable[..., Any], Handed]:
+    handed = Handed()
+    return kernel.single_call(handed), handed
+
+
+@every_target
+def test_the_same_result_as_the_kernel(target: Target) -> None:
+    kernel = Kernel(
+        trace(lambda q, A: (A @ f.sin(q), q @ q, A * q[0]), "example", {"q": 3, "A": (2, 3)}), target=target
+    )
+    call, handed = single(kernel)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        q, A = np.nan_to_num(numbers(rng, 3), nan=1.0), rng.normal(size=(2, 3))
+        got, expected = call(q, A), kernel(q, A)
+        assert type(got) is tuple and not handed.calls
+        for a, b in zip(got, expected, strict=True):
+            assert bits_equal(a, b) and type(a) is type(b)
+
+
+def test_results_are_ordinary_arrays_of_their_own() -> None:
+    call, _ = single(compile(lambda q: 2.0 * q, q=(2, 2)))
+    q = np.ones((2, 2))
+    first, second = call(q), call(q)
+    first[:] = 7.0
+    assert np.array_equal(second, 2.0 * q)
+    assert first.flags.owndata and first.flags.c_contiguous and first.flags.writeable and first.base is None
+    assert sys.getrefcount(first) == sys.getrefcount(second)
+
+
+def test_one_output_comes_alone_and_a_number_as_a_scalar() -> None:
+    call, _ = single(compile(lambda q: q @ q, q=3))
+    assert type(call(np.ones(3))) is np.float64
+    assert call(np.ones(3)) == 3.0
+
+
+def test_no_inputs_and_empty_ports() -> None:
+    call, handed = single(compile(lambda: np.array([1.0, 2.0])))
+    assert call().tolist() == [1.0, 2.0]
+    call, handed = single(compile(lambda q: (q, 5.0), q=(0,)))
+    assert call(np.zeros(0))[0].shape == (0,) and not handed.calls
+    call(np.zeros(3))
+    assert len(handed.calls) == 1
+
+
+class Sub(np.ndarray):
+    pass
+
+
+OTHERS: dict[str, Callable[[np.ndarray], Any]] = {
+    "a batch": lambda a: a[np.newaxis],
+    "fewer dimensions": lambda a: a[0],
+    "another size": lambda a: np.zeros((2, 4)),
+    "sizes exchanged": lambda a: np.zeros((3, 2)),
+    "a list": lambda a: a.tolist(),
+    "None": lambda a: None,
+    "a number": lambda a: 1.0,
+    "float32": lambda a: a.astype(np.float32),
+    "other byte order": lambda a: a.astype(np.dtype(np.float64).newbyteorder()),
+    "integers": lambda a: a.astype(np.int64),
+    "a subclass": lambda a: a.view(Sub),
+    "fortran order": np.asfortranarray,
+    "strided": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "backwards": lambda a: a[::-1],
+    "unaligned": lambda a: np.ndarray((2, 3), np.float64, bytearray(64), 1),
+    "NaN first": lambda a: np.array([[np.nan, 1, 1], [1, 1, 1]]),
+    "NaN last": lambda a: np.array([[1.0, 1, 1], [1, 1, np.nan]]),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_anything_else_is_handed_on_untouched(kind: str) -> None:
+    call, handed = single(example())
+    q, other = np.ones(3), OTHERS[kind](np.ones((2, 3)))
+    assert call(q, other) == "handed on"
+    ((args, named),) = handed.calls
+    assert args[0] is q and args[1] is other and named == {}
+
+
+def test_other_numbers_of_arguments_and_keywords_are_handed_on() -> None:
+    call, handed = single(example())
+    q, A = np.ones(3), np.ones((2, 3))
+    call()
+    call(q)
+    call(q, A, A)
+    call(q, A=A)
+    call(q, A, out=None)
+    assert [(len(args), sorted(named)) for args, named in handed.calls] == [
+        (0, []),
+        (1, []),
+        (3, []),
+        (1, ["A"]),
+        (2, ["out"]),
+    ]
+    assert handed.calls[3][1]["A"] is A
+
+
+def test_every_place_of_a_nan_is_seen() -> None:
+    for size in range(1, 12):
+        call, handed = single(compile(lambda q: q, q=size))
+        for place in range(size):
+            q = np.zeros(size)
+            q[place] = np.nan
+            assert call(q) == "handed on"
+        assert len(handed.calls) == size
+
+
+def test_read_only_arrays_and_infinities_are_taken() -> None:
+    call, handed = single(compile(lambda q: q[::-1] * 1.0, q=2))
+    q = np.array([np.inf, 1.0])
+    q.flags.writeable = False
+    assert call(q).tolist() == [1.0, np.inf] and not handed.calls
+
+
+def test_errors_pass_through() -> None:
+    def otherwise(*args: Any) -> Any:
+        raise LookupError("as it comes")
+
+    call = example().single_call(otherwise)
+    with pytest.raises(LookupError, match="as it comes"):
+        call(1.0)
+
+
+def test_it_outlives_the_kernel_and_dies_with_its_last_reference() -> None:
+    kernel = example()
+    call, handed = single(kernel)
+    gone = weakref.ref(handed)
+    del kernel
+    gc.collect()
+    assert call(np.ones(3), np.ones((2, 3)))[1] == 3.0
+    assert call(0) == "handed on"
+    del call, handed
+    gc.collect()
+    assert gone() is None
+
+
+def test_calls_leak_nothing() -> None:
+    call, handed = single(example())
+    q, A = np.ones(3), np.ones((2, 3))
+    before = sys.getrefcount(q), sys.getrefcount(A), sys.getrefcount(np.ndarray)
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            call(q, A)
+        start = tracemalloc.get_traced_memory()[0]
+        for _ in range(5000):
+            call(q, A)
+        assert tracemalloc.get_traced_memory()[0] - start < 5000
+    finally:
+        tracemalloc.stop()
+    assert (sys.getrefcount(q), sys.getrefcount(A), sys.getrefcount(np.ndarray)) == before
+    for _ in range(20):
+        call(q, q)
+    handed.calls.clear()
+    assert sys.getrefcount(q) == before[0]
+
+
+def test_threads() -> None:
+    kernel = example()
+    call, _ = single(kernel)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        q, A = np.full(3, 0.1 * number), np.full((2, 3), float(number))
+        expected = kernel(q, A)
+        for _ in range(500):
+            if not all(bits_equal(a, b) for a, b in zip(call(q, A), expected, strict=True)):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_where_arrays_look_different_the_callable_itself_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fastcall, "available", lambda: False)
+    kernel = example()
+    handed = Handed()
+    assert kernel.single_call(handed) is handed
+    assert "@fast" not in kernel.llvm_ir
+    assert kernel(np.ones(3), np.ones((2, 3)))[1] == 3.0

@@ -1,0 +1,226 @@
+"""The kernel as a gufunc of NumPy's: its life, its memory, and threads."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import sys
+import threading
+import tracemalloc
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.support import bits_equal
+from linkwork.compiler import target
+from linkwork.compiler.gufunc import signature
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.program import Port
+from linkwork.compiler.trace import compile
+from linkwork.expr import functions as f
+
+
+def wave(scale: float = 1.0) -> Kernel:
+    return compile(lambda q: scale * f.sin(q) * f.cos(q[::-1]) + q @ q, name="wave", q=6)
+
+
+def test_signature() -> None:
+    assert signature([Port("q", (7,))], [Port("M", (7, 7)), Port("E", ())]) == "(7)->(7,7),()"
+    assert signature([], [Port("z", ())]) == "->()"
+    assert signature([Port("q", (0, 3))], [Port("z", (0,))]) == "(none,3)->(none)"
+
+
+def test_it_is_a_ufunc_with_name_and_documentation() -> None:
+    def length(x: np.ndarray) -> object:
+        """How long x is."""
+        return f.sqrt(x @ x)
+
+    ufunc = compile(length, x=3).ufunc
+    assert type(ufunc) is np.ufunc
+    assert (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes) == (1, 1, 2, 1)
+    assert ufunc.types == ["d->d"] and ufunc.signature == "(3)->()" and ufunc.identity is None
+    assert ufunc.__name__ == "length"
+    assert ufunc.__doc__ is not None and ufunc.__doc__.endswith("How long x is.")
+
+
+def test_numpys_own_keywords_work() -> None:
+    ufunc = compile(lambda a, b: np.array([a @ b, a[0] - b[0]]), a=3, b=3).ufunc
+    a, b = np.arange(12.0).reshape(3, 4), np.ones((4, 3))
+    result = ufunc(a, b, axes=[0, 1, 0])
+    assert np.array_equal(result, [a.sum(axis=0), a[0] - 1.0])
+    assert ufunc(a.T, b, dtype=np.float64, casting="no").shape == (4, 2)
+    with pytest.raises(TypeError, match="cast"):
+        ufunc(a.T.astype(np.float32), b, casting="no")
+
+
+def test_other_libraries_may_take_over() -> None:
+    class Other:
+        def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **named: object) -> object:
+            return ufunc.__name__, method, len(inputs)
+
+    assert wave().ufunc(Other()) == ("wave", "__call__", 1)
+    assert wave()(Other()) == ("wave", "__call__", 1)
+
+
+def test_as_many_arrays_as_numpy_takes() -> None:
+    names = [f"x{k}" for k in range(63)]
+    kernel = compile(lambda **x: sum(x.values()), **dict.fromkeys(names, ()))
+    assert kernel(*range(63)) == sum(range(63))
+    with pytest.raises(ValueError, match="64 operands"):
+        compile(lambda **x: sum(x.values()), **dict.fromkeys([*names, "more"], ()))
+
+
+# -- life
+
+
+def test_the_ufunc_outlives_the_kernel() -> None:
+    kernel = wave()
+    q = np.linspace(-3.0, 3.0, 66).reshape(11, 6)
+    expected = kernel(q)
+    ufunc, machine_code = kernel.ufunc, weakref.ref(kernel._code)
+    kernels = [wave(float(k)) for k in range(3)]
+    del kernel, kernels
+    gc.collect()
+    again = [wave(float(k)) for k in range(3)]  # other code where freed memory was
+    assert machine_code() is not None
+    assert bits_equal(ufunc(q), expected)
+    assert ufunc.__name__ == "wave" and ufunc.signature == "(6)->(6)"
+    del ufunc
+    gc.collect()
+    assert machine_code() is None
+    assert again[2](q).shape == (11, 6)
+
+
+def test_code_goes_with_the_last_kernel_without_the_collector() -> None:
+    kernel = wave()
+    machine_code = weakref.ref(kernel._code)
+    gc.disable()
+    try:
+        del kernel
+        assert machine_code() is None
+    finally:
+        gc.enable()
+
+
+MEMORY = Path("/proc/self/statm")
+
+
+@pytest.mark.skipif(not MEMORY.exists(), reason="no way to see the memory in use")
+def test_kernels_that_come_and_go_leave_no_memory_behind() -> None:
+    def resident() -> int:
+        return int(MEMORY.read_text().split()[1]) * mmap.PAGESIZE
+
+    def some(count: int) -> None:
+        for k in range(count):
+            wave(1.0 + k)(np.ones((3, 6)))
+        gc.collect()
+
+    some(10)
+    tracemalloc.start()
+    try:
+        some(2)
+        python, whole = tracemalloc.get_traced_memory()[0], resident()
+        some(60)
+        assert tracemalloc.get_traced_memory()[0] - python < 60 * 1000
+        assert resident() - whole < 60 * 50_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_calls_leave_no_memory_behind() -> None:
+    kernel = compile(lambda q, v: (q * v, q @ v), q=5, v=5)
+    q = np.ones((4, 5))
+    counts = [sys.getrefcount(x) for x in (q, kernel.ufunc, kernel._code)]
+    for _ in range(100):
+        kernel(q, v=q)
+        kernel(q[:, ::-1], q.astype(np.float32))
+        with pytest.raises(ValueError):
+            kernel(q[:, :3], q)
+    assert [sys.getrefcount(x) for x in (q, kernel.ufunc, kernel._code)] == counts
+
+
+# -- threads
+
+
+def in_threads(work: Callable[[int], None], count: int = 8) -> None:
+    """Run the work in threads that begin together; raises what the first one raised."""
+    together, errors = threading.Barrier(count), []
+
+    def run(number: int) -> None:
+        together.wait()
+        try:
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_threads_may_call_one_kernel_at_once() -> None:
+    kernel = wave()
+    rng = np.random.default_rng(0)
+    inputs = [rng.normal(size=(n, 6)) for n in (1, 2, 3, 8, 100, 999, 2000, 5000)]
+    expected = [kernel.interpret(q) for q in inputs]
+    alone = [kernel(q) for q in inputs]
+
+    def work(number: int) -> None:
+        for k in range(30):
+            place = (number + k) % 8
+            assert bits_equal(kernel(inputs[place]), alone[place])
+
+    in_threads(work)
+    for a, b in zip(alone, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+
+
+def test_threads_may_compile_at_once() -> None:
+    q = np.linspace(-1.0, 1.0, 6)
+    expected = [wave(float(k))(q) for k in range(8)]
+    target.host.cache_clear()
+
+    def work(number: int) -> None:
+        for _ in range(3):
+            assert bits_equal(wave(float(number))(q), expected[number])
+
+    in_threads(work)
+    assert gc.isenabled()
+
+
+def test_a_long_call_lets_other_threads_run() -> None:
+    """With no turns taken by time, another thread gets to run only where the call lets go of the interpreter."""
+    kernel = wave()
+    q = np.ones((200_000, 6))
+    out = np.empty_like(q)
+    progress: list[None] = []
+    waiting, go = threading.Event(), threading.Event()
+
+    def other() -> None:
+        waiting.set()
+        go.wait()
+        progress.append(None)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    waiting.wait()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000.0)
+    try:
+        go.set()
+        for _ in range(200):
+            kernel(q, out=out)
+            if progress:
+                break
+        ran_meanwhile = bool(progress)
+    finally:
+        sys.setswitchinterval(interval)
+    thread.join()
+    assert ran_meanwhile
