@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork.spatial import Vec3
-from oracles.comparison import EPS, assert_close
+from oracles.comparison import EPS, assert_close, solving_error
 from oracles.scalars import with_functions
 from oracles.textbook import Textbook
 from oracles.trees import every_tree, robot_of, state
@@ -14,11 +14,6 @@ from oracles.trees import every_tree, robot_of, state
 def rounding(tree, factor=10.0):
     """What sums over a tree's degrees of freedom may lose."""
     return factor * EPS * max(1, tree.nv)
-
-
-def solved_within(M, factor):
-    """What solving with the mass matrix may lose, for the worst of the samples."""
-    return factor * EPS * float(np.max(np.linalg.cond(M))) if M.size else 0.0
 
 
 @with_functions
@@ -47,7 +42,8 @@ def test_gravity_of_any_direction(tree, f):
 def test_forward_dynamics_inverts_inverse_dynamics(tree, f):
     q, v, a = state(tree)
     tau = f.inverse_dynamics(q, v, a)
-    assert_close(f.forward_dynamics(q, v, tau), a, solved_within(f.mass_matrix(q), 10.0), core=1)
+    bound = 2.0 * solving_error(f.mass_matrix(q), (tau, f.bias_force(q, v)), a)
+    assert_close(f.forward_dynamics(q, v, tau), a, bound, core=1)
 
 
 @with_functions
@@ -63,7 +59,7 @@ def test_articulated_bodies_solve_the_mass_matrix(tree, f):
     q, v, tau = state(tree)
     M, h = f.mass_matrix(q), f.bias_force(q, v)
     expected = np.linalg.solve(M, (tau - h)[..., None])[..., 0]
-    assert_close(f.forward_dynamics(q, v, tau), expected, solved_within(M, 2.0), core=1)
+    assert_close(f.forward_dynamics(q, v, tau), expected, 2.0 * solving_error(M, (tau, h), expected), core=1)
 
 
 @with_functions

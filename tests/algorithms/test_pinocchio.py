@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("pinocchio")
 
-from oracles.comparison import EPS, assert_close
+from oracles.comparison import assert_close, solving_error
 from oracles.example_robots import EXAMPLES, SHIPPED
 from oracles.pinocchio_model import ALIGNED, LOCAL, WORLD, Pinocchio
 
-every_robot = pytest.mark.parametrize("example", (*EXAMPLES, *SHIPPED), ids=str)
+every_robot = pytest.mark.parametrize("example", [*EXAMPLES, *SHIPPED], ids=str)
 SAMPLES = 20
 
 pinocchio = functools.cache(Pinocchio)
@@ -48,7 +48,9 @@ def test_frames_twist_acceleration_and_jacobian(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, v, a = state(robot)
     for frame in example.frames:
-        for theirs, ours in view_of(frame).items():
+        # the first frame in every view, the others in the one that people ask for
+        views = view_of(frame) if frame == example.frames[0] else {ALIGNED: {}}
+        for theirs, ours in views.items():
             expected = oracle.twist(q, v, frame, theirs)
             assert_close(robot.twist(q, v, frame, **ours), expected, 1e-12, "twist", core=1)
             expected = oracle.acceleration(q, v, a, frame, theirs)
@@ -72,11 +74,11 @@ def test_dynamics(example):
 def test_forward_dynamics(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, v, a = state(robot)
-    tau = robot.inverse_dynamics(q, v, a)
-    cond = float(np.max(np.linalg.cond(robot.mass_matrix(q))))
+    tau, h = robot.inverse_dynamics(q, v, a), robot.bias_force(q, v)
+    bound = 2.0 * solving_error(robot.mass_matrix(q), (tau, h), a)
     found = robot.forward_dynamics(q, v, tau)
-    assert_close(found, a, 10.0 * cond * EPS, "forward_dynamics of inverse_dynamics", core=1)
-    assert_close(found, oracle.forward_dynamics(q, v, tau), 10.0 * cond * EPS, "forward_dynamics", core=1)
+    assert_close(found, a, bound, "forward_dynamics of inverse_dynamics", core=1)
+    assert_close(found, oracle.forward_dynamics(q, v, tau), bound, "forward_dynamics", core=1)
 
 
 @every_robot

@@ -1,11 +1,10 @@
 """One text of each algorithm, and the same numbers on every kind of scalar that it runs on."""
 
-import numpy as np
 import pytest
 
 from linkwork import Robot
 from linkwork.kernels import TABLE
-from oracles.comparison import EPS, assert_close
+from oracles.comparison import EPS, assert_close, solving_error
 from oracles.scalars import Direct, arguments_of
 from oracles.trees import TREES, few_trees, robot_of
 
@@ -13,11 +12,12 @@ every_function = pytest.mark.parametrize("name", TABLE)
 
 
 def bound(tree, name, arrays):
-    """Different orders of summation: a few roundings for each degree of freedom; solving loses cond(M) of them."""
-    n = 10.0 * max(1, tree.nv)
-    if name == "forward_dynamics" and tree.nv:
-        return n * EPS * float(np.max(np.linalg.cond(Direct(tree).mass_matrix(arrays[0]))))
-    return n * EPS
+    """Different orders of summation: a few roundings for each degree of freedom, and what solving makes of them."""
+    rounding = 10.0 * EPS * max(1, tree.nv)
+    if name != "forward_dynamics":
+        return rounding
+    (q, v, tau), f = arrays, Direct(tree)
+    return rounding + 2.0 * solving_error(f.mass_matrix(q), (tau, f.bias_force(q, v)), f.forward_dynamics(q, v, tau))
 
 
 @every_function

@@ -47,7 +47,10 @@ BAD = {
 }
 GOOD = [name for name in ROBOTS if name not in BAD]
 # What is odd about the files, and only that.
-ODD = {"IGNORED", "INERTIA_TRIANGLE", "INERTIA_UNITS", "LIMIT_MISSING", "MASS_ZERO", "UNKNOWN_MATERIAL", "UNSUPPORTED"}
+ODD = {
+    *("IGNORED", "INERTIA_TRIANGLE", "INERTIA_UNITS", "LIMIT_MISSING", "MASS_ZERO"),
+    *("UNKNOWN_MATERIAL", "UNKNOWN_TAG", "UNSUPPORTED"),
+}
 
 
 @functools.cache

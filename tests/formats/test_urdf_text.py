@@ -330,6 +330,7 @@ def test_messages_name_the_file(tmp_path: pathlib.Path):
     assert (caught.value.file, caught.value.line, caught.value.column) == (str(path), 2, 1)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs the files of Unix")
 def test_row_68_what_is_no_file(tmp_path: pathlib.Path):
     os.mkfifo(tmp_path / "pipe")
     server = socket.socket(socket.AF_UNIX)

@@ -1,8 +1,8 @@
 """Pinocchio's answers, in linkwork's conventions.  All of what is adapted is here:
 
 - motions and forces have the linear part first there, and the angular part here;
-- a free joint's configuration is (position, quaternion x y z w) there, (quaternion w x y z, position) here; its velocity
-  is the twist in the body's own axes in both;
+- a free joint's configuration is (position, quaternion x y z w) there, (quaternion w x y z, position) here; its
+  velocity is the twist in the body's own axes in both;
 - a continuous joint's configuration is (cos, sin) there, an angle here, which is the same up to whole turns;
 - joints stand in an order of its own there, and are found by their names.  Its free joint is called "root_joint".
 """

@@ -70,8 +70,8 @@ def _shapes(reader: Reader, link: Element, tag: str, materials: Materials) -> tu
 def _shape(reader: Reader, geometry: Element) -> Shape | None:
     """The shape in a `<geometry>`, or None where there is none to use."""
     given = [child for child in geometry.children if child.tag in SHAPES]
-    if len({child.tag for child in given}) > 1:
-        tags = " and ".join(f"<{child.tag}>" for child in given)
+    if len(kinds := {child.tag: None for child in given}) > 1:
+        tags = " and ".join(f"<{tag}>" for tag in kinds)
         reader.error(given[1], "DUPLICATE_ELEMENT", f"a <geometry> holds one shape, this one {tags}")
         return None
     if not given:

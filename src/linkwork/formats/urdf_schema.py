@@ -50,8 +50,9 @@ _SCHEMA: dict[str, _Kind] = {
         "name",
         once="inertial",
         many="visual collision",
-        passed_over=f"{_SIMULATION} contact collision_checking self_collision_checking self_filter gravity kinematic "
-        "surface selfCollide parent origin material audio @type",
+        passed_over=f"{_SIMULATION} contact collision_checking self_collision_checking self_filter surface selfCollide "
+        "audio @type",
+        unsupported="gravity kinematic",
     ),
     "joint": _kind(
         "name type",

@@ -63,7 +63,8 @@ class Element:
         element: Element | None = self
         while element is not None:
             name = element.attributes.get("name")
-            steps.append(f"{element.tag}[{printable(name)}]" if name else element.tag)
+            tag = printable(element.tag)
+            steps.append(f"{tag}[{printable(name)}]" if name else tag)
             element = element.parent
         return "/".join(reversed(steps))
 
@@ -183,9 +184,9 @@ class _Builder:
         if error.code in _TRUNCATED:
             message = f"the file ends early ({message})"
             if inside is not None:
-                hint = f"<{inside.tag}> opened on line {inside.line} is not closed: is the file complete?"
+                hint = f"<{printable(inside.tag)}> opened on line {inside.line} is not closed: is the file complete?"
         elif error.code == _MISMATCH and inside is not None:
-            hint = f"<{inside.tag}> opened on line {inside.line} is still open here"
+            hint = f"<{printable(inside.tag)}> opened on line {inside.line} is still open here"
         elif error.code == _MISPLACED_DECLARATION:
             hint = "nothing may stand before <?xml ... ?>, not even white space"
         elif error.code == _UNDEFINED_ENTITY:
@@ -217,12 +218,18 @@ def _decoded(data: bytes, file: str | None) -> str:
     try:
         return body.decode(encoding)
     except UnicodeDecodeError as error:
-        before = body[: error.start].decode(encoding, "replace")
-        shown = body[error.start : error.start + 4].hex(" ")
-        where = _place(before, len(before), file)
-        if not before.lstrip(" \t\r\n").startswith("<"):
-            _fail("XML_SYNTAX", f"not XML: binary data ({shown} ...)", where)
-        _fail("XML_ENCODING", f"not valid {encoding.upper()}: bytes {shown}", where, "save the file as UTF-8")
+        at = error.start
+    return _refuse_bytes(body, at, encoding, file)
+
+
+def _refuse_bytes(body: bytes, at: int, encoding: str, file: str | None) -> NoReturn:
+    """Says what is wrong with the bytes that an encoding does not have."""
+    before = body[:at].decode(encoding, "replace")
+    shown = body[at : at + 4].hex(" ")
+    where = _place(before, len(before), file)
+    if not before.lstrip(" \t\r\n").startswith("<"):
+        _fail("XML_SYNTAX", f"not XML: binary data ({shown} ...)", where)
+    _fail("XML_ENCODING", f"not valid {encoding.upper()}: bytes {shown}", where, "save the file as UTF-8")
 
 
 def _agreed(declared: str, marked: str, file: str | None) -> str:
