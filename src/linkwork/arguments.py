@@ -60,9 +60,22 @@ def prepared(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tupl
 
 def _prepared(tree: Tree, function: str, port: Port, x: Any) -> np.ndarray:
     (n,) = port.shape
-    expected = f"{function}: {port.name}: expected an array of shape (..., {n}), the {INPUTS[port.name].doc}"
     if isinstance(x, Mapping):
         return stacked(tree, port.name, x)
+    expected = f"{function}: {port.name}: expected an array of shape (..., {n}), the {INPUTS[port.name].doc}"
+    array = _real(expected, x)
+    if array.ndim == 0 or array.shape[-1] != n:
+        hint = ""
+        if array.ndim >= 2 and array.shape[-2:] == (n, 1):
+            hint = f"; a column: drop its last dimension, {port.name}[..., 0]"
+        elif array.ndim >= 2 and array.shape[0] == n:
+            hint = f"; samples stand in rows here: transpose it, {port.name}.T"
+        raise ValueError(f"{expected}; got shape {array.shape}{hint}")
+    return array
+
+
+def _real(expected: str, x: Any) -> np.ndarray:
+    """An array of float64; ValueError, which begins with what is expected, where it is none or could not be exact."""
     if isinstance(x, (str, bytes)):
         raise ValueError(f"{expected}; got {x!r}")
     try:
@@ -71,30 +84,32 @@ def _prepared(tree: Tree, function: str, port: Port, x: Any) -> np.ndarray:
         raise ValueError(f"{expected}; got something that is no array: {error}") from None
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
-    if array.ndim == 0 or array.shape[-1] != n:
-        hint = ""
-        if array.ndim >= 2 and array.shape[-2:] == (n, 1):
-            hint = f"; a column: drop its last dimension, {port.name}[..., 0]"
-        elif array.ndim >= 2 and array.shape[0] == n:
-            hint = f"; samples stand in rows here: transpose it, {port.name}.T"
-        raise ValueError(f"{expected}; got shape {array.shape}{hint}")
     return array.astype(np.float64, copy=False)
 
 
 def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
-    """A configuration or velocity from values by joint name; joints left out are at their zero."""
+    """A configuration or velocity from values by joint name; joints left out are at their zero.
+
+    The value of a joint with one number is a number or any array of numbers, a batch; other joints have their numbers
+    in the last dimension.
+    """
     configuration = INPUTS[name].shape == "nq"
     parts = {}
     for joint, value in values.items():
         index = tree.joint_index(joint)
         size = tree.bodies[index].joint.nq if configuration else tree.bodies[index].joint.nv
-        part = np.asarray(value, dtype=np.float64)
-        if size == 1 and (part.ndim == 0 or part.shape[-1] != 1):
+        expected = f"{name}[{joint!r}]: expected {'a number or an array of them' if size == 1 else f'{size} numbers'}"
+        part = _real(expected, value)
+        if size == 1:
             part = part[..., np.newaxis]
         if part.ndim == 0 or part.shape[-1] != size:
-            raise ValueError(f"{name}[{joint!r}]: expected {size} numbers, got shape {np.shape(value)}")
+            raise ValueError(f"{expected}, got shape {np.shape(value)}")
         parts[index] = part
-    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
+    try:
+        batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
+    except ValueError:
+        shapes = ", ".join(f"{tree.bodies[i].joint_name} {np.shape(values[tree.bodies[i].joint_name])}" for i in parts)
+        raise ValueError(f"{name}: the joints' values do not broadcast together: {shapes}") from None
     total = tree.nq if configuration else tree.nv
     array = np.zeros((*batch, total))
     for i, _, body in tree.outward():

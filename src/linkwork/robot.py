@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -307,13 +308,15 @@ class Robot:
         if isinstance(functions, Mapping):
             requests = {key: read_request(self._tree, asked) for key, asked in functions.items()}
             for key in requests:
-                if not (isinstance(key, str) and key.isidentifier()) or key.startswith("_"):
+                if not (isinstance(key, str) and key.isidentifier()) or key.startswith("_") or iskeyword(key):
                     raise ValueError(f"compile: expected outputs named by identifiers, got {key!r}")
         else:
             asked = functions if isinstance(functions, list) else [functions]
             requests = labelled([read_request(self._tree, one) for one in asked])
         if not requests:
             raise ValueError("compile: expected at least one function")
+        if name is not None and not name.isidentifier():
+            raise ValueError(f"compile: expected a kernel named by an identifier, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)
 
     def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -45,15 +46,23 @@ def module_text(program: Program, target: Target) -> str:
     )
 
 
+@cache
+def _emitter(target: Target) -> Any:
+    """The target machine that all kernels for a target are compiled with."""
+    return target.machine()
+
+
 def generate(program: Program, target: Target) -> MachineCode:
     """Machine code for the target, which must be able to run here."""
     start = time.perf_counter()
     ir = module_text(program, target)
     with LLVM_LOCK:
         module = llvm.parse_assembly(ir)
-        machine = target.machine()
-        module.data_layout = str(machine.target_data)
-        engine = llvm.create_mcjit_compiler(module, machine)
+        emitter = _emitter(target)
+        module.data_layout = str(emitter.target_data)
+        # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does not
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(emitter.emit_object(module)))
         engine.finalize_object()
         loop, sample = engine.get_function_address("loop"), engine.get_function_address("sample")
         fast = table = 0

@@ -1,0 +1,263 @@
+"""From a Python function to a program: what it may return, what is refused, and what a trace leaves behind."""
+
+from __future__ import annotations
+
+import doctest
+import gc
+import weakref
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.compiler import trace as trace_module
+from linkwork.compiler.program import Port
+from linkwork.compiler.trace import compile, quiet_collector, trace
+from linkwork.expr import functions as f
+from linkwork.expr.symbol import Graph, Symbol
+
+Pair = namedtuple("Pair", ["sum", "difference"])
+
+
+def test_the_example_in_the_documentation_runs() -> None:
+    results = doctest.testmod(trace_module)
+    assert results.attempted >= 3 and results.failed == 0
+
+
+# -- what goes in
+
+
+def test_inputs_are_object_arrays_of_symbols_in_order() -> None:
+    seen: dict[str, Any] = {}
+
+    def function(**arrays: Any) -> float:
+        seen.update(arrays)
+        return 0.0
+
+    program = trace(function, "f", {"b": 3, "a": (2, 2), "none": (0, 4), "one": ()})
+    assert list(seen) == ["b", "a", "none", "one"]
+    assert program.inputs == (Port("b", (3,)), Port("a", (2, 2)), Port("none", (0, 4)), Port("one", ()))
+    assert isinstance(seen["one"], Symbol)
+    for name in ("b", "a", "none"):
+        assert seen[name].dtype == object and all(isinstance(x, Symbol) for x in seen[name].ravel())
+    assert [x.value for x in seen["a"].ravel()] == ["a[0]", "a[1]", "a[2]", "a[3]"]
+
+
+def test_scalars_compare_and_choose() -> None:
+    kernel = compile(lambda x, y: f.where(x < y, f.fmin(x, 1.0), f.copysign(y, -x)), x=(), y=())
+    assert kernel([0.5, 3.0, 3.0], [4.0, 4.0, 2.0]).tolist() == [0.5, 1.0, -2.0]
+
+
+@pytest.mark.parametrize("shape", [3, (3,), [3], np.int64(3), np.array([3]), (np.int32(3),)])
+def test_shapes_may_be_written_in_several_ways(shape: Any) -> None:
+    assert trace(lambda q: q, "f", {"q": shape}).inputs == (Port("q", (3,)),)
+
+
+@pytest.mark.parametrize("shape", [-1, (2, -3), 3.0, (3.0,), "3", "ab", None, (None,), ((2, 3),), {"n": 1}, 1j])
+def test_what_is_no_shape_is_refused(shape: Any) -> None:
+    with pytest.raises(ValueError, match=r"^q: expected a shape .* got"):
+        compile(lambda q: q, q=shape)
+
+
+def test_names_that_mean_something_else_are_refused() -> None:
+    with pytest.raises(TypeError, match="an input cannot be called 'name'"):
+        compile(lambda name: name, name=(3,))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="an input cannot be called 'out'"):
+        compile(lambda out: out, out=(3,))
+
+
+def test_inputs_that_the_function_does_not_take_are_its_error() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'r'"):
+        compile(lambda q: q, q=3, r=3)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'q'"):
+        compile(lambda q: q)
+
+
+def test_no_inputs_and_unused_inputs() -> None:
+    assert compile(lambda: [1.0, 2.0])().tolist() == [1.0, 2.0]
+    kernel = compile(lambda q, unused: q * 2.0, q=(), unused=(3,))
+    assert kernel(2.0, np.zeros(3)) == 4.0
+    assert kernel(2.0, np.zeros((4, 3))).tolist() == [4.0] * 4
+
+
+# -- what comes out
+
+
+RETURNED: dict[str, tuple[Callable[[Any], Any], list[tuple[str, tuple[int, ...]]]]] = {
+    "an array": (lambda q: 2.0 * q, [("output", (3,))]),
+    "a matrix": (lambda q: np.outer(q, q), [("output", (3, 3))]),
+    "a scalar": (lambda q: q @ q, [("output", ())]),
+    "an input itself": (lambda q: q, [("output", (3,))]),
+    "a number": (lambda q: 4, [("output", ())]),
+    "an array of numbers": (lambda q: np.eye(2, dtype=np.int8), [("output", (2, 2))]),
+    "a list": (lambda q: [q[0], 1.0, np.float32(2.0)], [("output", (3,))]),
+    "lists in lists": (lambda q: [[q[0], 1], [2, q[1]]], [("output", (2, 2))]),
+    "a list of arrays": (lambda q: [q, q, q, q], [("output", (4, 3))]),
+    "a tuple": (lambda q: (q, q[0], 5.0), [("output0", (3,)), ("output1", ()), ("output2", ())]),
+    "a tuple of one": (lambda q: (q,), [("output0", (3,))]),
+    "a named tuple": (lambda q: Pair(q + q, q - 2.0), [("sum", (3,)), ("difference", (3,))]),
+    "a dict": (lambda q: {"y": q, "E": q @ q}, [("y", (3,)), ("E", ())]),
+    "something empty": (lambda q: q[:0], [("output", (0,))]),
+}
+
+
+@pytest.mark.parametrize("kind", RETURNED)
+def test_what_is_returned_becomes_the_outputs(kind: str) -> None:
+    function, ports = RETURNED[kind]
+    program = trace(function, "f", {"q": 3})
+    assert [(port.name, port.shape) for port in program.outputs] == ports
+    q = np.array([0.5, -1.0, 2.0])
+    returned = function(q)
+    parts = returned.values() if isinstance(returned, dict) else returned if isinstance(returned, tuple) else [returned]
+    for got, expected in zip(program.interpret(q), parts, strict=True):
+        assert np.array_equal(got, np.asarray(expected, dtype=np.float64))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda q: q[0] < 1.0, "output has a truth value; return where"),
+        (lambda q: [q[0], f.and_(q[0] < 1.0, q[1] < 1.0)], "output has a truth value"),
+        (lambda q: True, "output has a truth value"),
+        (lambda q: np.array([True, False]), "output has a truth value"),
+        (lambda q: {"fine": q, "near": q[0] <= 1.0}, "near has a truth value"),
+        (lambda q: None, "output has an element that is no number: None"),
+        (lambda q: "text", "output has an element that is no number: 'text'"),
+        (lambda q: 1j, "no number"),
+        (lambda q: np.complex64(1j), "no number"),
+        (lambda q: np.ones(2, dtype=complex), "no number"),
+        (lambda q: [q, q[0]], "no number"),
+        (lambda q: (q, {"a": q}), "output1 has an element that is no number"),
+        (lambda q: (), "expected the function to return something"),
+        (lambda q: {}, "expected the function to return something"),
+        (lambda q: {"a b": q}, "expected outputs named by identifiers, got 'a b'"),
+        (lambda q: {3: q}, "expected outputs named by identifiers, got 3"),
+        (lambda q: {"class": q, "b": q}, "expected outputs named by identifiers, got 'class'"),
+        (lambda q: {"_a": q, "b": q}, "expected outputs named by identifiers, got '_a'"),
+        (lambda q: (q[0] < 1.0) * q[1], r"expected arguments \('number', 'number'\).* makes a number of a truth value"),
+        (lambda q: f.where(q[0], 1.0, 2.0) + q[1], r"expected arguments \('truth', 'number', 'number'\)"),
+        (lambda q: f.where(f.or_(q[0], q[1] < 1.0), q[1], 2.0), r"expected arguments \('truth', 'truth'\)"),
+        (lambda q: f.where(q[0] < 1.0, q[1] < 1.0, q[2] < 1.0) + 1.0, r"expected arguments \('truth', 'number', 'num"),
+    ],
+)
+def test_what_is_no_number_is_refused(function: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"^wrong: .*{message}"):
+        compile(function, name="wrong", q=3)
+
+
+def test_branching_on_a_symbol_is_refused_with_the_remedy() -> None:
+    with pytest.raises(TypeError, match=r"write where\(condition, a, b\) instead of if"):
+        compile(lambda q: q if q[0] > 0.0 else -q, q=3)
+
+
+# -- names
+
+
+def test_the_kernel_is_named_for_the_function() -> None:
+    def length(x: Any) -> Any:
+        """How long x is."""
+        return f.sqrt(x @ x)
+
+    assert compile(length, x=3).name == "length"
+    assert compile(length, name="norm", x=3).name == "norm"
+    assert compile(lambda x: x, x=3).name == "function"
+    assert compile(length, x=3).ufunc.__doc__.endswith("How long x is.")  # type: ignore[union-attr]
+
+    class Callable_:
+        def __call__(self, x: Any) -> Any:
+            return x
+
+    assert compile(Callable_(), x=()).name == "function"
+
+
+# -- what a trace leaves behind
+
+
+def symbols_alive() -> int:
+    gc.collect()
+    return sum(1 for x in gc.get_objects() if type(x) in (Symbol, Graph))
+
+
+def test_a_kernel_keeps_no_symbols() -> None:
+    before = symbols_alive()
+    kernel = compile(lambda q: (f.sin(q[0]) * q[1], q), q=3)
+    assert symbols_alive() == before
+    del kernel
+
+
+def test_a_function_that_raises_leaves_nothing_and_the_collector_on() -> None:
+    before = symbols_alive()
+
+    def fails(q: Any) -> Any:
+        assert not gc.isenabled()
+        raise LookupError(f"in the middle of {len(q)}")
+
+    with pytest.raises(LookupError, match="in the middle of 3"):
+        compile(fails, q=3)
+    assert gc.isenabled()
+    with pytest.raises(TypeError):
+        compile(lambda q: None, q=3)
+    assert gc.isenabled()
+    assert symbols_alive() == before
+
+
+def test_the_collector_stays_off_where_it_was_off() -> None:
+    gc.disable()
+    try:
+        compile(lambda q: q, q=3)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    with quiet_collector(), quiet_collector():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_the_function_itself_is_not_kept() -> None:
+    class Function:
+        def __call__(self, q: Any) -> Any:
+            return q
+
+    function = Function()
+    gone = weakref.ref(function)
+    kernel = compile(function, q=2)
+    del function
+    gc.collect()
+    assert gone() is None
+    assert kernel([1.0, 2.0]).tolist() == [1.0, 2.0]
+
+
+# -- traces inside of traces
+
+
+def test_a_function_may_compile_and_call_another_while_it_is_traced() -> None:
+    def outer(q: Any) -> Any:
+        inner = compile(lambda x: x @ x, x=2)
+        assert not gc.isenabled()
+        return q * inner([3.0, 4.0])
+
+    kernel = compile(outer, q=2)
+    assert kernel([1.0, 2.0]).tolist() == [25.0, 50.0]
+    assert gc.isenabled()
+
+
+def test_symbols_of_an_outer_trace_are_refused() -> None:
+    def outer(q: Any, make: Callable[[Any, Any], Any]) -> Any:
+        compile(lambda x: make(x, q), x=2)
+        return q
+
+    with pytest.raises(ValueError, match="symbols of two traces cannot be combined"):
+        compile(lambda q: outer(q, lambda x, q: x + q), q=2)
+    with pytest.raises(ValueError, match="'q.0.' is used but is not among the inputs"):
+        compile(lambda q: outer(q, lambda x, q: q), q=2)
+    with pytest.raises(ValueError, match="more than one trace"):
+        compile(lambda q: outer(q, lambda x, q: [x, q]), q=2)
+    assert gc.isenabled()
+
+
+def test_a_kernel_is_not_for_symbols() -> None:
+    inner = compile(lambda x: x @ x, x=2)
+    with pytest.raises(TypeError):
+        compile(lambda q: inner(q), q=2)
