@@ -25,10 +25,12 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
     they are searched before anything is written.
     """
     ufunc, counter, ports, name = kernel.ufunc, kernel.nan_counter, kernel.inputs, kernel.name
+    unchecked = any(port.size == 0 for port in ports)  # NumPy takes any size where a gufunc's dimension is zero
 
     def call(*arguments: Any, out: Any = None) -> Any:
-        if out is not None:
+        if out is not None or unchecked:
             arguments = tuple(prepared(tree, name, ports, arguments))
+        if out is not None:
             refuse_nan(tree, name, ports, arguments)
             return ufunc(*arguments, out=out)
         seen = counter.value

@@ -13,9 +13,9 @@ from .model.tree import Tree
 __all__ = ["Joint"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """A joint of a robot."""
+    """A joint of a robot: an immutable value, equal and hashable by content."""
 
     name: str
     type: JointType  # the type with its parameters, e.g. Revolute(axis)
@@ -65,6 +65,18 @@ class Joint:
             friction=_fixed(body.friction),
             mimic=body.mimic,
         )
+
+    def _content(self) -> tuple[object, ...]:
+        places = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)
+        arrays = (self.lower, self.upper, self.velocity, self.effort, self.damping, self.friction)
+        bounds = tuple(tuple(array.tolist()) for array in arrays)
+        return self.name, self.type, self.parent, self.child, places, bounds, self.mimic
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Joint) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
 
     def __repr__(self) -> str:
         return f"<Joint {self.name!r}: {self.type_name}, {self.parent!r} -> {self.child!r}>"

@@ -34,8 +34,8 @@ INPUTS: dict[str, Input] = {
     "v": Input("nv", "velocity [rad/s, m/s]"),
     "a": Input("nv", "acceleration [rad/s², m/s²]"),
     "tau": Input("nv", "joint forces [N·m, N]"),
-    "q0": Input("nq", "configuration to start from"),
-    "q1": Input("nq", "configuration to reach"),
+    "q0": Input("nq", "configuration to start from [rad, m; unit quaternions (w, x, y, z)]"),
+    "q1": Input("nq", "configuration to reach [rad, m; unit quaternions (w, x, y, z)]"),
 }
 
 

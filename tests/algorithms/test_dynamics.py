@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork.spatial import Vec3
-from oracles.comparison import EPS, assert_close, solving_error
+from oracles.comparison import EPS, assert_close, solving_bound
 from oracles.scalars import with_functions
 from oracles.textbook import Textbook
 from oracles.trees import every_tree, robot_of, state
@@ -42,7 +42,7 @@ def test_gravity_of_any_direction(tree, f):
 def test_forward_dynamics_inverts_inverse_dynamics(tree, f):
     q, v, a = state(tree)
     tau = f.inverse_dynamics(q, v, a)
-    bound = 2.0 * solving_error(f.mass_matrix(q), (tau, f.bias_force(q, v)), a)
+    bound = solving_bound(f.mass_matrix(q), (tau, f.bias_force(q, v)), a)
     assert_close(f.forward_dynamics(q, v, tau), a, bound, core=1)
 
 
@@ -59,7 +59,7 @@ def test_articulated_bodies_solve_the_mass_matrix(tree, f):
     q, v, tau = state(tree)
     M, h = f.mass_matrix(q), f.bias_force(q, v)
     expected = np.linalg.solve(M, (tau - h)[..., None])[..., 0]
-    assert_close(f.forward_dynamics(q, v, tau), expected, 2.0 * solving_error(M, (tau, h), expected), core=1)
+    assert_close(f.forward_dynamics(q, v, tau), expected, solving_bound(M, (tau, h), expected), core=1)
 
 
 @with_functions

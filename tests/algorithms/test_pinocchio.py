@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pinocchio")
 
-from oracles.comparison import assert_close, solving_error
+from oracles.comparison import assert_close, solving_bound
 from oracles.example_robots import EXAMPLES, SHIPPED
 from oracles.pinocchio_model import ALIGNED, LOCAL, WORLD, Pinocchio
 
@@ -75,7 +75,7 @@ def test_forward_dynamics(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, v, a = state(robot)
     tau, h = robot.inverse_dynamics(q, v, a), robot.bias_force(q, v)
-    bound = 2.0 * solving_error(robot.mass_matrix(q), (tau, h), a)
+    bound = solving_bound(robot.mass_matrix(q), (tau, h), a)
     found = robot.forward_dynamics(q, v, tau)
     assert_close(found, a, bound, "forward_dynamics of inverse_dynamics", core=1)
     assert_close(found, oracle.forward_dynamics(q, v, tau), bound, "forward_dynamics", core=1)

@@ -4,7 +4,7 @@ import pytest
 
 from linkwork import Robot
 from linkwork.kernels import TABLE
-from oracles.comparison import EPS, assert_close, solving_error
+from oracles.comparison import EPS, assert_close, solving_bound
 from oracles.scalars import Direct, arguments_of
 from oracles.trees import TREES, few_trees, robot_of
 
@@ -17,7 +17,7 @@ def bound(tree, name, arrays):
     if name != "forward_dynamics":
         return rounding
     (q, v, tau), f = arrays, Direct(tree)
-    return rounding + 2.0 * solving_error(f.mass_matrix(q), (tau, f.bias_force(q, v)), f.forward_dynamics(q, v, tau))
+    return rounding + solving_bound(f.mass_matrix(q), (tau, f.bias_force(q, v)), f.forward_dynamics(q, v, tau))
 
 
 @every_function

@@ -136,7 +136,7 @@ def test_other_numbers_of_arguments_and_keywords_are_handed_on() -> None:
 
 
 def test_every_place_of_a_nan_is_seen() -> None:
-    for size in range(1, 12):
+    for size in [*range(1, 12), 127, 128, 129, 130]:
         call, handed = single(compile(lambda q: q, q=size))
         for place in range(size):
             q = np.zeros(size)

@@ -46,10 +46,20 @@ def whole_numbers(*shape: int) -> np.ndarray:
 @every_target
 @pytest.mark.parametrize("size", range(21))
 def test_ports_of_every_size(size: int, target: Target) -> None:
-    kernel = kernel_of((size,), (20 - size,), target)
-    for batch in [(), (0,), *((n,) for n in range(1, 2 * target.lanes + 3))]:
+    check(kernel_of((size,), (20 - size,), target))
+
+
+@every_target
+def test_large_ports_of_every_remainder(target: Target) -> None:
+    for size in range(150 - target.lanes, 151):
+        check(kernel_of((size,), (298 - size,), target))
+
+
+def check(kernel: Kernel) -> None:
+    (size,), outside = kernel.inputs[0].shape, kernel.outputs[0].shape
+    for batch in [(), (0,), *((n,) for n in range(1, 2 * HERE.lanes + 3))]:
         x = whole_numbers(*batch, size)
-        assert np.array_equal(kernel(x), permuted(x, 1, (20 - size,)))
+        assert np.array_equal(kernel(x), permuted(x, 1, outside))
 
 
 @pytest.mark.parametrize("inside", [(), (1, 1), (1, 5), (5, 1), (3, 4), (4, 4), (0, 3), (2, 3, 4), (7, 1, 6)])
@@ -278,7 +288,7 @@ def test_inputs_of_other_kinds_are_refused(dtype: object) -> None:
 @every_target
 @pytest.mark.parametrize("batch", [1, 2, 9, 17])
 def test_nan_is_counted_once_for_each_call_that_meets_it(batch: int, target: Target) -> None:
-    for size in range(1, 2 * target.lanes + 2):
+    for size in [*range(1, 2 * target.lanes + 2), 127, 128, 129, 150]:
         kernel = kernel_of((size,), (size,), target)
         x = whole_numbers(batch, size)
         seen = kernel.nan_counter.value

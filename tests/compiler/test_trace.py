@@ -250,7 +250,7 @@ def test_symbols_of_an_outer_trace_are_refused() -> None:
 
     with pytest.raises(ValueError, match="symbols of two traces cannot be combined"):
         compile(lambda q: outer(q, lambda x, q: x + q), q=2)
-    with pytest.raises(ValueError, match="'q.0.' is used but is not among the inputs"):
+    with pytest.raises(ValueError, match=r"'q.0.' is used but is not among the inputs"):
         compile(lambda q: outer(q, lambda x, q: q), q=2)
     with pytest.raises(ValueError, match="more than one trace"):
         compile(lambda q: outer(q, lambda x, q: [x, q]), q=2)

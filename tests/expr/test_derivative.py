@@ -171,6 +171,23 @@ def test_the_graph_of_the_function_is_left_as_it_is(graph: Graph, x: Symbol, y: 
     assert [(node.op.name, node.args) for node in graph.nodes[: len(before)]] == before
 
 
+@pytest.mark.parametrize("function", [f.fmin, f.fmax])
+def test_at_a_tie_forward_and_reverse_choose_alike(x: Symbol, y: Symbol, function: Any) -> None:
+    for a, b in ((x, y), (y, x), (x * y, x + y), (x, x)):
+        output = function(a, b)
+        values = {x: 2.0, y: 2.0}
+        forward = [float(d) for d in evaluate(jacobian([output], [x, y])[0], values)]
+        assert [float(d) for d in evaluate(adjoint([output], [x, y], [1.0]), values)] == forward
+        assert forward in ([1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [1.0, 1.0])
+
+
+def test_powers_of_zero_and_of_negative_numbers(x: Symbol, y: Symbol) -> None:
+    """Finite where the power is: 0^y does not change with y > 0, and (-2)^3 changes with the base."""
+    derivatives = jacobian([f.pow(x, y)], [x, y])[0]
+    assert [float(d) for d in evaluate(derivatives, {x: 0.0, y: 2.0})] == [0.0, 0.0]
+    assert [float(d) for d in evaluate(derivatives, {x: -2.0, y: 3.0})] == [12.0, 0.0]
+
+
 def test_constants_on_either_side_are_differentiated_as_constants(x: Symbol) -> None:
     """The exponent's logarithm, for one, is never formed where the exponent is a number."""
     derivative = jacobian([f.pow(x, 2.5)], [x])[0][0]

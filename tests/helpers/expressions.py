@@ -104,7 +104,8 @@ class Bounded:
         errors = [a.error if isinstance(a, Bounded) else np.float64(0.0) for a in arguments]
         if operation.logical or operation.name in ("fmin", "fmax", "abs"):
             distance = abs(values[0] - values[1]) if len(values) == 2 else abs(values[0])
-            if sum(errors) > 0.0 and distance <= 1e-13 * sum(errors):
+            # two exact numbers compare as they do; but which of two equal ones is the smaller is anyone's choice
+            if distance <= 1e-13 * sum(errors) and not (operation.logical and sum(errors) == 0.0):
                 raise UndecidedError
         with np.errstate(all="ignore"):
             result = operation.value(*values)

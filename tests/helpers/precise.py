@@ -87,7 +87,7 @@ class Precise:
 
 def _install(name: str) -> None:
     def method(self: Precise, other: Any) -> Any:
-        if not isinstance(other, (Precise, float, int)):
+        if not isinstance(other, (Precise, mpmath.mpf, float, int)):
             return NotImplemented
         result = getattr(self.value, name)(Precise(other).value)
         return result if isinstance(result, bool) else Precise(result)

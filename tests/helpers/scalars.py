@@ -29,13 +29,18 @@ def on_float64s(function: Function, samples: np.ndarray) -> np.ndarray:
 
 def on_batches(function: Function, samples: np.ndarray) -> np.ndarray:
     outputs = function([samples[:, k] for k in range(samples.shape[1])])
-    return np.stack([np.broadcast_to(np.asarray(y, dtype=float), len(samples)) for y in outputs], axis=1)
+    return _columns(outputs, len(samples))
+
+
+def _columns(outputs: Sequence[Any], n: int) -> np.ndarray:
+    """The outputs, each a number or one for every sample, as the columns of an array."""
+    return np.array([np.broadcast_to(np.asarray(y, dtype=float), n) for y in outputs]).reshape(len(outputs), n).T
 
 
 def on_symbols(function: Function, samples: np.ndarray) -> np.ndarray:
     inputs = Graph().inputs("x", (samples.shape[1],))
     outputs = evaluate(function(inputs), {s: samples[:, k] for k, s in enumerate(inputs)})
-    return np.stack([np.broadcast_to(np.asarray(y, dtype=float), len(samples)) for y in outputs], axis=1)
+    return _columns(outputs, len(samples))
 
 
 def on_casadi(function: Function, samples: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EPS", "assert_close", "relative_error", "solving_error"]
+__all__ = ["EPS", "assert_close", "relative_error", "solving_bound"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -29,15 +29,16 @@ def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "", *
     assert error <= tolerance, f"{what}: relative error {error:.3g} is more than {tolerance:.3g}"
 
 
-def solving_error(M: Any, forces: Any, a: Any) -> float:
-    """What rounding may do to a solution of M a = Σ forces, relative to max(1, ‖a‖), for the worst of the samples.
+def solving_bound(M: Any, forces: Any, a: Any) -> float:
+    """How far apart two solutions of M a = Σ forces may be, relative to max(1, ‖a‖), for the worst of the samples.
 
-    Besides cond(M) roundings of a itself it is what M⁻¹ makes of the rounding of each force: where gravity and torque
-    cancel, they are much larger than M a is.
+    Ten times, to first order, what rounding does: cond(M) roundings of a itself, and what M⁻¹ makes of the rounding of
+    each force.  Where gravity and torque cancel, they are much larger than M a is.
     """
     M, a = np.asarray(M), np.asarray(a)
     if M.shape[-1] == 0:
         return 0.0
     size = sum(np.linalg.norm(force, axis=-1) for force in forces)
     amplified = size / np.linalg.svd(M, compute_uv=False)[..., -1]
-    return EPS * float(np.max(np.linalg.cond(M) + amplified / np.maximum(1.0, np.linalg.norm(a, axis=-1))))
+    scale = np.maximum(1.0, np.linalg.norm(a, axis=-1))
+    return 10.0 * EPS * float(np.max(np.linalg.cond(M) + amplified / scale))

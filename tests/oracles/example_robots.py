@@ -10,7 +10,7 @@ from pathlib import Path
 
 from linkwork import Robot, robots
 
-__all__ = ["EXAMPLES", "SHIPPED", "Example"]
+__all__ = ["EXAMPLES", "SHIPPED", "Example", "shipped"]
 
 
 @dataclass(frozen=True)
@@ -82,3 +82,8 @@ SHIPPED = (
     Example("quadruped", "", ("front_left_foot", "hind_right_foot"), True),
     Example("humanoid", "", ("left_hand", "right_foot"), True),
 )
+
+
+def shipped(name: str) -> Robot:
+    """A robot of linkwork's own, as the tests share it."""
+    return next(example for example in SHIPPED if example.name == name).robot()

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .gufunc import numpy_function
-from .ir import Function
+from .ir import MOST_UNROLLED, Function
 from .llvm import Text
 from .program import Port, Program
 
@@ -100,7 +100,11 @@ def fast_function(text: Text, program: Program) -> None:
         f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _TYPE))}, {api['ndarray']}"), "other")
         f.require(f.all_of(_looks(f, array, port, api)), "other")
         pointer = f.load("ptr", f.at(array, _DATA))
-        for e in range(0, port.size, 2):
+        if port.size > MOST_UNROLLED:
+            with f.loop(port.size) as element:
+                x = f.load("double", f.at(pointer, f.let(f"shl i64 {element}, 3")))
+                f.require(f.let(f"fcmp ord double {x}, {x}"), "other")
+        for e in range(0, port.size if port.size <= MOST_UNROLLED else 0, 2):
             pair = [f.load("double", f.at(pointer, 8 * min(k, port.size - 1))) for k in (e, e + 1)]
             flags.append(f.let(f"fcmp ord double {pair[0]}, {pair[1]}"))
         data.append(pointer)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-__all__ = ["Function"]
+__all__ = ["MOST_UNROLLED", "Function"]
+
+MOST_UNROLLED = 128  # what is done for each of more numbers than this is written as a loop
 
 
 class Function:

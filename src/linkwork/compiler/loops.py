@@ -13,7 +13,7 @@ warnings of them, and a branch of ``where`` that is not chosen may well divide b
 
 from __future__ import annotations
 
-from .ir import Function
+from .ir import MOST_UNROLLED, Function
 from .llvm import Text, slots
 from .program import Port, Program
 from .target import Target
@@ -150,6 +150,12 @@ def _sample_by_sample(f: Function, n: str, inputs: tuple[Port, ...], arrays: lis
         f.do(f"call void @sample({', '.join(f'ptr {a}' for a in at)})")
         flags = []
         for port, array in zip(inputs, at, strict=False):
+            if port.size > MOST_UNROLLED:
+                with f.loop(port.size) as element:
+                    x = f.load("double", f.at(array, f.let(f"shl i64 {element}, 3")))
+                    with f.when(f.let(f"fcmp uno double {x}, {x}")):
+                        f.store("i1", "true", "%nan")
+                continue
             for e in range(0, port.size, 2):
                 pair = [f.load("double", f.at(array, 8 * min(k, port.size - 1))) for k in (e, e + 1)]
                 flags.append(f.let(f"fcmp uno double {pair[0]}, {pair[1]}"))
@@ -173,13 +179,12 @@ def _pack(j: int, port: Port, lanes: int) -> Function:
             f.store(vector, column, f.at(buffer, 8 * lanes * k), 8 * lanes)
         return [f.let(f"fcmp uno {vector} {taken[k]}, {taken[k + 1]}") for k in range(0, lanes, 2)]
 
-    squares, columns = _split(port.size, lanes)
-    if isinstance(squares, int):  # many: a loop over them
-        with f.loop(squares, step=lanes) as first, f.when(_some(f, square(first), lanes)):
+    many, squares, columns = _split(port.size, lanes)
+    if many:
+        with f.loop(many, step=lanes) as first, f.when(_some(f, square(first), lanes)):
             f.store("i1", "true", "%nan")
-    else:
-        for place in squares:
-            seen += square(place)
+    for place in squares:
+        seen += square(place)
     for k in columns:
         column = "poison"
         for lane, row in enumerate(rows):
@@ -209,13 +214,12 @@ def _unpack(j: int, port: Port, lanes: int) -> Function:
         for row, numbers in zip(rows, _transpose(f, columns, lanes), strict=True):
             f.store(vector, numbers, f.at(row, offset))
 
-    squares, single = _split(port.size, lanes)
-    if isinstance(squares, int):
-        with f.loop(squares, step=lanes) as first:
+    many, squares, single = _split(port.size, lanes)
+    if many:
+        with f.loop(many, step=lanes) as first:
             square(first)
-    else:
-        for place in squares:
-            square(place)
+    for place in squares:
+        square(place)
     for k in single:
         column = taken(k)
         for lane, row in enumerate(rows):
@@ -275,16 +279,17 @@ def _rows(f: Function, lanes: int) -> list[str]:
     return [f.at("%array", f.let(f"mul i64 %step, {lane}")) for lane in range(lanes)]
 
 
-def _split(size: int, lanes: int) -> tuple[list[int] | int, list[int]]:
-    """How to cut ``size`` numbers: where squares begin (or, if many, where they end), and which go one by one.
+def _split(size: int, lanes: int) -> tuple[int, list[int], list[int]]:
+    """How to cut ``size`` numbers: how many go by a loop over squares, where other squares begin, which go one by one.
 
     A rest of more than half a square is a square that overlaps the one before it.
     """
     whole = size - size % lanes
-    if whole and size % lanes > lanes // 2:
-        return [*range(0, whole, lanes), size - lanes], []
-    rest = list(range(whole, size))
-    return (whole if whole > 4 * lanes else list(range(0, whole, lanes))), rest
+    many = whole if whole > 4 * lanes else 0
+    squares, rest = list(range(many, whole, lanes)), list(range(whole, size))
+    if whole and len(rest) > lanes // 2:
+        return many, [*squares, size - lanes], []
+    return many, squares, rest
 
 
 def _transpose(f: Function, vectors: list[str], lanes: int) -> list[str]:

@@ -18,11 +18,13 @@ def unit_axis(axis: Any) -> Vec3:
         x, y, z = (float(a) for a in axis)
     except (TypeError, ValueError):
         raise ValueError(f"axis: expected three numbers, got {axis!r}") from None
-    length = math.hypot(x, y, z)
-    if not math.isfinite(length) or length == 0.0:
+    length, largest = math.hypot(x, y, z), max(abs(x), abs(y), abs(z))
+    if not all(map(math.isfinite, (x, y, z))) or largest == 0.0:
         raise ValueError(f"axis: expected three finite numbers that are not all zero, got {(x, y, z)}")
     if abs(length - 1.0) < 4e-16:  # already as near to 1 as floats come
         return Vec3(x, y, z)
+    if not 1e-150 < length < 1e150:  # its square is beyond the floats, or it is itself
+        return unit_axis((x / largest, y / largest, z / largest))
     return Vec3(x / length, y / length, z / length)
 
 

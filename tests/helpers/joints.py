@@ -1,0 +1,132 @@
+"""Joints as a user would write them, and every type of joint there is with a random example or two."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.expr.functions import cos, sin
+from linkwork.joints import ALL, Joint
+from linkwork.joints.axis import random_axis
+from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Helical(Joint):
+    """q (1,): angle [rad]; it advances along its axis as it turns.  Written with its transform alone."""
+
+    axis: Vec3
+    pitch: Any  # advance per radian [m/rad]
+
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Helical:
+        return cls(random_axis(rng), float(rng.normal()))
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Rotation.about(self.axis, q[0]), self.axis * (self.pitch * q[0]))
+
+
+@dataclass(frozen=True)
+class Cam(Joint):
+    """q (1,): the cam's angle [rad]; what follows it turns and moves in the plane, both nonlinearly."""
+
+    lift: float
+    wobble: float
+
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Cam:
+        return cls(float(rng.uniform(0.1, 0.5)), float(rng.uniform(0.1, 0.5)))
+
+    def X(self, q: Scalars) -> Pose:
+        turn = q[0] + self.wobble * sin(2.0 * q[0])
+        return Pose(
+            Rotation.about(Vec3(0.0, 0.0, 1.0), turn),
+            Vec3(self.lift * (1.0 - cos(q[0])), self.lift * q[0] * q[0], 0.0),
+        )
+
+
+@dataclass(frozen=True)
+class Swivel(Joint):
+    """q (2,): two angles [rad] about crossing axes, with an arm between that lengthens as they turn."""
+
+    arm: float
+
+    nq, nv = 2, 2
+    q_units, v_units = ("rad", "rad"), ("rad/s", "rad/s")
+    q_names = v_names = ("first", "second")
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Swivel:
+        return cls(float(rng.uniform(0.2, 1.0)))
+
+    def X(self, q: Scalars) -> Pose:
+        first = Pose(Rotation.about(Vec3(0.6, 0.0, 0.8), q[0]), Vec3(self.arm * sin(q[0] * q[1]), 0.0, 0.0))
+        second = Pose(Rotation.about(Vec3(0.0, 1.0, 0.0), q[1]), Vec3(0.0, 0.0, self.arm * q[0]))
+        return first @ second
+
+
+@dataclass(frozen=True)
+class Ball(Joint):
+    """q (4,): unit quaternion (w, x, y, z) of R_FM.  v (3,): angular velocity in M [rad/s].  S is derived."""
+
+    nq, nv = 4, 3
+    q_units, v_units = ("1",) * 4, ("rad/s",) * 3
+    q_names, v_names = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Ball:
+        return cls()
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Quaternion(*q).rotation(), Vec3.zero())
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        return [0.5 * x for x in (Quaternion(*q) @ Quaternion(0.0, *v)).elements()]
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        return list((Quaternion(*q).conjugate() @ Quaternion(*q_dot)).vector * 2.0)
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        return list((Quaternion(*q) @ Quaternion.exp(Vec3.of(phi))).normalized().elements())
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        return list((Quaternion(*q).conjugate() @ Quaternion(*other)).log())
+
+    def zero(self) -> list[float]:
+        return [1.0, 0.0, 0.0, 0.0]
+
+    def normalize(self, q: Scalars) -> list[Any]:
+        return list(Quaternion(*q).normalized().elements())
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
+    ) -> np.ndarray:
+        q = rng.normal(size=(*size, 4))
+        return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def bare(joint: Joint) -> Joint:
+    """The same joint with nothing but what the contract derives from its transform."""
+    stripped = {
+        name: getattr(Joint, name) for name in ("S", "bias", "constraint_wrench_subspace", "has_fixed_subspaces")
+    }
+    parameters = {field.name: getattr(joint, field.name) for field in dataclasses.fields(joint)}
+    return type(f"Bare{type(joint).__name__}", (type(joint),), stripped)(**parameters)
+
+
+WRITTEN_BY_USERS: tuple[type[Joint], ...] = (Helical, Cam, Swivel, Ball)
+OWN: dict[str, Joint] = {f"{t.type_name()}-{k}": t.example(np.random.default_rng(k)) for t in ALL for k in range(2)}
+THEIRS: dict[str, Joint] = {t.type_name(): t.example(np.random.default_rng(5)) for t in WRITTEN_BY_USERS}
+EVERY = OWN | THEIRS

@@ -1,0 +1,171 @@
+"""What every joint type owes its transform: S, its bias and the wrenches it bears, on every kind of scalar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from helpers.joints import EVERY, OWN, bare
+from helpers.precise import DIGITS, STEP, Precise, differences
+from helpers.rigid import skew
+from helpers.scalars import EPS, assert_near, every_scalar
+from helpers.spatial import scalars_of
+from linkwork.joints import Joint, Revolute
+from linkwork.spatial import Motion
+
+SAMPLES = 4
+
+every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
+every_own_joint = pytest.mark.parametrize("joint", OWN.values(), ids=OWN.keys())
+
+
+def configurations(joint: Joint, n: int = SAMPLES, seed: int = 0) -> np.ndarray:
+    free = np.full(joint.nq, np.inf)
+    return joint.random(np.random.default_rng(seed), -free, free, (n,))
+
+
+def velocities(joint: Joint, n: int = SAMPLES, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, joint.nv))
+
+
+def columns(joint: Joint, q: Any) -> list[Any]:
+    """S(q), column by column."""
+    return [x for column in joint.S(q).columns for x in column.elements()]
+
+
+def twist_and_rate(joint: Joint, q: list[float], v: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """(R^T R')^v, R^T p' along a path on which v stays the same, and its rate; by differences at 120 digits.
+
+    The path follows q' = q_dot(q, v) to second order, which is all that is asked.
+    """
+    with mpmath.workdps(DIGITS):
+        start = [Precise(x) for x in q]
+        rate = joint.q_dot(start, [Precise(x) for x in v])
+        ahead, behind = (
+            joint.q_dot([a + b * (sign * STEP) for a, b in zip(start, rate, strict=True)], v) for sign in (1, -1)
+        )
+        second = [(Precise(a) - Precise(b)) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)]
+        poses = []
+        for t in (-STEP, mpmath.mpf(0), STEP):
+            there = [a + b * t + c * (t * t / 2) for a, b, c in zip(start, rate, second, strict=True)]
+            numbers = [Precise(x).value for x in joint.X(there).elements()]
+            poses.append(mpmath.matrix([numbers[4 * k : 4 * k + 4] for k in range(4)]))
+        X, X1, X2 = poses[1], (poses[2] - poses[0]) / (2 * STEP), (poses[2] - 2 * poses[1] + poses[0]) / STEP**2
+        hat = X**-1 * X1
+        hat_rate = X**-1 * X2 - hat * hat
+        return tuple(
+            np.array([float(h[2, 1]), float(h[0, 2]), float(h[1, 0]), *(float(h[k, 3]) for k in range(3))])
+            for h in (hat, hat_rate)
+        )
+
+
+@every_joint
+@every_scalar
+def test_at_zero_the_transform_is_the_identity(joint: Joint, run: Any) -> None:
+    (result,) = run(lambda q: joint.X(q).elements(), np.array([joint.zero()]))
+    assert_near(result, np.eye(4).ravel(), times=1.0)
+
+
+@every_joint
+@every_scalar
+def test_the_transform_is_rigid(joint: Joint, run: Any) -> None:
+    for result in run(lambda q: joint.X(q).elements(), configurations(joint)):
+        T = result.reshape(4, 4)
+        assert np.max(np.abs(T[:3, :3].T @ T[:3, :3] - np.eye(3))) <= 8.0 * EPS
+        assert abs(np.linalg.det(T[:3, :3]) - 1.0) <= 8.0 * EPS
+        assert T[3].tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+@every_joint
+@every_scalar
+def test_the_motion_subspace_is_the_transforms_derivative(joint: Joint, run: Any) -> None:
+    """Its closed form, and what the contract derives; the reference is differences."""
+    q = configurations(joint)
+    derived = bare(joint)
+    closed, default = run(lambda q: columns(joint, q), q), run(lambda q: columns(derived, q), q)
+    units = np.eye(joint.nv).tolist()
+    for k in range(SAMPLES):
+        exact = [x for unit in units for x in twist_and_rate(joint, q[k].tolist(), unit)[0]]
+        assert_near(closed[k], exact, times=16.0)
+        assert_near(default[k], exact, times=16.0)
+
+
+@every_joint
+@every_scalar
+def test_the_bias_is_the_rate_of_the_twist_at_constant_velocity(joint: Joint, run: Any) -> None:
+    """Its closed form; what the contract derives from S; and what it derives from the transform alone."""
+    samples = np.hstack([configurations(joint), velocities(joint)])
+    nq, derived = joint.nq, bare(joint)
+    forms = [
+        run(lambda x, form=form: form(x[:nq], x[nq:]).elements(), samples)
+        for form in (joint.bias, lambda q, v: Joint.bias(joint, q, v), derived.bias)
+    ]
+    for k, x in enumerate(samples):
+        twist, rate = twist_and_rate(joint, x[:nq].tolist(), x[nq:].tolist())
+        scale = max(1.0, float(np.linalg.norm(twist)), float(x[nq:] @ x[nq:]))
+        for form in forms:
+            assert_near(form[k], rate, times=32.0, scale=scale)
+
+
+@every_joint
+def test_the_bias_is_the_derivative_of_the_subspace(joint: Joint) -> None:
+    for q, v in zip(configurations(joint).tolist(), velocities(joint).tolist(), strict=True):
+        rate = [float(x) for x in joint.q_dot(q, v)]
+        exact = differences(lambda q, v=v: (joint.S(q) @ v).elements(), q, rate)
+        assert_near(list(joint.bias(q, v).elements()), [float(x) for x in exact], times=32.0, scale=1.0 + np.dot(v, v))
+
+
+@every_joint
+@every_scalar
+def test_the_wrenches_borne_do_no_work(joint: Joint, run: Any) -> None:
+    """Six minus nv of them, orthonormal, and with the motions they fill the space."""
+
+    def function(q: list[Any]) -> list[Any]:
+        return [*columns(joint, q), *(x for F in joint.constraint_wrench_subspace(q) for x in F.elements())]
+
+    for result in run(function, configurations(joint)):
+        rows = result.reshape(6, 6)
+        S, C = rows[: joint.nv], rows[joint.nv :]
+        assert C.shape == (6 - joint.nv, 6) == (joint.num_constraints, 6)
+        assert np.max(np.abs(C @ S.T), initial=0.0) <= 16.0 * EPS * max(1.0, float(np.linalg.norm(S)))
+        assert np.max(np.abs(C @ C.T - np.eye(len(C))), initial=0.0) <= 16.0 * EPS
+        if joint.nv:
+            assert np.linalg.matrix_rank(S) == joint.nv
+        assert np.linalg.matrix_rank(rows) == 6
+
+
+@every_own_joint
+def test_a_fixed_subspace_is_the_same_everywhere(joint: Joint) -> None:
+    several = {tuple(columns(joint, q)) for q in configurations(joint).tolist()}
+    assert (len(several) == 1) == joint.has_fixed_subspaces
+    if joint.has_fixed_subspaces:
+        for q, v in zip(configurations(joint).tolist(), velocities(joint).tolist(), strict=True):
+            assert joint.bias(q, v) == Motion.zero()
+
+
+@pytest.mark.parametrize("name", [name for name, joint in OWN.items() if joint.has_fixed_subspaces])
+def test_joints_with_a_fixed_subspace_are_screws(name: str) -> None:
+    """Where S stays the same, moving by φ multiplies the transform by the exponential of S φ."""
+    joint = OWN[name]
+    rng = np.random.default_rng(2)
+    for q in configurations(joint).tolist():
+        phi = rng.normal(size=joint.nv).tolist()
+        w, v = np.split(np.array([*(joint.S(q) @ phi).elements()], dtype=float), 2)
+        generator = np.zeros((4, 4))
+        generator[:3, :3], generator[:3, 3] = skew(w), v
+        with mpmath.workdps(40):
+            step = np.array(mpmath.expm(mpmath.matrix(generator.tolist())).tolist(), dtype=float)
+        before = np.array(joint.X(q).elements(), dtype=float).reshape(4, 4)
+        after = np.array(joint.X(joint.retract(q, phi)).elements(), dtype=float)
+        assert_near(after, (before @ step).ravel(), times=16.0)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.0, -3.0])
+def test_a_full_turn_changes_nothing(angle: float) -> None:
+    for joint in OWN.values():
+        if isinstance(joint, Revolute):
+            turned = scalars_of(joint.X([angle + 2.0 * np.pi]))
+            assert_near(turned, scalars_of(joint.X([angle])), times=8.0)

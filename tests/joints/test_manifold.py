@@ -1,0 +1,194 @@
+"""The manifold of configurations: rates, steps and differences, on every kind of scalar, and their derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.joints import EVERY
+from helpers.precise import difference_jacobian, differences
+from helpers.scalars import EPS, assert_near, every_jacobian, every_scalar
+from linkwork.joints import Joint
+
+SAMPLES = 6
+
+every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
+
+
+def configurations(joint: Joint, seed: int, n: int = SAMPLES) -> np.ndarray:
+    free = np.full(joint.nq, np.inf)
+    return joint.random(np.random.default_rng(seed), -free, free, (n,))
+
+
+def on_unit_length(joint: Joint) -> list[int]:
+    """The places in q of numbers of unit length together: a quaternion."""
+    return [k for k, unit in enumerate(joint.q_units) if unit == "1"]
+
+
+def steps(joint: Joint, lengths: list[float], seed: int = 3) -> np.ndarray:
+    """Local coordinates whose rotation vector, where the rotation is a quaternion, has these lengths."""
+    phi = np.random.default_rng(seed).normal(size=(len(lengths), joint.nv))
+    if on_unit_length(joint):
+        turn = [k for k, unit in enumerate(joint.v_units) if unit == "rad/s"]
+        phi[:, turn] *= (np.array(lengths) / np.linalg.norm(phi[:, turn], axis=1))[:, None]
+    return phi
+
+
+LENGTHS = [0.0, 1e-12, 1e-8, 1e-4, 1.0, 3.0, math.pi - 1e-6, math.pi - 1e-8]
+
+
+@every_joint
+@every_scalar
+def test_rates_and_velocities_are_inverse(joint: Joint, run: Any) -> None:
+    samples = np.hstack([configurations(joint, 0), np.random.default_rng(1).normal(size=(SAMPLES, joint.nv))])
+    nq = joint.nq
+    for result, x in zip(run(lambda x: joint.v_of(x[:nq], joint.q_dot(x[:nq], x[nq:])), samples), samples, strict=True):
+        assert_near(result, x[nq:], times=8.0)
+    for result in run(lambda x: joint.q_dot(x[:nq], x[nq:]), samples):
+        assert result.shape == (nq,)
+
+
+@every_joint
+@every_scalar
+def test_rates_are_tangent_to_the_manifold(joint: Joint, run: Any) -> None:
+    """The rate of v_of's preimage is again itself: q_dot(v_of(q_dot(v))) = q_dot(v)."""
+    samples = np.hstack([configurations(joint, 0), np.random.default_rng(1).normal(size=(SAMPLES, joint.nv))])
+    nq = joint.nq
+
+    def function(x: list[Any]) -> list[Any]:
+        rate = joint.q_dot(x[:nq], x[nq:])
+        return [*rate, *joint.q_dot(x[:nq], joint.v_of(x[:nq], rate))]
+
+    for result in run(function, samples):
+        one, other = np.split(result, 2)
+        assert_near(one, other, times=16.0)
+
+
+@every_joint
+def test_the_rate_is_the_derivative_of_a_step(joint: Joint) -> None:
+    rng = np.random.default_rng(4)
+    for q in configurations(joint, 2).tolist():
+        v = rng.normal(size=joint.nv).tolist()
+        exact = differences(lambda phi, q=q: joint.retract(q, phi), [0.0] * joint.nv, v)
+        assert_near([float(x) for x in joint.q_dot(q, v)], [float(x) for x in exact], times=8.0)
+
+
+@every_joint
+@every_scalar
+def test_a_step_is_found_again(joint: Joint, run: Any) -> None:
+    """local(q, retract(q, φ)) = φ for turns up to half a turn."""
+    phi = steps(joint, LENGTHS)
+    samples = np.hstack([configurations(joint, 5, len(phi)), phi])
+    nq = joint.nq
+    results = run(lambda x: joint.local(x[:nq], joint.retract(x[:nq], x[nq:])), samples)
+    for result, step in zip(results, phi, strict=True):
+        assert_near(result, step, times=32.0)
+
+
+@every_joint
+@every_scalar
+def test_a_difference_leads_there(joint: Joint, run: Any) -> None:
+    """retract(q, local(q, p)) has the transform of p."""
+    samples = np.hstack([configurations(joint, 6), configurations(joint, 7)])
+    nq = joint.nq
+
+    def function(x: list[Any]) -> list[Any]:
+        q, p = x[:nq], x[nq:]
+        return [*joint.X(joint.retract(q, joint.local(q, p))).elements(), *joint.X(p).elements()]
+
+    for result in run(function, samples):
+        reached, wanted = np.split(result, 2)
+        assert_near(reached, wanted, times=32.0)
+
+
+@every_joint
+@every_scalar
+def test_no_step_and_no_difference(joint: Joint, run: Any) -> None:
+    q = configurations(joint, 8)
+    for result in run(lambda q: joint.local(q, q), q):
+        assert_near(result, np.zeros(joint.nv), times=4.0)
+    for result, start in zip(run(lambda q: joint.retract(q, [0.0] * joint.nv), q), q, strict=True):
+        assert_near(result, start, times=4.0)
+
+
+@every_scalar
+@pytest.mark.parametrize("name", [name for name, joint in EVERY.items() if on_unit_length(joint)])
+def test_many_steps_stay_on_the_manifold(name: str, run: Any) -> None:
+    """The quaternion's length does not drift."""
+    joint = EVERY[name]
+    samples = np.hstack([configurations(joint, 9, 2), 0.3 * np.random.default_rng(9).normal(size=(2, joint.nv))])
+    nq = joint.nq
+
+    def function(x: list[Any]) -> list[Any]:
+        q = list(x[:nq])
+        for _ in range(50):
+            q = joint.retract(q, x[nq:])
+        return q
+
+    for result in run(function, samples):
+        assert abs(math.hypot(*result[on_unit_length(joint)]) - 1.0) <= 4.0 * EPS
+
+
+@every_joint
+@every_scalar
+def test_normalize(joint: Joint, run: Any) -> None:
+    q = configurations(joint, 10)
+    off, unit = q.copy(), on_unit_length(joint)
+    off[:, unit] *= np.linspace(0.3, 3.0, len(q))[:, None]
+    for result, again, expected in zip(
+        run(joint.normalize, off), run(lambda q: joint.normalize(joint.normalize(q)), off), q, strict=True
+    ):
+        assert_near(result, expected, times=4.0)
+        assert_near(again, result, times=2.0)
+        assert not unit or abs(math.hypot(*result[unit]) - 1.0) <= 4.0 * EPS
+
+
+@every_joint
+@every_scalar
+def test_the_preferred_configuration_has_the_same_transform(joint: Joint, run: Any) -> None:
+    for result in run(
+        lambda q: [*joint.X(joint.principal(q)).elements(), *joint.X(q).elements()], configurations(joint, 11)
+    ):
+        one, other = np.split(result, 2)
+        assert_near(one, other, times=8.0)
+
+
+@every_joint
+@every_jacobian
+@pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.0, math.pi - 1e-8])
+def test_derivatives_of_steps(joint: Joint, differentiate: Any, length: float) -> None:
+    """By the configuration and by the step; finite and right at the identity and up to half a turn."""
+    (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 12, 1).tolist()
+    nq = joint.nq
+
+    def function(x: list[Any]) -> list[Any]:
+        return joint.retract(x[:nq], x[nq:])
+
+    if not q:
+        assert function([]) == []
+        return
+    result = differentiate(function, [*q, *phi])
+    assert np.isfinite(result).all()
+    assert_near(result, difference_jacobian(function, [*q, *phi]), times=32.0)
+
+
+@every_joint
+@every_jacobian
+@pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.0, math.pi - 1e-8])
+def test_derivatives_of_differences(joint: Joint, differentiate: Any, length: float) -> None:
+    (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 13, 1).tolist()
+    p = q if length == 0.0 else [float(x) for x in joint.retract(q, phi)]
+    nq = joint.nq
+
+    def function(x: list[Any]) -> list[Any]:
+        return joint.local(x[:nq], x[nq:])
+
+    if not q:
+        assert function([]) == []
+        return
+    result = differentiate(function, [*q, *p])
+    assert np.isfinite(result).all()
+    assert_near(result, difference_jacobian(function, [*q, *p]), times=64.0)

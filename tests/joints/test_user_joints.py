@@ -1,0 +1,220 @@
+"""A joint that a user writes: its transform is enough where q̇ = v, and messages say what is missing where it is not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.joints import Ball, Cam, Helical, Swivel
+from helpers.precise import difference_jacobian, differences
+from helpers.scalars import assert_near, every_scalar, symbolic_jacobian
+from linkwork.expr.dual import Dual, parts, seeded
+from linkwork.expr.interpret import evaluate
+from linkwork.expr.symbol import Graph
+from linkwork.joints import Joint
+from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
+
+HELICAL = Helical(Vec3(2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0), 0.3)
+CAM = Cam(lift=0.4, wobble=0.25)
+SWIVEL = Swivel(arm=0.7)
+
+ANGLES = np.array([[0.0], [0.4], [-1.3], [3.0], [100.0]])
+
+
+# -- closed forms
+
+
+@every_scalar
+def test_the_subspace_of_a_screw_is_known(run: Any) -> None:
+    """Helical: (a; pitch·a), the same everywhere, and so without a bias."""
+    a = np.array(list(HELICAL.axis))
+    for result in run(lambda q: HELICAL.S(q).columns[0].elements(), ANGLES):
+        assert_near(result, np.concatenate([a, 0.3 * a]), times=16.0)
+    for result in run(lambda q: HELICAL.bias(q, [2.0]).elements(), ANGLES):
+        assert_near(result, np.zeros(6), times=32.0)
+
+
+def cam_by_hand(q: float, v: float) -> tuple[np.ndarray, np.ndarray]:
+    """S and the bias of the cam: angle g = q + w sin 2q, place p = (l (1 − cos q), l q², 0)."""
+    l, w = CAM.lift, CAM.wobble
+    g, g1, g2 = q + w * math.sin(2 * q), 1 + 2 * w * math.cos(2 * q), -4 * w * math.sin(2 * q)
+    p1 = np.array([l * math.sin(q), 2 * l * q])
+    p2 = np.array([l * math.cos(q), 2 * l])
+    R = np.array([[math.cos(g), -math.sin(g)], [math.sin(g), math.cos(g)]])
+    dR = np.array([[-math.sin(g), -math.cos(g)], [math.cos(g), -math.sin(g)]]) * g1
+    linear, rate = R.T @ p1, dR.T @ p1 + R.T @ p2
+    return np.array([0, 0, g1, *linear, 0]), np.array([0, 0, g2, *rate, 0]) * v * v
+
+
+@every_scalar
+def test_the_subspace_of_a_cam_is_known(run: Any) -> None:
+    """Rotation and translation are both nonlinear in q, so S changes and there is a bias."""
+    angles = ANGLES[:4]
+    results = run(lambda q: [*CAM.S(q).columns[0].elements(), *CAM.bias(q, [-1.7]).elements()], angles)
+    for result, (q,) in zip(results, angles, strict=True):
+        S, bias = cam_by_hand(float(q), -1.7)
+        assert_near(result[:6], S, times=16.0)
+        assert_near(result[6:], bias, times=32.0)
+
+
+def test_zeros_of_the_transform_are_zeros_of_the_subspace() -> None:
+    """A planar joint's trace has no out-of-plane motion: those parts are numbers, not expressions."""
+    (q, v) = Graph().inputs("q", (2,))
+    for motion in (CAM.S([q]).columns[0], CAM.bias([q], [v])):
+        wx, wy, _, _, _, vz = motion.elements()
+        assert [(type(x), x) for x in (wx, wy, vz)] == [(float, 0.0)] * 3
+
+
+# -- derivatives of what is derived
+
+
+def test_the_subspace_by_a_parameter() -> None:
+    """A joint's parameter may itself be a variable: the derivation by q does not take its ε for its own."""
+    for angle in (0.0, 0.8):
+        for pitch in (Dual(0.3, 1.0), seeded([0.3], [1.0])[0]):
+            joint = Helical(HELICAL.axis, pitch)
+            column = joint.S([angle]).columns[0].elements()
+            assert_near([float(parts(x)[0]) for x in column], list(HELICAL.S([angle]).columns[0].elements()), times=4.0)
+            assert_near([float(parts(x)[1]) for x in column], [0.0, 0.0, 0.0, *HELICAL.axis], times=8.0)
+
+
+@dataclass(frozen=True)
+class Offset(Swivel):
+    """Parts of its transform are a parameter alone: they do not move."""
+
+    def X(self, q: Sequence[Any]) -> Pose:
+        return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3(self.arm, q[1], self.arm * self.arm))
+
+
+def test_a_parameter_in_the_transform_does_not_move() -> None:
+    q, v = [0.3, -0.9], [1.2, 0.4]
+    exact = np.array(Offset(0.7).S(q).columns[1].elements(), dtype=float)
+    assert_near(exact, [0.0, 0.0, 0.0, math.sin(0.3), math.cos(0.3), 0.0], times=2.0)
+    joint = Offset(Dual(0.7, 1.0))
+    for column, expected in zip(joint.S(q).columns, Offset(0.7).S(q).columns, strict=True):
+        assert [parts(x) for x in column.elements()] == [(x, 0.0) for x in expected.elements()]
+    bias = joint.bias(q, v).elements()
+    assert [parts(x) for x in bias] == [(x, 0.0) for x in Offset(0.7).bias(q, v).elements()]
+
+
+def test_a_parameter_may_be_a_symbol() -> None:
+    graph = Graph()
+    q, pitch = graph.input("q"), graph.input("pitch")
+    column = Helical(HELICAL.axis, pitch).S([q]).columns[0].elements()
+    values = [float(x) for x in evaluate(column, {q: 0.8, pitch: 0.3})]
+    assert_near(values, list(HELICAL.S([0.8]).columns[0].elements()), times=8.0)
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_derivatives_by_one_of_several_coordinates(k: int) -> None:
+    """Only one coordinate is a dual number: the contract's own differentiation is of all of them together."""
+    q, v = [0.3, -0.9], [1.2, 0.4]
+    mixed: list[Any] = list(q)
+    mixed[k] = Dual(q[k], 1.0)
+    by_symbols = symbolic_jacobian(lambda q: [x for c in SWIVEL.S(q).columns for x in c.elements()], q)[:, k]
+    by_duals = [parts(x)[1] for c in SWIVEL.S(mixed).columns for x in c.elements()]
+    assert_near(by_duals, by_symbols, times=16.0)
+    exact = difference_jacobian(lambda q: SWIVEL.bias(q, v).elements(), q)[:, k]
+    assert_near([parts(x)[1] for x in SWIVEL.bias(mixed, v).elements()], exact, times=32.0)
+    moving: list[Any] = list(v)
+    moving[k] = Dual(v[k], 1.0)
+    exact = difference_jacobian(lambda v: SWIVEL.bias(q, v).elements(), v)[:, k]
+    assert_near([float(parts(x)[1]) for x in SWIVEL.bias(q, moving).elements()], exact, times=32.0)
+
+
+def test_the_bias_is_quadratic_in_the_velocity() -> None:
+    for joint, q in ((CAM, [0.4]), (SWIVEL, [0.3, -0.9])):
+        v = [1.3] * joint.nv
+        once = np.array(joint.bias(q, v).elements(), dtype=float)
+        assert_near(list(joint.bias(q, [2.0 * x for x in v]).elements()), 4.0 * once, times=16.0)
+        assert_near(list(joint.bias(q, [0.0] * joint.nv).elements()), np.zeros(6), times=0.0)
+        assert np.linalg.norm(once) > 0.1
+
+
+def test_a_batch_of_configurations() -> None:
+    q, v = np.random.default_rng(0).normal(size=(2, 2, 7))
+    S = SWIVEL.S(list(q))
+    bias = SWIVEL.bias(list(q), list(v))
+    for k in range(7):
+        single = SWIVEL.S(q[:, k].tolist())
+        for column, expected in zip(S.columns, single.columns, strict=True):
+            assert_near([np.broadcast_to(x, 7)[k] for x in column.elements()], list(expected.elements()), times=8.0)
+        one = SWIVEL.bias(q[:, k].tolist(), v[:, k].tolist())
+        assert_near([np.broadcast_to(x, 7)[k] for x in bias.elements()], list(one.elements()), times=32.0)
+
+
+# -- a rotation that is a quaternion
+
+
+def test_a_ball_joints_subspace_is_derived_along_its_own_rate() -> None:
+    q = list(Quaternion(0.5, -0.1, 0.7, 0.2).normalized().elements())
+    for k, column in enumerate(Ball().S(q).columns):
+        assert_near(list(column.elements()), np.eye(6)[k], times=4.0)
+    v = [0.3, -1.1, 0.6]
+    assert_near(list(Ball().bias(q, v).elements()), np.zeros(6), times=8.0)
+    rate = [float(x) for x in differences(lambda phi: Ball().retract(q, phi), [0.0] * 3, v)]
+    assert_near([float(x) for x in Ball().q_dot(q, v)], rate, times=4.0)
+
+
+@dataclass(frozen=True)
+class Unfinished(Joint):
+    """A quaternion without the maps of its manifold."""
+
+    nq, nv = 4, 3
+    q_units, v_units = ("1",) * 4, ("rad/s",) * 3
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Unfinished:
+        return cls()
+
+    def X(self, q: Sequence[Any]) -> Pose:
+        return Pose(Rotation.from_quaternion(*q), Vec3.zero())
+
+
+Q, V = [1.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("method", "missing", "arguments"),
+    [
+        ("q_dot", "q_dot", (Q, V)),
+        ("v_of", "v_of", (Q, Q)),
+        ("retract", "retract", (Q, V)),
+        ("local", "local", (Q, Q)),
+        ("S", "q_dot", (Q,)),
+        ("bias", "q_dot", (Q, V)),
+        ("constraint_wrench_subspace", "q_dot", (Q,)),
+    ],
+)
+def test_what_has_no_default_says_so(method: str, missing: str, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(NotImplementedError) as caught:
+        getattr(Unfinished(), method)(*arguments)
+    assert str(caught.value) == (
+        f"Unfinished.{missing}: a joint with nq = 4 and nv = 3 has no default here, because its configuration's rate "
+        f"is not its velocity; write Unfinished.{missing}"
+    )
+
+
+def test_a_joint_needs_a_transform() -> None:
+    class Nothing(Joint):
+        nq, nv = 1, 1
+        q_units, v_units = ("rad",), ("rad/s",)
+
+    with pytest.raises(TypeError, match=r"abstract"):
+        Nothing()
+
+
+def test_defaults_where_rate_and_velocity_are_one() -> None:
+    q, p = [0.3, -0.9], [1.0, 2.0]
+    assert SWIVEL.q_dot(q, p) == SWIVEL.v_of(q, p) == p
+    assert SWIVEL.retract(q, p) == [1.3, 1.1]
+    assert SWIVEL.local(q, p) == [0.7, 2.9]
+    assert SWIVEL.zero() == [0.0, 0.0]
+    assert SWIVEL.normalize(q) == SWIVEL.principal(q) == q
+    assert (SWIVEL.has_fixed_subspaces, SWIVEL.is_floating, SWIVEL.num_constraints) == (False, False, 4)
+    assert Swivel.type_name() == "swivel"

@@ -1,0 +1,304 @@
+"""What may be handed to a robot's functions, and what is refused with a reason before anything is computed."""
+
+import re
+
+import numpy as np
+import pytest
+
+from linkwork.errors import UnknownNameError
+from oracles.example_robots import shipped
+
+N = 9  # of arm7_gripper
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return shipped("arm7_gripper")
+
+
+@pytest.fixture(scope="module")
+def legs():
+    return shipped("quadruped")
+
+
+@pytest.fixture
+def q(robot):
+    return robot.random_configuration(0, size=(2, 3))
+
+
+# -- wrong ones
+
+REFUSED = {
+    "too short": (np.zeros(N - 1), r"got shape \(8,\)"),
+    "too long": (np.zeros((4, N + 1)), r"got shape \(4, 10\)"),
+    "a column": (np.zeros((N, 1)), r"got shape \(9, 1\).*drop its last dimension, q\[\.\.\., 0\]"),
+    "columns": (np.zeros((5, N, 1)), r"got shape \(5, 9, 1\).*drop its last dimension"),
+    "samples in columns": (np.zeros((N, 4)), r"got shape \(9, 4\).*transpose it, q\.T"),
+    "a number": (3.0, r"got shape \(\)"),
+    "nothing": ([], r"got shape \(0,\)"),
+    "complex": (np.zeros(N, dtype=complex), "complex128"),
+    "objects": (np.zeros(N, dtype=object), "object"),
+    "None": (None, "object"),
+    "long double": (np.zeros(N, dtype=np.longdouble), "float128|longdouble|float96"),
+    "dates": (np.zeros(N, dtype="M8[s]"), "datetime64"),
+    "text": ("arm", "got 'arm'"),
+    "texts": (["1.0"] * N, "<U3"),
+    "ragged": ([[1.0, 2.0], [3.0]], "no array"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_configuration_is_refused(robot, what):
+    if what == "long double" and np.dtype(np.longdouble).itemsize == 8:
+        pytest.skip("long double is float64 here")
+    value, message = REFUSED[what]
+    with pytest.raises(ValueError, match=message) as caught:
+        robot.mass_matrix(value)
+    text = str(caught.value)
+    assert text.startswith("mass_matrix: q: expected an array of shape (..., 9)")
+    with pytest.raises(ValueError, match=r"inverse_dynamics: a: expected an array of shape \(\.\.\., 9\)"):
+        robot.inverse_dynamics(np.zeros(N), np.zeros(N), np.zeros(7))
+
+
+def test_batches_that_do_not_fit_together(robot, q):
+    with pytest.raises(ValueError, match=r"do not broadcast together: q \(2, 3, 9\), v \(9,\), a \(2, 9\)"):
+        robot.inverse_dynamics(q, np.zeros(N), np.zeros((2, N)))
+
+
+def test_nan_is_refused_with_its_place(robot, q):
+    zero = np.zeros(N)
+    bad = q[0, 0].copy()
+    bad[3] = np.nan
+    with pytest.raises(ValueError, match=r"mass_matrix: q\[3\] is NaN \(joint 'elbow'\)"):
+        robot.mass_matrix(bad)
+    with pytest.raises(ValueError, match=r"q\[3\] is NaN"):
+        robot.mass_matrix(bad.tolist())
+    with pytest.raises(ValueError, match=r"q\[3\] is NaN"):
+        robot.mass_matrix(bad.astype(np.float32))
+    many = q.copy()
+    many[1, 2, 5] = many[1, 2, 6] = np.nan
+    with pytest.raises(ValueError, match=r"q\[1, 2, 5\] is NaN \(joint 'wrist_flex'\); 2 NaN in this argument"):
+        robot.mass_matrix(many)
+    with pytest.raises(ValueError, match=r"inverse_dynamics: a\[0\] is NaN"):
+        robot.inverse_dynamics(q, zero, np.full(N, np.nan))
+    with pytest.raises(ValueError, match=r"pose_hand: q\[3\] is NaN"):
+        robot.pose(bad, "hand")
+    assert np.all(np.isfinite(robot.mass_matrix(q)))  # and nothing is left behind
+
+
+def test_nan_in_a_long_batch_is_found_wherever_it_is(robot):
+    q = robot.random_configuration(0, size=37)
+    for place in (0, 7, 8, 31, 36):
+        bad = q.copy()
+        bad[place, -1] = np.nan
+        with pytest.raises(ValueError, match=rf"q\[{place}, 8\] is NaN"):
+            robot.gravity_force(bad)
+
+
+def test_nan_of_a_floating_joint(legs):
+    q = np.stack([legs.neutral()] * 3)
+    q[2, 5] = np.nan
+    with pytest.raises(ValueError, match=r"q\[2, 5\] is NaN \(joint 'floating_base'\)"):
+        legs.gravity_force(q)
+
+
+def test_a_refused_call_writes_nothing(robot, q):
+    into = np.full((2, 3, N, N), 7.0)
+    bad = q.copy()
+    bad[1, 1, 1] = np.nan
+    for value in (bad, bad[..., :-1], bad + 0j):
+        with pytest.raises(ValueError, match="q"):
+            robot.mass_matrix(value, out=into)
+    single = np.full((N, N), 7.0)
+    with pytest.raises(ValueError, match=r"q\[1\] is NaN"):
+        robot.mass_matrix(bad[1, 1], out=single)
+    assert np.all(into == 7.0)
+    assert np.all(single == 7.0)
+
+
+def test_wrong_outputs(robot, q):
+    with pytest.raises(ValueError, match="mismatch in its core dimension"):
+        robot.mass_matrix(q, out=np.zeros((2, 3, 4, 4)))
+    with pytest.raises(TypeError):
+        robot.mass_matrix(q, out=np.zeros((2, 3, N, N), dtype=int))
+    with pytest.raises(ValueError, match="read-only"):
+        robot.mass_matrix(q, out=np.broadcast_to(0.0, (2, 3, N, N)))
+
+
+def test_unknown_frames(robot):
+    q = robot.neutral()
+    with pytest.raises(KeyError, match=r"no frame named 'hnad'; did you mean 'hand'\?"):
+        robot.pose(q, "hnad")
+    for option in ("relative_to", "expressed_in", "at"):
+        with pytest.raises(UnknownNameError, match=r"no frame named 'hnad'; did you mean 'hand'\?"):
+            robot.twist(q, q, "hand", **{option: "hnad"})
+    with pytest.raises(UnknownNameError, match="no frame named None"):
+        robot.pose(q, None)
+    with pytest.raises(UnknownNameError, match=r"no joint named 'elbw'; did you mean 'elbow'\?"):
+        robot.joint("elbw")
+
+
+# -- right ones
+
+FORMS = {
+    "a list": lambda x: x.tolist(),
+    "a tuple of rows": lambda x: tuple(map(tuple, x.reshape(-1, N))),
+    "read-only": lambda x: read_only(x),
+    "in Fortran's order": lambda x: np.asfortranarray(x),
+    "every other one": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "backwards in memory": lambda x: x[::-1, ::-1, ::-1].copy()[::-1, ::-1, ::-1],
+    "a transposed array": lambda x: np.ascontiguousarray(x.T).T,
+    "not aligned": lambda x: unaligned(x),
+    "big-endian": lambda x: x.astype(">f8"),
+    "little-endian": lambda x: x.astype("<f8"),
+}
+NARROW = {
+    "float32": np.float32,
+    "float16": np.float16,
+    "int64": np.int64,
+    "int8": np.int8,
+    "uint32": np.uint32,
+    "bool": np.bool_,
+    "big-endian float32": np.dtype(">f4"),
+}
+
+
+def read_only(x):
+    y = x.copy()
+    y.setflags(write=False)
+    return y
+
+
+def unaligned(x):
+    raw = np.zeros(x.nbytes + 1, dtype=np.uint8)[1:]
+    y = raw.view(np.float64).reshape(x.shape)
+    y[:] = x
+    assert not y.flags.aligned
+    return y
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_memory_of_any_form_gives_the_same_bits(robot, q, form):
+    value = FORMS[form](q)
+    shape = np.shape(value)[:-1]
+    assert np.array_equal(robot.mass_matrix(value), robot.mass_matrix(q).reshape(*shape, N, N))
+    single = FORMS[form](q)[1][2] if form != "a tuple of rows" else FORMS[form](q)[5]
+    assert np.array_equal(robot.mass_matrix(single), robot.mass_matrix(q)[1, 2])
+    before = np.array(value, dtype=float)
+    robot.inverse_dynamics(value, value, value)
+    assert np.array_equal(before, np.array(value, dtype=float))
+
+
+@pytest.mark.parametrize("kind", NARROW)
+def test_other_real_numbers_are_taken_as_float64(robot, q, kind):
+    value = np.abs(q * 3.0).astype(NARROW[kind])
+    found = robot.mass_matrix(value)
+    assert found.dtype == np.float64
+    assert np.array_equal(found, robot.mass_matrix(value.astype(np.float64)))
+    assert np.array_equal(robot.mass_matrix(value[0, 0]), found[0, 0])
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1, 0, 2)], ids=str)
+def test_an_empty_batch_gives_an_empty_result(robot, shape):
+    q, v = np.zeros((*shape, N)), np.zeros((*shape, N))
+    assert robot.forward_kinematics(q).shape == (*shape, N, 4, 4)
+    assert robot.inverse_dynamics(q, v, np.zeros(N)).shape == (*shape, N)
+    assert robot.mass_matrix(q).shape == (*shape, N, N)
+    assert robot.jacobian(q, "hand").shape == (*shape, 6, N)
+
+
+def test_leading_dimensions_broadcast(robot, q):
+    v, a = np.ones((3, 1, N)), np.linspace(0.0, 1.0, N)
+    many = q[:, None, None]  # (2, 1, 1, 3, 9)
+    found = robot.inverse_dynamics(many, v, a)
+    assert found.shape == (2, 1, 3, 3, N)
+    assert np.array_equal(found[1, 0, 2, 1], robot.inverse_dynamics(q[1, 1], v[2, 0], a))
+
+
+def test_out_takes_any_array_that_fits(robot, q):
+    expected = robot.mass_matrix(q)
+    for into in (np.zeros((2, 3, N, N)), np.zeros((2, 3, N, 2 * N))[..., ::2], np.zeros((N, N, 3, 2)).T,
+                 np.zeros((2, 3, N, N), dtype=">f8")):  # fmt: skip
+        assert robot.mass_matrix(q, out=into) is into
+        assert np.array_equal(into, expected)
+    narrow = robot.mass_matrix(q, out=np.zeros((2, 3, N, N), dtype=np.float32))
+    assert np.array_equal(narrow, expected.astype(np.float32))
+    wide = robot.mass_matrix(q[0, 0], out=np.zeros((4, N, N)))
+    assert np.array_equal(wide, np.broadcast_to(expected[0, 0], (4, N, N)))
+
+
+def test_out_may_be_an_input(robot, legs):
+    for r in (robot, legs):
+        q = r.random_configuration(0, size=20)
+        v = np.random.default_rng(0).normal(size=(20, r.nv))
+        expected = r.integrate(q, v)
+        assert r.integrate(q, v, out=q) is q
+        assert np.array_equal(q, expected)
+
+
+# -- dicts by joint name
+
+
+def test_joints_by_name(robot):
+    q, rate = robot.neutral(), np.zeros(N)
+    q[robot.joint("elbow").q_slice] = 0.4
+    rate[robot.joint("wrist_roll").v_slice] = -2.0
+    by_name = robot.inverse_dynamics({"elbow": 0.4}, {"wrist_roll": -2.0}, {})
+    assert by_name.shape == (N,)
+    assert np.array_equal(by_name, robot.inverse_dynamics(q, rate, np.zeros(N)))
+    torque = robot.forward_dynamics({"elbow": 0.4}, {}, {"wrist_roll": -2})
+    assert np.array_equal(torque, robot.forward_dynamics(q, np.zeros(N), rate))
+    assert np.array_equal(robot.difference({"elbow": 0.4}, {}), robot.difference(q, robot.neutral()))
+    assert np.array_equal(robot.mass_matrix({}), robot.mass_matrix(robot.neutral()))
+
+
+def test_batches_by_name(robot):
+    angles = np.linspace(-1.0, 1.0, 5)
+    for count in (5, 1, 0):  # whatever the size of the batch
+        q = np.zeros((count, N))
+        q[:, robot.joint("elbow").q_slice] = angles[:count, None]
+        found = robot.mass_matrix({"elbow": angles[:count]})
+        assert found.shape == (count, N, N)
+        assert np.array_equal(found, robot.mass_matrix(q))
+    found = robot.pose({"elbow": angles, "shoulder_pan": angles[:3, None]}, "hand")
+    assert found.shape == (3, 5, 4, 4)
+    assert np.array_equal(found[2, 4], robot.pose({"elbow": angles[4], "shoulder_pan": angles[2]}, "hand"))
+    with_array = robot.bias_force({"elbow": angles}, np.ones((3, 1, N)))
+    assert with_array.shape == (3, 5, N)
+
+
+def test_a_floating_joint_by_name(legs):
+    at = np.array([0.0, 1.0, 0.0, 0.0, 0.1, 0.2, 0.3])
+    q, v = legs.neutral(), np.zeros(legs.nv)
+    q[:7], v[:6] = at, np.arange(6.0)
+    found = legs.bias_force({"floating_base": at}, {"floating_base": np.arange(6)})
+    assert np.array_equal(found, legs.bias_force(q, v))
+    many = legs.gravity_force({"floating_base": np.stack([at, at]), "front_left_knee": [0.0, 1.0]})
+    assert np.array_equal(many[0], legs.gravity_force(q))
+
+
+def test_wrong_dicts(robot, legs):
+    refused = [
+        (lambda: robot.mass_matrix({"elbw": 1.0}), UnknownNameError, "no joint named 'elbw'; did you mean 'elbow'?"),
+        (lambda: robot.mass_matrix({"hand": 1.0}), UnknownNameError, "no joint named 'hand'"),
+        (lambda: robot.mass_matrix({3: 1.0}), UnknownNameError, "no joint named 3"),
+        (lambda: robot.mass_matrix({"elbow": "1.0"}), ValueError, "q['elbow']: expected a number"),
+        (lambda: robot.mass_matrix({"elbow": None}), ValueError, "q['elbow']: expected a number"),
+        (lambda: robot.mass_matrix({"elbow": 1j}), ValueError, "complex128"),
+        (lambda: robot.mass_matrix({"elbow": np.nan}), ValueError, "q[3] is NaN (joint 'elbow')"),
+        (
+            lambda: robot.mass_matrix({"elbow": np.zeros(5), "shoulder_pan": np.zeros(3)}),
+            ValueError,
+            "q: the joints' values do not broadcast together: elbow (5,), shoulder_pan (3,)",
+        ),
+        (lambda: robot.bias_force({"elbow": np.zeros(5)}, np.zeros((3, N))), ValueError, "do not broadcast together"),
+        (lambda: legs.gravity_force({"floating_base": 1.0}), ValueError, "q['floating_base']: expected 7 numbers"),
+        (
+            lambda: legs.bias_force({}, {"floating_base": np.zeros(7)}),
+            ValueError,
+            "v['floating_base']: expected 6 numbers, got shape (7,)",
+        ),
+    ]
+    for call, error, message in refused:
+        with pytest.raises(error, match=re.escape(message)):
+            call()

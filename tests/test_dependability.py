@@ -1,0 +1,207 @@
+"""The same question gets the same bits: alone or in a batch, in any thread, process or order, next to whatever else."""
+
+import hashlib
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.kernels import INPUTS, TABLE
+from oracles.example_robots import shipped
+
+every_function = pytest.mark.parametrize("name", TABLE)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return shipped("arm7_gripper")
+
+
+@pytest.fixture(scope="module")
+def legs():
+    return shipped("quadruped")
+
+
+def arguments(robot, name, size, seed=0):
+    """Arrays for a function, and a frame if it takes one."""
+    rng = np.random.default_rng(seed)
+    row = TABLE[name]
+    arrays = [
+        robot.random_configuration(rng, size) if INPUTS[key].shape == "nq" else rng.normal(size=(size, robot.nv))
+        for key in row.inputs
+    ]
+    return arrays, ((robot.frames[-1],) if row.options else ())
+
+
+# -- batches
+
+
+@every_function
+def test_a_sample_alone_gives_the_same_bits_as_in_a_batch(arm, legs, name):
+    for robot in (arm, legs):
+        arrays, frame = arguments(robot, name, 19)
+        method = getattr(robot, name)
+        together = method(*arrays, *frame)
+        for k in range(19):
+            sample = [np.ascontiguousarray(x[k]) for x in arrays]
+            assert np.array_equal(method(*sample, *frame), together[k])  # the single call
+            assert np.array_equal(method(*(x.tolist() for x in sample), *frame), together[k])  # and NumPy's way
+
+
+@every_function
+def test_results_do_not_depend_on_how_a_batch_is_cut_or_ordered(arm, name):
+    arrays, frame = arguments(arm, name, 67)
+    method = getattr(arm, name)
+    together = method(*arrays, *frame)
+    for size in (1, 2, 3, 7, 8, 9, 16, 17, 33):
+        pieces = [method(*(x[k : k + size] for x in arrays), *frame) for k in range(0, 67, size)]
+        assert np.array_equal(np.concatenate(pieces), together), size
+    order = np.random.default_rng(1).permutation(67)
+    assert np.array_equal(method(*(x[order] for x in arrays), *frame), together[order])
+    backwards = method(*(x[::-1] for x in arrays), *frame)
+    assert np.array_equal(backwards, together[::-1])
+    assert np.array_equal(method(*(x.reshape(1, 67, 1, -1) for x in arrays), *frame)[0, :, 0], together)
+
+
+def test_a_large_batch(arm):
+    arrays, _ = arguments(arm, "inverse_dynamics", 100_000)
+    found = arm.inverse_dynamics(*arrays)
+    for start in (0, 49_999, 99_990):
+        assert np.array_equal(found[start : start + 10], arm.inverse_dynamics(*(x[start : start + 10] for x in arrays)))
+    assert np.all(np.isfinite(found))
+
+
+def test_repeating_a_call_repeats_the_bits_and_leaves_its_inputs_alone(legs):
+    arrays, _ = arguments(legs, "forward_dynamics", 20)
+    kept = [x.copy() for x in arrays]
+    first = legs.forward_dynamics(*arrays)
+    for _ in range(3):
+        assert np.array_equal(legs.forward_dynamics(*arrays), first)
+    assert all(np.array_equal(x, y) for x, y in zip(arrays, kept, strict=True))
+
+
+def test_results_are_arrays_of_their_own(arm):
+    q = arm.neutral()
+    first, second = arm.mass_matrix(q), arm.mass_matrix(q)
+    first[:] = 0.0
+    assert np.any(second)
+    assert np.array_equal(arm.mass_matrix(q), second)
+
+
+# -- NaN
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e308], ids=str)
+@pytest.mark.parametrize("size", [1, 8, 21])
+def test_what_is_not_finite_stays_in_its_sample(legs, bad, size):
+    kernel = legs.compile(["inverse_dynamics", "mass_matrix", "forward_kinematics"])
+    arrays, _ = arguments(legs, "inverse_dynamics", size)
+    clean = kernel(*arrays)
+    for place in {0, size // 2, size - 1}:
+        spoiled = [x.copy() for x in arrays]
+        spoiled[0][place, 9] = bad
+        found = kernel(*spoiled)
+        others = np.arange(size) != place
+        for x, y in zip(found, clean, strict=True):
+            assert np.array_equal(x[others], y[others])
+        if np.isnan(bad):
+            assert np.any(np.isnan(found.mass_matrix[place]))
+
+
+# -- threads
+
+
+def in_threads(work, count=8):
+    """Runs the work in many threads at once, and gives what each returned; an error in one is raised here."""
+    barrier, results = threading.Barrier(count), [None] * count
+
+    def run(k):
+        barrier.wait()
+        try:
+            results[k] = work(k)
+        except BaseException as error:
+            results[k] = error
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "pose"])
+def test_threads_that_call_a_function_first_at_once(name):
+    expected_from = shipped("arm7")
+    for _ in range(3):
+        robot = lw.load("arm7")  # nothing is compiled yet
+        arrays, frame = arguments(robot, name, 11)
+        found = in_threads(lambda k: getattr(robot, name)(*arrays, *frame))  # noqa: B023 - done when it returns
+        expected = getattr(expected_from, name)(*arrays, *frame)
+        assert all(np.array_equal(x, expected) for x in found)
+
+
+def test_threads_share_one_kernel():
+    robot = lw.load("double_pendulum")
+    kernels = in_threads(lambda k: robot.compile("mass_matrix"))
+    assert len({id(kernel) for kernel in kernels}) == 1
+
+
+def test_threads_with_work_of_their_own(legs):
+    """Each thread its own samples; one of them is refused for its NaN, and the others notice nothing."""
+    inputs = [arguments(legs, "inverse_dynamics", 200, seed=k)[0] for k in range(8)]
+    expected = [legs.inverse_dynamics(*arrays) for arrays in inputs]
+
+    def work(k):
+        for _ in range(20):
+            if k == 3:
+                spoiled = inputs[k][0].copy()
+                spoiled[57, 3] = np.nan
+                with pytest.raises(ValueError, match=r"q\[57, 3\] is NaN"):
+                    legs.inverse_dynamics(spoiled, *inputs[k][1:])
+            assert np.array_equal(legs.inverse_dynamics(*inputs[k]), expected[k])
+        return True
+
+    assert all(in_threads(work))
+
+
+# -- processes
+
+
+def test_another_process_gives_the_same_bits(arm):
+    arrays, _ = arguments(arm, "inverse_dynamics", 9)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.apply(arm.inverse_dynamics, arrays)  # the robot travels with its method
+    assert np.array_equal(found, arm.inverse_dynamics(*arrays))
+
+
+DIGEST = """
+import hashlib, linkwork as lw, numpy as np
+robot = lw.load("arm7_gripper", floating_base=True)
+q = robot.random_configuration(0, size=5)
+v = np.ones(robot.nv)
+parts = [robot.inverse_dynamics(q, v, v).tobytes(), robot.jacobian(q, "tool").tobytes(), repr(robot.joints).encode(),
+         repr(robot.frames).encode(), repr(robot.report).encode(),
+         repr(robot.compile("mass_matrix").program.instructions).encode()]
+print(hashlib.sha256(b"".join(parts)).hexdigest())
+"""
+
+
+def test_the_seed_of_pythons_hashes_does_not_matter():
+    digests = set()
+    for seed in ("0", "1", "2", "3"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", DIGEST], env=environment, capture_output=True, text=True, check=True
+        )
+        digests.add(done.stdout.strip())
+    assert len(digests) == 1
+    assert len(digests.pop()) == len(hashlib.sha256().hexdigest())

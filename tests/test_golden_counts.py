@@ -1,0 +1,53 @@
+"""How many operations a robot's functions take: a slip in speed shows here as a difference.
+
+The counts do not depend on the machine.  `python -m pytest tests/test_golden_counts.py --update-golden` writes them
+anew, to be looked at in the diff.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from linkwork.kernels import read_request, trace_requests
+from oracles.example_robots import EXAMPLES, SHIPPED
+
+MOST = {"panda": 1200, "talos": 6100}  # for inverse dynamics: requirements, whatever the golden file says
+GOLDEN = Path(__file__).parent / "golden" / "operation_counts.json"
+ROBOTS = {example.name: example for example in (*EXAMPLES, *SHIPPED) if not example.file or example.name in MOST}
+FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics", "pose")
+ARITHMETIC = ("mul", "add", "sub")
+OTHERS = ("sin", "cos", "div", "sqrt")
+
+
+def counts(example):
+    """By function: multiplications, additions and subtractions together, and the rest one by one."""
+    tree, found = example.robot().tree, {}
+    for function in FUNCTIONS:
+        asked = (function, example.frames[0]) if function == "pose" else function
+        program = trace_requests(tree, function, {function: read_request(tree, asked)})
+        operations = program.operations
+        label = f"{function} of {example.frames[0]}" if function == "pose" else function
+        found[label] = {"mul+add+sub": sum(operations.get(name, 0) for name in ARITHMETIC)}
+        found[label] |= {name: operations[name] for name in OTHERS if name in operations}
+        assert found[label]["mul+add+sub"] == program.arithmetic
+    return found
+
+
+@pytest.mark.parametrize("example", ROBOTS.values(), ids=ROBOTS)
+def test_operation_counts(example, update_golden):
+    found = counts(example)
+    if update_golden:
+        golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
+        golden = {name: found if name == example.name else golden.get(name, {}) for name in ROBOTS}
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(json.dumps(golden, indent=2) + "\n", encoding="utf-8")
+    golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    assert golden.keys() == ROBOTS.keys()
+    hint = "python -m pytest tests/test_golden_counts.py --update-golden writes the new counts"
+    assert found == golden[example.name], hint
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_inverse_dynamics_stays_within_the_requirement(name):
+    assert counts(ROBOTS[name])["inverse_dynamics"]["mul+add+sub"] <= MOST[name]

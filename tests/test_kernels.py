@@ -1,0 +1,110 @@
+"""The table of functions, and the robot's methods that it drives: names, inputs, options, shapes and units agree."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+from linkwork import Robot, algorithms
+from linkwork.kernels import INPUTS, TABLE, read_request, trace_requests
+from oracles.example_robots import SHIPPED
+
+every_row = pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)
+
+
+def parameters(row):
+    return inspect.signature(getattr(Robot, row.name)).parameters
+
+
+def asked(row, robot):
+    return (row.name, robot.frames[-1]) if row.options else row.name
+
+
+@every_row
+def test_each_row_is_an_algorithm_by_its_name(row):
+    assert TABLE[row.name] is row
+    assert row.algorithm is getattr(algorithms, row.name)
+    names = [*inspect.signature(row.algorithm).parameters]
+    assert names == ["tree", *row.inputs, *row.options]
+
+
+def test_every_algorithm_has_a_row():
+    assert set(algorithms.__all__) == set(TABLE)
+
+
+@every_row
+def test_the_method_takes_the_inputs_in_their_order(row):
+    taken = [*parameters(row).values()]
+    expected = ["self", *row.inputs, *row.options, "out"]
+    assert [p.name for p in taken] == expected
+    positional = len(row.inputs) + (2 if row.options else 1)  # the frame comes after the arrays
+    for k, parameter in enumerate(taken):
+        is_keyword = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        assert is_keyword == (k >= positional), parameter.name
+        assert (parameter.default is inspect.Parameter.empty) == (k < positional), parameter.name
+    assert parameters(row)["out"].default is None
+
+
+@every_row
+def test_the_method_and_the_algorithm_have_the_same_defaults(row):
+    of_algorithm = inspect.signature(row.algorithm).parameters
+    for option in row.options:
+        assert parameters(row)[option].default == of_algorithm[option].default, option
+
+
+@every_row
+def test_the_docstring_states_shapes_and_units(row):
+    """As in: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]; inputs may have their units in brackets too."""
+    text = " ".join(getattr(Robot, row.name).__doc__.split())
+    found = re.search(r"((?:[a-z0-9, ]+ \(\.\.\., n[qv]\)(?: \[[^\]]*\])?)+) -> \(([^)]*)\) \[([^\]]*)\]", text)
+    assert found, text
+    inputs, shape, units = found.groups()
+    stated = {}
+    for names, size in re.findall(r"([a-z0-9, ]+) \(\.\.\., (n[qv])\)", inputs):
+        for name in re.findall(r"[a-z0-9]+", names):
+            stated[name] = size
+    assert stated == {name: INPUTS[name].shape for name in row.inputs}
+    assert shape == ", ".join(["...", *map(str, row.shape)])
+    assert units == row.units
+
+
+@every_row
+def test_the_row_says_what_goes_in_and_out(row):
+    assert row.units
+    assert row.doc.endswith(".")
+    assert row.inputs
+    for name in row.inputs:
+        assert re.search(r"\[.+\]", INPUTS[name].doc), name
+    assert set(row.options) <= {"frame", "relative_to", "expressed_in", "at"}
+
+
+@every_row
+@pytest.mark.parametrize("example", SHIPPED, ids=str)
+def test_shapes_of_every_shipped_robot(row, example):
+    """What is traced has the shapes that the table states."""
+    robot = example.robot()
+    sizes = {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}
+    program = trace_requests(robot.tree, row.name, {row.name: read_request(robot.tree, asked(row, robot))})
+    assert [(p.name, p.shape) for p in program.inputs] == [(n, (sizes[INPUTS[n].shape],)) for n in row.inputs]
+    (output,) = program.outputs
+    assert output.shape == tuple(sizes.get(n, n) for n in row.shape)
+    assert len(program.results) == output.size
+
+
+@every_row
+def test_the_method_gives_what_the_kernel_gives(row):
+    robot = next(example for example in SHIPPED if example.name == "arm7").robot()
+    rng = np.random.default_rng(0)
+    arrays = [
+        robot.random_configuration(rng, size=3) if INPUTS[name].shape == "nq" else rng.normal(size=(3, robot.nv))
+        for name in row.inputs
+    ]
+    kernel = robot.compile(asked(row, robot))
+    frame = asked(row, robot)[1:] if row.options else ()
+    by_method = getattr(robot, row.name)(*arrays, *frame)
+    assert by_method.shape == (3, *row.shape_for(robot.tree))
+    assert np.array_equal(kernel(*arrays), by_method)
+    into = np.full_like(by_method, np.nan)
+    assert getattr(robot, row.name)(*arrays, *frame, out=into) is into
+    assert np.array_equal(into, by_method)

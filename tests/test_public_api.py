@@ -1,0 +1,95 @@
+"""The public names and their signatures, as a file that is looked at when it changes; and what importing costs.
+
+`python -m pytest tests/test_public_api.py --update-golden` writes the file anew.
+"""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import linkwork
+from linkwork import errors, expr, robots
+
+GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
+MODULES = {"linkwork": linkwork, "linkwork.expr": expr, "linkwork.errors": errors, "linkwork.robots": robots}
+SPECIAL = ("__init__", "__call__")
+HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pytest", "matplotlib")
+
+
+def described(name, value):
+    """A line for a name: what it is, and how it is called."""
+    if isinstance(value, property):
+        return f"{name} -> {value.fget.__annotations__.get('return', '?')}"
+    if isinstance(value, (staticmethod, classmethod)):
+        return described(name, value.__func__)
+    if inspect.isclass(value):
+        bases = ", ".join(base.__name__ for base in value.__bases__)
+        return f"class {name}({bases})"
+    if inspect.isroutine(value):
+        return f"{name}{inspect.signature(value)}".replace("'", "")  # annotations are strings
+    if inspect.ismodule(value):
+        return f"module {name}"
+    return f"{name}: attribute" if inspect.ismemberdescriptor(value) else f"{name}: {type(value).__name__}"
+
+
+def members(cls):
+    """The public attributes of a class, those of its own and those inherited from linkwork's classes."""
+    found = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("linkwork"):
+            found |= vars(base)
+    return {name: value for name, value in found.items() if not name.startswith("_") or name in SPECIAL}
+
+
+def public_api():
+    lines = []
+    for title, module in MODULES.items():
+        lines.append(f"[{title}]")
+        assert len(set(module.__all__)) == len(module.__all__)
+        lines += sorted(described(name, getattr(module, name)) for name in module.__all__)
+        lines.append("")
+        for name in sorted(module.__all__):
+            value = getattr(module, name)
+            if inspect.isclass(value):
+                lines.append(f"[{title}.{name}]")
+                lines += sorted(described(*item) for item in members(value).items())
+                lines.append("")
+    return "\n".join(lines)
+
+
+def test_the_public_api_is_as_it_was(update_golden):
+    found = public_api()
+    if update_golden:
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(found, encoding="utf-8")
+    hint = "python -m pytest tests/test_public_api.py --update-golden writes the new one"
+    assert found.splitlines() == GOLDEN.read_text(encoding="utf-8").splitlines(), hint
+
+
+def test_every_public_name_says_what_it_is():
+    for title, module in MODULES.items():
+        assert module.__doc__, title
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isroutine(value):
+                assert inspect.getdoc(value), f"{title}.{name}"
+    for cls in (linkwork.Robot, linkwork.Kernel, linkwork.Joint):
+        for name, value in members(cls).items():
+            if isinstance(value, property) or inspect.isroutine(value):
+                assert inspect.getdoc(value) or name in (*SPECIAL, "name"), f"{cls.__name__}.{name}"
+
+
+def test_importing_linkwork_imports_nothing_heavy():
+    code = f"import sys, linkwork; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_loading_and_computing_imports_nothing_heavy():
+    code = (
+        "import sys, linkwork; robot = linkwork.load('double_pendulum'); robot.mass_matrix(robot.neutral());"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
