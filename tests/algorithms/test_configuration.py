@@ -8,8 +8,8 @@ from linkwork.expr import jacobian, tangent
 from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph
 from oracles.comparison import EPS, assert_close
-from oracles.scalars import with_functions
-from oracles.trees import TREES, every_moving_tree, every_tree, robot_of, state
+from oracles.scalars import Direct, with_functions
+from oracles.trees import TREES, every_moving_tree, every_tree, state
 
 
 def within_half_a_turn(v, most=3.0):
@@ -32,7 +32,7 @@ def test_a_step_and_its_difference(tree, f):
     v = within_half_a_turn(v)
     for scale in (1.0, 1e-4, 1e-8, 1e-12, 0.0):
         step = scale * v
-        assert_close(f.difference(q, f.integrate(q, step)), step, 1e-12 * max(scale, 1e-3), f"{scale}", core=1)
+        assert_close(f.difference(q, f.integrate(q, step)), step, 1e-12 * max(scale, 1e-2), f"{scale}", core=1)
 
 
 @with_functions
@@ -115,23 +115,23 @@ def test_derivatives_of_steps_are_finite_and_inverse(tree, angle):
 @every_tree
 def test_half_a_turn(tree):
     """Turns of π and a little less: either way round is right, and nothing is NaN."""
-    robot = robot_of(tree)
+    f = Direct(tree)
     q, v, _ = state(tree)
     for size in (np.pi - 1e-8, np.pi, np.pi + 1e-8):
         step = v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), EPS) * size
-        found = robot.difference(q, robot.integrate(q, step))
+        found = f.difference(q, f.integrate(q, step))
         assert np.all(np.isfinite(found))
-        again = robot.forward_kinematics(robot.integrate(q, found))
-        assert_close(again, robot.forward_kinematics(robot.integrate(q, step)), 1e-12, core=2)
+        again = f.forward_kinematics(f.integrate(q, found))
+        assert_close(again, f.forward_kinematics(f.integrate(q, step)), 1e-12, core=2)
 
 
 def test_a_quaternion_and_its_negative_are_one_rotation():
     tree = TREES["floating_chain"]
-    robot, (q, v, a) = robot_of(tree), state(tree)
+    f, (q, v, a) = Direct(tree), state(tree)
     other = q.copy()
     for place in tree.q_slices:
         other[:, place.start : place.start + 4] *= -1.0
-    assert_close(robot.forward_kinematics(other), robot.forward_kinematics(q), 1e-15, core=2)
-    assert_close(robot.inverse_dynamics(other, v, a), robot.inverse_dynamics(q, v, a), 1e-15, core=1)
-    difference = robot.difference(q, other)
+    assert_close(f.forward_kinematics(other), f.forward_kinematics(q), 1e-15, core=2)
+    assert_close(f.inverse_dynamics(other, v, a), f.inverse_dynamics(q, v, a), 1e-15, core=1)
+    difference = f.difference(q, other)
     assert_close(difference, np.zeros_like(difference), 1e-15, core=1)

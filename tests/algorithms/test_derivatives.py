@@ -10,7 +10,8 @@ from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph
 from linkwork.model.random import random_tree
 from oracles.comparison import EPS, assert_close
-from oracles.trees import every_moving_tree, robot_of, state
+from oracles.scalars import Direct
+from oracles.trees import every_moving_tree, state
 
 
 class Traced:
@@ -57,7 +58,7 @@ def test_acceleration_is_the_rate_of_jacobian_times_velocity(tree):
         J = [x for column in columns for x in column.elements()]
         J_dot, J = (t.values(x, q, v, a).reshape(-1, tree.nv, 6) for x in (t.rate(J), J))
         expected = np.einsum("nki,nk->ni", J_dot, v) + np.einsum("nki,nk->ni", J, a)
-        found = robot_of(tree).acceleration(q, v, a, frame, relative_to=A, expressed_in=A)
+        found = Direct(tree).acceleration(q, v, a, frame, relative_to=A, expressed_in=A)
         assert_close(found, expected, 1e-12, core=1)
 
 
@@ -65,7 +66,7 @@ def test_acceleration_is_the_rate_of_jacobian_times_velocity(tree):
 def test_gravity_force_is_the_gradient_of_potential_energy(tree):
     t, (q, v, a) = traced(tree), state(tree)
     energy = [t.potential_energy()]
-    expected = robot_of(tree).gravity_force(q)
+    expected = Direct(tree).gravity_force(q)
     forward = [tangent(energy, t.q, t.rate_of_q(unit.tolist()))[0] for unit in np.eye(tree.nv)]
     assert_close(t.values(forward, q, v, a), expected, 1e-12, core=1)
     gradient = adjoint(energy, t.q, [1.0])
@@ -80,7 +81,7 @@ def test_coriolis_forces_do_no_work_but_change_the_mass_matrix(tree):
     t, (q, v, a) = traced(tree), state(tree)
     M = [x for row in algorithms.mass_matrix(tree, t.q) for x in row]
     M_dot = t.values(tangent(M, t.q, t.q_dot), q, v, a).reshape(-1, tree.nv, tree.nv)
-    expected = np.einsum("ni,ni->n", v, robot_of(tree).bias_force(q, v) - robot_of(tree).gravity_force(q))
+    expected = np.einsum("ni,ni->n", v, Direct(tree).bias_force(q, v) - Direct(tree).gravity_force(q))
     assert_close(0.5 * np.einsum("ni,nij,nj->n", v, M_dot, v), expected, 1e-12, core=0)
 
 
@@ -89,7 +90,7 @@ def test_power_balance(tree):
     """d(kinetic + potential energy)/dt = vᵀ τ."""
     t, (q, v, a) = traced(tree), state(tree)
     energy = t.kinetic_energy() + t.potential_energy()
-    power = np.einsum("ni,ni->n", v, robot_of(tree).inverse_dynamics(q, v, a))
+    power = np.einsum("ni,ni->n", v, Direct(tree).inverse_dynamics(q, v, a))
     assert_close(t.values(t.rate([energy]), q, v, a)[:, 0], power, 1e-12, core=0)
 
 
@@ -103,7 +104,7 @@ def test_lagranges_equations():
     g = t.values(jacobian([t.potential_energy()], t.q)[0], q, v, a)
     expected = np.einsum("nkj,nj->nk", t.values(M, q, v, a).reshape(-1, n, n), a) + g
     expected += np.einsum("nkji,ni,nj->nk", D, v, v) - 0.5 * np.einsum("nijk,ni,nj->nk", D, v, v)
-    assert_close(robot_of(tree).inverse_dynamics(q, v, a), expected, 1e-12, core=1)
+    assert_close(Direct(tree).inverse_dynamics(q, v, a), expected, 1e-12, core=1)
 
 
 @every_moving_tree
@@ -111,6 +112,6 @@ def test_forward_dynamics_by_torque_is_the_inverse_mass_matrix(tree):
     t, (q, v, tau) = traced(tree), state(tree)
     rows = jacobian(algorithms.forward_dynamics(tree, t.q, t.v, t.a), t.a)
     inverse = t.values([x for row in rows for x in row], q, v, tau).reshape(-1, tree.nv, tree.nv)
-    M = robot_of(tree).mass_matrix(q)
+    M = Direct(tree).mass_matrix(q)
     bound = 2.0 * EPS * float(np.max(np.linalg.cond(M))) * tree.nv
     assert_close(inverse @ M, np.broadcast_to(np.eye(tree.nv), M.shape), bound, core=2)

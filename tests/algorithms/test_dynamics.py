@@ -6,9 +6,9 @@ import numpy as np
 
 from linkwork.spatial import Vec3
 from oracles.comparison import EPS, assert_close, solving_bound
-from oracles.scalars import with_functions
+from oracles.scalars import Direct, with_functions
 from oracles.textbook import Textbook
-from oracles.trees import every_tree, robot_of, state
+from oracles.trees import every_tree, state
 
 
 def rounding(tree, factor=10.0):
@@ -65,8 +65,8 @@ def test_articulated_bodies_solve_the_mass_matrix(tree, f):
 @with_functions
 def test_mass_matrix_columns_are_inverse_dynamics_of_unit_accelerations(tree, f):
     q, _, _ = state(tree)
-    units, zero = np.eye(tree.nv)[:, None, :], np.zeros(tree.nv)
-    columns = f.inverse_dynamics(q, zero, units) - f.gravity_force(q)
+    weightless = type(f)(replace(tree, gravity=Vec3(0.0, 0.0, 0.0)))
+    columns = weightless.inverse_dynamics(q, np.zeros(tree.nv), np.eye(tree.nv)[:, None, :])
     assert_close(np.moveaxis(columns, 0, -1), f.mass_matrix(q), rounding(tree), core=2)
 
 
@@ -104,7 +104,7 @@ def test_joint_forces_are_affine_in_acceleration_and_quadratic_in_velocity(tree,
 @every_tree
 def test_kinetic_energy_is_that_of_all_bodies(tree):
     q, v, _ = state(tree)
-    energy = 0.5 * np.einsum("ni,nij,nj->n", v, robot_of(tree).mass_matrix(q), v)
+    energy = 0.5 * np.einsum("ni,nij,nj->n", v, Direct(tree).mass_matrix(q), v)
     assert_close(energy, Textbook(tree, q, v).kinetic_energy() * np.ones(len(q)), 1e-12, core=0)
 
 
@@ -114,4 +114,5 @@ def test_slow_and_fast_motion(tree):
         q, v, a = state(tree, seed=3)
         v, a = v * scale, a * scale
         expected = Textbook(tree, q, v, a).inverse_dynamics()
-        assert_close(robot_of(tree).inverse_dynamics(q, v, a), expected, rounding(tree), core=1)
+        # the products of velocities at a joint partly cancel
+        assert_close(Direct(tree).inverse_dynamics(q, v, a), expected, rounding(tree, 50.0), core=1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from oracles.comparison import assert_close
-from oracles.scalars import with_functions
+from oracles.scalars import Direct, with_functions
 from oracles.textbook import Textbook
 from oracles.trees import every_tree, robot_of, state
 
@@ -72,13 +72,13 @@ def test_jacobian_times_velocity_is_the_twist(tree, f):
 
 @every_tree
 def test_jacobian_against_central_differences(tree):
-    robot, h = robot_of(tree), 1e-6
+    f, h = Direct(tree), 1e-6
     (q, *_), found = state(tree), []
-    J = robot.jacobian(q, FRAME)
+    J = f.jacobian(q, FRAME)
     for direction in h * np.eye(tree.nv):
-        ahead, behind = (robot.pose(robot.integrate(q, s * direction), FRAME) for s in (1.0, -1.0))
+        ahead, behind = (f.pose(f.integrate(q, s * direction), FRAME) for s in (1.0, -1.0))
         rate = (ahead - behind) / (2.0 * h)
-        spin = rate[:, :3, :3] @ np.swapaxes(robot.pose(q, FRAME)[:, :3, :3], -1, -2)
+        spin = rate[:, :3, :3] @ np.swapaxes(f.pose(q, FRAME)[:, :3, :3], -1, -2)
         found.append(np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0], *rate[:, :3, 3].T], axis=-1))
     expected = np.stack(found, axis=-1) if found else J
     assert_close(J, expected, 1e-8, core=2)
@@ -86,19 +86,19 @@ def test_jacobian_against_central_differences(tree):
 
 @every_tree
 def test_a_full_turn_changes_nothing(tree):
-    robot = robot_of(tree)
+    f = Direct(tree)
     q, _, _ = state(tree)
     units = [unit for body in tree.bodies for unit in body.joint.q_units]
     turned = q + np.where(np.array(units, dtype=str) == "rad", 2.0 * np.pi, 0.0)
     # 2π and q + 2π are rounded: angles are off by some 1e-15 each
-    assert_close(robot.forward_kinematics(turned), robot.forward_kinematics(q), 1e-12, core=2)
+    assert_close(f.forward_kinematics(turned), f.forward_kinematics(q), 1e-12, core=2)
     zero = np.zeros(tree.nv)
-    assert_close(robot.inverse_dynamics(turned, zero, zero), robot.inverse_dynamics(q, zero, zero), 1e-12, core=1)
+    assert_close(f.inverse_dynamics(turned, zero, zero), f.inverse_dynamics(q, zero, zero), 1e-12, core=1)
 
 
 @every_tree
 def test_neutral_is_where_every_joint_is_the_identity(tree):
-    X = robot_of(tree).forward_kinematics(robot_of(tree).neutral())
+    X = Direct(tree).forward_kinematics(robot_of(tree).neutral())
     for i, body in enumerate(tree.bodies):
         parent = X[body.parent] if body.parent >= 0 else np.eye(4)
         placement, rotor = (np.reshape(np.array(p.elements(), float), (4, 4)) for p in (body.placement, body.rotor))

@@ -73,7 +73,7 @@ def test_parts():
         assert low > 0.0
         assert high < low + middle
         matrix = np.reshape(np.array(random_pose(rng, 2.0).elements(), dtype=float), (4, 4))
-        assert_close(matrix[:3, :3] @ matrix[:3, :3].T, np.eye(3), 1e-15)
+        assert_close(matrix[:3, :3] @ matrix[:3, :3].T, np.eye(3), 1e-14)
         assert np.all(np.abs(matrix[:3, 3]) <= 2.0)
 
 

@@ -53,8 +53,10 @@ def test_the_joint_named_is_the_one_that_moves_nothing():
 
 
 def test_massless_bodies_on_the_way_do_no_harm():
-    tree = without_mass(random_tree(np.random.default_rng(3), 5, types=MOVING, shape="chain"), 0, 2, 3)
+    simple = [kind for kind in MOVING if kind.nv == 1]
+    tree = without_mass(random_tree(np.random.default_rng(3), 4, types=simple, shape="chain"), 0, 2)
     q, v, a = state(tree)
+    assert np.all(np.linalg.cond(Direct(tree).mass_matrix(q)) < 1e5)
     tau, f = Textbook(tree, q, v, a).inverse_dynamics(), Direct(tree)
     bound = solving_bound(f.mass_matrix(q), (tau, f.bias_force(q, v)), a)
     assert_close(Robot(tree).forward_dynamics(q, v, tau), a, bound, core=1)

@@ -182,6 +182,17 @@ def test_partials_of_where() -> None:
         assert BY_NAME["where"].partials(condition, 2.0, 3.0, 2.0) == (0.0, float(condition), float(not condition))
 
 
+@pytest.mark.parametrize("name", ["asin", "acos", "sqrt", "log", "atan", "sinh", "hypot"])
+def test_partials_beside_the_ends_of_the_domain_keep_their_digits(name: str) -> None:
+    ends = [1.0 - 1e-6, 1.0 - 1e-12, 1e-12 - 1.0] if name in ("asin", "acos") else [1e-12, 1e-6, 500.0]
+    for x in ends:
+        point = np.array([x] * BY_NAME[name].arity)
+        expected = exact_partials(name, point)
+        for differentiate in (symbolic_jacobian, dual_jacobian):
+            partials = differentiate(lambda x: [call(name, x)], point)[0]
+            assert np.all(np.abs(partials - expected) <= 8.0 * EPS * np.abs(expected)), x
+
+
 @pytest.mark.parametrize(
     ("name", "point", "k", "sides"),
     [

@@ -106,6 +106,9 @@ def _rows() -> list[Operation]:
     def square_sum(a: Any, b: Any) -> Any:
         return a * a + b * b
 
+    def complement(a: Any) -> Any:
+        return f.sqrt((1.0 - a) * (1.0 + a))  # √(1 − a²), good to the last digits beside ±1 too
+
     return [
         # leaves: no value of their own
         Operation("input", 0, _zeros, _zeros, None, Lowering("none")),
@@ -133,8 +136,8 @@ def _rows() -> list[Operation]:
         row("sin", 1, np.sin, math.sin, lambda a, r: (f.cos(a),), Lowering("vector", "sin")),
         row("cos", 1, np.cos, math.cos, lambda a, r: (-f.sin(a),), Lowering("vector", "cos")),
         row("tan", 1, np.tan, math.tan, lambda a, r: (1.0 + r * r,), _libm("tan")),
-        row("asin", 1, np.arcsin, math.asin, lambda a, r: (1.0 / f.sqrt(1.0 - a * a),), _libm("asin")),
-        row("acos", 1, np.arccos, math.acos, lambda a, r: (-1.0 / f.sqrt(1.0 - a * a),), _libm("acos")),
+        row("asin", 1, np.arcsin, math.asin, lambda a, r: (1.0 / complement(a),), _libm("asin")),
+        row("acos", 1, np.arccos, math.acos, lambda a, r: (-1.0 / complement(a),), _libm("acos")),
         row("atan", 1, np.arctan, math.atan, lambda a, r: (1.0 / (1.0 + a * a),), _libm("atan")),
         row(
             "atan2",
