@@ -60,3 +60,6 @@ def test_a_long_random_tree():
     q = [0.01] * tree.nq
     assert len(algorithms.inverse_dynamics(tree, q, q, q)) == SOME
     assert len(algorithms.forward_kinematics(tree, q)) == SOME
+    sliding = random_tree(np.random.default_rng(0), SOME, types=[Prismatic], shape="chain")
+    requests = {"inverse_dynamics": read_request(sliding, "inverse_dynamics")}
+    assert len(trace_requests(sliding, "inverse_dynamics", requests).results) == SOME

@@ -7,6 +7,8 @@ import platform
 import pytest
 
 from compiler.support import TARGETS, every_target
+from linkwork.compiler.jit import module_text
+from linkwork.compiler.passes import optimize
 from linkwork.compiler.target import Target, host
 
 
@@ -32,6 +34,23 @@ def test_llvm_knows_the_target(target: Target) -> None:
     machine = target.machine()
     assert machine.triple == target.triple
     assert str(machine.target_data)
+
+
+FOREIGN = {
+    "64-bit ARM": Target("aarch64-unknown-linux-gnu", "generic", "", lanes=2, fma=True),
+    "Apple": Target("arm64-apple-darwin", "generic", "", lanes=2, fma=True),
+    "Windows": Target("x86_64-pc-windows-msvc", "x86-64", "", lanes=2, fma=False),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_code_for_other_machines_assembles(name: str) -> None:
+    target = FOREIGN[name]
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    module = llvm.parse_assembly(module_text(optimize(sample("chain of rotations")), target))
+    module.verify()
+    assert len(target.machine().emit_object(module)) > 1000
 
 
 def test_older_processors_of_the_family_are_at_hand_for_the_tests() -> None:

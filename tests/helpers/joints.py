@@ -127,6 +127,10 @@ def bare(joint: Joint) -> Joint:
 
 
 WRITTEN_BY_USERS: tuple[type[Joint], ...] = (Helical, Cam, Swivel, Ball)
-OWN: dict[str, Joint] = {f"{t.type_name()}-{k}": t.example(np.random.default_rng(k)) for t in ALL for k in range(2)}
+OWN: dict[str, Joint] = {
+    f"{kind.type_name()}-{k}": kind.example(np.random.default_rng(k))
+    for kind in ALL
+    for k in range(2 if dataclasses.fields(kind) else 1)
+}
 THEIRS: dict[str, Joint] = {t.type_name(): t.example(np.random.default_rng(5)) for t in WRITTEN_BY_USERS}
 EVERY = OWN | THEIRS

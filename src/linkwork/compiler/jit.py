@@ -26,7 +26,6 @@ class MachineCode:
     sample: int  # one sample of contiguous arrays
     fast: int  # the single call from Python, and the table of addresses it uses; 0 where there is none
     python_table: int
-    llvm_ir: str
     seconds: float
     _engine: Any
 
@@ -55,9 +54,9 @@ def _emitter(target: Target) -> Any:
 def generate(program: Program, target: Target) -> MachineCode:
     """Machine code for the target, which must be able to run here."""
     start = time.perf_counter()
-    ir = module_text(program, target)
+    text = module_text(program, target)
     with LLVM_LOCK:
-        module = llvm.parse_assembly(ir)
+        module = llvm.parse_assembly(text)
         emitter = _emitter(target)
         module.data_layout = str(emitter.target_data)
         # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does not
@@ -68,4 +67,4 @@ def generate(program: Program, target: Target) -> MachineCode:
         fast = table = 0
         if fastcall.available():
             fast, table = engine.get_function_address("fast"), engine.get_global_value_address("python")
-    return MachineCode(loop, sample, fast, table, ir, time.perf_counter() - start, engine)
+    return MachineCode(loop, sample, fast, table, time.perf_counter() - start, engine)

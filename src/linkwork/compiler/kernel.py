@@ -12,7 +12,7 @@ import numpy as np
 
 from .fastcall import make_fast
 from .gufunc import make_gufunc, signature
-from .jit import generate
+from .jit import generate, module_text
 from .passes import optimize
 from .program import Port, Program
 from .target import Target, host
@@ -135,7 +135,7 @@ class Kernel:
     @property
     def llvm_ir(self) -> str:
         """The LLVM IR that the machine code was made from."""
-        return self._code.llvm_ir
+        return module_text(self._program, self._target)
 
     @property
     def ufunc(self) -> np.ufunc:

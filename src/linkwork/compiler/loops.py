@@ -104,7 +104,8 @@ def _save_flags(f: Function, text: Text, target: Target) -> str:
         f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {kept})")
         return kept
     if target.triple.startswith(("aarch64", "arm64")):
-        return f.let('call i64 asm sideeffect "mrs $0, fpsr", "=r"()')
+        text.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
+        return f.let("call i64 @llvm.aarch64.get.fpsr()")
     return ""
 
 
@@ -112,7 +113,7 @@ def _restore_flags(f: Function, target: Target, kept: str) -> None:
     if target.triple.startswith("x86_64"):
         f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {kept})")
     elif kept:
-        f.do(f'call void asm sideeffect "msr fpsr, $0", "r"(i64 {kept})')
+        f.do(f"call void @llvm.aarch64.set.fpsr(i64 {kept})")
 
 
 def _apart(f: Function, inputs: list[str], outputs: list[str]) -> list[str]:

@@ -26,17 +26,25 @@ class Target:
 
     def machine(self) -> Any:
         """LLVM's target machine."""
+        _initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu, features=self.features, opt=2, reloc="default", codemodel="jitdefault"
         )
 
 
 @cache
-def host() -> Target:
-    """This machine."""
+def _initialize() -> None:
+    """Make LLVM's knowledge of this machine's processors available."""
     with LLVM_LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+
+
+@cache
+def host() -> Target:
+    """This machine."""
+    with LLVM_LOCK:
+        _initialize()
         features = dict(llvm.get_host_cpu_features())
         triple = llvm.get_process_triple()
         arm = triple.startswith(("aarch64", "arm64"))
