@@ -192,7 +192,7 @@ Q, V = [1.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3]
     ],
 )
 def test_what_has_no_default_says_so(method: str, missing: str, arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(NotImplementedError) as caught:
+    with pytest.raises(TypeError) as caught:
         getattr(Unfinished(), method)(*arguments)
     assert str(caught.value) == (
         f"Unfinished.{missing}: a joint with nq = 4 and nv = 3 has no default here, because its configuration's rate "

@@ -192,7 +192,7 @@ class Joint(ABC):
 
     def _needs(self, method: str) -> None:
         if self.nq != self.nv:
-            raise NotImplementedError(
+            raise TypeError(
                 f"{type(self).__name__}.{method}: a joint with nq = {self.nq} and nv = {self.nv} has no default here, "
                 f"because its configuration's rate is not its velocity; write {type(self).__name__}.{method}"
             )
