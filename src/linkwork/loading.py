@@ -14,7 +14,9 @@ from .model.tree import Tree
 __all__ = ["read_robot", "read_robot_string"]
 
 
-def read_robot(robot: str | os.PathLike[str], *, floating_base: bool, gravity: Sequence[float], strict: bool) -> Tree:
+def read_robot(
+    robot: str | os.PathLike[str], *, floating_base: bool, gravity: Sequence[float], strict: bool, multi_root: bool
+) -> Tree:
     """The tree of a robot inside linkwork, by name, or of a file: see `linkwork.load`."""
     path: str | os.PathLike[str] = robot
     if isinstance(robot, str):
@@ -22,9 +24,23 @@ def read_robot(robot: str | os.PathLike[str], *, floating_base: bool, gravity: S
             path = robots.path(robot)
         elif robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
-    return build_tree(read_urdf(path, strict=strict), floating_base=floating_base, gravity=gravity, strict=strict)
+    return build_tree(
+        read_urdf(path, strict=strict),
+        floating_base=floating_base,
+        gravity=gravity,
+        strict=strict,
+        multi_root=multi_root,
+    )
 
 
-def read_robot_string(text: str | bytes, *, floating_base: bool, gravity: Sequence[float], strict: bool) -> Tree:
+def read_robot_string(
+    text: str | bytes, *, floating_base: bool, gravity: Sequence[float], strict: bool, multi_root: bool
+) -> Tree:
     """The tree of a robot given as the text of a URDF file."""
-    return build_tree(parse_urdf(text, strict=strict), floating_base=floating_base, gravity=gravity, strict=strict)
+    return build_tree(
+        parse_urdf(text, strict=strict),
+        floating_base=floating_base,
+        gravity=gravity,
+        strict=strict,
+        multi_root=multi_root,
+    )

@@ -57,9 +57,10 @@ class Robot:
         floating_base: bool = False,
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         strict: bool = False,
+        multi_root: bool = False,
     ) -> Robot:
         """Read a URDF file: see `linkwork.load`."""
-        return cls(read_robot(path, floating_base=floating_base, gravity=gravity, strict=strict))
+        return cls(read_robot(path, floating_base=floating_base, gravity=gravity, strict=strict, multi_root=multi_root))
 
     @classmethod
     def from_urdf_string(
@@ -69,9 +70,12 @@ class Robot:
         floating_base: bool = False,
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         strict: bool = False,
+        multi_root: bool = False,
     ) -> Robot:
         """Read the text of a URDF file: see `linkwork.load`."""
-        return cls(read_robot_string(text, floating_base=floating_base, gravity=gravity, strict=strict))
+        return cls(
+            read_robot_string(text, floating_base=floating_base, gravity=gravity, strict=strict, multi_root=multi_root)
+        )
 
     # -- what it is
 
@@ -357,14 +361,16 @@ def load(
     floating_base: bool = False,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     strict: bool = False,
+    multi_root: bool = False,
 ) -> Robot:
     """A robot: one of those that linkwork has inside, by name (`linkwork.robots.names`), or from a URDF file.
 
     ``floating_base`` frees the root link: it moves by a floating joint named "floating_base" instead of being fixed
-    to the world.  ``gravity`` is in the world's axes [m/s²].  What the reader repairs or ignores is listed in
+    to the world.  ``multi_root`` allows a file several links without a parent, all fixed to the world.  ``gravity`` is in
+    the world's axes [m/s²].  What the reader repairs or ignores is listed in
     ``robot.report.warnings``; ``strict`` makes errors of it.
 
     Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
     PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.
     """
-    return Robot(read_robot(robot, floating_base=floating_base, gravity=gravity, strict=strict))
+    return Robot(read_robot(robot, floating_base=floating_base, gravity=gravity, strict=strict, multi_root=multi_root))

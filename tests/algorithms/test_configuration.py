@@ -135,3 +135,16 @@ def test_a_quaternion_and_its_negative_are_one_rotation():
     assert_close(f.inverse_dynamics(other, v, a), f.inverse_dynamics(q, v, a), 1e-15, core=1)
     difference = f.difference(q, other)
     assert_close(difference, np.zeros_like(difference), 1e-15, core=1)
+
+
+def test_rotations_go_the_short_way_round():
+    """At most half a turn, whichever of the two quaternions of a rotation is given."""
+    tree = TREES["floating_random"]
+    f, q, p = Direct(tree), state(tree, size=200)[0], state(tree, seed=1, size=200)[0]
+    step, other = f.difference(q, p), p.copy()
+    for place, rates in zip(tree.q_slices, tree.v_slices, strict=True):
+        other[:, place.start : place.start + 4] *= -1.0
+        turn = np.linalg.norm(step[:, rates.start : rates.start + 3], axis=-1)
+        assert np.max(turn) <= np.pi
+        assert np.max(turn) > 3.0
+    assert_close(f.difference(q, other), step, 1e-13, core=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -265,3 +267,10 @@ def test_passes_can_be_left_out() -> None:
         Kernel(program, without_passes=["nothing"])
     kernel = Kernel(program, without_passes=["schedule", "fuse"])
     assert bits_equal(kernel(np.arange(9.0)), Kernel(program)(np.arange(9.0)))
+
+
+def test_a_kernel_says_that_it_cannot_be_pickled_or_copied() -> None:
+    kernel = compile(lambda x: 2.0 * x, x=(2,), name="twice")
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="'twice'.*cannot be pickled"):
+            attempt(kernel)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import platform
 
+import llvmlite.binding as llvm
 import pytest
 
+from compiler.passes.samples import sample
 from compiler.support import TARGETS, every_target
 from linkwork.compiler.jit import module_text
 from linkwork.compiler.passes import optimize

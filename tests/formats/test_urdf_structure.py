@@ -10,8 +10,10 @@ import time
 
 import pytest
 
-from linkwork.errors import MOST_ISSUES
+from linkwork.errors import MOST_ISSUES, ModelError
+from linkwork.formats import parse_urdf
 from linkwork.joints import Revolute
+from linkwork.model.build import build_tree
 from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warning, warnings
 
 
@@ -113,6 +115,16 @@ def test_row_27_two_roots():
     assert found.code == "MULTIPLE_ROOTS"
     assert "'a', 'c', 'e'" in found.message and "3 links" in found.message
     assert found.where.line == 4
+
+
+def test_row_27_two_roots_on_request():
+    text = robot(*map(link, "abcde"), joint("j", "a", "b"), joint("k", "c", "d"))
+    tree = build_tree(parse_urdf(text), multi_root=True)
+    assert [body.name for body in tree.bodies] == ["b", "d"]
+    assert {frame.name: frame.body for frame in tree.frames} == {"a": -1, "b": 0, "c": -1, "d": 1, "e": -1}
+    with pytest.raises(ModelError) as caught:
+        build_tree(parse_urdf(text), multi_root=True, floating_base=True)
+    assert caught.value.code == "MULTIPLE_ROOTS" and "not float" in str(caught.value.hint)
 
 
 def test_row_28_a_long_chain():

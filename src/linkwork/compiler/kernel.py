@@ -156,6 +156,11 @@ class Kernel:
         results = self._traced.interpret(*arrays)
         return results[0] if self._result is None else self._result(*results)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            f"kernel {self.name!r}: machine code cannot be pickled or copied; compile it where it is needed"
+        )
+
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"<Kernel {self.name}: {inputs} -> {outputs}>"

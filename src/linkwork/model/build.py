@@ -31,23 +31,25 @@ def build_tree(
     floating_base: bool = False,
     gravity: Sequence[float] | Vec3 = (0.0, 0.0, -9.81),
     strict: bool = False,
+    multi_root: bool = False,
 ) -> Tree:
     """The tree of a description.
 
     With ``floating_base`` the root link is a body that a `Floating` joint named "floating_base" carries; otherwise it
-    and what is welded to it are fixed to the world.  Bodies come depth first, children in the order of their joints in
+    and what is welded to it are fixed to the world; ``multi_root`` allows several roots, all fixed to the world.  Bodies
+    come depth first, children in the order of their joints in
     the file.  Raises ModelError with all that is wrong (with ``strict``, all repairs too), and ValueError where gravity
     is not three finite numbers.
     """
     findings = Findings(strict=strict)
     for issue in description.warnings:
         findings.note(issue) if issue.code == "IGNORED" else findings.warn(issue)
-    root = check_structure(findings, description, FLOATING_BASE if floating_base else None)
+    roots = check_structure(findings, description, FLOATING_BASE if floating_base else None, multi_root)
     mimics = flatten_mimics(findings, description)
     findings.raise_errors()
-    assert root is not None  # or check_structure has found an error
     builder = _Builder(description, mimics)
-    builder.walk(root, floating_base)
+    for root in roots:
+        builder.walk(root, floating_base)
     tree = Tree(
         name=description.name,
         bodies=builder.bodies(),

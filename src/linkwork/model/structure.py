@@ -8,8 +8,11 @@ from .description import Description, JointDescription, LinkDescription
 __all__ = ["check_structure"]
 
 
-def check_structure(findings: Findings, description: Description, floating_base: str | None) -> str | None:
-    """The root link's name; None where an error is found.
+def check_structure(
+    findings: Findings, description: Description, floating_base: str | None, multi_root: bool
+) -> tuple[str, ...]:
+    """The names of the links without a parent: one, or with ``multi_root`` any number; none
+    where an error is found.
 
     ``floating_base`` is the name of the joint that is to carry the root, if one is.
 
@@ -19,7 +22,7 @@ def check_structure(findings: Findings, description: Description, floating_base:
     if not links:
         where = Location(description.source)
         findings.error(Issue("NO_LINKS", "the robot has no links", where, "a robot needs at least one <link>"))
-        return None
+        return ()
     errors = len(findings.errors)
     _check_names(findings, links, "link")
     _check_names(findings, joints, "joint")
@@ -30,7 +33,7 @@ def check_structure(findings: Findings, description: Description, floating_base:
                 findings.error(Issue("DUPLICATE_NAME", message, joint.where, "rename it, or load with a fixed base"))
     _check_ends(findings, description)
     if len(findings.errors) > errors:
-        return None  # what follows from wrong names would only confuse
+        return ()  # what follows from wrong names would only confuse
     carrying: dict[str, JointDescription] = {}  # the joint before each link
     for joint in joints:
         other = carrying.setdefault(joint.child, joint)
@@ -44,15 +47,17 @@ def check_structure(findings: Findings, description: Description, floating_base:
             findings.error(Issue("TWO_PARENTS", message, joint.where, hint))
     _check_cycles(findings, links, carrying)
     if len(findings.errors) > errors:
-        return None
+        return ()
     roots = [link for link in links if link.name not in carrying]
-    if len(roots) > 1:
+    if len(roots) > 1 and (floating_base is not None or not multi_root):
         names = listed(root.name for root in roots)
         message = f"{len(roots)} links have no parent, and a robot has one root: {names}"
-        hint = "connect them by joints, fixed ones where they do not move"
+        hint = "connect them by joints, or fix all of them to the world with multi_root=True"
+        if multi_root:
+            hint = "several roots can be fixed to the world, but not float: load with a fixed base"
         findings.error(Issue("MULTIPLE_ROOTS", message, roots[1].where, hint))
-    _check_world(findings, links, roots[0], floating_base is not None)
-    return roots[0].name if len(findings.errors) == errors else None
+    _check_world(findings, links, roots, floating_base is not None)
+    return tuple(root.name for root in roots) if len(findings.errors) == errors else ()
 
 
 def _check_names(
@@ -103,12 +108,14 @@ def _check_cycles(
             findings.error(Issue("CYCLE", message, joint.where, hint))
 
 
-def _check_world(findings: Findings, links: tuple[LinkDescription, ...], root: LinkDescription, floating: bool) -> None:
+def _check_world(
+    findings: Findings, links: tuple[LinkDescription, ...], roots: list[LinkDescription], floating: bool
+) -> None:
     """ "world" is the name of the frame that does not move."""
     for link in links:
         if link.name != "world":
             continue
-        if link is not root:
+        if link not in roots:
             message = "only the root link may be named 'world': the name stands for the frame that does not move"
             findings.error(Issue("BAD_NAME", message, link.where, "rename the link"))
         elif floating:
