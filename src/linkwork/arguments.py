@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernels import INPUTS, Kernel, Port
+from .kernels import INPUTS, Kernel, Port, nan_counter, single_call
 from .model.tree import Tree
 
 __all__ = ["checked", "prepared", "refuse_nan", "stacked"]
@@ -24,7 +24,7 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
     counts the calls in which it met a NaN; only where the count has grown are the arguments searched.  With ``out=``
     they are searched before anything is written.
     """
-    ufunc, counter, ports, name = kernel.ufunc, kernel.nan_counter, kernel.inputs, kernel.name
+    ufunc, counter, ports, name = kernel.ufunc, nan_counter(kernel), kernel.inputs, kernel.name
     unchecked = any(port.size == 0 for port in ports)  # NumPy takes any size where a gufunc's dimension is zero
 
     def call(*arguments: Any, out: Any = None) -> Any:
@@ -43,7 +43,7 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
             refuse_nan(tree, name, ports, arguments)
         return result
 
-    return kernel.single_call(call)
+    return single_call(kernel, call)
 
 
 def prepared(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> list[np.ndarray]:

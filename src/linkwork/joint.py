@@ -10,7 +10,7 @@ from .joints import Joint as JointType
 from .model.body import WORLD, Mimic
 from .model.tree import Tree
 
-__all__ = ["Joint"]
+__all__ = ["Joint", "joint_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,26 +46,6 @@ class Joint:
         """The type's name, e.g. "revolute"."""
         return self.type.type_name()
 
-    @staticmethod
-    def of(tree: Tree, index: int) -> Joint:
-        """The joint that carries the tree's body of this index."""
-        body = tree.bodies[index]
-        return Joint(
-            body.joint_name,
-            body.joint,
-            "world" if body.parent == WORLD else tree.bodies[body.parent].name,
-            body.name,
-            tree.q_slices[index],
-            tree.v_slices[index],
-            lower=_fixed(body.limits.lower),
-            upper=_fixed(body.limits.upper),
-            velocity=_fixed(body.limits.velocity),
-            effort=_fixed(body.limits.effort),
-            damping=_fixed(body.damping),
-            friction=_fixed(body.friction),
-            mimic=body.mimic,
-        )
-
     def _content(self) -> tuple[object, ...]:
         places = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)
         arrays = (self.lower, self.upper, self.velocity, self.effort, self.damping, self.friction)
@@ -80,6 +60,26 @@ class Joint:
 
     def __repr__(self) -> str:
         return f"<Joint {self.name!r}: {self.type_name}, {self.parent!r} -> {self.child!r}>"
+
+
+def joint_of(tree: Tree, index: int) -> Joint:
+    """The joint that carries the tree's body of this index."""
+    body = tree.bodies[index]
+    return Joint(
+        body.joint_name,
+        body.joint,
+        "world" if body.parent == WORLD else tree.bodies[body.parent].name,
+        body.name,
+        tree.q_slices[index],
+        tree.v_slices[index],
+        lower=_fixed(body.limits.lower),
+        upper=_fixed(body.limits.upper),
+        velocity=_fixed(body.limits.velocity),
+        effort=_fixed(body.limits.effort),
+        damping=_fixed(body.damping),
+        friction=_fixed(body.friction),
+        mimic=body.mimic,
+    )
 
 
 def _fixed(values: tuple[float, ...]) -> np.ndarray:

@@ -11,14 +11,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import algorithms
-from .compiler.kernel import Kernel
+from .compiler.kernel import Kernel, nan_counter, single_call
 from .compiler.program import Port, Program
 from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
 from .model.tree import Tree
 
-__all__ = ["INPUTS", "TABLE", "Function", "Kernel", "Port", "Request", "compile_requests", "labelled", "read_request"]
+__all__ = [
+    "INPUTS",
+    "TABLE",
+    "Function",
+    "Kernel",
+    "Port",
+    "Request",
+    "compile_requests",
+    "labelled",
+    "nan_counter",
+    "read_request",
+    "single_call",
+]
 
 
 @dataclass(frozen=True, slots=True)

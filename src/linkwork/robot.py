@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .arguments import checked
-from .joint import Joint
+from .joint import Joint, joint_of
 from .kernels import Kernel, Request, compile_requests, labelled, read_request
 from .loading import read_robot, read_robot_string
 from .model.tree import Report, Tree
@@ -116,11 +116,11 @@ class Robot:
     @property
     def joints(self) -> tuple[Joint, ...]:
         """The moving joints, in the order of their numbers in q and v."""
-        return tuple(Joint.of(self._tree, i) for i in range(len(self._tree.bodies)))
+        return tuple(joint_of(self._tree, i) for i in range(len(self._tree.bodies)))
 
     def joint(self, name: str) -> Joint:
         """The named joint.  Raises UnknownNameError."""
-        return Joint.of(self._tree, self._tree.joint_index(name))
+        return joint_of(self._tree, self._tree.joint_index(name))
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -366,9 +366,9 @@ def load(
     """A robot: one of those that linkwork has inside, by name (`linkwork.robots.names`), or from a URDF file.
 
     ``floating_base`` frees the root link: it moves by a floating joint named "floating_base" instead of being fixed
-    to the world.  ``multi_root`` allows a file several links without a parent, all fixed to the world.  ``gravity`` is in
-    the world's axes [m/s²].  What the reader repairs or ignores is listed in
-    ``robot.report.warnings``; ``strict`` makes errors of it.
+    to the world.  ``multi_root`` allows a file several links without a parent, all fixed to the world.  ``gravity`` is
+    in the world's axes [m/s²].  What the reader repairs or ignores is listed in ``robot.report.warnings``; ``strict``
+    makes errors of it.
 
     Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
     PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.

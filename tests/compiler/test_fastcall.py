@@ -15,7 +15,7 @@ import pytest
 
 from compiler.support import bits_equal, every_target, numbers
 from linkwork.compiler import fastcall
-from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.kernel import Kernel, single_call
 from linkwork.compiler.target import Target
 from linkwork.compiler.trace import compile, trace
 from linkwork.expr import functions as f
@@ -40,7 +40,7 @@ def example() -> Kernel:
 
 def single(kernel: Kernel) -> tuple[Callable[..., Any], Handed]:
     handed = Handed()
-    return kernel.single_call(handed), handed
+    return single_call(kernel, handed), handed
 
 
 @every_target
@@ -156,7 +156,7 @@ def test_errors_pass_through() -> None:
     def otherwise(*args: Any) -> Any:
         raise LookupError("as it comes")
 
-    call = example().single_call(otherwise)
+    call = single_call(example(), otherwise)
     with pytest.raises(LookupError, match="as it comes"):
         call(1.0)
 
@@ -219,6 +219,6 @@ def test_where_arrays_look_different_the_callable_itself_is_returned(monkeypatch
     monkeypatch.setattr(fastcall, "available", lambda: False)
     kernel = example()
     handed = Handed()
-    assert kernel.single_call(handed) is handed
+    assert single_call(kernel, handed) is handed
     assert "@fast" not in kernel.llvm_ir
     assert kernel(np.ones(3), np.ones((2, 3)))[1] == 3.0

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from helpers.scalars import EPS
+from linkwork import expr
 from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph, Symbol
 
@@ -82,3 +83,49 @@ def test_a_symbol_meets_an_array_element_by_element() -> None:
     assert (s - numbers)[1] is s - 3.0
     assert (numbers / s)[0] is 2.0 / s
     assert (s**numbers)[0] is s * s
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("fmin", 2),
+        ("fmax", 2),
+        ("copysign", 2),
+        ("atan2", 2),
+        ("hypot", 2),
+        ("pow", 2),
+        ("sign", 1),
+        ("floor", 1),
+        ("fabs", 1),
+        ("exp", 1),
+    ],
+)
+def test_functions_take_arrays_of_symbols_element_by_element(name: str, arguments: int) -> None:
+    """... with arrays of symbols, of numbers, and single symbols broadcasting together, in any order."""
+    function = getattr(expr, name)
+    rng = np.random.default_rng(4)
+    x, y, k = rng.uniform(0.5, 2.0, (2, 3)), rng.uniform(0.5, 2.0, 3), 1.25
+    graph = Graph()
+    symbols = np.array(graph.inputs("x", (2, 3)), dtype=object).reshape(2, 3)
+    single = graph.input("k")
+    values = {**dict(zip(symbols.ravel(), x.ravel(), strict=True)), single: k}
+    others = [(), ()] if arguments == 1 else [(y,), (single,)]
+    for other, number in zip(others, [y, k], strict=True):
+        expected = function(x, *((number,) if other else ()))
+        found = function(symbols, *other)
+        assert found.shape == (2, 3)
+        assert np.allclose(np.array(evaluate(list(found.ravel()), values), float).reshape(2, 3), expected, rtol=1e-15)
+    if arguments == 2:
+        found = function(y, single)
+        assert np.allclose(np.array(evaluate(list(found), values), float), function(y, k), rtol=1e-15)
+
+
+def test_arrays_of_symbols_are_compared_by_functions() -> None:
+    graph = Graph()
+    symbols = np.array(graph.inputs("x", (4,)), dtype=object)
+    values = dict(zip(symbols, [-1.0, 0.0, 1.0, 2.0], strict=True))
+    for name, expected in (("lt", [-1.0, 9.0, 9.0, 9.0]), ("le", [-1.0, 0.0, 9.0, 9.0]), ("eq", [9.0, 0.0, 9.0, 9.0])):
+        chosen = expr.where(getattr(expr, name)(symbols, 0.0), symbols, 9.0)
+        assert [float(v) for v in evaluate(list(chosen), values)] == expected
+    with pytest.raises(TypeError, match=r"linkwork\.expr\.lt"):
+        symbols < 0.0  # noqa: B015

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.errors import printable, quoted
+from linkwork._text import printable, quoted
 from linkwork.formats.numbers import BadNumber, number, numbers
 
 

@@ -17,7 +17,7 @@ from .passes import optimize
 from .program import Port, Program
 from .target import Target, host
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "nan_counter", "single_call"]
 
 
 class Kernel:
@@ -142,15 +142,6 @@ class Kernel:
         """The kernel as a NumPy generalized ufunc."""
         return self._ufunc
 
-    @property
-    def nan_counter(self) -> Any:
-        """A ctypes int64 that grows with every call of the loop in which some input was NaN."""
-        return self._nan_counter
-
-    def single_call(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else."""
-        return make_fast(self.name, self._code, otherwise)
-
     def interpret(self, *arrays: Any) -> Any:
         """The same function by the interpreter, one operation at a time: slow, and the reference."""
         results = self._traced.interpret(*arrays)
@@ -164,3 +155,13 @@ class Kernel:
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"<Kernel {self.name}: {inputs} -> {outputs}>"
+
+
+def nan_counter(kernel: Kernel) -> Any:
+    """A ctypes int64 that grows with every call of a kernel's loop in which some input was NaN."""
+    return kernel._nan_counter
+
+
+def single_call(kernel: Kernel, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else."""
+    return make_fast(kernel.name, kernel._code, otherwise)

@@ -3,6 +3,8 @@
 ``sin(x)`` looks at what ``x`` is and calls what that kind of number calls its sine.  Algorithms written with these
 functions and ``+ - * /`` therefore run on all of them, and are traced by running them on symbols.
 
+Arrays of objects, as a traced function gets them, are taken element by element.
+
 A kind of number of our own takes part by defining ``_apply(operation, arguments)`` and ``_precedence``: of all
 arguments the one of highest precedence decides.
 """
@@ -29,7 +31,9 @@ __all__ = [
     "fmax",
     "fmin",
     "hypot",
+    "le",
     "log",
+    "lt",
     "not_",
     "or_",
     "pow",
@@ -44,6 +48,8 @@ __all__ = [
 
 Scalar = Any  # "any scalar": no static type says it
 
+_SYMBOL = 1  # the precedence of symbols, which are scalars; a dual number may well have arrays for parts
+
 # What NumPy's array interface, and so JAX and other libraries of arrays, call our operations.
 _ARRAY_NAMES = {
     "asin": "arcsin",
@@ -55,6 +61,8 @@ _ARRAY_NAMES = {
     "or_": "logical_or",
     "not_": "logical_not",
     "eq": "equal",
+    "lt": "less",
+    "le": "less_equal",
 }
 
 
@@ -63,6 +71,8 @@ def apply(name: str, arguments: tuple[Scalar, ...]) -> Scalar:
     from .operations import BY_NAME
 
     operation = BY_NAME[name]
+    if any(isinstance(argument, np.ndarray) and argument.dtype == object for argument in arguments):
+        return np.frompyfunc(lambda *elements: apply(name, elements), operation.arity, 1)(*arguments)
     chosen: Any = None
     precedence = 0
     for argument in arguments:
@@ -77,6 +87,8 @@ def apply(name: str, arguments: tuple[Scalar, ...]) -> Scalar:
             chosen = argument
     if chosen is None:
         return operation.scalar(*(float(x) if operation.arity == 1 else x for x in arguments))
+    if precedence and any(isinstance(argument, np.ndarray) for argument in arguments) and precedence == _SYMBOL:
+        return apply(name, tuple(np.asarray(a, dtype=object) if isinstance(a, np.ndarray) else a for a in arguments))
     if precedence:
         return chosen._apply(operation, arguments)
     if isinstance(chosen, np.ndarray):
@@ -206,6 +218,16 @@ def fmax(x: Scalar, y: Scalar) -> Scalar:
 def eq(x: Scalar, y: Scalar) -> Scalar:
     """Whether two numbers are equal."""
     return apply("eq", (x, y))
+
+
+def lt(x: Scalar, y: Scalar) -> Scalar:
+    """Whether ``x < y``.  On arrays of symbols, whose ``<`` is NumPy's, too."""
+    return apply("lt", (x, y))
+
+
+def le(x: Scalar, y: Scalar) -> Scalar:
+    """Whether ``x <= y``.  On arrays of symbols, whose ``<=`` is NumPy's, too."""
+    return apply("le", (x, y))
 
 
 def and_(x: Scalar, y: Scalar) -> Scalar:

@@ -247,7 +247,8 @@ class Symbol:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "a symbol has no truth value while a function is traced; write where(condition, a, b) instead of if"
+            "a symbol has no truth value while a function is traced: write where(condition, a, b) instead of if, "
+            "and compare arrays with linkwork.expr.lt, le and eq"
         )
 
     def __float__(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 
-from ..errors import quoted
+from .._text import quoted
 
 __all__ = ["BadNumber", "number", "numbers"]
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from ..errors import Findings, Issue, Location, ModelError, nearest, quoted
+from .._text import nearest, quoted
+from ..errors import Findings, Issue, Location, ModelError
 from ..model.description import Description
 from .files import read_regular
 from .reader import Reader

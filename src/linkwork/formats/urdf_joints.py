@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..errors import nearest, quoted
+from .._text import nearest, quoted
 from ..joints import Fixed, Floating, Joint, Prismatic, Revolute
 from ..model.body import Limits, Mimic
 from ..model.description import JointDescription

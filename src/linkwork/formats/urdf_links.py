@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..errors import MOST_ISSUES, nearest, quoted
+from .._text import nearest, quoted
+from ..errors import MOST_ISSUES
 from ..model.check import check_inertial
 from ..model.description import LinkDescription
 from ..model.geometry import Box, Cylinder, Geometry, Material, Mesh, Shape, Sphere

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ..errors import Issue, nearest, printable, quoted
+from .._text import nearest, printable, quoted
+from ..errors import Issue
 from .reader import Reader
 from .xml import Element
 

@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import NoReturn
 from xml.parsers import expat
 
-from ..errors import Issue, Location, ModelError, printable
+from .._text import printable
+from ..errors import Issue, Location, ModelError
 
 __all__ = ["Budget", "Element", "parse"]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import Findings, Issue, Location, quoted
+from .._text import quoted
+from ..errors import Findings, Issue, Location
 from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body, Frame, Limits, Mimic
@@ -36,10 +37,9 @@ def build_tree(
     """The tree of a description.
 
     With ``floating_base`` the root link is a body that a `Floating` joint named "floating_base" carries; otherwise it
-    and what is welded to it are fixed to the world; ``multi_root`` allows several roots, all fixed to the world.  Bodies
-    come depth first, children in the order of their joints in
-    the file.  Raises ModelError with all that is wrong (with ``strict``, all repairs too), and ValueError where gravity
-    is not three finite numbers.
+    and what is welded to it are fixed to the world.  ``multi_root`` allows several roots, all fixed to the world.
+    Bodies come depth first, children in the order of their joints in the file.  Raises ModelError with all that is
+    wrong (with ``strict``, all repairs too), and ValueError where gravity is not three finite numbers.
     """
     findings = Findings(strict=strict)
     for issue in description.warnings:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import Findings, Issue, listed, nearest, quoted
+from .._text import listed, nearest, quoted
+from ..errors import Findings, Issue
 from .body import Mimic
 from .check import all_finite
 from .description import Description, JointDescription

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import Findings, Issue, Location, listed, nearest, quoted
+from .._text import listed, nearest, quoted
+from ..errors import Findings, Issue, Location
 from .description import Description, JointDescription, LinkDescription
 
 __all__ = ["check_structure"]
