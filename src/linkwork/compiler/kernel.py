@@ -148,9 +148,7 @@ class Kernel:
         return results[0] if self._result is None else self._result(*results)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(
-            f"kernel {self.name!r}: machine code cannot be pickled or copied; compile it where it is needed"
-        )
+        raise TypeError(f"kernel {self.name!r}: machine code is not pickled or copied: compile it where it is needed")
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
