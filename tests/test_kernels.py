@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from linkwork import Robot, algorithms
+from linkwork import Robot, algorithms, load
 from linkwork.kernels import INPUTS, TABLE, read_request, trace_requests
 from oracles.example_robots import SHIPPED
 
@@ -108,3 +108,11 @@ def test_the_method_gives_what_the_kernel_gives(row):
     into = np.full_like(by_method, np.nan)
     assert getattr(robot, row.name)(*arrays, *frame, out=into) is into
     assert np.array_equal(into, by_method)
+
+
+def test_a_request_that_states_the_defaults_is_the_one_that_leaves_them_out() -> None:
+    tree = load("arm7").tree
+    short = read_request(tree, ("jacobian", "hand"))
+    stated = {"relative_to": "world", "expressed_in": "world", "at": None}
+    assert read_request(tree, ("jacobian", "hand", stated)) == short
+    assert read_request(tree, ("jacobian", "hand", {"at": "world"})) != short

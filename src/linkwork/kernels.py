@@ -69,6 +69,7 @@ class Function:
 
 
 _FRAME = ("frame", "relative_to", "expressed_in", "at")
+_DEFAULTS = {"relative_to": "world", "expressed_in": "world", "at": None}
 
 TABLE: dict[str, Function] = {
     row.name: row
@@ -222,7 +223,8 @@ def read_request(tree: Tree, asked: Any) -> Request:
     for frame in options.values():
         if frame is not None:
             tree.frame(frame)
-    return Request(function, tuple(sorted(options.items())))
+    asked_for = {key: value for key, value in options.items() if value != _DEFAULTS.get(key, "")}
+    return Request(function, tuple(sorted(asked_for.items())))
 
 
 def labelled(requests: list[Request]) -> dict[str, Request]:

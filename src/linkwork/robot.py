@@ -267,7 +267,8 @@ class Robot:
         """a = M(q)⁻¹ (τ − h(q, v)): the accelerations under joint forces τ (articulated bodies).
 
         q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²].  Joint damping and friction are not part of it.
-        Raises SingularInertiaError where a joint moves no inertia.
+        Raises SingularInertiaError where a joint moves no inertia; where only some configurations make M singular, the
+        accelerations are not finite there.
         """
         call = self._calls.get("forward_dynamics") or self._call("forward_dynamics")
         return call(q, v, tau) if out is None else call(q, v, tau, out=out)

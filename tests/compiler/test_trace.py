@@ -261,3 +261,10 @@ def test_a_kernel_is_not_for_symbols() -> None:
     inner = compile(lambda x: x @ x, x=2)
     with pytest.raises(TypeError):
         compile(lambda q: inner(q), q=2)
+
+
+def test_a_kernel_is_named_by_an_identifier() -> None:
+    assert compile(lambda x: x, name="same", x=(2,)).name == "same"
+    assert compile(lambda x: x, x=(2,)).name == "function"
+    with pytest.raises(ValueError, match="expected an identifier as the kernel's name, got 'two words'"):
+        compile(lambda x: x, name="two words", x=(2,))

@@ -11,6 +11,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from ..expr.operations import Operation
 from .program import CONSTANT, INPUT, Program
 from .target import Target
 from .vector_math import sincos
@@ -70,7 +71,7 @@ class _Lines:
         if any(i.operation.lowering.code == "sincos" for i in program.instructions):
             definition = sincos(lanes, target.fma)
             text.declare(*definition.declarations)
-            text.functions.append(definition.ir.replace(" alwaysinline", " noinline"))
+            text.functions.append(definition.ir)
         self.sincos = definition.name if definition else ""
 
     def intrinsic(self, code: str, arity: int) -> str:
@@ -95,8 +96,8 @@ class _Lines:
                 self.lines.append(f"store {real} {name}, ptr {address}, align {align}")
         return self.lines
 
-    def emit(self, name: str, operation: object, a: list[str]) -> None:
-        kind, code = operation.lowering.kind, operation.lowering.code  # type: ignore[attr-defined]
+    def emit(self, name: str, operation: Operation, a: list[str]) -> None:
+        kind, code = operation.lowering.kind, operation.lowering.code
         real, out = self.real, self.lines.append
         if kind == "instruction":
             of = self.truth if code in ("and", "or") else real

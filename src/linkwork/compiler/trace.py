@@ -48,12 +48,14 @@ def compile(function: Callable[..., Any], /, *, name: str | None = None, **shape
     5.0
 
     Raises TypeError where the function returns something that is no number, or takes a truth value for one, and
-    ValueError for a shape that is none.
+    ValueError for a shape that is none or a name that is no identifier.
     """
     if not (name is None or isinstance(name, str)):
         raise TypeError(f"name: expected the kernel's name, got {name!r}; an input cannot be called 'name'")
+    if name is not None and not name.isidentifier():
+        raise ValueError(f"name: expected an identifier as the kernel's name, got {name!r}")
     called = str(name or getattr(function, "__name__", "function"))
-    called = called if called.isidentifier() else "function"
+    called = called if called.isidentifier() else "function"  # a lambda, say
     return Kernel(trace(function, called, shapes), doc=(function.__doc__ or "").strip())
 
 

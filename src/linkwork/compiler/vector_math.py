@@ -114,7 +114,7 @@ def sincos(lanes: int, fma: bool) -> Definition:
     sine, cosine = _to_quadrant(e, *_kernel(e, r, c), n)
     only_sine = e.emit("only.sine", f"insertvalue {e.pair} poison, {e.real} {sine}, 0")
     both = e.emit("both", f"insertvalue {e.pair} {only_sine}, {e.real} {cosine}, 1")
-    head = f"define internal {e.pair} {name}({e.real} %x) alwaysinline nounwind {{"
+    head = f"define internal {e.pair} {name}({e.real} %x) noinline nounwind {{"
     ir = "\n".join([head, "entry:", *e.lines, f"  ret {e.pair} {both}", "}\n"])
     helper = _reduce_lanes(lanes, reduce) if lanes > 1 else ""
     return Definition(name, ir + helper, tuple(dict.fromkeys([*e.declarations, *_reduce_far()])))
