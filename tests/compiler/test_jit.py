@@ -41,7 +41,9 @@ def test_empty_modules_are_well_formed() -> None:
         for outputs in ((Port("z", (0,)),), (Port("z", (0, 2)), Port("w", ()))):
             one = (Instruction(CONSTANT, (), 1.0),)
             program = Program("empty", inputs, outputs, one, (0,) * sum(port.size for port in outputs))
-            llvm.parse_assembly(module_text(program, host())).verify()
+            module = llvm.parse_assembly(module_text(program, host()))
+            module.verify()
+            assert module.get_function("loop").name == "loop"
 
 
 @every_target

@@ -115,7 +115,9 @@ def test_no_value_makes_a_warning(target: Target, batch: tuple[int, ...]) -> Non
     kernel = kernel_for(target)
     with np.errstate(all="raise"):
         for value in (np.nan, np.inf, 0.0, 1e300, 5e-324, -1.0):
-            kernel(np.full((*batch, 3), value), np.full((*batch, 3), value))
+            results = kernel(np.full((*batch, 3), value), np.full((*batch, 3), value))
+            arrays = results if isinstance(results, tuple) else (results,)
+            assert all(array.shape[: len(batch)] == batch for array in arrays)
 
 
 def test_floating_point_flags_of_others_are_kept() -> None:

@@ -195,7 +195,9 @@ def test_random_programs_compute_every_sample_alike(program: Program, seed: int)
 @given(program=programs())
 def test_llvm_finds_the_module_well_formed(target: Target, program: Program) -> None:
     host()  # LLVM knows the target from here on
-    llvm.parse_assembly(module_text(optimize(program), target)).verify()
+    module = llvm.parse_assembly(module_text(optimize(program), target))
+    module.verify()
+    assert {"loop", "sample"} <= {function.name for function in module.functions}
 
 
 @every_target

@@ -36,7 +36,9 @@ def program(*instructions: Instruction, results: tuple[int, ...] = (0,)) -> Prog
 @settings(deadline=None, max_examples=50)
 @given(programs())
 def test_good_programs_pass(good: Program) -> None:
+    before = (good.instructions, good.results)
     verify(good)
+    assert (good.instructions, good.results) == before
 
 
 BROKEN = {
@@ -81,4 +83,7 @@ def test_results_must_fill_the_outputs(results: tuple[int, ...]) -> None:
 
 def test_pairs_and_their_parts_are_good() -> None:
     pair = Instruction(SINCOS, (0,))
-    verify(program(X, pair, Instruction(SIN_OF, (1,)), Instruction(COS_OF, (1,)), results=(2, 3)))
+    good = program(X, pair, Instruction(SIN_OF, (1,)), Instruction(COS_OF, (1,)), results=(2, 3))
+    verify(good)
+    with pytest.raises(InvalidProgramError, match="is not a number"):
+        verify(program(X, pair, results=(1,)))

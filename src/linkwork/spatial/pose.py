@@ -20,8 +20,32 @@ from .vec3 import Vec3
 __all__ = ["InversePose", "Pose"]
 
 
+class _Transform:
+    """What is on the right of ``@`` picks the action."""
+
+    __slots__ = ()
+
+    @overload
+    def __matmul__(self, other: Pose | InversePose) -> Pose: ...
+    @overload
+    def __matmul__(self, other: Motion) -> Motion: ...
+    @overload
+    def __matmul__(self, other: Force) -> Force: ...
+    @overload
+    def __matmul__(self, other: Subspace) -> Subspace: ...
+    @overload
+    def __matmul__(self, other: Inertia) -> Inertia: ...
+    @overload
+    def __matmul__(self, other: ArticulatedInertia) -> ArticulatedInertia: ...
+    def __matmul__(self, other: Any) -> Any:
+        return self._act(other)
+
+    def _act(self, other: Any) -> Any:
+        return NotImplemented
+
+
 @dataclass(frozen=True, slots=True)
-class Pose:
+class Pose(_Transform):
     """X_ab: the rotation R_ab and the position p of b's origin in a."""
 
     rotation: Rotation
@@ -50,19 +74,7 @@ class Pose:
         """A point's coordinates in a, from those in b."""
         return self.rotation @ r + self.translation
 
-    @overload
-    def __matmul__(self, other: Pose | InversePose) -> Pose: ...
-    @overload
-    def __matmul__(self, other: Motion) -> Motion: ...
-    @overload
-    def __matmul__(self, other: Force) -> Force: ...
-    @overload
-    def __matmul__(self, other: Subspace) -> Subspace: ...
-    @overload
-    def __matmul__(self, other: Inertia) -> Inertia: ...
-    @overload
-    def __matmul__(self, other: ArticulatedInertia) -> ArticulatedInertia: ...
-    def __matmul__(self, other: Any) -> Any:
+    def _act(self, other: Any) -> Any:
         R, p = self.rotation, self.translation
         if isinstance(other, Motion):
             w = R @ other.angular
@@ -85,7 +97,7 @@ class Pose:
 
 
 @dataclass(frozen=True, slots=True)
-class InversePose:
+class InversePose(_Transform):
     """X_ba, kept as the rotation and translation of X_ab: (R, p)⁻¹ acts as Rᵀ(· − p), cheaper than forming Rᵀp."""
 
     rotation: Rotation
@@ -102,19 +114,7 @@ class InversePose:
         """A point's coordinates in b, from those in a."""
         return self.rotation.inv_act(r - self.translation)
 
-    @overload
-    def __matmul__(self, other: Pose | InversePose) -> Pose: ...
-    @overload
-    def __matmul__(self, other: Motion) -> Motion: ...
-    @overload
-    def __matmul__(self, other: Force) -> Force: ...
-    @overload
-    def __matmul__(self, other: Subspace) -> Subspace: ...
-    @overload
-    def __matmul__(self, other: Inertia) -> Inertia: ...
-    @overload
-    def __matmul__(self, other: ArticulatedInertia) -> ArticulatedInertia: ...
-    def __matmul__(self, other: Any) -> Any:
+    def _act(self, other: Any) -> Any:
         R, p = self.rotation, self.translation
         if isinstance(other, Motion):
             return Motion(R.inv_act(other.angular), R.inv_act(other.linear - p.cross(other.angular)))
