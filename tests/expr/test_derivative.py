@@ -14,22 +14,6 @@ from linkwork.expr.derivative import adjoint, jacobian, tangent
 from linkwork.expr.interpret import evaluate, reachable
 from linkwork.expr.symbol import Graph, Symbol
 
-
-@pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
-@pytest.fixture
-def x(graph: Graph) -> Symbol:
-    return graph.input("x")
-
-
-@pytest.fixture
-def y(graph: Graph) -> Symbol:
-    return graph.input("y")
-
-
 # -- derivatives known by heart are found as expressions
 
 

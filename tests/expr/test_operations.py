@@ -6,29 +6,18 @@ The reference is mpmath at 120 digits, for values and, by central differences, f
 from __future__ import annotations
 
 import itertools
-import operator
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 
+from helpers.expressions import OPERATORS
 from helpers.precise import DIGITS, FUNCTIONS, STEP
 from helpers.scalars import EPS, dual_jacobian, every_scalar, symbolic_jacobian
 from linkwork.expr import functions as f
 from linkwork.expr.operations import BY_NAME
-
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "neg": operator.neg,
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "lt": operator.lt,
-    "le": operator.le,
-}
 
 # Where each operation is tried: an interval for each argument, inside the domain and away from its ends.
 DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {

@@ -14,22 +14,6 @@ from linkwork.expr.interpret import evaluate
 from linkwork.expr.operations import BY_NAME
 from linkwork.expr.symbol import Graph, Symbol
 
-
-@pytest.fixture
-def graph() -> Graph:
-    return Graph()
-
-
-@pytest.fixture
-def x(graph: Graph) -> Symbol:
-    return graph.input("x")
-
-
-@pytest.fixture
-def y(graph: Graph) -> Symbol:
-    return graph.input("y")
-
-
 UNARY = [
     f.sin,
     f.cos,

@@ -139,7 +139,7 @@ for _name, _operation in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("true
 for _name, _operation, _swap in (("lt", "lt", False), ("le", "le", False), ("gt", "lt", True), ("ge", "le", True)):
     _install(_name, _operation, _swap)
 
-_OPERATORS: dict[str, Callable[..., Any]] = {
+OPERATORS: dict[str, Callable[..., Any]] = {
     "neg": operator.neg,
     "add": operator.add,
     "sub": operator.sub,
@@ -160,7 +160,7 @@ def replay(
             known[node.index] = number(node.value)
         elif node.op.name != "input":
             arguments = tuple(known[a.index] for a in node.args)
-            rule = _OPERATORS.get(node.op.name)
+            rule = OPERATORS.get(node.op.name)
             known[node.index] = rule(*arguments) if rule else f.apply(node.op.name, arguments)
     return [known[s.index] if isinstance(s, Symbol) else number(s) for s in outputs]
 

@@ -104,12 +104,8 @@ class _View:
 
     def __init__(self, tree: Tree, q: Scalars, frame: str, relative_to: str, expressed_in: str, at: str | None) -> None:
         self.B, self.A, E = tree.frame(frame), tree.frame(relative_to), tree.frame(expressed_in)
-        up_B, up_A = _ancestors(tree, self.B.body), _ancestors(tree, self.A.body)
-        shared = 0
-        while shared < min(len(up_B), len(up_A)) and up_B[shared] == up_A[shared]:
-            shared += 1
-        self.last_shared = up_B[shared - 1] if shared else WORLD
-        self.chains = up_B[shared:], up_A[shared:]  # bodies from L (not included) to B's and to A's
+        self.last_shared, to_B, to_A = _fork(tree, self.B.body, self.A.body)
+        self.chains = to_B, to_A
         self.X_EB, self.X_EA = _pose(tree, q, E, self.B), _pose(tree, q, E, self.A)
         self.point = self.X_EB.translation if at is None else _pose(tree, q, E, tree.frame(at)).translation
 
@@ -126,6 +122,15 @@ def _ancestors(tree: Tree, body: int) -> list[int]:
     return path[::-1]
 
 
+def _fork(tree: Tree, one: int, other: int) -> tuple[int, list[int], list[int]]:
+    """L, the last body that the chains to two bodies share, and the bodies from L (not included) to either."""
+    to_one, to_other = _ancestors(tree, one), _ancestors(tree, other)
+    shared = 0
+    while shared < min(len(to_one), len(to_other)) and to_one[shared] == to_other[shared]:
+        shared += 1
+    return (to_one[shared - 1] if shared else WORLD), to_one[shared:], to_other[shared:]
+
+
 def _chain_pose(tree: Tree, q: Scalars, chain: Sequence[int]) -> Pose:
     X = Pose.identity()
     for i in chain:
@@ -135,12 +140,9 @@ def _chain_pose(tree: Tree, q: Scalars, chain: Sequence[int]) -> Pose:
 
 def _pose_of_body(tree: Tree, q: Scalars, A: Frame, body: int) -> Pose:
     """X_A,body, through the joints between them only."""
-    up_A, up_B = _ancestors(tree, A.body), _ancestors(tree, body)
-    shared = 0
-    while shared < min(len(up_A), len(up_B)) and up_A[shared] == up_B[shared]:
-        shared += 1
-    X_LA = _chain_pose(tree, q, up_A[shared:]) @ A.placement
-    X: Pose = X_LA.inv() @ _chain_pose(tree, q, up_B[shared:])
+    _, to_A, to_body = _fork(tree, A.body, body)
+    X_LA = _chain_pose(tree, q, to_A) @ A.placement
+    X: Pose = X_LA.inv() @ _chain_pose(tree, q, to_body)
     return X
 
 

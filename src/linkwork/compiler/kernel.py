@@ -39,7 +39,6 @@ class Kernel:
         self._program = optimize(program, without=without_passes)
         self._code = generate(self._program, self._target)
         self._nan_counter = ctypes.c_int64(0)
-        self._doc = doc
         self._ufunc = make_gufunc(
             program.name, doc, program.inputs, program.outputs, self._code.loop, self._nan_counter, self._code
         )

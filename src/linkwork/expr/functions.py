@@ -71,8 +71,6 @@ def apply(name: str, arguments: tuple[Scalar, ...]) -> Scalar:
     from .operations import BY_NAME
 
     operation = BY_NAME[name]
-    if any(isinstance(argument, np.ndarray) and argument.dtype == object for argument in arguments):
-        return np.frompyfunc(lambda *elements: apply(name, elements), operation.arity, 1)(*arguments)
     chosen: Any = None
     precedence = 0
     for argument in arguments:
@@ -85,10 +83,11 @@ def apply(name: str, arguments: tuple[Scalar, ...]) -> Scalar:
                 chosen, precedence = argument, own
         elif chosen is None and not isinstance(argument, np.generic):
             chosen = argument
+    arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
+    if arrays and (precedence == _SYMBOL or any(array.dtype == object for array in arrays)):
+        return np.frompyfunc(lambda *elements: apply(name, elements), operation.arity, 1)(*arguments)
     if chosen is None:
         return operation.scalar(*(float(x) if operation.arity == 1 else x for x in arguments))
-    if precedence and any(isinstance(argument, np.ndarray) for argument in arguments) and precedence == _SYMBOL:
-        return apply(name, tuple(np.asarray(a, dtype=object) if isinstance(a, np.ndarray) else a for a in arguments))
     if precedence:
         return chosen._apply(operation, arguments)
     if isinstance(chosen, np.ndarray):
