@@ -3,7 +3,8 @@
 A `ModelError` is about a robot's description: it says what is wrong, where (file, line, column, element), what was
 got and what was expected, the nearest valid name and the remedy.  A reader collects up to `MOST_ISSUES` of them and
 raises one exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for
-a name that the robot does not have.
+a name that the robot does not have.  What is wrong with the cache of machine code is never an error but a
+`CacheWarning`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ._text import nearest
 
 __all__ = [
     "MOST_ISSUES",
+    "CacheWarning",
     "Findings",
     "Issue",
     "Location",
@@ -157,3 +159,7 @@ class UnknownNameError(KeyError):
 
     def __str__(self) -> str:
         return f"no {self.kind} named {self.name!r}; {nearest(str(self.name), self.known)}"
+
+
+class CacheWarning(UserWarning):
+    """The cache of machine code cannot be used, or an entry of it not be trusted: code is compiled as if without it."""

@@ -1,0 +1,382 @@
+"""The disk cache of machine code: a start with a warm cache neither traces nor compiles.
+
+An entry is a file named by a digest of all that its code was made from (see `digest`).  It begins with a digest of
+what follows, which is checked before anything of it is used: code from a file that was cut, changed, renamed, or left
+full of zeros by a machine that went down (nothing waits for the disk here) is never run, but made anew, with a warning.
+An entry is written beside its place and moved there at once, so a reader meets a whole one or none, whatever became of
+its writer and however many write at a time; of two writers of one name, the last wins, and both wrote the same.
+
+The cache lies in a directory of the user's own, and is not used, with a warning, where that belongs to someone else or
+others may write to it; the same goes for each entry.  (Windows has no such owners: there, the directory is as private
+as the user's profile.)  The environment variable ``LINKWORK_CACHE`` names another directory, or is ``off``;
+``LINKWORK_CACHE_SIZE`` is the most it holds [MiB, 512], and entries that have not been used for longest go first.
+Whatever goes wrong with the cache is a `CacheWarning`, once for each place in a process: never an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import importlib
+import inspect
+import json
+import math
+import os
+import stat
+import struct
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+from ..errors import CacheWarning
+from . import fastcall
+from .target import Target
+
+__all__ = ["Cache", "CacheWarning", "Entry", "Place", "digest", "directory", "place", "shared"]
+
+_MAGIC = b"linkwork machine code, format 1\n"
+_HEAD = struct.Struct("<QQQ")  # bytes of name, facts and code
+_SUFFIX, _PART = ".linkwork", ".linkwork-part"
+_MIB = 1 << 20
+_USUAL_MIB = 512
+_ABANDONED = 600.0  # seconds after which a file being written is a dead writer's
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is kept of a kernel: facts about it, as JSON has them, and its machine code, an object file."""
+
+    facts: dict[str, Any]
+    code: bytes
+
+
+# -- names
+
+
+def digest(parts: Iterable[str], target: Target) -> str:
+    """A name for code: of the parts it is made from, linkwork itself, the processor, LLVM, Python and NumPy."""
+    surroundings = (
+        importlib.import_module(__name__.partition(".")[0]).__version__,  # not ours to import: it imports us
+        *(_FILES_WHEN_IMPORTED, _own_files()),  # where they differ, which of them runs is not known: its own name
+        *(repr(target), llvmlite.__version__, repr(llvm.llvm_version_info)),
+        *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
+        repr(fastcall.available()),
+    )
+    return hashlib.sha256(json.dumps([[*parts], surroundings]).encode()).hexdigest()
+
+
+def _own_files() -> str:
+    """The state of linkwork's files: another version, or one that is being worked on, makes other code.
+
+    Sizes and times are what Python itself trusts to tell whether a compiled module is stale, and cost 0.4 ms.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    states = []
+    folders = [package]
+    while folders:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as found:
+            for file in found:
+                with contextlib.suppress(OSError):  # an editor's lock is a link to nowhere
+                    if file.is_dir():
+                        if file.name != "__pycache__":
+                            folders.append(file.path)
+                    elif file.name.endswith((".py", ".pyc", ".so", ".pyd")):
+                        state = file.stat()
+                        states.append((file.path, state.st_size, state.st_mtime_ns))
+    if not states:  # linkwork is inside an archive, or a program
+        for path in (package, *map(str, Path(package).parents), sys.executable):
+            with contextlib.suppress(OSError):
+                if os.path.isfile(path):
+                    state = os.stat(path)
+                    states.append((path, state.st_size, state.st_mtime_ns))
+    return repr(sorted(states))
+
+
+_FILES_WHEN_IMPORTED = _own_files()
+
+
+# -- entries
+
+
+class Cache:
+    """Entries in a directory, which is made when the first is stored."""
+
+    def __init__(self, folder: Path, most_bytes: int) -> None:
+        self.folder, self.most_bytes = folder, most_bytes
+        self._unlisted, self._room = 0, -1  # bytes stored since the directory was listed, and that may be before it is
+
+    def load(self, name: str) -> Entry | None:
+        """The entry of this name, or None where there is none that can be trusted.  It counts as used now."""
+        path = self._path(name)
+        try:
+            data = _read(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _warn_once(f"cannot use {path}: {_reason(error)}; its code is made anew")
+            return None
+        entry = _unpacked(name, data)
+        if entry is None:
+            _warn_once(f"{path} is damaged; its code is made anew")
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return entry
+
+    def store(self, name: str, entry: Entry) -> None:
+        """Keep an entry, unless it is larger than the whole cache may be.  Where that fails, warn."""
+        data = _packed(name, entry)
+        if len(data) > self.most_bytes:
+            return
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            untrusted = _untrusted(self.folder)
+            if untrusted:
+                _warn_once(f"not used: {self.folder} {untrusted}")
+                return
+            self._write(self._path(name), data)
+        except OSError as error:
+            _warn_once(f"cannot write to {self.folder}: {_reason(error)}")
+            return
+        self._unlisted += len(data)
+        if self._unlisted > self._room:
+            self.trim()
+
+    def facts(self, path: Path) -> dict[str, Any] | None:
+        """The facts in an entry's file, or None where it cannot be trusted; that is no use of the entry."""
+        try:
+            entry = _unpacked(path.name.removesuffix(_SUFFIX), _read(path))
+        except OSError:
+            return None
+        return None if entry is None else entry.facts
+
+    def entries(self) -> list[tuple[Path, os.stat_result]]:
+        """The files of all entries, those unused for longest first."""
+        return sorted(self._files(_SUFFIX), key=lambda item: (item[1].st_mtime_ns, item[0].name))
+
+    def trim(self) -> None:
+        """Where the entries are too large together, remove those unused for longest, down to seven eighths of the most.
+
+        What dead writers left behind goes too.  Listing thousands of entries takes milliseconds, so `store` does this
+        only after each eighth of the room there is: eight processes may fill the cache at once without exceeding it.
+        """
+        entries = self.entries()
+        total = sum(state.st_size for _, state in entries)
+        if total > self.most_bytes:
+            for path, state in entries:
+                newest_fits = path == entries[-1][0] and total <= self.most_bytes
+                if total <= self.most_bytes * 7 // 8 or newest_fits:
+                    break
+                if _removed(path):
+                    total -= state.st_size
+        self._unlisted, self._room = 0, (self.most_bytes - total) // 8
+        self._sweep(_ABANDONED)
+
+    def clear(self) -> tuple[int, int]:
+        """Remove all entries.  Returns how many were removed, and their bytes."""
+        sizes = [state.st_size for path, state in self.entries() if _removed(path)]
+        self._sweep(0.0)
+        return len(sizes), sum(sizes)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        part = path.with_name(os.urandom(16).hex() + _PART)
+        try:
+            with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(data)
+            os.replace(part, path)
+        except PermissionError:
+            _removed(part)
+            if not path.is_file():  # Windows moves nothing onto a file that someone is reading, which is as good
+                raise
+        except BaseException:
+            _removed(part)
+            raise
+
+    def _sweep(self, seconds: float) -> None:
+        """Remove files whose writing began so long ago."""
+        for path, state in self._files(_PART):
+            if time.time() - state.st_mtime >= seconds:
+                _removed(path)
+
+    def _files(self, suffix: str) -> list[tuple[Path, os.stat_result]]:
+        found = []
+        with contextlib.suppress(OSError), os.scandir(self.folder) as files:
+            for file in files:
+                if file.name.endswith(suffix):
+                    with contextlib.suppress(OSError):  # another process may have removed it meanwhile
+                        found.append((self.folder / file.name, os.stat(file.path, follow_symlinks=False)))
+        return found
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}{_SUFFIX}"
+
+
+def _read(path: Path) -> bytes:
+    """What is in a file, which must be an ordinary one that only the user can have written."""
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, and no waiting for a pipe
+    with open(path, "rb", opener=lambda path, flags: os.open(path, flags | careful)) as file:
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        foreign = _foreign(state)
+        if foreign:
+            raise PermissionError(errno.EACCES, f"it {foreign}")
+        return file.read()
+
+
+def _removed(path: Path) -> bool:
+    """Remove a file, and whether it is gone."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _packed(name: str, entry: Entry) -> bytes:
+    label, facts = name.encode(), json.dumps(entry.facts).encode()
+    body = b"".join([_HEAD.pack(len(label), len(facts), len(entry.code)), label, facts, entry.code])
+    return _MAGIC + hashlib.sha256(body).digest() + body
+
+
+def _unpacked(name: str, data: bytes) -> Entry | None:
+    """The entry in a file's bytes, or None where they are not just as they were written, and under this name."""
+    start = len(_MAGIC) + hashlib.sha256().digest_size
+    body = memoryview(data)[start:]
+    if not data.startswith(_MAGIC) or hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
+        return None
+    # what follows is as it was written, by this or by another program
+    if len(body) < _HEAD.size:
+        return None
+    sizes = _HEAD.unpack_from(body)
+    if len(body) != _HEAD.size + sum(sizes):
+        return None
+    label = _HEAD.size + sizes[0]
+    code = label + sizes[1]
+    try:
+        facts = json.loads(bytes(body[label:code]))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(facts, dict) or body[_HEAD.size : label] != name.encode():
+        return None
+    return Entry(facts, bytes(body[code:]))
+
+
+# -- the place
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the cache lies, the most it holds, and why it is not used, if so."""
+
+    folder: Path | None  # None where it is switched off, or there is no telling
+    most_bytes: int
+    refused: str | None
+
+
+def directory() -> Path | None:
+    """Where the cache lies; None where it is switched off.  Raises OSError or RuntimeError where that is not known."""
+    asked = os.environ.get("LINKWORK_CACHE", "")
+    if asked.lower() == "off":
+        return None
+    if asked:
+        return Path(asked).expanduser().absolute()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "linkwork" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "linkwork"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "linkwork"
+
+
+def place() -> Place:
+    """The cache as the environment has it now.  Nothing is made."""
+    most = _most_bytes()
+    try:
+        folder = directory()
+    except (OSError, RuntimeError) as error:  # no home directory, or the current one is gone
+        return Place(None, most, f"there is no directory for it: {_reason(error)}")
+    if folder is None:
+        return Place(None, most, "it is switched off by LINKWORK_CACHE")
+    untrusted = _untrusted(folder)
+    return Place(folder, most, f"{folder} {untrusted}" if untrusted else None)
+
+
+def shared() -> Cache | None:
+    """The cache that kernels of this process use; None where there is none, which is warned of unless it is off."""
+    here = place()
+    if here.refused is None and here.folder is not None:
+        return _cache(here.folder, here.most_bytes)
+    if os.environ.get("LINKWORK_CACHE", "").lower() != "off":
+        _warn_once(f"not used: {here.refused}")
+    return None
+
+
+@cache
+def _cache(folder: Path, most_bytes: int) -> Cache:
+    return Cache(folder, most_bytes)
+
+
+def _most_bytes() -> int:
+    asked = os.environ.get("LINKWORK_CACHE_SIZE") or str(_USUAL_MIB)
+    with contextlib.suppress(ValueError):
+        size = float(asked) * _MIB
+        if 0.0 <= size < math.inf:
+            return int(size)
+    _warn_once(f"LINKWORK_CACHE_SIZE: expected a number of MiB, got {asked!r}; it is taken as {_USUAL_MIB}")
+    return _USUAL_MIB * _MIB
+
+
+def _untrusted(folder: Path) -> str | None:
+    """Why a directory is not to be used, if so; one that is not there yet may be made."""
+    try:
+        link, state = folder.lstat(), folder.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"cannot be used: {_reason(error)}"
+    if not stat.S_ISDIR(state.st_mode):
+        return "is not a directory"
+    return _foreign(state) or (_foreign(link) if stat.S_ISLNK(link.st_mode) else None)
+
+
+def _foreign(state: os.stat_result) -> str | None:
+    """Why a directory, file or link is not the user's alone to write, if so."""
+    if sys.platform == "win32":
+        return None
+    if state.st_uid != os.geteuid():
+        return "belongs to another user"
+    if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(state.st_mode):
+        return "can be written by others: take that away with chmod go-w"
+    return None
+
+
+# -- warnings
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(message: str) -> None:
+    """Warn of what is wrong with the cache where linkwork was called from, and only once in a process."""
+    if message in _warned:
+        return
+    _warned.add(message)
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("linkwork."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"cache of machine code: {message}", CacheWarning, stacklevel=max(level, 2))
+
+
+def _reason(error: BaseException) -> str:
+    return str(getattr(error, "strerror", None) or error)
