@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import algorithms
+from .compiler.cache import Cache
+from .compiler.cache import place as cache_place
 from .compiler.kernel import Kernel, nan_counter, single_call
 from .compiler.program import Port, Program
 from .compiler.trace import quiet_collector
@@ -21,10 +23,12 @@ from .model.tree import Tree
 __all__ = [
     "INPUTS",
     "TABLE",
+    "Cache",
     "Function",
     "Kernel",
     "Port",
     "Request",
+    "cache_place",
     "compile_requests",
     "labelled",
     "nan_counter",

@@ -1,1 +1,1 @@
-"""The command line: `linkwork demo`, `info`, `robots` and `bench`."""
+"""The command line: `linkwork demo`, `info`, `robots`, `bench` and `cache`."""

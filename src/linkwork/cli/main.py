@@ -9,11 +9,13 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from .. import __version__
-from ..errors import SingularInertiaError
-from . import bench, demo, info, robots
+from ..errors import CacheWarning, SingularInertiaError
+from . import bench, cache, demo, info, robots
 from .arguments import BAD_MODEL, FAILED, CommandError
 from .output import Output, Terminal, escaped
 
@@ -21,14 +23,15 @@ __all__ = ["main"]
 
 USAGE, INTERRUPTED, NO_READER = 2, 130, 141
 
-_COMMANDS = (demo, info, robots, bench)
+_COMMANDS = (demo, info, robots, bench, cache)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (``sys.argv`` where no arguments are given); returns the exit code."""
     terminal = Terminal(Output(sys.stdout), Output(sys.stderr))
     try:
-        code = _run(arguments, terminal)
+        with _cache_warnings_logged(terminal):
+            code = _run(arguments, terminal)
         terminal.out.flush()
         return code
     except CommandError as error:
@@ -77,6 +80,22 @@ def _parser() -> argparse.ArgumentParser:
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     return parser
+
+
+@contextlib.contextmanager
+def _cache_warnings_logged(terminal: Terminal) -> Iterator[None]:
+    """What is wrong with the cache of machine code is logged like any warning of a command, without a place in code."""
+    with warnings.catch_warnings():
+        otherwise = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, CacheWarning):
+                terminal.warning(escaped(str(message)))
+            else:
+                otherwise(message, category, *place, **more)
+
+        warnings.showwarning = cast(Any, show)
+        yield
 
 
 def _write_to_nowhere() -> None:

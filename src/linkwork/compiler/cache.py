@@ -162,7 +162,7 @@ class Cache:
 
     def entries(self) -> list[tuple[Path, os.stat_result]]:
         """The files of all entries, those unused for longest first."""
-        return sorted(self._files(_SUFFIX), key=lambda item: (item[1].st_mtime_ns, item[0].name))
+        return [(self.folder / name, state) for name, state in self._files(_SUFFIX)]
 
     def trim(self) -> None:
         """Where the entries are too large together, remove those unused for longest, down to seven eighths of the most.
@@ -170,21 +170,21 @@ class Cache:
         What dead writers left behind goes too.  Listing thousands of entries takes milliseconds, so `store` does this
         only after each eighth of the room there is: eight processes may fill the cache at once without exceeding it.
         """
-        entries = self.entries()
-        total = sum(state.st_size for _, state in entries)
+        files = self._files(_SUFFIX)
+        total = sum(state.st_size for _, state in files)
         if total > self.most_bytes:
-            for path, state in entries:
-                newest_fits = path == entries[-1][0] and total <= self.most_bytes
+            for name, state in files:
+                newest_fits = name == files[-1][0] and total <= self.most_bytes
                 if total <= self.most_bytes * 7 // 8 or newest_fits:
                     break
-                if _removed(path):
+                if self._removed(name):
                     total -= state.st_size
         self._unlisted, self._room = 0, (self.most_bytes - total) // 8
         self._sweep(_ABANDONED)
 
     def clear(self) -> tuple[int, int]:
         """Remove all entries.  Returns how many were removed, and their bytes."""
-        sizes = [state.st_size for path, state in self.entries() if _removed(path)]
+        sizes = [state.st_size for name, state in self._files(_SUFFIX) if self._removed(name)]
         self._sweep(0.0)
         return len(sizes), sum(sizes)
 
@@ -194,28 +194,41 @@ class Cache:
             with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
                 file.write(data)
             os.replace(part, path)
+        except FileNotFoundError:  # cleared meanwhile
+            pass
         except PermissionError:
-            _removed(part)
+            self._removed(part.name)
             if not path.is_file():  # Windows moves nothing onto a file that someone is reading, which is as good
                 raise
         except BaseException:
-            _removed(part)
+            self._removed(part.name)
             raise
 
     def _sweep(self, seconds: float) -> None:
         """Remove files whose writing began so long ago."""
-        for path, state in self._files(_PART):
+        for name, state in self._files(_PART):
             if time.time() - state.st_mtime >= seconds:
-                _removed(path)
+                self._removed(name)
 
-    def _files(self, suffix: str) -> list[tuple[Path, os.stat_result]]:
+    def _files(self, suffix: str) -> list[tuple[str, os.stat_result]]:
+        """The files of a kind, those unused for longest first."""
         found = []
         with contextlib.suppress(OSError), os.scandir(self.folder) as files:
             for file in files:
                 if file.name.endswith(suffix):
                     with contextlib.suppress(OSError):  # another process may have removed it meanwhile
-                        found.append((self.folder / file.name, os.stat(file.path, follow_symlinks=False)))
-        return found
+                        found.append((file.name, file.stat(follow_symlinks=False)))
+        return sorted(found, key=lambda item: (item[1].st_mtime_ns, item[0]))
+
+    def _removed(self, name: str) -> bool:
+        """Remove a file, and whether it is gone."""
+        try:
+            os.unlink(self.folder / name)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}{_SUFFIX}"
@@ -232,15 +245,6 @@ def _read(path: Path) -> bytes:
         if foreign:
             raise PermissionError(errno.EACCES, f"it {foreign}")
         return file.read()
-
-
-def _removed(path: Path) -> bool:
-    """Remove a file, and whether it is gone."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
 
 
 def _packed(name: str, entry: Entry) -> bytes:
@@ -282,6 +286,7 @@ class Place:
     folder: Path | None  # None where it is switched off, or there is no telling
     most_bytes: int
     refused: str | None
+    off: bool = False
 
 
 def directory() -> Path | None:
@@ -307,7 +312,7 @@ def place() -> Place:
     except (OSError, RuntimeError) as error:  # no home directory, or the current one is gone
         return Place(None, most, f"there is no directory for it: {_reason(error)}")
     if folder is None:
-        return Place(None, most, "it is switched off by LINKWORK_CACHE")
+        return Place(None, most, "it is switched off by LINKWORK_CACHE", off=True)
     untrusted = _untrusted(folder)
     return Place(folder, most, f"{folder} {untrusted}" if untrusted else None)
 
@@ -317,7 +322,7 @@ def shared() -> Cache | None:
     here = place()
     if here.refused is None and here.folder is not None:
         return _cache(here.folder, here.most_bytes)
-    if os.environ.get("LINKWORK_CACHE", "").lower() != "off":
+    if not here.off:
         _warn_once(f"not used: {here.refused}")
     return None
 
