@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import stat
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -20,18 +23,9 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
 root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 
 
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch, tmp_path):
-    """A process that has warned of nothing yet, and whose environment names a directory that is not there."""
-    monkeypatch.setattr(module, "_warned", set())
-    monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("LINKWORK_CACHE_SIZE", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-
-
 @pytest.fixture
-def cache(tmp_path) -> Cache:
-    return Cache(tmp_path / "cache", 10 * MIB)
+def cache(cache_folder) -> Cache:
+    return Cache(cache_folder, 10 * MIB)
 
 
 def only_file(cache: Cache) -> Path:
@@ -128,3 +122,190 @@ class TestDamage:
         refused(cache, "is damaged; its code is made anew")
         cache.store(NAME, ENTRY)
         assert cache.load(NAME) == ENTRY
+
+
+class TestFilesThatAreNotTrusted:
+    def test_a_renamed_file(self, cache):
+        cache.store("cd" * 32, ENTRY)
+        only_file(cache).rename(cache._path(NAME))
+        refused(cache, "is damaged")
+
+    def test_a_folder_in_its_place(self, cache):
+        cache.folder.mkdir(mode=0o700)
+        cache._path(NAME).mkdir()
+        refused(cache, "cannot use .*; its code is made anew")
+        with pytest.warns(CacheWarning, match="cannot write to"):
+            cache.store(NAME, ENTRY)
+        assert os.listdir(cache.folder) == [cache._path(NAME).name]
+
+    @posix
+    def test_a_link_is_not_followed(self, cache, tmp_path):
+        cache.store(NAME, ENTRY)
+        only_file(cache).rename(tmp_path / "elsewhere")
+        cache._path(NAME).symlink_to(tmp_path / "elsewhere")
+        refused(cache, "cannot use")
+
+    @posix
+    def test_a_pipe_is_not_waited_for(self, cache):
+        cache.folder.mkdir(mode=0o700)
+        os.mkfifo(cache._path(NAME), 0o600)
+        refused(cache, "it is not a file")
+
+    @posix
+    @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+    def test_a_file_that_others_may_write(self, cache, mode):
+        cache.store(NAME, ENTRY)
+        only_file(cache).chmod(mode)
+        refused(cache, "it can be written by others")
+        cache.store(NAME, ENTRY)
+        assert cache.load(NAME) == ENTRY
+
+    @root
+    def test_a_file_of_someone_else(self, cache):
+        cache.store(NAME, ENTRY)
+        os.chown(only_file(cache), 12345, -1)
+        refused(cache, "it belongs to another user")
+
+    @pytest.mark.parametrize("facts", [b"[]", b"{", b"\xff", b"1", b"[" * 100_000])
+    def test_facts_that_another_program_wrote(self, cache, facts):
+        label, code = NAME.encode(), b"code"
+        body = module._HEAD.pack(len(label), len(facts), len(code)) + label + facts + code
+        whole = module._MAGIC + hashlib.sha256(body).digest() + body
+        cache.folder.mkdir(mode=0o700)
+        cache._path(NAME).write_bytes(whole)
+        cache._path(NAME).chmod(0o600)
+        refused(cache, "is damaged")
+
+    @pytest.mark.parametrize("body", [b"", bytes(23), bytes(25), b"\xff" * 24])
+    def test_sizes_that_another_program_wrote(self, body):
+        assert module._unpacked(NAME, module._MAGIC + hashlib.sha256(body).digest() + body) is None
+
+
+class TestSize:
+    def store(self, cache: Cache, numbers: range, size: int = 1000) -> None:
+        """Entries of some size each, used one after another."""
+        for k in numbers:
+            cache.store(f"{k:064}", Entry({}, bytes(size)))
+            os.utime(cache._path(f"{k:064}"), (1e9 + k, 1e9 + k))
+
+    def kept(self, cache: Cache) -> list[int]:
+        return [int(path.stem) for path, _ in cache.entries()]
+
+    def total(self, cache: Cache) -> int:
+        return sum(state.st_size for _, state in cache.entries())
+
+    def test_it_never_holds_more_and_the_newest_stay(self, tmp_path):
+        cache = Cache(tmp_path / "cache", 20_000)
+        for k in range(100):
+            self.store(cache, range(k, k + 1), size=500 + 37 * (k % 20))
+            assert self.total(cache) <= 20_000
+            kept = self.kept(cache)
+            assert kept == list(range(kept[0], k + 1))
+        assert self.total(cache) > 14_000
+
+    def test_those_unused_for_longest_go_first(self, tmp_path):
+        self.store(Cache(tmp_path / "cache", MIB), range(10))
+        cache = Cache(tmp_path / "cache", 6000)
+        assert cache.load(f"{2:064}") is not None
+        cache.trim()
+        assert self.kept(cache) == [7, 8, 9, 2]
+
+    def test_what_fits_is_kept_and_what_does_not_is_not_stored(self, tmp_path):
+        cache = Cache(tmp_path / "cache", 2000)
+        self.store(cache, range(1), 1700)  # more than seven eighths
+        assert self.kept(cache) == [0]
+        self.store(cache, range(1, 2), 1750)
+        assert self.kept(cache) == [1]
+        cache.store(NAME, Entry({}, bytes(2000)))
+        assert self.kept(cache) == [1]
+        empty = Cache(tmp_path / "empty", 0)
+        empty.store(NAME, ENTRY)
+        assert not empty.folder.exists()
+
+    def test_storing_much_lists_the_directory_seldom(self, tmp_path, monkeypatch):
+        cache, listings = Cache(tmp_path / "cache", MIB), []
+        monkeypatch.setattr(cache, "trim", lambda trim=cache.trim: (listings.append(1), trim()))
+        for k in range(400):
+            cache.store(f"{k:064}", Entry({}, bytes(1000)))
+        assert len(listings) <= 5
+        assert len(cache.entries()) == 400
+
+    def test_a_file_that_cannot_be_removed_is_left(self, tmp_path, monkeypatch):
+        self.store(Cache(tmp_path / "cache", MIB), range(6))
+        cache = Cache(tmp_path / "cache", 3000)
+        monkeypatch.setattr(os, "unlink", failing(errno.EBUSY))
+        cache.trim()
+        assert cache.clear() == (0, 0)
+        assert len(cache.entries()) == 6
+
+    def test_what_dead_writers_left_goes(self, cache):
+        cache.store(NAME, ENTRY)
+        for name, age in (("old", 3600.0), ("new", 5.0)):
+            path = cache.folder / f"{name}.linkwork-part"
+            path.write_bytes(b"half an entry")
+            os.utime(path, (time.time() - age,) * 2)
+        cache.trim()
+        assert {path.name for path in cache.folder.iterdir()} == {only_file(cache).name, "new.linkwork-part"}
+        assert cache.clear() == (1, len(module._packed(NAME, ENTRY)))
+        assert list(cache.folder.iterdir()) == []
+
+
+def failing(number: int):
+    def fail(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+class TestWhatFails:
+    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES])
+    @pytest.mark.parametrize("function", ["replace", "mkdir", "open"])
+    def test_storing(self, cache, monkeypatch, function, number):
+        monkeypatch.setattr(os, function, failing(number))
+        with pytest.warns(CacheWarning, match=f"cannot write to .*cache: {os.strerror(number)}") as caught:
+            cache.store(NAME, ENTRY)
+        assert len(caught) == 1
+        cache.store("cd" * 32, ENTRY)  # says nothing more
+        monkeypatch.undo()
+        assert cache.load(NAME) is None
+        assert not cache.folder.exists() or os.listdir(cache.folder) == []
+
+    @posix
+    def test_a_disk_that_is_full_halfway(self, cache):
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+        try:
+            with pytest.warns(CacheWarning, match="cannot write to .*File too large"):
+                cache.store(NAME, Entry({}, bytes(200_000)))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert os.listdir(cache.folder) == []
+
+    def test_reading(self, cache, monkeypatch):
+        cache.store(NAME, ENTRY)
+        monkeypatch.setattr(os, "open", failing(errno.EIO))
+        refused(cache, "Input/output error")
+
+    def test_a_file_that_is_being_read_where_none_can_be_moved_onto_it(self, cache, monkeypatch):
+        cache.store(NAME, ENTRY)
+        monkeypatch.setattr(os, "replace", failing(errno.EACCES))
+        cache.store(NAME, ENTRY)
+        assert cache.load(NAME) == ENTRY
+        assert len(os.listdir(cache.folder)) == 1
+
+    def test_an_interrupt_leaves_nothing(self, cache, monkeypatch):
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            cache.store(NAME, ENTRY)
+        assert os.listdir(cache.folder) == []
+
+    def test_being_cleared_while_writing(self, cache, monkeypatch):
+        move = os.replace
+        monkeypatch.setattr(os, "replace", lambda *paths: (cache.clear(), move(*paths)))
+        cache.store(NAME, ENTRY)
+        assert os.listdir(cache.folder) == []

@@ -1,0 +1,20 @@
+"""A place for the cache of machine code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linkwork.compiler import cache
+
+
+@pytest.fixture
+def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where the environment puts the cache: not there yet, in a process that has warned of nothing yet."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(cache, "_warned", set())
+    monkeypatch.setenv("LINKWORK_CACHE", str(folder))
+    for name in ("LINKWORK_CACHE_SIZE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder

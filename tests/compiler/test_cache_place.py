@@ -1,0 +1,299 @@
+"""Where the disk cache of machine code lies, when it is not used, and what its entries are named by."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import errors
+from linkwork.compiler import cache as module
+from linkwork.compiler import fastcall
+from linkwork.compiler.cache import CacheWarning, Entry, digest, directory, place, shared
+from linkwork.compiler.target import host
+
+MIB = 1 << 20
+ENTRY = Entry({"kernel": "mass_matrix"}, b"code")
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems have other places")
+root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+pytestmark = pytest.mark.usefixtures("cache_folder")
+
+
+def refused(match: str) -> None:
+    """There is no cache, which is said once."""
+    with pytest.warns(CacheWarning, match=f"^cache of machine code: not used: .*{match}") as caught:
+        assert shared() is None
+    assert shared() is None
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert place().refused
+
+
+class TestDirectory:
+    def test_a_directory_that_is_named(self, cache_folder):
+        assert directory() == cache_folder
+        cache = shared()
+        assert cache is not None and cache is shared()
+        assert (cache.folder, cache.most_bytes) == (cache_folder, 512 * MIB)
+        assert not cache_folder.exists()
+        cache.store("a", ENTRY)
+        assert cache_folder.is_dir()
+
+    @pytest.mark.parametrize("off", ["off", "OFF", "Off"])
+    def test_off(self, monkeypatch, off):
+        monkeypatch.setenv("LINKWORK_CACHE", off)
+        assert directory() is None
+        assert shared() is None  # without a warning
+        assert place().off and place().refused
+
+    def test_a_relative_path_is_one_from_here(self, monkeypatch, tmp_path):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("LINKWORK_CACHE", os.path.join("some", "place"))
+        assert directory() == tmp_path / "some" / "place"
+        shared().store("a", ENTRY)
+        assert shared().load("a") == ENTRY
+
+    @linux
+    @pytest.mark.parametrize("asked", ["", None])
+    def test_the_usual_place(self, monkeypatch, tmp_path, asked):
+        monkeypatch.delenv("LINKWORK_CACHE") if asked is None else monkeypatch.setenv("LINKWORK_CACHE", asked)
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert directory() == tmp_path / ".cache" / "linkwork"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+        assert directory() == tmp_path / "xdg" / "linkwork"
+        monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored, its specification says
+        assert directory() == tmp_path / ".cache" / "linkwork"
+        monkeypatch.setenv("LINKWORK_CACHE", "~/mine")
+        assert directory() == tmp_path / "mine"
+
+    @pytest.mark.parametrize("system", ["win32", "darwin"])
+    def test_the_usual_place_elsewhere(self, monkeypatch, tmp_path, system):
+        monkeypatch.setattr(sys, "platform", system)
+        monkeypatch.delenv("LINKWORK_CACHE")
+        monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+        monkeypatch.setenv("HOME", str(tmp_path))
+        expected = tmp_path / ("linkwork/cache" if system == "win32" else "Library/Caches/linkwork")
+        assert directory() == expected
+
+    def test_no_home(self, monkeypatch):
+        def homeless(cls):
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.delenv("LINKWORK_CACHE")
+        for name in ("HOME", "LOCALAPPDATA", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(Path, "home", classmethod(homeless))
+        refused("there is no directory for it: Could not determine home directory")
+
+    @posix
+    def test_the_home_of_nobody(self, monkeypatch):
+        monkeypatch.setenv("LINKWORK_CACHE", "~no-such-user-here/cache")
+        refused("there is no directory for it")
+
+    @linux
+    def test_a_current_directory_that_is_gone(self, monkeypatch, tmp_path):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "gone").mkdir()
+        os.chdir("gone")
+        (tmp_path / "gone").rmdir()
+        monkeypatch.setenv("LINKWORK_CACHE", "relative")
+        refused("there is no directory for it: No such file")
+
+    def test_a_file(self, cache_folder):
+        cache_folder.write_text("mine")
+        refused("cache is not a directory")
+        assert cache_folder.read_text() == "mine"
+
+    @posix
+    @pytest.mark.parametrize("name", ["under/a/file", "x" * 5000])
+    def test_a_path_that_cannot_be(self, monkeypatch, tmp_path, name):
+        (tmp_path / "under").write_text("a file")
+        monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / name))
+        refused("cannot be used: (Not a directory|File name too long)")
+
+    @linux
+    def test_a_place_where_nothing_can_be_made(self, monkeypatch):
+        monkeypatch.setenv("LINKWORK_CACHE", "/proc/linkwork")
+        with pytest.warns(CacheWarning, match="cannot write to /proc/linkwork") as caught:
+            shared().store("a", ENTRY)
+        assert len(caught) == 1
+        shared().store("b", ENTRY)
+        assert shared().load("a") is None
+
+
+@posix
+class TestOwners:
+    @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
+    def test_a_directory_that_others_may_write_to(self, cache_folder, mode):
+        shared().store("a", ENTRY)
+        cache_folder.chmod(mode)
+        refused("can be written by others: take that away with chmod go-w")
+        cache_folder.chmod(0o755)
+        assert shared().load("a") == ENTRY
+
+    @root
+    def test_a_directory_of_someone_else(self, cache_folder):
+        cache_folder.mkdir(mode=0o700)
+        os.chown(cache_folder, 12345, -1)
+        refused("belongs to another user")
+
+    def test_a_link_to_a_directory_of_ones_own(self, cache_folder, tmp_path):
+        (tmp_path / "large").mkdir(mode=0o700)
+        cache_folder.symlink_to(tmp_path / "large")
+        shared().store("a", ENTRY)
+        assert shared().load("a") == ENTRY
+
+    @root
+    @pytest.mark.parametrize("theirs", ["link", "directory"])
+    def test_links_and_someone_else(self, cache_folder, tmp_path, theirs):
+        (tmp_path / "large").mkdir(mode=0o700)
+        cache_folder.symlink_to(tmp_path / "large")
+        os.lchown(cache_folder if theirs == "link" else tmp_path / "large", 12345, -1)
+        refused("belongs to another user")
+
+    def test_a_link_to_nowhere(self, cache_folder, tmp_path):
+        cache_folder.symlink_to(tmp_path / "nowhere")
+        with pytest.warns(CacheWarning, match="cannot write to"):
+            shared().store("a", ENTRY)
+
+    def test_a_directory_that_someone_made_meanwhile(self, cache_folder):
+        cache = shared()
+        cache_folder.mkdir()
+        cache_folder.chmod(0o777)
+        with pytest.warns(CacheWarning, match="can be written by others"):
+            cache.store("a", ENTRY)
+        assert os.listdir(cache_folder) == []
+
+
+class TestSize:
+    @pytest.mark.parametrize("asked", ["-1", "nan", "inf", "1e400", "1e308", "many", "0x10", " "])
+    def test_one_that_makes_no_sense_is_the_usual(self, monkeypatch, asked):
+        monkeypatch.setenv("LINKWORK_CACHE_SIZE", asked)
+        with pytest.warns(CacheWarning, match="LINKWORK_CACHE_SIZE: expected a number of MiB, got") as caught:
+            assert shared().most_bytes == shared().most_bytes == 512 * MIB
+        assert len(caught) == 1
+
+    @pytest.mark.parametrize(
+        ("asked", "size"), [("", 512 * MIB), ("0", 0), ("-0", 0), ("1", MIB), ("0.5", MIB // 2), ("1e9", 10**9 * MIB)]
+    )
+    def test_one_that_does(self, monkeypatch, asked, size):
+        monkeypatch.setenv("LINKWORK_CACHE_SIZE", asked)
+        assert shared().most_bytes == size
+
+
+class TestWarnings:
+    def test_the_class_is_public(self):
+        assert errors.CacheWarning is CacheWarning
+        assert issubclass(CacheWarning, UserWarning)
+
+    def test_one_made_an_error_is_raised_once(self, cache_folder):
+        cache_folder.write_text("a file")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(CacheWarning):
+                shared()
+            assert shared() is None
+
+
+PROGRAM = """
+from linkwork.compiler.cache import digest
+from linkwork.compiler.target import host
+print(digest(["robot", "function"], host()))
+"""
+
+
+class TestDigest:
+    def test_it_is_the_same_in_every_process(self):
+        expected = digest(["robot", "function"], host())
+        assert len(expected) == 64 and set(expected) <= set("0123456789abcdef")
+        for seed in ("0", "1"):
+            environment = os.environ | {"PYTHONHASHSEED": seed, "LC_ALL": "C", "LINKWORK_CACHE": "off"}
+            ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True)
+            assert ran.stdout.decode().strip() == expected
+
+    def test_parts_are_not_mixed_up(self):
+        parts = [[], [""], ["", ""], ["a", "b"], ["ab"], ["b", "a"], ['a", "b'], ["a\x00b"], ["\ud800"], ["ä"]]
+        assert len({digest(p, host()) for p in parts}) == len(parts)
+        assert digest(iter(["a", "b"]), host()) == digest(("a", "b"), host())
+
+    @pytest.mark.parametrize(
+        "change", [{"triple": "x86_64-none"}, {"cpu": "i386"}, {"features": "+none"}, {"lanes": 1}, {"fma": None}]
+    )
+    def test_the_processor_counts(self, change):
+        assert digest(["a"], replace(host(), **change)) != digest(["a"], host())
+
+    @pytest.mark.parametrize(
+        ("owner", "name", "value"),
+        [
+            (lw, "__version__", "0.0.0"),
+            (llvmlite, "__version__", "0.0.0"),
+            (llvm, "llvm_version_info", (1, 2, 3)),
+            (np, "__version__", "0.0.0"),
+            (sys, "platform", "amiga"),
+            (sys.implementation, "cache_tag", "cpython-30"),
+            (fastcall, "available", lambda: None),
+            (module, "_FILES_WHEN_IMPORTED", "others"),
+            (module, "_own_files", lambda: "others"),
+        ],
+    )
+    def test_everything_around_counts(self, monkeypatch, owner, name, value):
+        before = digest(["a"], host())
+        monkeypatch.setattr(owner, name, value)
+        assert digest(["a"], host()) != before
+
+    def test_linkworks_own_files_count(self, monkeypatch, tmp_path):
+        inner = tmp_path / "package" / "compiler"
+        inner.mkdir(parents=True)
+        source, other = inner / "cache.py", tmp_path / "package" / "x.py"
+        source.write_text("a = 1")
+        monkeypatch.setattr(module, "__file__", str(source))
+        states = [module._own_files()]
+
+        def changed() -> bool:
+            states.append(module._own_files())
+            return states[-1] not in states[:-1]
+
+        assert not changed()
+        source.write_text("a = 22")
+        assert changed()
+        other.write_text("")
+        assert changed()
+        os.utime(other, ns=(0, 1))  # of the same size
+        assert changed()
+        other.rename(inner / "x.py")
+        assert changed()
+        (inner / "__pycache__").mkdir()
+        (inner / "__pycache__" / "x.pyc").write_text("compiled")
+        (inner / "notes.txt").write_text("no code")
+        assert not changed()
+
+    @posix
+    def test_an_editors_lock_hides_nothing(self, monkeypatch, tmp_path):
+        source = tmp_path / "compiler" / "cache.py"
+        source.parent.mkdir()
+        source.write_text("")
+        for k in range(20):
+            (source.parent / f".#{k}.py").symlink_to("nowhere")
+            (source.parent / f"{k}.py").write_text("")
+        monkeypatch.setattr(module, "__file__", str(source))
+        assert all(f"/{k}.py'" in module._own_files() for k in range(20))
+
+    def test_linkwork_in_an_archive(self, monkeypatch, tmp_path):
+        archive = tmp_path / "linkwork.zip"
+        archive.write_text("a")
+        monkeypatch.setattr(module, "__file__", str(archive / "linkwork" / "compiler" / "cache.py"))
+        before = module._own_files()
+        assert str(archive) in before
+        archive.write_text("ab")
+        assert module._own_files() != before
