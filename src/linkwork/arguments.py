@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernels import INPUTS, Kernel, Port, nan_counter, single_call
+from .kernels import INPUTS, Kernel, Port, call_state, raise_failure, single_call
 from .model.tree import Tree
 
 __all__ = ["checked", "prepared", "refuse_nan", "stacked"]
@@ -24,7 +24,7 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
     counts the calls in which it met a NaN; only where the count has grown are the arguments searched.  With ``out=``
     they are searched before anything is written.
     """
-    ufunc, counter, ports, name = kernel.ufunc, nan_counter(kernel), kernel.inputs, kernel.name
+    ufunc, state, ports, name = kernel.ufunc, call_state(kernel), kernel.inputs, kernel.name
     unchecked = any(port.size == 0 for port in ports)  # NumPy takes any size where a gufunc's dimension is zero
 
     def call(*arguments: Any, out: Any = None) -> Any:
@@ -32,14 +32,16 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
             arguments = tuple(prepared(tree, name, ports, arguments))
         if out is not None:
             refuse_nan(tree, name, ports, arguments)
-            return ufunc(*arguments, out=out)
-        seen = counter.value
+            return kernel(*arguments, out=out)
+        seen = state.nan_calls
         try:
             result = ufunc(*arguments)
         except (TypeError, ValueError):
             arguments = tuple(prepared(tree, name, ports, arguments))
             result = ufunc(*arguments)
-        if counter.value != seen:
+        if state.failed_calls:
+            raise_failure(kernel)
+        if state.nan_calls != seen:
             refuse_nan(tree, name, ports, arguments)
         return result
 
@@ -47,7 +49,7 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
 
 
 def prepared(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> list[np.ndarray]:
-    """The arguments as float64 arrays of the right core shape; dicts by joint name are stacked.
+    """The arguments as arrays of the right core shape; dicts by joint name are stacked.
 
     Raises ValueError where a type or shape is wrong, UnknownNameError for a joint that the robot does not have.
     """
@@ -77,7 +79,10 @@ def _prepared(tree: Tree, function: str, port: Port, x: Any) -> np.ndarray:
 
 
 def _real(expected: str, x: Any) -> np.ndarray:
-    """An array of float64; ValueError, which begins with what is expected, where it is none or could not be exact."""
+    """An array that float32 holds exactly, or else one of float64.
+
+    Raises ValueError, which begins with what is expected, where it is none or could not be exact.
+    """
     if isinstance(x, (str, bytes)):
         raise ValueError(f"{expected}; got {x!r}")
     try:
@@ -86,7 +91,7 @@ def _real(expected: str, x: Any) -> np.ndarray:
         raise ValueError(f"{expected}; got something that is no array: {error}") from None
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
-    return array.astype(np.float64, copy=False)
+    return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
 
 
 def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import algorithms
+from .compiler.build import Recipe
 from .compiler.cache import Cache
 from .compiler.cache import place as cache_place
-from .compiler.kernel import Kernel, nan_counter, single_call
+from .compiler.kernel import Kernel, call_state, raise_failure, single_call
 from .compiler.program import Port, Program
 from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
 from .model.tree import Tree
+from .spatial import Pose
 
 __all__ = [
     "INPUTS",
@@ -29,9 +31,10 @@ __all__ = [
     "Port",
     "Request",
     "cache_place",
+    "call_state",
     "compile_requests",
     "labelled",
-    "nan_counter",
+    "raise_failure",
     "read_request",
     "single_call",
 ]
@@ -259,20 +262,49 @@ def compile_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> 
 
     Its inputs are those that any of the functions take, in the order of `INPUTS`.
     """
-    return Kernel(trace_requests(tree, name, requests), doc="; ".join(r.function.doc for r in requests.values()))
+    recipe = Recipe(
+        name,
+        tuple(_inputs(tree, requests)),
+        tuple(Port(key, request.function.shape_for(tree)) for key, request in requests.items()),
+        lambda: trace_requests(tree, name, requests),
+        _content(tree, requests),
+        (("robot", tree.name),),
+    )
+    return Kernel(recipe, doc="; ".join(r.function.doc for r in requests.values()))
+
+
+def _inputs(tree: Tree, requests: Mapping[str, Request]) -> list[Port]:
+    needed = {i for request in requests.values() for i in request.function.inputs}
+    sizes = {"nq": tree.nq, "nv": tree.nv}
+    return [Port(key, (sizes[declared.shape],)) for key, declared in INPUTS.items() if key in needed]
+
+
+def _content(tree: Tree, requests: Mapping[str, Request]) -> tuple[str, ...] | None:
+    """Everything that the program of these functions depends on; None if that includes code that is not linkwork's."""
+    joints = [type(body.joint) for body in tree.bodies]
+    if not all(joint.__module__.startswith(f"{__package__}.joints.") for joint in joints):
+        return None
+    bodies = [
+        (b.parent, type(b.joint).__qualname__, b.joint, _numbers(b.placement), _numbers(b.rotor), b.inertia)
+        for b in tree.bodies
+    ]
+    asked = [(request.function.name, request.options) for request in requests.values()]
+    named = {frame for _, options in asked for _, frame in options if frame is not None}
+    frames = [(name, frame.body, _numbers(frame.placement)) for name in sorted(named) for frame in (tree.frame(name),)]
+    return repr(asked), repr((tree.gravity, bodies)), repr(frames)
+
+
+def _numbers(pose: Pose) -> tuple[float, ...]:
+    return tuple(pose.elements())
 
 
 def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions of a robot, traced together."""
-    needed = {i for request in requests.values() for i in request.function.inputs}
-    sizes = {"nq": tree.nq, "nv": tree.nv}
     with quiet_collector():
         graph = Graph()
         inputs: list[tuple[Port, list[Symbol]]] = []
-        for key, declared in INPUTS.items():
-            if key in needed:
-                port = Port(key, (sizes[declared.shape],))
-                inputs.append((port, graph.inputs(key, port.shape)))
+        for port in _inputs(tree, requests):
+            inputs.append((port, graph.inputs(port.name, port.shape)))
         symbols = {port.name: values for port, values in inputs}
         outputs = []
         for key, request in requests.items():

@@ -40,8 +40,8 @@ def test_it_is_a_ufunc_with_name_and_documentation() -> None:
 
     ufunc = compile(length, x=3).ufunc
     assert type(ufunc) is np.ufunc
-    assert (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes) == (1, 1, 2, 1)
-    assert ufunc.types == ["d->d"] and ufunc.signature == "(3)->()" and ufunc.identity is None
+    assert (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes) == (1, 1, 2, 2)
+    assert ufunc.types == ["f->f", "d->d"] and ufunc.signature == "(3)->()" and ufunc.identity is None
     assert ufunc.__name__ == "length"
     assert ufunc.__doc__ is not None and ufunc.__doc__.endswith("How long x is.")
 
@@ -182,10 +182,11 @@ def test_threads_may_call_one_kernel_at_once() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
 
 
-def test_threads_may_compile_at_once() -> None:
+def test_threads_may_compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKWORK_CACHE", "off")
     q = np.linspace(-1.0, 1.0, 6)
     expected = [wave(float(k))(q) for k in range(8)]
-    target.host.cache_clear()
+    target._machine.cache_clear()
 
     def work(number: int) -> None:
         for _ in range(3):

@@ -15,10 +15,11 @@ import pytest
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import bits_equal, every_target
 from linkwork.compiler import fastcall
-from linkwork.compiler.jit import generate, module_text
+from linkwork.compiler.jit import emit, link, module_texts
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
+from linkwork.compiler.real import DOUBLE, SINGLE
 from linkwork.compiler.target import Target, host
 from linkwork.compiler.trace import compile, trace
 from linkwork.expr import functions as f
@@ -30,9 +31,11 @@ MEMORY = Path("/proc/self/statm")
 @every_target
 @pytest.mark.parametrize("name", SAMPLES)
 def test_llvm_finds_the_module_well_formed(name: str, target: Target) -> None:
-    text = module_text(optimize(sample(name)), target)
-    assert text == module_text(optimize(sample(name)), target)
-    llvm.parse_assembly(text).verify()
+    for real in (DOUBLE, SINGLE):
+        texts = module_texts(optimize(sample(name)), target, real)
+        assert texts == module_texts(optimize(sample(name)), target, real)
+        for text in texts:
+            llvm.parse_assembly(text).verify()
 
 
 def test_empty_modules_are_well_formed() -> None:
@@ -41,7 +44,7 @@ def test_empty_modules_are_well_formed() -> None:
         for outputs in ((Port("z", (0,)),), (Port("z", (0, 2)), Port("w", ()))):
             one = (Instruction(CONSTANT, (), 1.0),)
             program = Program("empty", inputs, outputs, one, (0,) * sum(port.size for port in outputs))
-            module = llvm.parse_assembly(module_text(program, host()))
+            module = llvm.parse_assembly(*module_texts(program, host()))
             module.verify()
             assert module.get_function("loop").name == "loop"
 
@@ -49,14 +52,15 @@ def test_empty_modules_are_well_formed() -> None:
 @every_target
 def test_only_the_entries_are_visible(target: Target) -> None:
     host()
-    module = llvm.parse_assembly(module_text(optimize(sample("chain of rotations")), target))
+    module = llvm.parse_assembly(*module_texts(optimize(sample("chain of rotations")), target))
     visible = {g.name for g in module.functions if not g.is_declaration and g.linkage == llvm.Linkage.external}
     assert visible == {"loop", "sample"} | ({"fast"} if fastcall.available() else set())
 
 
 def test_addresses_and_time() -> None:
-    code = generate(optimize(sample("horner")), host())
-    assert code.loop and code.sample and code.seconds > 0.0
+    objects = emit(module_texts(optimize(sample("horner")), host()), host())
+    code = link(objects, host(), fast_call=fastcall.available())
+    assert code.loop and code.sample
     assert bool(code.fast) == bool(code.python_table) == fastcall.available()
 
 
@@ -66,7 +70,7 @@ def test_code_uses_no_registers_wider_than_the_target() -> None:
         if not host().triple.startswith("x86_64"):
             pytest.skip("registers of x86")
         target = Target(host().triple, cpu, "", lanes, fma=lanes > 2)
-        module = llvm.parse_assembly(module_text(program, target))
+        module = llvm.parse_assembly(*module_texts(program, target))
         assembly = target.machine().emit_assembly(module)
         assert wide not in assembly
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from compiler.support import TARGETS, every_target
-from linkwork.compiler.kernel import Kernel, nan_counter
+from linkwork.compiler.kernel import Kernel, call_state
 from linkwork.compiler.target import Target, host
 from linkwork.compiler.trace import trace
 
@@ -291,18 +291,18 @@ def test_nan_is_counted_once_for_each_call_that_meets_it(batch: int, target: Tar
     for size in [*range(1, 2 * target.lanes + 2), 127, 128, 129, 150]:
         kernel = kernel_of((size,), (size,), target)
         x = whole_numbers(batch, size)
-        seen = nan_counter(kernel).value
+        seen = call_state(kernel).nan_calls
         kernel(x)
         kernel(np.where(x > 0, np.inf, x))
-        assert nan_counter(kernel).value == seen
+        assert call_state(kernel).nan_calls == seen
         for sample in {0, batch // 2, batch - 1}:
             for element in {0, size // 2, size - 1}:
                 for layout in (np.ascontiguousarray, np.asfortranarray):
                     spoilt = layout(x.copy())
                     spoilt[sample, element] = np.nan
-                    seen = nan_counter(kernel).value
+                    seen = call_state(kernel).nan_calls
                     kernel(spoilt)
-                    assert nan_counter(kernel).value == seen + 1
+                    assert call_state(kernel).nan_calls == seen + 1
 
 
 def test_all_targets_are_tried() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.passes.samples import sample
 from compiler.support import TARGETS, every_target
-from linkwork.compiler.jit import module_text
+from linkwork.compiler.jit import module_texts
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.target import Target, host
 
@@ -50,7 +50,7 @@ def test_code_for_other_machines_assembles(name: str) -> None:
     target = FOREIGN[name]
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    module = llvm.parse_assembly(module_text(optimize(sample("chain of rotations")), target))
+    module = llvm.parse_assembly(*module_texts(optimize(sample("chain of rotations")), target))
     module.verify()
     assert len(target.machine().emit_object(module)) > 1000
 

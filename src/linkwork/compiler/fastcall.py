@@ -25,13 +25,15 @@ from .gufunc import numpy_function
 from .ir import MOST_UNROLLED, Function
 from .llvm import Text
 from .program import Port, Program
+from .real import DOUBLE
 
 __all__ = ["available", "fast_function", "make_fast"]
 
 # Offsets in PyArrayObject (NumPy's ndarraytypes.h) and flags an array must have.
 _TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
-_CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
-_NPY_DOUBLE = 12
+_CONTIGUOUS_ALIGNED, _WRITEABLE = 0x0001 | 0x0100, 0x0400
+_SIZE = 16  # in PyVarObject; where a tuple's items begin depends on Python's version and is looked up
+_TP_NEW = 65  # in Python's table of slots
 _NEW, _RETURN = 93, 76  # PyArray_New and PyArray_Return in NumPy's table of array functions
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
@@ -50,6 +52,8 @@ def available() -> bool:
     """Whether arrays in memory look the way the entry reads them."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
+    if not _items_offset():
+        return False
     probe = np.zeros((3, 5))
 
     def field(kind: Any, offset: int) -> Any:
@@ -65,8 +69,34 @@ def available() -> bool:
     )
 
 
+@cache
+def _items_offset() -> int:
+    """Where a tuple's items begin; 0 where they are not found."""
+    probe = (object(),)
+    if ctypes.c_ssize_t.from_address(id(probe) + _SIZE).value != 1:
+        return 0
+    for offset in range(_SIZE + 8, sys.getsizeof(probe), 8):
+        if ctypes.c_void_p.from_address(id(probe) + offset).value == id(probe[0]):
+            return offset
+    return 0
+
+
 # What the entry calls or compares with, in the order of the module's table.
-_TABLE = ("ndarray", "float64", "new_array", "as_scalar", "vectorcall", "pack_tuple", "release")
+_TABLE = (
+    "ndarray",
+    "float64",
+    "new_array",
+    "as_scalar",
+    "vectorcall",
+    "pack_tuple",
+    "release",
+    "retain",
+    "none",
+    "out",
+    "new_tuple",
+    "result",  # the type of several results: the only one that is a kernel's own
+)
+_OUT = sys.intern("out")
 
 
 @cache
@@ -84,7 +114,18 @@ def _addresses() -> tuple[int, ...]:
         address(api.PyObject_Vectorcall),
         address(api.PyTuple_Pack),
         address(api.Py_DecRef),
+        address(api.Py_IncRef),
+        id(None),
+        id(_OUT),
+        _slot(tuple, _TP_NEW),
     )
+
+
+def _slot(kind: type, number: int) -> int:
+    get_slot = ctypes.pythonapi["PyType_GetSlot"]  # by index: an object of our own to set types on
+    get_slot.restype = ctypes.c_void_p
+    get_slot.argtypes = [ctypes.py_object, ctypes.c_int]
+    return int(get_slot(kind, number) or 0)
 
 
 def fast_function(text: Text, program: Program) -> None:
@@ -92,13 +133,13 @@ def fast_function(text: Text, program: Program) -> None:
     text.declare(f"@python = global [{len(_TABLE)} x ptr] zeroinitializer")
     f = Function("define ptr @fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
     api = {name: f.load("ptr", f.at("@python", 8 * k)) for k, name in enumerate(_TABLE)}
-    f.require(f.let("icmp eq ptr %names, null"), "other")
     f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
+    out = _out(f, len(program.inputs), api)
     data, flags = [], []
     for j, port in enumerate(program.inputs):
         array = f.load("ptr", f.at("%args", 8 * j))
         f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _TYPE))}, {api['ndarray']}"), "other")
-        f.require(f.all_of(_looks(f, array, port, api)), "other")
+        f.require(f.all_of(_looks(f, array, port, api, _CONTIGUOUS_ALIGNED)), "other")
         pointer = f.load("ptr", f.at(array, _DATA))
         if port.size > MOST_UNROLLED:
             with f.loop(port.size) as element:
@@ -109,18 +150,65 @@ def fast_function(text: Text, program: Program) -> None:
             flags.append(f.let(f"fcmp ord double {pair[0]}, {pair[1]}"))
         data.append(pointer)
     f.require(f.all_of(flags), "other")
+    with f.unless(f.let(f"icmp eq ptr {out}, null")):
+        _write(f, program, out, data, api)
+    _make(f, text, program, data, api)
+    f.label("other")
+    f.do(f"%answer = call ptr {api['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %names)")
+    text.functions.append(str(f))
+
+
+def _out(f: Function, nargs: int, api: dict[str, str]) -> str:
+    """The array to write to, or null; "out" is the only keyword that is not for others."""
+    f.do("%out = alloca ptr, align 8")
+    f.store("ptr", "null", "%out")
+    with f.unless(f.let("icmp eq ptr %names, null")):
+        f.require(f.let(f"icmp eq i64 {f.load('i64', f.at('%names', _SIZE))}, 1"), "other")
+        name = f.load("ptr", f.at("%names", _items_offset()))
+        f.require(f.let(f"icmp eq ptr {name}, {api['out']}"), "other")
+        given = f.load("ptr", f.at("%args", 8 * nargs))
+        with f.unless(f.let(f"icmp eq ptr {given}, {api['none']}")):
+            f.store("ptr", given, "%out")
+    return f.load("ptr", "%out")
+
+
+def _write(f: Function, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
+    """Write the only result to an array that was given, which shares no memory with the inputs, and return it."""
+    if len(program.outputs) != 1:
+        f.do("br label %other")
+    else:
+        (port,) = program.outputs
+        f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(out, _TYPE))}, {api['ndarray']}"), "other")
+        f.require(f.all_of(_looks(f, out, port, api, _CONTIGUOUS_ALIGNED | _WRITEABLE)), "other")
+        start = f.load("ptr", f.at(out, _DATA))
+        end, apart = f.at(start, 8 * port.size), []
+        for pointer, source in zip(data, program.inputs, strict=True):
+            before = f.let(f"icmp ule ptr {f.at(pointer, 8 * source.size)}, {start}")
+            apart.append(f.let(f"or i1 {before}, {f.let(f'icmp ule ptr {end}, {pointer}')}"))
+        f.require(f.all_of(apart), "other")
+        status = f.let(f"call i32 @sample({', '.join(f'ptr {d}' for d in [*data, start])})")
+        f.require(f.let(f"icmp eq i32 {status}, 0"), "other")
+        f.do(f"call void {api['retain']}(ptr {out})")
+        f.do(f"ret ptr {out}")
+    f.label("never")
+
+
+def _make(f: Function, text: Text, program: Program, data: list[str], api: dict[str, str]) -> None:
+    """Make arrays for the results, and return them."""
     arrays: list[str] = []
+    pointers = list(data)
     for j, port in enumerate(program.outputs):
         sizes = f"[{max(len(port.shape), 1)} x i64] [{', '.join(f'i64 {n}' for n in port.shape or (0,))}]"
         text.declare(f"@shape{j} = internal constant {sizes}")
         array = f.let(
             f"call ptr {api['new_array']}(ptr {api['ndarray']}, i32 {len(port.shape)}, ptr @shape{j}, "
-            f"i32 {_NPY_DOUBLE}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+            f"i32 {DOUBLE.number}, ptr null, ptr null, i32 0, i32 0, ptr null)"
         )
         f.require(f.let(f"icmp ne ptr {array}, null"), f"failed{j}")
-        data.append(f.load("ptr", f.at(array, _DATA)))
+        pointers.append(f.load("ptr", f.at(array, _DATA)))
         arrays.append(array)
-    f.do(f"call void @sample({', '.join(f'ptr {d}' for d in data)})")
+    status = f.let(f"call i32 @sample({', '.join(f'ptr {d}' for d in pointers)})")
+    f.require(f.let(f"icmp eq i32 {status}, 0"), "starved")
     results = [  # as from every function of NumPy, a number comes as a scalar
         array if port.shape else f.let(f"call ptr {api['as_scalar']}(ptr {array})")
         for array, port in zip(arrays, program.outputs, strict=True)
@@ -132,21 +220,27 @@ def fast_function(text: Text, program: Program) -> None:
         items = ", ".join(f"ptr {r}" for r in results)
         packed = f.let(f"call ptr (i64, ...) {api['pack_tuple']}(i64 {len(results)}, {items})")
         _release(f, api, results)
-        f.do(f"ret ptr {packed}")
+        f.require(f.let(f"icmp ne ptr {packed}, null"), "failed0")
+        arguments = f.let(f"call ptr (i64, ...) {api['pack_tuple']}(i64 1, ptr {packed})")
+        _release(f, api, [packed])
+        f.require(f.let(f"icmp ne ptr {arguments}, null"), "failed0")
+        named = f.let(f"call ptr {api['new_tuple']}(ptr {api['result']}, ptr {arguments}, ptr null)")
+        _release(f, api, [arguments])
+        f.do(f"ret ptr {named}")
     for j in range(len(arrays)):
         f.label(f"failed{j}")
         _release(f, api, arrays[:j])
         f.do("ret ptr null")
-    f.label("other")
-    f.do(f"%answer = call ptr {api['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %names)")
-    text.functions.append(str(f))
+    f.label("starved")  # of memory: the other way says so
+    _release(f, api, arrays)
+    f.do("br label %other")
 
 
-def _looks(f: Function, array: str, port: Port, api: dict[str, str]) -> list[str]:
-    """Whether an array is of float64, aligned, contiguous and of the port's shape."""
+def _looks(f: Function, array: str, port: Port, api: dict[str, str], wanted: int) -> list[str]:
+    """Whether an array is of float64, has the flags that are wanted, and is of the port's shape."""
     kind = f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _DESCR))}, {api['float64']}")
-    flags = f.let(f"and i32 {f.load('i32', f.at(array, _FLAGS), 4)}, {_CONTIGUOUS_ALIGNED}")
-    checks = [kind, f.let(f"icmp eq i32 {flags}, {_CONTIGUOUS_ALIGNED}")]
+    flags = f.let(f"and i32 {f.load('i32', f.at(array, _FLAGS), 4)}, {wanted}")
+    checks = [kind, f.let(f"icmp eq i32 {flags}, {wanted}")]
     rank = f.let(f"icmp eq i32 {f.load('i32', f.at(array, _NDIM), 4)}, {len(port.shape)}")
     f.require(rank, "other")
     sizes = f.load("ptr", f.at(array, _DIMENSIONS)) if port.shape else ""
@@ -158,17 +252,20 @@ def _release(f: Function, api: dict[str, str], objects: list[str]) -> None:
         f.do(f"call void {api['release']}(ptr {made})")
 
 
-def make_fast(name: str, code: Any, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """The entry of compiled code as a Python function; ``otherwise`` takes all that it does not."""
-    if not available():
+def make_fast(name: str, code: Any, otherwise: Callable[..., Any], result: type | None = None) -> Callable[..., Any]:
+    """The entry of compiled code as a Python function; ``otherwise`` takes all that it does not.
+
+    Several results come as a ``result``, a type of named tuples.
+    """
+    if not (available() and code.fast):
         return otherwise
     table = (ctypes.c_void_p * len(_TABLE)).from_address(code.python_table)
-    table[:] = list(_addresses())
+    table[:] = [*_addresses(), id(result or tuple)]
     definition = _MethodDef(name.encode(), code.fast, _METH_FASTCALL_KEYWORDS, None)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object
     create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     # the function keeps `otherwise` alive, and with it the definition and the code
-    otherwise._keep = (definition, code)  # type: ignore[attr-defined]
+    otherwise._keep = (definition, code, result)  # type: ignore[attr-defined]
     function: Callable[..., Any] = create(ctypes.addressof(definition), otherwise, name)
     return function

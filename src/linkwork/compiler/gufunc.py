@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from .program import Port
+from .real import Real
 
 __all__ = ["make_gufunc", "numpy_function", "signature"]
 
-_NPY_DOUBLE = 12
 _NO_IDENTITY = -1
 _SLOT = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table of ufunc functions
 
@@ -74,22 +74,29 @@ def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
 
 
 def make_gufunc(
-    name: str, doc: str, inputs: Sequence[Port], outputs: Sequence[Port], loop: int, counter: Any, owner: Any
-) -> np.ufunc:
-    """A gufunc over float64 that calls the inner loop at an address.
+    name: str,
+    doc: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    loops: Sequence[tuple[Real, int]],
+    state: ctypes.Structure,
+    owner: Any,
+) -> tuple[np.ufunc, ctypes.Array[ctypes.c_void_p]]:
+    """A gufunc that calls an inner loop at an address for each type of numbers.
 
-    ``counter`` (a ctypes int64) is passed to the loop as its data; ``owner`` is kept alive as long as the gufunc is.
+    The first type is taken that all arguments can be cast to safely.  ``state`` is passed to the loops as their data;
+    ``owner`` is kept alive as long as the gufunc is.  Also returned is where NumPy looks the addresses up.
     """
     nargs = len(inputs) + len(outputs)
-    functions = (ctypes.c_void_p * 1)(loop)
-    data = (ctypes.c_void_p * 1)(ctypes.addressof(counter))
-    types = (ctypes.c_byte * nargs)(*([_NPY_DOUBLE] * nargs))
+    functions = (ctypes.c_void_p * len(loops))(*(address for _, address in loops))
+    data = (ctypes.c_void_p * len(loops))(*([ctypes.addressof(state)] * len(loops)))
+    types = (ctypes.c_byte * (nargs * len(loops)))(*(real.number for real, _ in loops for _ in range(nargs)))
     texts = name.encode(), doc.encode()
     ufunc = _constructor()(
         ctypes.addressof(functions),
         ctypes.addressof(data),
         ctypes.addressof(types),
-        1,
+        len(loops),
         len(inputs),
         len(outputs),
         _NO_IDENTITY,
@@ -98,8 +105,8 @@ def make_gufunc(
         signature(inputs, outputs).encode(),
     )
     # NumPy keeps pointers to all of these; `obj` is the reference that it releases with the ufunc
-    keep = (functions, data, types, texts, counter, owner)
+    keep = (functions, data, types, texts, state, owner)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
     _UFuncObject.from_address(id(ufunc)).obj = id(keep)
     assert isinstance(ufunc, np.ufunc)
-    return ufunc
+    return ufunc, functions

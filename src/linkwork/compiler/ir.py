@@ -58,7 +58,7 @@ class Function:
         return total
 
     @contextmanager
-    def loop(self, stop: str | int, *, start: int = 0, step: int = 1) -> Iterator[str]:
+    def loop(self, stop: str | int, *, start: str | int = 0, step: int = 1) -> Iterator[str]:
         """A loop whose index runs from start in steps, as long as it is below stop; it may run not at all."""
         head, body, leave = self._label("head"), self._label("body"), self._label("leave")
         before = self._block

@@ -1,21 +1,34 @@
-"""From a program to machine code in this process."""
+"""From a program to machine code in this process.
+
+A program's code is one module of LLVM IR or, if it is long, several, which are compiled at the same time on the
+processors there are.  What LLVM makes of a module is an object file, which can be kept and linked into another
+process: addresses of this one are in none (see `fastcall`).
+"""
 
 from __future__ import annotations
 
-import time
+import ctypes
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite.binding import ffi
 
 from . import fastcall
-from .llvm import Text, block_function, sample_function
+from .llvm import Text
 from .loops import loop_function
 from .program import Program
+from .real import DOUBLE, Real
+from .straight import MOST_SCALAR, Layout, block_function, sample_function, segment_function
 from .target import LLVM_LOCK, Target
 
-__all__ = ["MachineCode", "generate", "module_text"]
+__all__ = ["MachineCode", "assembly", "emit", "link", "module_texts"]
+
+_ONE_MODULE = 2500  # instructions; the code for vectors and for one sample of a longer program are two modules
 
 
 @dataclass(frozen=True)
@@ -26,18 +39,38 @@ class MachineCode:
     sample: int  # one sample of contiguous arrays
     fast: int  # the single call from Python, and the table of addresses it uses; 0 where there is none
     python_table: int
-    seconds: float
     _engine: Any
 
 
-def module_text(program: Program, target: Target) -> str:
-    """The LLVM IR of everything that the program's kernel needs."""
-    text = Text()
-    block_function(text, program, target)
-    sample_function(text, program, target)
-    loop_function(text, program, target)
-    if fastcall.available():
-        fastcall.fast_function(text, program)
+def module_texts(program: Program, target: Target, real: Real = DOUBLE) -> list[str]:
+    """The LLVM IR of everything that the program's kernel needs, a text for each module."""
+    vectors = Layout(program, target, real, target.lanes_of(real))
+    length = len(program.instructions)
+    scalar = vectors if length > MOST_SCALAR else Layout(program, target, real, 1)
+    main, texts = Text(), []
+    layouts = [vectors] if scalar is vectors else [vectors, scalar]
+    for layout in layouts:
+        if layout.segmented:
+            for k in range(len(layout.plan.segments)):
+                texts.append(Text())
+                segment_function(texts[-1], layout, k)
+                main.declare(f"declare void @{layout.name}.{k}(ptr, ptr, ptr)")
+            block_function(main, layout)
+    if not vectors.segmented:
+        segment_function(main, vectors, 0)
+    beside = main
+    if length > _ONE_MODULE and not scalar.segmented:
+        texts.append(beside := Text())
+        arrays = len(program.inputs) + len(program.outputs)
+        main.declare(f"declare i32 @sample({', '.join(['ptr'] * arrays)})")
+    sample_function(beside, scalar)
+    loop_function(main, vectors, direct=scalar is not vectors)
+    if fastcall.available() and real is DOUBLE:
+        fastcall.fast_function(main, program)
+    return [_module(text, target) for text in (main, *texts)]
+
+
+def _module(text: Text, target: Target) -> str:
     attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
     return (
         f'target triple = "{target.triple}"\n{text}\n'
@@ -45,26 +78,61 @@ def module_text(program: Program, target: Target) -> str:
     )
 
 
-@cache
-def _emitter(target: Target) -> Any:
-    """The target machine that all kernels for a target are compiled with."""
-    return target.machine()
+def emit(texts: Sequence[str], target: Target) -> list[bytes]:
+    """An object file for each module, several at a time."""
+    if len(texts) == 1:
+        return [_emitted(texts[0], target, assembly=False)]
+    with ThreadPoolExecutor(min(len(texts), os.cpu_count() or 1)) as pool:
+        return list(pool.map(lambda text: _emitted(text, target, assembly=False), texts))
 
 
-def generate(program: Program, target: Target) -> MachineCode:
-    """Machine code for the target, which must be able to run here."""
-    start = time.perf_counter()
-    text = module_text(program, target)
+def assembly(texts: Sequence[str], target: Target) -> str:
+    """The processor's instructions, as text."""
+    return "\n".join(_emitted(text, target, assembly=True).decode() for text in texts)
+
+
+def _emitted(text: str, target: Target, *, assembly: bool) -> bytes:
+    """What LLVM makes of a module, in a context of its own, so that others may do the same at the same time."""
     with LLVM_LOCK:
-        module = llvm.parse_assembly(text)
-        emitter = _emitter(target)
-        module.data_layout = str(emitter.target_data)
+        machine = target.machine()
+        context = llvm.create_context()
+        module = llvm.parse_assembly(text, context)
+        module.data_layout = str(machine.target_data)
+    try:
+        with ffi.OutputString() as error:
+            buffer = _emit_without_lock()(machine, module, int(not assembly), error)
+            if not buffer:
+                raise RuntimeError(f"LLVM could not compile a module: {error}")
+        try:
+            start, size = ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)
+            return ctypes.string_at(start, size)
+        finally:
+            ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+    finally:
+        module.close()
+        context.close()
+
+
+@cache
+def _emit_without_lock() -> Any:
+    """llvmlite's function that compiles a module, without the lock that llvmlite holds while it calls LLVM.
+
+    LLVM itself compiles modules of different contexts at the same time; where llvmlite should come to look different,
+    one waits for the other.
+    """
+    locked = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    return getattr(locked, "_cfn", locked)
+
+
+def link(objects: Sequence[bytes], target: Target, *, fast_call: bool) -> MachineCode:
+    """Load object files; ``fast_call`` says whether the single call is among their functions."""
+    with LLVM_LOCK:
         # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does not
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(emitter.emit_object(module)))
+        for code in objects:
+            engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         loop, sample = engine.get_function_address("loop"), engine.get_function_address("sample")
-        fast = table = 0
-        if fastcall.available():
-            fast, table = engine.get_function_address("fast"), engine.get_global_value_address("python")
-    return MachineCode(loop, sample, fast, table, time.perf_counter() - start, engine)
+        table = engine.get_global_value_address("python") if fast_call else 0
+        fast = engine.get_function_address("fast") if fast_call else 0
+    return MachineCode(loop, sample, fast, table, engine)

@@ -3,59 +3,185 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
+import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from .build import Recipe, Source, machine_code
 from .fastcall import make_fast
 from .gufunc import make_gufunc, signature
-from .jit import generate, module_text
-from .passes import optimize
+from .jit import MachineCode, assembly
+from .loops import State
 from .program import Port, Program
+from .real import DOUBLE, SINGLE
 from .target import Target, host
+from .threads import setting_address
 
-__all__ = ["Kernel", "nan_counter", "single_call"]
+__all__ = ["Kernel", "call_state", "raise_failure", "single_call"]
+
+_LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Kernel:
-    """A function of float64 arrays, compiled: call it with one array for each input.
+    """A compiled function of arrays: call it with one array for each input, by place or by name.
 
     Leading dimensions are a batch and broadcast as NumPy does; ``out=`` takes arrays to write to.  A kernel of one
-    output returns an array, one of several a named tuple of arrays.  NaN and infinity pass through as IEEE 754 has
-    it, sample by sample and without warnings.
+    output returns an array, one of several a named tuple of arrays.  Where all arguments are float32 (or can be cast to
+    it safely, as NumPy has it) it computes and returns float32, and otherwise float64.  NaN and infinity pass through
+    as IEEE 754 has it, sample by sample and without warnings.  Large batches are shared between threads: see
+    `linkwork.set_num_threads`.
     """
 
+    __slots__ = ("__call__", "__weakref__", "_code", "_compile_time", "_general", "_source")
+
+    if TYPE_CHECKING:  # a slot: what stands in it is called without a detour through Python
+
+        def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any: ...
+
     def __init__(
-        self, program: Program, *, doc: str = "", target: Target | None = None, without_passes: Sequence[str] = ()
+        self,
+        program: Program | Recipe,
+        *,
+        doc: str = "",
+        target: Target | None = None,
+        without_passes: Sequence[str] = (),
     ) -> None:
         start = time.perf_counter()
-        self._traced = program
-        self._target = host() if target is None else target
-        if not self._target.fma:
-            without_passes = [*without_passes, "fuse"]
-        self._program = optimize(program, without=without_passes)
-        self._code = generate(self._program, self._target)
-        self._nan_counter = ctypes.c_int64(0)
-        self._ufunc = make_gufunc(
-            program.name, doc, program.inputs, program.outputs, self._code.loop, self._nan_counter, self._code
-        )
-        self._has_empty = any(port.size == 0 for port in (*program.inputs, *program.outputs))
-        self._result: Any = None
-        if len(program.outputs) > 1:
-            names: Any = [port.name for port in program.outputs]
-            self._result = cast(Any, namedtuple)(f"{program.name}_result", names)
+        recipe = Recipe.of(program) if isinstance(program, Program) else program
+        self._source = Source(recipe, host() if target is None else target, without_passes)
+        self._code = machine_code(self._source, DOUBLE)
+        self._general = _General(self._source, self._code, doc)
         self._compile_time = time.perf_counter() - start
+        call = make_fast(recipe.name, self._code, self._general, self._general.result)
+        object.__setattr__(self, "__call__", call)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kinds = inspect.Parameter
+        arrays = [kinds(port.name, kinds.POSITIONAL_OR_KEYWORD) for port in self.inputs]
+        return inspect.Signature([*arrays, kinds("out", kinds.KEYWORD_ONLY, default=None)])
+
+    @property
+    def name(self) -> str:
+        return self._source.recipe.name
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """The inputs by name and shape."""
+        return self._source.recipe.inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        """The outputs by name and shape."""
+        return self._source.recipe.outputs
+
+    @property
+    def signature(self) -> str:
+        """The core dimensions as NumPy writes them."""
+        return signature(self.inputs, self.outputs)
+
+    @property
+    def program(self) -> Program:
+        """The program that was compiled, after all passes."""
+        return self._source.program
+
+    @property
+    def operations(self) -> Mapping[str, int]:
+        """How many operations of each kind one sample takes, before products and sums are fused."""
+        return self._source.traced.operations
+
+    @property
+    def arithmetic(self) -> int:
+        """Multiplications, additions and subtractions that one sample takes."""
+        return self._source.traced.arithmetic
+
+    @property
+    def compile_time(self) -> float:
+        """Seconds it took to make the kernel: to trace, optimise and compile it, or to find its code in the cache."""
+        return self._compile_time
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR that the machine code was made from: of float64, all modules one after the other."""
+        return "\n".join(self._source.texts(DOUBLE))
+
+    @property
+    def assembly(self) -> str:
+        """The processor's instructions, as text that LLVM writes: of float64."""
+        return assembly(self._source.texts(DOUBLE), self._source.target)
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        """The kernel as a NumPy generalized ufunc."""
+        return self._general.ufunc
+
+    def interpret(self, *arrays: Any) -> Any:
+        """The same function by the interpreter, one operation at a time in float64: slow, and the reference."""
+        results = self._source.traced.interpret(*arrays)
+        result = self._general.result
+        return results[0] if result is None else result(*results)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(f"kernel {self.name!r}: machine code is not pickled or copied: compile it where it is needed")
+
+    def __repr__(self) -> str:
+        inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"<Kernel {self.name}: {inputs} -> {outputs}>"
+
+
+class _General:
+    """A kernel's call with any arguments, through NumPy."""
+
+    __slots__ = (
+        "__weakref__",
+        "_failures",
+        "_has_empty",
+        "_keep",
+        "inputs",
+        "name",
+        "outputs",
+        "result",
+        "state",
+        "ufunc",
+    )
+
+    def __init__(self, source: Source, code: MachineCode, doc: str) -> None:
+        recipe = source.recipe
+        self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
+        self._has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
+        self.result: Any = None
+        if len(self.outputs) > 1:
+            names: Any = [port.name for port in self.outputs]
+            self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
+        self.state = State(0, 0, setting_address())
+        self._failures: list[BaseException] = []
+        addresses: list[Any] = []
+        later = _compiled_later(source, self.state, self._failures, addresses)
+        loops = [(SINGLE, int(ctypes.cast(later, ctypes.c_void_p).value or 0)), (DOUBLE, code.loop)]
+        self.ufunc, found = make_gufunc(self.name, doc, self.inputs, self.outputs, loops, self.state, (code, later))
+        addresses.append(found)
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if named:
             arrays = self._in_order(arrays, named)
         if self._has_empty:
             out = self._with_empty(arrays, out)
-        result = self._ufunc(*arrays) if out is None else self._ufunc(*arrays, out=out)
-        return result if self._result is None else self._result(*result)
+        result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
+        if self.state.failed_calls:
+            self.raise_failure()
+        return result if self.result is None else self.result(*result)
+
+    def raise_failure(self) -> None:
+        """Raise why results are not to be used."""
+        self.state.failed_calls = 0
+        if self._failures:
+            raise self._failures.pop()
+        raise MemoryError(f"{self.name}: no memory for the values of a sample")
 
     def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         names = [p.name for p in self.inputs]
@@ -76,11 +202,12 @@ class Kernel:
         if len(arrays) != len(self.inputs) or len(made) != len(self.outputs):
             return out  # for NumPy to explain
         batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
+        single = bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in arrays)
         for k, port in enumerate(self.outputs):
             if made[k] is not None:
                 self._leading(port, made[k])
             elif port.size == 0:
-                made[k] = np.empty((*batch, *port.shape))
+                made[k] = np.empty((*batch, *port.shape), np.float32 if single else np.float64)
         return tuple(made)
 
     def _leading(self, port: Port, x: Any) -> tuple[int, ...]:
@@ -92,73 +219,39 @@ class Kernel:
             raise ValueError(f"{self.name}: expected {port.name} of shape ({wanted}), got {shape}")
         return shape[:count]
 
-    @property
-    def name(self) -> str:
-        return self._program.name
 
-    @property
-    def inputs(self) -> tuple[Port, ...]:
-        """The inputs by name and shape."""
-        return self._program.inputs
+def _compiled_later(source: Source, state: State, failures: list[BaseException], loops: list[Any]) -> Any:
+    """The loop over float32, as a C function that compiles it when NumPy first calls.
 
-    @property
-    def outputs(self) -> tuple[Port, ...]:
-        """The outputs by name and shape."""
-        return self._program.outputs
+    ``loops`` then holds where NumPy looks for the addresses of loops: this one's is the first.
+    """
+    lock = threading.Lock()
+    made: list[MachineCode] = []  # kept alive with this function
 
-    @property
-    def signature(self) -> str:
-        """The core dimensions as NumPy writes them."""
-        return signature(self.inputs, self.outputs)
+    def call(args: int, dimensions: int, steps: int, data: int) -> None:
+        try:
+            with lock:
+                if not made:
+                    made.append(machine_code(source, SINGLE))
+                    loops[0][0] = made[0].loop
+            _LOOP(made[0].loop)(args, dimensions, steps, data)
+        except BaseException as error:  # Python has nobody here to give it to: the call that waits for us raises it
+            failures.append(error)
+            state.failed_calls += 1
 
-    @property
-    def program(self) -> Program:
-        """The program that was compiled, after all passes."""
-        return self._program
-
-    @property
-    def operations(self) -> Mapping[str, int]:
-        """How many operations of each kind one sample takes, before products and sums are fused."""
-        return self._traced.operations
-
-    @property
-    def arithmetic(self) -> int:
-        """Multiplications, additions and subtractions that one sample takes."""
-        return self._traced.arithmetic
-
-    @property
-    def compile_time(self) -> float:
-        """Seconds from the traced program to machine code."""
-        return self._compile_time
-
-    @property
-    def llvm_ir(self) -> str:
-        """The LLVM IR that the machine code was made from."""
-        return module_text(self._program, self._target)
-
-    @property
-    def ufunc(self) -> np.ufunc:
-        """The kernel as a NumPy generalized ufunc."""
-        return self._ufunc
-
-    def interpret(self, *arrays: Any) -> Any:
-        """The same function by the interpreter, one operation at a time: slow, and the reference."""
-        results = self._traced.interpret(*arrays)
-        return results[0] if self._result is None else self._result(*results)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(f"kernel {self.name!r}: machine code is not pickled or copied: compile it where it is needed")
-
-    def __repr__(self) -> str:
-        inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
-        return f"<Kernel {self.name}: {inputs} -> {outputs}>"
+    return _LOOP(call)
 
 
-def nan_counter(kernel: Kernel) -> Any:
-    """A ctypes int64 that grows with every call of a kernel's loop in which some input was NaN."""
-    return kernel._nan_counter
+def call_state(kernel: Kernel) -> State:
+    """What a kernel's loop tells: its ``nan_calls`` grow with every call in which some input was NaN."""
+    return kernel._general.state
+
+
+def raise_failure(kernel: Kernel) -> None:
+    """Raise why the results of a kernel's loop are not to be used, where its ``failed_calls`` are not zero."""
+    kernel._general.raise_failure()
 
 
 def single_call(kernel: Kernel, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else."""
-    return make_fast(kernel.name, kernel._code, otherwise)
+    return make_fast(kernel.name, kernel._code, otherwise, kernel._general.result)

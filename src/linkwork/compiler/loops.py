@@ -1,99 +1,283 @@
-"""The loop around a block of samples: from NumPy's strided arrays to vectors and back, in LLVM IR.
+"""The loop over a batch of samples, on one thread or several, in LLVM IR.
 
-A block takes as many samples as a vector has lanes.  Its inputs are brought into vectors, and its outputs out of
-them, by transposing squares of lanes x lanes numbers.  What does not fit (strides inside a sample, the last block of a
-batch) goes one number at a time through the same vectors, so every sample meets the same arithmetic; lanes left over
-in the last block repeat its last sample, and nothing is read or written beyond an array's end.
+``@range`` takes samples some vectors at a time: packs them (see `packing`), calls ``@block`` and unpacks the results.
+``@loop`` has the form of NumPy's inner loops: (char **args, npy_intp *dimensions, npy_intp *steps, void *data), the
+core dimensions' strides following the outer ones; ``data`` is a `State`.  A large batch is shared between threads that
+live as long as the call: each takes the next few samples that nobody has taken, so that a core that is busy with
+something else delays the others little.  What a sample's result is does not depend on any of this.
 
-The function made here has the form of NumPy's inner loops: (char **args, npy_intp *dimensions, npy_intp *steps,
-void *data), the core dimensions' strides following the outer ones.  ``data`` points to a counter that grows by one
-whenever some input was NaN.  The processor's floating-point flags are left as they were found, since NumPy makes
-warnings of them, and a branch of ``where`` that is not chosen may well divide by zero.
+The processor's floating-point flags are left as they were found, since NumPy makes warnings of them, and a branch of
+``where`` that is not chosen may well divide by zero.
 """
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from typing import Any
+
 from .ir import MOST_UNROLLED, Function
-from .llvm import Text, slots
-from .program import Port, Program
+from .llvm import Text
+from .packing import packing_functions
+from .straight import Layout, memory
 from .target import Target
 
-__all__ = ["loop_function"]
+__all__ = ["State", "loop_function"]
 
 _FEW = 3  # fewer samples than this take the scalar code
-_ON_STACK = 1 << 18  # a thread's stack is not asked for more bytes than this
+_MOST_THREADS = 256
+_WORTH = 40_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
+_SHARES = 8  # that a thread takes one after the other
 
 
-def loop_function(text: Text, program: Program, target: Target) -> None:
-    """Add ``@loop`` and what it needs to the module; ``@block`` and ``@sample`` are there already."""
-    lanes = target.lanes
-    inputs, outputs = program.inputs, program.outputs
-    places, slot_of = slots(program)
-    start = 0
-    for j, port in enumerate(inputs):
-        text.functions += [str(_pack(j, port, lanes)), str(_pack_slowly(j, port, lanes))]
-    for j, port in enumerate(outputs):
-        table = ", ".join(f"i64 {8 * lanes * s}" for s in slot_of[start : start + port.size])
-        if port.size:
-            text.declare(f"@slots{j} = internal constant [{port.size} x i64] [{table}]")
-        start += port.size
-        text.functions += [str(_unpack(j, port, lanes)), str(_unpack_slowly(j, port, lanes))]
+class State(ctypes.Structure):
+    """What a kernel's loop is told and tells."""
 
+    _fields_ = [
+        ("nan_calls", ctypes.c_int64),  # calls in which some input was NaN
+        ("failed_calls", ctypes.c_int64),  # calls whose results are not to be used: there was no memory for them
+        ("threads", ctypes.c_void_p),  # an int64: how many threads a call may use
+    ]
+
+
+def threads_available() -> bool:
+    """Whether the loops made here can start threads: the C library has POSIX threads."""
+    return sys.platform != "win32"
+
+
+def loop_function(text: Text, layout: Layout, direct: bool) -> None:
+    """Add ``@loop`` and what it needs; ``@block`` is there, and if ``direct`` also ``@sample`` for very few samples."""
+    target = layout.target
+    packing_functions(text, layout)
+    text.functions.append(str(_range(text, layout)))
     f = Function("define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
-    in_bytes = 64 * lanes * (sum(port.size for port in inputs) // 8 + 1)
-    memory, taken = _memory(f, text, in_bytes + 8 * lanes * len(places))
-    vectors_in, vectors_out = memory, f.at(memory, in_bytes)
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
     flags = _save_flags(f, text, target)
     n = f.load("i64", "%dimensions")
-    arrays, steps, strides, whole = _arguments(f, [*inputs, *outputs])
-    few = f.let(f"icmp slt i64 {n}, {_FEW}")
-    direct = f.all_of([few, *whole, *_apart(f, arrays[: len(inputs)], arrays[len(inputs) :])])
-    with f.when(direct):
-        _sample_by_sample(f, n, inputs, arrays, steps)
-    with f.unless(direct), f.loop(n, step=lanes) as first:
-        left = f.let(f"sub i64 {n}, {first}")
-        full = f.let(f"icmp sge i64 {left}, {lanes}")
-        count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
-        place = 0
-        for j in range(len(arrays)):
-            if j == len(inputs):
-                f.do(f"call void @block(ptr {vectors_in}, ptr {vectors_out})")
-            array = f.at(arrays[j], f.let(f"mul i64 {first}, {steps[j]}"))
-            fast = f.all_of([full, whole[j]])
-            if j < len(inputs):
-                buffer = f.at(vectors_in, place)
-                place += 8 * lanes * inputs[j].size
-                name, slow = f"pack{j}", f"pack_slowly{j}"
-            else:
-                buffer = vectors_out
-                name, slow = f"unpack{j - len(inputs)}", f"unpack_slowly{j - len(inputs)}"
-            with f.when(fast):
-                f.do(f"call void @{name}(ptr {buffer}, ptr {array}, i64 {steps[j]}, ptr %nan)")
-            with f.unless(fast):
-                f.do(
-                    f"call void @{slow}(ptr {buffer}, ptr {array}, i64 {steps[j]}, i64 {count}, ptr {strides[j]}, "
-                    f"ptr %nan)"
-                )
-        if len(arrays) == len(inputs):
-            f.do(f"call void @block(ptr {vectors_in}, ptr {vectors_out})")
+    scalar = "false"
+    if direct:
+        arrays = _Arrays(f, layout)
+        scalar = f.all_of([f.let(f"icmp slt i64 {n}, {_FEW}"), *arrays.whole, *arrays.apart()])
+        with f.when(scalar):
+            arrays.sample_by_sample(n)
+    with f.unless(scalar):
+        if threads_available():
+            least = _worth_a_thread(layout)
+            allowed = f.load("i64", f.load("ptr", f.at("%data", State.threads.offset)))
+            useful = f.let(f"udiv i64 {n}, {least}")
+            fewer = f.let(f"icmp ult i64 {useful}, {allowed}")
+            wanted = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
+            many = f.let(f"icmp ugt i64 {wanted}, 1")
+            with f.when(many):
+                f.do(f"call void @spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan)")
+            with f.unless(many):
+                f.do(f"call void @range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
+        else:
+            f.do(f"call void @range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
     with f.when(f.load("i1", "%nan")):
-        f.let("atomicrmw add ptr %data, i64 1 monotonic")
+        _count(f, State.nan_calls)
     _restore_flags(f, target, flags)
+    text.functions.append(str(f))
+    if threads_available():
+        _spread(text, layout)
+
+
+class _Arrays:
+    """The arrays of a batch: of each its address, the step between samples, where its strides are, and whether a
+    sample is contiguous."""
+
+    def __init__(self, f: Function, layout: Layout) -> None:
+        self.f, self.layout = f, layout
+        self.inputs, self.outputs = layout.program.inputs, layout.program.outputs
+        self.start, self.steps, self.strides, self.whole = [], [], [], []
+        ports = [*self.inputs, *self.outputs]
+        core = len(ports)
+        for j, port in enumerate(ports):
+            self.start.append(f.load("ptr", f.at("%args", 8 * j)))
+            self.steps.append(f.load("i64", f.at("%steps", 8 * j)))
+            self.strides.append(f.at("%steps", 8 * core))
+            core += len(port.shape)
+            expected, flags = layout.real.bytes, []
+            for d in range(len(port.shape) - 1, -1, -1):
+                if port.shape[d] > 1:
+                    stride = f.load("i64", f.at(self.strides[-1], 8 * d))
+                    flags.append(f.let(f"icmp eq i64 {stride}, {expected}"))
+                expected *= port.shape[d]
+            self.whole.append(f.all_of(flags))
+
+    def apart(self) -> list[str]:
+        """Whether no output is an input as well.
+
+        NumPy copies operands that overlap, except for one array that is both: a block has read its samples before it
+        writes them, but the scalar code reads a sample's numbers where it needs them.
+        """
+        f, many = self.f, len(self.inputs)
+        return [f.let(f"icmp ne ptr {x}, {y}") for x in self.start[:many] for y in self.start[many:]]
+
+    def pack(self, first: str, left: str, buffer: str) -> None:
+        """A vector of samples from the one numbered ``first`` on, of which ``left`` are there."""
+        place = 0
+        for j, port in enumerate(self.inputs):
+            self._move(f"pack{j}", f"pack_slowly{j}", j, first, left, self.f.at(buffer, place))
+            place += self.layout.width * port.size
+
+    def unpack(self, first: str, left: str, buffer: str) -> None:
+        """The results of a vector of samples."""
+        for j in range(len(self.outputs)):
+            self._move(f"unpack{j}", f"unpack_slowly{j}", len(self.inputs) + j, first, left, buffer)
+
+    def _move(self, fast: str, slow: str, j: int, first: str, left: str, buffer: str) -> None:
+        f, lanes = self.f, self.layout.lanes
+        array = f.at(self.start[j], f.let(f"mul i64 {first}, {self.steps[j]}"))
+        full = f.let(f"icmp sge i64 {left}, {lanes}")
+        at_once = f.all_of([full, self.whole[j]])
+        with f.when(at_once):
+            f.do(f"call void @{fast}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr %nan)")
+        with f.unless(at_once):
+            count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
+            f.do(
+                f"call void @{slow}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, i64 {count}, "
+                f"ptr {self.strides[j]}, ptr %nan)"
+            )
+
+    def sample_by_sample(self, n: str) -> None:
+        """The scalar code on contiguous samples."""
+        f, real = self.f, self.layout.real
+        with f.loop(n) as sample:
+            at = [f.at(a, f.let(f"mul i64 {sample}, {s}")) for a, s in zip(self.start, self.steps, strict=True)]
+            status = f.let(f"call i32 @sample({', '.join(f'ptr {a}' for a in at)})")
+            with f.when(f.let(f"icmp ne i32 {status}, 0")):
+                _count(f, State.failed_calls)
+            flags = []
+            for port, array in zip(self.inputs, at, strict=False):
+                if port.size > MOST_UNROLLED:
+                    with f.loop(port.size) as element:
+                        address = f.at(array, f.let(f"shl i64 {element}, {real.shift}"))
+                        x = f.load(real.name, address, real.bytes)
+                        with f.when(f.let(f"fcmp uno {real.name} {x}, {x}")):
+                            f.store("i1", "true", "%nan")
+                    continue
+                for e in range(0, port.size, 2):
+                    places = (e, min(e + 1, port.size - 1))
+                    pair = [f.load(real.name, f.at(array, real.bytes * k), real.bytes) for k in places]
+                    flags.append(f.let(f"fcmp uno {real.name} {pair[0]}, {pair[1]}"))
+            if flags:
+                with f.when(f.any_of("i1", flags)):
+                    f.store("i1", "true", "%nan")
+
+
+def _range(text: Text, layout: Layout) -> Function:
+    """``@range``: the samples from ``first`` to ``stop``."""
+    lanes = layout.lanes
+    f = Function(
+        "define internal void @range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)", "noinline #0"
+    )
+    start, taken = memory(f, text, layout.bytes)
+    if taken:
+        f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
+    into, work, out = layout.at(f, start)
+    arrays = _Arrays(f, layout)
+    block = f"call void @block(ptr {into}, ptr {work}, ptr {out}, i64"
+    with f.loop("%stop", start="%first", step=lanes * layout.vectors) as sample:
+        left = f.let(f"sub i64 %stop, {sample}")
+        if layout.vectors == 1:
+            arrays.pack(sample, left, into)
+            f.do(f"{block} 1)")
+            arrays.unpack(sample, left, out)
+        else:
+            less = f.let(f"icmp slt i64 {left}, {lanes * layout.vectors}")
+            here = f.let(f"select i1 {less}, i64 {left}, i64 {lanes * layout.vectors}")
+            for move, memory_of_all, size in (
+                (arrays.pack, into, layout.in_bytes),
+                (arrays.unpack, out, layout.out_bytes),
+            ):
+                if memory_of_all == out:
+                    vectors = f.let(f"udiv i64 {f.let(f'add i64 {here}, {lanes - 1}')}, {lanes}")
+                    f.do(f"{block} {vectors})")
+                with f.loop(here, step=lanes) as k:
+                    buffer = f.at(memory_of_all, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {size}"))
+                    move(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
     if taken:
         f.do(f"call void @free(ptr {taken})")
-    text.functions.append(str(f))
+        f.do("ret void")
+        f.label("none")
+        _count(f, State.failed_calls)
+    return f
 
 
-def _memory(f: Function, text: Text, size: int) -> tuple[str, str]:
-    """Memory for a block's vectors, on the stack or, if large, from the heap: its address, and what to free or ""."""
-    if size <= _ON_STACK:
-        return f.let(f"alloca [{size} x i8], align 64"), ""
-    text.declare("declare ptr @malloc(i64)", "declare void @free(ptr)")
-    taken = f.let(f"call ptr @malloc(i64 {size + 63})")
-    minus = f.let(f"sub i64 0, {f.let(f'ptrtoint ptr {taken} to i64')}")
-    return f.at(taken, f.let(f"and i64 {minus}, 63")), taken
+# Of a batch that is shared between threads: where its parts stand in memory.
+_ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 64
+
+
+def _worth_a_thread(layout: Layout) -> int:
+    """How many samples are worth a thread: an instruction takes about a fifth of a nanosecond, for all lanes."""
+    sample = 0.3 * (len(layout.program.instructions) + 20) / layout.lanes
+    return max(int(_WORTH / sample), layout.lanes * layout.vectors, 1)
+
+
+def _spread(text: Text, layout: Layout) -> None:
+    """``@spread``: a batch on several threads; the calling one is among them, and may be the only one to be had."""
+    text.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
+    f = Function(
+        "define internal void @spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan)", "noinline #0"
+    )
+    job = f.let(f"alloca [{_JOB_BYTES} x i8], align 64")
+    handles = f.let(f"alloca [{_MOST_THREADS} x i64], align 8")
+    started = f.let("alloca i64, align 8")
+    for kind, value, place in (("ptr", "%args", _ARGS), ("ptr", "%steps", _STEPS), ("i64", "%n", _N)):
+        f.store(kind, value, f.at(job, place))
+    f.store("i64", "0", f.at(job, _NEXT))
+    f.store("ptr", "%data", f.at(job, _DATA))
+    f.store("i8", "0", f.at(job, _NAN))
+    tile = layout.lanes * layout.vectors
+    shares = f.let(f"mul i64 %wanted, {_SHARES}")
+    share = f.let(f"udiv i64 {f.let(f'udiv i64 %n, {shares}')}, {tile}")  # in tiles, so that none is cut
+    f.store("i64", f.let(f"mul i64 {f.let(f'add i64 {share}, 1')}, {tile}"), f.at(job, _SHARE))
+    f.store("i64", "0", started)
+    few = f.let(f"icmp ult i64 %wanted, {_MOST_THREADS}")
+    others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {_MOST_THREADS}')}, 1")
+    with f.loop(others):
+        count = f.load("i64", started)
+        handle = f.at(handles, f.let(f"shl i64 {count}, 3"))
+        status = f.let(f"call i32 @pthread_create(ptr {handle}, ptr null, ptr @work, ptr {job})")
+        with f.when(f.let(f"icmp eq i32 {status}, 0")):
+            f.store("i64", f.let(f"add i64 {count}, 1"), started)
+    f.let(f"call ptr @work(ptr {job})")
+    with f.loop(f.load("i64", started)) as k:
+        handle = f.load("i64", f.at(handles, f.let(f"shl i64 {k}, 3")))
+        f.let(f"call i32 @pthread_join(i64 {handle}, ptr null)")
+    with f.when(f.let(f"icmp ne i8 {f.load('i8', f.at(job, _NAN))}, 0")):
+        f.store("i1", "true", "%nan")
+    text.functions += [str(f), str(_work())]
+
+
+def _work() -> Function:
+    """``@work``: what every thread does: take a share of the samples that nobody has taken, as long as there is one."""
+    f = Function("define internal ptr @work(ptr %job)", "noinline #0", end="ret ptr null")
+    f.do("%nan = alloca i1, align 8")
+    f.store("i1", "false", "%nan")
+    args, steps, data = (f.load("ptr", f.at("%job", place)) for place in (_ARGS, _STEPS, _DATA))
+    n, share = (f.load("i64", f.at("%job", place)) for place in (_N, _SHARE))
+    following = f.at("%job", _NEXT)
+    f.do("br label %again")
+    f.label("again")
+    first = f.let(f"atomicrmw add ptr {following}, i64 {share} monotonic")
+    f.require(f.let(f"icmp slt i64 {first}, {n}"), "done")
+    end = f.let(f"add i64 {first}, {share}")
+    inside = f.let(f"icmp slt i64 {end}, {n}")
+    stop = f.let(f"select i1 {inside}, i64 {end}, i64 {n}")
+    f.do(f"call void @range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan)")
+    f.do("br label %again")
+    f.label("done")
+    with f.when(f.load("i1", "%nan")):
+        f.do(f"store atomic i8 1, ptr {f.at('%job', _NAN)} monotonic, align 1")
+    return f
+
+
+def _count(f: Function, field: Any) -> None:
+    """One more in a field of the state."""
+    f.let(f"atomicrmw add ptr {f.at('%data', field.offset)}, i64 1 monotonic")
 
 
 def _save_flags(f: Function, text: Text, target: Target) -> str:
@@ -114,203 +298,3 @@ def _restore_flags(f: Function, target: Target, kept: str) -> None:
         f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {kept})")
     elif kept:
         f.do(f"call void @llvm.aarch64.set.fpsr(i64 {kept})")
-
-
-def _apart(f: Function, inputs: list[str], outputs: list[str]) -> list[str]:
-    """Whether no output is an input as well.
-
-    NumPy copies operands that overlap, except for one array that is both: a block has read its samples before it
-    writes them, but the scalar code reads a sample's numbers where it needs them.
-    """
-    return [f.let(f"icmp ne ptr {x}, {y}") for x in inputs for y in outputs]
-
-
-def _arguments(f: Function, ports: list[Port]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Of each array: its address, the step between samples, where its strides are, whether a sample is contiguous."""
-    arrays, steps, strides, whole = [], [], [], []
-    core = len(ports)
-    for j, port in enumerate(ports):
-        arrays.append(f.load("ptr", f.at("%args", 8 * j)))
-        steps.append(f.load("i64", f.at("%steps", 8 * j)))
-        strides.append(f.at("%steps", 8 * core))
-        core += len(port.shape)
-        expected, flags = 8, []
-        for d in range(len(port.shape) - 1, -1, -1):
-            if port.shape[d] > 1:
-                stride = f.load("i64", f.at(strides[-1], 8 * d))
-                flags.append(f.let(f"icmp eq i64 {stride}, {expected}"))
-            expected *= port.shape[d]
-        whole.append(f.all_of(flags))
-    return arrays, steps, strides, whole
-
-
-def _sample_by_sample(f: Function, n: str, inputs: tuple[Port, ...], arrays: list[str], steps: list[str]) -> None:
-    """The scalar code on contiguous samples."""
-    with f.loop(n) as sample:
-        at = [f.at(a, f.let(f"mul i64 {sample}, {s}")) for a, s in zip(arrays, steps, strict=True)]
-        f.do(f"call void @sample({', '.join(f'ptr {a}' for a in at)})")
-        flags = []
-        for port, array in zip(inputs, at, strict=False):
-            if port.size > MOST_UNROLLED:
-                with f.loop(port.size) as element:
-                    x = f.load("double", f.at(array, f.let(f"shl i64 {element}, 3")))
-                    with f.when(f.let(f"fcmp uno double {x}, {x}")):
-                        f.store("i1", "true", "%nan")
-                continue
-            for e in range(0, port.size, 2):
-                pair = [f.load("double", f.at(array, 8 * min(k, port.size - 1))) for k in (e, e + 1)]
-                flags.append(f.let(f"fcmp uno double {pair[0]}, {pair[1]}"))
-        if flags:
-            with f.when(f.any_of("i1", flags)):
-                f.store("i1", "true", "%nan")
-
-
-def _pack(j: int, port: Port, lanes: int) -> Function:
-    """``@pack{j}``: a block's samples of a contiguous input into vectors, one for each of its numbers."""
-    f = Function(f"define internal void @pack{j}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
-    vector, truth = f"<{lanes} x double>", f"<{lanes} x i1>"
-    rows = _rows(f, lanes)
-    seen: list[str] = []
-
-    def square(first: str | int) -> list[str]:
-        offset = f.let(f"shl i64 {first}, 3") if isinstance(first, str) else 8 * first
-        taken = [f.load(vector, f.at(row, offset)) for row in rows]
-        buffer = f.at("%buffer", f.let(f"mul i64 {first}, {8 * lanes}"))
-        for k, column in enumerate(_transpose(f, taken, lanes)):
-            f.store(vector, column, f.at(buffer, 8 * lanes * k), 8 * lanes)
-        return [f.let(f"fcmp uno {vector} {taken[k]}, {taken[k + 1]}") for k in range(0, lanes, 2)]
-
-    many, squares, columns = _split(port.size, lanes)
-    if many:
-        with f.loop(many, step=lanes) as first, f.when(_some(f, square(first), lanes)):
-            f.store("i1", "true", "%nan")
-    for place in squares:
-        seen += square(place)
-    for k in columns:
-        column = "poison"
-        for lane, row in enumerate(rows):
-            x = f.load("double", f.at(row, 8 * k))
-            column = f.let(f"insertelement {vector} {column}, double {x}, i32 {lane}")
-        f.store(vector, column, f.at("%buffer", 8 * lanes * k), 8 * lanes)
-        seen.append(f.let(f"fcmp uno {vector} {column}, {column}"))
-    if seen:
-        with f.when(_some(f, [f.any_of(truth, seen)], lanes)):
-            f.store("i1", "true", "%nan")
-    return f
-
-
-def _unpack(j: int, port: Port, lanes: int) -> Function:
-    """``@unpack{j}``: a block's vectors to the samples of a contiguous output; a table says where each stands."""
-    f = Function(f"define internal void @unpack{j}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
-    vector = f"<{lanes} x double>"
-    rows = _rows(f, lanes)
-
-    def taken(number: str | int) -> str:
-        slot = f.load("i64", f.at(f"@slots{j}", f.let(f"shl i64 {number}, 3")))
-        return f.load(vector, f.at("%buffer", slot), 8 * lanes)
-
-    def square(first: str | int) -> None:
-        offset = f.let(f"shl i64 {first}, 3")
-        columns = [taken(f.let(f"add i64 {first}, {k}")) for k in range(lanes)]
-        for row, numbers in zip(rows, _transpose(f, columns, lanes), strict=True):
-            f.store(vector, numbers, f.at(row, offset))
-
-    many, squares, single = _split(port.size, lanes)
-    if many:
-        with f.loop(many, step=lanes) as first:
-            square(first)
-    for place in squares:
-        square(place)
-    for k in single:
-        column = taken(k)
-        for lane, row in enumerate(rows):
-            x = f.let(f"extractelement {vector} {column}, i32 {lane}")
-            f.store("double", x, f.at(row, 8 * k))
-    return f
-
-
-def _pack_slowly(j: int, port: Port, lanes: int) -> Function:
-    """``@pack_slowly{j}``: ``count`` samples of any strides, one number at a time; the last fills the lanes left."""
-    f = _slow_function(f"pack_slowly{j}")
-    last = f.let("sub i64 %count, 1")
-    with f.loop(port.size) as element:
-        offset = _strided(f, port, element)
-        row = f.at("%buffer", f.let(f"mul i64 {element}, {8 * lanes}"))
-        with f.loop(lanes) as lane:
-            inside = f.let(f"icmp slt i64 {lane}, {last}")
-            sample = f.let(f"select i1 {inside}, i64 {lane}, i64 {last}")
-            x = f.load("double", f.at(f.at("%array", f.let(f"mul i64 {sample}, %step")), offset))
-            f.store("double", x, f.at(row, f.let(f"shl i64 {lane}, 3")))
-            with f.when(f.let(f"fcmp uno double {x}, {x}")):
-                f.store("i1", "true", "%nan")
-    return f
-
-
-def _unpack_slowly(j: int, port: Port, lanes: int) -> Function:
-    """``@unpack_slowly{j}``: to ``count`` samples of any strides, one number at a time."""
-    f = _slow_function(f"unpack_slowly{j}")
-    with f.loop(port.size) as element:
-        offset = _strided(f, port, element)
-        slot = f.load("i64", f.at(f"@slots{j}", f.let(f"shl i64 {element}, 3"))) if port.size else "0"
-        row = f.at("%buffer", slot)
-        with f.loop("%count") as lane:
-            x = f.load("double", f.at(row, f.let(f"shl i64 {lane}, 3")))
-            f.store("double", x, f.at(f.at("%array", f.let(f"mul i64 {lane}, %step")), offset))
-    return f
-
-
-def _slow_function(name: str) -> Function:
-    arguments = "ptr %buffer, ptr %array, i64 %step, i64 %count, ptr %strides, ptr %nan"
-    return Function(f"define internal void @{name}({arguments})", "#1")
-
-
-def _strided(f: Function, port: Port, element: str) -> str:
-    """How many bytes into a sample its element (counted in row-major order) stands."""
-    rest, total = element, "0"
-    for d in range(len(port.shape) - 1, -1, -1):
-        index = f.let(f"urem i64 {rest}, {max(port.shape[d], 1)}")
-        rest = f.let(f"udiv i64 {rest}, {max(port.shape[d], 1)}")
-        stride = f.load("i64", f.at("%strides", 8 * d))
-        total = f.let(f"add i64 {total}, {f.let(f'mul i64 {index}, {stride}')}")
-    return total
-
-
-def _rows(f: Function, lanes: int) -> list[str]:
-    """The addresses of a block's samples."""
-    return [f.at("%array", f.let(f"mul i64 %step, {lane}")) for lane in range(lanes)]
-
-
-def _split(size: int, lanes: int) -> tuple[int, list[int], list[int]]:
-    """How to cut ``size`` numbers: how many go by a loop over squares, where other squares begin, which go one by one.
-
-    A rest of more than half a square is a square that overlaps the one before it.
-    """
-    whole = size - size % lanes
-    many = whole if whole > 4 * lanes else 0
-    squares, rest = list(range(many, whole, lanes)), list(range(whole, size))
-    if whole and len(rest) > lanes // 2:
-        return many, [*squares, size - lanes], []
-    return many, squares, rest
-
-
-def _transpose(f: Function, vectors: list[str], lanes: int) -> list[str]:
-    """Transpose a square of numbers held in as many vectors: exchange halves, quarters, ... (log₂ lanes steps)."""
-    kind, d = f"<{lanes} x double>", 1
-    while d < lanes:
-        low = [k if not k & d else lanes + k - d for k in range(lanes)]
-        high = [k + d if not k & d else lanes + k for k in range(lanes)]
-        after = list(vectors)
-        for i in range(lanes):
-            if not i & d:
-                for place, chosen in ((i, low), (i + d, high)):
-                    mask = ", ".join(f"i32 {k}" for k in chosen)
-                    pair = f"{kind} {vectors[i]}, {kind} {vectors[i + d]}"
-                    after[place] = f.let(f"shufflevector {pair}, <{lanes} x i32> <{mask}>")
-        vectors, d = after, 2 * d
-    return vectors
-
-
-def _some(f: Function, flags: list[str], lanes: int) -> str:
-    """Whether any lane of any flag is set."""
-    bits = f.let(f"bitcast <{lanes} x i1> {f.any_of(f'<{lanes} x i1>', flags)} to i{lanes}")
-    return f.let(f"icmp ne i{lanes} {bits}, 0")

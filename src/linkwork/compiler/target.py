@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 from functools import cache
@@ -9,9 +10,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-__all__ = ["LLVM_LOCK", "Target", "host"]
+from .real import Real
+
+__all__ = ["LLVM_LOCK", "VARIABLE", "Target", "host", "levels"]
 
 LLVM_LOCK = threading.RLock()  # LLVM's global context is not for two threads at once
+VARIABLE = "LINKWORK_SIMD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,10 @@ class Target:
     features: str
     lanes: int
     fma: bool
+
+    def lanes_of(self, real: Real) -> int:
+        """How many numbers of a type a vector register holds."""
+        return self.lanes * 64 // real.bits
 
     def machine(self) -> Any:
         """LLVM's target machine."""
@@ -40,14 +48,46 @@ def _initialize() -> None:
         llvm.initialize_native_asmprinter()
 
 
-@cache
 def host() -> Target:
-    """This machine."""
+    """The target of kernels made now: this machine, or the level that the environment variable LINKWORK_SIMD names.
+
+    Raises ValueError for a level that is not known or that this processor cannot run.
+    """
+    asked = os.environ.get(VARIABLE, "").lower()
+    if not asked:
+        return _machine()
+    if asked not in levels():
+        raise ValueError(f"{VARIABLE}: expected one of {', '.join(levels())} on this processor, got {asked!r}")
+    return levels()[asked]
+
+
+@cache
+def _machine() -> Target:
     with LLVM_LOCK:
         _initialize()
         features = dict(llvm.get_host_cpu_features())
         triple = llvm.get_process_triple()
-        arm = triple.startswith(("aarch64", "arm64"))
         lanes = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
         flags = ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
-        return Target(triple, llvm.get_host_cpu_name(), flags, lanes, arm or bool(features.get("fma")))
+        return Target(triple, llvm.get_host_cpu_name(), flags, lanes, _is_arm(triple) or bool(features.get("fma")))
+
+
+def _is_arm(triple: str) -> bool:
+    return triple.startswith(("aarch64", "arm64"))
+
+
+@cache
+def levels() -> dict[str, Target]:
+    """The instruction sets that this processor can run, by name, oldest first: the last is what it can do at best."""
+    here = _machine()
+    if _is_arm(here.triple):
+        return {"neon": here}
+    if not here.triple.startswith("x86_64"):
+        return {"generic": here}
+    features = set(here.features.split(","))
+    found = {"sse2": Target(here.triple, "x86-64", "", 2, False)}
+    if {"+avx2", "+fma", "+bmi", "+bmi2"} <= features:
+        found["avx2"] = Target(here.triple, "x86-64-v3", "", 4, True)
+    if {"+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"} <= features:
+        found["avx512"] = here if here.lanes == 8 else Target(here.triple, "x86-64-v4", "", 8, True)
+    return found

@@ -395,3 +395,47 @@ done:
         f"@lw.two_over_pi = internal unnamed_addr constant [{_TABLE_WORDS + 1} x i64] [{table}]\n",
         function,
     )
+
+
+CODES = ("sincos",)
+
+
+def vector_function(code: str, lanes: int, bits: int, fma: bool) -> tuple[Definition, ...]:
+    if bits == 64:
+        return (sincos(lanes, fma),)
+    half = max(lanes // 2, 1)
+    d = sincos(half, fma)
+    F = "float" if lanes == 1 else f"<{lanes} x float>"
+    D = "double" if half == 1 else f"<{half} x double>"
+    H = "float" if half == 1 else f"<{half} x float>"
+    L = [f"define internal {{ {F}, {F} }} @lw.sincos.f32x{lanes}({F} %x) noinline nounwind {{"]
+    if lanes == 1:
+        L += ["%e = fpext float %x to double", f"%p = call {{ {D}, {D} }} {d.name}({D} %e)"]
+        for k in (0, 1):
+            L += [f"%s{k} = extractvalue {{ {D}, {D} }} %p, {k}", f"%r{k} = fptrunc double %s{k} to float"]
+    else:
+        for h in (0, 1):
+            m = ", ".join(f"i32 {h * half + i}" for i in range(half))
+            if half == 1:
+                L += [f"%h{h} = extractelement {F} %x, i32 {h}"]
+            else:
+                L += [f"%h{h} = shufflevector {F} %x, {F} poison, <{half} x i32> <{m}>"]
+            L += [f"%e{h} = fpext {H} %h{h} to {D}", f"%p{h} = call {{ {D}, {D} }} {d.name}({D} %e{h})"]
+            for k in (0, 1):
+                L += [f"%s{k}{h} = extractvalue {{ {D}, {D} }} %p{h}, {k}", f"%t{k}{h} = fptrunc {D} %s{k}{h} to {H}"]
+        for k in (0, 1):
+            m = ", ".join(f"i32 {i}" for i in range(lanes))
+            if half == 1:
+                L += [
+                    f"%q{k} = insertelement {F} poison, float %t{k}0, i32 0",
+                    f"%r{k} = insertelement {F} %q{k}, float %t{k}1, i32 1",
+                ]
+            else:
+                L += [f"%r{k} = shufflevector {H} %t{k}0, {H} %t{k}1, <{lanes} x i32> <{m}>"]
+    L += [
+        f"%a = insertvalue {{ {F}, {F} }} poison, {F} %r0, 0",
+        f"%b = insertvalue {{ {F}, {F} }} %a, {F} %r1, 1",
+        f"ret {{ {F}, {F} }} %b",
+        "}",
+    ]
+    return d, Definition(f"@lw.sincos.f32x{lanes}", "\n".join(L) + "\n", ())

@@ -1,0 +1,181 @@
+"""Between strided arrays and vectors: packing a block of samples, and unpacking its results, in LLVM IR.
+
+The numbers of a contiguous sample go a square of lanes x lanes at a time, transposed in registers; what does not fit
+(strides inside a sample, the last block of a batch) goes one number at a time through the same vectors, so every
+sample meets the same arithmetic.  Lanes left over in the last block repeat its last sample, and nothing is read or
+written beyond an array's end.
+"""
+
+from __future__ import annotations
+
+from .ir import Function
+from .llvm import Text
+from .program import Port
+from .real import Real
+from .straight import Layout
+
+__all__ = ["packing_functions"]
+
+
+def packing_functions(text: Text, layout: Layout) -> None:
+    """``@pack{j}`` and ``@pack_slowly{j}`` of every input, ``@unpack{j}`` and ``@unpack_slowly{j}`` of every output."""
+    real, lanes, start = layout.real, layout.lanes, 0
+    for j, port in enumerate(layout.program.inputs):
+        text.functions += [str(_pack(j, port, real, lanes)), str(_pack_slowly(j, port, real, lanes))]
+    for j, port in enumerate(layout.program.outputs):
+        table = ", ".join(f"i64 {layout.width * s}" for s in layout.slot_of[start : start + port.size])
+        if port.size:
+            text.declare(f"@slots{j} = internal constant [{port.size} x i64] [{table}]")
+        start += port.size
+        text.functions += [str(_unpack(j, port, real, lanes)), str(_unpack_slowly(j, port, real, lanes))]
+
+
+def _pack(j: int, port: Port, real: Real, lanes: int) -> Function:
+    """``@pack{j}``: a block's samples of a contiguous input into vectors, one for each of its numbers."""
+    f = Function(f"define internal void @pack{j}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+    vector, truth, width = real.vector(lanes), f"<{lanes} x i1>", real.bytes * lanes
+    rows = _rows(f, lanes)
+    seen: list[str] = []
+
+    def square(first: str | int) -> list[str]:
+        offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
+        taken = [f.load(vector, f.at(row, offset), real.bytes) for row in rows]
+        buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
+        for k, column in enumerate(_transpose(f, taken, real, lanes)):
+            f.store(vector, column, f.at(buffer, width * k), width)
+        return [f.let(f"fcmp uno {vector} {taken[k]}, {taken[k + 1]}") for k in range(0, lanes, 2)]
+
+    many, squares, columns = _split(port.size, lanes)
+    if many:
+        with f.loop(many, step=lanes) as first, f.when(_some(f, square(first), lanes)):
+            f.store("i1", "true", "%nan")
+    for place in squares:
+        seen += square(place)
+    for k in columns:
+        column = "poison"
+        for lane, row in enumerate(rows):
+            x = f.load(real.name, f.at(row, real.bytes * k), real.bytes)
+            column = f.let(f"insertelement {vector} {column}, {real.name} {x}, i32 {lane}")
+        f.store(vector, column, f.at("%buffer", width * k), width)
+        seen.append(f.let(f"fcmp uno {vector} {column}, {column}"))
+    if seen:
+        with f.when(_some(f, [f.any_of(truth, seen)], lanes)):
+            f.store("i1", "true", "%nan")
+    return f
+
+
+def _unpack(j: int, port: Port, real: Real, lanes: int) -> Function:
+    """``@unpack{j}``: a block's vectors to the samples of a contiguous output; a table says where each stands."""
+    f = Function(f"define internal void @unpack{j}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+    vector, width = real.vector(lanes), real.bytes * lanes
+    rows = _rows(f, lanes)
+
+    def taken(number: str | int) -> str:
+        slot = f.load("i64", f.at(f"@slots{j}", f.let(f"shl i64 {number}, 3")))
+        return f.load(vector, f.at("%buffer", slot), width)
+
+    def square(first: str | int) -> None:
+        offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
+        columns = [taken(f.let(f"add i64 {first}, {k}")) for k in range(lanes)]
+        for row, numbers in zip(rows, _transpose(f, columns, real, lanes), strict=True):
+            f.store(vector, numbers, f.at(row, offset), real.bytes)
+
+    many, squares, single = _split(port.size, lanes)
+    if many:
+        with f.loop(many, step=lanes) as first:
+            square(first)
+    for place in squares:
+        square(place)
+    for k in single:
+        column = taken(k)
+        for lane, row in enumerate(rows):
+            x = f.let(f"extractelement {vector} {column}, i32 {lane}")
+            f.store(real.name, x, f.at(row, real.bytes * k), real.bytes)
+    return f
+
+
+def _pack_slowly(j: int, port: Port, real: Real, lanes: int) -> Function:
+    """``@pack_slowly{j}``: ``count`` samples of any strides, one number at a time; the last fills the lanes left."""
+    f = _slow_function(f"pack_slowly{j}")
+    last = f.let("sub i64 %count, 1")
+    with f.loop(port.size) as element:
+        offset = _strided(f, port, element)
+        row = f.at("%buffer", f.let(f"mul i64 {element}, {real.bytes * lanes}"))
+        with f.loop(lanes) as lane:
+            inside = f.let(f"icmp slt i64 {lane}, {last}")
+            sample = f.let(f"select i1 {inside}, i64 {lane}, i64 {last}")
+            x = f.load(real.name, f.at(f.at("%array", f.let(f"mul i64 {sample}, %step")), offset), real.bytes)
+            f.store(real.name, x, f.at(row, f.let(f"shl i64 {lane}, {real.shift}")), real.bytes)
+            with f.when(f.let(f"fcmp uno {real.name} {x}, {x}")):
+                f.store("i1", "true", "%nan")
+    return f
+
+
+def _unpack_slowly(j: int, port: Port, real: Real, lanes: int) -> Function:
+    """``@unpack_slowly{j}``: to ``count`` samples of any strides, one number at a time."""
+    f = _slow_function(f"unpack_slowly{j}")
+    with f.loop(port.size) as element:
+        offset = _strided(f, port, element)
+        slot = f.load("i64", f.at(f"@slots{j}", f.let(f"shl i64 {element}, 3"))) if port.size else "0"
+        row = f.at("%buffer", slot)
+        with f.loop("%count") as lane:
+            x = f.load(real.name, f.at(row, f.let(f"shl i64 {lane}, {real.shift}")), real.bytes)
+            f.store(real.name, x, f.at(f.at("%array", f.let(f"mul i64 {lane}, %step")), offset), real.bytes)
+    return f
+
+
+def _slow_function(name: str) -> Function:
+    arguments = "ptr %buffer, ptr %array, i64 %step, i64 %count, ptr %strides, ptr %nan"
+    return Function(f"define internal void @{name}({arguments})", "#1")
+
+
+def _strided(f: Function, port: Port, element: str) -> str:
+    """How many bytes into a sample its element (counted in row-major order) stands."""
+    rest, total = element, "0"
+    for d in range(len(port.shape) - 1, -1, -1):
+        index = f.let(f"urem i64 {rest}, {max(port.shape[d], 1)}")
+        rest = f.let(f"udiv i64 {rest}, {max(port.shape[d], 1)}")
+        stride = f.load("i64", f.at("%strides", 8 * d))
+        total = f.let(f"add i64 {total}, {f.let(f'mul i64 {index}, {stride}')}")
+    return total
+
+
+def _rows(f: Function, lanes: int) -> list[str]:
+    """The addresses of a block's samples."""
+    return [f.at("%array", f.let(f"mul i64 %step, {lane}")) for lane in range(lanes)]
+
+
+def _split(size: int, lanes: int) -> tuple[int, list[int], list[int]]:
+    """How to cut ``size`` numbers: how many go by a loop over squares, where other squares begin, which go one by one.
+
+    A rest of more than half a square is a square that overlaps the one before it.
+    """
+    whole = size - size % lanes
+    many = whole if whole > 4 * lanes else 0
+    squares, rest = list(range(many, whole, lanes)), list(range(whole, size))
+    if whole and len(rest) > lanes // 2:
+        return many, [*squares, size - lanes], []
+    return many, squares, rest
+
+
+def _transpose(f: Function, vectors: list[str], real: Real, lanes: int) -> list[str]:
+    """Transpose a square of numbers held in as many vectors: exchange halves, quarters, ... (log₂ lanes steps)."""
+    kind, d = real.vector(lanes), 1
+    while d < lanes:
+        low = [k if not k & d else lanes + k - d for k in range(lanes)]
+        high = [k + d if not k & d else lanes + k for k in range(lanes)]
+        after = list(vectors)
+        for i in range(lanes):
+            if not i & d:
+                for place, chosen in ((i, low), (i + d, high)):
+                    mask = ", ".join(f"i32 {k}" for k in chosen)
+                    pair = f"{kind} {vectors[i]}, {kind} {vectors[i + d]}"
+                    after[place] = f.let(f"shufflevector {pair}, <{lanes} x i32> <{mask}>")
+        vectors, d = after, 2 * d
+    return vectors
+
+
+def _some(f: Function, flags: list[str], lanes: int) -> str:
+    """Whether any lane of any flag is set."""
+    bits = f.let(f"bitcast <{lanes} x i1> {f.any_of(f'<{lanes} x i1>', flags)} to i{lanes}")
+    return f.let(f"icmp ne i{lanes} {bits}, 0")

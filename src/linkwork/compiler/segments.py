@@ -1,0 +1,133 @@
+"""Cutting a long program into segments, each a function of its own.
+
+A compiler takes more than twice as long for a function of twice the length, and code that does not fit into the
+instruction cache is fetched anew for each vector of samples.  So a long program is cut where few values are alive;
+what one segment computes and a later one needs waits in a workspace, and a segment runs over several vectors before
+the next one does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
+
+__all__ = ["Plan", "Segment", "plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Instructions from ``start`` to ``stop``, and the values that it takes from and leaves in the workspace."""
+
+    start: int
+    stop: int
+    taken: dict[int, int]  # value -> place in the workspace
+    left: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A program in segments that run one after the other, and how many numbers their workspace holds."""
+
+    program: Program
+    segments: tuple[Segment, ...]
+    places: int
+
+
+def plan(program: Program, most: int) -> Plan:
+    """Cut into segments of about ``most`` instructions at the longest."""
+    if len(program.instructions) <= most:
+        return Plan(program, (Segment(0, len(program.instructions), {}, {}),), 0)
+    program = _pairs_taken_apart(program)
+    bounds = _bounds(program, most)
+    return _with_workspace(program, bounds)
+
+
+def _leaf(instruction: Instruction) -> bool:
+    """Inputs and constants are there in every segment."""
+    return instruction.operation is INPUT or instruction.operation is CONSTANT
+
+
+def _pairs_taken_apart(program: Program) -> Program:
+    """The sine and the cosine of a pair stand right after it, since a pair cannot wait in the workspace."""
+    parts: dict[int, list[int]] = {}
+    for k, (operation, args, _) in enumerate(program.instructions):
+        if operation is SIN_OF or operation is COS_OF:
+            parts.setdefault(args[0], []).append(k)
+    order: list[int] = []
+    for k, (operation, _, _) in enumerate(program.instructions):
+        if operation is SINCOS:
+            order += [k, *parts.get(k, ())]
+        elif not (operation is SIN_OF or operation is COS_OF):
+            order.append(k)
+    number = {k: place for place, k in enumerate(order)}
+    return program.rebuilt(
+        [
+            Instruction(i.operation, tuple([number[a] for a in i.args]), i.value)
+            for i in (program.instructions[k] for k in order)
+        ],
+        [number[r] for r in program.results],
+    )
+
+
+def _last_uses(program: Program) -> list[int]:
+    last = list(range(len(program.instructions)))
+    for k, instruction in enumerate(program.instructions):
+        for a in instruction.args:
+            last[a] = k
+    return last
+
+
+def _bounds(program: Program, most: int) -> list[int]:
+    """Where segments begin and end: in the last quarter of what is allowed, where the fewest values are alive."""
+    instructions, last = program.instructions, _last_uses(program)
+    count = len(instructions)
+    change = [0] * (count + 2)  # of the values that are alive between an instruction and the one before it
+    for k, instruction in enumerate(instructions):
+        if not _leaf(instruction) and last[k] > k:
+            change[k + 1] += 1
+            change[last[k] + 1] -= 1
+    alive, total = [], 0
+    for k in range(count + 1):
+        total += change[k]
+        alive.append(total)
+    bounds = [0]
+    while count - bounds[-1] > most:
+        window = range(bounds[-1] + most - most // 4, bounds[-1] + most + 1)
+        allowed = [k for k in window if instructions[k].operation not in (SIN_OF, COS_OF)]
+        bounds.append(min(allowed or list(window), key=lambda k: (alive[k], -k)))
+    return [*bounds, count]
+
+
+def _with_workspace(program: Program, bounds: list[int]) -> Plan:
+    """Give every value that outlives its segment a place, which is free again after the last segment that takes it."""
+    segment_of = [s for s in range(len(bounds) - 1) for _ in range(bounds[s], bounds[s + 1])]
+    users: dict[int, set[int]] = {}
+    for k, instruction in enumerate(program.instructions):
+        for a in instruction.args:
+            if segment_of[a] != segment_of[k] and not _leaf(program.instructions[a]):
+                users.setdefault(a, set()).add(segment_of[k])
+    leaving: list[list[int]] = [[] for _ in bounds[1:]]
+    ending: list[list[int]] = [[] for _ in bounds[1:]]
+    for value, segments in users.items():
+        leaving[segment_of[value]].append(value)
+        ending[max(segments)].append(value)
+    place: dict[int, int] = {}
+    free: list[int] = []
+    places = 0
+    for s in range(len(bounds) - 1):
+        for value in sorted(leaving[s]):
+            if not free:
+                free.append(places)
+                places += 1
+            place[value] = free.pop()
+        free += [place[value] for value in ending[s]]
+    taken: list[dict[int, int]] = [{} for _ in bounds[1:]]
+    for value, segments in users.items():
+        for s in segments:
+            taken[s][value] = place[value]
+    cut = tuple(
+        Segment(bounds[s], bounds[s + 1], taken[s], {value: place[value] for value in leaving[s]})
+        for s in range(len(bounds) - 1)
+    )
+    return Plan(program, cut, places)

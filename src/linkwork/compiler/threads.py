@@ -1,0 +1,68 @@
+"""How many threads a call may share a large batch between."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import os
+import warnings
+
+__all__ = ["VARIABLE", "get_num_threads", "set_num_threads", "setting_address"]
+
+VARIABLE = "LINKWORK_NUM_THREADS"
+_MOST = 256
+
+
+def _available() -> int:
+    """The processors that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(len(os.sched_getaffinity(0)), 1)
+    return os.cpu_count() or 1
+
+
+def _from_environment() -> int:
+    asked = os.environ.get(VARIABLE, "")
+    if asked:
+        try:
+            count = int(asked)
+        except ValueError:
+            count = 0
+        if 1 <= count <= _MOST:
+            return count
+        warnings.warn(
+            f"{VARIABLE}: expected a whole number from 1 to {_MOST}, got {asked!r}; using the processors there are",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return min(_available(), _MOST)
+
+
+_setting = ctypes.c_int64(_from_environment())
+
+
+def set_num_threads(count: int) -> None:
+    """Let calls share large batches between so many threads, from now on and in every kernel of this process.
+
+    At first there are as many as processors that this process may run on, or what the environment variable
+    LINKWORK_NUM_THREADS says.  A batch that is too small for a thread to be worth its start stays on one.  Results do
+    not depend on the number, to the last bit.  On Windows batches stay on one thread.
+
+    Raises TypeError where ``count`` is no whole number, ValueError where it is not from 1 to 256.
+    """
+    try:
+        asked = operator.index(count)
+    except TypeError:
+        raise TypeError(f"set_num_threads: expected a whole number of threads, got {count!r}") from None
+    if isinstance(count, bool) or not 1 <= asked <= _MOST:
+        raise ValueError(f"set_num_threads: expected a number of threads from 1 to {_MOST}, got {count!r}")
+    _setting.value = asked
+
+
+def get_num_threads() -> int:
+    """How many threads a call may share a large batch between: see `set_num_threads`."""
+    return _setting.value
+
+
+def setting_address() -> int:
+    """Where the number stands in memory, as an int64, for as long as the process lives."""
+    return ctypes.addressof(_setting)
