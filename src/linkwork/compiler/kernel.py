@@ -17,7 +17,7 @@ from .passes import optimize
 from .program import Port, Program
 from .target import Target, host
 
-__all__ = ["Kernel", "nan_counter", "single_call"]
+__all__ = ["Kernel", "nan_counter", "single_call", "traced"]
 
 
 class Kernel:
@@ -146,12 +146,27 @@ class Kernel:
         results = self._traced.interpret(*arrays)
         return results[0] if self._result is None else self._result(*results)
 
+    def to_casadi(self) -> Any:
+        """The kernel as a `casadi.Function` of SX, with the same inputs and outputs.
+
+        (n,) becomes a column (n, 1), () a scalar; of more than two dimensions all but the last become one, so that
+        (nb, 4, 4) becomes (4 nb, 4).  Raises ImportError where CasADi is not installed.
+        """
+        from .casadi import to_casadi
+
+        return to_casadi(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(f"kernel {self.name!r}: machine code is not pickled or copied: compile it where it is needed")
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"<Kernel {self.name}: {inputs} -> {outputs}>"
+
+
+def traced(kernel: Kernel) -> Program:
+    """The program as traced, before any pass."""
+    return kernel._traced
 
 
 def nan_counter(kernel: Kernel) -> Any:
