@@ -163,10 +163,16 @@ def test_functions_of_matrices_and_functions_that_call_others() -> None:
     x, y = ca.SX.sym("x", 2), ca.SX.sym("y")
     kept = ca.Function("kept", [x, y], [ca.sin(x) * y, x[0] + y], {"never_inline": True})
     outer = ca.Function("outer", [x], [kept(2 * x, x[0] < x[1])[0] * 3, kept(x, 1)[1]])
-    assert ca.OP_CALL in [outer.instruction_id(k) for k in range(outer.n_instructions())]
+    if hasattr(ca.SX, "which_function"):  # before, CasADi always took such functions in
+        assert ca.OP_CALL in [outer.instruction_id(k) for k in range(outer.n_instructions())]
     point = np.array([0.3, 0.7])
     found = from_casadi(outer)(point)
     assert np.allclose(found[0], 3 * np.sin(2 * point)) and found[1] == 1.3
+    lower = ca.SX.sym("L", ca.Sparsity.lower(2))
+    sparse = ca.Function("sparse", [lower, x], [lower @ x, lower.T], {"never_inline": True})
+    full = ca.SX.sym("F", 2, 2)
+    _, turned = from_casadi(ca.Function("outer", [full, x], list(sparse(full, x))))(np.ones((2, 2)), point)
+    assert np.array_equal(turned, [[1.0, 1.0], [0.0, 1.0]])
     mapped = from_casadi(kept.map(3))
     assert mapped(np.ones((2, 3)), np.ones((1, 3)))[0].shape == (2, 3)
 
@@ -190,7 +196,7 @@ def test_what_is_refused() -> None:
         (ca.Function("f", [x], []), "f: the CasADi function has no outputs"),
         (ca.Function("f", [A], [ca.inv(A)]), "f: CasADi cannot expand it to scalar operations: .*Linsol"),
         (callback, "^doubled: .*Callback"),
-        (ca.Function("f", [z], [callback(z) + 1]), "^f calls doubled: "),
+        (ca.Function("f", [z], [callback(z) + 1]), "^f( calls doubled)?: .*Callback"),
         (ca.rootfinder("root", "newton", {"x": x, "g": x * x - 2}), "root: .*Newton"),
     ]
     for function, message in cases:
