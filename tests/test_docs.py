@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/conventions.md", "docs/ARCHITECTURE.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/conventions.md", "docs/ARCHITECTURE.md", "docs/casadi.md"])
 def test_document(document: str) -> None:
     result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert result.attempted > 0

@@ -8,11 +8,12 @@
 """
 
 from . import errors, expr, robots
+from .compiler.casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.trace import compile
 from .joint import Joint
 from .robot import Robot, load
 
-__all__ = ["Joint", "Kernel", "Robot", "__version__", "compile", "errors", "expr", "load", "robots"]
+__all__ = ["Joint", "Kernel", "Robot", "__version__", "compile", "errors", "expr", "from_casadi", "load", "robots"]
 
 __version__ = "0.1.0"

@@ -22,7 +22,7 @@ from .real import DOUBLE, SINGLE
 from .target import Target, host
 from .threads import setting_address
 
-__all__ = ["Kernel", "call_state", "raise_failure", "single_call"]
+__all__ = ["Kernel", "call_state", "raise_failure", "single_call", "traced"]
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -125,6 +125,16 @@ class Kernel:
         results = self._source.traced.interpret(*arrays)
         result = self._general.result
         return results[0] if result is None else result(*results)
+
+    def to_casadi(self) -> Any:
+        """The kernel as a `casadi.Function` of SX, with the same inputs and outputs.
+
+        (n,) becomes a column (n, 1), () a scalar; of more than two dimensions all but the last become one, so that
+        (nb, 4, 4) becomes (4 nb, 4).  Raises ImportError where CasADi is not installed.
+        """
+        from .casadi import to_casadi
+
+        return to_casadi(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(f"kernel {self.name!r}: machine code is not pickled or copied: compile it where it is needed")
@@ -240,6 +250,11 @@ def _compiled_later(source: Source, state: State, failures: list[BaseException],
             state.failed_calls += 1
 
     return _LOOP(call)
+
+
+def traced(kernel: Kernel) -> Program:
+    """The program as traced, before any pass."""
+    return kernel._source.traced
 
 
 def call_state(kernel: Kernel) -> State:
