@@ -23,12 +23,14 @@ from .llvm import Text
 from .loops import loop_function
 from .program import Program
 from .real import DOUBLE, Real
-from .straight import MOST_SCALAR, Layout, block_function, sample_function, segment_function
+from .segments import plan
+from .straight import Layout, block_function, sample_function, segment_function
 from .target import LLVM_LOCK, Target
 
 __all__ = ["MachineCode", "assembly", "emit", "link", "module_texts"]
 
-_ONE_MODULE = 2500  # instructions; the code for vectors and for one sample of a longer program are two modules
+_ONE_MODULE = 600  # instructions; of a longer program the code for vectors and that for one sample are two modules
+_QUICKLY = 4_000_000  # characters of LLVM IR; more is compiled with fewer attempts to improve it, in half of the time
 
 
 @dataclass(frozen=True)
@@ -44,27 +46,22 @@ class MachineCode:
 
 def module_texts(program: Program, target: Target, real: Real = DOUBLE) -> list[str]:
     """The LLVM IR of everything that the program's kernel needs, a text for each module."""
-    vectors = Layout(program, target, real, target.lanes_of(real))
-    length = len(program.instructions)
-    scalar = vectors if length > MOST_SCALAR else Layout(program, target, real, 1)
+    cut = plan(program)
+    vectors, scalar = (Layout(cut, target, real, lanes) for lanes in (target.lanes_of(real), 1))
     main, texts = Text(), []
-    layouts = [vectors] if scalar is vectors else [vectors, scalar]
-    for layout in layouts:
-        if layout.segmented:
-            for k in range(len(layout.plan.segments)):
+    if cut.segmented:
+        for layout in (vectors, scalar):
+            for k in range(len(cut.segments)):
                 texts.append(Text())
                 segment_function(texts[-1], layout, k)
-                main.declare(f"declare void @{layout.name}.{k}(ptr, ptr, ptr)")
-            block_function(main, layout)
-    if not vectors.segmented:
-        segment_function(main, vectors, 0)
+    block_function(main, vectors)
     beside = main
-    if length > _ONE_MODULE and not scalar.segmented:
+    if len(program.instructions) > _ONE_MODULE and not cut.segmented:
         texts.append(beside := Text())
         arrays = len(program.inputs) + len(program.outputs)
         main.declare(f"declare i32 @sample({', '.join(['ptr'] * arrays)})")
     sample_function(beside, scalar)
-    loop_function(main, vectors, direct=scalar is not vectors)
+    loop_function(main, vectors)
     if fastcall.available() and real is DOUBLE:
         fastcall.fast_function(main, program)
     return [_module(text, target) for text in (main, *texts)]
@@ -74,16 +71,17 @@ def _module(text: Text, target: Target) -> str:
     attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
     return (
         f'target triple = "{target.triple}"\n{text}\n'
-        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"
+        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n!0 = !{{}}\n"
     )
 
 
 def emit(texts: Sequence[str], target: Target) -> list[bytes]:
     """An object file for each module, several at a time."""
+    level = 1 if sum(map(len, texts)) > _QUICKLY else 2
     if len(texts) == 1:
-        return [_emitted(texts[0], target, assembly=False)]
+        return [_emitted(texts[0], target, level)]
     with ThreadPoolExecutor(min(len(texts), os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda text: _emitted(text, target, assembly=False), texts))
+        return list(pool.map(lambda text: _emitted(text, target, level), texts))
 
 
 def assembly(texts: Sequence[str], target: Target) -> str:
@@ -91,10 +89,10 @@ def assembly(texts: Sequence[str], target: Target) -> str:
     return "\n".join(_emitted(text, target, assembly=True).decode() for text in texts)
 
 
-def _emitted(text: str, target: Target, *, assembly: bool) -> bytes:
+def _emitted(text: str, target: Target, level: int = 2, *, assembly: bool = False) -> bytes:
     """What LLVM makes of a module, in a context of its own, so that others may do the same at the same time."""
     with LLVM_LOCK:
-        machine = target.machine()
+        machine = target.machine(level)
         context = llvm.create_context()
         module = llvm.parse_assembly(text, context)
         module.data_layout = str(machine.target_data)

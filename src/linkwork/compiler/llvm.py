@@ -49,20 +49,24 @@ def slots(program: Program) -> tuple[list[int], list[int]]:
 
 
 class Instructions:
-    """Writes operations on numbers of so many lanes; names of values are the caller's."""
+    """Writes operations on numbers of so many lanes; names of values are the caller's.
 
-    def __init__(self, text: Text, target: Target, real: Real, lanes: int) -> None:
+    ``unchanging`` says that the memory that is loaded from changes only between calls of the function.
+    """
+
+    def __init__(self, text: Text, target: Target, real: Real, lanes: int, *, unchanging: bool) -> None:
         self.text, self.target, self.real, self.lanes = text, target, real, lanes
         self.type = real.vector(lanes)
         self.truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
         self.align = real.bytes * lanes
+        self._unchanging = ", !invariant.load !0" if unchanging else ""
         self.lines: list[str] = []
 
     def constant(self, value: float) -> str:
         return self.real.literal(value, self.lanes)
 
     def load(self, name: str, address: str) -> None:
-        self.lines.append(f"{name} = load {self.type}, ptr {address}, align {self.align}")
+        self.lines.append(f"{name} = load {self.type}, ptr {address}, align {self.align}{self._unchanging}")
 
     def store(self, name: str, address: str) -> None:
         self.lines.append(f"store {self.type} {name}, ptr {address}, align {self.align}")

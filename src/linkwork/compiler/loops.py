@@ -26,7 +26,7 @@ __all__ = ["State", "loop_function"]
 
 _FEW = 3  # fewer samples than this take the scalar code
 _MOST_THREADS = 256
-_WORTH = 40_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
+_WORTH = 80_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
 _SHARES = 8  # that a thread takes one after the other
 
 
@@ -45,8 +45,8 @@ def threads_available() -> bool:
     return sys.platform != "win32"
 
 
-def loop_function(text: Text, layout: Layout, direct: bool) -> None:
-    """Add ``@loop`` and what it needs; ``@block`` is there, and if ``direct`` also ``@sample`` for very few samples."""
+def loop_function(text: Text, layout: Layout) -> None:
+    """Add ``@loop`` and what it needs; ``@block`` is there already, and ``@sample`` for very few samples."""
     target = layout.target
     packing_functions(text, layout)
     text.functions.append(str(_range(text, layout)))
@@ -55,12 +55,10 @@ def loop_function(text: Text, layout: Layout, direct: bool) -> None:
     f.store("i1", "false", "%nan")
     flags = _save_flags(f, text, target)
     n = f.load("i64", "%dimensions")
-    scalar = "false"
-    if direct:
-        arrays = _Arrays(f, layout)
-        scalar = f.all_of([f.let(f"icmp slt i64 {n}, {_FEW}"), *arrays.whole, *arrays.apart()])
-        with f.when(scalar):
-            arrays.sample_by_sample(n)
+    arrays = _Arrays(f, layout)
+    scalar = f.all_of([f.let(f"icmp slt i64 {n}, {_FEW}"), *arrays.whole, *arrays.apart()])
+    with f.when(scalar):
+        arrays.sample_by_sample(n)
     with f.unless(scalar):
         if threads_available():
             least = _worth_a_thread(layout)

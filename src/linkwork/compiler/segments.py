@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
 
-__all__ = ["Plan", "Segment", "plan"]
+__all__ = ["MOST", "WHOLE", "Plan", "Segment", "plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,19 @@ class Plan:
     segments: tuple[Segment, ...]
     places: int
 
+    @property
+    def segmented(self) -> bool:
+        """Whether there are several."""
+        return len(self.segments) > 1
 
-def plan(program: Program, most: int) -> Plan:
-    """Cut into segments of about ``most`` instructions at the longest."""
-    if len(program.instructions) <= most:
+
+WHOLE = 2000  # instructions of a program that is left whole
+MOST = 600  # of a segment of a longer one
+
+
+def plan(program: Program, whole: int = WHOLE, most: int = MOST) -> Plan:
+    """Cut a program of more than ``whole`` instructions into segments of at most ``most``."""
+    if len(program.instructions) <= whole:
         return Plan(program, (Segment(0, len(program.instructions), {}, {}),), 0)
     program = _pairs_taken_apart(program)
     bounds = _bounds(program, most)

@@ -6,17 +6,17 @@ result in one.  A long program is several functions, each of which runs over a f
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 from .ir import Function
 from .llvm import Instructions, Text, slots
-from .program import CONSTANT, INPUT, Program
+from .program import CONSTANT, INPUT
 from .real import Real
-from .segments import plan
+from .segments import Plan
 from .target import Target
 
 __all__ = ["Layout", "block_function", "memory", "sample_function", "segment_function"]
 
-MOST_INSTRUCTIONS = 4000  # of a segment
-MOST_SCALAR = 20_000  # a longer program has no code for one sample: a vector of equal samples takes about as long
 _VECTORS = 8  # that a segment runs over before the next one does
 _CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
 _ON_STACK = 1 << 18  # a thread's stack is not asked for more bytes than this
@@ -25,29 +25,20 @@ _ON_STACK = 1 << 18  # a thread's stack is not asked for more bytes than this
 class Layout:
     """How a program is laid out as code of so many lanes: its segments, and where its vectors stand in memory."""
 
-    def __init__(self, program: Program, target: Target, real: Real, lanes: int) -> None:
-        self.plan = plan(program, MOST_INSTRUCTIONS)
-        self.program, self.target, self.real, self.lanes = self.plan.program, target, real, lanes
+    def __init__(self, plan: Plan, target: Target, real: Real, lanes: int) -> None:
+        self.plan, self.program = plan, plan.program
+        self.target, self.real, self.lanes = target, real, lanes
         self.width = real.bytes * lanes  # bytes of a number in all lanes
         self.results, self.slot_of = slots(self.program)
-        self.in_bytes = self._whole(sum(port.size for port in program.inputs))
+        self.in_bytes = self._whole(sum(port.size for port in self.program.inputs))
         self.work_bytes = self._whole(self.plan.places)
         self.out_bytes = self._whole(len(self.results))
         of_one = self.in_bytes + self.work_bytes + self.out_bytes
-        self.vectors = max(1, min(_VECTORS, _CACHED // max(of_one, 1))) if self.segmented else 1
+        self.vectors = max(1, min(_VECTORS, _CACHED // max(of_one, 1))) if plan.segmented and lanes > 1 else 1
         self.bytes = of_one * self.vectors
 
     def _whole(self, numbers: int) -> int:
         return -(-numbers * self.width // 64) * 64
-
-    @property
-    def segmented(self) -> bool:
-        return len(self.plan.segments) > 1
-
-    @property
-    def name(self) -> str:
-        """What the function of this code is called."""
-        return "block" if self.lanes > 1 else "one"
 
     def at(self, f: Function, start: str) -> tuple[str, str, str]:
         """The addresses of inputs, workspace and results in memory of ``bytes`` bytes."""
@@ -58,21 +49,121 @@ class Layout:
         )
 
 
-_ARGUMENTS = "ptr noalias readonly align 64 %in, ptr noalias align 64 %work, ptr noalias align 64 %out"
+Place = tuple[str, int]  # a pointer's name, and how many numbers further on
+
+
+def block_function(text: Text, layout: Layout) -> None:
+    """``@block`` of a program that is left whole, or the one that calls segments, which are other modules'."""
+    signature = f"define internal void @block({_block_arguments(layout)}, i64 %vectors)"
+    if not layout.plan.segmented:
+        _block_segment(text, layout, 0, signature)
+        return
+    f = Function(signature)
+    sizes = (layout.in_bytes, layout.work_bytes, layout.out_bytes)
+    for k in range(len(layout.plan.segments)):
+        text.declare(f"declare void @block.{k}(ptr, ptr, ptr)")
+        with f.loop("%vectors") as vector:
+            places = [
+                f.at(pointer, f.let(f"mul i64 {vector}, {size}"))
+                for pointer, size in zip(("%in", "%work", "%out"), sizes, strict=True)
+            ]
+            f.do(f"call void @block.{k}({', '.join(f'ptr {place}' for place in places)})")
+    text.functions.append(str(f))
 
 
 def segment_function(text: Text, layout: Layout, k: int) -> None:
-    """A segment's code for one vector; of a program of one segment it is all of ``@block``."""
-    segment = layout.plan.segments[k]
-    signature = f"define void @{layout.name}.{k}({_ARGUMENTS})"
-    if not layout.segmented:
-        signature = f"define internal void @{layout.name}({_ARGUMENTS}, i64 %vectors)"
-    code = Instructions(text, layout.target, layout.real, layout.lanes)
-    out: dict[int, list[int]] = {}
+    """A segment's code, for one vector or one sample, as a function that other modules can call."""
+    if layout.lanes > 1:
+        _block_segment(text, layout, k, f"define void @block.{k}({_block_arguments(layout)})")
+        return
+    out = ", ".join(f"ptr noalias %out{j}" for j in range(len(layout.program.outputs)))
+    code = Instructions(text, layout.target, layout.real, 1, unchanging=True)
+    _write(code, layout, k, _in_order, _array_sinks(layout))
+    _define(text, f"define void @sample.{k}({_working_arguments(layout)}, {out})", code.lines)
+
+
+def sample_function(text: Text, layout: Layout) -> None:
+    """``@sample(in..., out...)``: one sample, from and to contiguous arrays; not zero where there is no memory for it.
+
+    Of a program in segments, an output may be an input as well, since inputs are copied first.
+    """
+    outputs = [f"%out{j}" for j in range(len(layout.program.outputs))]
+    if not layout.plan.segmented:
+        attributed = [f"ptr noalias readonly %in{j}" for j in range(len(layout.program.inputs))]
+        attributed += [f"ptr noalias {out}" for out in outputs]
+        places = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
+        code = Instructions(text, layout.target, layout.real, 1, unchanging=False)
+        _write(code, layout, 0, lambda number: places[number], _array_sinks(layout))
+        _define(text, f"define i32 @sample({', '.join(attributed)})", code.lines, "ret i32 0")
+        return
+    arguments = [f"ptr %in{j}" for j in range(len(layout.program.inputs))] + [f"ptr {out}" for out in outputs]
+    f = Function(f"define i32 @sample({', '.join(arguments)})", end="ret i32 0")
+    start, taken = memory(f, text, layout.bytes)
+    if taken:
+        f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
+    into, work, _ = layout.at(f, start)
+    place, real = 0, layout.real
+    for j, port in enumerate(layout.program.inputs):
+        row = f.at(into, place * real.bytes)
+        place += port.size
+        with f.loop(port.size) as element:
+            offset = f.let(f"shl i64 {element}, {real.shift}")
+            f.store(real.name, f.load(real.name, f.at(f"%in{j}", offset), real.bytes), f.at(row, offset), real.bytes)
+    for k in range(len(layout.plan.segments)):
+        text.declare(f"declare void @sample.{k}({', '.join(['ptr'] * (2 + len(outputs)))})")
+        f.do(f"call void @sample.{k}({', '.join(f'ptr {pointer}' for pointer in (into, work, *outputs))})")
+    if taken:
+        f.do(f"call void @free(ptr {taken})")
+        f.do("ret i32 0")
+        f.label("none")
+        f.do("ret i32 1")
+        f.label("never")
+    text.functions.append(str(f))
+
+
+def _working_arguments(layout: Layout) -> str:
+    """What a segment loads it may load again instead of keeping it in a register: it stores nothing there."""
+    into, work = (f"align 64 dereferenceable({size})" for size in (layout.in_bytes or 1, layout.work_bytes or 1))
+    return f"ptr noalias readonly {into} %in, ptr noalias {work} %work"
+
+
+def _block_arguments(layout: Layout) -> str:
+    return f"{_working_arguments(layout)}, ptr noalias align 64 %out"
+
+
+def _block_segment(text: Text, layout: Layout, k: int, signature: str) -> None:
+    sinks: dict[int, list[Place]] = {}
     for slot, value in enumerate(layout.results):
-        out.setdefault(value, []).append(slot)
+        sinks.setdefault(value, []).append(("%out", slot))
+    code = Instructions(text, layout.target, layout.real, layout.lanes, unchanging=True)
+    _write(code, layout, k, _in_order, sinks)
+    _define(text, signature, code.lines)
+
+
+def _in_order(number: int) -> Place:
+    """Where an input's number stands that has been packed."""
+    return "%in", number
+
+
+def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
+    """For every value the elements of output arrays that it is the result for."""
+    sinks: dict[int, list[Place]] = {}
+    places = ((f"%out{j}", e) for j, port in enumerate(layout.program.outputs) for e in range(port.size))
+    for value, place in zip(layout.program.results, places, strict=True):
+        sinks.setdefault(value, []).append(place)
+    return sinks
+
+
+def _write(
+    code: Instructions,
+    layout: Layout,
+    k: int,
+    source: Callable[[int], Place],
+    sinks: Mapping[int, Sequence[Place]],
+) -> None:
+    """The instructions of a segment.  Inputs and values of other segments are loaded where they are first used."""
+    segment, instructions = layout.plan.segments[k], layout.program.instructions
     names: dict[int, str] = {}
-    instructions = layout.program.instructions
 
     def name(value: int) -> str:
         """A value's name, once it is there."""
@@ -82,7 +173,7 @@ def segment_function(text: Text, layout: Layout, k: int) -> None:
             if operation is CONSTANT:
                 names[value] = code.constant(number)
             elif operation is INPUT:
-                code.load(names[value], code.address(f"%i{value}", "%in", number))
+                code.load(names[value], code.address(f"%i{value}", *source(number)))
             else:
                 code.fetch(operation, names[value], code.address(f"%t{value}", "%work", segment.taken[value]))
         return names[value]
@@ -92,106 +183,10 @@ def segment_function(text: Text, layout: Layout, k: int) -> None:
         if operation is not CONSTANT and operation is not INPUT:
             code.emit(f"%v{value}", operation, [name(a) for a in args])
             names[value] = f"%v{value}"
-        for slot in out.get(value, ()):
-            code.store(name(value), code.address(f"%o{slot}", "%out", slot))
+        for n, place in enumerate(sinks.get(value, ())):
+            code.store(name(value), code.address(f"%o{value}.{n}", *place))
         if value in segment.left:
             code.keep(operation, name(value), code.address(f"%w{value}", "%work", segment.left[value]))
-    _define(text, signature, code.lines)
-
-
-def block_function(text: Text, layout: Layout) -> None:
-    """``@block`` of a program in segments, which are other modules' or are there already."""
-    f = Function(f"define internal void @{layout.name}({_ARGUMENTS}, i64 %vectors)")
-    for k in range(len(layout.plan.segments)):
-        with f.loop("%vectors") as vector:
-            places = [
-                f.at(pointer, f.let(f"mul i64 {vector}, {size}"))
-                for pointer, size in (
-                    ("%in", layout.in_bytes),
-                    ("%work", layout.work_bytes),
-                    ("%out", layout.out_bytes),
-                )
-            ]
-            f.do(f"call void @{layout.name}.{k}({', '.join(f'ptr {place}' for place in places)})")
-    text.functions.append(str(f))
-
-
-def sample_function(text: Text, layout: Layout) -> None:
-    """``@sample(in..., out...)``: one sample, from and to contiguous arrays; not zero where there is no memory for it.
-
-    An output may be an input as well if the layout is in segments, since inputs are copied first.
-    """
-    arguments = [f"ptr %in{j}" for j in range(len(layout.program.inputs))]
-    arguments += [f"ptr %out{j}" for j in range(len(layout.program.outputs))]
-    if layout.segmented:
-        _sample_by_segments(text, layout, f"define i32 @sample({', '.join(arguments)})")
-    else:
-        attributed = [a.replace("ptr", "ptr noalias readonly" if "%in" in a else "ptr noalias") for a in arguments]
-        _sample_at_once(text, layout, f"define i32 @sample({', '.join(attributed)})")
-
-
-def _sample_at_once(text: Text, layout: Layout, signature: str) -> None:
-    """The operations, straight from and to the arrays."""
-    code, program = Instructions(text, layout.target, layout.real, 1), layout.program
-    source = [(j, e) for j, port in enumerate(program.inputs) for e in range(port.size)]
-    sink: dict[int, list[tuple[int, int]]] = {}
-    place = 0
-    for j, port in enumerate(program.outputs):
-        for e in range(port.size):
-            sink.setdefault(program.results[place], []).append((j, e))
-            place += 1
-    names: list[str] = []
-    for value, (operation, args, number) in enumerate(program.instructions):
-        name = f"%v{value}"
-        if operation is CONSTANT:
-            name = code.constant(number)
-        elif operation is INPUT:
-            j, e = source[number]
-            code.load(name, code.address(f"%i{value}", f"%in{j}", e))
-        else:
-            code.emit(name, operation, [names[a] for a in args])
-        names.append(name)
-        for j, e in sink.get(value, ()):
-            code.store(name, code.address(f"%o{j}.{e}", f"%out{j}", e))
-    _define(text, signature, code.lines, "ret i32 0")
-
-
-def _sample_by_segments(text: Text, layout: Layout, signature: str) -> None:
-    """A vector whose lanes are the same sample, through the segments."""
-    program, real, lanes = layout.program, layout.real, layout.lanes
-    f = Function(signature, end="ret i32 0")
-    start, taken = memory(f, text, layout.in_bytes + layout.work_bytes + layout.out_bytes)
-    if taken:
-        f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
-    work = f.at(start, layout.in_bytes)
-    out = f.at(work, layout.work_bytes)
-    place = 0
-    for j, port in enumerate(program.inputs):
-        row = f.at(start, place * layout.width)
-        place += port.size
-        with f.loop(port.size) as element:
-            x = f.load(real.name, f.at(f"%in{j}", f.let(f"shl i64 {element}, {real.shift}")), real.bytes)
-            with f.loop(lanes) as lane:
-                number = f.let(f"add i64 {f.let(f'mul i64 {element}, {lanes}')}, {lane}")
-                f.store(real.name, x, f.at(row, f.let(f"shl i64 {number}, {real.shift}")), real.bytes)
-    f.do(f"call void @{layout.name}(ptr {start}, ptr {work}, ptr {out}, i64 1)")
-    place = 0
-    for j, port in enumerate(program.outputs):
-        if port.size:
-            table = ", ".join(f"i64 {layout.width * s}" for s in layout.slot_of[place : place + port.size])
-            text.declare(f"@places{j} = internal constant [{port.size} x i64] [{table}]")
-            with f.loop(port.size) as element:
-                slot = f.load("i64", f.at(f"@places{j}", f.let(f"shl i64 {element}, 3")))
-                x = f.load(real.name, f.at(out, slot), real.bytes)
-                f.store(real.name, x, f.at(f"%out{j}", f.let(f"shl i64 {element}, {real.shift}")), real.bytes)
-        place += port.size
-    if taken:
-        f.do(f"call void @free(ptr {taken})")
-        f.do("ret i32 0")
-        f.label("none")
-        f.do("ret i32 1")
-        f.label("never")
-    text.functions.append(str(f))
 
 
 def memory(f: Function, text: Text, size: int) -> tuple[str, str]:

@@ -32,11 +32,11 @@ class Target:
         """How many numbers of a type a vector register holds."""
         return self.lanes * 64 // real.bits
 
-    def machine(self) -> Any:
-        """LLVM's target machine."""
+    def machine(self, level: int = 2) -> Any:
+        """LLVM's target machine; the level says how much it tries to improve code, 0 to 3."""
         _initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=2, reloc="default", codemodel="jitdefault"
+            cpu=self.cpu, features=self.features, opt=level, reloc="default", codemodel="jitdefault"
         )
 
 
