@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from compiler.vector_math.support import LANES, Variant, compiled, every_variant, module_text
 
+from compiler.vector_math.support import LANES, Variant, compiled, every_variant, module_text
 from linkwork.compiler.vector_math import CODES, vector_function
 
 every_code = pytest.mark.parametrize("code", CODES)
 both_precisions = pytest.mark.parametrize("bits", [64, 32])
-INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl"}
+INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
 
 
 @every_code

@@ -9,14 +9,32 @@ Rounding to nearest is assumed, as LLVM assumes it; where a thread flushes subno
 
 from __future__ import annotations
 
-from .emitter import Definition
-from .sincos import sincos as _sincos
-from .sincos32 import sincos32 as _sincos32
+from collections.abc import Callable
+
+from . import exponential, inverse, logarithm, power, root
+from .circular import sincos as _sincos
+from .circular32 import sincos32 as _sincos32
+from .emitter import Code, Definition, Real, define, function_name
+from .single import single
+from .tangent import tan as _tan
 
 __all__ = ["CODES", "LANES", "Definition", "sincos", "vector_function"]
 
 LANES = (1, 2, 4, 8, 16)
-CODES = ("sincos",)
+_BODIES: dict[str, tuple[Callable[..., Real], str]] = {  # what writes the float64 function, and its arguments
+    "asin": (inverse.asin, "x"),
+    "acos": (inverse.acos, "x"),
+    "atan": (inverse.atan, "x"),
+    "atan2": (inverse.atan2, "yx"),
+    "exp": (exponential.exp, "x"),
+    "log": (logarithm.log, "x"),
+    "pow": (power.pow, "xy"),
+    "hypot": (root.hypot, "xy"),
+    "sinh": (exponential.sinh, "x"),
+    "cosh": (exponential.cosh, "x"),
+    "tanh": (exponential.tanh, "x"),
+}
+CODES = ("sincos", "tan", *_BODIES)
 
 
 def vector_function(code: str, lanes: int, bits: int, fma: bool) -> tuple[Definition, ...]:
@@ -33,7 +51,20 @@ def vector_function(code: str, lanes: int, bits: int, fma: bool) -> tuple[Defini
         raise ValueError(f"vector functions have 32 or 64 bits, not {bits}")
     if code == "sincos":
         return _sincos(lanes, fma) if bits == 64 else _sincos32(lanes, fma)
-    raise ValueError(f"no vector function {code!r}")
+    if code not in CODES:
+        raise ValueError(f"no vector function {code!r}")
+    if bits == 64:
+        return _double(code, lanes, fma)
+    wide_lanes = lanes // 2 if lanes > 2 else lanes  # a register holds half as many float64
+    wide = _double(code, wide_lanes, fma)
+    return (*wide, single(code, lanes, wide, wide_lanes, _BODIES[code][1] if code in _BODIES else "x"))
+
+
+def _double(code: str, lanes: int, fma: bool) -> tuple[Definition, ...]:
+    if code == "tan":
+        return _tan(lanes, fma)
+    body, arguments = _BODIES[code]
+    return (define(function_name(code, 64, lanes), 64, Code(lanes, fma), body, arguments),)
 
 
 def sincos(lanes: int, fma: bool) -> Definition:

@@ -278,9 +278,8 @@ class Code:
         return value
 
     def with_sign(self, size: Real, sign: Real) -> Real:
-        """`size`, which has no minus sign, with the sign of another number."""
-        top = -1 << (size.bits - 1)
-        return (size.to_bits() | (sign.to_bits() & top)).to_real()
+        """A number with the sign of another one."""
+        return self.intrinsic("copysign", size, sign)
 
 
 def define(

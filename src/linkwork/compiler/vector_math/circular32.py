@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .circular import to_quadrant
 from .emitter import Code, Definition, Int, Mask, Real, define, function_name, real_type
 from .reduction import HALF_PI, TABLE, TABLE_WORDS, half_pi_parts, table_declaration
-from .sincos import to_quadrant
 
 __all__ = ["BOUND", "COS", "SIN", "sincos32"]
 
