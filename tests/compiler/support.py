@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
 from linkwork.compiler.target import Target, host
+from linkwork.compiler.vector_math import CODES
 from linkwork.expr.operations import BY_NAME, Operation
 
 OPERATIONS = tuple(operation for operation in BY_NAME.values() if operation.arity)
-TRANSCENDENTAL = tuple(o for o in OPERATIONS if o.lowering.kind == "libm" or o.name in ("sin", "cos"))
+TRANSCENDENTAL = tuple(o for o in OPERATIONS if o.lowering.code in (*CODES, "sin", "cos"))
 EXACT = tuple(o for o in OPERATIONS if o not in TRANSCENDENTAL)
 
 SUBNORMAL, SMALLEST, LARGEST = 5e-324, 2.0**-1022, np.finfo(np.float64).max

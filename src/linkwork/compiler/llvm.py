@@ -131,8 +131,6 @@ class Instructions:
             out(f"{name} = extractvalue {{ {type_}, {type_} }} {name}.b, {int(code == 'cos')}")
         elif kind == "vector" and code in CODES:
             out(f"{name} = {self._call(self._own(code), a)}")
-        elif kind == "libm":
-            self._library(name, code, a)
         else:
             raise ValueError(f"no lowering for the operation {operation!r}")
 
@@ -149,30 +147,3 @@ class Instructions:
         self.lines.append(f"{name}.c = fcmp one {self.type} {x}, {zero}")
         self.lines.append(f"{name}.m = {self._call(self.intrinsic('fabs', 1), [x])}")
         self.lines.append(f"{name} = select {self.truth} {name}.c, {self.type} {name}.s, {self.type} {name}.m")
-
-    def _library(self, name: str, code: str, a: list[str]) -> None:
-        """The C library's function of doubles, one lane at a time."""
-        self.text.declare(f"declare double @{code}({', '.join(['double'] * len(a))})")
-        single, result = self.real.bits == 32, "poison"
-        for lane in range(self.lanes):
-            parts = []
-            for i, x in enumerate(a):
-                part = x
-                if self.lanes > 1:
-                    part = f"{name}.a{i}.{lane}"
-                    self.lines.append(f"{part} = extractelement {self.type} {x}, i32 {lane}")
-                if single:
-                    self.lines.append(f"{name}.w{i}.{lane} = fpext float {part} to double")
-                    part = f"{name}.w{i}.{lane}"
-                parts.append(f"double {part}")
-            value = name if self.lanes == 1 and not single else f"{name}.r{lane}"
-            self.lines.append(f"{value} = call double @{code}({', '.join(parts)})")
-            if single:
-                rounded = name if self.lanes == 1 else f"{name}.f{lane}"
-                self.lines.append(f"{rounded} = fptrunc double {value} to float")
-                value = rounded
-            if self.lanes > 1:
-                target = name if lane == self.lanes - 1 else f"{name}.v{lane}"
-                element = f"{self.real.name} {value}"
-                self.lines.append(f"{target} = insertelement {self.type} {result}, {element}, i32 {lane}")
-                result = target

@@ -6,8 +6,7 @@ traced symbol, differentiation, the interpreter and the compiler.  To add an ope
 A row's ``partials`` gives the partial derivatives by each argument, written over any scalar with the functions of
 `linkwork.expr.functions`; it receives the arguments and the result.  ``lowering`` says how the compiler emits the
 operation, as data: ``instruction`` (one LLVM instruction, with a predicate for comparisons), ``intrinsic`` (an LLVM
-intrinsic that is a machine instruction), ``vector`` (code of our own for all lanes) or ``libm`` (the C library's
-function, one lane at a time).
+intrinsic that is a machine instruction) or ``vector`` (code of our own for all lanes).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["BY_NAME", "Lowering", "Operation"]
 class Lowering:
     """How an operation becomes machine code."""
 
-    kind: str  # "instruction", "intrinsic", "vector", "libm" or "none"
+    kind: str  # "instruction", "intrinsic", "vector" or "none"
     code: str = ""
 
 
@@ -60,8 +59,8 @@ def _instruction(code: str) -> Lowering:
     return Lowering("instruction", code)
 
 
-def _libm(code: str) -> Lowering:
-    return Lowering("libm", code)
+def _vector(code: str) -> Lowering:
+    return Lowering("vector", code)
 
 
 def _reference(function: Callable[..., Any], value: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,39 +120,39 @@ def _rows() -> list[Operation]:
         row("div", 2, np.divide, lambda a, b: a / b, lambda a, b, r: (1.0 / b, -r / b), _instruction("fdiv")),
         # roots, powers, exponentials
         row("sqrt", 1, np.sqrt, math.sqrt, lambda a, r: (0.5 / r,), Lowering("intrinsic", "sqrt")),
-        row("exp", 1, np.exp, math.exp, lambda a, r: (r,), _libm("exp")),
-        row("log", 1, np.log, math.log, lambda a, r: (1.0 / a,), _libm("log")),
+        row("exp", 1, np.exp, math.exp, lambda a, r: (r,), _vector("exp")),
+        row("log", 1, np.log, math.log, lambda a, r: (1.0 / a,), _vector("log")),
         row(
             "pow",
             2,
             np.power,
             math.pow,
             lambda a, b, r: (b * f.pow(a, b - 1.0), f.where(a > 0.0, r * f.log(f.where(a > 0.0, a, 1.0)), 0.0)),
-            _libm("pow"),
+            _vector("pow"),
         ),
-        row("hypot", 2, np.hypot, math.hypot, lambda a, b, r: (a / r, b / r), _libm("hypot"), commutative=True),
+        row("hypot", 2, np.hypot, math.hypot, lambda a, b, r: (a / r, b / r), _vector("hypot"), commutative=True),
         # circular functions
-        row("sin", 1, np.sin, math.sin, lambda a, r: (f.cos(a),), Lowering("vector", "sin")),
-        row("cos", 1, np.cos, math.cos, lambda a, r: (-f.sin(a),), Lowering("vector", "cos")),
-        row("tan", 1, np.tan, math.tan, lambda a, r: (1.0 + r * r,), _libm("tan")),
-        row("asin", 1, np.arcsin, math.asin, lambda a, r: (1.0 / complement(a),), _libm("asin")),
-        row("acos", 1, np.arccos, math.acos, lambda a, r: (-1.0 / complement(a),), _libm("acos")),
-        row("atan", 1, np.arctan, math.atan, lambda a, r: (1.0 / (1.0 + a * a),), _libm("atan")),
+        row("sin", 1, np.sin, math.sin, lambda a, r: (f.cos(a),), _vector("sin")),
+        row("cos", 1, np.cos, math.cos, lambda a, r: (-f.sin(a),), _vector("cos")),
+        row("tan", 1, np.tan, math.tan, lambda a, r: (1.0 + r * r,), _vector("tan")),
+        row("asin", 1, np.arcsin, math.asin, lambda a, r: (1.0 / complement(a),), _vector("asin")),
+        row("acos", 1, np.arccos, math.acos, lambda a, r: (-1.0 / complement(a),), _vector("acos")),
+        row("atan", 1, np.arctan, math.atan, lambda a, r: (1.0 / (1.0 + a * a),), _vector("atan")),
         row(
             "atan2",
             2,
             np.arctan2,
             math.atan2,
             lambda y, x, r: (x / square_sum(x, y), -y / square_sum(x, y)),
-            _libm("atan2"),
+            _vector("atan2"),
         ),
         # hyperbolic functions
-        row("sinh", 1, np.sinh, math.sinh, lambda a, r: (f.cosh(a),), _libm("sinh")),
-        row("cosh", 1, np.cosh, math.cosh, lambda a, r: (f.sinh(a),), _libm("cosh")),
-        row("tanh", 1, np.tanh, math.tanh, lambda a, r: (1.0 - r * r,), _libm("tanh")),
+        row("sinh", 1, np.sinh, math.sinh, lambda a, r: (f.cosh(a),), _vector("sinh")),
+        row("cosh", 1, np.cosh, math.cosh, lambda a, r: (f.sinh(a),), _vector("cosh")),
+        row("tanh", 1, np.tanh, math.tanh, lambda a, r: (1.0 - r * r,), _vector("tanh")),
         # piecewise functions; at a kink the derivative is one between those of the two sides
         row("abs", 1, np.abs, abs, lambda a, r: (f.sign(a),), Lowering("intrinsic", "fabs")),
-        row("sign", 1, np.sign, _sign, _zeros, Lowering("vector", "sign")),
+        row("sign", 1, np.sign, _sign, _zeros, _vector("sign")),
         row("floor", 1, np.floor, lambda a: math.copysign(math.floor(a), a), _zeros, Lowering("intrinsic", "floor")),
         row("copysign", 2, np.copysign, math.copysign, _copysign_partials, Lowering("intrinsic", "copysign")),
         row("fmin", 2, np.fmin, lambda a, b: float(np.fmin(a, b)), _fmin_partials, _minimum, commutative=True),
@@ -164,8 +163,8 @@ def _rows() -> list[Operation]:
         row("eq", 2, np.equal, lambda a, b: a == b, None, _instruction("fcmp oeq"), logical=True, commutative=True),
         row("and_", 2, np.logical_and, lambda a, b: a and b, None, _instruction("and"), logical=True, commutative=True),
         row("or_", 2, np.logical_or, lambda a, b: a or b, None, _instruction("or"), logical=True, commutative=True),
-        row("not_", 1, np.logical_not, lambda a: not a, None, Lowering("vector", "not"), logical=True),
-        row("where", 3, np.where, _where, _where_partials, Lowering("vector", "where")),
+        row("not_", 1, np.logical_not, lambda a: not a, None, _vector("not"), logical=True),
+        row("where", 3, np.where, _where, _where_partials, _vector("where")),
     ]
 
 

@@ -1,0 +1,54 @@
+"""What every vector function promises of its text: names, declarations, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from compiler.vector_math.support import LANES, Variant, compiled, every_variant, module_text
+from linkwork.compiler.vector_math import CODES, vector_function
+
+every_code = pytest.mark.parametrize("code", CODES)
+both_precisions = pytest.mark.parametrize("bits", [64, 32])
+INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
+
+
+@every_code
+@both_precisions
+@pytest.mark.parametrize("lanes", LANES)
+def test_the_last_definition_is_the_function(code: str, bits: int, lanes: int) -> None:
+    definitions = vector_function(code, lanes, bits, True)
+    name = f"@lw.{code}.f{bits}x{lanes}"
+    assert definitions[-1].name == name
+    assert all(f"{d.name}(" in d.ir and len(set(d.declarations)) == len(d.declarations) for d in definitions)
+    assert len({d.name for d in definitions}) == len(definitions)
+    assert definitions == vector_function(code, lanes, bits, True)
+
+
+@every_code
+@both_precisions
+def test_no_instruction_may_be_rearranged(code: str, bits: int) -> None:
+    for fma in (True, False):
+        assert not re.search(r"\b(fast|nnan|ninf|nsz|arcp|contract|afn|reassoc)\b", module_text(code, bits, fma))
+
+
+@every_code
+@both_precisions
+@every_variant
+def test_nothing_outside_is_called(code: str, bits: int, variant: Variant) -> None:
+    text = module_text(code, bits, variant.fma)
+    declared = set(re.findall(r"@llvm\.([a-z]+)\.", text))
+    assert declared <= INTRINSICS
+    assert "fma" not in declared or variant.fma
+    called = re.findall(r"^\s*(?:callq?|bl)\s+(\S+)", compiled(code, bits, variant).assembly, re.MULTILINE)
+    assert called and all("lw." in target for target in called)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="no vector function 'gamma'"):
+        vector_function("gamma", 4, 64, True)
+    with pytest.raises(ValueError, match="lanes"):
+        vector_function("sincos", 3, 64, True)
+    with pytest.raises(ValueError, match="bits"):
+        vector_function("sincos", 4, 16, True)
