@@ -10,10 +10,24 @@
 from . import errors, expr, robots
 from .compiler.casadi import from_casadi
 from .compiler.kernel import Kernel
+from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
 from .joint import Joint
 from .robot import Robot, load
 
-__all__ = ["Joint", "Kernel", "Robot", "__version__", "compile", "errors", "expr", "from_casadi", "load", "robots"]
+__all__ = [
+    "Joint",
+    "Kernel",
+    "Robot",
+    "__version__",
+    "compile",
+    "errors",
+    "expr",
+    "from_casadi",
+    "get_num_threads",
+    "load",
+    "robots",
+    "set_num_threads",
+]
 
 __version__ = "0.1.0"

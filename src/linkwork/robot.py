@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from keyword import iskeyword
 from typing import Any
 
 import numpy as np
 
+from ._parallel import in_parallel
 from .arguments import checked
 from .joint import Joint, joint_of
 from .kernels import Kernel, Request, compile_requests, labelled, read_request
@@ -39,13 +41,14 @@ class Robot:
     A robot is an immutable value: equal robots compare and hash equal, and it pickles.
     """
 
-    __slots__ = ("__weakref__", "_calls", "_kernels", "_lock", "_tree")
+    __slots__ = ("__weakref__", "_calls", "_kernels", "_lock", "_tree", "_turns")
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: dict[Any, Kernel] = {}
-        self._lock = threading.RLock()
+        self._turns: dict[Any, threading.Lock] = {}
+        self._lock = threading.Lock()
 
     # -- where robots come from
 
@@ -194,7 +197,7 @@ class Robot:
 
         q (..., nq) -> (..., 4, 4) [1, m].
         """
-        call = self._call("pose", frame=frame, relative_to=relative_to)
+        call = self._calls.get(("pose", frame, relative_to)) or self._call("pose", frame=frame, relative_to=relative_to)
         return call(q) if out is None else call(q, out=out)
 
     def twist(
@@ -213,7 +216,9 @@ class Robot:
         v is the velocity of the point of B that coincides with the origin of the frame ``at`` (B's own by default;
         ``at="world"`` is the Plücker form).  q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
         """
-        call = self._call("twist", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+        call = self._calls.get(("twist", frame, relative_to, expressed_in, at)) or self._call(
+            "twist", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
+        )
         return call(q, v) if out is None else call(q, v, out=out)
 
     def acceleration(
@@ -233,7 +238,9 @@ class Robot:
         v̇ is the classical acceleration of the point of B that coincides with the origin of the frame ``at`` (B's own
         by default): no gravity in it.  q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
         """
-        call = self._call("acceleration", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+        call = self._calls.get(("acceleration", frame, relative_to, expressed_in, at)) or self._call(
+            "acceleration", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
+        )
         return call(q, v, a) if out is None else call(q, v, a, out=out)
 
     def jacobian(
@@ -250,7 +257,9 @@ class Robot:
 
         q (..., nq) -> (..., 6, nv) [1, m].
         """
-        call = self._call("jacobian", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+        call = self._calls.get(("jacobian", frame, relative_to, expressed_in, at)) or self._call(
+            "jacobian", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
+        )
         return call(q) if out is None else call(q, out=out)
 
     # -- dynamics
@@ -324,20 +333,43 @@ class Robot:
             raise ValueError(f"compile: expected a kernel named by an identifier, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)
 
+    def warm_up(self, functions: Sequence[Any], *, progress: bool | None = None) -> None:
+        """Compile functions before they are needed, several at a time.
+
+        ``functions`` is a list of what `compile` takes one of: ``["inverse_dynamics", ("jacobian", "hand")]``.  The
+        robot's methods are then ready for use.  What the cache on disk holds is not compiled.  ``progress`` says
+        whether standard error shows how far it is; by itself it does where that is a terminal.
+
+        Raises what `compile` raises for a function that it does not know, before anything is compiled, and
+        SingularInertiaError as the functions do.
+        """
+        if isinstance(functions, (str, Mapping)) or not isinstance(functions, Iterable):
+            raise TypeError(f"warm_up: expected a list of functions, got {functions!r}")
+        requests = list(dict.fromkeys(read_request(self._tree, asked) for asked in functions))
+        in_parallel([partial(self._prepared, request) for request in requests], "compiling", progress)
+
     def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
         key = (name, *requests.items())
         with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:  # others may compile other functions meanwhile
             if key not in self._kernels:
                 self._kernels[key] = compile_requests(self._tree, name, requests)
             return self._kernels[key]
 
-    def _call(self, name: str, **frames: str | None) -> Callable[..., np.ndarray]:
+    def _prepared(self, request: Request) -> Callable[..., np.ndarray]:
         """What a method runs: the kernel, with a look at the arguments where the kernel is not content with them."""
-        key = (name, *frames.values()) if frames else name
-        call = self._calls.get(key)
+        call = self._calls.get(request)
         if call is None:
-            request = read_request(self._tree, (name, frames) if frames else name)
-            call = self._calls[key] = checked(self._tree, self._kernel(request.label, {request.label: request}))
+            call = checked(self._tree, self._kernel(request.label, {request.label: request}))
+            self._calls[request] = call
+        return call
+
+    def _call(self, name: str, **frames: str | None) -> Callable[..., np.ndarray]:
+        """The same for a method's arguments, by which it is found faster the next time."""
+        key = (name, *frames.values()) if frames else name
+        call = self._prepared(read_request(self._tree, (name, frames) if frames else name))
+        self._calls[key] = call
         return call
 
     # -- a value

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from linkwork.cli.output import Output, escaped, finite, label, numbers, table, width
-from linkwork.cli.progress import Progress
+from linkwork._progress import Progress
 from linkwork.cli.timing import Call, Effort, compare, percentiles
 
 

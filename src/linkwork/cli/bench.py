@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import __version__
+from .._progress import Progress
 from ..errors import SingularInertiaError
 from ..robot import Robot
 from .arguments import BAD_MODEL, FAILED, CommandError, add_json, add_robot, load_robot, positive, read_robot
 from .measure import Compiled, agreement, batch_calls, compile_cold, single_calls
 from .output import Terminal, escaped, label, number, quantity, table
 from .peer import FUNCTIONS, CannotCompare, Pinocchio, pinocchio_version
-from .progress import Progress
 from .timing import Comparison, Effort, compare
 
 __all__ = ["HELP", "add_arguments", "run"]

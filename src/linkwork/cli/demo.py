@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from .._progress import Progress
 from ..robot import Robot
 from .arguments import FAILED, add_json, load_robot, positive
 from .drawing import tree_lines
 from .output import Terminal, label, number, numbers, quantity
-from .progress import Progress
 from .states import random_states
 
 __all__ = ["HELP", "add_arguments", "run"]

@@ -5,60 +5,16 @@ Data goes to standard output and logs to standard error.  There is no colour.
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
+from .._terminal import Output, backslashed
+
 __all__ = ["Output", "Terminal", "escaped", "finite", "label", "number", "numbers", "quantity", "table", "width"]
-
-
-class Output:
-    """A stream of lines.  What its encoding lacks is written in ASCII; a closed stream takes nothing."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
-        self._encoding = getattr(stream, "encoding", None) or "utf-8"
-
-    @property
-    def is_terminal(self) -> bool:
-        """Whether a person sees each character as it comes."""
-        return self._stream is not None and self._stream.isatty()
-
-    def line(self, text: str = "") -> None:
-        self.write(text + "\n")
-
-    def lines(self, texts: Sequence[str]) -> None:
-        for text in texts:
-            self.line(text)
-
-    def write(self, text: str) -> None:
-        if self._stream is not None:
-            self._stream.write(self.fitting(text))
-
-    def json(self, data: Any) -> None:
-        """One JSON document, in ASCII.  NaN and infinity are errors: see `finite`."""
-        self.line(json.dumps(data, indent=2, allow_nan=False))
-
-    def flush(self) -> None:
-        if self._stream is not None:
-            self._stream.flush()
-
-    def fitting(self, text: str) -> str:
-        """The text in characters that the stream can encode."""
-        if self._can(text):
-            return text
-        return "".join(c if self._can(c) else _PLAIN.get(c) or _backslashed(c) for c in text)
-
-    def _can(self, text: str) -> bool:
-        try:
-            text.encode(self._encoding)
-        except UnicodeEncodeError:
-            return False
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +33,7 @@ class Terminal:
 
 def escaped(text: str) -> str:
     """A text from outside, with control characters (and all else that does not print) as backslash escapes."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else _backslashed(c) for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else backslashed(c) for c in text)
 
 
 def label(text: str) -> str:
@@ -128,10 +84,4 @@ def width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _backslashed(c: str) -> str:
-    return c.encode("unicode_escape").decode("ascii")
-
-
 _LONGEST = 60  # characters of a name in a table
-
-_PLAIN = dict(zip("├└│─█░…·×µ²", "|`|-#.~.xu2", strict=True))

@@ -1,9 +1,9 @@
 """Between strided arrays and vectors: packing a block of samples, and unpacking its results, in LLVM IR.
 
-The numbers of a contiguous sample go a square of lanes x lanes at a time, transposed in registers; what does not fit
-(strides inside a sample, the last block of a batch) goes one number at a time through the same vectors, so every
-sample meets the same arithmetic.  Lanes left over in the last block repeat its last sample, and nothing is read or
-written beyond an array's end.
+The numbers of contiguous samples go in strips: so many numbers, a power of two, of as many samples as there are lanes,
+transposed in registers.  What does not fit (strides inside a sample, the last block of a batch) goes one number at a
+time through the same vectors, so every sample meets the same arithmetic.  Lanes left over in the last block repeat its
+last sample, and nothing is read or written beyond an array's end.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ def _pack(j: int, port: Port, real: Real, lanes: int) -> Function:
     rows = _rows(f, lanes)
     seen: list[str] = []
 
-    def square(first: str | int) -> list[str]:
+    def strip(first: str | int, numbers: int) -> list[str]:
         offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
-        taken = [f.load(vector, f.at(row, offset), real.bytes) for row in rows]
+        taken = [f.load(real.vector(numbers), f.at(row, offset), real.bytes) for row in rows]
+        joined = [_joined(f, taken[k::numbers], real, numbers) for k in range(numbers)]
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
-        for k, column in enumerate(_transpose(f, taken, real, lanes)):
+        for k, column in enumerate(_transpose(f, joined, real, lanes)):
             f.store(vector, column, f.at(buffer, width * k), width)
-        return [f.let(f"fcmp uno {vector} {taken[k]}, {taken[k + 1]}") for k in range(0, lanes, 2)]
+        return [f.let(f"fcmp uno {vector} {joined[k]}, {joined[k + 1]}") for k in range(0, numbers, 2)]
 
-    many, squares, columns = _split(port.size, lanes)
+    many, strips, columns = _split(port.size, lanes)
     if many:
-        with f.loop(many, step=lanes) as first, f.when(_some(f, square(first), lanes)):
+        with f.loop(many, step=lanes) as first, f.when(_some(f, strip(first, lanes), lanes)):
             f.store("i1", "true", "%nan")
-    for place in squares:
-        seen += square(place)
+    for place, numbers in strips:
+        seen += strip(place, numbers)
     for k in columns:
         column = "poison"
         for lane, row in enumerate(rows):
@@ -74,18 +75,19 @@ def _unpack(j: int, port: Port, real: Real, lanes: int) -> Function:
         slot = f.load("i64", f.at(f"@slots{j}", f.let(f"shl i64 {number}, 3")))
         return f.load(vector, f.at("%buffer", slot), width)
 
-    def square(first: str | int) -> None:
+    def strip(first: str | int, numbers: int) -> None:
         offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
-        columns = [taken(f.let(f"add i64 {first}, {k}")) for k in range(lanes)]
-        for row, numbers in zip(rows, _transpose(f, columns, real, lanes), strict=True):
-            f.store(vector, numbers, f.at(row, offset), real.bytes)
+        columns = [taken(f.let(f"add i64 {first}, {k}")) for k in range(numbers)]
+        for k, joined in enumerate(_transpose(f, columns, real, lanes)):
+            for row, part in zip(rows[k::numbers], _parted(f, joined, real, lanes, numbers), strict=True):
+                f.store(real.vector(numbers), part, f.at(row, offset), real.bytes)
 
-    many, squares, single = _split(port.size, lanes)
+    many, strips, single = _split(port.size, lanes)
     if many:
         with f.loop(many, step=lanes) as first:
-            square(first)
-    for place in squares:
-        square(place)
+            strip(first, lanes)
+    for place, numbers in strips:
+        strip(place, numbers)
     for k in single:
         column = taken(k)
         for lane, row in enumerate(rows):
@@ -145,27 +147,57 @@ def _rows(f: Function, lanes: int) -> list[str]:
     return [f.at("%array", f.let(f"mul i64 %step, {lane}")) for lane in range(lanes)]
 
 
-def _split(size: int, lanes: int) -> tuple[int, list[int], list[int]]:
-    """How to cut ``size`` numbers: how many go by a loop over squares, where other squares begin, which go one by one.
+def _split(size: int, lanes: int) -> tuple[int, list[tuple[int, int]], list[int]]:
+    """How to cut ``size`` numbers: how many go by a loop over whole strips, where other strips begin and how many
+    numbers they have, and which numbers go alone.
 
-    A rest of more than half a square is a square that overlaps the one before it.
+    Where there is room, what is left is a strip that overlaps the one before it.
     """
     whole = size - size % lanes
     many = whole if whole > 4 * lanes else 0
-    squares, rest = list(range(many, whole, lanes)), list(range(whole, size))
-    if whole and len(rest) > lanes // 2:
-        return many, [*squares, size - lanes], []
-    return many, squares, rest
+    strips, place = [(k, lanes) for k in range(many, whole, lanes)], whole
+    while size - place > 1:
+        left = size - place
+        above = 1 << (left - 1).bit_length()  # the power of two from here on up
+        if above <= size:
+            return many, [*strips, (size - above, above)], []
+        strips.append((place, above // 2))
+        place += above // 2
+    return many, strips, list(range(place, size))
+
+
+def _joined(f: Function, parts: list[str], real: Real, numbers: int) -> str:
+    """One vector of several, each of so many numbers."""
+    while len(parts) > 1:
+        kind, mask = real.vector(numbers), ", ".join(f"i32 {k}" for k in range(2 * numbers))
+        parts = [
+            f.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * numbers} x i32> <{mask}>")
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        numbers *= 2
+    return parts[0]
+
+
+def _parted(f: Function, vector: str, real: Real, lanes: int, numbers: int) -> list[str]:
+    """The vectors of so many numbers that make up one."""
+    if numbers == lanes:
+        return [vector]
+    kind = real.vector(lanes)
+    masks = (", ".join(f"i32 {k}" for k in range(first, first + numbers)) for first in range(0, lanes, numbers))
+    return [f.let(f"shufflevector {kind} {vector}, {kind} poison, <{numbers} x i32> <{mask}>") for mask in masks]
 
 
 def _transpose(f: Function, vectors: list[str], real: Real, lanes: int) -> list[str]:
-    """Transpose a square of numbers held in as many vectors: exchange halves, quarters, ... (log₂ lanes steps)."""
-    kind, d = real.vector(lanes), 1
-    while d < lanes:
+    """Transpose squares of numbers side by side in as many vectors as a square has rows: exchange halves, quarters ...
+
+    The squares fill the lanes of the vectors.
+    """
+    kind, d, rows = real.vector(lanes), 1, len(vectors)
+    while d < rows:
         low = [k if not k & d else lanes + k - d for k in range(lanes)]
         high = [k + d if not k & d else lanes + k for k in range(lanes)]
         after = list(vectors)
-        for i in range(lanes):
+        for i in range(rows):
             if not i & d:
                 for place, chosen in ((i, low), (i + d, high)):
                     mask = ", ".join(f"i32 {k}" for k in chosen)

@@ -7,7 +7,7 @@ import shutil
 import time
 from types import TracebackType
 
-from .output import Output
+from ._terminal import Output
 
 __all__ = ["Progress"]
 

@@ -1,0 +1,34 @@
+"""Doing several things at once, with progress shown on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
+
+from ._progress import Progress
+from ._terminal import Output
+
+__all__ = ["in_parallel"]
+
+
+def in_parallel(tasks: Sequence[Callable[[], Any]], label: str, progress: bool | None) -> None:
+    """Call every task, as many at a time as there are processors.
+
+    ``progress`` says whether it shows; None: where standard error is a terminal.  The first error is raised when the
+    tasks that had begun are done.
+    """
+    if not tasks:
+        return
+    log = Output(sys.stderr)
+    show = log.is_terminal if progress is None else progress
+    with ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
+        futures = [pool.submit(task) for task in tasks]
+        with Progress(log if show else Output(None), label, len(tasks)) as bar:
+            for future in as_completed(futures):
+                if future.exception() is not None:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                future.result()
+                bar.advance(1)
