@@ -16,6 +16,8 @@ from .compiler.cache import Cache
 from .compiler.cache import place as cache_place
 from .compiler.kernel import Kernel, call_state, raise_failure, single_call
 from .compiler.program import Port, Program
+from .compiler.target import host, levels
+from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
@@ -33,9 +35,13 @@ __all__ = [
     "cache_place",
     "call_state",
     "compile_requests",
+    "get_num_threads",
+    "host",
     "labelled",
+    "levels",
     "raise_failure",
     "read_request",
+    "set_num_threads",
     "single_call",
 ]
 

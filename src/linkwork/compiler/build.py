@@ -46,6 +46,7 @@ class Source:
         self.recipe, self.target = recipe, target
         self.without_passes = tuple(without_passes) if target.fma else (*without_passes, "fuse")
         self._cached = not without_passes
+        self.trace_seconds = 0.0
         self._lock = threading.RLock()
         self._traced: Program | None = None
         self._program: Program | None = None
@@ -55,7 +56,9 @@ class Source:
         """The program as it was traced."""
         with self._lock:
             if self._traced is None:
+                start = time.perf_counter()
                 self._traced = self.recipe.trace()
+                self.trace_seconds = time.perf_counter() - start
             return self._traced
 
     @property
