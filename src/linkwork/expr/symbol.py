@@ -85,6 +85,8 @@ class Symbol:
             other = self.graph.constant(number)
         elif other.op is _NEG:
             return self - other.args[0]
+        elif other is self:
+            return self * 2.0
         if self.op is _NEG:
             return other - self.args[0]
         graph = self.graph
