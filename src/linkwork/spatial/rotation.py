@@ -83,15 +83,15 @@ class Rotation:
     @overload
     def __matmul__(self, other: Matrix3) -> Matrix3: ...
     def __matmul__(self, other: Any) -> Any:
-        if self.factors:
+        if isinstance(other, Rotation):
+            return self._after(other)
+        if self.factors and not _is_sparse(other):
             first, second = self.factors
             return first @ (second @ other)
         if isinstance(other, Vec3):
             return Vec3(self.x.dot(other), self.y.dot(other), self.z.dot(other))
         if isinstance(other, Symmetric3):
             return self._tensor(other)
-        if isinstance(other, Rotation):
-            return self._after(other)
         return self._times(other)
 
     def inv_act(self, v: Vec3) -> Vec3:
@@ -140,6 +140,11 @@ class Rotation:
         if other.factors:
             first, second = other.factors
             return self._after(first)._after(second)
+        if self.factors:
+            first, second = self.factors
+            last = second._after(other)
+            if Turn.of(_rows(last)) is not None:  # about parallel axes
+                return first._after(last)
         product = self._times(other)
         factors = (self, other) if _cheaper_apart(self, other) else ()
         return Rotation(product.x, product.y, product.z, factors=factors)
@@ -155,6 +160,11 @@ def _cheaper_apart(first: Rotation, second: Rotation) -> bool:
     if one is None or other is None or one.k == other.r:
         return False
     return not (one.renames or other.renames or (one.is_number and other.is_number))
+
+
+def _is_sparse(v: Any) -> bool:
+    """Whether it is a vector along a coordinate axis: three products with the elements."""
+    return isinstance(v, Vec3) and sum(isinstance(x, float) and x == 0.0 for x in v) >= 2
 
 
 def _rows(M: Rotation | Matrix3 | Symmetric3) -> list[list[Any]]:
