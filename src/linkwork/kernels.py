@@ -17,6 +17,7 @@ from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
 from .model.regroup import regrouped
+from .model.slide import slid
 from .model.tree import Tree
 
 __all__ = [
@@ -269,7 +270,7 @@ def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Pr
     """The program of several functions of a robot, traced together."""
     needed = {i for request in requests.values() for i in request.function.inputs}
     sizes = {"nq": tree.nq, "nv": tree.nv}
-    felt = regrouped(tree) if any(request.function.joint_space for request in requests.values()) else tree
+    felt = regrouped(slid(tree)) if any(request.function.joint_space for request in requests.values()) else tree
     with quiet_collector():
         graph = Graph()
         inputs: list[tuple[Port, list[Symbol]]] = []

@@ -155,7 +155,14 @@ class Joint(ABC):
         high = np.where(np.isinf(high), low + 2.0 * reach, high)
         return rng.uniform(low, high, size=(*size, self.nq))
 
-    # -- what of the bodies around it makes no difference to it
+    # -- what makes no difference to it
+
+    def slides(self) -> tuple[Vec3, ...]:
+        """Unit vectors, the same in F and M, along which both frames may be moved together.  Default: none.
+
+        For a translation T along one of them, T⁻¹ X_FM(q) T = X_FM(q) for every q.
+        """
+        return ()
 
     def felt(self, inertia: Inertia) -> Inertia:
         """The part of an inertia in M that makes a difference to motions of the joint.  Default: all of it.
