@@ -18,6 +18,7 @@ from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
 from .model.regroup import regrouped
 from .model.slide import slid
+from .model.tilt import tilted
 from .model.tree import Tree
 
 __all__ = [
@@ -270,7 +271,7 @@ def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Pr
     """The program of several functions of a robot, traced together."""
     needed = {i for request in requests.values() for i in request.function.inputs}
     sizes = {"nq": tree.nq, "nv": tree.nv}
-    felt = regrouped(slid(tree)) if any(request.function.joint_space for request in requests.values()) else tree
+    felt = regrouped(slid(tilted(tree))) if any(request.function.joint_space for request in requests.values()) else tree
     with quiet_collector():
         graph = Graph()
         inputs: list[tuple[Port, list[Symbol]]] = []

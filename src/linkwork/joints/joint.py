@@ -164,6 +164,13 @@ class Joint(ABC):
         """
         return ()
 
+    def turns(self) -> tuple[Vec3, ...]:
+        """Unit vectors, the same in F and M, about which both frames may be turned together.  Default: none.
+
+        For a rotation T about one of them, T⁻¹ X_FM(q) T = X_FM(q) for every q.
+        """
+        return ()
+
     def felt(self, inertia: Inertia) -> Inertia:
         """The part of an inertia in M that makes a difference to motions of the joint.  Default: all of it.
 

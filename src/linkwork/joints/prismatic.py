@@ -41,6 +41,9 @@ class Prismatic(Joint):
     def slides(self) -> tuple[Vec3, ...]:
         return Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
 
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
     def felt(self, inertia: Inertia) -> Inertia:
         """Without the rotational inertia: the joint turns nothing."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())

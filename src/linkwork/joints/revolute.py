@@ -41,6 +41,9 @@ class Revolute(Joint):
     def slides(self) -> tuple[Vec3, ...]:
         return (self.axis,)
 
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
     def felt(self, inertia: Inertia) -> Inertia:
         """Without the masses on the axis a, which do not move: ∫dm = 0, a·∫r dm = 0 and ∫(a·r)² dm = 0 are left.
 

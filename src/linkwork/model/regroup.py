@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..spatial import Inertia, Pose
+from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body
 from .tree import Tree
 
@@ -39,12 +39,16 @@ def regrouped(tree: Tree) -> Tree:
 def _split(body: Body, inertia: Inertia) -> tuple[Inertia, Inertia]:
     """What stays with the body (in its coordinates), and what acts as if fixed before its joint (in the stator's)."""
     joint, rotor = body.joint, body.rotor
-    there: Inertia = inertia if rotor == _IDENTITY else rotor @ inertia
+    if rotor.translation == Vec3.zero() and any(rotor.rotation @ u == u for u in joint.turns()):
+        seen = Pose.identity()  # the body's axes are as good to the joint as its own
+    else:
+        seen = rotor
+    there: Inertia = seen @ inertia
     felt = joint.felt(there)
     if felt == there or not _resists(body, there):
         return inertia, Inertia.zero()
-    kept: Inertia = felt if rotor == _IDENTITY else rotor.inv() @ felt
-    return kept, there - felt
+    kept: Inertia = seen.inv() @ felt
+    return kept, rotor @ (inertia - kept)
 
 
 def _size(inertia: Inertia) -> int:
@@ -59,6 +63,3 @@ def _resists(body: Body, inertia: Inertia) -> bool:
     noise = 1e-15 * (abs(inertia.about.xx) + abs(inertia.mass))
     columns = body.joint.S(body.joint.zero()).columns
     return all(column.dot(inertia @ column) > noise for column in columns)
-
-
-_IDENTITY = Pose.identity()

@@ -94,6 +94,14 @@ class Rotation:
             return self._tensor(other)
         return self._times(other)
 
+    @property
+    def is_turn(self) -> bool:
+        """Whether its elements show that it is a turn about a coordinate axis, up to a change of axes."""
+        return Turn.of(self.rows()) is not None
+
+    def rows(self) -> list[list[Any]]:
+        return _rows(self)
+
     def inv_act(self, v: Vec3) -> Vec3:
         """Rᵀ v, without forming Rᵀ."""
         if self.factors:
@@ -109,14 +117,14 @@ class Rotation:
         if self.factors:
             first, second = self.factors
             return first.congruent(second.congruent(M))
-        turn = Turn.of(_rows(self))
+        turn = Turn.of(self.rows())
         if turn is not None:
             return Matrix3(*(Vec3.of(row) for row in turn.congruent(_rows(M))))
         return self._times(M) @ Matrix3(self.x, self.y, self.z).T
 
     def _tensor(self, S: Symmetric3) -> Symmetric3:
         """R S Rᵀ."""
-        turn = Turn.of(_rows(self))
+        turn = Turn.of(self.rows())
         if turn is not None:
             x, y, z = turn.congruent(_rows(S))
             return Symmetric3(x[0], x[1], x[2], y[1], y[2], z[2])
@@ -143,7 +151,7 @@ class Rotation:
         if self.factors:
             first, second = self.factors
             last = second._after(other)
-            if Turn.of(_rows(last)) is not None:  # about parallel axes
+            if last.is_turn:  # about parallel axes
                 return first._after(last)
         product = self._times(other)
         factors = (self, other) if _cheaper_apart(self, other) else ()
@@ -156,7 +164,7 @@ def _cheaper_apart(first: Rotation, second: Rotation) -> bool:
     So they do where both are turns about coordinate axes, unless one only renames axes, both are numbers, or their
     product is a turn too.
     """
-    one, other = Turn.of(_rows(first)), Turn.of(_rows(second))
+    one, other = Turn.of(first.rows()), Turn.of(second.rows())
     if one is None or other is None or one.k == other.r:
         return False
     return not (one.renames or other.renames or (one.is_number and other.is_number))
