@@ -21,6 +21,9 @@ from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
+from .model.regroup import regrouped
+from .model.slide import slid
+from .model.tilt import tilted
 from .model.tree import Tree
 from .spatial import Pose
 
@@ -75,6 +78,7 @@ class Function:
     units: str
     doc: str
     options: tuple[str, ...] = ()  # frames to name: the first is required
+    joint_space: bool = False  # depends on the inertias only as the joints feel them
 
     def shape_for(self, tree: Tree) -> tuple[int, ...]:
         sizes = {"nq": tree.nq, "nv": tree.nv, "nb": len(tree.bodies)}
@@ -138,6 +142,7 @@ TABLE: dict[str, Function] = {
             ("nv",),
             "N·m, N",
             "Joint forces under which the robot accelerates as asked.",
+            joint_space=True,
         ),
         Function(
             "forward_dynamics",
@@ -146,6 +151,7 @@ TABLE: dict[str, Function] = {
             ("nv",),
             "rad/s², m/s²",
             "Accelerations under given joint forces.",
+            joint_space=True,
         ),
         Function(
             "mass_matrix",
@@ -154,6 +160,7 @@ TABLE: dict[str, Function] = {
             ("nv", "nv"),
             "kg·m², kg·m, kg",
             "Joint-space mass matrix.",
+            joint_space=True,
         ),
         Function(
             "bias_force",
@@ -162,6 +169,7 @@ TABLE: dict[str, Function] = {
             ("nv",),
             "N·m, N",
             "Joint forces at which nothing accelerates: Coriolis, centrifugal and gravity.",
+            joint_space=True,
         ),
         Function(
             "gravity_force",
@@ -170,6 +178,7 @@ TABLE: dict[str, Function] = {
             ("nv",),
             "N·m, N",
             "Joint forces that hold the robot still.",
+            joint_space=True,
         ),
         Function(
             "integrate",
@@ -306,6 +315,7 @@ def _numbers(pose: Pose) -> tuple[float, ...]:
 
 def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions of a robot, traced together."""
+    felt = regrouped(slid(tilted(tree))) if any(request.function.joint_space for request in requests.values()) else tree
     with quiet_collector():
         graph = Graph()
         inputs: list[tuple[Port, list[Symbol]]] = []
@@ -315,7 +325,8 @@ def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Pr
         outputs = []
         for key, request in requests.items():
             function = request.function
-            result = function.algorithm(tree, *(symbols[i] for i in function.inputs), **dict(request.options))
+            robot = felt if function.joint_space else tree
+            result = function.algorithm(robot, *(symbols[i] for i in function.inputs), **dict(request.options))
             if function.name == "jacobian":  # columns to rows
                 result = list(zip(*(column.elements() for column in result), strict=True))
             outputs.append((Port(key, function.shape_for(tree)), _elements(result)))
