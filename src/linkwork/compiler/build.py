@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 import time
 from array import array
@@ -18,7 +19,9 @@ from .program import CONSTANT, INPUT, Port, Program
 from .real import DOUBLE, Real
 from .target import Target
 
-__all__ = ["Recipe", "Source", "machine_code"]
+__all__ = ["DEBUG", "Recipe", "Source", "machine_code"]
+
+DEBUG = "LINKWORK_DEBUG"
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,11 @@ class Source:
 
     @property
     def program(self) -> Program:
-        """The program after all passes."""
+        """The program after all passes, between which it is verified if the environment variable LINKWORK_DEBUG is set."""
         with self._lock:
             if self._program is None:
-                self._program = optimize(self.traced, without=self.without_passes)
+                debug = os.environ.get(DEBUG, "") not in ("", "0")
+                self._program = optimize(self.traced, without=self.without_passes, debug=debug)
             return self._program
 
     def texts(self, real: Real) -> list[str]:
