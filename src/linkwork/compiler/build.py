@@ -66,7 +66,7 @@ class Source:
 
     @property
     def program(self) -> Program:
-        """The program after all passes, between which it is verified if the environment variable LINKWORK_DEBUG is set."""
+        """The program after all passes; with LINKWORK_DEBUG in the environment it is verified between them."""
         with self._lock:
             if self._program is None:
                 debug = os.environ.get(DEBUG, "") not in ("", "0")
