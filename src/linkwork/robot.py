@@ -153,7 +153,7 @@ class Robot:
         shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
         q = np.zeros((*shape, self.nq))
         for body, place in zip(self._tree.bodies, self._tree.q_slices, strict=True):
-            q[..., place] = body.joint.random(generator, body.limits.lower, body.limits.upper, shape)
+            q[..., place] = body.joint.random(generator, *body.limits.positions, shape)
         return q
 
     def normalize(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
