@@ -1,4 +1,4 @@
-"""The joint that people hold: a joint of a robot or one alone, with its functions on arrays, its bounds and its place."""
+"""The joint that people hold: a robot's or one alone, with its functions on arrays, its bounds and its place."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Bounds(NamedTuple):
 class Joint(LinkMethods, JointEditing):
     """A joint with its links: an immutable value, equal and hashable by content, that pickles.
 
-    X_parent_child = placement · X_FM(q) · rotor, where F, the stator's frame, is fixed to the parent and M, the rotor's, to
-    the child; in URDF the rotor's placement is the identity, which is only a convention.  Functions by the names of the
-    frames F and M (`transform`, `twist`, `torque`, ...) are those of the joint type; functions of links
+    X_parent_child = placement · X_FM(q) · rotor, where F, the stator's frame, is fixed to the parent and M, the
+    rotor's, to the child; in URDF the rotor's placement is the identity, which is only a convention.  `transform`,
+    `twist`, `torque` and the like are functions of the joint type, between F and M; functions of links
     (`link_transform`, ...) include the placements and can be asked in either direction.
 
     All take arrays with any leading dimensions, a batch, which broadcast as NumPy's do, and are compiled when first
@@ -181,12 +181,12 @@ class Joint(LinkMethods, JointEditing):
         """
         rate = np.asarray(v, dtype=float)
         if rate.ndim == 0 or rate.shape[-1] != self.nv:
-            raise ValueError(
-                f"joint {self.name!r}: passive_torque: expected v of shape (..., {self.nv}), got {rate.shape}"
-            )
+            expected = f"expected v of shape (..., {self.nv})"
+            raise ValueError(f"joint {self.name!r}: passive_torque: {expected}, got {rate.shape}")
         if self.dynamics == "none":
             return np.zeros_like(rate)
-        return 0.0 - self.damping * rate - self.friction * np.sign(rate)
+        torque: np.ndarray = 0.0 - self.damping * rate - self.friction * np.sign(rate)
+        return torque
 
     # -- the other direction
 
@@ -227,7 +227,8 @@ class Joint(LinkMethods, JointEditing):
 
 
 def _again(*values: Any) -> Joint:
-    return Joint(*(fixed_array(x) if isinstance(x, np.ndarray) else x for x in values))
+    parts: list[Any] = [fixed_array(x) if isinstance(x, np.ndarray) else x for x in values]
+    return Joint(*parts)
 
 
 def joint_of(tree: Tree, index: int) -> Joint:

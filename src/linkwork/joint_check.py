@@ -78,8 +78,8 @@ def check_joint(
     """Run the identities of the contract on a joint type, yours for example, and say which lines hold.
 
     ``samples`` random configurations between the joint's bounds (or unbounded) and the zero configuration are tried;
-    ``rng`` is a NumPy generator or a seed for one.  What the joint's own methods raise is caught, and the line says where.
-    The report prints as a table; ``check_joint(joint).raise_if_failed()`` is a test.
+    ``rng`` is a NumPy generator or a seed for one.  What the joint's own methods raise is caught, and the line of the
+    report says where.  The report prints as a table; ``check_joint(joint).raise_if_failed()`` is a test.
     """
     held = joint if isinstance(joint, Joint) else Joint.of(joint)
     generator = np.random.default_rng(rng)
@@ -105,20 +105,23 @@ def _place(raised: Exception, kind: type) -> str:
 
 
 def _file_of(kind: type) -> str:
-    return str(getattr(kind.X, "__code__", _place.__code__).co_filename)
+    code = getattr(kind.__dict__.get("X"), "__code__", None)
+    return str(code.co_filename) if code is not None else ""
 
 
 class _Trial:
     """A joint and the states that it is tried in."""
 
     def __init__(self, joint: Joint, samples: int, rng: np.random.Generator) -> None:
-        self.joint, self.type, self.samples, self.rng = joint, joint.type, samples, rng
+        self.joint, self.type, self.samples = joint, joint.type, samples
+        self.seed = int(rng.integers(2**32))
 
     def states(self) -> list[tuple[list[float], list[float]]]:
-        """Configurations, the first of them zero, and velocities."""
-        drawn = self.joint.random_configuration(np.random.default_rng(1), size=self.samples).tolist()
+        """Configurations, the first of them zero, and velocities; the same each time."""
+        rng = np.random.default_rng(self.seed)
+        drawn = self.joint.random_configuration(rng, size=self.samples).tolist()
         q = [[float(x) for x in self.type.zero()], *drawn]
-        v = np.random.default_rng(2).normal(size=(len(q), self.type.nv)).tolist()
+        v = rng.normal(size=(len(q), self.type.nv)).tolist()
         return list(zip(q, v, strict=True))
 
 

@@ -57,7 +57,7 @@ class JointEditing(JointMethods):
         return self._replaced(effort=self._changed("effort", effort, self.effort, dof, least=0.0))
 
     def with_damping(self, damping: Any, *, dof: int | str | None = None) -> Self:
-        """The joint with viscous damping [N·m·s/rad, N·s/m]: a number, one for each of v, or with ``dof`` one of them."""
+        """The joint with viscous damping [N·m·s/rad, N·s/m]: a number, one for each of v, or with ``dof`` one."""
         return self._replaced(damping=self._changed("damping", damping, self.damping, dof, least=0.0))
 
     def with_friction(self, friction: Any, *, dof: int | str | None = None) -> Self:
@@ -85,7 +85,7 @@ class JointEditing(JointMethods):
         return self._replaced(placement=rest @ self.rotor.inv())
 
     def with_placements(self, placement: Any = None, rotor: Any = None) -> Self:
-        """The joint with its stator at X_parent_F and its child link at X_M_child (4, 4) [1, m]; None leaves one as is."""
+        """The joint with its stator at X_parent_F and its child link at X_M_child (4, 4) [1, m]; None: as it is."""
         return self._replaced(
             placement=self.placement if placement is None else pose_of(self.name, "placement", placement),
             rotor=self.rotor if rotor is None else pose_of(self.name, "rotor", rotor),
@@ -137,9 +137,8 @@ class JointEditing(JointMethods):
         index = names.index(dof) if isinstance(dof, str) and dof in names else dof
         if not isinstance(index, (int, np.integer)) or not 0 <= index < len(before):
             known = f", one of {', '.join(names)}" if names else ""
-            raise ValueError(
-                f"joint {self.name!r}: {what}: expected a degree of freedom from 0 to {len(before) - 1}{known}, got {dof!r}"
-            )
+            expected = f"expected a degree of freedom from 0 to {len(before) - 1}{known}"
+            raise ValueError(f"joint {self.name!r}: {what}: {expected}, got {dof!r}")
         values = before.copy()
         values[index] = dof_values(self.name, what, value, 1, least)[0]
         return fixed_array(values)

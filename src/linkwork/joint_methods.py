@@ -111,7 +111,8 @@ class JointMethods:
         """τ = Sᵀ w, the joint forces of a wrench w (moment; force) across the joint.
 
         w is what the link before the joint exerts on the link after it, at M's origin in M's coordinates; τ acts on
-        the link after, and its opposite on the link before.  q (..., nq), wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
+        the link after, and its opposite on the link before.
+        q (..., nq), wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
         """
         return self._run("torque", q, wrench, out=out)
 

@@ -318,7 +318,7 @@ def written_here(joint: Joint) -> bool:
     """Whether a joint's type, and those of the joints that it is made of, are linkwork's own."""
     if not type(joint).__module__.startswith(f"{__package__}.joints."):
         return False
-    values = [getattr(joint, field.name) for field in fields(joint)] if is_dataclass(joint) else []
+    values: list[Any] = [getattr(joint, field.name) for field in fields(joint)] if is_dataclass(joint) else []
     inner = [x for value in values for x in (value if isinstance(value, (tuple, list)) else (value,))]
     return all(written_here(x) for x in inner if isinstance(x, Joint))
 
