@@ -79,10 +79,10 @@ class JointEditing(JointMethods):
     def with_rest_transform(self, X_parent_child: Any) -> Self:
         """The joint with this pose (4, 4) of the child in the parent at the zero configuration [1, m].
 
-        The rotor's placement stays: placement = X_parent_child · rotor⁻¹.
+        The rotor's placement stays: placement = X_parent_child · rotor⁻¹ · X_FM(zero)⁻¹.
         """
         rest = pose_of(self.name, "rest transform", X_parent_child)
-        return self._replaced(placement=rest @ self.rotor.inv())
+        return self._replaced(placement=rest @ self.rotor.inv() @ self.type.X(self.type.zero()).inv())
 
     def with_placements(self, placement: Any = None, rotor: Any = None) -> Self:
         """The joint with its stator at X_parent_F and its child link at X_M_child (4, 4) [1, m]; None: as it is."""

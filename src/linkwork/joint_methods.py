@@ -132,8 +132,8 @@ class JointMethods:
     def reaction(self, q: Array, wrench: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """−X_FM w: what the link before the joint feels where the link after it feels w (Newton's third law).
 
-        w (..., 6) is in M's coordinates and at its origin, the result (..., 6) in F's and at its origin [N·m, N].  Its
-        joint forces are −τ.  q (..., nq).
+        w is in M's coordinates and at its origin, the result in F's and at its origin; its joint forces are −τ.
+        q (..., nq), wrench (..., 6) [N·m, N] -> (..., 6) [N·m, N].
         """
         return self._run("reaction", q, wrench, out=out)
 
