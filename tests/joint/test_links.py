@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import linkwork as lw
 from helpers.facade import EVERY, SAMPLES, both_ways, every_joint, motion, near, six, state, wrench
 from linkwork.errors import UnknownNameError
+
+_PAIRS = [
+    *((joint, {}) for joint in EVERY.values()),
+    *((EVERY[name], {"child": "before"}) for name in ("revolute", "floating", "swivel")),
+]  # the other direction of all types: `test_propagation_there_and_back`
+pairs = pytest.mark.parametrize(("joint", "ends"), _PAIRS, ids=[f"{j.name} {'back' * bool(e)}" for j, e in _PAIRS])
 
 
 def link_motion(joint, ends, seed=7):
@@ -121,15 +126,13 @@ def test_motion_subspace_of_either_link(joint) -> None:
     near(other, -motion(joint.link_transform(q), one))
 
 
-@every_joint
-@both_ways
+@pairs
 def test_propagation_of_position(joint, ends) -> None:
     q, _, _, X, _, _ = link_motion(joint, ends)
     near(joint.link_pose(q, X, **ends), X @ joint.link_transform(q, **ends))
 
 
-@every_joint
-@both_ways
+@pairs
 def test_propagation_of_velocity(joint, ends) -> None:
     """V_B is X_AB's rate when X_AP moves with V_P and the joint with v."""
     q, v, _, _, V, _ = link_motion(joint, ends)
@@ -138,8 +141,7 @@ def test_propagation_of_velocity(joint, ends) -> None:
     near(joint.link_velocity(q, v, V, **ends), motion(back, V) + relative)
 
 
-@every_joint
-@both_ways
+@pairs
 def test_propagation_of_acceleration(joint, ends) -> None:
     """The rate of V_B's components, while V_P changes at the rate A_P, v at a and q at q̇(v)."""
     q, v, a, _, V, A = link_motion(joint, ends)
@@ -152,8 +154,7 @@ def test_propagation_of_acceleration(joint, ends) -> None:
     near(found, (ahead - behind) / (2.0 * h), 1e-7)
 
 
-@every_joint
-@both_ways
+@pairs
 def test_propagation_of_velocity_with_acceleration(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)
     found = joint.link_velocity_acceleration(q, v, a, V, A, **ends)
@@ -161,8 +162,7 @@ def test_propagation_of_velocity_with_acceleration(joint, ends) -> None:
     near(found.acceleration, joint.link_acceleration(q, v, a, V, A, **ends))
 
 
-@every_joint
-@both_ways
+@pairs
 def test_propagation_of_position_velocity_and_acceleration(joint, ends) -> None:
     q, v, a, X, V, A = link_motion(joint, ends)
     found = joint.link_motion(q, v, a, X, V, A, **ends)
@@ -171,8 +171,7 @@ def test_propagation_of_position_velocity_and_acceleration(joint, ends) -> None:
     near(found.acceleration, joint.link_acceleration(q, v, a, V, A, **ends))
 
 
-@every_joint
-@both_ways
+@pairs
 def test_propagation_of_bias_acceleration(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)
     near(joint.link_bias_acceleration(q, v, V, A, **ends), joint.link_acceleration(q, v, 0.0 * a, V, A, **ends))
