@@ -69,8 +69,16 @@ def test_batches_broadcast_and_single_samples_agree(joint: lw.Joint) -> None:
     out = np.empty((SAMPLES, 6))
     assert joint.twist(q, v, out=out) is out
     assert np.array_equal(out, np.einsum("iij->ij", together))
-    assert joint.twist(q.astype(np.float32), v.astype(np.float32)).dtype == np.float32
     assert joint.transform(np.zeros((0, joint.nq))).shape == (0, 4, 4)
+
+
+@pytest.mark.parametrize("name", ["fixed", "revolute", "floating"])
+def test_float32_in_float32_out(name: str) -> None:
+    joint = EVERY[name]
+    q, v, _ = state(joint)
+    found = joint.twist(q.astype(np.float32), v.astype(np.float32))
+    assert found.dtype == np.float32
+    near(found, joint.twist(q, v), 1e-6)
 
 
 # -- kinematics
