@@ -23,6 +23,7 @@ from .spatial import Force, Pose
 __all__ = ["JointLine", "JointReport", "check_joint"]
 
 TOLERANCE = 1e-8  # of identities between closed forms, relative to the size of what is compared
+_SINGULAR = 1e-2  # of a type's `regularity`
 DIFFERENCES = 1e-5  # of those whose reference is a difference quotient
 
 
@@ -96,17 +97,15 @@ def check_joint(
     return JointReport(f"joint type {type(held.type).__name__}", tuple(lines))
 
 
-def _place(raised: Exception, kind: type) -> str:
+def _place(raised: Exception, kind: type[JointType]) -> str:
     """The error and the last line of the joint's own code that it came through."""
-    frames = traceback.extract_tb(raised.__traceback__)
-    own = [f for f in frames if f.filename == _file_of(kind)]
+    bases = kind.__mro__[: kind.__mro__.index(JointType)]
+    files = {
+        value.__code__.co_filename for base in bases for value in vars(base).values() if hasattr(value, "__code__")
+    }
+    own = [frame for frame in traceback.extract_tb(raised.__traceback__) if frame.filename in files]
     where = f" in {kind.__name__}.{own[-1].name}, line {own[-1].lineno}: {own[-1].line}" if own else ""
     return f"{type(raised).__name__}: {raised}{where}"
-
-
-def _file_of(kind: type) -> str:
-    code = getattr(kind.__dict__.get("X"), "__code__", None)
-    return str(code.co_filename) if code is not None else ""
 
 
 class _Trial:
@@ -117,12 +116,16 @@ class _Trial:
         self.seed = int(rng.integers(2**32))
 
     def states(self) -> list[tuple[list[float], list[float]]]:
-        """Configurations, the first of them zero, and velocities; the same each time."""
+        """Configurations, the first of them zero, and velocities; the same each time.
+
+        Those are left out of which the type says that its coordinates are singular there, or nearly so.
+        """
         rng = np.random.default_rng(self.seed)
         drawn = self.joint.random_configuration(rng, size=self.samples).tolist()
         q = [[float(x) for x in self.type.zero()], *drawn]
         v = rng.normal(size=(len(q), self.type.nv)).tolist()
-        return list(zip(q, v, strict=True))
+        regularity = getattr(self.type, "regularity", lambda q: 1.0)
+        return [state for state in zip(q, v, strict=True) if float(regularity(state[0])) > _SINGULAR]
 
 
 def _off(a: Any, b: Any) -> float:
@@ -319,13 +322,18 @@ def _principal(t: _Trial) -> list[float]:
 
 
 def _random(t: _Trial) -> list[float]:
-    lower, upper = t.joint.position_bounds
-    for size in ((), (3,), (2, 5)):
-        q = t.type.random(np.random.default_rng(4), lower.tolist(), upper.tolist(), size)
-        if q.shape != (*size, t.type.nq):
-            raise ValueError(f"random: expected shape {(*size, t.type.nq)}, got {q.shape}")
-        if not (np.all(q >= lower) and np.all(q <= upper)):
-            raise ValueError("random: a configuration is outside the bounds")
+    """Within the joint's bounds, and within ±0.5 where it has none, but for numbers that are no angles or lengths."""
+    held = t.joint.position_bounds
+    inner = np.array([0.5 if unit in ("rad", "m") else math.inf for unit in t.type.q_units])
+    free = np.isinf(held.lower) & np.isinf(held.upper)
+    tried = np.where(free, -inner, held.lower), np.where(free, inner, held.upper)
+    for lower, upper in (held, tried):
+        for size in ((), (3,), (2, 5)):
+            q = t.type.random(np.random.default_rng(4), lower.tolist(), upper.tolist(), size)
+            if q.shape != (*size, t.type.nq):
+                raise ValueError(f"random: expected shape {(*size, t.type.nq)}, got {q.shape}")
+            if not (np.all(q >= lower) and np.all(q <= upper)):
+                raise ValueError(f"random: a configuration is outside the bounds {lower.tolist()}, {upper.tolist()}")
     return []
 
 
