@@ -277,3 +277,31 @@ def test_universal_and_six_dof_as_compositions() -> None:
     assert six.is_floating
     epsilon, p = [0.5, -0.5, 0.5, 0.5], [0.1, 0.2, -0.3]
     near(six.transform([*p, *epsilon]), free.transform([*epsilon, *p]))
+
+
+# -- markers: points and directions on bodies are frames
+
+
+def test_equations_13_to_16_position_markers(c) -> None:
+    """p = C p', its position, velocity and acceleration, for a marker on every body."""
+    for i, (name, body) in enumerate(zip((f"tool{k}" for k in range(len(c.names))), c.tree.bodies, strict=True)):
+        assert body.name == c.names[i]
+        p = c.C[i] @ np.array([*c.tree.frame(name).placement.translation])
+        w, dw = c.w[i], c.dw[i]
+        near(c.robot.pose(c.q, name)[:3, 3], c.e[i] + p)
+        near(c.robot.twist(c.q, c.v, name)[3:], c.de[i] + np.cross(w, p))
+        found = c.robot.acceleration(c.q, c.v, c.a, name)[3:]
+        near(found, c.dde[i] + np.cross(dw, p) + np.cross(w, np.cross(w, p)), 1e-12)
+
+
+def test_equations_17_to_19_direction_markers(c) -> None:
+    """u = C u', u̇ = ω × u and ü = ω̇ × u + ω × (ω × u), by differences of the pose; ω and ω̇ are the robot's."""
+    h = 1e-4
+
+    def u(t: float) -> np.ndarray:
+        q = c.robot.integrate(c.q, t * c.v + 0.5 * t * t * c.a)
+        return c.robot.pose(q, "tool0")[:3, 0]
+
+    ahead, here, behind = u(h), u(0.0), u(-h)
+    near((ahead - behind) / (2 * h), np.cross(c.w[0], here), 1e-7)
+    near((ahead - 2 * here + behind) / h**2, np.cross(c.dw[0], here) + np.cross(c.w[0], np.cross(c.w[0], here)), 1e-6)
