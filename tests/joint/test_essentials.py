@@ -1,4 +1,4 @@
-"""Equations of a robot's kinematics and dynamics in the sums of Jacobians that textbooks write, against the recursions."""
+"""A robot's kinematics and dynamics as sums of Jacobians, as textbooks write them, against the recursions."""
 
 from __future__ import annotations
 
