@@ -11,14 +11,14 @@ import numpy as np
 
 from .arguments import real_array
 from .errors import ConfigurationWarning
-from .joint_functions import INPUTS, Site, joint_kernel
-from .kernels import Kernel, Port, call_state, single_call
+from .joint_functions import CONFIGURATIONS, INPUTS, Site
+from .joint_kernels import joint_kernel
+from .kernels import Port, call_state, single_call
 
 __all__ = ["checked_joint_call"]
 
 NEAR = 1e-3  # a configuration as near to its manifold as this is normalised, with a warning
 EXACT = 1e-6  # and one as near as this is taken as it is: float32 rounds by 6e-8
-_UNGUARDED = ("normalize_configuration",)
 
 
 def checked_joint_call(joint: str, name: str, site: Site) -> Callable[..., Any]:
@@ -26,17 +26,16 @@ def checked_joint_call(joint: str, name: str, site: Site) -> Callable[..., Any]:
 
     Plain arrays of one sample go straight to compiled code where the type's configurations are all of R^nq.
     """
+    if site.type.nq != site.type.nv and name != "normalize_configuration":
+        return _guarded(joint, name, site)
     kernel = joint_kernel(name, site)
     asked = _Asked(joint, name, kernel.inputs)
     state = call_state(kernel)
-    guard = None if site.type.nq == site.type.nv or name in _UNGUARDED else _Guard(asked, site)
-    careful = guard is not None or any(port.size == 0 for port in kernel.inputs)
+    unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size there
 
     def call(*arguments: Any, out: Any = None) -> Any:
-        if careful or out is not None:
+        if unchecked or out is not None:
             arguments = tuple(asked.prepared(arguments))
-            if guard is not None:
-                arguments = guard.on_manifold(arguments)
         if out is not None:
             asked.refuse_nan(arguments)
             return kernel(*arguments, out=out)
@@ -50,9 +49,35 @@ def checked_joint_call(joint: str, name: str, site: Site) -> Callable[..., Any]:
             asked.refuse_nan(arguments)
         return result
 
-    if name == "normalize_configuration" and site.type.nq != site.type.nv:
+    if site.type.nq != site.type.nv:
         return _refusing_the_centre(asked, call)
-    return call if careful else single_call(kernel, call)
+    return call if unchecked else single_call(kernel, call)
+
+
+def _guarded(joint: str, name: str, site: Site) -> Callable[..., Any]:
+    """The call where configurations lie on a manifold; the kernel tells how far off they are."""
+    kernel = joint_kernel(name, site, guarded=True)
+    asked = _Asked(joint, name, kernel.inputs)
+    guard, state = _Guard(asked, site), call_state(kernel)
+
+    def call(*arguments: Any, out: Any = None) -> Any:
+        if out is None:
+            seen = state.nan_calls
+            try:
+                *results, off = kernel(*arguments)
+            except (TypeError, ValueError):
+                off = math.nan  # for `prepared` to explain
+            if bool(off <= EXACT) if np.ndim(off) == 0 else (off <= EXACT).all():
+                if state.nan_calls != seen:
+                    asked.refuse_nan(arguments)
+                return results[0] if len(results) == 1 else tuple(results)
+        arguments = guard.on_manifold(tuple(asked.prepared(arguments)))
+        if out is not None:
+            return kernel(*arguments, out=(out, None))[0]
+        *results, _ = kernel(*arguments)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return call
 
 
 class _Asked:
@@ -94,7 +119,6 @@ class _Guard:
 
     def __init__(self, asked: _Asked, site: Site) -> None:
         self.asked, self.site = asked, site
-        self.distance: Kernel = joint_kernel("off_manifold", site)
 
     def on_manifold(self, arguments: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         """The arguments, their configurations normalised with a warning where they are a little off.
@@ -103,12 +127,12 @@ class _Guard:
         """
         self.asked.refuse_nan(arguments)
         return tuple(
-            self._near(port.name, x) if INPUTS[port.name][0] == ("nq",) and port.name != "q_dot" else x
+            self._near(port.name, x) if port.name in CONFIGURATIONS else x
             for port, x in zip(self.asked.ports, arguments, strict=True)
         )
 
     def _near(self, name: str, q: np.ndarray) -> np.ndarray:
-        off = np.asarray(self.distance(q))
+        off = np.asarray(joint_kernel("off_manifold", self.site)(q))
         if np.all(off <= EXACT):
             return q
         at = np.unravel_index(int(np.argmax(np.where(np.isfinite(off), off, np.inf))), off.shape)

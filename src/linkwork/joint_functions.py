@@ -1,7 +1,7 @@
-"""The bridge for one joint: the table of every function of a joint, and how a joint type and the table become kernels.
+"""The table of every function of a joint, over any scalar.
 
-The methods of `linkwork.Joint`, the documentation and the tests read this table.  Like `linkwork.kernels`, it is where
-the robots' tower meets the compiler.  To add a function, write it over any scalar below and add a row and a method.
+`linkwork.joint_kernels`, the methods of `linkwork.Joint`, the documentation and the tests read this table.  To add a
+function, write it below and add a row and a method.
 
 F is the frame before the joint (the stator), M the frame after it (the rotor).  P is the link that a row's ``parent``
 means and B its ``child``; where they are swapped, P is the link after the joint, and everything is as if the joint led
@@ -10,24 +10,16 @@ the other way, with the signs of q, v and τ kept.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .compiler.build import Recipe
-from .compiler.kernel import Kernel
-from .compiler.program import Port, Program
-from .compiler.trace import quiet_collector
 from .expr.dual import parts, seeded
 from .expr.functions import sqrt
-from .expr.symbol import Graph
 from .joints import Joint
-from .kernels import elements_of, pose_numbers, written_here
 from .spatial import Force, Motion, Pose, Subspace, cross
 
-__all__ = ["CACHED", "INPUTS", "TABLE", "JointFunction", "Site", "joint_kernel"]
+__all__ = ["CONFIGURATIONS", "INPUTS", "TABLE", "JointFunction", "Site"]
 
 Scalars = Sequence[Any]
 
@@ -262,6 +254,9 @@ INPUTS: dict[str, tuple[tuple[int | str, ...], str]] = {
 }
 
 
+CONFIGURATIONS = ("q", "q0")  # inputs that lie on the joint's manifold
+
+
 @dataclass(frozen=True, slots=True)
 class JointFunction:
     """A row: a function of a joint, what goes in and what comes out."""
@@ -339,68 +334,3 @@ TABLE: dict[str, JointFunction] = {
         _row(_link_torque, "q wrench", ("nv",), "Joint forces of the wrench that one link applies on the other."),
     )
 }
-
-
-# -- kernels
-
-
-CACHED = 512  # kernels kept for joints made later of equal types
-
-_kernels: OrderedDict[Hashable, Kernel] = OrderedDict()
-_lock = threading.Lock()
-
-
-def joint_kernel(name: str, site: Site) -> Kernel:
-    """The kernel of a function for a site: the same one for equal types, as long as it is kept."""
-    row = TABLE[name]
-    if not row.of_links:
-        site = Site(site.type)
-    key = (name, site.type, repr(site.type), _place(site))
-    try:
-        with _lock:
-            found = _kernels.get(key)
-            if found is not None:
-                _kernels.move_to_end(key)
-                return found
-    except TypeError:  # a type of someone's that cannot be hashed
-        return _compiled(row, site)
-    kernel = _compiled(row, site)
-    with _lock:
-        kernel = _kernels.setdefault(key, kernel)
-        while len(_kernels) > CACHED:
-            _kernels.popitem(last=False)
-    return kernel
-
-
-def _place(site: Site) -> tuple[Any, ...]:
-    return repr(pose_numbers(site.placement)), repr(pose_numbers(site.rotor)), site.swapped
-
-
-def _compiled(row: JointFunction, site: Site) -> Kernel:
-    joint = site.type
-    sizes = {"nq": joint.nq, "nv": joint.nv, "nc": 6 - joint.nv}
-
-    def port(key: str, shape: tuple[int | str, ...]) -> Port:
-        return Port(key, tuple(n if isinstance(n, int) else sizes[n] for n in shape))
-
-    inputs = tuple(port(key, INPUTS[key][0]) for key in row.inputs)
-    outputs = tuple(port(key, shape) for key, shape in row.outputs)
-
-    def trace() -> Program:
-        with quiet_collector():
-            graph = Graph()
-            symbols = [graph.inputs(p.name, p.shape) for p in inputs]
-            result = row.compute(site, *symbols)
-            results = result if len(outputs) > 1 else (result,)
-            named = [(p, elements_of(part)) for p, part in zip(outputs, results, strict=True)]
-            for p, numbers in named:
-                if len(numbers) != p.size:
-                    kind = type(joint).__name__
-                    raise ValueError(f"{kind}: expected {p.size} numbers of {row.name}, got {len(numbers)}")
-            return Program.of(row.name, list(zip(inputs, symbols, strict=True)), named)
-
-    content = None
-    if written_here(joint):
-        content = ("joint", row.name, type(joint).__qualname__, repr(joint), *map(str, _place(site)))
-    recipe = Recipe(row.name, inputs, outputs, trace, content, (("joint", joint.type_name()),))
-    return Kernel(recipe, doc=row.doc)

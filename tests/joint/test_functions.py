@@ -43,20 +43,20 @@ def test_a_method_for_every_row() -> None:
 
 
 def test_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwork import joint_functions
+    from linkwork import joint_kernels
 
     made = []
-    compiled = joint_functions._compiled
-    monkeypatch.setattr(joint_functions, "_compiled", lambda *a: made.append(a) or compiled(*a))
+    compiled = joint_kernels._compiled
+    monkeypatch.setattr(joint_kernels, "_compiled", lambda *a: made.append(a) or compiled(*a))
     for name in ("one", "other"):
         joint = lw.Joint.of(lw.joints.Revolute((0.25, 0.5, -1.0)), name=name)
         joint.transform([0.3])
         joint.transform([0.4])
     assert len(made) == 1
-    monkeypatch.setattr(joint_functions, "CACHED", 2)
+    monkeypatch.setattr(joint_kernels, "CACHED", 2)
     for k in range(5):
         lw.Joint.of(lw.joints.Revolute((1.0, k, 0.0))).transform([0.1])
-    assert len(joint_functions._kernels) <= 2
+    assert len(joint_kernels._kernels) <= 2
 
 
 @every_joint
