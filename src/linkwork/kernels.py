@@ -14,8 +14,9 @@ from . import algorithms
 from .compiler.build import Recipe
 from .compiler.cache import Cache
 from .compiler.cache import place as cache_place
+from .compiler.facts import CodeFacts, code_facts
 from .compiler.kernel import Kernel, call_state, raise_failure, single_call
-from .compiler.program import Port, Program
+from .compiler.program import Port, Program, arithmetic
 from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
@@ -26,13 +27,17 @@ __all__ = [
     "INPUTS",
     "TABLE",
     "Cache",
+    "CodeFacts",
     "Function",
     "Kernel",
     "Port",
     "Request",
+    "arithmetic",
     "cache_place",
     "call_state",
+    "code_facts",
     "compile_requests",
+    "expressions",
     "labelled",
     "raise_failure",
     "read_request",
@@ -301,19 +306,32 @@ def _numbers(pose: Pose) -> tuple[float, ...]:
 def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions of a robot, traced together."""
     with quiet_collector():
-        graph = Graph()
-        inputs: list[tuple[Port, list[Symbol]]] = []
-        for port in _inputs(tree, requests):
-            inputs.append((port, graph.inputs(port.name, port.shape)))
-        symbols = {port.name: values for port, values in inputs}
-        outputs = []
-        for key, request in requests.items():
-            function = request.function
-            result = function.algorithm(tree, *(symbols[i] for i in function.inputs), **dict(request.options))
-            if function.name == "jacobian":  # columns to rows
-                result = list(zip(*(column.elements() for column in result), strict=True))
-            outputs.append((Port(key, function.shape_for(tree)), _elements(result)))
-        return Program.of(name, inputs, outputs)
+        return Program.of(name, *expressions(tree, requests))
+
+
+Inputs = list[tuple[Port, list[Symbol]]]
+Outputs = list[tuple[Port, Sequence[Any]]]
+
+
+def expressions(
+    tree: Tree, requests: Mapping[str, Request], watched: Callable[[Tree, Graph], Tree] | None = None
+) -> tuple[Inputs, Outputs]:
+    """The inputs and the results of several functions of a robot, as expressions of one graph.
+
+    ``watched`` may put another tree in the place of the one that an algorithm would walk, to see how it does.
+    """
+    graph = Graph()
+    inputs = [(port, graph.inputs(port.name, port.shape)) for port in _inputs(tree, requests)]
+    symbols = {port.name: values for port, values in inputs}
+    outputs: Outputs = []
+    for key, request in requests.items():
+        function = request.function
+        walked = tree if watched is None else watched(tree, graph)
+        result = function.algorithm(walked, *(symbols[i] for i in function.inputs), **dict(request.options))
+        if function.name == "jacobian":  # columns to rows
+            result = list(zip(*(column.elements() for column in result), strict=True))
+        outputs.append((Port(key, function.shape_for(tree)), _elements(result)))
+    return inputs, outputs
 
 
 def _elements(result: Any) -> Sequence[Any]:

@@ -8,9 +8,19 @@ from ..errors import Issue, ModelError, UnknownNameError
 from ..robot import Robot, load
 from .output import Terminal, escaped
 
-__all__ = ["BAD_MODEL", "FAILED", "CommandError", "add_json", "add_robot", "issue_text", "load_robot", "positive"]
+__all__ = [
+    "BAD_MODEL",
+    "FAILED",
+    "USAGE",
+    "CommandError",
+    "add_json",
+    "add_robot",
+    "issue_text",
+    "load_robot",
+    "positive",
+]
 
-FAILED, BAD_MODEL = 1, 3  # exit codes
+FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
 
 
 class CommandError(Exception):

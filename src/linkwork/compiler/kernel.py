@@ -22,7 +22,7 @@ from .real import DOUBLE, SINGLE
 from .target import Target, host
 from .threads import setting_address
 
-__all__ = ["Kernel", "call_state", "raise_failure", "single_call", "traced"]
+__all__ = ["Kernel", "call_state", "made_from", "raise_failure", "single_call", "traced"]
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -255,6 +255,11 @@ def _compiled_later(source: Source, state: State, failures: list[BaseException],
 def traced(kernel: Kernel) -> Program:
     """The program as traced, before any pass."""
     return kernel._source.traced
+
+
+def made_from(kernel: Kernel) -> tuple[Source, MachineCode]:
+    """What a kernel was made from, and its code for float64."""
+    return kernel._source, kernel._code
 
 
 def call_state(kernel: Kernel) -> State:

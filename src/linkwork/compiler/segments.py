@@ -79,27 +79,10 @@ def _pairs_taken_apart(program: Program) -> Program:
     )
 
 
-def _last_uses(program: Program) -> list[int]:
-    last = list(range(len(program.instructions)))
-    for k, instruction in enumerate(program.instructions):
-        for a in instruction.args:
-            last[a] = k
-    return last
-
-
 def _bounds(program: Program, most: int) -> list[int]:
     """Where segments begin and end: in the last quarter of what is allowed, where the fewest values are alive."""
-    instructions, last = program.instructions, _last_uses(program)
+    instructions, alive = program.instructions, program.alive()
     count = len(instructions)
-    change = [0] * (count + 2)  # of the values that are alive between an instruction and the one before it
-    for k, instruction in enumerate(instructions):
-        if not _leaf(instruction) and last[k] > k:
-            change[k + 1] += 1
-            change[last[k] + 1] -= 1
-    alive, total = [], 0
-    for k in range(count + 1):
-        total += change[k]
-        alive.append(total)
     bounds = [0]
     while count - bounds[-1] > most:
         window = range(bounds[-1] + most - most // 4, bounds[-1] + most + 1)
