@@ -123,7 +123,7 @@ def _code(code: CodeFacts) -> list[str]:
     made = f"traced and compiled in {code.seconds:.2f} s"
     if code.cached:
         found = f"taken from the cache on disk in {1e3 * code.seconds:.0f} ms"
-        made = f"{found}, after {code.llvm_seconds:.2f} s of compiling it once"
+        made = f"{found}, after {code.compile_seconds:.2f} s of compiling it once"
     return [
         f"instructions  {code.instructions}, of which {code.fused} are a product and a sum in one",
         f"values alive  {code.most_alive} at most at a time",

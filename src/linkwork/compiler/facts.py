@@ -24,7 +24,7 @@ class CodeFacts:
     code_bytes: int
     seconds: float  # to make the kernel in this process: to compile it, or to find its code in the cache
     cached: bool  # whether its code came from the cache on disk
-    llvm_seconds: float  # that LLVM took, perhaps in the process that filled the cache
+    compile_seconds: float  # to trace and compile, perhaps in the process that filled the cache
 
 
 def code_facts(kernel: Kernel) -> CodeFacts:
@@ -40,5 +40,5 @@ def code_facts(kernel: Kernel) -> CodeFacts:
         code_bytes=code.size,
         seconds=kernel.compile_time,
         cached=code.cached,
-        llvm_seconds=code.seconds,
+        compile_seconds=code.seconds,
     )

@@ -44,7 +44,7 @@ class MachineCode:
     size: int  # bytes of the processor's instructions
     _engine: Any
     cached: bool = False  # whether it comes from the cache on disk
-    seconds: float = 0.0  # that LLVM took to compile it, perhaps in another process
+    seconds: float = 0.0  # that it took to trace and compile, perhaps in another process
 
 
 def module_texts(program: Program, target: Target, real: Real = DOUBLE) -> list[str]:
