@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .circular import to_quadrant
-from .emitter import Code, Definition, Int, Mask, Real, define, function_name, real_type
+from .emitter import Code, Definition, Int, Mask, Real, real_type
 from .reduction import HALF_PI, TABLE, TABLE_WORDS, half_pi_parts, table_declaration
 
 __all__ = ["BOUND", "COS", "SIN", "sincos32"]
@@ -39,14 +39,10 @@ SIN = (0.16666653752326965, -0.008332106284797192, 0.00019507888646330684)
 COS = (0.04166664555668831, -0.0013887308305129409, 2.4432110876659863e-05)
 
 
-def sincos32(lanes: int, fma: bool) -> tuple[Definition, ...]:
-    """`{T, T} (T %x)`: the pair {sin x, cos x}, and what it needs before it."""
-    far = _far_lanes(lanes)
-    body = _fused if fma else _plain
-    definition = define(
-        function_name("sincos", 32, lanes), 32, Code(lanes, fma), lambda code, x: body(code, x, far[-1].name)
-    )
-    return (*far, definition)
+def sincos32(code: Code, x: Real) -> tuple[Real, Real]:
+    """The pair sin x, cos x."""
+    code.needs += _far_lanes(code.lanes)
+    return (_fused if code.fused else _plain)(code, x, code.needs[-1].name)
 
 
 def _fused(code: Code, x: Real, far: str) -> tuple[Real, Real]:
