@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from . import circular, circular32, exponential, inverse, logarithm, power, root, tangent
+from . import circular, circular32, exponential, inverse, logarithm, power, root, single, tangent
 from .emitter import Code, Definition, Real, define
 
 __all__ = ["CODES", "LANES", "Definition", "sincos", "vector_function"]
@@ -36,7 +36,7 @@ _BODIES: dict[str, tuple[Body, str]] = {  # what writes the float64 function, an
     "cosh": (exponential.cosh, "x"),
     "tanh": (exponential.tanh, "x"),
 }
-_BODIES_32: dict[str, Body] = {"sincos": circular32.sincos32}  # float32 functions that are not float64's, rounded
+_BODIES_32: dict[str, Body] = {"sincos": circular32.sincos32, **single.BODIES}
 CODES = tuple(_BODIES)
 
 
@@ -57,23 +57,8 @@ def vector_function(code: str, lanes: int, bits: int, fma: bool) -> tuple[Defini
         raise ValueError(f"no vector function {code!r}")
     body, arguments = _BODIES[code]
     if bits == 32:
-        body = _BODIES_32.get(code) or _rounded(body)
+        body = _BODIES_32[code]
     return define(f"@lw.{code}.f{bits}x{lanes}", bits, Code(lanes, fma), body, arguments)
-
-
-def _rounded(body: Body) -> Body:
-    """A float32 function: the float64 one's result, rounded.
-
-    A float64 result within 1 unit of its last place, rounded once more, is within 0.5001 units in the last place of
-    float32, and a special value stays what it is.
-    """
-
-    def narrow(code: Code, *arguments: Real) -> Real:
-        result = body(code, *(a.widened() for a in arguments))
-        assert isinstance(result, Real)
-        return result.narrowed()
-
-    return narrow
 
 
 def sincos(lanes: int, fma: bool) -> Definition:

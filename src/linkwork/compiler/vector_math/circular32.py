@@ -15,7 +15,7 @@ from .circular import to_quadrant
 from .emitter import Code, Definition, Int, Mask, Real, real_type
 from .reduction import HALF_PI, TABLE, TABLE_WORDS, half_pi_parts, table_declaration
 
-__all__ = ["BOUND", "COS", "SIN", "sincos32"]
+__all__ = ["BOUND", "COS", "SIN", "reduce32", "sincos32"]
 
 BOUND = 2.0**13
 
@@ -41,11 +41,11 @@ COS = (0.04166664555668831, -0.0013887308305129409, 2.4432110876659863e-05)
 
 def sincos32(code: Code, x: Real) -> tuple[Real, Real]:
     """The pair sin x, cos x."""
+    return _fused(code, x) if code.fused else _plain(code, x)
+
+
+def _fused(code: Code, x: Real) -> tuple[Real, Real]:
     code.needs += _far_lanes(code.lanes)
-    return (_fused if code.fused else _plain)(code, x, code.needs[-1].name)
-
-
-def _fused(code: Code, x: Real, far: str) -> tuple[Real, Real]:
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = shifted - _ROUNDER
     first, second, third = half_pi_parts(_ENDS_FMA)
@@ -58,7 +58,7 @@ def _fused(code: Code, x: Real, far: str) -> tuple[Real, Real]:
         narrow = wide.narrowed()
         return mask.where(narrow, r), mask.where((narrow.widened() - wide).narrowed(), c)
 
-    (r, c), turns = _reduced(code, x, (r, c), shifted.to_bits(), far, beyond)
+    (r, c), turns = _reduced(code, x, (r, c), shifted.to_bits(), beyond)
     z = r * r
     half_r = r * -0.5
     # 1 + (-r^2/2 + (r c + r^4 C)): the bracket is below 0.3, so that its rounding is a quarter of a last place
@@ -69,12 +69,19 @@ def _fused(code: Code, x: Real, far: str) -> tuple[Real, Real]:
     return to_quadrant(sine, cosine, turns)
 
 
-def _plain(code: Code, x: Real, far: str) -> tuple[Real, Real]:
-    shifted = x * _TWO_OVER_PI + _ROUNDER
+def reduce32(code: Code, x: Real) -> tuple[Real, Int]:
+    """x - n pi/2 as a double, and n modulo 4; to be called in the first basic block of a function, and once."""
+    code.needs += _far_lanes(code.lanes)
+    shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = (shifted - _ROUNDER).widened()
     first, second = half_pi_parts(_ENDS_PLAIN)
     near = (x.widened() - n * first) - n * second
-    (wide,), turns = _reduced(code, x, (near,), shifted.to_bits(), far, lambda wide, mask: (mask.where(wide, near),))
+    (wide,), turns = _reduced(code, x, (near,), shifted.to_bits(), lambda wide, mask: (mask.where(wide, near),))
+    return wide, turns
+
+
+def _plain(code: Code, x: Real) -> tuple[Real, Real]:
+    wide, turns = reduce32(code, x)
     r = wide.narrowed()
     z = r * r
     cosine_more = ((z * z) * code.polynomial(z, COS)).widened()
@@ -89,14 +96,13 @@ def _reduced(
     x: Real,
     near: tuple[Real, ...],
     turns: Int,
-    far: str,
     choose: Callable[[Real, Mask], tuple[Real, ...]],
 ) -> tuple[tuple[Real, ...], Int]:
     """What `near` and `turns` are, or in lanes beyond the common range what `choose` makes of the long reduction."""
     beyond = abs(x) > BOUND
     code.lines += [f"  br i1 {beyond.any()}, label %far, label %kernel", "far:"]
     pair = f"{{ {real_type(64, code.lanes)}, {turns.type} }}"
-    reduced = code.emit(f"call {pair} {far}({x.type} {x.name})")
+    reduced = code.emit(f"call {pair} {code.needs[-1].name}({x.type} {x.name})")
     wide = Real(code, code.emit(f"extractvalue {pair} {reduced}, 0"), 64)
     new_turns = Int(code, code.emit(f"extractvalue {pair} {reduced}, 1"), 32)
     here: tuple[Real | Int, ...] = (*near, turns)
