@@ -36,7 +36,8 @@ class Worst:
 
     def see(self, error: float, place: str) -> None:
         self.searched += 1
-        if not error <= self.error:
+        error = float("inf") if np.isnan(error) else error
+        if error > self.error:
             self.error, self.place = error, place
 
 

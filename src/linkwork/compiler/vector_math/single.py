@@ -18,7 +18,7 @@ from .power import with_special_cases
 __all__ = ["ASIN", "ATAN", "BODIES", "COS", "SIN", "Q", "R"]
 
 # All found as the coefficients of the float64 functions of the same form were, on the same ranges (SIN and COS up to
-# pi/4 (1 + 2^-9)).  Largest relative errors: 2^-37.4 (Q), 2^-44.9 (R), 2^-40.2 (ATAN), 2^-39.8 (ASIN), 2^-37.4 (SIN),
+# pi/4 (1 + 2^-9)).  Largest relative errors: 2^-37.4 (Q), 2^-44.9 (R), 2^-40.1 (ATAN), 2^-39.8 (ASIN), 2^-37.4 (SIN),
 # 2^-33.8 (COS).
 # e^r = 1 + r + r^2 (Q0 + Q1 r + ...)
 Q = (
