@@ -139,8 +139,9 @@ def _far() -> Definition:
     """Payne and Hanek: x - n pi/2 as a double, and n modulo 4, for |x| of at least 1.
 
     |x| = m 2^e with an integer m < 2^24.  As in float64, but 128 bits of 2/pi are enough: they give |x| 2/pi modulo 4
-    with 126 bits behind the point, too low by less than 2^24 units there.  No float32 is closer to a multiple of pi/2
-    than 2^-35, so that at least 2^90 units are left, and the relative error is that of float64 at the end.
+    with 126 bits behind the point, too low by less than 2^24 units there.  No float32 of 1 or more is closer to a
+    multiple of pi/2 than 2^-29.3 (7.729178919452902e28; all were tried), so that at least 2^96 units are left, and the
+    relative error is that of float64 at the end.
     """
     read = "\n".join(
         f"  %at.{i} = add i64 %first, {i}\n"
