@@ -30,7 +30,7 @@ from compiler.vector_math.support import (
     same_bits,
 )
 from compiler.vector_math.support import compiled as compiled_function
-from linkwork.compiler.vector_math import reduction
+from linkwork.compiler.vector_math import reduction, vector_function
 
 BOUND = 2.0**20  # where one way of reducing the argument gives way to the other
 WORST = 6381956970095103 * 2.0**797  # of all doubles the closest to a multiple of pi/2
