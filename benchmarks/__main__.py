@@ -15,6 +15,7 @@ from pathlib import Path
 
 from linkwork.cli.output import Output, Terminal
 
+from .compiler import long_program_seconds, no_op_seconds
 from .machine import machine
 from .measure import FULL, QUICK, Plan, RobotResult, measure_robot
 from .report import METHOD, context_table, data, target_table
@@ -34,14 +35,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = machine()
     startup = measure_startup(3 if chosen.quick else 7)
     results = _measured(chosen.robots or (QUICK_ROBOTS if chosen.quick else tuple(ROBOTS)), plan, terminal)
-    rows = verdicts(results, startup)
+    rows = verdicts(results, startup, long_program_seconds())
+    floor = no_op_seconds(plan.effort)
     file = Path(chosen.json or RESULTS / time.strftime("%Y-%m-%dT%H%M%S.json"))
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(data(about, results, startup, rows), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    file.write_text(
+        json.dumps(data(about, results, startup, rows, floor), indent=1, allow_nan=False) + "\n", encoding="utf-8"
+    )
     out = terminal.out
     out.lines([*target_table(rows, markdown=chosen.markdown), ""])
     out.lines([*context_table(results, markdown=chosen.markdown), ""])
     out.lines([f"{result.robot}: {note}" for result in results for note in result.notes])
+    shown = ", ".join(f"{what} {1e6 * seconds:.3f} µs" for what, seconds in floor.items())
+    out.line(f"a call that computes nothing, three arrays in and one out: {shown}")
     out.line(f"first answer of a fresh process (import, load, compile, call): {startup.first_answer_seconds:.2f} s")
     out.line("; ".join(f"{name} {value}" for name, value in about.items()))
     out.line(METHOD)
@@ -65,7 +71,7 @@ def _measured(names: Sequence[str], plan: Plan, terminal: Terminal) -> list[Robo
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure linkwork beside Pinocchio.")
-    parser.add_argument("--quick", action="store_true", help="two robots, one batch, short timings: under 30 s")
+    parser.add_argument("--quick", action="store_true", help="two robots, one batch, short timings: about a minute")
     parser.add_argument("--robots", nargs="+", metavar="NAME", choices=list(ROBOTS), help=f"of {', '.join(ROBOTS)}")
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")

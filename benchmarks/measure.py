@@ -6,12 +6,14 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from linkwork.cli.measure import agreement, batch_calls, compile_cold, fits, single_calls
+from linkwork.cli.measure import agreement, batch_calls, compile_cold, fits, single_calls, threads
 from linkwork.cli.peer import FUNCTIONS, CannotCompare, Pinocchio
 from linkwork.cli.timing import Comparison, Effort, compare, percentiles
 from linkwork.errors import SingularInertiaError
 
+from .compiler import Figure, compiler_figures
 from .robots import BenchmarkRobot
+from .targets import TARGETS
 
 __all__ = ["FULL", "QUICK", "STANDARD_BATCH", "FunctionResult", "Plan", "RobotResult", "measure_robot"]
 
@@ -61,6 +63,7 @@ class RobotResult:
     nv: int
     bodies: int
     functions: list[FunctionResult] = field(default_factory=list)
+    figures: dict[str, dict[str, Figure]] = field(default_factory=dict)  # of a function, by measure
     notes: list[str] = field(default_factory=list)
 
 
@@ -92,11 +95,16 @@ def measure_robot(entry: BenchmarkRobot, plan: Plan, done: Callable[[str], None]
                 beside = None  # what computes something else is not timed beside
         for size in plan.batches:
             if fits(robot, function, size):
-                found.batches[size] = compare(*batch_calls(robot, beside, function, size), plan.effort)
+                with threads(1):
+                    found.batches[size] = compare(*batch_calls(robot, beside, function, size), plan.effort)
         ours, its = single_calls(robot, beside, function)
         found.call = compare(ours, its, plan.effort)
         found.call_percentiles = percentiles(ours, plan.calls)
         found.peer_percentiles = None if its is None else percentiles(its, plan.calls)
         result.functions.append(found)
         done(f"{entry.name}: {function}")
+    if any(robot_name == entry.name for robot_name, _, _ in TARGETS):
+        for function, measure, figure in compiler_figures(entry, robot, peer, plan.effort):
+            result.figures.setdefault(function, {})[measure] = figure
+            done(f"{entry.name}: {function}, {measure}")
     return result

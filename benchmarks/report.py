@@ -43,13 +43,18 @@ def context_table(results: Sequence[RobotResult], *, markdown: bool = False) -> 
 
 
 def data(
-    machine: dict[str, object], results: Sequence[RobotResult], startup: Startup | None, rows: Sequence[Verdict]
+    machine: dict[str, object],
+    results: Sequence[RobotResult],
+    startup: Startup | None,
+    rows: Sequence[Verdict],
+    no_op: dict[str, float],
 ) -> dict[str, Any]:
     """Everything measured, for JSON.  Times in seconds, of batches for the whole batch."""
     return {
         "machine": machine,
         "method": METHOD,
         "startup": None if startup is None else asdict(startup),
+        "no_op_call": no_op,
         "robots": [_finite(asdict(result)) for result in results],
         "targets": [{**_finite(asdict(row)), "met": row.met} for row in rows],
     }

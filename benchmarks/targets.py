@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["IMPORT_SECONDS", "TARGETS", "Target"]
+__all__ = ["IMPORT_SECONDS", "LONG_PROGRAM_SECONDS", "TARGETS", "Target"]
 
 IMPORT_SECONDS = 0.4
 """Most that `import linkwork` may take in a fresh process."""
@@ -21,27 +21,46 @@ class Target:
         return value >= self.bound if self.at_least else value <= self.bound
 
 
+_SPEEDS = (  # times Pinocchio's speed, batch of 1024 on one thread: measure, function, Panda, Talos
+    ("batch", "inverse_dynamics", 40, 22),
+    ("batch", "forward_dynamics", 35, 22),
+    ("batch", "mass_matrix", 20, 6),
+    ("batch", "forward_kinematics", 8, 8),
+    ("batch float32", "inverse_dynamics", 75, 40),
+    ("batch avx2", "inverse_dynamics", 40, 22),
+    ("batch avx2", "forward_dynamics", 35, 22),
+    ("batch avx2 float32", "inverse_dynamics", 75, 40),
+    ("threads", "inverse_dynamics", 1.85, 1.85),
+)
+_MOST = (  # measure, function, Panda, Talos
+    ("call", "inverse_dynamics", 0.3, 0.3),
+    ("call", "forward_dynamics", 0.9, 0.6),
+    ("call", "mass_matrix", 0.9, 0.6),
+    ("call out", "inverse_dynamics", 0.2, 0.25),
+    ("call", "pose", 0.5, 0.5),
+    ("operations", "inverse_dynamics", 1000, 5300),
+    ("compile", "inverse_dynamics", 0.4, 1.2),
+    ("compile", "forward_dynamics", 1.0, 4.0),
+    ("warm start", "inverse_dynamics", 0.03, 0.06),
+)
+_FIXED_FINGERS = (("inverse_dynamics", 800), ("mass_matrix", 520), ("forward_dynamics", 1850))
+LONG_PROGRAM_SECONDS = 10.0
+"""Most that compiling a program of 100 000 instructions may take."""
+
+
 def _table() -> dict[tuple[str, str, str], Target]:
     found: dict[tuple[str, str, str], Target] = {}
-    for function, panda, talos in (
-        ("inverse_dynamics", 35, 20),
-        ("forward_dynamics", 30, 20),
-        ("mass_matrix", 20, 6),
-        ("forward_kinematics", 8, 8),
-    ):
-        found["panda", function, "batch"] = Target(panda, at_least=True)  # times Pinocchio's speed
-        found["talos", function, "batch"] = Target(talos, at_least=True)
-    for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
-        found["panda", function, "call"] = Target(0.9)  # of Pinocchio's time
-        found["talos", function, "call"] = Target(0.6)
-    found["panda", "inverse_dynamics", "operations"] = Target(1200)
-    found["talos", "inverse_dynamics", "operations"] = Target(6100)
-    for robot, inverse, forward in (("panda", 0.5, 1.5), ("talos", 2.0, 6.0)):
-        found[robot, "inverse_dynamics", "compile"] = Target(inverse)  # seconds, tracing included
-        found[robot, "forward_dynamics", "compile"] = Target(forward)
+    for bounds, at_least in ((_SPEEDS, True), (_MOST, False)):
+        for measure, function, panda, talos in bounds:
+            found["panda", function, measure] = Target(panda, at_least)
+            found["talos", function, measure] = Target(talos, at_least)
+    for function, most in _FIXED_FINGERS:
+        found["panda", function, "operations, fingers fixed"] = Target(most)
     return found
 
 
 TARGETS = _table()
 """By (robot, function, measure).  Measures: "batch" (times Pinocchio's speed, batch of 1024), "call" (part of
-Pinocchio's time for one call), "operations" (multiplications, additions and subtractions), "compile" [s]."""
+Pinocchio's time for one call), "threads" (two threads against one, batch of 65536), "operations" (multiplications,
+additions and subtractions), "compile" and "warm start" (a new process that finds its code in the cache: load the file
+and call once, imports apart) [s]."""

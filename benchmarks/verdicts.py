@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from linkwork.cli.timing import Comparison
 
+from .compiler import Figure
 from .measure import STANDARD_BATCH, FunctionResult, RobotResult
 from .startup import Startup
-from .targets import IMPORT_SECONDS, TARGETS, Target
+from .targets import IMPORT_SECONDS, LONG_PROGRAM_SECONDS, TARGETS, Target
 
 __all__ = ["Verdict", "verdicts"]
 
@@ -36,9 +37,15 @@ class Verdict:
         return "not measured" if self.value is None else "met" if self.met else "MISSED"
 
 
-def verdicts(results: Sequence[RobotResult], startup: Startup | None) -> list[Verdict]:
-    """Every target of the robots that were measured, and of the start."""
+def verdicts(
+    results: Sequence[RobotResult], startup: Startup | None, long_program: tuple[int, float] | None = None
+) -> list[Verdict]:
+    """Every target of the robots that were measured, of a long program (instructions, seconds) and of the start."""
     rows = [row for result in results for row in _of_robot(result)]
+    if long_program is not None:
+        count, seconds = long_program
+        target, shown = Target(LONG_PROGRAM_SECONDS), f"{seconds:.1f} s"
+        rows.append(Verdict("-", f"compile {count} instructions", shown, "-", seconds, shown, target, "<= 10 s"))
     if startup is not None:
         shown = f"{startup.import_seconds:.2f} s"
         target = Target(IMPORT_SECONDS)
@@ -52,34 +59,62 @@ def _of_robot(result: RobotResult) -> Iterator[Verdict]:
     functions = {found.function: found for found in result.functions}
     for (robot, function, measure), target in TARGETS.items():
         if robot == result.robot:
-            yield _verdict(robot, functions.get(function), function, measure, target)
+            figure = result.figures.get(function, {}).get(measure) or _figure(functions.get(function), measure)
+            yield _verdict(robot, figure, function, measure, target)
 
 
-def _verdict(robot: str, found: FunctionResult | None, function: str, measure: str, target: Target) -> Verdict:
-    readable = function.replace("_", " ")
-    if measure == "batch":
-        batch = None if found is None else found.batches.get(STANDARD_BATCH)
-        ours, peer = _times(batch, 1e9 / STANDARD_BATCH, "ns")
-        speed = None if batch is None else batch.ratio
-        shown = "-" if speed is None else f"{speed:.1f}x"
-        what = f"{readable}, batch of {STANDARD_BATCH}, one state"
-        return Verdict(robot, what, ours, peer, speed, shown, target, f">= {target.bound:g}x")
-    if measure == "call":
-        call = None if found is None else found.call
-        ours, peer = _times(call, 1e6, "µs")
-        part = None if call is None or call.ratio is None else 1.0 / call.ratio
-        shown = "-" if part is None else f"{part:.2f} of its time"
-        return Verdict(robot, f"{readable}, one call", ours, peer, part, shown, target, f"<= {target.bound:g}")
-    if measure == "operations":
-        count = None if found is None else found.operations
-        shown = "-" if count is None else str(count)
-        return Verdict(robot, f"{readable}, operations", shown, "-", count, shown, target, f"<= {target.bound:g}")
-    seconds = None if found is None else found.trace + found.compile
-    shown = "-" if seconds is None else f"{seconds:.2f} s"
-    return Verdict(robot, f"{readable}, compile cold", shown, "-", seconds, shown, target, f"<= {target.bound:g} s")
-
-
-def _times(found: Comparison | None, scale: float, unit: str) -> tuple[str, str]:
+def _figure(found: FunctionResult | None, measure: str) -> Figure | None:
+    """A figure of what was measured of a function by itself."""
     if found is None:
-        return "-", "-"
-    return f"{scale * found.ours:.3g} {unit}", "-" if found.peer is None else f"{scale * found.peer:.4g} {unit}"
+        return None
+    if measure == "operations":
+        return Figure(found.operations)
+    if measure == "compile":
+        return Figure(found.trace + found.compile, found.trace + found.compile)
+    if measure == "batch":
+        return _of_comparison(found.batches.get(STANDARD_BATCH), STANDARD_BATCH)
+    if measure == "call":
+        figure = _of_comparison(found.call, 1)
+        return figure and Figure(1.0 / figure.value, figure.ours, figure.peer)
+    return None
+
+
+def _of_comparison(found: Comparison | None, size: int) -> Figure | None:
+    if found is None or found.ratio is None or found.peer is None:
+        return None
+    return Figure(found.ratio, found.ours / size, found.peer / size)
+
+
+def _verdict(robot: str, figure: Figure | None, function: str, measure: str, target: Target) -> Verdict:
+    readable = function.replace("_", " ")
+    times = (None, None) if figure is None else (figure.ours, figure.peer)
+    value = None if figure is None else figure.value
+    kind = measure.split()[0].rstrip(",")
+    bound = f"{target.bound:g}"
+    if kind == "batch":
+        how = measure.removeprefix("batch").replace(" avx2", ", AVX2").replace(" float32", ", float32")
+        what = f"{readable}, batch of {STANDARD_BATCH}{how}, one state"
+        ours, peer = (_time(x, 1e9, "ns") for x in times)
+        return Verdict(robot, what, ours, peer, value, _shown(value, "{:.1f}x"), target, f">= {bound}x")
+    if kind == "call":
+        what = f"{readable}, one call" + (" of the kernel, out=" if measure.endswith("out") else "")
+        ours, peer = (_time(x, 1e6, "µs") for x in times)
+        return Verdict(robot, what, ours, peer, value, _shown(value, "{:.2f} of its time"), target, f"<= {bound}")
+    if kind == "threads":
+        what = f"{readable}, batch of 65536, two threads against one"
+        ours, peer = _time(times[0], 1e3, "ms"), f"one: {_time(times[1], 1e3, 'ms')}"
+        return Verdict(robot, what, ours, peer, value, _shown(value, "{:.2f}x"), target, f">= {bound}x")
+    if kind == "operations":
+        shown = _shown(value, "{:.0f}")
+        return Verdict(robot, f"{readable}, {measure}", shown, "-", value, shown, target, f"<= {bound}")
+    what = {"compile": "compile cold", "warm": "load the file and call once, warm cache"}[kind]
+    shown = _shown(value, "{:.2f} s" if kind == "compile" else "{:.3f} s")
+    return Verdict(robot, f"{readable}, {what}", shown, "-", value, shown, target, f"<= {bound} s")
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def _time(seconds: float | None, scale: float, unit: str) -> str:
+    return "-" if seconds is None else f"{scale * seconds:.4g} {unit}"

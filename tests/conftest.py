@@ -1,4 +1,4 @@
-"""Options of the test run, and a cache of machine code of its own."""
+"""Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes."""
 
 import os
 import shutil
@@ -6,7 +6,8 @@ import tempfile
 
 import pytest
 
-CACHE = pytest.StashKey[tuple[str, str | None]]()
+BEFORE = pytest.StashKey[dict[str, str | None]]()
+FOLDER = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser):
@@ -15,18 +16,19 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """The tests, those modules that compile when they are imported and all processes started keep off the user's."""
-    folder = tempfile.mkdtemp(prefix="linkwork-tests-")
-    config.stash[CACHE] = folder, os.environ.get("LINKWORK_CACHE")
-    os.environ["LINKWORK_CACHE"] = folder
+    config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
+    here = {"LINKWORK_CACHE": config.stash[FOLDER], "LINKWORK_DEBUG": "1"}
+    config.stash[BEFORE] = {name: os.environ.get(name) for name in here}
+    os.environ.update(here)
 
 
 def pytest_unconfigure(config):
-    folder, before = config.stash[CACHE]
-    if before is None:
-        del os.environ["LINKWORK_CACHE"]
-    else:
-        os.environ["LINKWORK_CACHE"] = before
-    shutil.rmtree(folder, ignore_errors=True)
+    for name, value in config.stash[BEFORE].items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
+    shutil.rmtree(config.stash[FOLDER], ignore_errors=True)
 
 
 @pytest.fixture

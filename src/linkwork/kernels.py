@@ -17,9 +17,14 @@ from .compiler.cache import place as cache_place
 from .compiler.facts import CodeFacts, code_facts
 from .compiler.kernel import Kernel, call_state, raise_failure, single_call
 from .compiler.program import Port, Program, arithmetic
+from .compiler.target import host, levels
+from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
+from .model.regroup import regrouped
+from .model.slide import slid
+from .model.tilt import tilted
 from .model.tree import Tree
 from .spatial import Pose
 
@@ -38,9 +43,13 @@ __all__ = [
     "code_facts",
     "compile_requests",
     "expressions",
+    "get_num_threads",
+    "host",
     "labelled",
+    "levels",
     "raise_failure",
     "read_request",
+    "set_num_threads",
     "single_call",
 ]
 
@@ -74,6 +83,7 @@ class Function:
     units: str
     doc: str
     options: tuple[str, ...] = ()  # frames to name: the first is required
+    joint_space: bool = False  # depends on the inertias only as the joints feel them
 
     def shape_for(self, tree: Tree) -> tuple[int, ...]:
         sizes = {"nq": tree.nq, "nv": tree.nv, "nb": len(tree.bodies)}
@@ -137,6 +147,7 @@ TABLE: dict[str, Function] = {
             ("nv",),
             "N·m, N",
             "Joint forces under which the robot accelerates as asked.",
+            joint_space=True,
         ),
         Function(
             "forward_dynamics",
@@ -145,6 +156,7 @@ TABLE: dict[str, Function] = {
             ("nv",),
             "rad/s², m/s²",
             "Accelerations under given joint forces.",
+            joint_space=True,
         ),
         Function(
             "mass_matrix",
@@ -153,6 +165,7 @@ TABLE: dict[str, Function] = {
             ("nv", "nv"),
             "kg·m², kg·m, kg",
             "Joint-space mass matrix.",
+            joint_space=True,
         ),
         Function(
             "bias_force",
@@ -161,6 +174,7 @@ TABLE: dict[str, Function] = {
             ("nv",),
             "N·m, N",
             "Joint forces at which nothing accelerates: Coriolis, centrifugal and gravity.",
+            joint_space=True,
         ),
         Function(
             "gravity_force",
@@ -169,6 +183,7 @@ TABLE: dict[str, Function] = {
             ("nv",),
             "N·m, N",
             "Joint forces that hold the robot still.",
+            joint_space=True,
         ),
         Function(
             "integrate",
@@ -320,13 +335,16 @@ def expressions(
 
     ``watched`` may put another tree in the place of the one that an algorithm would walk, to see how it does.
     """
+    felt = regrouped(slid(tilted(tree))) if any(request.function.joint_space for request in requests.values()) else tree
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in _inputs(tree, requests)]
     symbols = {port.name: values for port, values in inputs}
     outputs: Outputs = []
     for key, request in requests.items():
         function = request.function
-        walked = tree if watched is None else watched(tree, graph)
+        walked = felt if function.joint_space else tree
+        if watched is not None:
+            walked = watched(walked, graph)
         result = function.algorithm(walked, *(symbols[i] for i in function.inputs), **dict(request.options))
         if function.name == "jacobian":  # columns to rows
             result = list(zip(*(column.elements() for column in result), strict=True))

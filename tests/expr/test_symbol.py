@@ -141,6 +141,14 @@ def test_what_is_taken_from_itself_is_zero(x: Symbol, y: Symbol) -> None:
         assert (-expression) + expression == 0.0
 
 
+def test_what_is_added_to_itself_is_doubled(x: Symbol, y: Symbol) -> None:
+    """The same number to the last bit, and a constant factor that others combine with."""
+    assert x + x is 2.0 * x
+    assert (x + x) + (x + x) is 4.0 * x
+    assert (x * y + y * x) * 3.0 is 6.0 * (x * y)
+    assert (-x) + (-x) is -(2.0 * x)
+
+
 def test_differences_share_both_signs(graph: Graph, x: Symbol, y: Symbol) -> None:
     difference = x - y
     opposite = y - x

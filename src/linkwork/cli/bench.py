@@ -11,7 +11,7 @@ from .._progress import Progress
 from ..errors import SingularInertiaError
 from ..robot import Robot
 from .arguments import BAD_MODEL, FAILED, CommandError, add_json, add_robot, load_robot, positive, read_robot
-from .measure import Compiled, agreement, batch_calls, compile_cold, single_calls
+from .measure import Compiled, agreement, batch_calls, compile_cold, single_calls, threads
 from .output import Terminal, escaped, label, number, quantity, table
 from .peer import FUNCTIONS, CannotCompare, Pinocchio, pinocchio_version
 from .timing import Comparison, Effort, compare
@@ -84,7 +84,8 @@ def _measured(robot: Robot, peer: Pinocchio | None, function: str, size: int) ->
         if not error <= bound:
             peer = None  # what computes something else is not timed beside
     effort = Effort(rounds=5)
-    batch = compare(*batch_calls(robot, peer, function, size), effort)
+    with threads(1):
+        batch = compare(*batch_calls(robot, peer, function, size), effort)
     call = compare(*single_calls(robot, peer, function), effort)
     return Row(function, compiled, error, bound, batch, call)
 

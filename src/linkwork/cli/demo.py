@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._progress import Progress
+from ..kernels import get_num_threads
 from ..robot import Robot
 from .arguments import FAILED, add_json, load_robot, positive
 from .drawing import tree_lines
@@ -72,7 +73,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if arguments.json:
         out.json(_data(robot, frame, q, pose, residual, compile_seconds, evaluation))
     else:
-        rate = f"{evaluation.rate:.3g} states/s, {1e9 / evaluation.rate:.3g} ns each, one thread"
+        rate = f"{evaluation.rate:.3g} states/s, {1e9 / evaluation.rate:.3g} ns each"
+        rate += f", {quantity(get_num_threads(), 'thread')}"
         out.line(f"inverse dynamics of {evaluation.states} random states: {evaluation.seconds:.3g} s ({rate})")
         out.line(f"compiled in {compile_seconds:.2f} s")
     return 0 if holds else FAILED

@@ -120,10 +120,10 @@ def _kinds(total: Work) -> list[str]:
 
 def _code(code: CodeFacts) -> list[str]:
     size = f"{number(round(code.code_bytes / 1024, 1))} KiB"
-    made = f"traced and compiled in {code.seconds:.2f} s"
+    made = f"traced in {1e3 * code.trace_seconds:.0f} ms, compiled in {code.seconds:.2f} s"
     if code.cached:
-        found = f"taken from the cache on disk in {1e3 * code.seconds:.0f} ms"
-        made = f"{found}, after {code.compile_seconds:.2f} s of compiling it once"
+        found = f"found in the cache on disk in {1e3 * code.seconds:.0f} ms"
+        made = f"{found}; traced and compiled once in {code.compile_seconds:.2f} s"
     return [
         f"instructions  {code.instructions}, of which {code.fused} are a product and a sum in one",
         f"values alive  {code.most_alive} at most at a time",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..kernels import get_num_threads, set_num_threads
 from ..robot import Robot
 from .peer import Pinocchio, disagreement
 from .states import random_states
 from .timing import Call
 
-__all__ = ["Compiled", "agreement", "batch_calls", "compile_cold", "fits", "single_calls"]
+__all__ = ["Compiled", "agreement", "batch_calls", "compile_cold", "environment", "fits", "single_calls", "threads"]
 
 _MOST_BYTES = 400 * 2**20  # of a batch's result
 
@@ -26,12 +30,39 @@ class Compiled:
     compile_seconds: float  # from the program to machine code
 
 
+@contextmanager
+def environment(**values: str) -> Iterator[None]:
+    """Environment variables set meanwhile."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """So many threads for a batch meanwhile."""
+    before = get_num_threads()
+    set_num_threads(count)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
+
+
 def compile_cold(robot: Robot, function: str) -> Compiled:
-    """Compile a function for a robot that has compiled nothing yet."""
-    fresh = Robot(robot.tree)
-    start = time.perf_counter()
-    kernel = fresh.compile(function)
-    seconds = time.perf_counter() - start
+    """Compile a function for a robot that has compiled nothing yet, whatever the cache holds."""
+    with environment(LINKWORK_CACHE="off"):
+        fresh = Robot(robot.tree)
+        start = time.perf_counter()
+        kernel = fresh.compile(function)
+        seconds = time.perf_counter() - start
     return Compiled(kernel.arithmetic, max(seconds - kernel.compile_time, 0.0), kernel.compile_time)
 
 

@@ -117,6 +117,16 @@ class Pinocchio:
         names = {"pin": self.pin, "model": self.model, "data": self.data, **self.states(state)}
         return Call(_SINGLE[function], names)
 
+    def pose(self, frame: str, state: States) -> Call:
+        """The pose of a frame in the world as a 4 x 4 matrix, for one state: it is left in ``data.oMf[frame]``."""
+        names = {"pin": self.pin, "model": self.model, "data": self.data, **self.states(state)}
+        statements = (
+            "pin.forwardKinematics(model, data, q)",
+            "pin.updateFramePlacement(model, data, frame)",
+            "data.oMf[frame].homogeneous",
+        )
+        return Call("; ".join(statements), {**names, "frame": self.model.getFrameId(frame)})
+
     def batch(self, function: str, states: States) -> Call:
         """A batch in one thread: the calls that take batches, with a state in each column; for the rest a loop.
 

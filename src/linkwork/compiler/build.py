@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 import time
 from array import array
@@ -18,7 +19,9 @@ from .program import CONSTANT, INPUT, Port, Program
 from .real import DOUBLE, Real
 from .target import Target
 
-__all__ = ["Recipe", "Source", "machine_code"]
+__all__ = ["DEBUG", "Recipe", "Source", "machine_code"]
+
+DEBUG = "LINKWORK_DEBUG"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Source:
         self.recipe, self.target = recipe, target
         self.without_passes = tuple(without_passes) if target.fma else (*without_passes, "fuse")
         self._cached = not without_passes
+        self.trace_seconds = 0.0
         self._lock = threading.RLock()
         self._traced: Program | None = None
         self._program: Program | None = None
@@ -55,15 +59,18 @@ class Source:
         """The program as it was traced."""
         with self._lock:
             if self._traced is None:
+                start = time.perf_counter()
                 self._traced = self.recipe.trace()
+                self.trace_seconds = time.perf_counter() - start
             return self._traced
 
     @property
     def program(self) -> Program:
-        """The program after all passes."""
+        """The program after all passes; with LINKWORK_DEBUG in the environment it is verified between them."""
         with self._lock:
             if self._program is None:
-                self._program = optimize(self.traced, without=self.without_passes)
+                debug = os.environ.get(DEBUG, "") not in ("", "0")
+                self._program = optimize(self.traced, without=self.without_passes, debug=debug)
             return self._program
 
     def texts(self, real: Real) -> list[str]:

@@ -22,7 +22,8 @@ class CodeFacts:
     segments: int
     lanes: int
     code_bytes: int
-    seconds: float  # to make the kernel in this process: to compile it, or to find its code in the cache
+    trace_seconds: float
+    seconds: float  # to make the kernel of what was traced: to compile it, or to find its code in the cache
     cached: bool  # whether its code came from the cache on disk
     compile_seconds: float  # to trace and compile, perhaps in the process that filled the cache
 
@@ -38,6 +39,7 @@ def code_facts(kernel: Kernel) -> CodeFacts:
         segments=len(plan(program).segments),
         lanes=source.target.lanes_of(DOUBLE),
         code_bytes=code.size,
+        trace_seconds=source.trace_seconds,
         seconds=kernel.compile_time,
         cached=code.cached,
         compile_seconds=code.seconds,

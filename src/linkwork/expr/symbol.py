@@ -2,9 +2,9 @@
 
 A `Graph` holds the nodes of one trace.  A node of it, a `Symbol`, is an operation and its arguments; a node asked for
 twice is the same node (hash-consing), so ``is`` compares expressions and common subexpressions are computed once.
-What need not be computed is never made: ``0 * x`` is the number 0, ``1 * x`` is ``x``, ``x - x`` is 0, numbers combine
-at once and minus signs move outward until an addition or subtraction takes them in.  These are the identities of real
-numbers: a symbol is taken to be finite where they apply.
+What need not be computed is never made: ``0 * x`` is the number 0, ``1 * x`` is ``x``, ``x - x`` is 0, ``x + x`` is
+``2 * x``, numbers combine at once and minus signs move outward until an addition or subtraction takes them in.  These
+are the identities of real numbers: a symbol is taken to be finite where they apply.
 
 Nodes are numbered in the order of their making, so arguments come before what is made of them.  Dropping the graph
 drops the trace; nothing outlives it, and symbols of two graphs do not mix.
@@ -85,6 +85,8 @@ class Symbol:
             other = self.graph.constant(number)
         elif other.op is _NEG:
             return self - other.args[0]
+        elif other is self:
+            return self * 2.0
         if self.op is _NEG:
             return other - self.args[0]
         graph = self.graph

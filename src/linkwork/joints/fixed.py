@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spatial import Motion, Pose, Subspace
+from ..spatial import Inertia, Motion, Pose, Subspace
 from .joint import Joint, Scalars
 
 __all__ = ["Fixed"]
@@ -31,6 +31,10 @@ class Fixed(Joint):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Nothing: there is no motion to feel it."""
+        return Inertia.zero()
 
     @property
     def has_fixed_subspaces(self) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..expr.dual import parts, seeded
 from ..expr.functions import copysign, sqrt
-from ..spatial import Force, Motion, Pose, Rotation, Subspace, Vec3
+from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 
 __all__ = ["Joint"]
 
@@ -154,6 +154,30 @@ class Joint(ABC):
         low = np.where(np.isinf(low), high - 2.0 * reach, low)
         high = np.where(np.isinf(high), low + 2.0 * reach, high)
         return rng.uniform(low, high, size=(*size, self.nq))
+
+    # -- what makes no difference to it
+
+    def slides(self) -> tuple[Vec3, ...]:
+        """Unit vectors, the same in F and M, along which both frames may be moved together.  Default: none.
+
+        For a translation T along one of them, T⁻¹ X_FM(q) T = X_FM(q) for every q.
+        """
+        return ()
+
+    def turns(self) -> tuple[Vec3, ...]:
+        """Unit vectors, the same in F and M, about which both frames may be turned together.  Default: none.
+
+        For a rotation T about one of them, T⁻¹ X_FM(q) T = X_FM(q) for every q.
+        """
+        return ()
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """The part of an inertia in M that makes a difference to motions of the joint.  Default: all of it.
+
+        The rest, δ, must not resist the joint, δ S(q) = 0, and look the same from F in every configuration,
+        X_FM(q) δ = δ: then it acts as if it were fixed to F.
+        """
+        return inertia
 
     # -- what kind of joint it is
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spatial import Motion, Pose, Rotation, Subspace, Vec3
+from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Symmetric3, Vec3
 from .axis import random_axis, unit_axis
 from .joint import Joint, Scalars
 
@@ -37,6 +37,16 @@ class Prismatic(Joint):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
+
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without the rotational inertia: the joint turns nothing."""
+        return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
 
     @property
     def has_fixed_subspaces(self) -> bool:

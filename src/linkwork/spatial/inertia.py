@@ -59,6 +59,9 @@ class Inertia:
     def __add__(self, other: Inertia) -> Inertia:
         return Inertia(self.mass + other.mass, self.moment + other.moment, self.about + other.about)
 
+    def __sub__(self, other: Inertia) -> Inertia:
+        return Inertia(self.mass - other.mass, self.moment - other.moment, self.about - other.about)
+
     def __matmul__(self, V: Motion) -> Force:
         """I V: the momentum of a body that moves with V (RBDA 2.62): (J ω + h × v; m v − h × ω)."""
         h = self.moment

@@ -98,6 +98,9 @@ class Symmetric3:
             self.xx - o.xx, self.xy - o.xy, self.xz - o.xz, self.yy - o.yy, self.yz - o.yz, self.zz - o.zz
         )
 
+    def __mul__(self, k: Any) -> Symmetric3:
+        return Symmetric3(self.xx * k, self.xy * k, self.xz * k, self.yy * k, self.yz * k, self.zz * k)
+
     @overload
     def __matmul__(self, other: Vec3) -> Vec3: ...
     @overload

@@ -12,7 +12,6 @@ from typing import Any, overload
 
 from .force import Force
 from .inertia import ArticulatedInertia, Inertia
-from .matrix3 import Matrix3
 from .motion import Motion, Subspace
 from .rotation import Rotation
 from .vec3 import Vec3
@@ -91,8 +90,7 @@ class Pose(_Transform):
         if isinstance(other, Inertia):
             return Inertia(other.mass, R @ other.moment, R @ other.about).shifted(p)
         if isinstance(other, ArticulatedInertia):
-            coupling = R @ other.coupling @ Matrix3(R.x, R.y, R.z).T
-            return ArticulatedInertia(R @ other.angular, coupling, R @ other.linear).shifted(p)
+            return ArticulatedInertia(R @ other.angular, R.congruent(other.coupling), R @ other.linear).shifted(p)
         return NotImplemented
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, overload
 
 from ..expr.functions import cos, sin
 from .matrix3 import Matrix3, Symmetric3
+from .turn import Turn
 from .vec3 import Vec3
 
 __all__ = ["Rotation"]
@@ -19,12 +20,13 @@ class Rotation:
     """The rotation R_ab that rewrites coordinates in b as coordinates in a; ``x y z`` are its rows.
 
     ``R_ab @ v_b`` gives v_a, ``R_ab @ R_bc`` gives R_ac, ``R_ab.T`` is R_ba, and ``R_ab @ S_b`` gives the symmetric
-    tensor R S Rᵀ in a.
+    tensor R S Rᵀ in a.  A product that acts more cheaply factor by factor keeps its two factors.
     """
 
     x: Vec3
     y: Vec3
     z: Vec3
+    factors: tuple[Rotation, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     @staticmethod
     def identity() -> Rotation:
@@ -81,24 +83,52 @@ class Rotation:
     @overload
     def __matmul__(self, other: Matrix3) -> Matrix3: ...
     def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Rotation):
+            return self._after(other)
+        if self.factors and not _is_sparse(other):
+            first, second = self.factors
+            return first @ (second @ other)
         if isinstance(other, Vec3):
             return Vec3(self.x.dot(other), self.y.dot(other), self.z.dot(other))
         if isinstance(other, Symmetric3):
             return self._tensor(other)
-        columns = other.T
-        rows = (Vec3(row.dot(columns.x), row.dot(columns.y), row.dot(columns.z)) for row in (self.x, self.y, self.z))
-        return Rotation(*rows) if isinstance(other, Rotation) else Matrix3(*rows)
+        return self._times(other)
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether its elements show that it is a turn about a coordinate axis, up to a change of axes."""
+        return Turn.of(self.rows()) is not None
+
+    def rows(self) -> list[list[Any]]:
+        return _rows(self)
 
     def inv_act(self, v: Vec3) -> Vec3:
         """Rᵀ v, without forming Rᵀ."""
+        if self.factors:
+            first, second = self.factors
+            return second.inv_act(first.inv_act(v))
         a, b, c = self.x, self.y, self.z
         return Vec3(
             a.x * v.x + b.x * v.y + c.x * v.z, a.y * v.x + b.y * v.y + c.y * v.z, a.z * v.x + b.z * v.y + c.z * v.z
         )
 
-    def _tensor(self, s: Symmetric3) -> Symmetric3:
+    def congruent(self, M: Matrix3) -> Matrix3:
+        """R M Rᵀ."""
+        if self.factors:
+            first, second = self.factors
+            return first.congruent(second.congruent(M))
+        turn = Turn.of(self.rows())
+        if turn is not None:
+            return Matrix3(*(Vec3.of(row) for row in turn.congruent(_rows(M))))
+        return self._times(M) @ Matrix3(self.x, self.y, self.z).T
+
+    def _tensor(self, S: Symmetric3) -> Symmetric3:
         """R S Rᵀ."""
-        half = self @ Matrix3(s.x, s.y, s.z)  # R S
+        turn = Turn.of(self.rows())
+        if turn is not None:
+            x, y, z = turn.congruent(_rows(S))
+            return Symmetric3(x[0], x[1], x[2], y[1], y[2], z[2])
+        half = self._times(S)
         return Symmetric3(
             half.x.dot(self.x),
             half.x.dot(self.y),
@@ -107,6 +137,46 @@ class Rotation:
             half.y.dot(self.z),
             half.z.dot(self.z),
         )
+
+    def _times(self, M: Rotation | Matrix3 | Symmetric3) -> Matrix3:
+        columns = M.T
+        rows = (Vec3(row.dot(columns.x), row.dot(columns.y), row.dot(columns.z)) for row in (self.x, self.y, self.z))
+        return Matrix3(*rows)
+
+    def _after(self, other: Rotation) -> Rotation:
+        """First ``other``, then this one."""
+        if other.factors:
+            first, second = other.factors
+            return self._after(first)._after(second)
+        if self.factors:
+            first, second = self.factors
+            last = second._after(other)
+            if last.is_turn:  # about parallel axes
+                return first._after(last)
+        product = self._times(other)
+        factors = (self, other) if _cheaper_apart(self, other) else ()
+        return Rotation(product.x, product.y, product.z, factors=factors)
+
+
+def _cheaper_apart(first: Rotation, second: Rotation) -> bool:
+    """Whether two rotations act for fewer operations one after the other than as their product.
+
+    So they do where both are turns about coordinate axes, unless one only renames axes, both are numbers, or their
+    product is a turn too.
+    """
+    one, other = Turn.of(first.rows()), Turn.of(second.rows())
+    if one is None or other is None or one.k == other.r:
+        return False
+    return not (one.renames or other.renames or (one.is_number and other.is_number))
+
+
+def _is_sparse(v: Any) -> bool:
+    """Whether it is a vector along a coordinate axis: three products with the elements."""
+    return isinstance(v, Vec3) and sum(isinstance(x, float) and x == 0.0 for x in v) >= 2
+
+
+def _rows(M: Rotation | Matrix3 | Symmetric3) -> list[list[Any]]:
+    return [list(M.x), list(M.y), list(M.z)]
 
 
 def _cos_sin(angle: float) -> tuple[float, float]:

@@ -1,0 +1,65 @@
+"""Regrouping: an equal robot, as its joints feel it, with fewer numbers in its inertias.
+
+A joint cannot feel all of the inertia that it carries: masses on the axis of a hinge, say, do not move when it turns.
+Such a part, `Joint.unfelt`, acts as if it were fixed to the body before the joint, and is moved there, body by body
+from the tips inward; what reaches the world is felt by no joint.  The joint forces, the mass matrix and the
+accelerations stay the same for every q, v and a, in any field of gravity; the wrenches between bodies do not.  What is
+left of the inertias are base parameters of the robot, and need not be those of possible bodies.
+
+Sources: Gautier and Khalil, Direct calculation of minimum set of inertial parameters of serial robots, IEEE Trans.
+Robotics and Automation 6, 1990; Khalil and Dombre, Modeling, Identification and Control of Robots, 2002, section 9.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..spatial import Inertia, Pose, Vec3
+from .body import WORLD, Body
+from .tree import Tree
+
+__all__ = ["regrouped"]
+
+
+def regrouped(tree: Tree) -> Tree:
+    """A tree with the same joint-space dynamics, whose inertias have more zeros where its joints allow it."""
+    inertias = [body.inertia for body in tree.bodies]
+    for i, p, body in tree.inward():
+        kept, moved = _split(body, inertias[i])
+        carrier = Inertia.zero() if p == WORLD else inertias[p]
+        laden = carrier if p == WORLD else carrier + body.placement @ moved
+        if _size(kept) + _size(laden) <= _size(inertias[i]) + _size(carrier):
+            inertias[i] = kept
+            if p != WORLD:
+                inertias[p] = laden
+    bodies = [replace(body, inertia=inertia) for body, inertia in zip(tree.bodies, inertias, strict=True)]
+    return replace(tree, bodies=tuple(bodies))
+
+
+def _split(body: Body, inertia: Inertia) -> tuple[Inertia, Inertia]:
+    """What stays with the body (in its coordinates), and what acts as if fixed before its joint (in the stator's)."""
+    joint, rotor = body.joint, body.rotor
+    if rotor.translation == Vec3.zero() and any(rotor.rotation @ u == u for u in joint.turns()):
+        seen = Pose.identity()  # the body's axes are as good to the joint as its own
+    else:
+        seen = rotor
+    there: Inertia = seen @ inertia
+    felt = joint.felt(there)
+    if felt == there or not _resists(body, there):
+        return inertia, Inertia.zero()
+    kept: Inertia = seen.inv() @ felt
+    return kept, rotor @ (inertia - kept)
+
+
+def _size(inertia: Inertia) -> int:
+    """How many of its ten numbers (mass, first and second moments of mass) are not zero."""
+    J = inertia.about
+    seconds = J.yy + J.zz - J.xx, J.xx + J.zz - J.yy, J.xx + J.yy - J.zz, J.xy, J.xz, J.yz
+    return sum(x != 0.0 for x in (inertia.mass, *inertia.moment, *seconds))
+
+
+def _resists(body: Body, inertia: Inertia) -> bool:
+    """Whether the inertia resists every motion of the joint by more than rounding: forward dynamics refuses others."""
+    noise = 1e-15 * (abs(inertia.about.xx) + abs(inertia.mass))
+    columns = body.joint.S(body.joint.zero()).columns
+    return all(column.dot(inertia @ column) > noise for column in columns)

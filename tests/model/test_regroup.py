@@ -1,0 +1,136 @@
+"""Regrouped trees: the same joint-space dynamics from inertias of fewer numbers, on trees of every joint type."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.joints import Cam
+from linkwork import Robot
+from linkwork.errors import SingularInertiaError
+from linkwork.joints import ALL, Prismatic, Revolute
+from linkwork.kernels import TABLE, read_request, trace_requests
+from linkwork.model.random import random_inertia, random_tree
+from linkwork.model.regroup import _size, regrouped
+from linkwork.model.slide import slid
+from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
+from oracles.comparison import assert_close
+from oracles.example_robots import EXAMPLES, SHIPPED
+from oracles.same_dynamics import assert_same_dynamics
+from oracles.trees import every_tree, state
+
+every_robot = pytest.mark.parametrize("example", [*EXAMPLES, *SHIPPED], ids=str)
+
+
+def numbers(inertia):
+    return [inertia.mass, *inertia.moment, *inertia.about.elements()]
+
+
+def zeros(tree):
+    return sum(10 - _size(body.inertia) for body in tree.bodies)
+
+
+@every_tree
+def test_joint_space_dynamics_stay(tree):
+    assert_same_dynamics(tree, regrouped(tree), *state(tree))
+    tilted = replace(tree, gravity=Vec3(3.0, -2.0, 5.0))
+    assert_same_dynamics(tilted, regrouped(tilted), *state(tree, seed=1))
+
+
+@every_robot
+def test_joint_space_dynamics_of_robots_stay(example):
+    tree = example.robot().tree
+    assert_same_dynamics(tree, regrouped(tree), *state(tree, size=3))
+
+
+@every_tree
+def test_only_inertias_change(tree):
+    found = regrouped(tree)
+    kept = [replace(body, inertia=old.inertia) for body, old in zip(found.bodies, tree.bodies, strict=True)]
+    assert replace(found, bodies=tuple(kept)) == tree
+    assert found.frames == tree.frames
+
+
+@every_tree
+def test_regrouping_again_changes_nothing_but_rounding(tree):
+    once = regrouped(tree)
+    twice = regrouped(once)
+    for one, other in zip(once.bodies, twice.bodies, strict=True):
+        assert_close(numbers(other.inertia), numbers(one.inertia), 1e-14)
+
+
+@every_robot
+def test_robots_have_fewer_numbers_and_take_fewer_operations(example):
+    tree = example.robot().tree
+    found = regrouped(tree)
+    assert zeros(found) > zeros(tree)
+    for i, body in enumerate(found.bodies):
+        aligned = isinstance(body.joint, Revolute) and sorted(map(abs, body.joint.axis)) == [0.0, 0.0, 1.0]
+        if aligned and body.inertia != tree.bodies[i].inertia:
+            k = [abs(x) for x in body.joint.axis].index(1.0)
+            assert body.inertia.mass == list(body.inertia.moment)[k] == 0.0
+            J = body.inertia.about.elements()
+            diagonal = J[0], J[3], J[5]
+            assert abs(sum(diagonal) - 2.0 * diagonal[k]) <= 1e-15 * max(map(abs, diagonal))
+        if isinstance(body.joint, Prismatic):
+            assert body.inertia.about.elements() == (0.0,) * 6
+
+
+def test_masses_on_the_axis_make_no_difference():
+    """What `felt` leaves out neither resists the joint nor looks different from F as it moves."""
+    rng = np.random.default_rng(0)
+    for kind in ALL:
+        for _ in range(10):
+            joint, inertia = kind.example(rng), random_inertia(rng)
+            felt = joint.felt(inertia)
+            rest = inertia - felt
+            free = np.full(joint.nq, np.inf)
+            for q in joint.random(rng, -free, free, (3,)).tolist():
+                for column in joint.S(q).columns:
+                    assert_close((rest @ column).elements(), np.zeros(6), 1e-14)
+                assert_close(numbers(joint.X(q) @ rest), numbers(rest), 1e-14)
+            assert_close(numbers(joint.felt(felt)), numbers(felt), 1e-14)
+
+
+def test_about_a_coordinate_axis_a_body_becomes_flat_exactly():
+    """∫z² = 0 without rounding, so that it is a zero of every trace, and the resistance to the joint is untouched."""
+    rng = np.random.default_rng(1)
+    for k in range(3):
+        axis = [0.0, 0.0, 0.0]
+        axis[k] = float(rng.choice([-1.0, 1.0]))
+        for _ in range(100):
+            inertia = random_inertia(rng, float(10.0 ** rng.uniform(-6.0, 6.0)))
+            felt = Revolute(Vec3.of(axis)).felt(inertia)
+            J, K = inertia.about.elements(), felt.about.elements()
+            across = [(K[0], K[3], K[5])[i] for i in range(3) if i != k]
+            assert felt.mass == list(felt.moment)[k] == 0.0
+            assert sum(across) == (K[0], K[3], K[5])[k] == (J[0], J[3], J[5])[k]
+
+
+def test_a_user_s_joint_feels_everything():
+    tree = random_tree(np.random.default_rng(2), 3, types=[Cam], shape="chain")
+    assert regrouped(tree) == tree
+
+
+def test_what_forward_dynamics_refuses_it_still_refuses():
+    """A point mass on a hinge's skew axis: rounding is all that resists, and it is measured against the mass."""
+    for axis in (Vec3(0.0, 0.0, 1.0), Vec3(0.6, 0.48, 0.64)):
+        tree = random_tree(np.random.default_rng(4), 2, types=[Revolute], shape="chain")
+        last = replace(tree.bodies[1], joint=Revolute(axis), rotor=Pose.identity())
+        point = Inertia.at_center(2.0, axis * 0.3, Symmetric3.zero())
+        frames = tuple(replace(frame, inertia=Inertia.zero()) for frame in tree.frames)
+        tree = replace(tree, bodies=(tree.bodies[0], replace(last, inertia=point)), frames=frames)
+        with pytest.raises(SingularInertiaError, match="joint1"):
+            Robot(tree).forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+        assert Robot(tree).mass_matrix([0.1, 0.2]).shape == (2, 2)
+
+
+def test_kernels_regroup_joint_space_functions_only():
+    """Wrenches and masses that people ask about are those of the bodies; torques do not tell them apart."""
+    tree = SHIPPED[1].robot().tree
+    assert {name for name, row in TABLE.items() if row.joint_space} == {
+        "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force",
+    }  # fmt: skip
+    traced = trace_requests(tree, "f", {"f": read_request(tree, "inverse_dynamics")})
+    again = trace_requests(regrouped(slid(tree)), "f", {"f": read_request(tree, "inverse_dynamics")})
+    assert traced.operations == again.operations

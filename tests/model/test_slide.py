@@ -1,0 +1,115 @@
+"""Slid trees: the same dynamics and the same frames, with origins where offsets have more zeros."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.joints import Cam, Helical
+from linkwork.joints import ALL, Prismatic, Revolute
+from linkwork.model.random import random_tree
+from linkwork.model.regroup import regrouped
+from linkwork.model.slide import slid
+from linkwork.spatial import Pose, Rotation, Vec3
+from oracles.comparison import assert_close
+from oracles.example_robots import EXAMPLES, SHIPPED, shipped
+from oracles.same_dynamics import assert_same_dynamics
+from oracles.scalars import Direct
+from oracles.trees import every_tree, state
+
+every_robot = pytest.mark.parametrize("example", [*EXAMPLES, *SHIPPED], ids=str)
+AXES = [Vec3(1.0, 0.0, 0.0), Vec3(0.0, -1.0, 0.0), Vec3(0.0, 0.0, 1.0)]
+QUARTERS = [Rotation.from_rpy(*(0.5 * np.pi * n for n in turns)) for turns in np.ndindex(4, 4, 1)]
+
+
+def aligned_tree(seed, bodies=6, types=(Revolute, Prismatic), shape="random"):
+    """A random tree whose axes lie along coordinate axes and whose parts are turned by quarters, as robots' are."""
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, bodies, types=types, shape=shape)
+
+    def pose():
+        offset = Vec3.of([float(x) for x in rng.normal(size=3) * rng.integers(0, 2, size=3)])
+        return Pose(QUARTERS[rng.integers(len(QUARTERS))], offset)
+
+    parts = []
+    for body in tree.bodies:
+        joint = type(body.joint)(AXES[rng.integers(3)]) if isinstance(body.joint, (Revolute, Prismatic)) else body.joint
+        rotor = pose() if rng.integers(2) else Pose.identity()
+        parts.append(replace(body, joint=joint, placement=pose(), rotor=rotor))
+    return replace(tree, bodies=tuple(parts))
+
+
+def coordinates(tree):
+    """Numbers in the offsets of bodies that sit on others."""
+    return sum(x != 0.0 for body in tree.bodies if body.parent >= 0 for x in body.placement.translation)
+
+
+def assert_same_robot(tree, seed=0, size=4):
+    found = slid(tree)
+    q, v, a = state(tree, seed, size)
+    assert_same_dynamics(tree, found, q, v, a)
+    assert_same_dynamics(tree, regrouped(found), q, v, a)
+    for frame in tree.frames[:20]:
+        assert_close(Direct(found).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2)
+
+
+@every_tree
+def test_random_trees_stay_the_same(tree):
+    assert_same_robot(tree)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_aligned_trees_stay_the_same(seed):
+    tree = aligned_tree(
+        seed, types=ALL if seed % 2 else (Revolute, Prismatic), shape=("random", "chain", "star")[seed % 3]
+    )
+    assert_same_robot(tree, seed)
+
+
+@every_robot
+def test_robots_stay_the_same(example):
+    assert_same_robot(example.robot().tree, size=2)
+    assert coordinates(slid(example.robot().tree)) <= coordinates(example.robot().tree)
+
+
+def test_offsets_lose_coordinates():
+    trees = [aligned_tree(seed, 12) for seed in range(20)]
+    assert sum(coordinates(slid(tree)) for tree in trees) < 0.8 * sum(map(coordinates, trees))
+    for name, most in {"arm6": 4, "quadruped": 12}.items():
+        assert coordinates(slid(shipped(name).tree)) <= most < coordinates(shipped(name).tree)
+
+
+def test_only_places_change():
+    tree = aligned_tree(5, 10)
+    found = slid(tree)
+    assert found != tree
+    for old, new in zip(tree.bodies, found.bodies, strict=True):
+        assert replace(new, placement=old.placement, inertia=old.inertia) == old
+        assert new.placement.rotation == old.placement.rotation
+        assert new.inertia.mass == old.inertia.mass
+    assert slid(found) == found
+
+
+def test_what_may_not_move_does_not():
+    """A free body's velocity is that of its origin, and a joint of the user's says nothing about sliding."""
+    for kinds in ([kind for kind in ALL if kind not in (Revolute, Prismatic)], [Cam, Helical]):
+        tree = random_tree(np.random.default_rng(2), 5, types=kinds)
+        assert slid(tree) == tree
+
+
+def test_slides_commute_with_the_joint():
+    rng = np.random.default_rng(0)
+    for kind in ALL:
+        for joint in (kind.example(rng) for _ in range(5)):
+            free = np.full(joint.nq, np.inf)
+            for direction in joint.slides():
+                there, back = (Pose(Rotation.identity(), direction * s) for s in (0.3, -0.3))
+                for q in joint.random(rng, -free, free, (3,)).tolist():
+                    X = joint.X(q)
+                    assert_close((back @ X @ there).elements(), X.elements(), 1e-15)
+
+
+def test_a_star_of_many_children():
+    """Few places are tried, however many children there are."""
+    tree = aligned_tree(1, 400, types=[Revolute], shape="star")
+    assert coordinates(slid(tree)) <= coordinates(tree)

@@ -1,0 +1,98 @@
+"""Tilted trees: the same dynamics and the same frames, with joints tilted about one coordinate axis."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.joints import Cam, Helical
+from linkwork.joints import ALL, Prismatic, Revolute
+from linkwork.model.random import random_tree
+from linkwork.model.regroup import regrouped
+from linkwork.model.slide import slid
+from linkwork.model.tilt import tilted
+from linkwork.spatial import Pose, Rotation, Vec3
+from oracles.comparison import assert_close
+from oracles.example_robots import EXAMPLES, SHIPPED
+from oracles.same_dynamics import assert_same_dynamics
+from oracles.scalars import Direct
+from oracles.trees import every_tree, state
+
+every_robot = pytest.mark.parametrize("example", [*EXAMPLES, *SHIPPED], ids=str)
+AXES = [Vec3(*(sign * float(i == k) for i in range(3))) for k in range(3) for sign in (1.0, -1.0)]
+ANGLES = [0.0, 1.5708, 3.1416, 1e-6, -1.570796, 0.3]
+
+
+def skew_tree(seed, bodies=6, types=(Revolute, Prismatic), shape="chain"):
+    """A random tree of joints along coordinate axes, in frames turned by round angles of roll, pitch and yaw."""
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, bodies, types=types, shape=shape)
+    parts = []
+    for body in tree.bodies:
+        joint = type(body.joint)(AXES[rng.integers(6)]) if isinstance(body.joint, (Revolute, Prismatic)) else body.joint
+        R = Rotation.from_rpy(*(ANGLES[k] for k in rng.integers(len(ANGLES), size=3)))
+        placement = Pose(R, body.placement.translation)
+        parts.append(replace(body, joint=joint, placement=placement, rotor=Pose.identity()))
+    return replace(tree, bodies=tuple(parts))
+
+
+def assert_same_robot(tree, seed=0, size=4):
+    found = tilted(tree)
+    q, v, a = state(tree, seed, size)
+    assert_same_dynamics(tree, found, q, v, a)
+    assert_same_dynamics(tree, regrouped(slid(found)), q, v, a)
+    for frame in tree.frames[:20]:
+        assert_close(Direct(found).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2)
+
+
+@every_tree
+def test_random_trees_stay_the_same(tree):
+    assert_same_robot(tree)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_skew_trees_stay_the_same(seed):
+    assert_same_robot(skew_tree(seed, types=ALL if seed % 3 == 0 else (Revolute, Prismatic)), seed)
+    assert_same_robot(skew_tree(seed, shape="random"), seed)
+
+
+@every_robot
+def test_robots_stay_the_same(example):
+    assert_same_robot(example.robot().tree, size=2)
+
+
+def general(tree):
+    """How many bodies on others are turned in a general way."""
+    return sum(not body.placement.rotation.is_turn for body in tree.bodies if body.parent >= 0)
+
+
+def test_every_joint_of_a_chain_is_tilted_about_one_axis():
+    trees = [skew_tree(seed, 10) for seed in range(20)]
+    assert sum(map(general, trees)) > 80
+    assert all(general(tilted(tree)) == 0 for tree in trees)
+
+
+def test_what_is_simple_stays():
+    for tree in (SHIPPED[2].robot().tree, SHIPPED[5].robot().tree):
+        assert tilted(tree) == tree
+    once = tilted(skew_tree(3))
+    assert tilted(once) == once
+
+
+def test_what_may_not_turn_does_not():
+    """A free body's velocity is in its axes, and a joint of the user's says nothing about turning."""
+    for kinds in ([kind for kind in ALL if kind not in (Revolute, Prismatic)], [Cam, Helical]):
+        tree = random_tree(np.random.default_rng(2), 5, types=kinds)
+        assert tilted(tree) == tree
+
+
+def test_turns_commute_with_the_joint():
+    rng = np.random.default_rng(0)
+    for kind in ALL:
+        for joint in (kind.example(rng) for _ in range(5)):
+            free = np.full(joint.nq, np.inf)
+            for direction in joint.turns():
+                there, back = (Pose(Rotation.about(direction, angle), Vec3.zero()) for angle in (0.3, -0.3))
+                for q in joint.random(rng, -free, free, (3,)).tolist():
+                    X = joint.X(q)
+                    assert_close((back @ X @ there).elements(), X.elements(), 1e-15)

@@ -1,0 +1,120 @@
+"""Turns about coordinate axes: found where they are, and never where they are not; the same tensors for less work."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from helpers.scalars import EPS, assert_near
+from helpers.spatial import scalars_of
+from linkwork.expr.interpret import evaluate
+from linkwork.expr.symbol import Graph
+from linkwork.spatial import Matrix3, Rotation, Symmetric3, Vec3
+from linkwork.spatial.turn import Turn
+
+X, Y, Z = AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+QUARTERS = [Rotation.from_rpy(*(0.5 * math.pi * n for n in turns)) for turns in itertools.product(range(4), repeat=3)]
+
+
+def rows(R):
+    return [list(R.x), list(R.y), list(R.z)]
+
+
+def matrix(thing):
+    return np.array([float(x) for x in scalars_of(thing)]).reshape(3, 3)
+
+
+def random_matrix(rng):
+    return Matrix3(*(Vec3.of(rng.normal(size=3).tolist()) for _ in range(3)))
+
+
+def random_symmetric(rng):
+    return Symmetric3(*rng.normal(size=6).tolist())
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_every_renaming_of_a_turn_is_a_turn(axis, sign):
+    """All 64 products of a quarter turn with a turn, and with numbers as with symbols, on both sides."""
+    rng = np.random.default_rng(axis)
+    H, S = random_matrix(rng), random_symmetric(rng)
+    symbol, angle = Graph().input("q"), 0.7
+    for quarter in QUARTERS:
+        for product in (lambda R, P=quarter: P @ R, lambda R, P=quarter: R @ P):
+            traced, R = (product(Rotation.about(AXES[axis] * sign, q)) for q in (symbol, angle))
+            assert Turn.of(rows(traced)) is not None
+            assert Turn.of(rows(R)) is not None
+            assert not traced.factors
+            M = matrix(R)
+            assert_near(matrix(R.congruent(H)), M @ matrix(H) @ M.T, times=32.0)
+            assert_near(matrix(R @ S), M @ matrix(S) @ M.T, times=32.0)
+            for thing, found in ((H, traced.congruent(H)), (S, traced @ S)):
+                values = evaluate(scalars_of(found), {symbol: angle})
+                assert_near(np.reshape(values, (3, 3)), M @ matrix(thing) @ M.T, times=32.0)
+
+
+def test_what_only_looks_like_a_turn_is_none():
+    """Angles near a quarter turn leave a one and small numbers that count."""
+    near = Rotation.from_rpy(0.0, 1.57079632679, 0.0)
+    assert near.x.z == 1.0 and 0.0 < near.x.x < 1e-11
+    found = Turn.of(rows(near))
+    assert (found.k, found.r, found.renames) == (1, 1, False)
+    tilted = Rotation.from_rpy(1.5708, 1.5708, 0.0)
+    assert Turn.of(rows(tilted)) is None
+    graph = Graph()
+    q, p = graph.inputs("q", (2,))
+    c, s = q, p  # a block of two numbers that are no cosine and sine of one angle is a turn by its shape alone
+    for R in (
+        Rotation(Vec3(c, -s, 0.0), Vec3(s, s, 0.0), Z),
+        Rotation(Vec3(c, s, 0.0), Vec3(s, c, 0.0), Z),
+        Rotation(Vec3(c, -s, 1e-12), Vec3(s, c, 0.0), Z),
+        Rotation(Vec3(c, -s, 0.0), Vec3(s, c, 0.0), Vec3(1e-12, 0.0, 1.0)),
+    ):
+        assert Turn.of(rows(R)) is None
+
+
+def test_a_turn_takes_less_than_half_of_the_operations():
+    graph = Graph()
+    S = Symmetric3(*graph.inputs("s", (6,)))
+    H = Matrix3(*(Vec3.of(graph.inputs(name, (3,))) for name in "xyz"))
+    R = Rotation.about(Z, graph.input("q"))
+    for act, most in ((lambda: R @ S, 16), (lambda: R.congruent(H), 23)):
+        before = len(graph.nodes)
+        act()
+        made = [n for n in graph.nodes[before:] if n.op.name in ("add", "sub", "mul")]
+        assert len(made) <= most
+
+
+def test_two_turns_act_one_after_the_other():
+    """A constant tilt and a joint's turn about another axis: four products are never formed where they only act."""
+    rng = np.random.default_rng(5)
+    graph = Graph()
+    q = graph.input("q")
+    tilt, angle = Rotation.from_rpy(0.3, 0.0, 0.0), 0.7
+    R, exact = tilt @ Rotation.about(Z, q), matrix(tilt) @ matrix(Rotation.about(Z, angle))
+    assert R.factors == (tilt, Rotation.about(Z, q))
+    v, H, S = Vec3.of(rng.normal(size=3).tolist()), random_matrix(rng), random_symmetric(rng)
+    other = Rotation.from_rpy(0.1, 0.2, 0.3)
+    cases = {
+        "vector": (R @ v, exact @ list(v)),
+        "inverse": (R.inv_act(v), exact.T @ list(v)),
+        "symmetric": (R @ S, exact @ matrix(S) @ exact.T),
+        "matrix": (R @ H, exact @ matrix(H)),
+        "congruent": (R.congruent(H), exact @ matrix(H) @ exact.T),
+        "before": (R @ other, exact @ matrix(other)),
+        "after": (other @ R, matrix(other) @ exact),
+        "turned round": (R.T @ v, exact.T @ list(v)),
+        "elements": (R, exact),
+    }
+    for found, expected in cases.values():
+        values = evaluate(scalars_of(found), {q: angle})
+        assert_near(np.array(values, dtype=float), np.ravel(expected), times=32.0)
+    assert not (tilt @ Rotation.about(X, q)).factors  # a turn again
+    assert not (tilt @ other).factors  # numbers
+    assert Rotation(R.x, R.y, R.z) == R
+
+
+def test_elements_stay_orthonormal():
+    R = Rotation.from_rpy(0.3, 0.0, 0.0) @ Rotation.about(Z, 0.4)
+    assert np.max(np.abs(matrix(R).T @ matrix(R) - np.eye(3))) <= 6.0 * EPS
