@@ -15,7 +15,10 @@ ROOT = Path(__file__).parents[1]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/conventions.md", "docs/ARCHITECTURE.md", "docs/casadi.md"])
+DOCUMENTS = ("README.md", *(f"docs/{name}.md" for name in ("conventions", "casadi", "compiler", "ARCHITECTURE")))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_document(document: str) -> None:
     result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert result.attempted > 0
