@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from linkwork.cli.output import Output, escaped, finite, label, numbers, table, width
 from linkwork._progress import Progress
+from linkwork.cli.output import Output, escaped, finite, label, numbers, table, width
 from linkwork.cli.timing import Call, Effort, compare, percentiles
 
 
