@@ -152,6 +152,7 @@ class _General:
         "_failures",
         "_has_empty",
         "_keep",
+        "_mixed_ranks",
         "inputs",
         "name",
         "outputs",
@@ -164,6 +165,7 @@ class _General:
         recipe = source.recipe
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
         self._has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
+        self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
         self.result: Any = None
         if len(self.outputs) > 1:
             names: Any = [port.name for port in self.outputs]
@@ -173,12 +175,16 @@ class _General:
         addresses: list[Any] = []
         later = _compiled_later(source, self.state, self._failures, addresses)
         loops = [(SINGLE, int(ctypes.cast(later, ctypes.c_void_p).value or 0)), (DOUBLE, code.loop)]
+        if not self.inputs:  # nothing tells which type is meant, and NumPy cannot choose one
+            loops = loops[1:]
         self.ufunc, found = make_gufunc(self.name, doc, self.inputs, self.outputs, loops, self.state, (code, later))
         addresses.append(found)
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if named:
             arrays = self._in_order(arrays, named)
+        if out is not None and self._mixed_ranks:
+            arrays = self._apart(arrays, out)
         if self._has_empty:
             out = self._with_empty(arrays, out)
         result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
@@ -203,6 +209,25 @@ class _General:
             raise TypeError(f"{self.name}: missing argument {missing[0]!r}; the inputs are {names}")
         return (*arrays, *(named[n] for n in names[len(arrays) :]))
 
+    def _apart(self, arrays: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+        """The inputs, those copied that are an output as well but have more or fewer core dimensions than that.
+
+        NumPy copies what overlaps except for one array that is both, and takes a sample to be the same part of it.
+        """
+        written = [
+            (len(port.shape), y)
+            for port, y in zip(self.outputs, out if isinstance(out, tuple) else (out,), strict=False)
+            if isinstance(y, np.ndarray)
+        ]
+
+        def apart(port: Port, x: Any) -> Any:
+            shared = isinstance(x, np.ndarray) and any(
+                rank != len(port.shape) and np.may_share_memory(x, y) for rank, y in written
+            )
+            return x.copy() if shared else x
+
+        return (*map(apart, self.inputs, arrays), *arrays[len(self.inputs) :])
+
     def _with_empty(self, arrays: tuple[Any, ...], out: Any) -> Any:
         """What NumPy cannot do for a gufunc where a dimension is of size zero: check it, and make such outputs.
 
@@ -212,7 +237,7 @@ class _General:
         if len(arrays) != len(self.inputs) or len(made) != len(self.outputs):
             return out  # for NumPy to explain
         batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
-        single = bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in arrays)
+        single = _all_single(arrays)
         for k, port in enumerate(self.outputs):
             if made[k] is not None:
                 self._leading(port, made[k])
@@ -228,6 +253,12 @@ class _General:
             wanted = ", ".join(["...", *map(str, port.shape)])
             raise ValueError(f"{self.name}: expected {port.name} of shape ({wanted}), got {shape}")
         return shape[:count]
+
+
+def _all_single(arrays: Sequence[Any]) -> bool:
+    """Whether NumPy takes the loop over float32 for these: Python's numbers count only where nothing else does."""
+    typed = [x for x in arrays if type(x) not in (bool, int, float)] or arrays
+    return bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in typed)
 
 
 def _compiled_later(source: Source, state: State, failures: list[BaseException], loops: list[Any]) -> Any:
