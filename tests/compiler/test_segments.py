@@ -17,7 +17,7 @@ from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Port, Program
 from linkwork.compiler.real import DOUBLE, SINGLE
-from linkwork.compiler.segments import MOST, WHOLE, Plan, plan
+from linkwork.compiler.segments import MOST, MOST_OF_FEW, WHOLE, Plan, plan
 from linkwork.compiler.straight import Layout
 from linkwork.expr.operations import BY_NAME
 
@@ -78,9 +78,21 @@ def test_places_are_used_again() -> None:
     for k in range(5000):
         instructions.append(Instruction(BY_NAME["mul"], (k, k)))
     program = Program("chain", (Port("x", ()),), (Port("y", ()),), tuple(instructions), (5000,))
-    cut = plan(program)
+    cut = plan(program, WHOLE, MOST)
     check(cut, MOST)
     assert len(cut.segments) > 8 and cut.places <= 2
+
+
+@pytest.mark.parametrize(("alive", "most"), [(2, MOST_OF_FEW), (150, MOST)])
+def test_segments_are_shorter_where_much_is_alive(alive: int, most: int) -> None:
+    instructions = [Instruction(INPUT, (), 0)]
+    instructions += [Instruction(BY_NAME["neg"], (k,)) for k in range(alive)]
+    for _ in range(6000):
+        instructions.append(Instruction(BY_NAME["mul"], (len(instructions) - alive, len(instructions) - 1)))
+    program = Program("window", (Port("x", ()),), (Port("y", ()),), tuple(instructions), (len(instructions) - 1,))
+    cut = plan(program)
+    check(cut, most)
+    assert cut.segmented and max(s.stop - s.start for s in cut.segments) > most // 2
 
 
 def outputs(kernel: Kernel, arrays: list[np.ndarray]) -> list[np.ndarray]:

@@ -109,13 +109,8 @@ def test_as_many_threads_are_started_as_are_allowed_and_worth_it() -> None:
     code = f"""
     kernel = made(worth=0.0)
     print([started(kernel, 100_000, threads) for threads in (1, 2, 5, 256)])
-<<<<<<< HEAD
     counts = (1, 2, 3, {lanes}, {2 * lanes - 1}, {2 * lanes}, {5 * lanes + 1})
     print([started(kernel, samples, 8) for samples in counts])
-=======
-    few = 1, 2, 3, {lanes}, {2 * lanes - 1}, {2 * lanes}, {5 * lanes + 1}
-    print([started(kernel, samples, 8) for samples in few])
->>>>>>> soak
     usual = made()
     print([started(usual, samples, 8) for samples in (3, 100, 1000)], started(made(worth=1000.0), 100_000, 4))
     """
