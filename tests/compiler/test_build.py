@@ -91,9 +91,13 @@ def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
     assert robot(floating_base=True).gravity_force(robot(floating_base=True).neutral()).shape == (7,)
     assert work.since() == (1, 1)
     one = robot()
-    jacobians = [one.jacobian(Q, "arm"), one.jacobian(Q, "arm", at="world"), one.jacobian(Q, "arm", expressed_in="arm")]
-    assert work.since() == (3, 3)
-    assert not any(bits_equal(jacobians[0], other) for other in jacobians[1:])
+    ways = [{}, {"at": "world"}, {"expressed_in": "arm"}, {"at": "world", "expressed_in": "arm"}]
+    jacobians = [one.jacobian(Q, "arm", **way) for way in ways]
+    assert work.since() == (4, 4)
+    for k, (way, jacobian) in enumerate(zip(ways, jacobians, strict=True)):
+        assert not any(bits_equal(jacobian, other) for other in jacobians[:k])
+        assert bits_equal(jacobian, one.compile(("jacobian", "arm", way))(Q))
+    work.since()
     assert bits_equal(robot().jacobian(Q, "arm", at="world"), jacobians[1])
     assert work.since() == (0, 0)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from linkwork.compiler.program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, I
 from linkwork.compiler.real import DOUBLE, SINGLE
 from linkwork.compiler.segments import MOST, MOST_OF_FEW, WHOLE, Plan, plan
 from linkwork.compiler.straight import Layout
+from linkwork.compiler.trace import compile
 from linkwork.expr.operations import BY_NAME
 
 
@@ -138,6 +141,24 @@ def truths_and_pairs() -> Program:
     return Program("far", (Port("x", (3,)),), (Port("y", (3,)),), tuple(instructions), results)
 
 
+def test_a_pair_does_not_wait_however_far_its_parts_are_used() -> None:
+    instructions = [Instruction(INPUT, (), 0), Instruction(SINCOS, (0,))]
+    for _ in range(30):
+        instructions.append(Instruction(BY_NAME["neg"], (len(instructions) - 1 if len(instructions) > 2 else 0,)))
+    last = len(instructions)
+    instructions += [
+        Instruction(SIN_OF, (1,)),
+        Instruction(COS_OF, (1,)),
+        Instruction(BY_NAME["add"], (last, last + 1)),
+    ]
+    program = Program("pair", (Port("x", ()),), (Port("y", (2,)),), tuple(instructions), (last + 2, last - 1))
+    for most in (4, 5, 8):
+        cut = plan(program, 3, most)
+        check(cut, most)
+        x = np.linspace(-3.0, 3.0, 5)
+        assert all_bits_equal(cut.program.interpret(x), program.interpret(x))
+
+
 @every_level
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_truth_values_and_pairs_wait(level: str, dtype: type) -> None:
@@ -208,3 +229,21 @@ def test_where_there_is_no_memory_for_a_sample_it_says_so() -> None:
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     said = "starved: no memory for the values of a sample\n"
     assert run.stdout == 2 * said + "True\n", run.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see the memory in use")
+def test_memory_from_the_heap_is_given_back() -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    with sizes(worth=0.0):
+        kernel = compile(lambda x: x[:2] + x[-2:], x=20_000)
+    x, out = np.ones((20, 20_000)), np.zeros((20, 2))
+    with num_threads(2):
+        for _ in range(3):
+            kernel(x, out=out)
+        before = resident()
+        for _ in range(30):
+            kernel(x, out=out)
+    assert np.array_equal(out, np.full((20, 2), 2.0))
+    assert resident() - before < 10 * 8 * 20_000 * LEVELS[next(reversed(LEVELS))].lanes
