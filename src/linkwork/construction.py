@@ -73,10 +73,10 @@ class Constructors:
     def coupled(self, couplings: Mapping[str, Any]) -> Self:
         """The robot with joints that follow others, exactly and in every function: q = ratio · q_master + offset.
 
-        ``couplings`` is ``{"follower": ("master", ratio, offset)}``; the ratio is 1 and the offset 0 [rad, m] where they
-        are left out.  A follower has no numbers of its own in q and v any more: its slices are its master's, and forces
-        on it count for its master, times the ratio.  A master may follow another joint in its turn; all then follow
-        the first.  Joints that follow others already still do, unless they are given anew.
+        ``couplings`` is ``{"follower": ("master", ratio, offset)}``; the ratio is 1 and the offset 0 [rad, m] where
+        they are left out.  A follower has no numbers of its own in q and v any more: its slices are its master's, and
+        forces on it count for its master, times the ratio.  A master may follow another joint in its turn; all then
+        follow the first.  Joints that follow others already still do, unless they are given anew.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7_gripper")

@@ -30,8 +30,8 @@ class Robot(Constructors):
 
     Conventions: SI units and radians; frames are right-handed; 6-vectors have the angular part first; poses are 4 × 4
     matrices; quaternions are (w, x, y, z).  ``q`` stacks the joints' configurations and ``v`` their velocities in the
-    order of `joints` (as a rule parents first; a joint that follows another has none); a floating joint's q is (w x y z, x y z) and its v the body's twist in the
-    body's own axes, so ``q̇ ≠ v`` in general.
+    order of `joints`; a floating joint's q is (w x y z, x y z) and its v the body's twist in the body's own axes, so
+    ``q̇ ≠ v`` in general.  A joint that follows another (`coupled`) has no numbers of its own.
 
     Each function takes arrays with any leading dimensions, a batch, which broadcast as NumPy's do: ``q`` has shape
     (..., nq), ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name does too; joints that it leaves out are at
@@ -90,7 +90,7 @@ class Robot(Constructors):
 
     @property
     def joints(self) -> tuple[Joint, ...]:
-        """The moving joints, in the order of their numbers in q and v.  Those of a follower are its master's."""
+        """The moving joints, in the order of their numbers in q and v; a follower's are its master's."""
         return tuple(joint_of(self._tree, i) for i in self._tree.order)
 
     def joint(self, name: str) -> Joint:

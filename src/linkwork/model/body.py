@@ -67,9 +67,9 @@ class Body:
     The joint's frame F (the stator) is placed in the parent's frame, and the body's frame in the joint's frame M (the
     rotor): X_parent_body = placement · X_FM(q) · rotor.  In URDF the rotor is the identity.
 
-    The numbers q and v that a body's functions take are those that the tree has for its joint: the joint's own, or, where
-    a coupling makes it follow another joint, that one's.  So X, S and bias are what the body does when these numbers
-    change, and a tree with couplings is exact without another word in the algorithms.
+    The numbers q and v that a body's functions take are those that the tree has for its joint: the joint's own, or,
+    where a coupling makes it follow another joint, that one's.  So X, S and bias are what the body does when these
+    numbers change, and a tree with couplings is exact without another word in the algorithms.
     """
 
     name: str

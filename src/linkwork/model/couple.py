@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from .._text import quoted
-from ..errors import UnknownNameError
 from ..expr.symbol import Graph
 from ..joints import Joint
 from .body import Coupling
@@ -84,8 +83,8 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
                 lower[k], upper[k] = max(lower[k], ends[0]), min(upper[k], ends[1])
             if not possible or lower[k] > upper[k]:
                 raise ValueError(
-                    f"joint {quoted(body.joint_name)} is never within its limits [{low:.6g}, {high:.6g}] while all that "
-                    f"move with it are within theirs: {coupling_text(body.joint_name, coupling)}"
+                    f"joint {quoted(body.joint_name)} is never within its limits [{low:.6g}, {high:.6g}] while "
+                    f"all that move with it are within theirs: {coupling_text(body.joint_name, coupling)}"
                 )
     return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import replace
+from itertools import pairwise
 
 from ..spatial import Inertia, Pose
 from .body import WORLD, Body, Frame
@@ -48,7 +49,7 @@ def _path(tree: Tree, body: int) -> list[int]:
 def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
     """The floating joint before the path carries its last body."""
     bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
-    for child, parent in zip(path, path[1:], strict=False):
+    for child, parent in pairwise(path):
         bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
     last, floating = tree.bodies[path[-1]], tree.bodies[path[0]]
     bodies[path[-1]] = replace(floating, name=last.name, inertia=last.inertia, rotor=_inverse(frame.placement))
@@ -67,7 +68,7 @@ def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
         inertia = sum(own[1:], own[0]) if own else _NO_INERTIA
         body = _reversed(tree, ground.name, inertia, path[0])
         bodies[WORLD] = replace(body, rotor=body.rotor @ ground.placement)
-        for child, parent in zip(path, path[1:], strict=False):
+        for child, parent in pairwise(path):
             bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
     bodies = {i: _moved(body, X_new) for i, body in bodies.items()}
     return _ordered(tree, bodies, [_frame_moved(f, X_new) for f in frames], ground=frame.body)
@@ -82,7 +83,8 @@ def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: i
     children: dict[int, list[tuple[int, int]]] = {}
     for i, body in bodies.items():
         children.setdefault(body.parent, []).append((rank[body.joint_name], i))
-    index, found, ranks = {ground: WORLD}, [], []
+    index, ranks = {ground: WORLD}, []
+    found: list[Body] = []
     ready = list(children.get(ground, ()))
     heapq.heapify(ready)
     while ready:
@@ -143,7 +145,7 @@ def _frame_moved(frame: Frame, X_new: dict[int, Pose]) -> Frame:
     X = X_new.get(frame.body, _IDENTITY)
     if X == _IDENTITY:
         return frame
-    return replace(frame, placement=_IDENTITY if X == _inverse(frame.placement) else X @ frame.placement)
+    return replace(frame, placement=_IDENTITY if _inverse(frame.placement) == X else X @ frame.placement)
 
 
 def _inverse(X: Pose) -> Pose:

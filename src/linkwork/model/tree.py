@@ -27,8 +27,8 @@ class Tree:
     Its configuration q stacks the configurations of its independent joints, in the order of `stacked`; v, accelerations
     and forces likewise.  A joint with a coupling has no numbers of its own: its places in q and v are its master's.
 
-    Raises ValueError where bodies, couplings and stacking do not fit together, UnknownNameError for a master that is not
-    there.
+    Raises ValueError where bodies, couplings and stacking do not fit together, UnknownNameError for a master that is
+    not there.
     """
 
     name: str
@@ -77,8 +77,8 @@ class Tree:
         joint, followed = body.joint, self.bodies[master].joint
         if self.bodies[master].coupling is not None or (joint.nq, joint.nv) != (followed.nq, followed.nv):
             raise ValueError(
-                f"joint {body.joint_name!r} cannot follow joint {body.coupling.joint!r}: a master follows no other joint "
-                f"and has as many numbers as its followers"
+                f"joint {body.joint_name!r} cannot follow joint {body.coupling.joint!r}: a master follows no "
+                f"other joint and has as many numbers as its followers"
             )
         return master
 
