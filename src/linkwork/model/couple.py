@@ -80,7 +80,7 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
                 possible = low <= coupling.offset <= high
             else:
                 ends = sorted((limit - coupling.offset) / coupling.ratio for limit in (low, high))
-                lower[k], upper[k] = max(lower[k], ends[0]), min(upper[k], ends[1])
+                lower[k], upper[k] = max(lower[k], ends[0]) + 0.0, min(upper[k], ends[1]) + 0.0  # no minus zero
             if not possible or lower[k] > upper[k]:
                 raise ValueError(
                     f"joint {quoted(body.joint_name)} is never within its limits [{low:.6g}, {high:.6g}] while "
