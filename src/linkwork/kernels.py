@@ -305,13 +305,14 @@ def _content(tree: Tree, requests: Mapping[str, Request]) -> tuple[str, ...] | N
     if not all(joint.__module__.startswith(f"{__package__}.joints.") for joint in joints):
         return None
     bodies = [
-        (b.parent, type(b.joint).__qualname__, b.joint, _numbers(b.placement), _numbers(b.rotor), b.inertia)
+        (b.parent, type(b.joint).__qualname__, b.joint, _numbers(b.placement), _numbers(b.rotor), b.inertia, b.coupling)
         for b in tree.bodies
     ]
+    places = tree.q_slices, tree.v_slices
     asked = [(request.function.name, request.options) for request in requests.values()]
     named = {frame for _, options in asked for _, frame in options if frame is not None}
     frames = [(name, frame.body, _numbers(frame.placement)) for name in sorted(named) for frame in (tree.frame(name),)]
-    return repr(asked), repr((tree.gravity, bodies)), repr(frames)
+    return repr(asked), repr((tree.gravity, bodies, places)), repr(frames)
 
 
 def _numbers(pose: Pose) -> tuple[float, ...]:
