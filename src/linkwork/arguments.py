@@ -34,13 +34,13 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
         if out is not None:
             refuse_nan(tree, name, ports, arguments)
             return kernel(*arguments, out=out)
-        seen = state.nan_calls
+        seen, failed = state.nan_calls, state.failed_calls
         try:
             result = ufunc(*arguments)
         except (TypeError, ValueError):
             arguments = tuple(prepared(tree, name, ports, arguments))
             result = ufunc(*arguments)
-        if state.failed_calls:
+        if state.failed_calls != failed:
             raise_failure(kernel)
         if state.nan_calls != seen:
             refuse_nan(tree, name, ports, arguments)

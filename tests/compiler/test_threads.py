@@ -249,7 +249,33 @@ def test_what_goes_wrong_while_compiling_float32_is_raised_and_may_go_right_late
             kernel(x)
     assert kernel(x.astype(np.float64)).shape == (5, 4)
     monkeypatch.setattr(module, "machine_code", original)
-    assert kernel(x).dtype == np.float32 and call_state(kernel).failed_calls == 0
+    assert kernel(x).dtype == np.float32 and call_state(kernel).failed_calls == 2
+
+
+def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread's whole call comes between this one's work and its look at what became of it."""
+    from linkwork.compiler import kernel as module
+
+    kernel = Kernel(trace(wave, "wave", {"x": 3}))
+    ufunc, others = kernel.ufunc, []
+
+    def fails(source: Any, real: Any) -> Any:
+        raise OSError("no room")
+
+    def interrupted(*arrays: np.ndarray) -> np.ndarray:
+        result = ufunc(*arrays)
+        if result.dtype == np.float32:
+            other = threading.Thread(target=lambda: others.append(kernel(np.ones((5, 3)))))
+            other.start()
+            other.join()
+        return result
+
+    monkeypatch.setattr(module, "machine_code", fails)
+    monkeypatch.setattr(kernel._general, "ufunc", interrupted)
+    for k in range(3):
+        with pytest.raises(OSError, match="no room"):
+            kernel(np.ones((5, 3), np.float32))
+        assert len(others) == k + 1 and np.array_equal(others[k], ufunc(np.ones((5, 3))))
 
 
 # -- processes

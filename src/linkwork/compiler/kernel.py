@@ -187,16 +187,16 @@ class _General:
             arrays = self._apart(arrays, out)
         if self._has_empty:
             out = self._with_empty(arrays, out)
+        failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
         result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
-        if self.state.failed_calls:
+        if self.state.failed_calls != failed:
             self.raise_failure()
         return result if self.result is None else self.result(*result)
 
     def raise_failure(self) -> None:
         """Raise why results are not to be used."""
-        self.state.failed_calls = 0
-        if self._failures:
-            raise self._failures.pop()
+        for error in tuple(self._failures):
+            raise error
         raise MemoryError(f"{self.name}: no memory for the values of a sample")
 
     def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -275,9 +275,10 @@ def _compiled_later(source: Source, state: State, failures: list[BaseException],
                 if not made:
                     made.append(machine_code(source, SINGLE))
                     loops[0][0] = made[0].loop
+                    failures.clear()
             _LOOP(made[0].loop)(args, dimensions, steps, data)
         except BaseException as error:  # Python has nobody here to give it to: the call that waits for us raises it
-            failures.append(error)
+            failures[:] = [error]
             state.failed_calls += 1
 
     return _LOOP(call)
@@ -299,7 +300,7 @@ def call_state(kernel: Kernel) -> State:
 
 
 def raise_failure(kernel: Kernel) -> None:
-    """Raise why the results of a kernel's loop are not to be used, where its ``failed_calls`` are not zero."""
+    """Raise why the results of a kernel's loop are not to be used, where its ``failed_calls`` have grown."""
     kernel._general.raise_failure()
 
 
