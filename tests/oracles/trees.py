@@ -30,7 +30,8 @@ def _trees() -> dict[str, Tree]:
         trees[f"coupled_{seed}"] = randomly_coupled(random_tree(np.random.default_rng(400 + seed), 9), 3, seed)
     plain = [kind for kind in joints.ALL if kind.nv == 1]
     trees["coupled_chain"] = randomly_coupled(random_tree(np.random.default_rng(402), 6, types=plain, shape="chain"), 3)
-    trees["rerooted"] = rerooted(trees["coupled_0"], "tool4")
+    trees["rerooted"] = rerooted(random_tree(np.random.default_rng(403), 8), "tool7")
+    trees["rerooted_coupled"] = rerooted(trees["coupled_chain"], "tool4")
     return trees
 
 
