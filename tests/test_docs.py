@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[1]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-DOCUMENTS = ("README.md", *(f"docs/{name}.md" for name in ("conventions", "casadi", "compiler", "ARCHITECTURE")))
+DOCUMENTS = ("conventions", "ARCHITECTURE", "casadi", "compiler", "joints", "joints_of_your_own")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in DOCUMENTS)])
 def test_document(document: str) -> None:
     result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert result.attempted > 0

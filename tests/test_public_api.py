@@ -9,10 +9,16 @@ import sys
 from pathlib import Path
 
 import linkwork
-from linkwork import errors, expr, robots
+from linkwork import errors, expr, joints, robots
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
-MODULES = {"linkwork": linkwork, "linkwork.expr": expr, "linkwork.errors": errors, "linkwork.robots": robots}
+MODULES = {
+    "linkwork": linkwork,
+    "linkwork.expr": expr,
+    "linkwork.errors": errors,
+    "linkwork.joints": joints,
+    "linkwork.robots": robots,
+}
 SPECIAL = ("__init__", "__call__")
 HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pytest", "matplotlib")
 

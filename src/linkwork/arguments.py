@@ -15,7 +15,7 @@ from .kernels import INPUTS, Kernel, Port, call_state, raise_failure, single_cal
 from .model.couple import coupling_text
 from .model.tree import Tree
 
-__all__ = ["checked", "prepared", "refuse_nan", "stacked"]
+__all__ = ["checked", "prepared", "real_array", "refuse_nan", "stacked"]
 
 
 def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
@@ -68,7 +68,7 @@ def _prepared(tree: Tree, function: str, port: Port, x: Any) -> np.ndarray:
     if isinstance(x, Mapping):
         return stacked(tree, port.name, x)
     expected = f"{function}: {port.name}: expected an array of shape (..., {n}), the {INPUTS[port.name].doc}"
-    array = _real(expected, x)
+    array = real_array(expected, x)
     if array.ndim == 0 or array.shape[-1] != n:
         hint = ""
         if array.ndim >= 2 and array.shape[-2:] == (n, 1):
@@ -79,7 +79,7 @@ def _prepared(tree: Tree, function: str, port: Port, x: Any) -> np.ndarray:
     return array
 
 
-def _real(expected: str, x: Any) -> np.ndarray:
+def real_array(expected: str, x: Any) -> np.ndarray:
     """An array that float32 holds exactly, or else one of float64.
 
     Raises ValueError, which begins with what is expected, where it is none or could not be exact.
@@ -113,7 +113,7 @@ def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
             )
         size = tree.bodies[index].joint.nq if configuration else tree.bodies[index].joint.nv
         expected = f"{name}[{joint!r}]: expected {'a number or an array of them' if size == 1 else f'{size} numbers'}"
-        part = _real(expected, value)
+        part = real_array(expected, value)
         if size == 1:
             part = part[..., np.newaxis]
         if part.ndim == 0 or part.shape[-1] != size:

@@ -4,7 +4,7 @@ A `ModelError` is about a robot's description: it says what is wrong, where (fil
 got and what was expected, the nearest valid name and the remedy.  A reader collects up to `MOST_ISSUES` of them and
 raises one exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for
 a name that the robot does not have.  What is wrong with the cache of machine code is never an error but a
-`CacheWarning`.
+`CacheWarning`; a configuration a little off its manifold is normalised with a `ConfigurationWarning`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from ._text import nearest
 __all__ = [
     "MOST_ISSUES",
     "CacheWarning",
+    "ConfigurationWarning",
     "Findings",
     "Issue",
+    "JointContractError",
     "Location",
     "ModelError",
     "SingularInertiaError",
@@ -163,3 +165,11 @@ class UnknownNameError(KeyError):
 
 class CacheWarning(UserWarning):
     """The cache of machine code cannot be used, or an entry of it not be trusted: code is compiled as if without it."""
+
+
+class ConfigurationWarning(UserWarning):
+    """A configuration is a little off its manifold (a quaternion that is not quite unit): the nearest one is used."""
+
+
+class JointContractError(ValueError):
+    """A joint type breaks identities of the contract, which the message lists: see `linkwork.check_joint`."""

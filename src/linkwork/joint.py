@@ -1,21 +1,49 @@
-"""The joint that people hold: a named joint of a robot, with its place in q and v and its bounds."""
+"""The joint that people hold: a robot's or one alone, with its functions on arrays, its bounds and its place."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
+from .joint_editing import JointEditing, dof_values, fixed_array, matrix_of, pose_of
+from .joint_links import LinkMethods
 from .joints import Joint as JointType
-from .model.body import WORLD, Mimic
+from .model.body import WORLD, Body, Limits, Mimic
 from .model.tree import Tree
+from .spatial import Pose
 
-__all__ = ["Joint", "joint_of"]
+__all__ = ["Bounds", "Joint", "body_with", "joint_of"]
+
+
+class Bounds(NamedTuple):
+    """Lower and upper bounds, −inf and inf where there are none."""
+
+    lower: np.ndarray
+    upper: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
-    """A joint of a robot: an immutable value, equal and hashable by content."""
+class Joint(LinkMethods, JointEditing):
+    """A joint with its links: an immutable value, equal and hashable by content, that pickles.
+
+    X_parent_child = placement · X_FM(q) · rotor, where F, the stator's frame, is fixed to the parent and M, the
+    rotor's, to the child; in URDF the rotor's placement is the identity, which is only a convention.  `transform`,
+    `twist`, `torque` and the like are functions of the joint type, between F and M; functions of links
+    (`link_transform`, ...) include the placements and can be asked in either direction.
+
+    All take arrays with any leading dimensions, a batch, which broadcast as NumPy's do, and are compiled when first
+    called.  They compute in float64, or in float32 where all arguments are.  They raise ValueError, with the joint's
+    name, for an array of the wrong shape or type, with a NaN in it, or for a configuration further than 1e-3 off its
+    manifold (a quaternion that is not unit); nearer ones are normalised with a `linkwork.errors.ConfigurationWarning`.
+
+    >>> import linkwork as lw
+    >>> hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge")
+    >>> hinge.twist([0.3], [2.0])
+    array([0., 0., 2., 0., 0., 0.])
+    """
 
     name: str
     type: JointType  # the type with its parameters, e.g. Revolute(axis)
@@ -30,6 +58,57 @@ class Joint:
     damping: np.ndarray  # (nv,) viscous damping [N·m·s/rad, N·s/m]
     friction: np.ndarray  # (nv,) static friction [N·m, N]
     mimic: Mimic | None  # the joint it is meant to follow, as the file says; not enforced
+    placement: Pose = Pose.identity()  # X_parent_stator
+    rotor: Pose = Pose.identity()  # X_rotor_child
+    position_limits_enabled: bool = True  # whether the bounds of the configuration hold
+    dynamics: Literal["none", "urdf"] = "urdf"  # whether damping and friction act: see `passive_torque`
+    _calls: dict[Any, Callable[..., Any]] = field(init=False, repr=False, default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        type: JointType,
+        *,
+        name: str = "joint",
+        parent: str = "parent",
+        child: str = "child",
+        placement: Any = None,
+        rotor: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        velocity: Any = None,
+        effort: Any = None,
+        damping: Any = 0.0,
+        friction: Any = 0.0,
+    ) -> Joint:
+        """A joint alone, of a type such as ``linkwork.joints.Revolute(axis)`` or one of your own.
+
+        ``placement`` and ``rotor`` are the poses (4, 4) X_parent_stator and X_rotor_child [1, m], the identity by
+        default.  Bounds are numbers or one for each number of q (lower, upper) or v (the others); none by default.
+        Raises ValueError for sizes that do not fit, TypeError for what is no joint type.
+        """
+        if not isinstance(type, JointType):
+            raise TypeError(f"joint {name!r}: expected a joint type with its parameters, got {type!r}")
+        inf, nq, nv = float("inf"), type.nq, type.nv
+        return cls(
+            name,
+            type,
+            parent,
+            child,
+            slice(0, nq),
+            slice(0, nv),
+            lower=dof_values(name, "lower", -inf if lower is None else lower, nq),
+            upper=dof_values(name, "upper", inf if upper is None else upper, nq),
+            velocity=dof_values(name, "velocity", inf if velocity is None else velocity, nv, least=0.0),
+            effort=dof_values(name, "effort", inf if effort is None else effort, nv, least=0.0),
+            damping=dof_values(name, "damping", damping, nv, least=0.0),
+            friction=dof_values(name, "friction", friction, nv, least=0.0),
+            mimic=None,
+            placement=pose_of(name, "placement", placement),
+            rotor=pose_of(name, "rotor", rotor),
+        )
+
+    # -- what it is
 
     @property
     def nq(self) -> int:
@@ -46,11 +125,93 @@ class Joint:
         """The type's name, e.g. "revolute"."""
         return self.type.type_name()
 
+    @property
+    def stator_placement(self) -> np.ndarray:
+        """X_parent_F (4, 4): where the frame before the joint sits in the parent link [1, m]."""
+        return matrix_of(self.placement)
+
+    @property
+    def rotor_placement(self) -> np.ndarray:
+        """X_M_child (4, 4): where the child link's frame sits in the frame after the joint [1, m]."""
+        return matrix_of(self.rotor)
+
+    # -- bounds
+
+    @property
+    def has_position_limits(self) -> bool:
+        """Whether some number of the configuration is bounded, and the bounds are enabled."""
+        return self.position_limits_enabled and bool(np.isfinite([*self.lower, *self.upper]).any())
+
+    @property
+    def position_bounds(self) -> Bounds:
+        """The bounds (nq,) of the configuration that hold [rad, m]: none where they are not enabled."""
+        if self.position_limits_enabled:
+            return Bounds(self.lower, self.upper)
+        return Bounds(fixed_array([-np.inf] * self.nq), fixed_array([np.inf] * self.nq))
+
+    @property
+    def velocity_bounds(self) -> Bounds:
+        """The bounds (nv,) of the velocity [rad/s, m/s]."""
+        return Bounds(fixed_array(-self.velocity), self.velocity)
+
+    @property
+    def effort_bounds(self) -> Bounds:
+        """The bounds (nv,) of the joint force [N·m, N]."""
+        return Bounds(fixed_array(-self.effort), self.effort)
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] | None = None
+    ) -> np.ndarray:
+        """Configurations drawn between the bounds that hold, of shape (nq,) or (*size, nq).
+
+        Without bounds: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  ``rng`` is a NumPy
+        generator, a seed for one, or None for a fresh one.
+        """
+        shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        lower, upper = self.position_bounds
+        return self.type.random(np.random.default_rng(rng), lower.tolist(), upper.tolist(), shape)
+
+    # -- damping and friction
+
+    def passive_torque(self, v: Any) -> np.ndarray:
+        """τ = −damping · v − friction · sign(v), what damping and dry friction exert at velocity v: URDF's dynamics.
+
+        Zero where ``dynamics`` is "none"; sign(0) is 0.  The robot's dynamics do not include it: add it to τ there.
+        v (..., nv) -> (..., nv) [N·m, N].
+        """
+        rate = np.asarray(v, dtype=float)
+        if rate.ndim == 0 or rate.shape[-1] != self.nv:
+            expected = f"expected v of shape (..., {self.nv})"
+            raise ValueError(f"joint {self.name!r}: passive_torque: {expected}, got {rate.shape}")
+        if self.dynamics == "none":
+            return np.zeros_like(rate)
+        torque: np.ndarray = 0.0 - self.damping * rate - self.friction * np.sign(rate)
+        return torque
+
+    # -- the other direction
+
+    def reversed(self) -> Joint:
+        """The joint from its child to its parent: the same physics, with the signs of q, v and τ kept.
+
+        Its transform is the inverse; parent and child, and the placements on either side, change roles.
+        """
+        return replace(
+            self,
+            type=cast(Any, self.type).reversed(),
+            parent=self.child,
+            child=self.parent,
+            placement=self.rotor.inv().formed(),
+            rotor=self.placement.inv().formed(),
+        )
+
+    # -- a value
+
     def _content(self) -> tuple[object, ...]:
         places = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)
         arrays = (self.lower, self.upper, self.velocity, self.effort, self.damping, self.friction)
         bounds = tuple(tuple(array.tolist()) for array in arrays)
-        return self.name, self.type, self.parent, self.child, places, bounds, self.mimic
+        meaning = self.mimic, self.position_limits_enabled, self.dynamics
+        return self.name, self.type, self.parent, self.child, places, bounds, meaning, self.placement, self.rotor
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Joint) and self._content() == other._content()
@@ -58,8 +219,16 @@ class Joint:
     def __hash__(self) -> int:
         return hash(self._content())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, tuple(getattr(self, f.name) for f in fields(self) if f.init)
+
     def __repr__(self) -> str:
         return f"<Joint {self.name!r}: {self.type_name}, {self.parent!r} -> {self.child!r}>"
+
+
+def _again(*values: Any) -> Joint:
+    parts: list[Any] = [fixed_array(x) if isinstance(x, np.ndarray) else x for x in values]
+    return Joint(*parts)
 
 
 def joint_of(tree: Tree, index: int) -> Joint:
@@ -72,17 +241,39 @@ def joint_of(tree: Tree, index: int) -> Joint:
         body.name,
         tree.q_slices[index],
         tree.v_slices[index],
-        lower=_fixed(body.limits.lower),
-        upper=_fixed(body.limits.upper),
-        velocity=_fixed(body.limits.velocity),
-        effort=_fixed(body.limits.effort),
-        damping=_fixed(body.damping),
-        friction=_fixed(body.friction),
+        lower=fixed_array(body.limits.lower),
+        upper=fixed_array(body.limits.upper),
+        velocity=fixed_array(body.limits.velocity),
+        effort=fixed_array(body.limits.effort),
+        damping=fixed_array(body.damping),
+        friction=fixed_array(body.friction),
         mimic=body.mimic,
+        placement=body.placement,
+        rotor=body.rotor,
+        position_limits_enabled=body.limits.enabled,
+        dynamics=cast(Any, body.dynamics),
     )
 
 
-def _fixed(values: tuple[float, ...]) -> np.ndarray:
-    array = np.array(values, dtype=float)
-    array.setflags(write=False)
-    return array
+def body_with(joint: Joint, body: Body) -> Body:
+    """The body as the joint would carry it."""
+
+    def numbers(values: Sequence[float] | np.ndarray) -> tuple[float, ...]:
+        return tuple(float(x) for x in values)
+
+    return replace(
+        body,
+        joint=joint.type,
+        placement=joint.placement,
+        rotor=joint.rotor,
+        limits=Limits(
+            numbers(joint.lower),
+            numbers(joint.upper),
+            numbers(joint.velocity),
+            numbers(joint.effort),
+            joint.position_limits_enabled,
+        ),
+        damping=numbers(joint.damping),
+        friction=numbers(joint.friction),
+        dynamics=joint.dynamics,
+    )

@@ -7,7 +7,7 @@ function, write its algorithm over any scalar and add a row here and a method in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from . import algorithms
@@ -22,6 +22,7 @@ from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
+from .joints import Joint
 from .model.regroup import regrouped
 from .model.slide import slid
 from .model.tilt import tilted
@@ -42,15 +43,18 @@ __all__ = [
     "call_state",
     "code_facts",
     "compile_requests",
+    "elements_of",
     "expressions",
     "get_num_threads",
     "host",
     "labelled",
     "levels",
+    "pose_numbers",
     "raise_failure",
     "read_request",
     "set_num_threads",
     "single_call",
+    "written_here",
 ]
 
 
@@ -301,21 +305,40 @@ def _inputs(tree: Tree, requests: Mapping[str, Request]) -> list[Port]:
 
 def _content(tree: Tree, requests: Mapping[str, Request]) -> tuple[str, ...] | None:
     """Everything that the program of these functions depends on; None if that includes code that is not linkwork's."""
-    joints = [type(body.joint) for body in tree.bodies]
-    if not all(joint.__module__.startswith(f"{__package__}.joints.") for joint in joints):
+    if not all(written_here(body.joint) for body in tree.bodies):
         return None
     bodies = [
-        (b.parent, type(b.joint).__qualname__, b.joint, _numbers(b.placement), _numbers(b.rotor), b.inertia, b.coupling)
+        (
+            b.parent,
+            type(b.joint).__qualname__,
+            b.joint,
+            pose_numbers(b.placement),
+            pose_numbers(b.rotor),
+            b.inertia,
+            b.coupling,
+        )
         for b in tree.bodies
     ]
     places = tree.q_slices, tree.v_slices
     asked = [(request.function.name, request.options) for request in requests.values()]
     named = {frame for _, options in asked for _, frame in options if frame is not None}
-    frames = [(name, frame.body, _numbers(frame.placement)) for name in sorted(named) for frame in (tree.frame(name),)]
+    frames = [
+        (name, frame.body, pose_numbers(frame.placement)) for name in sorted(named) for frame in (tree.frame(name),)
+    ]
     return repr(asked), repr((tree.gravity, bodies, places)), repr(frames)
 
 
-def _numbers(pose: Pose) -> tuple[float, ...]:
+def written_here(joint: Joint) -> bool:
+    """Whether a joint's type, and those of the joints that it is made of, are linkwork's own."""
+    if not type(joint).__module__.startswith(f"{__package__}.joints."):
+        return False
+    values: list[Any] = [getattr(joint, field.name) for field in fields(joint)] if is_dataclass(joint) else []
+    inner = [x for value in values for x in (value if isinstance(value, (tuple, list)) else (value,))]
+    return all(written_here(x) for x in inner if isinstance(x, Joint))
+
+
+def pose_numbers(pose: Pose) -> tuple[float, ...]:
+    """The elements of a pose, row by row."""
     return tuple(pose.elements())
 
 
@@ -349,14 +372,14 @@ def expressions(
         result = function.algorithm(walked, *(symbols[i] for i in function.inputs), **dict(request.options))
         if function.name == "jacobian":  # columns to rows
             result = list(zip(*(column.elements() for column in result), strict=True))
-        outputs.append((Port(key, function.shape_for(tree)), _elements(result)))
+        outputs.append((Port(key, function.shape_for(tree)), elements_of(result)))
     return inputs, outputs
 
 
-def _elements(result: Any) -> Sequence[Any]:
+def elements_of(result: Any) -> Sequence[Any]:
     """The scalars of an algorithm's result, row by row."""
     if hasattr(result, "elements"):
         return list(result.elements())
     if isinstance(result, (list, tuple)):
-        return [x for part in result for x in _elements(part)]
+        return [x for part in result for x in elements_of(part)]
     return [result]

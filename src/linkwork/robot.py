@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from keyword import iskeyword
 from typing import Any, Literal
@@ -14,7 +15,7 @@ import numpy as np
 from ._parallel import in_parallel
 from .arguments import checked
 from .construction import Constructors
-from .joint import Joint, joint_of
+from .joint import Joint, body_with, joint_of
 from .kernels import Kernel, Request, compile_requests, labelled, read_request
 from .loading import read_robot
 from .model.couple import bounds
@@ -106,6 +107,24 @@ class Robot(Constructors):
     def frames(self) -> tuple[str, ...]:
         """The names of all frames: every link, whether it moves or is fixed to another.  "world" is one besides."""
         return tuple(frame.name for frame in self._tree.frames)
+
+    def with_joint(self, joint: Joint) -> Robot:
+        """The robot with one of its joints, by name, as it is given: with other limits, damping, type, placement ...
+
+        ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
+        UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
+        part in following another and its sizes change.
+        """
+        index = self._tree.joint_index(joint.name)
+        old = joint_of(self._tree, index)
+        if joint.links != old.links:
+            raise ValueError(f"joint {joint.name!r} connects {old.links} in the robot, not {joint.links}")
+        follows = old.mimic is not None or any(b.mimic and b.mimic.joint == joint.name for b in self._tree.bodies)
+        if follows and (joint.nq, joint.nv) != (old.nq, old.nv):
+            raise ValueError(f"joint {joint.name!r} follows a joint or is followed: its type cannot get other sizes")
+        bodies = list(self._tree.bodies)
+        bodies[index] = body_with(joint, bodies[index])
+        return Robot(replace(self._tree, bodies=tuple(bodies)))
 
     # -- configurations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,14 @@ class Limits:
     upper: tuple[float, ...]
     velocity: tuple[float, ...]
     effort: tuple[float, ...]
+    enabled: bool = True  # whether the bounds of the configuration hold
+
+    @property
+    def positions(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The bounds of the configuration that hold: none where they are not enabled."""
+        if self.enabled:
+            return self.lower, self.upper
+        return tuple(-math.inf for _ in self.lower), tuple(math.inf for _ in self.upper)
 
     @staticmethod
     def none(joint: Joint) -> Limits:
@@ -84,6 +93,7 @@ class Body:
     friction: tuple[float, ...]  # nv: N or N·m
     mimic: Mimic | None = None
     coupling: Coupling | None = None
+    dynamics: str = "urdf"  # what damping and friction mean: "urdf", or "none" where they are kept and do not act
 
     def X(self, q: Sequence[Any]) -> Pose:
         """X_parent_body: the pose of this body in its parent."""

@@ -68,13 +68,13 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
     """By body: the lowest and highest configurations (nq each) of an independent joint that it and all of its followers
     allow.  Raises ValueError, naming the joints, where they allow none.
     """
-    found = {i: (list(body.limits.lower), list(body.limits.upper)) for i, body in tree.stacked()}
+    found = {i: tuple(map(list, body.limits.positions)) for i, body in tree.stacked()}
     for body in tree.bodies:
         coupling = body.coupling
         if coupling is None:
             continue
         lower, upper = found[tree.joint_index(coupling.joint)]
-        for k, (low, high) in enumerate(zip(body.limits.lower, body.limits.upper, strict=True)):
+        for k, (low, high) in enumerate(zip(*body.limits.positions, strict=True)):
             possible = True
             if coupling.ratio == 0.0:
                 possible = low <= coupling.offset <= high

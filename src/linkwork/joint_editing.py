@@ -1,0 +1,190 @@
+"""Editing a joint: every method gives a new joint, and the old one stays as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from .joint_methods import JointMethods
+from .joints import Joint as JointType
+from .spatial import Pose, Vec3
+
+__all__ = ["JointEditing", "dof_values", "fixed_array", "matrix_of", "pose_of"]
+
+
+class JointEditing(JointMethods):
+    """How a joint with something changed is made of a joint."""
+
+    __slots__ = ()
+
+    parent: str
+    child: str
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+
+    def with_position_limits(self, lower: Any, upper: Any, *, dof: int | str | None = None) -> Self:
+        """The joint with bounds [rad, m] of its configuration: numbers, or one for each number of q.
+
+        With ``dof``, an index into q or one of the type's names for its numbers, only that one's.  Raises ValueError
+        where a lower bound is above the upper one.
+        """
+        low = self._changed("lower", lower, self.lower, dof, self.type.q_names)
+        high = self._changed("upper", upper, self.upper, dof, self.type.q_names)
+        for k in range(len(low)):
+            if not low[k] <= high[k] or low[k] == math.inf or high[k] == -math.inf:
+                message = f"lower limit {float(low[k])!r} of number {k} is above upper limit {float(high[k])!r}"
+                raise ValueError(f"joint {self.name!r}: {message}")
+        return self._replaced(lower=low, upper=high)
+
+    def with_position_limits_enabled(self, enabled: bool) -> Self:
+        """The joint with the bounds of its configuration switched on or off; they are kept either way."""
+        return self._replaced(position_limits_enabled=bool(enabled))
+
+    def with_velocity_limit(self, velocity: Any, *, dof: int | str | None = None) -> Self:
+        """The joint with bounds of its speed [rad/s, m/s]: a number, one for each of v, or with ``dof`` one of them."""
+        return self._replaced(velocity=self._changed("velocity", velocity, self.velocity, dof, least=0.0))
+
+    def with_effort_limit(self, effort: Any, *, dof: int | str | None = None) -> Self:
+        """The joint with bounds of its force [N·m, N]: a number, one for each of v, or with ``dof`` one of them."""
+        return self._replaced(effort=self._changed("effort", effort, self.effort, dof, least=0.0))
+
+    def with_damping(self, damping: Any, *, dof: int | str | None = None) -> Self:
+        """The joint with viscous damping [N·m·s/rad, N·s/m]: a number, one for each of v, or with ``dof`` one."""
+        return self._replaced(damping=self._changed("damping", damping, self.damping, dof, least=0.0))
+
+    def with_friction(self, friction: Any, *, dof: int | str | None = None) -> Self:
+        """The joint with static friction [N·m, N]: a number, one for each of v, or with ``dof`` one of them."""
+        return self._replaced(friction=self._changed("friction", friction, self.friction, dof, least=0.0))
+
+    def with_dynamics(self, dynamics: Literal["none", "urdf"]) -> Self:
+        """The joint whose damping and friction act as URDF has it, or are kept and do not act: see `passive_torque`."""
+        if dynamics not in ("none", "urdf"):
+            raise ValueError(f"joint {self.name!r}: dynamics: expected 'none' or 'urdf', got {dynamics!r}")
+        return self._replaced(dynamics=dynamics)
+
+    def with_links(self, parent: str, child: str) -> Self:
+        """The joint attached to other links.  A robot takes back only joints whose links are its own."""
+        if parent == child:
+            raise ValueError(f"joint {self.name!r}: expected two links, got {parent!r} twice")
+        return self._replaced(parent=parent, child=child)
+
+    def with_rest_transform(self, X_parent_child: Any) -> Self:
+        """The joint with this pose (4, 4) of the child in the parent at the zero configuration [1, m].
+
+        The rotor's placement stays: placement = X_parent_child · rotor⁻¹ · X_FM(zero)⁻¹.
+        """
+        rest = pose_of(self.name, "rest transform", X_parent_child)
+        return self._replaced(placement=rest @ self.rotor.inv() @ self.type.X(self.type.zero()).inv())
+
+    def with_placements(self, placement: Any = None, rotor: Any = None) -> Self:
+        """The joint with its stator at X_parent_F and its child link at X_M_child (4, 4) [1, m]; None: as it is."""
+        return self._replaced(
+            placement=self.placement if placement is None else pose_of(self.name, "placement", placement),
+            rotor=self.rotor if rotor is None else pose_of(self.name, "rotor", rotor),
+        )
+
+    def with_axis(self, axis: Sequence[float], *, child: str | None = None) -> Self:
+        """The joint about or along another axis, given in the frame of the link ``child`` (the joint's child if None).
+
+        The axis is the one of positive motion of that link relative to the other, so its sign changes with the link.
+        For types with one axis; raises TypeError for others.
+        """
+        if not hasattr(self.type, "axis"):
+            raise TypeError(f"joint {self.name!r}: a {self.type.type_name()} joint has no axis to change")
+        if child not in (None, self.parent, self.child):
+            raise ValueError(f"joint {self.name!r}: expected link {self.parent!r} or {self.child!r}, got {child!r}")
+        a = Vec3.of([float(x) for x in axis])
+        turned = -self.placement.rotation.inv_act(a) if child == self.parent else self.rotor.rotation @ a
+        return self.with_type(replace(self.type, axis=turned))  # type: ignore[type-var]
+
+    def with_type(self, type: JointType) -> Self:
+        """The joint with another type, at the same place; where q or v have other sizes it is without bounds."""
+        if not isinstance(type, JointType):
+            raise TypeError(f"joint {self.name!r}: expected a joint type with its parameters, got {type!r}")
+        if (type.nq, type.nv) == (self.type.nq, self.type.nv):
+            return self._replaced(type=type)
+        free_q, free_v = np.full(type.nq, math.inf), np.full(type.nv, math.inf)
+        none = np.zeros(type.nv)
+        bounds = {"lower": -free_q, "upper": free_q, "velocity": free_v, "effort": free_v}
+        arrays = {key: fixed_array(x) for key, x in {**bounds, "damping": none, "friction": none}.items()}
+        return self._replaced(type=type, q_slice=slice(0, type.nq), v_slice=slice(0, type.nv), **arrays)
+
+    # -- how
+
+    def _replaced(self, **changes: Any) -> Self:
+        return replace(self, **changes)  # type: ignore[type-var]
+
+    def _changed(
+        self,
+        what: str,
+        value: Any,
+        before: np.ndarray,
+        dof: int | str | None,
+        names: tuple[str, ...] | None = None,
+        least: float = -math.inf,
+    ) -> np.ndarray:
+        names = self.type.v_names if names is None else names
+        if dof is None:
+            return dof_values(self.name, what, value, len(before), least)
+        index = names.index(dof) if isinstance(dof, str) and dof in names else dof
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(before):
+            known = f", one of {', '.join(names)}" if names else ""
+            expected = f"expected a degree of freedom from 0 to {len(before) - 1}{known}"
+            raise ValueError(f"joint {self.name!r}: {what}: {expected}, got {dof!r}")
+        values = before.copy()
+        values[index] = dof_values(self.name, what, value, 1, least)[0]
+        return fixed_array(values)
+
+
+def dof_values(joint: str, what: str, value: Any, count: int, least: float = -math.inf) -> np.ndarray:
+    """A number, or one for each, as an array that cannot be written to.  Raises ValueError."""
+    expected = f"joint {joint!r}: {what}: expected a number" + (f" or {count} of them" if count != 1 else "")
+    try:
+        values = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}, got {value!r}") from None
+    if values.shape not in ((), (count,)):
+        raise ValueError(f"{expected}, got an array of shape {values.shape}")
+    if np.isnan(values).any() or (values < least).any():
+        raise ValueError(f"{expected}{', none negative' if least == 0.0 else ''}, got {value!r}")
+    return fixed_array(np.broadcast_to(values, (count,)))
+
+
+def fixed_array(values: Any) -> np.ndarray:
+    """A copy that cannot be written to."""
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array
+
+
+def matrix_of(pose: Pose) -> np.ndarray:
+    """A pose as a matrix (4, 4)."""
+    return np.array(pose.elements(), dtype=float).reshape(4, 4)
+
+
+def pose_of(joint: str, what: str, matrix: Any) -> Pose:
+    """A pose given as a matrix (4, 4), or the identity for None.  Raises ValueError where it is no rigid transform."""
+    if matrix is None:
+        return Pose.identity()
+    if isinstance(matrix, Pose):
+        return matrix
+    expected = f"joint {joint!r}: {what}: expected a pose, a matrix of shape (4, 4)"
+    try:
+        X = np.asarray(matrix, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}, got {matrix!r}") from None
+    if X.shape != (4, 4):
+        raise ValueError(f"{expected}, got shape {X.shape}")
+    R = X[:3, :3]
+    off = float(np.max(np.abs(np.append(R.T @ R - np.eye(3), X[3] - [0.0, 0.0, 0.0, 1.0]))))
+    if not np.isfinite(X).all() or off > 1e-6 or np.linalg.det(R) < 0.0:
+        raise ValueError(f"{expected} with a rotation and the last row 0 0 0 1, got\n{X}")
+    return Pose.of(X.tolist())

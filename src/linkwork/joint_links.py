@@ -1,0 +1,249 @@
+"""The functions of a joint between the two links that it connects, asked in either direction: a documented method each.
+
+``child`` and ``parent`` name the two links.  By default they are the joint's own; named the other way round, every
+function answers for the joint as seen from its other side, with the same q, v and τ.  A link's frame is its body's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import UnknownNameError
+from .joint_methods import JointMethods
+
+__all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]
+
+Array = Any  # an array, or anything NumPy makes one of
+
+
+class ScrewAxes(NamedTuple):
+    """The axis of each degree of freedom: direction (..., nv, 3), a point (..., nv, 3) [m] and pitch (..., nv) [m/rad].
+
+    The point is the one of the axis nearest to the link's origin.  A translation has an infinite pitch and no point of
+    its own: the origin stands for it.
+    """
+
+    direction: np.ndarray
+    point: np.ndarray
+    pitch: np.ndarray
+
+
+class LinkVelocityAcceleration(NamedTuple):
+    """Twist (ω; v) and spatial acceleration (..., 6) of a link, in its own coordinates."""
+
+    twist: np.ndarray
+    acceleration: np.ndarray
+
+
+class LinkMotion(NamedTuple):
+    """Pose (..., 4, 4) of a link, and its twist and spatial acceleration (..., 6) in its own coordinates."""
+
+    pose: np.ndarray
+    twist: np.ndarray
+    acceleration: np.ndarray
+
+
+class LinkMethods(JointMethods):
+    """What a joint computes for the links that it connects.  P is the parent and B the child."""
+
+    __slots__ = ()
+
+    parent: str
+    child: str
+
+    def _swapped(self, child: str | None, parent: str | None) -> bool:
+        """Whether the link before the joint is asked for as the child.  Raises UnknownNameError, ValueError."""
+        ends = (self.parent, self.child)
+        for name in (child, parent):
+            if name is not None and name not in ends:
+                raise UnknownNameError(f"link of joint {self.name!r}", name, ends)
+        if child is not None and child == parent:
+            raise ValueError(f"joint {self.name!r}: expected two links, got {child!r} as child and as parent")
+        return child == self.parent or parent == self.child
+
+    @property
+    def links(self) -> tuple[str, str]:
+        """The two links that the joint is attached to: the one before it and the one after it."""
+        return self.parent, self.child
+
+    def rest_transform(self, *, child: str | None = None, parent: str | None = None) -> np.ndarray:
+        """X_PB (4, 4) at the zero configuration: p_P = X_PB p_B [1, m]."""
+        return self.link_transform(self.zero_configuration(), child=child, parent=parent)
+
+    def link_transform(
+        self, q: Array, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """X_PB(q), the pose of the child in the parent: p_P = X_PB p_B; the other way round with the names swapped.
+
+        X_PB = placement · X_FM(q) · rotor for the joint's own direction.  q (..., nq) -> (..., 4, 4) [1, m].
+        """
+        return self._run("link_transform", q, out=out, swapped=self._swapped(child, parent))
+
+    def link_transform_derivative(
+        self, q: Array, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """∂X_PB/∂q_k for each position coordinate k, so that Ẋ_PB = Σ_k ∂X_PB/∂q_k q̇_k.
+
+        Where a configuration is restricted to a manifold (a quaternion) a single derivative is that of the formula,
+        and only their sum along a q̇ tangent to the manifold has a meaning.  q (..., nq) -> (..., nq, 4, 4).
+        """
+        return self._run("link_transform_derivative", q, out=out, swapped=self._swapped(child, parent))
+
+    def link_motion_subspace(
+        self, q: Array, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """S_PB(q), with V_B = S_PB v + X_BP V_P: the motions of the child relative to the parent, in the child's frame.
+
+        Swapped it is −X_PB S_PB.  q (..., nq) -> (..., 6, nv) [1, m].
+        """
+        return self._run("link_motion_subspace", q, out=out, swapped=self._swapped(child, parent))
+
+    def axes(self, q: Array | None = None, *, child: str | None = None, parent: str | None = None) -> ScrewAxes:
+        """The screw axis of each degree of freedom, seen in the child's frame; at the zero configuration by default.
+
+        Turning about ``direction`` by the right hand is what a positive v does to the child relative to the parent, so
+        the direction's sign changes with the roles of the links.  A column (ω; v) of the motion subspace has the
+        direction ω/|ω|, the point ω × v/|ω|² and the pitch ω·v/|ω|².  q (..., nq).
+        """
+        q = self.zero_configuration() if q is None else q
+        S = np.swapaxes(self.link_motion_subspace(q, child=child, parent=parent), -1, -2)
+        w, v = S[..., :3], S[..., 3:]
+        square = np.sum(w * w, axis=-1)
+        slides = square == 0.0
+        safe = np.where(slides, 1.0, square)
+        along = np.where(slides[..., None], v, w)
+        length = np.sqrt(np.sum(along * along, axis=-1, keepdims=True))
+        direction = along / np.where(length == 0.0, 1.0, length)
+        point = np.cross(w, v) / safe[..., None]
+        return ScrewAxes(direction, point, np.where(slides, np.inf, np.sum(w * v, axis=-1) / safe))
+
+    # -- from one link to the other
+
+    def link_pose(
+        self,
+        q: Array,
+        parent_pose: Array,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """X_AB = X_AP X_PB: the pose of the child in any frame A in which the parent's is X_AP (``parent_pose``).
+
+        q (..., nq), parent_pose (..., 4, 4) -> (..., 4, 4) [1, m].
+        """
+        return self._run("link_pose", q, parent_pose, out=out, swapped=self._swapped(child, parent))
+
+    def link_velocity(
+        self,
+        q: Array,
+        v: Array,
+        parent_twist: Array,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """V_B = X_BP V_P + S v: the child's twist (ω; v) from the parent's, each in its own coordinates.
+
+        q (..., nq), v (..., nv), parent_twist (..., 6) -> (..., 6) [rad/s, m/s].
+        """
+        return self._run("link_velocity", q, v, parent_twist, out=out, swapped=self._swapped(child, parent))
+
+    def link_acceleration(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        parent_twist: Array,
+        parent_acceleration: Array,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """A_B = X_BP A_P + S a + Ṡ v + V_B × S v: the child's spatial acceleration, the rate of V_B's components.
+
+        Each in its own coordinates; see `link_velocity` for V_B.
+        q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
+        """
+        swapped = self._swapped(child, parent)
+        arguments = (q, v, a, parent_twist, parent_acceleration)
+        return self._run("link_acceleration", *arguments, out=out, swapped=swapped)
+
+    def link_velocity_acceleration(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        parent_twist: Array,
+        parent_acceleration: Array,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+    ) -> LinkVelocityAcceleration:
+        """The child's twist and spatial acceleration from the parent's: `link_velocity` and `link_acceleration`.
+
+        q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> two of (..., 6).
+        """
+        swapped = self._swapped(child, parent)
+        arguments = (q, v, a, parent_twist, parent_acceleration)
+        return LinkVelocityAcceleration(*self._parts("link_velocity_acceleration", *arguments, swapped=swapped))
+
+    def link_motion(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        parent_pose: Array,
+        parent_twist: Array,
+        parent_acceleration: Array,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+    ) -> LinkMotion:
+        """The child's pose, twist and spatial acceleration from the parent's, together.
+
+        q (..., nq), v, a (..., nv), parent_pose (..., 4, 4), parent_twist, parent_acceleration (..., 6)
+        -> (..., 4, 4), (..., 6), (..., 6).
+        """
+        swapped = self._swapped(child, parent)
+        arguments = (q, v, a, parent_pose, parent_twist, parent_acceleration)
+        return LinkMotion(*self._parts("link_motion", *arguments, swapped=swapped))
+
+    def link_bias_acceleration(
+        self,
+        q: Array,
+        v: Array,
+        parent_twist: Array,
+        parent_acceleration: Array,
+        *,
+        child: str | None = None,
+        parent: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The child's spatial acceleration while v̇ = 0, from the parent's: X_BP A_P + Ṡ v + V_B × S v.
+
+        q (..., nq), v (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
+        """
+        swapped = self._swapped(child, parent)
+        arguments = (q, v, parent_twist, parent_acceleration)
+        return self._run("link_bias_acceleration", *arguments, out=out, swapped=swapped)
+
+    def link_torque(
+        self,
+        q: Array,
+        wrench: Array,
+        *,
+        on: str | None = None,
+        applied_by: str | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """τ = Sᵀ w of the wrench that one link applies on the other, in the frame of the link it is applied on.
+
+        By default it is applied on the joint's child.  Whichever link applies it, τ is the same: the wrench on the
+        other link is the opposite.  q (..., nq), wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
+        """
+        return self._run("link_torque", q, wrench, out=out, swapped=self._swapped(on, applied_by))

@@ -1,0 +1,122 @@
+"""Limits, damping, friction and dynamics of a joint, and a robot that takes an edited joint back."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.facade import EVERY, every_joint, near
+from linkwork.errors import UnknownNameError
+
+HINGE = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow")
+FREE = EVERY["floating"]
+
+
+def test_position_limits_by_degree_of_freedom() -> None:
+    joint = HINGE.with_position_limits(-1.0, 2.0)
+    assert (joint.lower.tolist(), joint.upper.tolist()) == ([-1.0], [2.0])
+    assert HINGE.upper.tolist() == [np.inf]  # the old one stays
+    bounded = FREE.with_position_limits(-0.5, 0.5, dof="z").with_position_limits(-3.0, 1.0, dof=4)
+    assert bounded.upper.tolist()[4:] == [1.0, np.inf, 0.5]
+    q = bounded.random_configuration(0, 100)
+    assert np.all(np.abs(q[:, 6]) <= 0.5) and np.all(q[:, 4] <= 1.0)
+    for lower, upper in ((1.0, -1.0), (np.inf, np.inf), ([0.0, 1.0], 2.0), ("low", 1.0), (np.nan, 1.0)):
+        with pytest.raises(ValueError, match=r"joint 'elbow': (lower|upper)"):
+            HINGE.with_position_limits(lower, upper)
+    for dof in (1, -1, "knee", 0.5):
+        with pytest.raises(ValueError, match="expected a degree of freedom from 0 to 0"):
+            HINGE.with_position_limits(0.0, 1.0, dof=dof)
+
+
+def test_position_limits_on_and_off() -> None:
+    joint = HINGE.with_position_limits(-1.0, 2.0)
+    assert joint.has_position_limits
+    off = joint.with_position_limits_enabled(False)
+    assert not off.has_position_limits
+    assert off.upper.tolist() == [2.0]  # kept
+    assert off.position_bounds.upper.tolist() == [np.inf]
+    assert np.ptp(off.random_configuration(0, 200)) > 4.0
+    assert off.with_position_limits_enabled(True) == joint != off
+    assert not HINGE.has_position_limits
+
+
+def test_velocity_and_effort_limits_by_degree_of_freedom() -> None:
+    assert HINGE.with_velocity_limit(3.0).velocity_bounds.upper.tolist() == [3.0]
+    assert FREE.with_effort_limit(5.0, dof="vz").effort.tolist() == [np.inf] * 5 + [5.0]
+    for edit in (HINGE.with_velocity_limit, HINGE.with_effort_limit, HINGE.with_damping, HINGE.with_friction):
+        with pytest.raises(ValueError, match="none negative, got -1"):
+            edit(-1.0)
+
+
+def test_damping_by_degree_of_freedom() -> None:
+    """N·m·s/rad of a rotation, N·s/m of a translation."""
+    joint = FREE.with_damping(0.5).with_damping(2.0, dof=5)
+    assert joint.damping.tolist() == [0.5] * 5 + [2.0]
+    assert joint.passive_torque(np.arange(6.0)).tolist() == [0.0, -0.5, -1.0, -1.5, -2.0, -10.0]
+
+
+def test_static_friction_by_degree_of_freedom() -> None:
+    """N·m of a rotation, N of a translation."""
+    joint = FREE.with_friction(0.25, dof=0)
+    assert joint.friction.tolist() == [0.25] + [0.0] * 5
+    assert joint.passive_torque([[-3.0, 1, 1, 1, 1, 1], [0.0] * 6])[:, 0].tolist() == [0.25, 0.0]
+    with pytest.raises(ValueError, match="joint 'floating': passive_torque: expected v"):
+        joint.passive_torque([1.0])
+
+
+def test_dynamics_type() -> None:
+    joint = HINGE.with_damping(2.0)
+    assert joint.dynamics == "urdf"
+    none = joint.with_dynamics("none")
+    assert none.damping.tolist() == [2.0]
+    assert none.passive_torque([3.0]).tolist() == [0.0]
+    assert none.with_dynamics("urdf").passive_torque([3.0]).tolist() == [-6.0]
+    with pytest.raises(ValueError, match="expected 'none' or 'urdf', got 'coulomb'"):
+        joint.with_dynamics("coulomb")
+
+
+def test_a_robot_takes_an_edited_joint_back() -> None:
+    robot = lw.load("arm6")
+    old = robot.joints[2]
+    new = old.with_position_limits(-0.1, 0.1).with_damping(3.0).with_dynamics("none").with_effort_limit(9.0)
+    edited = robot.with_joint(new)
+    assert edited.joint(old.name) == new
+    assert robot.joint(old.name) == old
+    assert edited != robot
+    q = edited.random_configuration(0, 100)
+    assert np.all(np.abs(q[:, old.q_slice]) <= 0.1)
+    off = edited.with_joint(new.with_position_limits_enabled(False))
+    assert np.ptp(off.random_configuration(0, 100)[:, old.q_slice]) > 1.0
+    moved = robot.with_joint(old.with_rest_transform(np.eye(4)))
+    near(moved.pose(moved.neutral(), old.child, relative_to=old.parent), np.eye(4))
+    slid = robot.with_joint(old.with_type(lw.joints.Prismatic((0, 0, 1))))
+    assert slid.joint(old.name).type_name == "prismatic"
+    freed = robot.with_joint(robot.joints[-1].with_type(lw.joints.Floating()))
+    assert (freed.nq, freed.nv) == (robot.nq + 6, robot.nv + 5)
+    with pytest.raises(UnknownNameError):
+        robot.with_joint(FREE)
+    with pytest.raises(ValueError, match="connects"):
+        robot.with_joint(old.with_links("here", "there"))
+    with pytest.raises(TypeError, match="expected a joint type"):
+        old.with_type("prismatic")
+
+
+@every_joint
+def test_joints_alone_are_values(joint) -> None:
+    again = lw.Joint.of(
+        joint.type,
+        name=joint.name,
+        parent="before",
+        child="after",
+        placement=joint.stator_placement,
+        rotor=joint.rotor_placement,
+    )
+    for clone in (again, copy.copy(joint), copy.deepcopy(joint), pickle.loads(pickle.dumps(joint))):
+        assert clone == joint
+        assert hash(clone) == hash(joint)
+        assert not clone.lower.flags.writeable
+    assert joint.with_links("a", "b") != joint

@@ -1,0 +1,134 @@
+"""A robot's kinematics and dynamics as sums of Jacobians, as textbooks write them, against the recursions."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.facade import near
+
+ARM = lw.load("arm6")
+TOOL = ARM.frames[-1]
+
+
+@pytest.fixture(scope="module")
+def at() -> SimpleNamespace:
+    rng = np.random.default_rng(0)
+    q = ARM.random_configuration(rng)
+    v, a = rng.normal(size=(2, ARM.nv))
+    return SimpleNamespace(q=q, v=v, a=a)
+
+
+def split(joint: lw.Joint, q: np.ndarray) -> np.ndarray:
+    """A joint's axis in the world, by its stator's pose."""
+    return ARM.pose(q, joint.child)[:3, :3] @ joint.axes(q[joint.q_slice]).direction[0]
+
+
+def test_forward_kinematics_is_a_chain_of_relative_transforms(at) -> None:
+    X = np.eye(4)
+    for joint in ARM.joints:
+        X = X @ joint.link_transform(at.q[joint.q_slice])
+        near(ARM.pose(at.q, joint.child), X)
+
+
+def test_jacobian_maps_velocities(at) -> None:
+    near(ARM.jacobian(at.q, TOOL) @ at.v, ARM.twist(at.q, at.v, TOOL))
+
+
+def test_jacobian_column_of_a_hinge(at) -> None:
+    """The axis a in the world, and a × (p − p_joint)."""
+    J, p = ARM.jacobian(at.q, TOOL), ARM.pose(at.q, TOOL)[:3, 3]
+    for joint in ARM.joints:
+        assert joint.type_name == "revolute"
+        a = split(joint, at.q)
+        column = J[:, joint.v_slice.start]
+        near(column[:3], a)
+        near(column[3:], np.cross(a, p - ARM.pose(at.q, joint.child)[:3, 3]))
+
+
+def test_jacobian_column_of_a_prismatic_joint(at) -> None:
+    """No rotation, and the axis itself."""
+    gripper = lw.load("arm7_gripper")
+    q = gripper.random_configuration(0)
+    slides = [joint for joint in gripper.joints if joint.type_name == "prismatic"]
+    assert slides
+    for joint in slides:
+        J = gripper.jacobian(q, joint.child)
+        a = gripper.pose(q, joint.child)[:3, :3] @ joint.axes().direction[0]
+        if joint.v_slice.stop > joint.v_slice.start and joint.mimic is None:
+            near(J[:, joint.v_slice.start], np.concatenate([np.zeros(3), a]))
+
+
+def test_force_kinematics(at) -> None:
+    """u = Jᵀ F: the power of joint forces is that of the wrench on the body."""
+    F = np.random.default_rng(4).normal(size=6)
+    u = ARM.jacobian(at.q, TOOL).T @ F
+    near(np.array([u @ at.v]), [F @ ARM.twist(at.q, at.v, TOOL)])
+
+
+def test_propagation_in_world_vectors(at) -> None:
+    """p + P, v + V + ω×P, ω + W, v̇ + V̇ + 2 ω×V + (ω×ω× + ω̇×) P, ω̇ + Ẇ + ω×W: capitals are relative, in the world."""
+    for joint in ARM.joints[1:]:
+        q, v, a = at.q, at.v, at.a
+        names = joint.child, joint.parent
+        (X, Y), (T, U), (A, B) = (
+            [ARM.pose(q, name) for name in names],
+            [ARM.twist(q, v, name) for name in names],
+            [ARM.acceleration(q, v, a, name) for name in names],
+        )
+        R, frame = Y[:3, :3], {"relative_to": joint.parent, "expressed_in": joint.parent}
+        P = R @ ARM.pose(q, joint.child, relative_to=joint.parent)[:3, 3]
+        W, V = np.split(ARM.twist(q, v, joint.child, **frame), 2)
+        dW, dV = np.split(ARM.acceleration(q, v, a, joint.child, **frame), 2)
+        W, V, dW, dV = R @ W, R @ V, R @ dW, R @ dV
+        w, dw = U[:3], B[:3]
+        near(X[:3, 3], Y[:3, 3] + P)
+        near(T, np.concatenate([w + W, U[3:] + V + np.cross(w, P)]))
+        linear = B[3:] + dV + 2 * np.cross(w, V) + np.cross(w, np.cross(w, P)) + np.cross(dw, P)
+        near(A, np.concatenate([dw + dW + np.cross(w, W), linear]), 1e-12)
+
+
+def bodies(at: SimpleNamespace):
+    """Of every body: J at its centre of mass, J̇ v, mass, rotational inertia about the centre in the world, ω."""
+    for i, body in enumerate(ARM.tree.bodies):
+        X = ARM.pose(at.q, body.name)
+        c = np.array([*body.inertia.moment]) / body.inertia.mass
+        arm = X[:3, :3] @ c
+        J, T = ARM.jacobian(at.q, body.name), ARM.twist(at.q, at.v, body.name)
+        A = ARM.acceleration(at.q, at.v, 0.0 * at.v, body.name)
+        w, dw = T[:3], A[:3]
+        at_centre = np.vstack([J[:3], J[3:] + np.cross(J[:3], arm, axisa=0, axisc=0)])
+        bias = np.concatenate([dw, A[3:] + np.cross(dw, arm) + np.cross(w, np.cross(w, arm))])
+        xx, xy, xz, yy, yz, zz = body.inertia.about.elements()
+        about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        m = body.inertia.mass
+        about = about - m * (c @ c * np.eye(3) - np.outer(c, c))
+        assert ARM.bodies[i] == body.name
+        yield at_centre, bias, m, X[:3, :3] @ about @ X[:3, :3].T, w
+
+
+def test_mass_matrix_is_a_sum_over_bodies(at) -> None:
+    """M = Σ Jᵀ diag(I, m) J."""
+    M = sum(J[:3].T @ inertia @ J[:3] + m * J[3:].T @ J[3:] for J, _, m, inertia, _ in bodies(at))
+    near(ARM.mass_matrix(at.q), M, 1e-12)
+
+
+def test_inverse_dynamics_is_a_sum_over_bodies(at) -> None:
+    """u = Σ Jᵀ (m (v̇ − g); I ω̇ + ω × I ω), each body's Newton and Euler equations."""
+    u = np.zeros(ARM.nv)
+    for J, bias, m, inertia, w in bodies(at):
+        A = J @ at.a + bias
+        F = np.concatenate([inertia @ A[:3] + np.cross(w, inertia @ w), m * (A[3:] - ARM.gravity)])
+        u += J.T @ F
+    near(ARM.inverse_dynamics(at.q, at.v, at.a), u, 1e-12)
+    near(u, ARM.mass_matrix(at.q) @ at.a + ARM.bias_force(at.q, at.v), 1e-12)
+
+
+def test_forward_dynamics_solves_for_the_acceleration(at) -> None:
+    """a = M⁻¹ (u − F): the inverse is of the difference."""
+    u = np.linspace(-3.0, 3.0, ARM.nv)
+    a = np.linalg.solve(ARM.mass_matrix(at.q), u - ARM.bias_force(at.q, at.v))
+    near(ARM.forward_dynamics(at.q, at.v, u), a, 1e-9)
