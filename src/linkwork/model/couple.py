@@ -68,7 +68,10 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
     """By body: the lowest and highest configurations (nq each) of an independent joint that it and all of its followers
     allow.  Raises ValueError, naming the joints, where they allow none.
     """
-    found = {i: tuple(map(list, body.limits.positions)) for i, body in tree.stacked()}
+    found: dict[int, tuple[list[float], list[float]]] = {}
+    for i, body in tree.stacked():
+        least, most = body.limits.positions
+        found[i] = list(least), list(most)
     for body in tree.bodies:
         coupling = body.coupling
         if coupling is None:
