@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .kernels import INPUTS, Kernel, Port, call_state, raise_failure, single_call
+from .model.couple import coupling_text
 from .model.tree import Tree
 
 __all__ = ["checked", "prepared", "real_array", "refuse_nan", "stacked"]
@@ -33,13 +34,13 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
         if out is not None:
             refuse_nan(tree, name, ports, arguments)
             return kernel(*arguments, out=out)
-        seen = state.nan_calls
+        seen, failed = state.nan_calls, state.failed_calls
         try:
             result = ufunc(*arguments)
         except (TypeError, ValueError):
             arguments = tuple(prepared(tree, name, ports, arguments))
             result = ufunc(*arguments)
-        if state.failed_calls:
+        if state.failed_calls != failed:
             raise_failure(kernel)
         if state.nan_calls != seen:
             refuse_nan(tree, name, ports, arguments)
@@ -95,7 +96,7 @@ def real_array(expected: str, x: Any) -> np.ndarray:
 
 
 def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
-    """A configuration or velocity from values by joint name; joints left out are at their zero.
+    """A configuration or velocity from values by joint name; joints left out are at their zero, followers at none.
 
     The value of a joint with one number is a number or any array of numbers, a batch; other joints have their numbers
     in the last dimension.
@@ -104,6 +105,12 @@ def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
     parts = {}
     for joint, value in values.items():
         index = tree.joint_index(joint)
+        coupling = tree.bodies[index].coupling
+        if coupling is not None:
+            raise ValueError(
+                f"{name}[{joint!r}]: joint {joint!r} has no numbers of its own: it follows joint {coupling.joint!r}, "
+                f"{coupling_text(joint, coupling)}"
+            )
         size = tree.bodies[index].joint.nq if configuration else tree.bodies[index].joint.nv
         expected = f"{name}[{joint!r}]: expected {'a number or an array of them' if size == 1 else f'{size} numbers'}"
         part = real_array(expected, value)
@@ -119,7 +126,7 @@ def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
         raise ValueError(f"{name}: the joints' values do not broadcast together: {shapes}") from None
     total = tree.nq if configuration else tree.nv
     array = np.zeros((*batch, total))
-    for i, _, body in tree.outward():
+    for i, body in tree.stacked():
         place = tree.q_slices[i] if configuration else tree.v_slices[i]
         array[..., place] = parts.get(i, np.array(body.joint.zero()) if configuration else 0.0)
     return array
@@ -133,7 +140,7 @@ def refuse_nan(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tu
             places = np.argwhere(np.isnan(array))
             place = tuple(int(k) for k in places[0])
             slices = tree.q_slices if INPUTS[port.name].shape == "nq" else tree.v_slices
-            joint = next(b.joint_name for b, s in zip(tree.bodies, slices, strict=True) if place[-1] < s.stop)
+            joint = next(b.joint_name for i, b in tree.stacked() if slices[i].start <= place[-1] < slices[i].stop)
             index = ", ".join(map(str, place))
             raise ValueError(
                 f"{function}: {port.name}[{index}] is NaN (joint {joint!r}); {len(places)} NaN in this argument. "

@@ -14,8 +14,9 @@ from . import algorithms
 from .compiler.build import Recipe
 from .compiler.cache import Cache
 from .compiler.cache import place as cache_place
+from .compiler.facts import CodeFacts, code_facts
 from .compiler.kernel import Kernel, call_state, raise_failure, single_call
-from .compiler.program import Port, Program
+from .compiler.program import Port, Program, arithmetic
 from .compiler.target import host, levels
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import quiet_collector
@@ -32,14 +33,18 @@ __all__ = [
     "INPUTS",
     "TABLE",
     "Cache",
+    "CodeFacts",
     "Function",
     "Kernel",
     "Port",
     "Request",
+    "arithmetic",
     "cache_place",
     "call_state",
+    "code_facts",
     "compile_requests",
     "elements_of",
+    "expressions",
     "get_num_threads",
     "host",
     "labelled",
@@ -303,15 +308,24 @@ def _content(tree: Tree, requests: Mapping[str, Request]) -> tuple[str, ...] | N
     if not all(written_here(body.joint) for body in tree.bodies):
         return None
     bodies = [
-        (b.parent, type(b.joint).__qualname__, b.joint, pose_numbers(b.placement), pose_numbers(b.rotor), b.inertia)
+        (
+            b.parent,
+            type(b.joint).__qualname__,
+            b.joint,
+            pose_numbers(b.placement),
+            pose_numbers(b.rotor),
+            b.inertia,
+            b.coupling,
+        )
         for b in tree.bodies
     ]
+    places = tree.q_slices, tree.v_slices
     asked = [(request.function.name, request.options) for request in requests.values()]
     named = {frame for _, options in asked for _, frame in options if frame is not None}
     frames = [
         (name, frame.body, pose_numbers(frame.placement)) for name in sorted(named) for frame in (tree.frame(name),)
     ]
-    return repr(asked), repr((tree.gravity, bodies)), repr(frames)
+    return repr(asked), repr((tree.gravity, bodies, places)), repr(frames)
 
 
 def written_here(joint: Joint) -> bool:
@@ -330,22 +344,36 @@ def pose_numbers(pose: Pose) -> tuple[float, ...]:
 
 def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions of a robot, traced together."""
-    felt = regrouped(slid(tilted(tree))) if any(request.function.joint_space for request in requests.values()) else tree
     with quiet_collector():
-        graph = Graph()
-        inputs: list[tuple[Port, list[Symbol]]] = []
-        for port in _inputs(tree, requests):
-            inputs.append((port, graph.inputs(port.name, port.shape)))
-        symbols = {port.name: values for port, values in inputs}
-        outputs = []
-        for key, request in requests.items():
-            function = request.function
-            robot = felt if function.joint_space else tree
-            result = function.algorithm(robot, *(symbols[i] for i in function.inputs), **dict(request.options))
-            if function.name == "jacobian":  # columns to rows
-                result = list(zip(*(column.elements() for column in result), strict=True))
-            outputs.append((Port(key, function.shape_for(tree)), elements_of(result)))
-        return Program.of(name, inputs, outputs)
+        return Program.of(name, *expressions(tree, requests))
+
+
+Inputs = list[tuple[Port, list[Symbol]]]
+Outputs = list[tuple[Port, Sequence[Any]]]
+
+
+def expressions(
+    tree: Tree, requests: Mapping[str, Request], watched: Callable[[Tree, Graph], Tree] | None = None
+) -> tuple[Inputs, Outputs]:
+    """The inputs and the results of several functions of a robot, as expressions of one graph.
+
+    ``watched`` may put another tree in the place of the one that an algorithm would walk, to see how it does.
+    """
+    felt = regrouped(slid(tilted(tree))) if any(request.function.joint_space for request in requests.values()) else tree
+    graph = Graph()
+    inputs = [(port, graph.inputs(port.name, port.shape)) for port in _inputs(tree, requests)]
+    symbols = {port.name: values for port, values in inputs}
+    outputs: Outputs = []
+    for key, request in requests.items():
+        function = request.function
+        walked = felt if function.joint_space else tree
+        if watched is not None:
+            walked = watched(walked, graph)
+        result = function.algorithm(walked, *(symbols[i] for i in function.inputs), **dict(request.options))
+        if function.name == "jacobian":  # columns to rows
+            result = list(zip(*(column.elements() for column in result), strict=True))
+        outputs.append((Port(key, function.shape_for(tree)), elements_of(result)))
+    return inputs, outputs
 
 
 def elements_of(result: Any) -> Sequence[Any]:

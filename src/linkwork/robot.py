@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from keyword import iskeyword
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ._parallel import in_parallel
 from .arguments import checked
+from .construction import Constructors
 from .joint import Joint, body_with, joint_of
 from .kernels import Kernel, Request, compile_requests, labelled, read_request
-from .loading import read_robot, read_robot_string
+from .loading import read_robot
+from .model.couple import bounds
 from .model.tree import Report, Tree
 
 __all__ = ["Robot", "load"]
@@ -24,13 +26,13 @@ __all__ = ["Robot", "load"]
 Array = Any  # an array, anything NumPy makes one of, or a dict by joint name
 
 
-class Robot:
+class Robot(Constructors):
     """An articulated system, and its functions as compiled code.
 
     Conventions: SI units and radians; frames are right-handed; 6-vectors have the angular part first; poses are 4 × 4
     matrices; quaternions are (w, x, y, z).  ``q`` stacks the joints' configurations and ``v`` their velocities in the
-    order of `joints` (parents first); a floating joint's q is (w x y z, x y z) and its v the body's twist in the
-    body's own axes, so ``q̇ ≠ v`` in general.
+    order of `joints`; a floating joint's q is (w x y z, x y z) and its v the body's twist in the body's own axes, so
+    ``q̇ ≠ v`` in general.  A joint that follows another (`coupled`) has no numbers of its own.
 
     Each function takes arrays with any leading dimensions, a batch, which broadcast as NumPy's do: ``q`` has shape
     (..., nq), ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name does too; joints that it leaves out are at
@@ -42,44 +44,14 @@ class Robot:
     A robot is an immutable value: equal robots compare and hash equal, and it pickles.
     """
 
-    __slots__ = ("__weakref__", "_calls", "_kernels", "_lock", "_tree", "_turns")
+    __slots__ = ("__weakref__", "_calls", "_kernels", "_lock", "_turns")
 
     def __init__(self, tree: Tree) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: dict[Any, Kernel] = {}
         self._turns: dict[Any, threading.Lock] = {}
         self._lock = threading.Lock()
-
-    # -- where robots come from
-
-    @classmethod
-    def from_urdf(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        floating_base: bool = False,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        strict: bool = False,
-        multi_root: bool = False,
-    ) -> Robot:
-        """Read a URDF file: see `linkwork.load`."""
-        return cls(read_robot(path, floating_base=floating_base, gravity=gravity, strict=strict, multi_root=multi_root))
-
-    @classmethod
-    def from_urdf_string(
-        cls,
-        text: str | bytes,
-        *,
-        floating_base: bool = False,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        strict: bool = False,
-        multi_root: bool = False,
-    ) -> Robot:
-        """Read the text of a URDF file: see `linkwork.load`."""
-        return cls(
-            read_robot_string(text, floating_base=floating_base, gravity=gravity, strict=strict, multi_root=multi_root)
-        )
 
     # -- what it is
 
@@ -119,8 +91,8 @@ class Robot:
 
     @property
     def joints(self) -> tuple[Joint, ...]:
-        """The moving joints, in the order of their numbers in q and v."""
-        return tuple(joint_of(self._tree, i) for i in range(len(self._tree.bodies)))
+        """The moving joints, in the order of their numbers in q and v; a follower's are its master's."""
+        return tuple(joint_of(self._tree, i) for i in self._tree.order)
 
     def joint(self, name: str) -> Joint:
         """The named joint.  Raises UnknownNameError."""
@@ -157,22 +129,27 @@ class Robot:
     # -- configurations
 
     def neutral(self) -> np.ndarray:
-        """The configuration (nq,) in which every joint's transform is the identity.  It may lie outside the limits."""
-        return np.array([x for body in self._tree.bodies for x in body.joint.zero()], dtype=float)
+        """The configuration (nq,) in which every joint's transform is the identity.  It may lie outside the limits.
+
+        A joint that follows another is at its offset.
+        """
+        return np.array([x for _, body in self._tree.stacked() for x in body.joint.zero()], dtype=float)
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] | None = None
     ) -> np.ndarray:
         """Configurations drawn between the joints' limits, of shape (nq,) or (*size, nq).
 
-        A joint without limits: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  ``rng`` is
-        a NumPy generator, a seed for one, or None for a fresh one.
+        A joint without limits: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  A joint that
+        others follow stays where all of them are within their limits; ValueError where there is no such place.  ``rng``
+        is a NumPy generator, a seed for one, or None for a fresh one.
         """
         generator = np.random.default_rng(rng)
         shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
         q = np.zeros((*shape, self.nq))
-        for body, place in zip(self._tree.bodies, self._tree.q_slices, strict=True):
-            q[..., place] = body.joint.random(generator, *body.limits.positions, shape)
+        limits = bounds(self._tree)
+        for i, body in self._tree.stacked():
+            q[..., self._tree.q_slices[i]] = body.joint.random(generator, *limits[i], shape)
         return q
 
     def normalize(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -414,6 +391,8 @@ def load(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     strict: bool = False,
     multi_root: bool = False,
+    mimic: Literal["free", "coupled"] = "free",
+    continuous: Literal["angle", "sincos"] = "angle",
 ) -> Robot:
     """A robot: one of those that linkwork has inside, by name (`linkwork.robots.names`), or from a URDF file.
 
@@ -422,7 +401,21 @@ def load(
     in the world's axes [m/s²].  What the reader repairs or ignores is listed in ``robot.report.warnings``; ``strict``
     makes errors of it.
 
+    ``mimic`` says what becomes of joints that the file makes follow others: ``"coupled"`` binds them, exactly and in
+    every function, so that they have no numbers in q and v (see `Robot.coupled`); ``"free"`` leaves them numbers of
+    their own, and the file's word in ``robot.joint(name).mimic``.  ``continuous`` says how the configuration of a
+    continuous joint is written: as one ``"angle"``, or as its ``"sincos"``, two numbers (sin, cos).
+
     Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
     PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.
     """
-    return Robot(read_robot(robot, floating_base=floating_base, gravity=gravity, strict=strict, multi_root=multi_root))
+    tree = read_robot(
+        robot,
+        floating_base=floating_base,
+        gravity=gravity,
+        strict=strict,
+        multi_root=multi_root,
+        mimic=mimic,
+        continuous=continuous,
+    )
+    return Robot(tree)

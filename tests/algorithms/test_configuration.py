@@ -93,8 +93,8 @@ def test_the_rate_of_a_step_is_the_rate_of_the_configuration(tree):
     reached = algorithms.integrate(tree, q, v)
     rates = tangent(reached, v, rate[0].tolist())
     found = np.array(evaluate(rates, dict(zip(q, at[0], strict=True)) | dict.fromkeys(v, 0.0)), dtype=float)
-    pairs = zip(tree.bodies, tree.split_q(at[0]), tree.split_v(rate[0]), strict=True)
-    expected = [x for body, q_i, v_i in pairs for x in body.joint.q_dot(list(q_i), list(v_i))]
+    q, v = tree.split_q(at[0].tolist()), tree.split_v(rate[0].tolist())
+    expected = [x for i, body in tree.stacked() for x in body.joint.q_dot(q[i], v[i])]
     assert_close(found, expected, 1e-14)
 
 

@@ -23,8 +23,8 @@ class Traced:
         self.q_dot = self.rate_of_q(self.v)
 
     def rate_of_q(self, v):
-        pairs = zip(self.tree.split_q(self.q), self.tree.split_v(v), self.tree.bodies, strict=True)
-        return [x for q_i, v_i, body in pairs for x in body.joint.q_dot(q_i, v_i)]
+        q, v = self.tree.split_q(self.q), self.tree.split_v(v)
+        return [x for i, body in self.tree.stacked() for x in body.joint.q_dot(q[i], v[i])]
 
     def rate(self, outputs):
         return tangent(outputs, [*self.q, *self.v], [*self.q_dot, *self.a])

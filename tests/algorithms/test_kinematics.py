@@ -5,7 +5,7 @@ import numpy as np
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, with_functions
 from oracles.textbook import Textbook
-from oracles.trees import every_tree, robot_of, state
+from oracles.trees import every_plain_tree, every_tree, robot_of, state
 
 FRAME = "tool1"
 VIEWS = {
@@ -84,7 +84,7 @@ def test_jacobian_against_central_differences(tree):
     assert_close(J, expected, 1e-8, core=2)
 
 
-@every_tree
+@every_plain_tree
 def test_a_full_turn_changes_nothing(tree):
     f = Direct(tree)
     q, _, _ = state(tree)
@@ -96,7 +96,7 @@ def test_a_full_turn_changes_nothing(tree):
     assert_close(f.inverse_dynamics(turned, zero, zero), f.inverse_dynamics(q, zero, zero), 1e-12, core=1)
 
 
-@every_tree
+@every_plain_tree
 def test_neutral_is_where_every_joint_is_the_identity(tree):
     X = Direct(tree).forward_kinematics(robot_of(tree).neutral())
     for i, body in enumerate(tree.bodies):

@@ -12,7 +12,7 @@ from linkwork.model.random import random_pose
 from linkwork.spatial import Inertia, Pose, Symmetric3
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, arguments_of
-from oracles.trees import TREES, every_tree, state
+from oracles.trees import TREES, every_plain_tree, every_tree, state
 
 
 def units(tree, which):
@@ -28,7 +28,7 @@ def outcomes(f, q, v, a):
     }
 
 
-@every_tree
+@every_plain_tree
 def test_flipping_axes_flips_signs(tree):
     flips = [-1.0 if hasattr(b.joint, "axis") else 1.0 for b in tree.bodies]
     axes = {i: replace(b.joint, axis=-b.joint.axis) for i, b in enumerate(tree.bodies) if flips[i] < 0.0}
@@ -59,7 +59,7 @@ def test_turning_the_world_with_gravity(tree):
         assert_close(there[name], value, 1e-12, name)
 
 
-@every_tree
+@every_plain_tree
 def test_dimensions(tree):
     """Lengths × L and masses × m: poses scale by L, energies by m L², in the same time."""
     L, m = 3.0, 5.0
@@ -100,7 +100,7 @@ def test_a_massless_frame_changes_no_bit(name):
     assert np.array_equal(here, there)
 
 
-@every_tree
+@every_plain_tree
 def test_a_body_may_be_split_by_a_fixed_joint(tree):
     """A fixed joint's body welds its load to its parent: same kinetics as one body."""
     from linkwork.joints import Fixed

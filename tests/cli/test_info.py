@@ -10,7 +10,7 @@ import linkwork as lw
 
 JOINT_KEYS = {
     *("name", "type", "axis", "parameters", "parent", "child", "q", "v", "lower", "upper", "velocity", "effort"),
-    *("damping", "friction", "mimic"),
+    *("damping", "friction", "mimic", "coupling"),
 }
 
 

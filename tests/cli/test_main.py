@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ class TestUsage:
     def test_help_names_the_commands(self, linkwork):
         ran = linkwork("--help")
         assert ran.code == 0
-        assert all(command in ran.out for command in ("demo", "info", "robots", "bench", "cache"))
+        assert all(command in ran.out for command in ("demo", "info", "robots", "explain", "bench", "cache"))
 
     @pytest.mark.parametrize(
         "arguments", [(), ("fly",), ("info",), ("demo", "--samples", "0"), ("bench", "arm7", "--batch", "x")]
@@ -162,7 +163,9 @@ class TestStreams:
     @posix
     def test_ctrl_c_in_a_process(self):
         command = [sys.executable, "-m", "linkwork", "demo", "--samples", str(10**9)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ran:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where the tests run in the background
+        with subprocess.Popen(command, **pipes, preexec_fn=heard) as ran:
             while b"random states" not in ran.stdout.readline():
                 pass
             ran.send_signal(signal.SIGINT)

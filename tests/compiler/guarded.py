@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -30,16 +31,18 @@ class Guarded:
         if libc.mprotect(address, PAGE, protection):
             raise OSError(ctypes.get_errno(), "mprotect")
 
-    def array(self, shape: tuple[int, ...], strides: tuple[int, ...] | None = None, *, at_end: bool) -> np.ndarray:
+    def array(
+        self, shape: tuple[int, ...], strides: tuple[int, ...] | None = None, *, at_end: bool, dtype: Any = np.float64
+    ) -> np.ndarray:
         """An array whose last number ends, or whose first number begins, where the forbidden page does."""
         if strides is None:
-            strides = np.empty(shape).strides
+            strides = np.empty(shape, dtype).strides
         if 0 in shape:
-            return np.empty(shape)
+            return np.empty(shape, dtype)
         reach = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
-        low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + 8
+        low, high = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + np.dtype(dtype).itemsize
         assert high - low <= self.size
         begin = self.size - high if at_end else -low
         window = (ctypes.c_char * self.size).from_address(self.start)
         window.keep = self  # type: ignore[attr-defined]  # arrays hold the window, and the window the memory
-        return np.ndarray(shape, np.float64, window, begin, strides)
+        return np.ndarray(shape, dtype, window, begin, strides)

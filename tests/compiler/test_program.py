@@ -84,6 +84,19 @@ def test_use_counts_arguments_and_results() -> None:
     assert polynomial().use_counts() == [1, 1, 1, 2, 1, 1]
 
 
+def test_values_are_alive_from_their_making_to_their_last_use() -> None:
+    x = [Instruction(INPUT, (), 0), Instruction(CONSTANT, (), 2.0)]
+    body = [
+        Instruction(MUL, (0, 1)),  # value 2, which waits for the last instruction
+        Instruction(ADD, (0, 1)),  # value 3, taken next
+        Instruction(SUB, (3, 0)),
+        Instruction(MUL, (4, 2)),
+    ]
+    program = Program("p", (Port("x", ()),), (Port("z", (2,)),), (*x, *body), (5, 3))
+    assert program.alive() == [0, 0, 0, 1, 2, 2, 0]
+    assert Program("nothing", (), (), (), ()).alive() == [0]
+
+
 def test_operations_and_arithmetic() -> None:
     x = [Instruction(INPUT, (), k) for k in range(3)]
     body = [Instruction(MUL, (0, 1)), Instruction(ADD, (3, 2)), Instruction(SUB, (4, 3)), Instruction(SINCOS, (5,))]

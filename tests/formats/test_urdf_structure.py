@@ -14,7 +14,7 @@ from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_urdf
 from linkwork.joints import Revolute
 from linkwork.model.build import build_tree
-from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warning, warnings
+from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warnings
 
 
 def test_row_16_no_links():
@@ -227,8 +227,19 @@ def test_row_44_chains_are_flattened():
 
 
 def test_row_44_multiplier_zero():
-    found = warning(three('<mimic joint="j1" multiplier="0" offset="0.5"/>'))
+    text = three('<mimic joint="j1" multiplier="0" offset="0.5"/>')
+    found, _ = warnings(text)
+    assert error(text, strict=True).code == found.code
     assert found.code == "MIMIC_ZERO" and "never moves" in found.message
+
+
+def test_mimics_that_are_not_bound_are_listed():
+    (found,) = warnings(three('<mimic joint="j1"/>'))
+    assert found.code == "MIMIC_FREE" and "joint 'j0' moves freely" in found.message
+    assert 'mimic="coupled"' in str(found.hint) and found.where.line == 6
+    (found,) = warnings(three('<mimic joint="j1"/>', third='<mimic joint="j1"/>'))
+    assert "2 joints move freely" in found.message
+    assert read(three('<mimic joint="j1"/>'), strict=True).nv == 3
 
 
 def test_multipliers_that_overflow():

@@ -14,6 +14,7 @@ import functools
 import numpy as np
 import pinocchio as pin
 
+from linkwork import Robot
 from linkwork.joints import Floating
 
 from .example_robots import Example
@@ -29,14 +30,16 @@ class Pinocchio:
 
     VIEWS = (LOCAL, WORLD, ALIGNED)
 
-    def __init__(self, example: Example) -> None:
-        robot, text = example.robot(), example.text()
-        free = pin.JointModelFreeFlyer()
-        self.model = pin.buildModelFromXML(text, free) if example.floating else pin.buildModelFromXML(text)
+    def __init__(self, example: Example, robot: Robot | None = None) -> None:
+        """``robot`` is the example loaded otherwise: where its joints follow others, so do those there."""
+        robot, text = robot or example.robot(), example.text()
+        free, mimic = pin.JointModelFreeFlyer(), robot.tree.has_couplings
+        built = functools.partial(pin.buildModelFromXML, mimic=mimic)
+        self.model = built(text, free) if example.floating else built(text)
         self.data = self.model.createData()
         self.joints = []  # (our slice of q, its start there, its size there, whether it floats)
         self.of_v = np.zeros(self.model.nv, dtype=int)  # v there = v here[of_v]
-        for joint in robot.joints:
+        for joint in (robot.joint(body.joint_name) for _, body in robot.tree.stacked()):
             name = "root_joint" if joint.name == "floating_base" else joint.name
             assert self.model.existJointName(name), name
             there = self.model.joints[self.model.getJointId(name)]

@@ -151,6 +151,9 @@ def _motion(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[int
     for i, body in enumerate(tree.bodies):
         joint, place, rates = body.joint, tree.q_slices[i], tree.v_slices[i]
         q_i, v_i, a_i = (list(np.moveaxis(x[..., s], -1, 0)) for x, s in ((q, place), (v, rates), (a, rates)))
+        if body.coupling is not None:
+            ratio, offset = body.coupling.ratio, body.coupling.offset
+            q_i, v_i, a_i = [ratio * x + offset for x in q_i], [ratio * x for x in v_i], [ratio * x for x in a_i]
         q_dot = joint.q_dot(q_i, v_i)
         moving = joint.q_dot(*([Dual(*pair) for pair in zip(*x, strict=True)] for x in ((q_i, q_dot), (v_i, a_i))))
         q_t = [Dual(Dual(x, y), Dual(y, parts(z)[1])) for x, y, z in zip(q_i, q_dot, moving, strict=True)]

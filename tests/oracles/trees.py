@@ -9,9 +9,12 @@ import pytest
 
 from linkwork import Robot, joints
 from linkwork.model.random import random_tree
+from linkwork.model.reroot import rerooted
 from linkwork.model.tree import Tree
 
-__all__ = ["TREES", "every_moving_tree", "every_tree", "few_trees", "robot_of", "state"]
+from .coupling import randomly_coupled
+
+__all__ = ["TREES", "every_moving_tree", "every_plain_tree", "every_tree", "few_trees", "robot_of", "state"]
 
 
 def _trees() -> dict[str, Tree]:
@@ -23,6 +26,12 @@ def _trees() -> dict[str, Tree]:
         trees[f"mixed_{seed}"] = random_tree(np.random.default_rng(100 + seed), 7)
     trees["mixed_chain"] = random_tree(np.random.default_rng(200), 6, shape="chain")
     trees["mixed_star"] = random_tree(np.random.default_rng(300), 6, shape="star")
+    for seed in range(2):
+        trees[f"coupled_{seed}"] = randomly_coupled(random_tree(np.random.default_rng(400 + seed), 9), 3, seed)
+    plain = [kind for kind in joints.ALL if kind.nv == 1]
+    trees["coupled_chain"] = randomly_coupled(random_tree(np.random.default_rng(402), 6, types=plain, shape="chain"), 3)
+    trees["rerooted"] = rerooted(random_tree(np.random.default_rng(403), 8), "tool7")
+    trees["rerooted_coupled"] = rerooted(trees["coupled_chain"], "tool4")
     return trees
 
 
@@ -30,6 +39,8 @@ TREES = _trees()
 _FEW = [name for name in TREES if name.endswith("_chain") or name == "mixed_0"]
 
 every_tree = pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+_PLAIN = {name: tree for name, tree in TREES.items() if not (tree.has_couplings or tree.stacking)}
+every_plain_tree = pytest.mark.parametrize("tree", _PLAIN.values(), ids=_PLAIN)  # every joint free, in body order
 _MOVING = {name: tree for name, tree in TREES.items() if tree.nv}
 every_moving_tree = pytest.mark.parametrize("tree", _MOVING.values(), ids=_MOVING)
 few_trees = pytest.mark.parametrize("tree", [TREES[name] for name in _FEW], ids=_FEW)

@@ -14,6 +14,7 @@ from ..errors import SingularInertiaError
 from ..model.body import WORLD, Body
 from ..model.tree import Tree
 from ..spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
+from .coupled_dynamics import coupled_forward_dynamics
 
 __all__ = ["forward_dynamics"]
 
@@ -23,8 +24,12 @@ Scalars = Sequence[Any]
 def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[Any]:
     """a = M(q)⁻¹ (τ − h(q, v)): the joint accelerations (nv) under the joint forces τ.
 
+    Where joints follow others, articulated bodies hang together beyond the tree: see `coupled_dynamics`.
+
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
+    if tree.has_couplings:
+        return coupled_forward_dynamics(tree, q, v, tau)
     q, v, tau = tree.split_q(q), tree.split_v(v), tree.split_v(tau)
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}
@@ -67,7 +72,7 @@ def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[A
             rate = D_k * (u_k - A[i].dot(U_k))
             A[i] += column * rate
             a[i].append(rate)
-    return [rate for i, _, _ in tree.outward() for rate in a[i]]
+    return tree.gathered(a)
 
 
 def _inverse(D: Any, body: Body) -> Any:

@@ -95,7 +95,7 @@ def jacobian(
             body = tree.bodies[i]
             X_Ei = X_Ei @ body.X(q[i])
             for k, column in enumerate(body.S(q[i]).columns, start=tree.v_slices[i].start):
-                columns[k] = _moved(X_Ei @ column, view.point) * sign
+                columns[k] += _moved(X_Ei @ column, view.point) * sign
     return columns
 
 

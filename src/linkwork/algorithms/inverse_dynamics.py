@@ -33,7 +33,7 @@ def inverse_dynamics(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Any
         tau[i] = S[i].T @ F[i]
         if p != WORLD:
             F[p] += X[i] @ F[i]
-    return [force for i, _, _ in tree.outward() for force in tau[i]]
+    return tree.gathered(tau)
 
 
 def bias_force(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:

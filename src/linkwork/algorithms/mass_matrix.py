@@ -26,13 +26,16 @@ def mass_matrix(tree: Tree, q: Sequence[Any]) -> list[list[Any]]:
             F = composite[i] @ column
             for row, value in zip(range(tree.nv)[tree.v_slices[i]], S[i].T @ F, strict=True):
                 if row <= k:  # the joint's own block, once for both triangles
-                    M[row][k] = M[k][row] = value
+                    M[k][row] += value
+                    if row < k:
+                        M[row][k] += value
             j = i
             while tree.bodies[j].parent != WORLD:
                 F = X[j] @ F
                 j = tree.bodies[j].parent
                 for row, value in zip(range(tree.nv)[tree.v_slices[j]], S[j].T @ F, strict=True):
-                    M[row][k] = M[k][row] = value
+                    M[row][k] += value
+                    M[k][row] += value
         if p != WORLD:
             composite[p] += X[i] @ composite[i]
     return M

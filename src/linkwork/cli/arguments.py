@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from ..errors import Issue, ModelError, UnknownNameError
 from ..robot import Robot, load
 from .output import Terminal, escaped
 
-__all__ = ["BAD_MODEL", "FAILED", "CommandError", "add_json", "add_robot", "issue_text", "load_robot", "positive"]
+__all__ = [
+    "BAD_MODEL",
+    "FAILED",
+    "USAGE",
+    "CommandError",
+    "add_json",
+    "add_robot",
+    "issue_text",
+    "load_robot",
+    "positive",
+]
 
-FAILED, BAD_MODEL = 1, 3  # exit codes
+FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
 
 
 class CommandError(Exception):
@@ -42,18 +53,18 @@ def positive(text: str) -> int:
     return value
 
 
-def load_robot(name: str, terminal: Terminal, *, floating_base: bool = False, strict: bool = False) -> Robot:
-    """The robot that an argument names, its warnings logged.  Raises CommandError."""
-    robot = read_robot(name, floating_base=floating_base, strict=strict)
+def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
+    """The robot that an argument names, loaded with options, its warnings logged.  Raises CommandError."""
+    robot = read_robot(name, **options)
     for issue in robot.report.warnings:
         terminal.warning(issue_text(issue))
     return robot
 
 
-def read_robot(name: str, *, floating_base: bool = False, strict: bool = False) -> Robot:
-    """The robot that an argument names.  Raises CommandError."""
+def read_robot(name: str, **options: Any) -> Robot:
+    """The robot that an argument names, loaded with options.  Raises CommandError."""
     try:
-        return load(name, floating_base=floating_base, strict=strict)
+        return load(name, **options)
     except ModelError as error:
         texts = [issue_text(issue) for issue in error.issues]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])

@@ -10,7 +10,7 @@ import numpy as np
 from .. import __version__
 from ..errors import Issue
 from ..joint import Joint
-from ..model.body import WORLD, Frame
+from ..model.body import WORLD, Coupling, Frame
 from ..model.tree import Tree
 from ..robot import Robot
 from .arguments import add_json, add_robot, load_robot, read_robot
@@ -24,11 +24,15 @@ HELP = "show a robot's tree, joints and links, and what is odd about its file"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
+    mimic = "what becomes of joints that the file makes follow others (default: free, with numbers of their own)"
+    parser.add_argument("--mimic", choices=("free", "coupled"), default="free", help=mimic)
+    continuous = "how the configuration of a continuous joint is written (default: angle)"
+    parser.add_argument("--continuous", choices=("angle", "sincos"), default="angle", help=continuous)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    options = {"floating_base": arguments.floating_base, "strict": arguments.strict}
+    options = {name: getattr(arguments, name) for name in ("floating_base", "strict", "mimic", "continuous")}
     if arguments.json:
         terminal.out.json(_data(read_robot(arguments.file, **options), arguments.floating_base))
     else:
@@ -42,7 +46,10 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 def _text(robot: Robot) -> list[str]:
     tree = robot.tree
     joints, links = robot.joints, robot.tree.frames
-    size = f"{quantity(len(joints), 'moving joint')} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
+    followers = sum(body.coupling is not None for body in tree.bodies)
+    bound = f", {followers} of them bound to others" if followers else ""
+    moving = f"{quantity(len(joints), 'moving joint')}{bound}"
+    size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
     return [
         label(robot.name),
         f"  {size}, {number(robot.mass)} kg, gravity {numbers(robot.gravity)} m/s²",
@@ -50,7 +57,7 @@ def _text(robot: Robot) -> list[str]:
         "",
         *tree_lines(tree),
         "",
-        *(table(_JOINT_HEADER, [_joint_row(joint) for joint in joints], left=(0, 1, 2)) if joints else []),
+        *(table(_JOINT_HEADER, [_joint_row(tree, joint) for joint in joints], left=(0, 1, 2)) if joints else []),
         *([""] if joints else []),
         *table(_LINK_HEADER, [_link_row(tree, frame) for frame in links], left=(0, 1, 4)),
         f"total mass {number(robot.mass)} kg",
@@ -64,7 +71,7 @@ _JOINT_HEADER = (
 _LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "welded by")
 
 
-def _joint_row(joint: Joint) -> list[str]:
+def _joint_row(tree: Tree, joint: Joint) -> list[str]:
     return [
         label(joint.name),
         joint.type_name,
@@ -76,7 +83,7 @@ def _joint_row(joint: Joint) -> list[str]:
         numbers(joint.effort),
         _or_dash(joint.damping),
         _or_dash(joint.friction),
-        _mimic_text(joint),
+        _follows_text(tree, joint),
     ]
 
 
@@ -94,10 +101,18 @@ def _range_text(joint: Joint) -> str:
     return " ".join(f"{number(low)} .. {number(high)}" for low, high in zip(joint.lower, joint.upper, strict=True))
 
 
-def _mimic_text(joint: Joint) -> str:
-    if joint.mimic is None:
-        return "-"
-    return f"{number(joint.mimic.multiplier)} × {label(joint.mimic.joint)} + {number(joint.mimic.offset)}"
+def _follows_text(tree: Tree, joint: Joint) -> str:
+    """What a joint is bound to, or in brackets what the file says that it should follow."""
+    coupling, mimic = _coupling(tree, joint), joint.mimic
+    if coupling is not None:
+        return f"{number(coupling.ratio)} × {label(coupling.joint)} + {number(coupling.offset)}"
+    if mimic is not None:
+        return f"({number(mimic.multiplier)} × {label(mimic.joint)} + {number(mimic.offset)})"
+    return "-"
+
+
+def _coupling(tree: Tree, joint: Joint) -> Coupling | None:
+    return tree.bodies[tree.joint_index(joint.name)].coupling
 
 
 def _link_row(tree: Tree, frame: Frame) -> list[str]:
@@ -135,14 +150,14 @@ def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
         "nv": robot.nv,
         "mass": robot.mass,
         "gravity": [float(g) for g in robot.gravity],
-        "joints": [_joint_data(joint) for joint in robot.joints],
+        "joints": [_joint_data(tree, joint) for joint in robot.joints],
         "links": [_link_data(tree, frame) for frame in tree.frames],
         "warnings": [_warning_data(issue) for issue in robot.report.warnings],
     }
 
 
-def _joint_data(joint: Joint) -> dict[str, Any]:
-    mimic, values = joint.mimic, parameters(joint.type)
+def _joint_data(tree: Tree, joint: Joint) -> dict[str, Any]:
+    mimic, coupling, values = joint.mimic, _coupling(tree, joint), parameters(joint.type)
     return {
         "name": joint.name,
         "type": joint.type_name,
@@ -159,6 +174,7 @@ def _joint_data(joint: Joint) -> dict[str, Any]:
         "damping": finite(joint.damping),
         "friction": finite(joint.friction),
         "mimic": mimic and {"joint": mimic.joint, "multiplier": mimic.multiplier, "offset": mimic.offset},
+        "coupling": coupling and {"joint": coupling.joint, "ratio": coupling.ratio, "offset": coupling.offset},
     }
 
 

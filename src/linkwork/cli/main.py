@@ -15,15 +15,15 @@ from typing import Any, cast
 
 from .. import __version__
 from ..errors import CacheWarning, SingularInertiaError
-from . import bench, cache, demo, info, robots
-from .arguments import BAD_MODEL, FAILED, CommandError
+from . import bench, cache, demo, explain, info, robots
+from .arguments import BAD_MODEL, FAILED, USAGE, CommandError
 from .output import Output, Terminal, escaped
 
 __all__ = ["main"]
 
-USAGE, INTERRUPTED, NO_READER = 2, 130, 141
+INTERRUPTED, NO_READER = 130, 141
 
-_COMMANDS = (demo, info, robots, bench, cache)
+_COMMANDS = (demo, info, robots, explain, bench, cache)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import fastcall
@@ -93,12 +93,14 @@ def machine_code(source: Source, real: Real) -> MachineCode:
     if cache is not None and key is not None:
         entry = cache.load(key)
         if entry is not None:
-            return link(_apart(entry), source.target, fast_call=fast_call)
+            code = link(_apart(entry), source.target, fast_call=fast_call)
+            return replace(code, cached=True, seconds=float(entry.facts["seconds"]))
     start = time.perf_counter()
     objects = emit(source.texts(real), source.target)
+    seconds = time.perf_counter() - start
     if cache is not None and key is not None:
-        cache.store(key, _together(source, real, objects, time.perf_counter() - start))
-    return link(objects, source.target, fast_call=fast_call)
+        cache.store(key, _together(source, real, objects, seconds))
+    return replace(link(objects, source.target, fast_call=fast_call), seconds=seconds)
 
 
 def _together(source: Source, real: Real, objects: Sequence[bytes], seconds: float) -> Entry:

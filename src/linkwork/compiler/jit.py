@@ -41,7 +41,10 @@ class MachineCode:
     sample: int  # one sample of contiguous arrays
     fast: int  # the single call from Python, and the table of addresses it uses; 0 where there is none
     python_table: int
+    size: int  # bytes of the processor's instructions
     _engine: Any
+    cached: bool = False  # whether it comes from the cache on disk
+    seconds: float = 0.0  # that it took to trace and compile, perhaps in another process
 
 
 def module_texts(program: Program, target: Target, real: Real = DOUBLE) -> list[str]:
@@ -127,10 +130,13 @@ def link(objects: Sequence[bytes], target: Target, *, fast_call: bool) -> Machin
     with LLVM_LOCK:
         # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does not
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
+        size = 0
         for code in objects:
-            engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            file = llvm.ObjectFileRef.from_data(code)
+            size += sum(section.size() for section in file.sections() if section.is_text())
+            engine.add_object_file(file)
         engine.finalize_object()
         loop, sample = engine.get_function_address("loop"), engine.get_function_address("sample")
         table = engine.get_global_value_address("python") if fast_call else 0
         fast = engine.get_function_address("fast") if fast_call else 0
-    return MachineCode(loop, sample, fast, table, engine)
+    return MachineCode(loop, sample, fast, table, size, engine)

@@ -22,7 +22,7 @@ from .real import DOUBLE, SINGLE
 from .target import Target, host
 from .threads import setting_address
 
-__all__ = ["Kernel", "call_state", "raise_failure", "single_call", "traced"]
+__all__ = ["Kernel", "call_state", "made_from", "raise_failure", "single_call", "traced"]
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -152,6 +152,7 @@ class _General:
         "_failures",
         "_has_empty",
         "_keep",
+        "_mixed_ranks",
         "inputs",
         "name",
         "outputs",
@@ -164,6 +165,7 @@ class _General:
         recipe = source.recipe
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
         self._has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
+        self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
         self.result: Any = None
         if len(self.outputs) > 1:
             names: Any = [port.name for port in self.outputs]
@@ -173,24 +175,28 @@ class _General:
         addresses: list[Any] = []
         later = _compiled_later(source, self.state, self._failures, addresses)
         loops = [(SINGLE, int(ctypes.cast(later, ctypes.c_void_p).value or 0)), (DOUBLE, code.loop)]
+        if not self.inputs:  # nothing tells which type is meant, and NumPy cannot choose one
+            loops = loops[1:]
         self.ufunc, found = make_gufunc(self.name, doc, self.inputs, self.outputs, loops, self.state, (code, later))
         addresses.append(found)
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if named:
             arrays = self._in_order(arrays, named)
+        if out is not None and self._mixed_ranks:
+            arrays = self._apart(arrays, out)
         if self._has_empty:
             out = self._with_empty(arrays, out)
+        failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
         result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
-        if self.state.failed_calls:
+        if self.state.failed_calls != failed:
             self.raise_failure()
         return result if self.result is None else self.result(*result)
 
     def raise_failure(self) -> None:
         """Raise why results are not to be used."""
-        self.state.failed_calls = 0
-        if self._failures:
-            raise self._failures.pop()
+        for error in tuple(self._failures):
+            raise error
         raise MemoryError(f"{self.name}: no memory for the values of a sample")
 
     def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -203,6 +209,25 @@ class _General:
             raise TypeError(f"{self.name}: missing argument {missing[0]!r}; the inputs are {names}")
         return (*arrays, *(named[n] for n in names[len(arrays) :]))
 
+    def _apart(self, arrays: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+        """The inputs, those copied that are an output as well but have more or fewer core dimensions than that.
+
+        NumPy copies what overlaps except for one array that is both, and takes a sample to be the same part of it.
+        """
+        written = [
+            (len(port.shape), y)
+            for port, y in zip(self.outputs, out if isinstance(out, tuple) else (out,), strict=False)
+            if isinstance(y, np.ndarray)
+        ]
+
+        def apart(port: Port, x: Any) -> Any:
+            shared = isinstance(x, np.ndarray) and any(
+                rank != len(port.shape) and np.may_share_memory(x, y) for rank, y in written
+            )
+            return x.copy() if shared else x
+
+        return (*map(apart, self.inputs, arrays), *arrays[len(self.inputs) :])
+
     def _with_empty(self, arrays: tuple[Any, ...], out: Any) -> Any:
         """What NumPy cannot do for a gufunc where a dimension is of size zero: check it, and make such outputs.
 
@@ -212,7 +237,7 @@ class _General:
         if len(arrays) != len(self.inputs) or len(made) != len(self.outputs):
             return out  # for NumPy to explain
         batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
-        single = bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in arrays)
+        single = _all_single(arrays)
         for k, port in enumerate(self.outputs):
             if made[k] is not None:
                 self._leading(port, made[k])
@@ -230,6 +255,12 @@ class _General:
         return shape[:count]
 
 
+def _all_single(arrays: Sequence[Any]) -> bool:
+    """Whether NumPy takes the loop over float32 for these: Python's numbers count only where nothing else does."""
+    typed = [x for x in arrays if type(x) not in (bool, int, float)] or arrays
+    return bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in typed)
+
+
 def _compiled_later(source: Source, state: State, failures: list[BaseException], loops: list[Any]) -> Any:
     """The loop over float32, as a C function that compiles it when NumPy first calls.
 
@@ -244,9 +275,10 @@ def _compiled_later(source: Source, state: State, failures: list[BaseException],
                 if not made:
                     made.append(machine_code(source, SINGLE))
                     loops[0][0] = made[0].loop
+                    failures.clear()
             _LOOP(made[0].loop)(args, dimensions, steps, data)
         except BaseException as error:  # Python has nobody here to give it to: the call that waits for us raises it
-            failures.append(error)
+            failures[:] = [error]
             state.failed_calls += 1
 
     return _LOOP(call)
@@ -257,13 +289,18 @@ def traced(kernel: Kernel) -> Program:
     return kernel._source.traced
 
 
+def made_from(kernel: Kernel) -> tuple[Source, MachineCode]:
+    """What a kernel was made from, and its code for float64."""
+    return kernel._source, kernel._code
+
+
 def call_state(kernel: Kernel) -> State:
     """What a kernel's loop tells: its ``nan_calls`` grow with every call in which some input was NaN."""
     return kernel._general.state
 
 
 def raise_failure(kernel: Kernel) -> None:
-    """Raise why the results of a kernel's loop are not to be used, where its ``failed_calls`` are not zero."""
+    """Raise why the results of a kernel's loop are not to be used, where its ``failed_calls`` have grown."""
     kernel._general.raise_failure()
 
 

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..expr.interpret import reachable
 from ..expr.operations import BY_NAME, Lowering, Operation
 from ..expr.symbol import Symbol
 
-__all__ = ["COS_OF", "FMA", "FMS", "FNMA", "SINCOS", "SIN_OF", "Instruction", "Port", "Program"]
+__all__ = ["COS_OF", "FMA", "FMS", "FNMA", "SINCOS", "SIN_OF", "Instruction", "Port", "Program", "arithmetic"]
 
 
 def _own(name: str, arity: int, value: Any, lowering: str) -> Operation:
@@ -128,8 +129,23 @@ class Program:
 
         A fused product and sum counts as two.
         """
-        weights = {"mul": 1, "add": 1, "sub": 1, "fma": 2, "fms": 2, "fnma": 2}
-        return sum(weights.get(name, 0) * count for name, count in self.operations.items())
+        return arithmetic(self.operations)
+
+    def alive(self) -> list[int]:
+        """How many values are alive before each instruction, and after the last: computed already and needed still.
+
+        Inputs and constants are there anyway, and a result is stored when it is computed.
+        """
+        last = list(range(len(self.instructions)))
+        for k, instruction in enumerate(self.instructions):
+            for a in instruction.args:
+                last[a] = k
+        change = [0] * (len(last) + 2)
+        for k, instruction in enumerate(self.instructions):
+            if instruction.operation.arity and last[k] > k:
+                change[k + 1] += 1
+                change[last[k] + 1] -= 1
+        return list(accumulate(change[:-1]))
 
     def use_counts(self) -> list[int]:
         """How often each value is used, as an argument or a result."""
@@ -173,3 +189,11 @@ class Program:
             outputs.append(np.array(stacked, dtype=np.float64).reshape((*batch, *port.shape)))
             start += port.size
         return tuple(outputs)
+
+
+def arithmetic(operations: Mapping[str, int]) -> int:
+    """Multiplications, additions and subtractions among operations of these kinds; a fused pair counts as two."""
+    return sum(_ARITHMETIC.get(name, 0) * count for name, count in operations.items())
+
+
+_ARITHMETIC = {"mul": 1, "add": 1, "sub": 1, "fma": 2, "fms": 2, "fnma": 2}

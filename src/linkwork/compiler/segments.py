@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
 
-__all__ = ["MOST", "WHOLE", "Plan", "Segment", "plan"]
+__all__ = ["MOST", "MOST_OF_FEW", "WHOLE", "Plan", "Segment", "plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,23 @@ class Plan:
 
 
 WHOLE = 2000  # instructions of a program that is left whole
-MOST = 600  # of a segment of a longer one
+MOST, MOST_OF_FEW = 600, 2500  # of a segment of a longer one, and where what is alive fits into registers, nearly
+_FEW = 64  # values alive
 
 
-def plan(program: Program, whole: int = WHOLE, most: int = MOST) -> Plan:
-    """Cut a program of more than ``whole`` instructions into segments of at most ``most``."""
-    if len(program.instructions) <= whole:
-        return Plan(program, (Segment(0, len(program.instructions), {}, {}),), 0)
+def plan(program: Program, whole: int = WHOLE, most: int | None = None) -> Plan:
+    """Cut a program of more than ``whole`` instructions into segments of at most ``most``.
+
+    Where many values are alive, registers do not hold them anyway, and short segments that keep them in the workspace
+    are faster than one long function; where few are, each cut costs a little.
+    """
+    count = len(program.instructions)
+    if count <= whole:
+        return Plan(program, (Segment(0, count, {}, {}),), 0)
     program = _pairs_taken_apart(program)
-    bounds = _bounds(program, most)
-    return _with_workspace(program, bounds)
+    if most is None:
+        most = MOST if sum(program.alive()) > _FEW * count else MOST_OF_FEW
+    return _with_workspace(program, _bounds(program, most))
 
 
 def _leaf(instruction: Instruction) -> bool:
@@ -79,27 +86,10 @@ def _pairs_taken_apart(program: Program) -> Program:
     )
 
 
-def _last_uses(program: Program) -> list[int]:
-    last = list(range(len(program.instructions)))
-    for k, instruction in enumerate(program.instructions):
-        for a in instruction.args:
-            last[a] = k
-    return last
-
-
 def _bounds(program: Program, most: int) -> list[int]:
     """Where segments begin and end: in the last quarter of what is allowed, where the fewest values are alive."""
-    instructions, last = program.instructions, _last_uses(program)
+    instructions, alive = program.instructions, program.alive()
     count = len(instructions)
-    change = [0] * (count + 2)  # of the values that are alive between an instruction and the one before it
-    for k, instruction in enumerate(instructions):
-        if not _leaf(instruction) and last[k] > k:
-            change[k + 1] += 1
-            change[last[k] + 1] -= 1
-    alive, total = [], 0
-    for k in range(count + 1):
-        total += change[k]
-        alive.append(total)
     bounds = [0]
     while count - bounds[-1] > most:
         window = range(bounds[-1] + most - most // 4, bounds[-1] + most + 1)

@@ -21,23 +21,33 @@ from .xml import Budget, Element, parse
 __all__ = ["parse_urdf", "read_urdf"]
 
 
-def read_urdf(path: str | os.PathLike[str], *, strict: bool = False, budget: Budget | None = None) -> Description:
+def read_urdf(
+    path: str | os.PathLike[str], *, strict: bool = False, budget: Budget | None = None, continuous: str = "angle"
+) -> Description:
     """The robot that a URDF file describes.
 
-    ``strict`` makes errors of repairs; ``budget`` bounds the file's size.  Raises ModelError with all that is wrong, or
-    the operating system's error (FileNotFoundError, PermissionError ...) where the file cannot be read.
+    ``strict`` makes errors of repairs; ``budget`` bounds the file's size; ``continuous`` says whether the configuration
+    of a continuous joint is an ``"angle"`` or its ``"sincos"``.  Raises ModelError with all that is wrong, or the
+    operating system's error (FileNotFoundError, PermissionError ...) where the file cannot be read.
     """
     budget = budget or Budget()
     _expect_path(path)
     data = read_regular(path, budget.max_bytes)
-    return parse_urdf(data, source=os.fsdecode(path), strict=strict, budget=budget)
+    return parse_urdf(data, source=os.fsdecode(path), strict=strict, budget=budget, continuous=continuous)
 
 
 def parse_urdf(
-    text: str | bytes, *, source: str | None = None, strict: bool = False, budget: Budget | None = None
+    text: str | bytes,
+    *,
+    source: str | None = None,
+    strict: bool = False,
+    budget: Budget | None = None,
+    continuous: str = "angle",
 ) -> Description:
     """The robot that the text of a URDF describes.  ``source`` names it in messages.  Raises ModelError."""
     _expect_text(text, source)
+    if continuous not in ("angle", "sincos"):
+        raise ValueError(f"continuous: expected 'angle' or 'sincos', got {continuous!r}")
     root = parse(text, source, budget=budget)
     reader = Reader(source, Findings(strict=strict))
     if root.tag != "robot" or (root.first("link") is None and any(root.first(tag) for tag in _SRDF)):
@@ -48,7 +58,7 @@ def parse_urdf(
     description = Description(
         name=reader.name(root) or "",
         links=tuple([read_link(reader, element, materials) for element in root.all("link")]),
-        joints=tuple([read_joint(reader, element) for element in root.all("joint")]),
+        joints=tuple([read_joint(reader, element, continuous) for element in root.all("joint")]),
         warnings=tuple(reader.findings.warnings),
         source=source,
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
+from .. import joints
 from .._text import nearest, quoted
 from ..joints import Fixed, Floating, Joint, Prismatic, Revolute
 from ..model.body import Limits, Mimic
@@ -20,12 +22,12 @@ _X = Vec3(1.0, 0.0, 0.0)
 _INF = math.inf
 
 
-def read_joint(reader: Reader, element: Element) -> JointDescription:
-    """A `<joint>`."""
+def read_joint(reader: Reader, element: Element, continuous: str = "angle") -> JointDescription:
+    """A `<joint>`; a continuous one with an angle for its configuration, or the angle's sine and cosine."""
     name = reader.name(element) or ""
     kind = _type(reader, element)
     parent, child = reader.required(element, "parent"), reader.required(element, "child")
-    joint = _joint(reader, element, kind)
+    joint = _joint(reader, element, kind, continuous)
     dynamics, mimic = element.first("dynamics"), element.first("mimic")
     damping = friction = 0.0
     if joint.nv == 1 and dynamics is not None:
@@ -63,8 +65,11 @@ def _type(reader: Reader, element: Element) -> str:
     return "fixed"
 
 
-def _joint(reader: Reader, element: Element, kind: str) -> Joint:
+def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Joint:
     match kind:
+        case "continuous" if continuous == "sincos":
+            unbounded: type[Any] = vars(joints)["UnboundedRevolute"]
+            return cast(Joint, unbounded(_axis(reader, element.first("axis"))))
         case "revolute" | "continuous":
             return Revolute(_axis(reader, element.first("axis")))
         case "prismatic":
@@ -116,7 +121,9 @@ def _limits(reader: Reader, element: Element, kind: str, joint: Joint) -> Limits
             _bound(reader, limit, attribute, 0.0)
         message = "lower and upper of a continuous joint are ignored: it has no bounds"
         reader.note(limit, "IGNORED", message, 'make it type="revolute" to keep them')
-    return Limits((lower,), (upper,), (_most(reader, limit, "velocity"),), (_most(reader, limit, "effort"),))
+    return Limits(
+        (lower,) * joint.nq, (upper,) * joint.nq, (_most(reader, limit, "velocity"),), (_most(reader, limit, "effort"),)
+    )
 
 
 def _range(reader: Reader, limit: Element) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from ..joints import Joint
 from ..spatial import Inertia, Motion, Pose, Subspace
 from .geometry import Geometry
 
-__all__ = ["WORLD", "Body", "Frame", "Limits", "Mimic"]
+__all__ = ["WORLD", "Body", "Coupling", "Frame", "Limits", "Mimic"]
 
 WORLD = -1  # the index of the world where a body's is expected
 
@@ -41,11 +41,32 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
-    """A joint meant to follow another: q = multiplier · q_of_joint + offset.  Kept as data."""
+    """A joint meant to follow another, as the file says: q = multiplier · q_of_joint + offset.  Kept as data."""
 
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Coupling:
+    """A joint that follows another: q = ratio · q_master + offset, and so v = ratio · v_master."""
+
+    joint: str  # the name of the master, a joint that follows none
+    ratio: float = 1.0
+    offset: float = 0.0  # [rad, m]
+
+    def q(self, master: Sequence[Any]) -> list[Any]:
+        """The follower's configuration, from its master's."""
+        return [self.ratio * x + self.offset for x in master]
+
+    def v(self, master: Sequence[Any]) -> list[Any]:
+        """The follower's velocity, from its master's."""
+        return [self.ratio * x for x in master]
+
+    def S(self, follower: Subspace) -> Subspace:
+        """The follower's motion subspace, as the master's velocity moves it."""
+        return Subspace(tuple(column * self.ratio for column in follower.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +75,10 @@ class Body:
 
     The joint's frame F (the stator) is placed in the parent's frame, and the body's frame in the joint's frame M (the
     rotor): X_parent_body = placement · X_FM(q) · rotor.  In URDF the rotor is the identity.
+
+    The numbers q and v that a body's functions take are those that the tree has for its joint: the joint's own, or,
+    where a coupling makes it follow another joint, that one's.  So X, S and bias are what the body does when these
+    numbers change, and a tree with couplings is exact without another word in the algorithms.
     """
 
     name: str
@@ -67,20 +92,24 @@ class Body:
     damping: tuple[float, ...]  # nv: N·s/m or N·m·s/rad
     friction: tuple[float, ...]  # nv: N or N·m
     mimic: Mimic | None = None
+    coupling: Coupling | None = None
     dynamics: str = "urdf"  # what damping and friction mean: "urdf", or "none" where they are kept and do not act
 
     def X(self, q: Sequence[Any]) -> Pose:
         """X_parent_body: the pose of this body in its parent."""
+        q = q if self.coupling is None else self.coupling.q(q)
         X = self.placement @ self.joint.X(q)
         return X if self.rotor == _IDENTITY else X @ self.rotor
 
     def S(self, q: Sequence[Any]) -> Subspace:
-        """The motion subspace of the joint, in this body's coordinates."""
-        S = self.joint.S(q)
+        """The motion subspace, in this body's coordinates: S(q) v is its twist relative to its parent."""
+        S = self.joint.S(q) if self.coupling is None else self.coupling.S(self.joint.S(self.coupling.q(q)))
         return S if self.rotor == _IDENTITY else self.rotor.inv() @ S
 
     def bias(self, q: Sequence[Any], v: Sequence[Any]) -> Motion:
         """The acceleration of this body relative to its parent while v̇ = 0, in this body's coordinates."""
+        if self.coupling is not None:
+            q, v = self.coupling.q(q), self.coupling.v(v)
         A = self.joint.bias(q, v)
         return A if self.rotor == _IDENTITY else self.rotor.inv() @ A
 

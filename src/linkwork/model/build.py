@@ -14,8 +14,9 @@ from .._text import quoted
 from ..errors import Findings, Issue, Location
 from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
-from .body import WORLD, Body, Frame, Limits, Mimic
+from .body import WORLD, Body, Coupling, Frame, Limits, Mimic
 from .check import all_finite
+from .couple import coupled
 from .description import Description, JointDescription
 from .mimic import flatten_mimics
 from .structure import check_structure
@@ -33,19 +34,30 @@ def build_tree(
     gravity: Sequence[float] | Vec3 = (0.0, 0.0, -9.81),
     strict: bool = False,
     multi_root: bool = False,
+    mimic: str = "free",
 ) -> Tree:
     """The tree of a description.
 
     With ``floating_base`` the root link is a body that a `Floating` joint named "floating_base" carries; otherwise it
     and what is welded to it are fixed to the world.  ``multi_root`` allows several roots, all fixed to the world.
-    Bodies come depth first, children in the order of their joints in the file.  Raises ModelError with all that is
-    wrong (with ``strict``, all repairs too), and ValueError where gravity is not three finite numbers.
+    Bodies come depth first, children in the order of their joints in the file.  Joints that the file makes follow
+    others have numbers of their own where ``mimic`` is ``"free"``, which is noted (MIMIC_FREE), and none where it is
+    ``"coupled"``.  Raises ModelError with all that is wrong (with ``strict``, all repairs too), and ValueError where
+    gravity is not three finite numbers or ``mimic`` neither word.
     """
+    if mimic not in ("free", "coupled"):
+        raise ValueError(f"mimic: expected 'free' or 'coupled', got {mimic!r}")
     findings = Findings(strict=strict)
     for issue in description.warnings:
         findings.note(issue) if issue.code == "IGNORED" else findings.warn(issue)
     roots = check_structure(findings, description, FLOATING_BASE if floating_base else None, multi_root)
     mimics = flatten_mimics(findings, description)
+    if mimics and mimic == "free":
+        first = next(joint for joint in description.joints if joint.name in mimics)
+        many = f"joint {quoted(first.name)} moves" if len(mimics) == 1 else f"{len(mimics)} joints move"
+        message = f"{many} freely instead of as <mimic> says: with numbers of their own in q and v"
+        message = message.replace("their own", "its own") if len(mimics) == 1 else message
+        findings.note(Issue("MIMIC_FREE", message, first.where, 'load with mimic="coupled" to bind them exactly'))
     findings.raise_errors()
     builder = _Builder(description, mimics)
     for root in roots:
@@ -60,7 +72,9 @@ def build_tree(
     )
     _check_finite(findings, tree, description)
     findings.raise_errors()
-    return tree
+    if mimic == "free":
+        return tree
+    return coupled(tree, {name: Coupling(m.joint, m.multiplier, m.offset) for name, m in mimics.items()})
 
 
 @dataclass(slots=True)

@@ -69,7 +69,8 @@ def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, Joi
         message = (
             f"{who} mimics joint {quoted(mimic.joint)}: only joints with one coordinate can do that, or be mimicked"
         )
-        findings.error(Issue("MIMIC_TYPE", message, where))
+        hint = 'load with continuous="angle"' if joint.joint.nv == master.joint.nv == 1 else None
+        findings.error(Issue("MIMIC_TYPE", message, where, hint))
     else:
         if mimic.multiplier == 0.0:
             message = f"{who} mimics joint {quoted(mimic.joint)} with multiplier 0: it never moves"

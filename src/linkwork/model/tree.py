@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Tree:
-    """An articulated system as a value: immutable, picklable, equal and hashable by content."""
+    """An articulated system as a value: immutable, picklable, equal and hashable by content.
+
+    Its configuration q stacks the configurations of its independent joints, in the order of `stacked`; v, accelerations
+    and forces likewise.  A joint with a coupling has no numbers of its own: its places in q and v are its master's.
+
+    Raises ValueError where bodies, couplings and stacking do not fit together, UnknownNameError for a master that is
+    not there.
+    """
 
     name: str
     bodies: tuple[Body, ...]  # parents before children
@@ -30,23 +37,50 @@ class Tree:
     gravity: Vec3 = Vec3(0.0, 0.0, -9.81)  # in the world [m/s²]
     source: str | None = field(default=None, compare=False)  # the file it was read from
     report: Report = field(default=Report(), compare=False)
+    stacking: tuple[int, ...] = ()  # bodies as their joints' numbers stand in q and v, if not as in ``bodies``
 
     def __post_init__(self) -> None:
-        q = v = 0
-        starts = []
-        for body in self.bodies:
-            starts.append((q, v))
-            q, v = q + body.joint.nq, v + body.joint.nv
-        lookup = {
-            "nq": q,
-            "nv": v,
-            "_q_slices": tuple(slice(s, s + b.joint.nq) for (s, _), b in zip(starts, self.bodies, strict=True)),
-            "_v_slices": tuple(slice(s, s + b.joint.nv) for (_, s), b in zip(starts, self.bodies, strict=True)),
+        count = len(self.bodies)
+        order = self.stacking or tuple(range(count))
+        if self.stacking and sorted(order) != list(range(count)):
+            raise ValueError(f"stacking: expected every one of {count} bodies once, got {order!r}")
+        lookup: dict[str, Any] = {
+            "stacking": () if order == tuple(range(count)) else order,
+            "_order": order,
             "_joint_index": {body.joint_name: i for i, body in enumerate(self.bodies)},
             "_frame_index": {frame.name: i for i, frame in enumerate(self.frames)},
         }
         for name, value in lookup.items():
             object.__setattr__(self, name, value)
+        masters = [self._master(i, body) for i, body in enumerate(self.bodies)]
+        q = v = 0
+        starts = {}
+        for i in order:
+            if masters[i] == i:
+                starts[i] = q, v
+                q, v = q + self.bodies[i].joint.nq, v + self.bodies[i].joint.nv
+        places = [(*starts[m], self.bodies[m].joint) for m in masters]
+        lookup = {
+            "nq": q,
+            "nv": v,
+            "_q_slices": tuple(slice(start, start + joint.nq) for start, _, joint in places),
+            "_v_slices": tuple(slice(start, start + joint.nv) for _, start, joint in places),
+        }
+        for name, value in lookup.items():
+            object.__setattr__(self, name, value)
+
+    def _master(self, i: int, body: Body) -> int:
+        """The body whose joint has the numbers of body i's: itself, unless it follows another."""
+        if body.coupling is None:
+            return i
+        master = self.joint_index(body.coupling.joint)
+        joint, followed = body.joint, self.bodies[master].joint
+        if self.bodies[master].coupling is not None or (joint.nq, joint.nv) != (followed.nq, followed.nv):
+            raise ValueError(
+                f"joint {body.joint_name!r} cannot follow joint {body.coupling.joint!r}: a master follows no "
+                f"other joint and has as many numbers as its followers"
+            )
+        return master
 
     nq: int = field(init=False, compare=False, repr=False, default=0)
     nv: int = field(init=False, compare=False, repr=False, default=0)
@@ -63,22 +97,51 @@ class Tree:
         for i in range(len(self.bodies) - 1, -1, -1):
             yield i, self.bodies[i].parent, self.bodies[i]
 
+    def stacked(self) -> Iterator[tuple[int, Body]]:
+        """(index, body) of every joint that has numbers of its own, in their order in q and v."""
+        for i in self.order:
+            if self.bodies[i].coupling is None:
+                yield i, self.bodies[i]
+
     def split_q(self, q: Any) -> list[Any]:
-        """The configuration, joint by joint."""
+        """The configuration, body by body: what `Body.X` takes.  A follower gets its master's numbers."""
         return [q[s] for s in self.q_slices]
 
     def split_v(self, v: Any) -> list[Any]:
-        """A velocity, acceleration or force, joint by joint."""
+        """A velocity or acceleration, body by body.  A follower gets its master's numbers."""
         return [v[s] for s in self.v_slices]
+
+    def gathered(self, parts: Mapping[int, Sequence[Any]]) -> list[Any]:
+        """Joint forces, or whatever else belongs to velocities, from body by body to one list (nv).
+
+        Parts of joints that share their numbers, a master and its followers, add up.
+        """
+        found: list[Any] = [None] * self.nv
+        for i, _, _ in self.outward():
+            for k, part in zip(range(self.nv)[self.v_slices[i]], parts[i], strict=True):
+                found[k] = part if found[k] is None else found[k] + part
+        return found
 
     # -- finding things by name
 
     @property
+    def order(self) -> tuple[int, ...]:
+        """The bodies' indices in the order in which their joints are stacked, followers included."""
+        return self._order  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def has_couplings(self) -> bool:
+        """Whether some joint follows another."""
+        return any(body.coupling is not None for body in self.bodies)
+
+    @property
     def q_slices(self) -> tuple[slice, ...]:
+        """Where each body's numbers are in q; a follower's are its master's."""
         return self._q_slices  # type: ignore[attr-defined,no-any-return]
 
     @property
     def v_slices(self) -> tuple[slice, ...]:
+        """Where each body's numbers are in v; a follower's are its master's."""
         return self._v_slices  # type: ignore[attr-defined,no-any-return]
 
     def joint_index(self, name: str) -> int:

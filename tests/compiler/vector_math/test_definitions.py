@@ -6,11 +6,17 @@ import re
 
 import pytest
 
-from compiler.vector_math.support import LANES, Variant, compiled, every_variant, module_text
-from linkwork.compiler.vector_math import CODES, vector_function
+from compiler.vector_math.support import (
+    LANES,
+    Variant,
+    both_precisions,
+    compiled,
+    every_code,
+    every_variant,
+    module_text,
+)
+from linkwork.compiler.vector_math import vector_function
 
-every_code = pytest.mark.parametrize("code", CODES)
-both_precisions = pytest.mark.parametrize("bits", [64, 32])
 INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
 
 

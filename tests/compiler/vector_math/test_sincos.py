@@ -30,7 +30,7 @@ from compiler.vector_math.support import (
     same_bits,
 )
 from compiler.vector_math.support import compiled as compiled_function
-from linkwork.compiler.vector_math import reduction, sincos, vector_function
+from linkwork.compiler.vector_math import reduction, vector_function
 
 BOUND = 2.0**20  # where one way of reducing the argument gives way to the other
 WORST = 6381956970095103 * 2.0**797  # of all doubles the closest to a multiple of pi/2
@@ -166,13 +166,6 @@ def test_nothing_outside_is_called(variant: Variant) -> None:
 def test_no_instruction_may_be_rearranged() -> None:
     for fma in (True, False):
         assert not re.search(r"\b(fast|nnan|ninf|nsz|arcp|contract|afn|reassoc)\b", module_text("sincos", 64, fma))
-
-
-@pytest.mark.parametrize("lanes", LANES)
-def test_one_definition_that_holds_all(lanes: int) -> None:
-    whole, parts = sincos(lanes, True), vector_function("sincos", lanes, 64, True)
-    assert (whole.name, whole.ir) == (parts[-1].name, parts[-1].ir)
-    assert set(whole.declarations) == {t for d in parts for t in d.declarations} | {d.ir for d in parts[:-1]}
 
 
 def test_stored_bits_of_pi() -> None:

@@ -1,9 +1,10 @@
 """Order: instructions are arranged so that few values are alive at a time.
 
-A list schedule: of the instructions whose arguments are there, take the one that ends the most lives of values, and
-of equals the first in the order of the trace, which is the order of the recursions and a good one already.  Sines and
-cosines of inputs come first, while no registers are taken that a call would have to save.  Inputs and constants are
-placed just before their first use.
+A list schedule: of the instructions whose arguments are there, take the one that ends the most lives of values.  Of
+equals, take the first in the order of the trace, which is the order of the recursions and a good one already; in a
+short program, where waiting for results costs more than registers do, the one with the longest way to go to a result.
+Sines and cosines of inputs come first, while no registers are taken that a call would have to save.  Inputs and
+constants are placed just before their first use.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import heapq
 from ..program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
 
 __all__ = ["schedule"]
+
+_SHORT = 1300  # instructions: longer programs run out of registers if it is not the trace that decides
 
 
 def schedule(program: Program) -> Program:
@@ -29,7 +32,10 @@ def schedule(program: Program) -> Program:
     order: list[int] = []
     placed = [False] * len(instructions)
     stale: dict[int, int] = {}
-    ready: list[tuple[int, int]] = []  # a heap of (lives begun less lives ended, place in the trace)
+    way = _ways(program) if len(instructions) <= _SHORT else [0] * len(instructions)
+    ready: list[
+        tuple[int, int, int]
+    ] = []  # a heap of (lives begun less lives ended, minus way to go, place in the trace)
 
     def cost(k: int) -> int:
         """How many more values are alive after instruction k than before it."""
@@ -38,7 +44,7 @@ def schedule(program: Program) -> Program:
 
     def offer(k: int) -> None:
         stale[k] = cost(k)
-        heapq.heappush(ready, (stale[k], k))
+        heapq.heappush(ready, (stale[k], -way[k], k))
 
     def place(k: int) -> None:
         for a in instructions[k].args:
@@ -67,7 +73,7 @@ def schedule(program: Program) -> Program:
         if not leaf[k] and not placed[k] and missing[k] == 0:
             offer(k)
     while ready:
-        value, k = heapq.heappop(ready)
+        value, _, k = heapq.heappop(ready)
         if not placed[k] and stale[k] == value:
             place(k)
     for r in program.results:
@@ -75,6 +81,15 @@ def schedule(program: Program) -> Program:
             placed[r] = True
             order.append(r)
     return _in_order(program, order)
+
+
+def _ways(program: Program) -> list[int]:
+    """How many instructions, one after the other, wait for each."""
+    way = [0] * len(program.instructions)
+    for k in range(len(way) - 1, -1, -1):
+        for a in program.instructions[k].args:
+            way[a] = max(way[a], way[k] + 1)
+    return way
 
 
 def _in_order(program: Program, order: list[int]) -> Program:

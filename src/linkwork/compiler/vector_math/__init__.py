@@ -10,18 +10,20 @@ Rounding to nearest is assumed, as LLVM assumes it; where a thread flushes subno
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
-from . import exponential, inverse, logarithm, power, root
-from .circular import sincos as _sincos
-from .circular32 import sincos32 as _sincos32
-from .emitter import Code, Definition, Real, define, function_name
-from .single import single
-from .tangent import tan as _tan
+from . import circular, circular32, exponential, inverse, logarithm, power, root, single, tangent
+from .emitter import Code, Definition, Real, define
 
-__all__ = ["CODES", "LANES", "Definition", "sincos", "vector_function"]
+__all__ = ["CODES", "LANES", "Definition", "vector_function"]
 
 LANES = (1, 2, 4, 8, 16)
-_BODIES: dict[str, tuple[Callable[..., Real], str]] = {  # what writes the float64 function, and its arguments
+
+Body = Callable[..., Real | tuple[Real, Real]]
+
+_BODIES: dict[str, tuple[Body, str]] = {  # what writes the float64 function, and its arguments
+    "sincos": (circular.sincos, "x"),
+    "tan": (tangent.tan, "x"),
     "asin": (inverse.asin, "x"),
     "acos": (inverse.acos, "x"),
     "atan": (inverse.atan, "x"),
@@ -34,9 +36,11 @@ _BODIES: dict[str, tuple[Callable[..., Real], str]] = {  # what writes the float
     "cosh": (exponential.cosh, "x"),
     "tanh": (exponential.tanh, "x"),
 }
-CODES = ("sincos", "tan", *_BODIES)
+_BODIES_32: dict[str, Body] = {"sincos": circular32.sincos32, **single.BODIES}
+CODES = tuple(_BODIES)
 
 
+@cache
 def vector_function(code: str, lanes: int, bits: int, fma: bool) -> tuple[Definition, ...]:
     """The function of that name on `lanes` numbers of `bits` bits, last, and before it the functions it calls.
 
@@ -49,27 +53,9 @@ def vector_function(code: str, lanes: int, bits: int, fma: bool) -> tuple[Defini
         raise ValueError(f"vector functions have 1, 2, 4, 8 or 16 lanes, not {lanes}")
     if bits not in (32, 64):
         raise ValueError(f"vector functions have 32 or 64 bits, not {bits}")
-    if code == "sincos":
-        return _sincos(lanes, fma) if bits == 64 else _sincos32(lanes, fma)
-    if code not in CODES:
+    if code not in _BODIES:
         raise ValueError(f"no vector function {code!r}")
-    if bits == 64:
-        return _double(code, lanes, fma)
-    wide_lanes = lanes // 2 if lanes > 2 else lanes  # a register holds half as many float64
-    wide = _double(code, wide_lanes, fma)
-    return (*wide, single(code, lanes, wide, wide_lanes, _BODIES[code][1] if code in _BODIES else "x"))
-
-
-def _double(code: str, lanes: int, fma: bool) -> tuple[Definition, ...]:
-    if code == "tan":
-        return _tan(lanes, fma)
     body, arguments = _BODIES[code]
-    return (define(function_name(code, 64, lanes), 64, Code(lanes, fma), body, arguments),)
-
-
-def sincos(lanes: int, fma: bool) -> Definition:
-    """The float64 `sincos` with everything that it calls in one text."""
-    definitions = vector_function("sincos", lanes, 64, fma)
-    declarations = dict.fromkeys(text for d in definitions[:-1] for text in (*d.declarations, d.ir))
-    own = definitions[-1]
-    return Definition(own.name, own.ir, tuple(dict.fromkeys([*declarations, *own.declarations])))
+    if bits == 32:
+        body = _BODIES_32[code]
+    return define(f"@lw.{code}.f{bits}x{lanes}", bits, Code(lanes, fma), body, arguments)

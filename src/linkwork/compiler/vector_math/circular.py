@@ -7,7 +7,7 @@ place for every finite argument; infinities and NaN give NaN.
 
 from __future__ import annotations
 
-from .emitter import Code, Definition, Int, Real, define, function_name
+from .emitter import Code, Int, Real
 from .reduction import reduce
 
 __all__ = ["COS", "SIN", "half_square", "parts_of_cosine", "parts_of_sine", "sincos", "to_quadrant"]
@@ -29,20 +29,13 @@ SIN, COS = zip(
 )
 
 
-def sincos(lanes: int, fma: bool) -> tuple[Definition, ...]:
-    """`{T, T} (T %x)`: the pair {sin x, cos x}, and what it needs before it."""
-    needs: tuple[Definition, ...] = ()
-
-    def body(code: Code, x: Real) -> tuple[Real, Real]:
-        nonlocal needs
-        r, c, n, needs = reduce(code, x)
-        z, z2, h, h_rest = half_square(code, r, c)
-        cosine = h + parts_of_cosine(code, z, z2, h_rest)
-        sine = r - parts_of_sine(code, r, c, z, z2, h)
-        return to_quadrant(sine, cosine, n)
-
-    definition = define(function_name("sincos", 64, lanes), 64, Code(lanes, fma), body)
-    return (*needs, definition)
+def sincos(code: Code, x: Real) -> tuple[Real, Real]:
+    """The pair sin x, cos x."""
+    r, c, n = reduce(code, x)
+    z, z2, h, h_rest = half_square(code, r, c)
+    cosine = h + parts_of_cosine(code, z, z2, h_rest)
+    sine = r - parts_of_sine(code, r, c, z, z2, h)
+    return to_quadrant(sine, cosine, n)
 
 
 def half_square(code: Code, r: Real, c: Real) -> tuple[Real, Real, Real, Real]:

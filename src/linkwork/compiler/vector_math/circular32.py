@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from .circular import to_quadrant
-from .emitter import Code, Definition, Int, Mask, Real, define, function_name, real_type
+from .emitter import Code, Definition, Int, Mask, Real, real_type
 from .reduction import HALF_PI, TABLE, TABLE_WORDS, half_pi_parts, table_declaration
 
-__all__ = ["BOUND", "COS", "SIN", "sincos32"]
+__all__ = ["BOUND", "COS", "SIN", "reduce32", "sincos32"]
 
 BOUND = 2.0**13
 
@@ -39,17 +39,13 @@ SIN = (0.16666653752326965, -0.008332106284797192, 0.00019507888646330684)
 COS = (0.04166664555668831, -0.0013887308305129409, 2.4432110876659863e-05)
 
 
-def sincos32(lanes: int, fma: bool) -> tuple[Definition, ...]:
-    """`{T, T} (T %x)`: the pair {sin x, cos x}, and what it needs before it."""
-    far = _far_lanes(lanes)
-    body = _fused if fma else _plain
-    definition = define(
-        function_name("sincos", 32, lanes), 32, Code(lanes, fma), lambda code, x: body(code, x, far[-1].name)
-    )
-    return (*far, definition)
+def sincos32(code: Code, x: Real) -> tuple[Real, Real]:
+    """The pair sin x, cos x."""
+    return _fused(code, x) if code.fused else _plain(code, x)
 
 
-def _fused(code: Code, x: Real, far: str) -> tuple[Real, Real]:
+def _fused(code: Code, x: Real) -> tuple[Real, Real]:
+    code.needs += _far_lanes(code.lanes)
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = shifted - _ROUNDER
     first, second, third = half_pi_parts(_ENDS_FMA)
@@ -62,7 +58,7 @@ def _fused(code: Code, x: Real, far: str) -> tuple[Real, Real]:
         narrow = wide.narrowed()
         return mask.where(narrow, r), mask.where((narrow.widened() - wide).narrowed(), c)
 
-    (r, c), turns = _reduced(code, x, (r, c), shifted.to_bits(), far, beyond)
+    (r, c), turns = _reduced(code, x, (r, c), shifted.to_bits(), beyond)
     z = r * r
     half_r = r * -0.5
     # 1 + (-r^2/2 + (r c + r^4 C)): the bracket is below 0.3, so that its rounding is a quarter of a last place
@@ -73,12 +69,19 @@ def _fused(code: Code, x: Real, far: str) -> tuple[Real, Real]:
     return to_quadrant(sine, cosine, turns)
 
 
-def _plain(code: Code, x: Real, far: str) -> tuple[Real, Real]:
-    shifted = x * _TWO_OVER_PI + _ROUNDER
+def reduce32(code: Code, x: Real) -> tuple[Real, Int]:
+    """x - n pi/2 as a double, and n modulo 4; to be called in the first basic block of a function, and once."""
+    code.needs += _far_lanes(code.lanes)
+    shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = (shifted - _ROUNDER).widened()
     first, second = half_pi_parts(_ENDS_PLAIN)
     near = (x.widened() - n * first) - n * second
-    (wide,), turns = _reduced(code, x, (near,), shifted.to_bits(), far, lambda wide, mask: (mask.where(wide, near),))
+    (wide,), turns = _reduced(code, x, (near,), shifted.to_bits(), lambda wide, mask: (mask.where(wide, near),))
+    return wide, turns
+
+
+def _plain(code: Code, x: Real) -> tuple[Real, Real]:
+    wide, turns = reduce32(code, x)
     r = wide.narrowed()
     z = r * r
     cosine_more = ((z * z) * code.polynomial(z, COS)).widened()
@@ -93,14 +96,13 @@ def _reduced(
     x: Real,
     near: tuple[Real, ...],
     turns: Int,
-    far: str,
     choose: Callable[[Real, Mask], tuple[Real, ...]],
 ) -> tuple[tuple[Real, ...], Int]:
     """What `near` and `turns` are, or in lanes beyond the common range what `choose` makes of the long reduction."""
     beyond = abs(x) > BOUND
     code.lines += [f"  br i1 {beyond.any()}, label %far, label %kernel", "far:"]
     pair = f"{{ {real_type(64, code.lanes)}, {turns.type} }}"
-    reduced = code.emit(f"call {pair} {far}({x.type} {x.name})")
+    reduced = code.emit(f"call {pair} {code.needs[-1].name}({x.type} {x.name})")
     wide = Real(code, code.emit(f"extractvalue {pair} {reduced}, 0"), 64)
     new_turns = Int(code, code.emit(f"extractvalue {pair} {reduced}, 1"), 32)
     here: tuple[Real | Int, ...] = (*near, turns)
@@ -137,8 +139,9 @@ def _far() -> Definition:
     """Payne and Hanek: x - n pi/2 as a double, and n modulo 4, for |x| of at least 1.
 
     |x| = m 2^e with an integer m < 2^24.  As in float64, but 128 bits of 2/pi are enough: they give |x| 2/pi modulo 4
-    with 126 bits behind the point, too low by less than 2^24 units there.  No float32 is closer to a multiple of pi/2
-    than 2^-35, so that at least 2^90 units are left, and the relative error is that of float64 at the end.
+    with 126 bits behind the point, too low by less than 2^24 units there.  No float32 of 1 or more is closer to a
+    multiple of pi/2 than 2^-29.3 (7.729178919452902e28; all were tried), so that at least 2^96 units are left, and the
+    relative error is that of float64 at the end.
     """
     read = "\n".join(
         f"  %at.{i} = add i64 %first, {i}\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .emitter import Code, Real
 
-__all__ = ["add_fast", "add_pairs", "divide", "multiply", "multiply_pairs", "split", "two_sum"]
+__all__ = ["Pair", "add_fast", "add_pairs", "divide", "multiply", "multiply_pairs", "remainder", "split", "two_sum"]
 
 Pair = tuple[Real, Real]
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Code", "Definition", "Int", "Mask", "Real", "define", "function_name", "real_type"]
+__all__ = ["Code", "Definition", "Int", "Mask", "Real", "define", "real_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,6 @@ def _vector(scalar: str, lanes: int) -> str:
 def real_type(bits: int, lanes: int) -> str:
     """float or double, or a vector of them."""
     return _vector("double" if bits == 64 else "float", lanes)
-
-
-def function_name(code: str, bits: int, lanes: int) -> str:
-    """What a function of this package is called in a module."""
-    return f"@lw.{code}.f{bits}x{lanes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +223,7 @@ class Code:
         self.lanes, self.fused = lanes, fma
         self.lines: list[str] = []
         self.declarations: dict[str, None] = {}
+        self.needs: tuple[Definition, ...] = ()  # what it calls
         self._count = 0
 
     def emit(self, instruction: str) -> str:
@@ -283,13 +279,9 @@ class Code:
 
 
 def define(
-    name: str,
-    bits: int,
-    code: Code,
-    body: Callable[..., Real | tuple[Real, Real]],
-    arguments: str = "x",
-) -> Definition:
-    """The function that `body` writes, from its arguments to its result or its pair of results."""
+    name: str, bits: int, code: Code, body: Callable[..., Real | tuple[Real, Real]], arguments: str
+) -> tuple[Definition, ...]:
+    """The function that `body` writes, from its arguments to its result or its pair of results, after what it calls."""
     kind = real_type(bits, code.lanes)
     results = body(code, *(Real(code, f"%{a}", bits) for a in arguments))
     parameters = ", ".join(f"{kind} %{a}" for a in arguments)
@@ -301,4 +293,4 @@ def define(
         value = code.emit(f"insertvalue {returned} {one}, {kind} {results[1].name}, 1")
     head = f"define internal {returned} {name}({parameters}) noinline nounwind {{"
     ir = "\n".join([head, "entry:", *code.lines, f"  ret {returned} {value}", "}\n"])
-    return Definition(name, ir, tuple(code.declarations))
+    return (*code.needs, Definition(name, ir, tuple(code.declarations)))

@@ -13,7 +13,7 @@ from .double_double import add_fast, multiply
 from .emitter import Code, Real
 from .exponential import LN2_HIGH, LN2_LOW
 
-__all__ = ["R", "decomposed", "log"]
+__all__ = ["R", "decomposed", "log", "with_edges"]
 
 # log((1 + s)/(1 - s)) = 2 s + s (R0 z + R1 z^2 + ...), z = s^2.  Found with the Remez exchange algorithm in 300-bit
 # arithmetic on 0 <= z <= 0.0294373 (s^2 for m = sqrt(2), and 2^-20 more), the error taken relative to 2 s.  Each
@@ -34,11 +34,14 @@ _ONE = 1023 << 52
 _TWO_52 = 0x433 << 52  # the bits of 2^52
 
 
-def decomposed(x: Real) -> tuple[Real, Real]:
-    """k and m such that x = 2^k m, for positive finite x; subnormal numbers too."""
-    subnormal = x < 2.0**-1022
-    bits = subnormal.where(x * 2.0**54, x).to_bits() + (_ONE - _ROOT_HALF)
-    bias = subnormal.where(2.0**52 + 1023 + 54, 2.0**52 + 1023)
+def decomposed(x: Real, subnormals: bool = True) -> tuple[Real, Real]:
+    """k and m such that x = 2^k m, for positive finite x; for subnormal numbers only on request."""
+    bias: Real | float = 2.0**52 + 1023
+    if subnormals:
+        subnormal = x < 2.0**-1022
+        x = subnormal.where(x * 2.0**54, x)
+        bias = subnormal.where(2.0**52 + 1023 + 54, 2.0**52 + 1023)
+    bits = x.to_bits() + (_ONE - _ROOT_HALF)
     k = ((bits >> 52) | _TWO_52).to_real() - bias
     return k, ((bits & ((1 << 52) - 1)) + _ROOT_HALF).to_real()
 
@@ -53,7 +56,11 @@ def log(code: Code, x: Real) -> Real:
     head, left = add_fast(f, -half)
     tail = code.fma(s, code.fma(z, code.polynomial(z, R), half), left - half_low)
     total, missed = add_fast(k * LN2_HIGH, head)
-    result = total + (missed + code.fma(k, LN2_LOW, tail))
+    return with_edges(x, total + (missed + code.fma(k, LN2_LOW, tail)))
+
+
+def with_edges(x: Real, result: Real) -> Real:
+    """The logarithm of what is not positive and finite too."""
     result = x.equals(math.inf).where(math.inf, result)
     result = x.equals(0.0).where(-math.inf, result)
     return (x >= 0.0).where(result, math.nan)

@@ -14,7 +14,7 @@ from .emitter import Code, Mask, Real
 from .exponential import LN2_HIGH, LN2_LOW, reduced, scaled
 from .logarithm import decomposed
 
-__all__ = ["P", "pow"]
+__all__ = ["P", "pow", "with_special_cases"]
 
 # log((1 + s)/(1 - s)) = 2 s + s^3 (2/3 + z (2/5 + z (P0 + P1 z + ...))), z = s^2: as for `logarithm.R`, on the same
 # range.  Largest error as they stand, relative to 2 s: 2^-80.
@@ -54,8 +54,7 @@ def _is_integer(size: Real) -> Mask:
 
 def pow(code: Code, x: Real, y: Real) -> Real:
     """x^y."""
-    size, y_size = abs(x), abs(y)
-    logarithm = _log(code, size)
+    logarithm = _log(code, abs(x))
     # beyond 2^65 nothing changes, as |log x| is at least 2^-53 or else 0
     near = (y > 2.0**65).where(2.0**65, y)
     near = (near < -(2.0**65)).where(-(2.0**65), near)
@@ -65,8 +64,12 @@ def pow(code: Code, x: Real, y: Real) -> Real:
     product = under.where(-760.0, over.where(720.0, product))
     n, r, t = reduced(code, product, (over | under).where(0.0, low))
     head, left = add_fast(1.0, r)
-    result = scaled(head + (left + t), n)
+    return with_special_cases(code, x, y, scaled(head + (left + t), n))
 
+
+def with_special_cases(code: Code, x: Real, y: Real, result: Real) -> Real:
+    """x^y, given |x|^y where |x| is neither 0 nor infinite; beyond 2^65 of y, only whether it is 0, 1 or infinite."""
+    size, y_size = abs(x), abs(y)
     negative = y < 0.0
     edge = size.equals(0.0) | size.equals(math.inf)
     result = edge.where((size.equals(math.inf) ^ negative).where(math.inf, 0.0), result)

@@ -57,23 +57,23 @@ def table_declaration() -> str:
     return f"{TABLE} = internal unnamed_addr constant [{TABLE_WORDS} x i64] [{table}]\n"
 
 
-def reduce(code: Code, x: Real) -> tuple[Real, Real, Int, tuple[Definition, ...]]:
-    """r, c, an integer congruent to n modulo 4, and the functions that this calls.
+def reduce(code: Code, x: Real) -> tuple[Real, Real, Int]:
+    """r, c and an integer congruent to n modulo 4.
 
-    To be called before anything else is written into the function: it ends in a new basic block.
+    To be called in the first basic block of a function, and once: it ends in a new one.
     """
     r, c, n = _near(code, x)
     beyond = (abs(x) > BOUND).any()
-    needs = (_far(),) if code.lanes == 1 else (_far(), _far_lanes(code.lanes))
+    code.needs += (_far(),) if code.lanes == 1 else (_far(), _far_lanes(code.lanes))
     triple = _triple(code.lanes)
     code.lines += [f"  br i1 {beyond}, label %far, label %kernel", "far:"]
     near: tuple[Real | Int, ...] = (r, c, n)
     given = ", ".join(f"{v.type} {v.name}" for v in (x, *near))
-    reduced = code.emit(f"call {triple} {needs[-1].name}({given})")
+    reduced = code.emit(f"call {triple} {code.needs[-1].name}({given})")
     far = [code.emit(f"extractvalue {triple} {reduced}, {i}") for i in range(3)]
     code.lines += ["  br label %kernel", "kernel:"]
     phi = [code.emit(f"phi {v.type} [ {v.name}, %entry ], [ {w}, %far ]") for v, w in zip(near, far, strict=True)]
-    return Real(code, phi[0], 64), Real(code, phi[1], 64), Int(code, phi[2], 64), needs
+    return Real(code, phi[0], 64), Real(code, phi[1], 64), Int(code, phi[2], 64)
 
 
 def _near(code: Code, x: Real) -> tuple[Real, Real, Int]:

@@ -1,0 +1,142 @@
+"""`python -m benchmarks.accuracy`: errors and times of the elementary functions, as a table in Markdown.
+
+Errors are in units in the last place of the result, against mpmath, at the argument where they were largest; times are
+nanoseconds an element, in batches of 4096, beside NumPy's function and the C library's, called one element at a time
+from compiled code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.cli.output import Output
+from linkwork.cli.timing import Call, Effort, compare
+from linkwork.compiler.target import host
+from linkwork.compiler.vector_math import CODES
+
+from .vector_arguments import arguments, error_in_ulp, true_values
+from .vector_code import TWO_ARGUMENTS, Compiled, Variant, compile_text, compiled, host_fuses, loop_text, real
+
+BATCH = 4096
+NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
+
+
+@dataclass(slots=True)
+class Worst:
+    """The largest error, in the last place; and where."""
+
+    error: float = -1.0
+    place: str = ""
+    searched: int = 0
+
+    def see(self, error: float, place: str) -> None:
+        self.searched += 1
+        error = float("inf") if np.isnan(error) else error
+        if error > self.error:
+            self.error, self.place = error, place
+
+
+def worst_errors(code: str, bits: int, samples: int, variants: Sequence[Variant]) -> list[Worst]:
+    """The largest error of each variant, over `samples` arguments of each range."""
+    found = [Worst() for _ in variants]
+    for name, numbers in arguments(code, bits, samples).items():
+        exact = true_values(code, numbers)
+        for variant, worst in zip(variants, found, strict=True):
+            for part, got in enumerate(compiled(code, bits, variant).functions[8](*numbers)):
+                for row, value, true in zip(zip(*numbers, strict=True), got, exact, strict=True):
+                    place = f"{', '.join(str(v) for v in row)} ({name})"
+                    worst.see(error_in_ulp(value, true[part], bits), place)
+    return found
+
+
+def _timing_arguments(code: str, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    low, high = {"asin": (-1, 1), "acos": (-1, 1), "log": (0.01, 10), "pow": (0.01, 10)}.get(code, (-10, 10))
+    return rng.uniform(low, high, BATCH).astype(real(bits)), rng.uniform(-3, 3, BATCH).astype(real(bits))
+
+
+def _library(code: str, bits: int) -> Compiled:
+    """The C library's function in a loop, as `compiled` has ours."""
+    scalar, suffix = ("double", "") if bits == 64 else ("float", "f")
+    names = ["sin", "cos"] if code == "sincos" else [code]
+    count = 2 if code in TWO_ARGUMENTS else 1
+    declared = [f"declare {scalar} @{name}{suffix}({', '.join([scalar] * count)})" for name in names]
+    target = f"@{code}{suffix}"
+    if code == "sincos":
+        pair, target = f"{{ {scalar}, {scalar} }}", "@both"
+        declared.append(
+            f"define internal {pair} @both({scalar} %x) {{\n  %s = call {scalar} @sin{suffix}({scalar} %x)\n"
+            f"  %c = call {scalar} @cos{suffix}({scalar} %x)\n  %a = insertvalue {pair} poison, {scalar} %s, 0\n"
+            f"  %b = insertvalue {pair} %a, {scalar} %c, 1\n  ret {pair} %b\n}}"
+        )
+    text = "\n".join([*declared, loop_text(code, bits, 1, target)])
+    return compile_text(text, code, bits, Variant(host_fuses(), False), (1,))
+
+
+def times(code: str, bits: int, effort: Effort) -> tuple[float, float, float]:
+    """Nanoseconds an element of ours, NumPy's and the C library's."""
+    lanes = host().lanes * (64 // bits)
+    x, y = _timing_arguments(code, bits)
+    ours = compiled(code, bits, Variant(host_fuses(), False))
+    library = _library(code, bits)
+    p, q = np.empty_like(x), np.empty_like(x)
+    names = {
+        "np": np,
+        "x": x,
+        "y": y,
+        "p": p,
+        "q": q,
+        "run": ours.loops[lanes],
+        "library": library.loops[1],
+        "a": [v.ctypes.data for v in (x, y, p, q)],
+        "n": BATCH,
+    }
+    if code == "sincos":
+        statement = "np.sin(x, out=p); np.cos(x, out=q)"
+    else:
+        inputs = "x, y" if code in TWO_ARGUMENTS else "x"
+        statement = f"np.{NUMPY.get(code, code)}({inputs}, out=p)"
+    own = Call("run(a[0], a[1], a[2], a[3], n)", names)
+    beside_numpy = compare(own, Call(statement, names), effort)
+    beside_library = compare(own, Call("library(a[0], a[1], a[2], a[3], n)", names), effort)
+    assert beside_numpy.peer is not None and beside_library.peer is not None
+    return tuple(1e9 / BATCH * s for s in (beside_numpy.ours, beside_numpy.peer, beside_library.peer))  # type: ignore[return-value]
+
+
+def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES) -> list[str]:
+    """Lines of Markdown for one precision."""
+    variants = [Variant(True, False), Variant(False, False)] if host_fuses() else [Variant(False, False)]
+    heads = ["error, fma", "error, no fma"] if host_fuses() else ["error, no fma"]
+    lines = [
+        f"| float{bits} | {' | '.join(heads)} | points | largest error at | ns | NumPy ns | libm ns |",
+        "|---|" + "---:|" * (len(heads) + 1) + "---|---:|---:|---:|",
+    ]
+    for code in codes:
+        found = worst_errors(code, bits, samples, variants)
+        largest = max(found, key=lambda worst: worst.error)
+        errors = " | ".join(f"{worst.error:.3f}" for worst in found)
+        took = " | ".join(f"{t:.2f}" for t in times(code, bits, effort))
+        lines.append(f"| {code} | {errors} | {largest.searched} | {largest.place} | {took} |")
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--samples", type=int, default=300, metavar="N", help="arguments a range (default 300)")
+    parser.add_argument("--functions", nargs="+", default=CODES, choices=CODES, metavar="NAME")
+    chosen = parser.parse_args(arguments)
+    out = Output(sys.stdout)
+    out.line(f"Code for {host().cpu}, {host().lanes} lanes of float64; NumPy {np.__version__}.")
+    for bits in (64, 32):
+        out.lines(["", *table(bits, chosen.samples, Effort(rounds=5, at_least=0.01), chosen.functions)])
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,245 @@
+"""Random programs, and what they compute: one operation at a time, to the last bit.
+
+A `Reference` evaluates a program's instructions by themselves, in float64 or float32, for a processor that fuses
+products and sums or one that does not: exact operations as NumPy does them, fused ones by the C library's ``fma``, and
+transcendental functions by a kernel of that one function, each result of which is held against NumPy's.  A kernel of
+the whole program has to agree with it bit for bit, however it cuts, shares and lays out its work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.program import (
+    CONSTANT,
+    COS_OF,
+    FMA,
+    FMS,
+    FNMA,
+    INPUT,
+    SIN_OF,
+    SINCOS,
+    Instruction,
+    Port,
+    Program,
+)
+from linkwork.compiler.real import Real
+from linkwork.compiler.target import Target
+from linkwork.expr.operations import BY_NAME, Operation
+
+__all__ = ["Reference", "bits_equal", "random_program", "text"]
+
+EXACT = {"neg", "add", "sub", "mul", "div", "sqrt", "abs", "sign", "floor", "copysign", "fmin", "fmax"}
+LOGICAL = {"lt", "le", "eq", "and_", "or_", "not_", "where"}
+_CLOSE = 8.0  # units in the last place, between a function of ours and NumPy's
+
+
+def bits_equal(a: np.ndarray, b: np.ndarray) -> bool:
+    """Of one type and shape, and equal to the last bit, signs of zeros included; every NaN is like another."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    nan = np.isnan(a)
+    whole = np.int32 if a.dtype == np.float32 else np.int64
+    zero = a.dtype.type(0.0)
+    return np.array_equal(nan, np.isnan(b)) and np.array_equal(
+        np.where(nan, zero, a).view(whole), np.where(nan, zero, b).view(whole)
+    )
+
+
+# -- programs
+
+
+@dataclass
+class _Growing:
+    """A program that grows: its instructions, which values are numbers or truth values, and some samples of them."""
+
+    instructions: list[Instruction]
+    samples: list[np.ndarray]
+    reals: list[int]
+    truths: list[int]
+    unused: set[int]
+
+    def add(self, instruction: Instruction, sample: np.ndarray) -> None:
+        place = len(self.instructions)
+        self.instructions.append(instruction)
+        self.samples.append(sample)
+        (self.truths if instruction.operation.logical else self.reals).append(place)
+        self.unused -= set(instruction.args)
+        if instruction.operation is not CONSTANT:
+            self.unused.add(place)
+
+
+_WEIGHTS = {
+    "mul": 20.0,
+    "add": 14.0,
+    "sub": 14.0,
+    "neg": 3.0,
+    "sin": 3.0,
+    "cos": 3.0,
+    "div": 3.0,
+    "where": 4.0,
+    "lt": 3.0,
+}
+
+
+def random_program(rng: np.random.Generator, length: int) -> Program:
+    """A program of about so many instructions, most values of which are neither huge nor NaN.
+
+    Where IEEE 754 leaves the sign of a zero or of a NaN open, no operation gets to see it: the second argument of a
+    minimum, a maximum and of copysign is a constant that is not zero.
+    """
+    inputs = tuple(Port(f"x{k}", _shape(rng)) for k in range(rng.integers(1, 5)))
+    growing = _Growing([], [], [], [], set())
+    for place in range(sum(port.size for port in inputs)):
+        growing.add(Instruction(INPUT, (), place), rng.normal(size=8))
+    for value in rng.choice([0.5, -1.25, 3.0, 1e-3, -2.0, 0.1, 7.0, -0.0], size=rng.integers(1, 6), replace=False):
+        growing.add(Instruction(CONSTANT, (), float(value)), np.full(8, value))
+    growing.add(Instruction(CONSTANT, (), 1.0), np.ones(8))
+    constants = [k for k, i in enumerate(growing.instructions) if i.operation is CONSTANT and i.value != 0.0]
+    names = [name for name, operation in BY_NAME.items() if operation.arity]
+    weights = np.array([_WEIGHTS.get(name, 1.0) for name in names])
+    if rng.random() < 0.3:
+        weights[[name not in EXACT | LOGICAL for name in names]] = 0.0
+    weights /= weights.sum()
+    chosen = iter(rng.choice(len(names), size=8 * length + 100, p=weights))
+    with np.errstate(all="ignore"):
+        while len(growing.instructions) < length:
+            _grow(rng, growing, BY_NAME[names[next(chosen, 0)]], constants)
+    outputs = tuple(Port(f"y{k}", _shape(rng)) for k in range(rng.integers(1, 4)))
+    loose = [k for k in growing.unused if k not in growing.truths]
+    rng.shuffle(loose)
+    candidates = [*loose, *growing.reals[::-1]]
+    results = [int(candidates[k % len(candidates)]) for k in range(sum(port.size for port in outputs))]
+    return Program("random", inputs, outputs, tuple(growing.instructions), tuple(results))
+
+
+def _grow(rng: np.random.Generator, growing: _Growing, operation: Operation, constants: list[int]) -> None:
+    kinds = [growing.reals] * operation.arity
+    if operation.name in ("and_", "or_", "not_"):
+        kinds = [growing.truths] * operation.arity
+    elif operation.name == "where":
+        kinds = [growing.truths, growing.reals, growing.reals]
+    if not all(kinds):
+        return
+    args = [_argument(rng, growing, kind) for kind in kinds]
+    if operation.name in ("fmin", "fmax", "copysign"):
+        args[1] = int(rng.choice(constants))
+    sample = operation.value(*(growing.samples[a] for a in args))
+    tame = operation.logical or bool((np.abs(sample) < 1e6).all())
+    if tame or rng.random() < 0.02:
+        growing.add(Instruction(operation, tuple(args)), sample)
+
+
+def _argument(rng: np.random.Generator, growing: _Growing, kind: list[int]) -> int:
+    """A recent value as a rule, now and then one from long ago, and rather one that nothing has used yet."""
+    for _ in range(3):
+        back = int(rng.integers(len(kind))) if rng.random() < 0.1 else min(int(rng.exponential(12.0)), len(kind) - 1)
+        value = kind[len(kind) - 1 - back]
+        if value in growing.unused:
+            break
+    return value
+
+
+def _shape(rng: np.random.Generator) -> tuple[int, ...]:
+    rank = int(rng.choice(4, p=[0.2, 0.4, 0.3, 0.1]))
+    return tuple(int(n) for n in rng.choice([0, 1, 2, 3, 4, 5, 6, 7, 9, 17], size=rank, p=[0.03, *[0.12] * 8, 0.01]))
+
+
+def text(program: Program) -> str:
+    """A program as text, a line for each instruction."""
+    lines = [" ".join(["inputs:", *map(str, program.inputs), " outputs:", *map(str, program.outputs)])]
+    for k, (operation, args, value) in enumerate(program.instructions):
+        what = "" if value is None else repr(value)
+        lines.append(f"v{k} = {operation.name} {' '.join([*(f'v{a}' for a in args), what])}".rstrip())
+    return "\n".join([*lines, f"results: {' '.join(f'v{r}' for r in program.results)}"])
+
+
+# -- what they compute
+
+
+class Reference:
+    """Operations on columns of numbers of one type, as one target computes them."""
+
+    def __init__(self, target: Target, real: Real) -> None:
+        self.target, self.real = target, real
+        self.compared = 0
+
+    def results(self, program: Program, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The outputs of a program after all passes, for arrays of shape (samples, *shape of the port)."""
+        dtype, samples = self.real.dtype, len(arrays[0])
+        columns = [c for x in arrays for c in x.reshape(samples, -1).astype(dtype).T]
+        values: list[Any] = []
+        with np.errstate(all="ignore"):
+            for operation, args, value in program.instructions:
+                if operation is INPUT:
+                    values.append(columns[value])
+                elif operation is CONSTANT:
+                    values.append(np.full(samples, value).astype(dtype))
+                else:
+                    values.append(self.apply(operation, [values[a] for a in args]))
+        outputs, start = [], 0
+        for port in program.outputs:
+            parts = [values[r] for r in program.results[start : start + port.size]]
+            stacked = np.stack(parts, axis=-1) if parts else np.zeros((samples, 0), dtype)
+            outputs.append(stacked.reshape(samples, *port.shape))
+            start += port.size
+        return outputs
+
+    def apply(self, operation: Operation, args: list[Any]) -> Any:
+        """One operation."""
+        if operation.name in EXACT | LOGICAL:
+            return operation.value(*args)
+        if operation in (SIN_OF, COS_OF):
+            return args[0][operation is COS_OF]
+        if operation is SINCOS:
+            return self.apply(BY_NAME["sin"], args), self.apply(BY_NAME["cos"], args)
+        if operation in (FMA, FMS, FNMA):
+            x, y, z = args
+            return _fused(self.real)(-x if operation is FNMA else x, y, -z if operation is FMS else z)
+        got = _function(operation, self.target)(*args)
+        self._compare(operation, args, got)
+        return got
+
+    def _compare(self, operation: Operation, args: list[np.ndarray], got: np.ndarray) -> None:
+        """A function's results against NumPy's, in float64.  Raises AssertionError."""
+        expected = operation.value(*(x.astype(np.float64) for x in args))
+        limits = np.finfo(self.real.dtype)
+        rounded = expected.astype(self.real.dtype)
+        wide, both = got.astype(np.float64), np.isfinite(got) & np.isfinite(rounded)
+        unit = np.maximum(np.abs(expected), float(limits.tiny)) * float(limits.eps)
+        beside = np.abs(wide) >= float(limits.max) * (1.0 - _CLOSE * float(limits.eps))  # of the end of the range
+        right = np.where(both, np.abs(wide - expected) <= _CLOSE * unit, beside | (wide == rounded))
+        right |= np.isnan(wide) & np.isnan(rounded)
+        self.compared += right.size
+        if not right.all():
+            k = int(np.argmin(right))
+            given = ", ".join(repr(float(x[k])) for x in args)
+            raise AssertionError(f"{operation.name}({given}) in {self.real.name}: {got[k]!r}, not {expected[k]!r}")
+
+
+@cache
+def _function(operation: Operation, target: Target) -> Kernel:
+    """A kernel of one operation."""
+    ports = tuple(Port(f"x{k}", ()) for k in range(operation.arity))
+    leaves = [Instruction(INPUT, (), k) for k in range(operation.arity)]
+    one = Instruction(operation, tuple(range(operation.arity)))
+    return Kernel(Program(operation.name, ports, (Port("y", ()),), (*leaves, one), (operation.arity,)), target=target)
+
+
+@cache
+def _fused(real: Real) -> Any:
+    """The C library's ``fma`` on arrays."""
+    library = ctypes.CDLL(ctypes.util.find_library("m") or None)
+    number = ctypes.c_float if real.bits == 32 else ctypes.c_double
+    function = library.fmaf if real.bits == 32 else library.fma
+    function.restype, function.argtypes = number, [number] * 3
+    on_arrays = np.frompyfunc(function, 3, 1)
+    return lambda x, y, z: on_arrays(x.astype(float), y.astype(float), z.astype(float)).astype(real.dtype)

@@ -1,0 +1,156 @@
+"""Another root for a tree: the same mechanism, whose joints on the way to the new root are seen from the other side.
+
+The joint between two bodies stays where it is: what was X_parent_child = placement · X(q) · rotor becomes
+X_child_parent = rotor⁻¹ · X(q)⁻¹ · placement⁻¹.  Every joint keeps its name, its q, v and τ, and its place in q and v.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+from itertools import pairwise
+
+from ..spatial import Inertia, Pose
+from .body import WORLD, Body, Frame
+from .reversal import reversed_joint
+from .tree import Tree
+
+__all__ = ["rerooted"]
+
+
+def rerooted(tree: Tree, name: str) -> Tree:
+    """The tree with the named link (or frame) as its root.
+
+    Where a joint that rules nothing out carries the link's branch from the world, a floating base, this joint carries
+    the link's body instead: its q becomes the pose of the link in the joint's frame F.  Otherwise the link is fixed to
+    the world, and its frame is the world's; what was fixed to the world becomes a body, named for the first of its
+    links that no fixed joint welds, in that link's frame.  A link "world" without mass or shapes is no part of the
+    robot and is left out.  The vector of gravity is as before, in the axes of the world.
+
+    Raises UnknownNameError where there is no such frame, and ValueError where what was fixed to the world has no link
+    that can name it.
+    """
+    frame = tree.frame(name)
+    path = _path(tree, frame.body)
+    if path and tree.bodies[path[0]].joint.is_floating:
+        return _carried(tree, frame, path)
+    return _fixed(tree, frame, path)
+
+
+def _path(tree: Tree, body: int) -> list[int]:
+    """The bodies from the world's child down to this one."""
+    path = []
+    while body != WORLD:
+        path.append(body)
+        body = tree.bodies[body].parent
+    return path[::-1]
+
+
+def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
+    """The floating joint before the path carries its last body."""
+    bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
+    for child, parent in pairwise(path):
+        bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
+    last, floating = tree.bodies[path[-1]], tree.bodies[path[0]]
+    bodies[path[-1]] = replace(floating, name=last.name, inertia=last.inertia, rotor=_inverse(frame.placement))
+    return _ordered(tree, bodies, list(tree.frames))
+
+
+def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
+    """The path's last body becomes the ground, and the ground a body."""
+    X_new = {frame.body: _inverse(frame.placement)}  # by body: its old frame seen from its new one, where they differ
+    frames, bodies = list(tree.frames), {i: body for i, body in enumerate(tree.bodies) if i not in path}
+    if path:
+        frames = [f for f in frames if not _is_plain_world(f)]
+        ground = _namesake(tree, [f for f in frames if f.body == WORLD])
+        X_new[WORLD] = _inverse(ground.placement)
+        own = [X_new[WORLD] @ f.placement @ f.inertia for f in frames if f.body == WORLD and f.inertia != _NO_INERTIA]
+        inertia = sum(own[1:], own[0]) if own else _NO_INERTIA
+        body = _reversed(tree, ground.name, inertia, path[0])
+        bodies[WORLD] = replace(body, rotor=body.rotor @ ground.placement)
+        for child, parent in pairwise(path):
+            bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
+    bodies = {i: _moved(body, X_new) for i, body in bodies.items()}
+    return _ordered(tree, bodies, [_frame_moved(f, X_new) for f in frames], ground=frame.body)
+
+
+def _ordered(tree: Tree, bodies: dict[int, Body], frames: list[Frame], ground: int = WORLD) -> Tree:
+    """The tree of bodies by their old indices, of which ``ground`` is now the world.
+
+    Parents come first, and else bodies as their joints are stacked: a tree that is built so stays as it is.
+    """
+    rank = {tree.bodies[i].joint_name: k for k, i in enumerate(tree.order)}
+    children: dict[int, list[tuple[int, int]]] = {}
+    for i, body in bodies.items():
+        children.setdefault(body.parent, []).append((rank[body.joint_name], i))
+    index, ranks = {ground: WORLD}, []
+    found: list[Body] = []
+    ready = list(children.get(ground, ()))
+    heapq.heapify(ready)
+    while ready:
+        place, i = heapq.heappop(ready)
+        index[i] = len(found)
+        found.append(replace(bodies[i], parent=index[bodies[i].parent]))
+        ranks.append(place)
+        for child in children.get(i, ()):
+            heapq.heappush(ready, child)
+    return replace(
+        tree,
+        bodies=tuple(found),
+        frames=tuple(f if f.body == index[f.body] else replace(f, body=index[f.body]) for f in frames),
+        stacking=tuple(sorted(range(len(ranks)), key=ranks.__getitem__)),
+    )
+
+
+def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
+    """A body carried by the joint that carried the body ``parent`` from it."""
+    old = tree.bodies[parent]
+    return replace(
+        old,
+        name=name,
+        parent=parent,
+        joint=reversed_joint(old.joint),
+        placement=_inverse(old.rotor),
+        rotor=_inverse(old.placement),
+        inertia=inertia,
+    )
+
+
+def _namesake(tree: Tree, fixed: list[Frame]) -> Frame:
+    """The link that names what was fixed to the world."""
+    named = [f for f in fixed if f.fixed_joint is None] or fixed
+    if not named or any(f.name == "world" for f in fixed):
+        problem = "a link 'world' with mass or shapes: rename it" if named else "no link that could name it"
+        raise ValueError(f"rerooted: what is fixed to the world in robot {tree.name!r} has {problem}")
+    return named[0]
+
+
+def _is_plain_world(frame: Frame) -> bool:
+    return (
+        frame.name == "world"
+        and frame.body == WORLD
+        and frame.inertia == _NO_INERTIA
+        and not frame.visuals
+        and not frame.collisions
+    )
+
+
+def _moved(body: Body, X_new: dict[int, Pose]) -> Body:
+    """The body where it was, on a parent whose frame is another."""
+    X = X_new.get(body.parent, _IDENTITY)
+    return body if X == _IDENTITY else replace(body, placement=X @ body.placement)
+
+
+def _frame_moved(frame: Frame, X_new: dict[int, Pose]) -> Frame:
+    X = X_new.get(frame.body, _IDENTITY)
+    if X == _IDENTITY:
+        return frame
+    return replace(frame, placement=_IDENTITY if _inverse(frame.placement) == X else X @ frame.placement)
+
+
+def _inverse(X: Pose) -> Pose:
+    return X if X == _IDENTITY else X.inv().formed()
+
+
+_IDENTITY = Pose.identity()
+_NO_INERTIA = Inertia.zero()

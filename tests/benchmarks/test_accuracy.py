@@ -1,0 +1,29 @@
+"""The table of accuracy: a row for every function asked for, with errors that hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.accuracy import Worst, main, worst_errors
+from benchmarks.vector_code import Variant
+
+
+def test_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--samples", "3", "--functions", "exp", "atan2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line for line in lines if line.startswith(("| exp ", "| atan2 "))]
+    assert len(rows) == 4
+    assert len({row.count("|") for row in rows}) == 1
+
+
+def test_worst_errors_count_what_was_searched() -> None:
+    (worst,) = worst_errors("log", 64, 5, [Variant(False, False)])
+    assert worst.searched == 7 * 5
+    assert 0.0 < worst.error < 0.85
+
+
+def test_what_is_not_a_number_is_the_worst() -> None:
+    worst = Worst()
+    for error, place in [(0.3, "a"), (np.nan, "b"), (0.2, "c")]:
+        worst.see(error, place)
+    assert (worst.searched, worst.error, worst.place) == (3, np.inf, "b")

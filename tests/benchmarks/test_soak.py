@@ -1,0 +1,78 @@
+"""The soak, in a short form: random kernels in every way of calling them, and that a wrong one would be noticed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.random_programs import Reference, bits_equal, random_program, text
+from benchmarks.soak import Mismatch, Tally, growth, main, run_case, soak
+
+from linkwork.compiler import packing
+from linkwork.compiler.real import DOUBLE, SINGLE
+from linkwork.compiler.target import levels
+from linkwork.compiler.verify import verify
+
+
+def test_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
+    tally = Tally()
+    soak(0.17, 77, tally, longest=600)
+    assert tally.mismatches == 0 and tally.kernels >= 5 and tally.calls > 50 * tally.kernels
+    assert tally.finite > tally.compared // 2 > 1000
+    assert tally.segmented > 0 and sum(tally.by["type"].values()) > 30 * tally.kernels
+
+
+def test_programs_are_the_seeds_and_are_well_formed() -> None:
+    for case in range(20):
+        program = random_program(np.random.default_rng(case), 50)
+        assert program == random_program(np.random.default_rng(case), 50)
+        assert len(program.instructions) >= 50
+        verify(program)
+        lines = text(program).splitlines()
+        assert len(lines) == len(program.instructions) + 2
+
+
+def test_the_reference_is_the_interpreter_where_operations_are_exact() -> None:
+    target = next(iter(levels().values()))
+    if target.fma:
+        pytest.skip("products and sums are fused here")
+    found = 0
+    for case in range(40):
+        program = random_program(np.random.default_rng(case), 40)
+        arrays = [np.random.default_rng(case).normal(size=(9, *port.shape)) for port in program.inputs]
+        got = Reference(target, DOUBLE).results(program, arrays)
+        right = program.interpret(*arrays)
+        found += all(bits_equal(a, b) for a, b in zip(got, right, strict=True))
+        single = Reference(target, SINGLE).results(program, arrays)
+        assert all(x.dtype == np.float32 and x.shape == y.shape for x, y in zip(single, right, strict=True))
+    assert found >= 8  # those without transcendental functions, at least
+
+
+def test_code_that_is_wrong_is_noticed_and_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Numbers that do not fit in a strip come from the wrong place."""
+    split = packing._split
+    monkeypatch.setattr(packing, "_split", lambda size, lanes: (0, [], [max(k - 1, 0) for k in range(size)]))
+    file = tmp_path / "figures.json"
+    assert main(["--minutes", "0.1", "--seed", "5", "--longest", "200", "--json", str(file)]) == 1
+    printed = capsys.readouterr()
+    assert "MISMATCH: seed 5, case " in printed.err and "v0 = input 0" in printed.err and "results: v" in printed.err
+    figures = json.loads(file.read_text())
+    assert figures["mismatches"] == 1 and figures["seed"] == 5
+    case = printed.err.split("seed 5, case ")[1].split(":")[0]
+    with pytest.raises(Mismatch, match=f"seed 5, case {case}"):
+        run_case(5, int(case), Tally(), 200)
+    monkeypatch.setattr(packing, "_split", split)
+    assert main(["--seed", "5", "--case", case, "--longest", "200"]) == 0
+
+
+def test_memory_that_grows_is_noticed() -> None:
+    flat, growing = Tally(), Tally()
+    for k in range(100):
+        flat.memory.append((float(k), 100.0 + k % 7))
+        growing.memory.append((float(k), 100.0 + 2.0 * k))
+    assert growth(flat) <= 0.0 and growth(growing) > 50.0

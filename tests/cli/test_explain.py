@@ -1,0 +1,231 @@
+"""`linkwork explain`."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+import linkwork as lw
+from linkwork.cli import explain
+from linkwork.cli.explain import _bodies
+from linkwork.cli.main import main
+from linkwork.cli.output import width
+from linkwork.compiler.segments import plan
+from linkwork.explain import explain as explanation
+
+WORK_KEYS = {"arithmetic", "by_pass", "share", "operations"}
+CODE_KEYS = {
+    *("instructions", "fused", "most_alive", "segments", "lanes", "code_bytes", "seconds", "cached", "compile_seconds"),
+    "trace_seconds",
+}
+
+
+def rows(out: str) -> dict[str, list[str]]:
+    """The first table's lines by their first word."""
+    table = out.split("\n\n")[1]
+    return {line.split()[0]: line.split() for line in table.splitlines()}
+
+
+def test_the_table(linkwork):
+    ran = linkwork("explain", "arm7_gripper", "inverse_dynamics")
+    assert (ran.code, ran.err) == (0, "")
+    robot = lw.load("arm7_gripper")
+    kernel = robot.compile("inverse_dynamics")
+    found = rows(ran.out)
+    assert list(found) == ["body", "-" * len("upper_arm_proximal"), *robot.bodies, "total"]
+    assert found["body"] == ["body", "joint", "type", "outward", "inward", "total", "share", "div", "sin,", "cos"]
+    assert found["wrist"][1:3] == ["wrist_flex", "revolute"]
+    numbers = [[int(cell) for cell in found[body][3:6]] for body in robot.bodies]
+    total = [int(cell) for cell in found["total"][1:4]]
+    assert [sum(column) for column in zip(*numbers, strict=True)] == total
+    assert total[0] + total[1] == total[2] == kernel.arithmetic
+    assert found["total"][4:] == ["100.0", "%", "-", "12"]
+    shares = [float(found[body][6]) for body in robot.bodies]
+    assert sum(shares) == pytest.approx(100.0, abs=0.05 * len(shares))
+
+
+def test_kinds_and_code(linkwork):
+    out = linkwork("explain", "arm7", "forward_dynamics").out
+    kernel = lw.load("arm7").compile("forward_dynamics")
+    assert out.startswith(f"arm7: forward_dynamics, {kernel.arithmetic} operations (mul, add, sub)\n")
+    _, _, kinds, code = out.split("\n\n")
+    found = dict(line.split() for line in kinds.splitlines()[2:])
+    assert found == {name: str(count) for name, count in kernel.operations.items()}
+    counts = [int(count) for count in found.values()]
+    assert counts == sorted(counts, reverse=True)
+    assert [line.split()[0] for line in code.splitlines()] == ["instructions", "values", "machine", "made"]
+
+
+def test_a_function_of_a_frame(linkwork):
+    ran = linkwork("explain", "humanoid", "jacobian", "--frame", "left_hand", "--floating-base")
+    assert ran.code == 0
+    assert ran.out.startswith("humanoid: jacobian of left_hand, ")
+    found = rows(ran.out)
+    robot = lw.load("humanoid", floating_base=True)
+    hand = robot.tree.bodies[robot.tree.frame("left_hand").body].name
+    leg = robot.tree.bodies[robot.tree.frame("left_foot").body].name
+    assert found["body"][3:5] == ["chain", "total"]
+    assert int(found[hand][3]) > 0
+    assert found[leg][3:] == ["0", "0", "0.0", "%", "-", "-"]
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "pose"])
+def test_json(linkwork, function):
+    frame = ["--frame", "hand"] * (function == "pose")
+    ran = linkwork("explain", "arm7", function, *frame, "--json")
+    assert (ran.code, ran.err) == (0, "")
+    data = json.loads(ran.out, parse_constant=pytest.fail)
+    robot = lw.load("arm7")
+    kernel = robot.compile((function, "hand") if frame else function)
+    assert set(data) == {
+        *("linkwork", "robot", "file", "floating_base", "function", "frame", "passes"),
+        *("bodies", "elsewhere", "total", "code"),
+    }
+    assert (data["robot"], data["function"], data["frame"]) == ("arm7", function, "hand" if frame else None)
+    assert data["floating_base"] is False and data["linkwork"] == lw.__version__
+    for body, joint in zip(data["bodies"], robot.joints, strict=True):
+        assert set(body) == WORK_KEYS | {"body", "joint", "type"}
+        assert (body["body"], body["joint"], body["type"]) == (joint.child, joint.name, joint.type_name)
+    parts = [*data["bodies"], data["elsewhere"]]
+    assert set(data["elsewhere"]) == set(data["total"]) == WORK_KEYS
+    assert sum(part["arithmetic"] for part in parts) == data["total"]["arithmetic"] == kernel.arithmetic
+    assert data["total"]["operations"] == dict(kernel.operations)
+    assert sum(part["share"] for part in parts) == pytest.approx(1.0)
+    assert all(len(part["by_pass"]) == len(data["passes"]) for part in (*parts, data["total"]))
+
+
+def test_facts_of_the_code(linkwork, monkeypatch):
+    """Of a long program, compiled and then taken from the cache."""
+    monkeypatch.setattr(explain, "read_robot", lambda *_, **__: lw.load("quadruped"))
+    arguments = ("explain", "quadruped", "forward_dynamics", "--json")
+    monkeypatch.setenv("LINKWORK_CACHE", "off")
+    made = json.loads(linkwork(*arguments).out)["code"]
+    assert set(made) == CODE_KEYS
+    assert made["cached"] is False
+    assert 0.0 < made["trace_seconds"] < made["compile_seconds"] <= made["trace_seconds"] + made["seconds"]
+    kernel = lw.load("quadruped").compile("forward_dynamics")
+    program = kernel.program
+    assert made["instructions"] == sum(program.operations.values())
+    assert made["fused"] == sum(program.operations.get(name, 0) for name in ("fma", "fms", "fnma"))
+    assert made["segments"] == len(plan(program).segments)
+    assert 1 < made["most_alive"] < made["instructions"]
+    assert made["code_bytes"] > 4 * made["instructions"]
+    assert kernel.llvm_ir.count(f"<{made['lanes']} x double>")
+
+
+def test_where_the_code_came_from(linkwork, monkeypatch, tmp_path):
+    monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path))
+    arguments = ("explain", "arm6", "mass_matrix")
+    assert "made          traced in " in linkwork(*arguments).out
+    assert "made          found in the cache on disk in " in linkwork(*arguments).out
+    again = json.loads(linkwork(*arguments, "--json").out)["code"]
+    assert again["cached"] is True and again["compile_seconds"] > 0.0
+
+
+class TestWrongUsage:
+    def test_an_unknown_function(self, linkwork):
+        ran = linkwork("explain", "arm7", "mass_matrx")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == "linkwork: error: no function named 'mass_matrx'; did you mean 'mass_matrix'?\n"
+
+    def test_an_unknown_frame(self, linkwork):
+        ran = linkwork("explain", "arm7", "pose", "--frame", "hnd", "--json")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == "linkwork: error: no frame named 'hnd'; did you mean 'hand'?\n"
+
+    def test_a_missing_frame(self, linkwork):
+        ran = linkwork("explain", "arm7", "twist")
+        assert (ran.code, ran.out) == (2, "")
+        assert "twist is about a frame: name one with --frame" in ran.err
+
+    def test_a_frame_too_much(self, linkwork):
+        ran = linkwork("explain", "arm7", "mass_matrix", "--frame", "hand")
+        assert (ran.code, ran.out) == (2, "")
+        assert "leave out --frame" in ran.err
+
+    def test_no_function(self, linkwork):
+        assert linkwork("explain", "arm7").code == 2
+
+    def test_a_name_that_commands_the_terminal(self, linkwork):
+        ran = linkwork("explain", "arm7", "\x1b[31m")
+        assert ran.code == 2
+        assert "\x1b" not in ran.err
+
+
+def test_a_robot_that_cannot_be_used(linkwork, urdf):
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+    path = urdf(f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
+    ran = linkwork("explain", path, "forward_dynamics")
+    assert (ran.code, ran.out) == (3, "")
+    assert "joint 'j' moves bodies without inertia" in ran.err
+
+
+def test_a_robot_that_does_not_move(linkwork, urdf):
+    path = urdf('<robot name="r"><link name="world"/></robot>')
+    ran = linkwork("explain", path, "inverse_dynamics")
+    assert ran.code == 0
+    assert "nothing is computed" in ran.out
+    data = json.loads(linkwork("explain", path, "inverse_dynamics", "--json").out)
+    assert data["bodies"] == [] and data["total"]["share"] is None
+
+
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+
+def two_links(one: str, other: str, joint: str) -> str:
+    links = "".join(f'<link name="{name}">{INERTIAL}</link>' for name in (one, other))
+    ends = f'<parent link="{one}"/><child link="{other}"/><axis xyz="0 1 0"/>'
+    return f'<robot name="r">{links}<joint name="{joint}" type="continuous">{ends}</joint></robot>'
+
+
+def test_odd_names(linkwork, urdf):
+    evil = "a&#x9b;31m\u202eb&#10;c"
+    ran = linkwork("explain", urdf(two_links("base", evil, f"j{evil}")), "gravity_force")
+    assert ran.code == 0
+    assert "a\\x9b31m\\u202eb\\nc" in ran.out
+    assert not any(c in ran.out + ran.err for c in "\x9b\u202e")
+
+
+def test_names_like_the_rows_below(linkwork, urdf):
+    path = urdf(two_links("base", "total", "elsewhere"))
+    data = json.loads(linkwork("explain", path, "pose", "--frame", "total", "--json").out)
+    assert [body["body"] for body in data["bodies"]] == ["total"]
+
+
+def test_very_long_names_are_cut(linkwork, urdf):
+    ran = linkwork("explain", urdf(two_links("base", "x" * 1000, "y" * 1000)), "mass_matrix")
+    assert max(map(len, ran.out.splitlines())) < 200
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", [200, 80, 60])
+def test_narrow_terminals(monkeypatch, columns):
+    """Joints go first, then the ends of names."""
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(("explain", "quadruped", "inverse_dynamics", "--floating-base")) == 0
+    table = screen.getvalue().split("\n\n")[1].splitlines()
+    assert max(map(width, table)) <= columns
+    assert ("joint" in table[0].split()) == (columns > 80)
+    assert any(line.startswith("front_right_thigh ") for line in table) == (columns > 60)
+    assert table[-1].startswith("total ")
+
+
+def test_terminals_too_narrow_for_the_numbers():
+    robot = lw.load("arm7")
+    explained = explanation(robot.tree, "forward_dynamics")
+    lines = _bodies(robot, explained, 20)
+    assert [line.split()[0] for line in lines[2:5]] == ["shoul…", "upper…", "upper…"]
+    assert lines == _bodies(robot, explained, 1)
+
+
+def test_a_pipe_takes_all_columns(linkwork, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    assert rows(linkwork("explain", "arm6", "bias_force").out)["body"][:3] == ["body", "joint", "type"]

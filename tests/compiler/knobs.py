@@ -1,0 +1,40 @@
+"""The sizes that the compiler decides by, made small: so that small programs are cut and small batches are shared."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+
+import linkwork as lw
+from linkwork.compiler import jit, loops, threads
+from linkwork.compiler.segments import plan
+from linkwork.compiler.target import levels
+
+LEVELS = levels()
+every_level = pytest.mark.parametrize("level", LEVELS)
+
+
+@contextlib.contextmanager
+def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._WORTH) -> Iterator[None]:
+    """Kernels made inside, without the cache: programs of more than ``whole`` instructions are cut into ``most``, and a
+    thread is worth its start for so many nanoseconds."""
+    with (
+        mock.patch.object(jit, "plan", lambda program: plan(program, whole, most)),
+        mock.patch.object(loops, "_WORTH", worth),
+        mock.patch.dict(os.environ, {"LINKWORK_CACHE": "off"}),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def num_threads(count: int) -> Iterator[None]:
+    before = threads.get_num_threads()
+    lw.set_num_threads(count)
+    try:
+        yield
+    finally:
+        lw.set_num_threads(before)

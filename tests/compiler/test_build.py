@@ -1,0 +1,273 @@
+"""Kernels and the cache: what is found there is neither traced nor compiled, and is what would have been made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.knobs import LEVELS
+from compiler.support import bits_equal
+from linkwork.compiler import build, cache, target
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.trace import compile, trace
+from linkwork.errors import CacheWarning
+
+TEXT = """
+<robot name="{name}">
+  <link name="base"/>
+  <link name="{body}"><inertial><origin xyz="{x} 0 0"/><mass value="2"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="hinge" type="revolute"><parent link="base"/><child link="{body}"/><origin xyz="0.2 0 0.3" rpy="0.4 0 0"/>
+    <axis xyz="0 1 0"/>
+    <limit lower="-1" upper="2" effort="30" velocity="4"/></joint>
+</robot>"""
+
+
+def robot(name: str = "one", body: str = "arm", x: float = 0.5, **options: Any) -> lw.Robot:
+    return lw.Robot.from_urdf_string(TEXT.format(name=name, body=body, x=x), **options)
+
+
+class Work:
+    """Counts programs that are traced and modules that are compiled."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.traced = self.compiled = 0
+        import linkwork.kernels as kernels
+
+        trace_requests, emit = kernels.trace_requests, build.emit
+
+        def traced(*arguments: Any) -> Any:
+            self.traced += 1
+            return trace_requests(*arguments)
+
+        def compiled(*arguments: Any) -> Any:
+            self.compiled += 1
+            return emit(*arguments)
+
+        monkeypatch.setattr(kernels, "trace_requests", traced)
+        monkeypatch.setattr(build, "emit", compiled)
+
+    def since(self) -> tuple[int, int]:
+        """How many of each since the last time."""
+        done = self.traced, self.compiled
+        self.traced = self.compiled = 0
+        return done
+
+
+@pytest.fixture
+def work(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+    return Work(monkeypatch)
+
+
+Q = np.linspace(-1.0, 1.0, 40).reshape(40, 1)
+
+
+def test_a_warm_start_neither_traces_nor_compiles(work: Work) -> None:
+    first = robot().gravity_force(Q)
+    assert work.since() == (1, 1)
+    single = robot().gravity_force(Q.astype(np.float32))
+    assert work.since() == (1, 1)  # float64 was there; float32 needs the program
+    again = robot()
+    assert bits_equal(again.gravity_force(Q), first)
+    assert bits_equal(again.gravity_force(Q.astype(np.float32)), single) and single.dtype == np.float32
+    assert bits_equal(again.gravity_force(Q[3]), first[3])
+    assert work.since() == (0, 0)
+
+
+def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
+    expected = robot().gravity_force(Q)
+    work.since()
+    assert not bits_equal(robot(x=0.25).gravity_force(Q), expected)
+    assert work.since() == (1, 1)
+    assert np.allclose(robot(gravity=(0, 0, -1.62)).gravity_force(Q) * (9.81 / 1.62), expected, rtol=1e-14)
+    assert work.since() == (1, 1)
+    assert robot(floating_base=True).gravity_force(robot(floating_base=True).neutral()).shape == (7,)
+    assert work.since() == (1, 1)
+    one = robot()
+    ways = [{}, {"at": "world"}, {"expressed_in": "arm"}, {"at": "world", "expressed_in": "arm"}]
+    jacobians = [one.jacobian(Q, "arm", **way) for way in ways]
+    assert work.since() == (4, 4)
+    for k, (way, jacobian) in enumerate(zip(ways, jacobians, strict=True)):
+        assert not any(bits_equal(jacobian, other) for other in jacobians[:k])
+        assert bits_equal(jacobian, one.compile(("jacobian", "arm", way))(Q))
+    work.since()
+    assert bits_equal(robot().jacobian(Q, "arm", at="world"), jacobians[1])
+    assert work.since() == (0, 0)
+
+
+def test_names_do_not_matter_to_the_code_but_to_what_is_said(work: Work) -> None:
+    first = robot().compile(["gravity_force", ("pose", "arm")])
+    assert work.since() == (1, 1)
+    second = robot("two").compile({"g": "gravity_force", "p": ("pose", "arm")}, name="other")
+    assert work.since() == (0, 0)
+    assert (first.name, second.name) != (second.name, first.name) and second.name == "other"
+    assert [port.name for port in second.outputs] == ["g", "p"]
+    got, expected = second(Q), first(Q)
+    assert type(got).__name__ == "other_result" and got._fields == ("g", "p")
+    assert bits_equal(got.g, expected[0]) and bits_equal(got.p, expected[1])
+
+
+def test_equal_programs_of_functions_share_code(work: Work) -> None:
+    first = compile(lambda a, b: {"total": a + 2.0 * b, "twice": 2.0 * a}, name="first", a=3, b=3)
+    assert work.since()[1] == 1
+    second = compile(lambda p, q: {"x": p + 2.0 * q, "y": 2.0 * p}, name="second", p=3, q=3)
+    assert work.since()[1] == 0
+    a, b = np.arange(3.0), np.array([0.5, 0.25, 8.0])
+    for kernel, names, fields in ((first, "ab", ("total", "twice")), (second, "pq", ("x", "y"))):
+        for result in (kernel(a, b), kernel(**dict(zip(names, (a, b), strict=True))), kernel(a[None], b[None])):
+            assert result._fields == fields and type(result).__name__ == f"{kernel.name}_result"
+            assert np.array_equal(np.squeeze(result[0]), a + 2.0 * b)
+    with pytest.raises(TypeError, match="second: unexpected or repeated argument 'a'"):
+        second(a=a, b=b)
+    other = compile(lambda p, q: {"x": p + 2.0 * q, "y": 2.5 * p}, p=3, q=3)
+    assert work.since()[1] == 1 and np.array_equal(other(a, b).y, 2.5 * a)
+    zeros = [compile(lambda a, zero=zero: (a, zero), a=3)(a)[1] for zero in (0.0, -0.0, 0.0)]
+    assert np.signbit(zeros).tolist() == [False, True, False]  # zeros of both signs are not one number
+    assert work.since()[1] == 2
+
+
+def test_every_level_has_its_own_entry(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    for turn in range(2):
+        for level in LEVELS:
+            monkeypatch.setenv(target.VARIABLE, level)
+            assert np.allclose(robot().gravity_force(Q), robot().bias_force(Q, 0.0 * Q), rtol=1e-13, atol=1e-13)
+            assert work.since()[1] == (0 if turn else 2)
+
+
+def test_another_version_recompiles(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot().gravity_force(Q)
+    work.since()
+    for what, value in (("__version__", "9.9"), ("__version__", "9.8")):
+        monkeypatch.setattr(lw, what, value)
+        robot().gravity_force(Q)
+        assert work.since() == (1, 1)
+    monkeypatch.setattr(cache.np, "__version__", "1.99")
+    robot().gravity_force(Q)
+    assert work.since() == (1, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("spoil", ["cut", "flipped", "empty", "another's"])
+def test_a_damaged_entry_is_compiled_anew_with_a_warning(
+    work: Work, cache_folder: Path, spoil: str, dtype: type
+) -> None:
+    expected = robot().gravity_force(Q.astype(dtype))
+    other = robot(x=0.25).gravity_force(Q.astype(dtype))
+    files = sorted(cache_folder.glob("*.linkwork"))
+    assert len(files) == (2 if dtype is np.float64 else 4)
+    work.since()
+    contents = [file.read_bytes() for file in files]
+    for k, (file, data) in enumerate(zip(files, contents, strict=True)):
+        middle = len(data) // 2
+        changed = {
+            "cut": data[:middle],
+            "flipped": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+            "empty": b"",
+            "another's": contents[k - 1],
+        }[spoil]
+        file.write_bytes(changed)
+    for found, right in ((robot(), expected), (robot(x=0.25), other)):
+        with pytest.warns(CacheWarning, match="damaged"):
+            again = found.gravity_force(Q.astype(dtype))
+        assert bits_equal(again, right)
+    assert work.since()[1] == len(files)
+    assert bits_equal(robot().gravity_force(Q.astype(dtype)), expected)  # and no warning: whole again
+    assert work.since() == (0, 0)
+
+
+def test_off_means_off(work: Work, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("off", "OFF"):
+        monkeypatch.setenv("LINKWORK_CACHE", text)
+        for _ in range(2):
+            robot().gravity_force(Q)
+            assert work.since() == (1, 1)
+    assert not cache_folder.exists()
+
+
+def test_kernels_without_some_passes_are_not_kept(work: Work, cache_folder: Path) -> None:
+    program = trace(lambda x: x * x + 1.0, "plain", {"x": 3})
+    for _ in range(2):
+        Kernel(program, without_passes=["fuse"])
+        assert work.since()[1] == 1
+    assert not list(cache_folder.glob("*"))
+
+
+# -- joints that users define
+
+JOINT = """
+import sys
+from dataclasses import dataclass
+import numpy as np
+import linkwork as lw
+from linkwork.compiler import build
+from linkwork.joints import Joint
+from linkwork.model.random import random_tree
+from linkwork.spatial import Pose, Rotation, Vec3
+
+compiled, emit = [], build.emit
+build.emit = lambda *given: compiled.append(1) or emit(*given)
+
+@dataclass(frozen=True)
+class Screw(Joint):
+    lead: float
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    @classmethod
+    def example(cls, rng):
+        return cls(0.5)
+
+    def X(self, q):
+        return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3(0.0, 0.0, FACTOR * self.lead * q[0]))
+
+robot = lw.Robot(random_tree(np.random.default_rng(0), 2, types=[Screw], shape="chain"))
+q = np.array([0.3, 0.7])
+poses = robot.forward_kinematics(q)
+robot.forward_kinematics(q.astype(np.float32))
+print(len(compiled), repr(float(poses[1, :3, 3] @ poses[0, :3, 2])))
+"""
+
+
+@pytest.mark.filterwarnings("error")
+def test_code_of_a_users_joint_is_never_stale(cache_folder: Path) -> None:
+    """The joint's parameters are the same in all processes; what its transform does is not."""
+
+    def run(factor: float) -> list[str]:
+        code = textwrap.dedent(JOINT).replace("FACTOR", repr(factor))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    first, second, third = run(1.0), run(2.0), run(1.0)
+    assert first[0] == second[0] == "2" and third[0] == "0"
+    assert first[1] == third[1] != second[1]
+    assert run(2.0) == ["0", second[1]]
+
+
+def test_many_processes_make_the_same_kernel_at_once(cache_folder: Path) -> None:
+    code = """
+    import warnings
+    warnings.simplefilter("error")
+    import numpy as np
+    import linkwork as lw
+    q = np.linspace(-1.0, 1.0, 14).reshape(2, 7)
+    robot = lw.load("arm7")
+    print(robot.gravity_force(q).tobytes().hex(), robot.gravity_force(q.astype(np.float32)).tobytes().hex())
+    """
+    started = [
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=-1, stderr=-1, text=True)
+        for _ in range(6)
+    ]
+    printed = [process.communicate(timeout=120) for process in started]
+    assert {errors for _, errors in printed} == {""}
+    assert len({text for text, _ in printed}) == 1
+    arm = lw.load("arm7").gravity_force(np.linspace(-1.0, 1.0, 14).reshape(2, 7))
+    assert printed[0][0].split()[0] == arm.tobytes().hex()
+    assert len(list(cache_folder.iterdir())) == 2

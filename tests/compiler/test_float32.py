@@ -1,0 +1,260 @@
+"""Kernels over float32: which types lead there, what values come out, and how far they are from float64's.
+
+The rule of types is that of NumPy's gufuncs: the loop over float32 is taken where every argument can be cast to float32
+safely, which is so for bool, 8- and 16-bit integers, float16 and float32.  Python's own numbers take no part where
+anything else does.  Unlike ``np.add``, a kernel has no loop over anything smaller than float32, or over integers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.knobs import LEVELS, every_level
+from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
+from compiler.test_llvm import program_of
+from linkwork.compiler import fastcall
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.trace import compile, trace
+from linkwork.expr import functions as f
+from linkwork.kernels import TABLE
+from linkwork.model.random import random_tree
+
+by_name = lambda operation: operation.name  # noqa: E731
+SMALL = ["bool", "int8", "uint8", "int16", "uint16", "float16", "float32"]
+LARGE = ["int32", "uint32", "int64", "uint64", "float64"]
+PRODUCT = compile(lambda a, b: a * b, name="product", a=(3,), b=())
+
+
+# -- types
+
+
+@pytest.mark.parametrize(("first", "second"), [*itertools.product(SMALL + LARGE, repeat=2)])
+def test_the_type_of_the_result(first: str, second: str) -> None:
+    a, b = np.array([1, 0, 1], first), np.array([1, 1], second)
+    expected = np.float32 if first in SMALL and second in SMALL else np.float64
+    assert PRODUCT(a, b[0]).dtype == PRODUCT(np.stack([a, a]), b).dtype == expected
+    assert expected == np.result_type(first, second, np.float32) or {first, second} == {"int16", "uint16"}
+    assert np.array_equal(PRODUCT(np.stack([a, a]), b), np.stack([a, a]).astype(float))
+
+
+@pytest.mark.parametrize("number", [2.0, 2, True, -0.5])
+def test_pythons_numbers_take_no_part(number: Any) -> None:
+    for dtype in (np.float32, np.float64):
+        a = np.ones(3, dtype)
+        assert PRODUCT(a, number).dtype == dtype == np.add(a, number).dtype
+        assert np.array_equal(PRODUCT(a, number), a * number)
+    assert PRODUCT([1.0, 2.0, 3.0], number).dtype == np.float64
+    assert PRODUCT(np.ones(3, np.float16), number).dtype == np.float32
+    assert PRODUCT(np.ones(3, np.int64), number).dtype == np.float64
+
+
+@pytest.mark.parametrize("number", [np.float64(2.0), np.array(2.0), [2.0, 1.0], np.int64(2), np.array([2, 1])])
+def test_all_other_numbers_do(number: Any) -> None:
+    assert PRODUCT(np.ones((2, 3), np.float32), number).dtype == np.float64
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_python_number_beyond_float32_is_infinite_and_warned_of_as_by_numpy() -> None:
+    a = np.ones(3, np.float32)
+    for call in (PRODUCT, np.multiply):
+        with pytest.raises(RuntimeWarning, match="overflow"):
+            call(a, 1e300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isposinf(PRODUCT(a, 1e300)).all()
+
+
+def test_an_output_without_elements_is_of_the_type_of_the_others() -> None:
+    kernel = compile(lambda a, b: (np.zeros((0,)), a * b), a=(3,), b=())
+    single, double = np.ones(3, np.float32), np.ones(3)
+    for a in (single, double, np.ones((4, 3), np.float32)):
+        for b in (2.0, 2, True, np.float32(2.0), np.float64(2.0), [2.0]):
+            empty, product = kernel(a, b)
+            assert empty.dtype == product.dtype and empty.shape[:-1] == product.shape[:-1]
+
+
+def test_a_kernel_without_inputs_is_of_float64() -> None:
+    kernel = compile(lambda: (np.array([0.1, 0.2]), np.zeros((0, 3)), 0.3))
+    plain = compile(lambda: np.array([0.1, 0.2]))
+    assert plain().dtype == plain.ufunc().dtype == np.float64
+    assert [x.dtype for x in kernel()] == [np.float64] * 3
+    assert np.array_equal(plain(out=np.zeros((4, 2))), [[0.1, 0.2]] * 4)
+    assert np.array_equal(plain(out=np.zeros(2, np.float32)), np.array([0.1, 0.2], np.float32))
+    with pytest.raises(ValueError, match="mismatch"):
+        plain(out=np.zeros(3))
+
+
+@pytest.mark.parametrize("inside", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "outside", [np.float16, np.float32, np.float64, np.longdouble, complex, np.int32, bool, object]
+)
+def test_out_of_other_types_is_taken_as_numpy_does(inside: type, outside: type) -> None:
+    """Computed in the type of the inputs, and cast; what may not be cast is refused."""
+    for batch in ((), (5,)):
+        a = np.linspace(0.1, 0.9, 3).astype(inside) * np.ones((*batch, 1), inside)
+        b = np.asarray(0.3, inside)
+        out, other = np.zeros((*batch, 3), outside), np.zeros((*batch, 3), outside)
+        try:
+            np.multiply(a, b, out=other)
+        except TypeError:
+            with pytest.raises(TypeError, match=r"Cannot cast ufunc 'product' output"):
+                PRODUCT(a, b, out=out)
+            assert outside in (np.int32, bool)
+        else:
+            assert PRODUCT(a, b, out=out) is out
+            assert np.array_equal(out, other) and np.any(out != 0)
+
+
+@pytest.mark.parametrize("asked", [np.float32, np.float64])
+def test_the_gufunc_takes_a_type(asked: type) -> None:
+    ufunc = PRODUCT.ufunc
+    a = np.full((2, 3), 0.1)
+    result = ufunc(a, 0.3, dtype=asked, casting="same_kind")
+    assert result.dtype == asked
+    assert np.array_equal(result, a.astype(asked) * asked(0.3))
+
+
+# -- values
+
+
+@every_level
+@pytest.mark.parametrize("operation", EXACT, ids=by_name)
+def test_exact_operations_are_numpys_bit_for_bit(operation: Any, level: str) -> None:
+    x = pairs(operation.arity)
+    got = Kernel(program_of(operation), target=LEVELS[level])(x)
+    with np.errstate(all="ignore"):
+        args = list(x.T)
+        if operation.name in ("and_", "or_", "not_"):
+            args = [column > 0 for column in args]
+        elif operation.name == "where":
+            args[0] = args[0] > 0
+        expected = operation.value(*args).astype(np.float32)
+    if operation.name in ("fmin", "fmax"):  # of two zeros either may come
+        zeros = (x == 0.0).all(axis=-1)
+        got, expected = np.where(zeros, np.float32(0.0), got), np.where(zeros, np.float32(0.0), expected)
+    assert got.dtype == expected.dtype == np.float32
+    assert bits_equal(got, expected)
+
+
+@every_level
+@pytest.mark.parametrize("operation", TRANSCENDENTAL, ids=by_name)
+def test_functions_are_within_two_last_places_of_their_values(operation: Any, level: str) -> None:
+    x = pairs(operation.arity)
+    got = Kernel(program_of(operation), target=LEVELS[level])(x).astype(np.float64)
+    with np.errstate(all="ignore"):
+        expected = operation.value(*x.astype(np.float64).T)
+        rounded = expected.astype(np.float32).astype(np.float64)
+    last = np.maximum(np.abs(expected), 2.0**-126) * 2.0**-23  # the last place, or the smallest subnormal
+    finite = np.isfinite(rounded) & np.isfinite(got)
+    assert np.all(np.abs(got[finite] - expected[finite]) <= 2.0 * last[finite])
+    edge = np.abs(expected) > (1.0 - 2.0**-22) * 2.0**128  # beside the largest number either may come
+    assert np.all((finite | edge) | (got == rounded) | (np.isnan(got) & np.isnan(rounded)))
+    assert finite.sum() > len(x) // 4
+
+
+def pairs(arity: int) -> np.ndarray:
+    """Special numbers in all combinations, subnormal ones among them, and random ones of all sizes."""
+    rng = np.random.default_rng(arity)
+    with np.errstate(all="ignore"):
+        special = np.unique(np.concatenate([SPECIAL, [1e-40, -1e-40, 1e-45, 1.2e-38, 88.7, -103.9, 3e38]]))
+        special = special.astype(np.float32)
+        grid = np.array(list(itertools.product(special, repeat=min(arity, 2))), np.float32)
+        grid = np.concatenate([grid, np.array([[-0.0] * min(arity, 2)], np.float32)])
+        if arity == 3:
+            grid = grid[:, [0, 1, 0]]
+        random = rng.normal(size=(600, arity)) * 10.0 ** rng.integers(-6, 3, size=(600, arity))
+    return np.concatenate([grid, random.astype(np.float32)])
+
+
+def test_a_sample_does_not_depend_on_its_place_or_its_batch() -> None:
+    kernel = compile(lambda x: np.array([f.sin(x[0]) / x[1], f.exp(x[1]) + x[0] * x[0], f.atan2(x[0], x[1])]), x=2)
+    x = pairs(2)
+    together = kernel(x)
+    assert together.dtype == np.float32
+    for k in range(0, len(x), 13):
+        alone = kernel(x[k])
+        assert alone.dtype == np.float32 and bits_equal(alone, together[k])
+    assert bits_equal(kernel(x[5:]), together[5:]) and bits_equal(kernel(x[::-1]), together[::-1])
+
+
+@pytest.mark.skipif(not fastcall.available(), reason="no compiled single call here")
+def test_one_sample_has_numpys_types() -> None:
+    norm = compile(lambda x: x @ x, x=3)
+    assert type(norm(np.ones(3, np.float32))) is np.float32
+    assert type(norm(np.ones(3))) is np.float64
+
+
+def test_subnormal_numbers_are_kept() -> None:
+    kernel = compile(lambda x: x * 0.5, x=())
+    tiny = np.float32(2.0**-148)
+    assert kernel(tiny) == np.float32(2.0**-149) != 0.0
+    assert np.array_equal(kernel(np.full(40, tiny)), np.full(40, tiny / 2))
+
+
+# -- robots
+
+ROBOTS = {
+    **{name: lambda name=name: lw.load(name) for name in lw.robots.names()},
+    **{f"random {k}": lambda k=k: lw.Robot(random_tree(np.random.default_rng(k), 6)) for k in range(3)},
+}
+# The error of float32, in units of 2⁻²⁴ of the largest number of a sample's result: rounding alone leaves 1.
+BOUNDS = {
+    "forward_kinematics": 16.0,
+    "mass_matrix": 32.0,
+    "inverse_dynamics": 64.0,
+    "bias_force": 64.0,
+    "integrate": 16.0,
+    "difference": 16.0,
+    "normalize": 8.0,
+}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_robots_in_float32_are_near_float64(name: str) -> None:
+    robot = ROBOTS[name]()
+    rng = np.random.default_rng(11)
+    q, q1 = (robot.random_configuration(rng, 300).astype(np.float32) for _ in range(2))
+    v, a = (rng.normal(size=(300, robot.nv)).astype(np.float32) for _ in range(2))
+    given = {"q": q, "v": v, "a": a, "q0": q, "q1": q1, "tau": a}
+    for function, bound in [*BOUNDS.items(), ("forward_dynamics", None)]:
+        if name == "humanoid" and function not in ("forward_kinematics", "mass_matrix", "integrate"):
+            continue  # tens of thousands of operations: minutes to compile for all of them together
+        arrays = [given[i] for i in TABLE[function].inputs]
+        single = getattr(robot, function)(*arrays)
+        double = getattr(robot, function)(*(x.astype(np.float64) for x in arrays))
+        assert single.dtype == np.float32 and double.dtype == np.float64
+        core = tuple(range(1, double.ndim))
+        error = np.abs(single - double).max(axis=core) / np.abs(double).max(axis=core) * 2.0**24
+        if bound is None:  # to solve M a = b loses as many digits as M's condition number has
+            condition = np.linalg.cond(robot.mass_matrix(q.astype(np.float64)))
+            assert np.all(error <= 8.0 * condition)
+        else:
+            assert error.max() <= bound
+            assert function == "normalize" or error.max() > 0.1  # it is float32 that was computed
+
+
+def test_a_robot_takes_and_fills_float32() -> None:
+    robot = lw.load("double_pendulum")
+    q = np.linspace(-1.0, 1.0, 14, dtype=np.float32).reshape(7, 2)
+    result = robot.gravity_force(q)
+    for dtype in (np.float32, np.float64):
+        out = np.zeros((7, 2), dtype)
+        assert robot.gravity_force(q, out=out) is out and np.array_equal(out, result)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        robot.gravity_force(q, out=np.zeros((7, 2), np.int64))
+    q[4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"q\[4, 1\] is NaN"):
+        robot.gravity_force(q)
+
+
+def test_traced_programs_are_one_for_both_types() -> None:
+    kernel = Kernel(trace(lambda x: f.sqrt(x) + 0.1, "root", {"x": ()}))
+    x = np.float32(0.7)
+    assert kernel(x) == np.sqrt(x) + np.float32(0.1)
+    assert kernel(float(x)) == np.sqrt(float(x)) + 0.1

@@ -1,0 +1,170 @@
+"""What a kernel says of itself, whether it was compiled or found in the cache; and that nothing keeps it alive."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.compiler import build, fastcall
+from linkwork.compiler.kernel import Kernel, call_state, traced
+from linkwork.compiler.program import Port
+from linkwork.compiler.trace import compile
+from linkwork.expr import functions as f
+
+
+def function(q: Any, A: Any) -> Any:
+    """What it is for."""
+    return {"y": A @ f.sin(q) + q[0] * 2.0, "length": f.sqrt(q @ q), "none": np.zeros((0, 2))}
+
+
+def made() -> Kernel:
+    return compile(function, name="example", q=3, A=(2, 3))
+
+
+def said(kernel: Kernel) -> dict[str, Any]:
+    return {
+        "name": kernel.name,
+        "inputs": kernel.inputs,
+        "outputs": kernel.outputs,
+        "signature": kernel.signature,
+        "operations": dict(kernel.operations),
+        "arithmetic": kernel.arithmetic,
+        "llvm_ir": kernel.llvm_ir,
+        "assembly": kernel.assembly,
+        "program": kernel.program,
+        "repr": repr(kernel),
+        "python": inspect.signature(kernel),
+        "doc": kernel.ufunc.__doc__,
+        "ufunc": (kernel.ufunc.__name__, kernel.ufunc.signature, tuple(kernel.ufunc.types)),
+    }
+
+
+def test_what_a_kernel_says(cache_folder: Path) -> None:
+    kernel = made()
+    about = said(kernel)
+    assert about["repr"] == "<Kernel example: q(3), A(2, 3) -> y(2), length(), none(0, 2)>"
+    assert about["inputs"] == (Port("q", (3,)), Port("A", (2, 3)))
+    assert about["signature"] == "(3),(2,3)->(2),(),(none,2)"
+    assert str(about["python"]) == "(q, A, *, out=None)"
+    assert about["python"].bind(np.zeros(3), A=np.zeros((2, 3)), out=None)
+    assert about["ufunc"] == ("example", about["signature"], ("ff->fff", "dd->ddd"))
+    assert about["doc"].endswith("What it is for.")
+    assert about["operations"]["sin"] == 3 and about["operations"]["sqrt"] == 1
+    assert about["arithmetic"] == sum(
+        about["operations"][name] for name in ("mul", "add", "sub") if name in about["operations"]
+    )
+    assert "define void @loop(" in about["llvm_ir"] and "define i32 @sample(" in about["llvm_ir"]
+    assert ("define ptr @fast(" in about["llvm_ir"]) == fastcall.available()
+    assert "ret" in about["assembly"] and "loop:" in about["assembly"]
+    assert len(about["program"].instructions) > 10
+    assert 0.0 < kernel.compile_time < 60.0
+
+
+def test_a_kernel_from_the_cache_says_the_same(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = made()
+    arguments = np.arange(3.0), np.arange(6.0).reshape(2, 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "emit", lambda *_: pytest.fail("compiled"))
+        second = made()
+    assert said(second) == said(first)
+    assert 0.0 < second.compile_time < first.compile_time
+    for got, expected in zip(second(*arguments), first(*arguments), strict=True):
+        assert np.array_equal(got, expected)
+    for got, expected in zip(second.interpret(*arguments), first.interpret(*arguments), strict=True):
+        assert np.array_equal(got, expected)
+    assert traced(second) == traced(first)
+
+
+def test_a_robots_kernel_from_the_cache_is_traced_when_it_is_asked(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = lw.load("arm6").compile("mass_matrix")
+    with monkeypatch.context() as patch:
+        patch.setattr("linkwork.kernels.trace_requests", lambda *_: pytest.fail("traced"))
+        second = lw.load("arm6").compile("mass_matrix")
+        assert repr(second) == repr(first) and second.signature == first.signature
+        assert str(inspect.signature(second)) == "(q, *, out=None)"
+    assert second.operations == first.operations and second.program == first.program
+    assert second.llvm_ir == first.llvm_ir and second.assembly == first.assembly
+
+
+def test_what_a_kernel_says_cannot_be_set() -> None:
+    kernel = made()
+    for name in ("name", "inputs", "program", "llvm_ir", "compile_time", "signature", "operations", "ufunc"):
+        with pytest.raises(AttributeError):
+            setattr(kernel, name, None)
+    with pytest.raises(AttributeError):
+        kernel.extra = 1  # type: ignore[attr-defined]
+
+
+# -- life
+
+
+@pytest.mark.parametrize("how", ["not called", "called", "float32", "failed", "inspected", "single", "several"])
+def test_a_kernel_is_freed_without_the_collector(how: str) -> None:
+    kernel = compile(lambda x: 2.0 * x, x=3) if how == "single" else made()
+    arrays = (np.ones(3),) if how == "single" else (np.ones(3), np.ones((2, 3)))
+    gc.collect()
+    gc.disable()
+    try:
+        if how in ("called", "single", "several"):
+            kernel(*arrays)
+        if how == "single":
+            kernel(*arrays, out=np.zeros(3))
+        if how == "float32":
+            kernel(*(x.astype(np.float32) for x in arrays))
+        if how == "failed":
+            with pytest.raises(ValueError):
+                kernel(np.ones(7), np.ones(7))
+        if how == "inspected":
+            said(kernel)
+        if how == "several":
+            kernel(*(np.stack([x] * 9) for x in arrays))
+        gone = [weakref.ref(x) for x in (kernel, kernel._code, kernel._general)]
+        del kernel
+        assert [reference() for reference in gone] == [None] * 3
+    finally:
+        gc.enable()
+
+
+def test_a_ufunc_keeps_its_loops_and_its_counter() -> None:
+    kernel = made()
+    ufunc, state = kernel.ufunc, call_state(kernel)
+    del kernel
+    gc.collect()
+    q = np.ones((5, 3), np.float32)
+    assert (
+        ufunc(q, np.ones((2, 3), np.float32), out=(None, None, np.zeros((5, 0, 2), np.float32)))[1].dtype == np.float32
+    )
+    assert state.nan_calls == 0
+    ufunc(q * np.nan, np.ones((2, 3), np.float32), out=(None, None, np.zeros((5, 0, 2), np.float32)))
+    assert state.nan_calls == 1
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see the memory in use")
+def test_two_hundred_kernels_of_both_types_leave_no_memory_behind(cache_folder: Path) -> None:
+    """Most of them come out of the cache: what is looked at is what stays, not how it was made."""
+
+    def some(count: int) -> None:
+        for k in range(count):
+            kernel = compile(lambda x: (1.0 + k % 5) * x[::-1] + x @ x, x=4)  # noqa: B023
+            for dtype in (np.float64, np.float32):
+                kernel(np.ones((9, 4), dtype))
+
+    some(30)
+    gc.collect()
+    before = resident()
+    some(200)
+    gc.collect()
+    assert resident() - before < 200 * 20_000

@@ -1,0 +1,334 @@
+"""Batches that are shared between threads: the same bits for every count and split, from anywhere, at any time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.knobs import LEVELS, every_level, num_threads, sizes
+from compiler.support import bits_equal
+from linkwork.compiler import threads
+from linkwork.compiler.kernel import Kernel, call_state
+from linkwork.compiler.target import host
+from linkwork.compiler.trace import trace
+from linkwork.expr import functions as f
+
+COUNTS = [1, 2, 3, 4, 7, 8, 64, 256]
+
+
+def wave(x: Any) -> Any:
+    return np.array([f.sin(x[0]) * x[1] + x[2], f.exp(-x[1] * x[1]), f.sqrt(x[2] * x[2] + x[0]), x[1] / x[2]])
+
+
+def splitting(level: str, *, cut: bool = False) -> Kernel:
+    """A kernel for which every tile of samples is worth a thread."""
+    with sizes(worth=0.0, whole=3 if cut else 2000, most=8 if cut else 600):
+        kernel = Kernel(trace(wave, "wave", {"x": 3}), target=LEVELS[level])
+        kernel(np.ones((3, 3), np.float32))
+    return kernel
+
+
+@every_level
+@pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_same_bits_for_every_count_and_split(level: str, cut: bool, dtype: type) -> None:
+    kernel = splitting(level, cut=cut)
+    x = np.random.default_rng(3).normal(size=(1003, 3)).astype(dtype)
+    x[::97, 1], x[::31, 0] = np.inf, -0.0
+    with num_threads(1):
+        expected = kernel(x)
+        alone = np.array([kernel(row) for row in x])
+    assert bits_equal(alone, expected) and expected.dtype == dtype
+    lanes = LEVELS[level].lanes
+    for count in COUNTS:
+        with num_threads(count):
+            assert bits_equal(kernel(x), expected)
+            for n in (2, 3, lanes, 2 * lanes - 1, 2 * lanes + 1, 8 * lanes + 1, 129, 1001):
+                assert bits_equal(kernel(x[1 : n + 1]), expected[1 : n + 1])
+            assert bits_equal(kernel(x[::-1])[::-1], expected)
+            assert bits_equal(kernel(x[:1000].reshape(10, 4, 25, 3)).reshape(1000, 4), expected[:1000])
+            over = np.zeros((1003, 4), dtype)
+            kernel(x, out=over[::-1])
+            assert bits_equal(over[::-1], expected)
+
+
+STARTED = """
+import ctypes, sys
+import llvmlite.binding as llvm
+import numpy as np
+import linkwork as lw
+from compiler.knobs import sizes
+from linkwork.compiler.trace import compile
+
+real = ctypes.CDLL(None).pthread_create
+real.argtypes = [ctypes.c_void_p] * 4
+kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+asked, refused = 0, lambda asked: False
+
+@kind
+def create(*arguments):
+    global asked
+    asked += 1
+    return 11 if refused(asked) else real(*arguments)  # EAGAIN
+
+llvm.add_symbol("pthread_create", ctypes.cast(create, ctypes.c_void_p).value)
+x = np.random.default_rng(0).normal(size=(100_000, 2))
+expected = x[:, 0] * 2.0 + x[:, 1] * 4.0
+
+def started(kernel, samples, threads):
+    global asked
+    asked = 0
+    lw.set_num_threads(threads)
+    assert np.allclose(kernel(x[:samples]), expected[:samples], rtol=1e-14, atol=1e-14)
+    return asked
+
+def made(**chosen):
+    with sizes(**chosen):
+        return compile(lambda x: x[0] * 2.0 + x[1] * 4.0, x=2)
+"""
+
+
+def printed(code: str) -> str:
+    folder = os.path.dirname(os.path.dirname(__file__))
+    text = STARTED + textwrap.dedent(code)
+    run = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_as_many_threads_are_started_as_are_allowed_and_worth_it() -> None:
+    lanes = host().lanes
+    code = f"""
+    kernel = made(worth=0.0)
+    print([started(kernel, 100_000, threads) for threads in (1, 2, 5, 256)])
+    counts = (1, 2, 3, {lanes}, {2 * lanes - 1}, {2 * lanes}, {5 * lanes + 1})
+    print([started(kernel, samples, 8) for samples in counts])
+    usual = made()
+    print([started(usual, samples, 8) for samples in (3, 100, 1000)], started(made(worth=1000.0), 100_000, 4))
+    """
+    assert printed(code) == "[0, 1, 4, 255]\n[0, 0, 0, 0, 0, 1, 4]\n[0, 0, 0] 3\n"
+
+
+def test_where_some_threads_or_all_cannot_be_started_the_others_do_all_the_work() -> None:
+    code = """
+    kernel = made(worth=0.0)
+    refused = lambda asked: asked % 2 == 1
+    print(started(kernel, 100_000, 8), started(kernel, 99, 8))
+    refused = lambda asked: True
+    print(started(kernel, 100_000, 8), started(kernel, 99, 8))
+    """
+    assert printed(code) == "7 7\n7 7\n"
+
+
+# -- NaN, infinities and warnings
+
+
+@every_level
+def test_nan_is_counted_once_whichever_thread_meets_it(level: str) -> None:
+    kernel = splitting(level)
+    x = np.ones((515, 3))
+    for dtype in (np.float64, np.float32):
+        with num_threads(5):
+            seen = call_state(kernel).nan_calls
+            kernel(x.astype(dtype))
+            assert call_state(kernel).nan_calls == seen
+            for places in ([0], [514], [256], [0, 100, 200, 300, 400, 514], range(515)):
+                spoilt = x.astype(dtype)
+                spoilt[list(places), 1] = np.nan
+                seen = call_state(kernel).nan_calls
+                result = kernel(spoilt)
+                assert call_state(kernel).nan_calls == seen + 1
+                assert np.isnan(result).any(axis=1).nonzero()[0].tolist() == list(places)
+
+
+def test_a_robot_refuses_nan_that_another_thread_met() -> None:
+    with sizes(worth=0.0):
+        robot = lw.load("arm7")
+        q = np.zeros((600, 7))
+        with num_threads(4):
+            expected = robot.gravity_force(q)
+            q[437, 3] = np.nan
+            with pytest.raises(ValueError, match=r"gravity_force: q\[437, 3\] is NaN"):
+                robot.gravity_force(q)
+            q[437, 3] = 0.0
+            assert bits_equal(robot.gravity_force(q), expected)
+
+
+def test_no_warning_comes_from_another_thread() -> None:
+    kernel = splitting(next(reversed(LEVELS)))
+    x = np.zeros((999, 3))
+    with num_threads(4), np.errstate(all="raise"):
+        assert np.isnan(kernel(x)[:, 3]).all()
+
+
+# -- many of Python's threads
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_many_threads_of_python_call_at_once(dtype: type) -> None:
+    """The first calls find a loop over float32 that is not compiled yet; the number of threads changes meanwhile."""
+    with sizes(worth=0.0):
+        kernel = Kernel(trace(wave, "wave", {"x": 3}))
+        rng = np.random.default_rng(5)
+        inputs = [rng.normal(size=(n, 3)).astype(dtype) for n in (1, 2, 7, 64, 200, 515, 700, 999)]
+        found: list[list[np.ndarray]] = [[] for _ in inputs]
+        together, errors = threading.Barrier(len(inputs)), []
+
+        def work(k: int) -> None:
+            try:
+                together.wait()
+                for turn in range(30):
+                    if k == 0:
+                        lw.set_num_threads(1 + turn % 4)
+                    found[k].append(kernel(inputs[k]))
+            except BaseException as error:
+                errors.append(error)
+
+        with num_threads(4):
+            workers = [threading.Thread(target=work, args=(k,)) for k in range(len(inputs))]
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join()
+        assert not errors
+        with num_threads(1):
+            for x, results in zip(inputs, found, strict=True):
+                assert len(results) == 30
+                assert all(bits_equal(result, kernel(x)) and result.dtype == dtype for result in results)
+
+
+def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from linkwork.compiler import kernel as module
+
+    compiled: list[Any] = []
+    original = module.machine_code
+
+    def counted(source: Any, real: Any) -> Any:
+        compiled.append(real.name)
+        return original(source, real)
+
+    monkeypatch.setattr(module, "machine_code", counted)
+    kernel = Kernel(trace(wave, "wave", {"x": 3}))
+    together = threading.Barrier(6)
+
+    def work() -> None:
+        together.wait()
+        kernel(np.ones((5, 3), np.float32))
+
+    assert compiled == ["double"]
+    workers = [threading.Thread(target=work) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert compiled == ["double", "float"]
+
+
+def test_what_goes_wrong_while_compiling_float32_is_raised_and_may_go_right_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from linkwork.compiler import kernel as module
+
+    kernel, original = Kernel(trace(wave, "wave", {"x": 3})), module.machine_code
+
+    def fails(source: Any, real: Any) -> Any:
+        raise OSError("no room")
+
+    monkeypatch.setattr(module, "machine_code", fails)
+    x = np.ones((5, 3), np.float32)
+    for _ in range(2):
+        with pytest.raises(OSError, match="no room"):
+            kernel(x)
+    assert kernel(x.astype(np.float64)).shape == (5, 4)
+    monkeypatch.setattr(module, "machine_code", original)
+    assert kernel(x).dtype == np.float32 and call_state(kernel).failed_calls == 2
+
+
+def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread's whole call comes between this one's work and its look at what became of it."""
+    from linkwork.compiler import kernel as module
+
+    kernel = Kernel(trace(wave, "wave", {"x": 3}))
+    ufunc, others = kernel.ufunc, []
+
+    def fails(source: Any, real: Any) -> Any:
+        raise OSError("no room")
+
+    def interrupted(*arrays: np.ndarray) -> np.ndarray:
+        result = ufunc(*arrays)
+        if result.dtype == np.float32:
+            other = threading.Thread(target=lambda: others.append(kernel(np.ones((5, 3)))))
+            other.start()
+            other.join()
+        return result
+
+    monkeypatch.setattr(module, "machine_code", fails)
+    monkeypatch.setattr(kernel._general, "ufunc", interrupted)
+    for k in range(3):
+        with pytest.raises(OSError, match="no room"):
+            kernel(np.ones((5, 3), np.float32))
+        assert len(others) == k + 1 and np.array_equal(others[k], ufunc(np.ones((5, 3))))
+
+
+# -- processes
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_process_forked_after_threads_computes() -> None:
+    kernel = splitting(next(reversed(LEVELS)))
+    x = np.random.default_rng(6).normal(size=(2000, 3))
+    with num_threads(4):
+        expected = kernel(x)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                lw.set_num_threads(3)
+                again = bits_equal(kernel(x), expected)
+                code = 0 if again and kernel(x.astype(np.float32)).shape == expected.shape else 2
+            finally:
+                os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+        assert bits_equal(kernel(x), expected)
+
+
+# -- the setting
+
+
+def test_the_number_of_threads_is_a_whole_number_from_1_to_256() -> None:
+    before = threads.get_num_threads()
+    for right in (1, 256, np.int64(7), np.uint8(3)):
+        with num_threads(right):
+            assert threads.get_num_threads() == right
+    for wrong in (0, -1, 257, 2**70, True, False):
+        with pytest.raises(ValueError, match=r"set_num_threads: .*from 1 to 256"):
+            lw.set_num_threads(wrong)
+    for wrong in (2.0, "2", None, [2], np.array([1, 2])):
+        with pytest.raises(TypeError, match="set_num_threads: expected a whole number of threads"):
+            lw.set_num_threads(wrong)  # type: ignore[arg-type]
+    assert threads.get_num_threads() == before
+
+
+def test_the_environment_says_how_many_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, count in (("1", 1), ("256", 256), (" 3 ", 3)):
+        monkeypatch.setenv(threads.VARIABLE, text)
+        assert threads._from_environment() == count
+    available = threads._available()
+    for text in ("0", "257", "-1", "two", "1.5", " "):
+        monkeypatch.setenv(threads.VARIABLE, text)
+        with pytest.warns(RuntimeWarning, match="LINKWORK_NUM_THREADS: expected a whole number from 1 to 256"):
+            assert threads._from_environment() == min(available, 256)
+    monkeypatch.setenv(threads.VARIABLE, "")
+    assert threads._from_environment() == min(available, 256)
+    monkeypatch.setenv(threads.VARIABLE, "5")
+    code = "from linkwork.compiler.threads import get_num_threads; print(get_num_threads())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "5\n"

@@ -1,0 +1,98 @@
+"""Polynomials and constants: the errors that their comments state, and the sums that they are parts of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import mpmath
+import numpy as np
+import pytest
+
+from linkwork.compiler.vector_math import (
+    circular,
+    circular32,
+    exponential,
+    inverse,
+    logarithm,
+    power,
+    reduction,
+    single,
+)
+
+EIGHTH_32 = (math.pi / 4 * (1 + 2.0**-9)) ** 2
+EIGHTH = (math.pi / 4) ** 2 * (1 + 2.0**-19)
+HALF_LOG = math.log(2) / 2
+ARTANH = ((math.sqrt(2) - 1) / (math.sqrt(2) + 1)) ** 2
+TAN = math.tan(math.pi / 8) ** 2
+
+root = mpmath.sqrt
+Function = Callable[[mpmath.mpf, mpmath.mpf], mpmath.mpf]  # of the variable and of the polynomial's value there
+
+
+def artanh(z: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.log((1 + root(z)) / (1 - root(z))) / root(z)
+
+
+# a polynomial, the range of its variable, the function made with it, the true one, and the bound on the relative error
+CASES: dict[str, tuple[Sequence[float], float, Function, Callable[[mpmath.mpf], mpmath.mpf], float]] = {
+    "sin": (circular.SIN, EIGHTH, lambda z, p: 1 - z * p, lambda z: mpmath.sin(root(z)) / root(z), -57.7),
+    "cos": (circular.COS, EIGHTH, lambda z, p: 1 - z / 2 + z * z * p, lambda z: mpmath.cos(root(z)), -63.8),
+    "sin32": (circular32.SIN, EIGHTH_32, lambda z, p: 1 - z * p, lambda z: mpmath.sin(root(z)) / root(z), -27.8),
+    "cos32": (circular32.COS, EIGHTH_32, lambda z, p: 1 - z / 2 + z * z * p, lambda z: mpmath.cos(root(z)), -32.9),
+    "sin of tan32": (single.SIN, EIGHTH_32, lambda z, p: 1 + z * p, lambda z: mpmath.sin(root(z)) / root(z), -37.4),
+    "cos of tan32": (single.COS, EIGHTH_32, lambda z, p: 1 + z * p, lambda z: mpmath.cos(root(z)), -33.8),
+    "log": (logarithm.R, ARTANH, lambda z, p: 2 + z * p, artanh, -59.4),
+    "log32": (single.R, ARTANH, lambda z, p: 2 + z * p, artanh, -44.9),
+    "pow": (power.P, ARTANH, lambda z, p: 2 + 2 * z / 3 + 2 * z**2 / 5 + z**3 * p, artanh, -80.0),
+    "atan": (inverse.ATAN, TAN, lambda z, p: 1 + z * p, lambda z: mpmath.atan(root(z)) / root(z), -59.2),
+    "atan32": (single.ATAN, TAN, lambda z, p: 1 + z * p, lambda z: mpmath.atan(root(z)) / root(z), -40.1),
+    "asin": (inverse.ASIN, 0.25, lambda z, p: 1 + z * p, lambda z: mpmath.asin(root(z)) / root(z), -59.3),
+    "asin32": (single.ASIN, 0.25, lambda z, p: 1 + z * p, lambda z: mpmath.asin(root(z)) / root(z), -39.8),
+    "sinh": (exponential.SINH, 1.0, lambda z, p: 1 + z * p, lambda z: mpmath.sinh(root(z)) / root(z), -61.7),
+    "exp": (exponential.Q, HALF_LOG, lambda r, p: 1 + r * p, lambda r: mpmath.expm1(r) / r, -60.5),
+    "exp32": (single.Q, HALF_LOG, lambda r, p: 1 + r * p, lambda r: mpmath.expm1(r) / r, -37.4),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_polynomials_are_as_good_as_stated(name: str) -> None:
+    coefficients, end, made, true, bound = CASES[name]
+    # e^r is approximated on both sides of 0, with the error relative to r
+    start = -end if name.startswith("exp") else 0.0
+    nodes = start + (end - start) * (1 - np.cos(np.linspace(0, np.pi, 202))) / 2
+    with mpmath.workprec(200):
+        worst = mpmath.mpf(0)
+        for x in map(mpmath.mpf, nodes[1:-1].tolist()):
+            value, exact = made(x, sum(c * x**i for i, c in enumerate(coefficients))), true(x)
+            scale = 1 if name.startswith("exp") else exact if not name.startswith(("log", "pow")) else 2
+            worst = max(worst, abs(value - exact) / scale)
+        assert mpmath.log(worst, 2) < bound
+        assert mpmath.log(worst, 2) > bound - 1.5  # nor are the statements idle
+
+
+def test_parts_of_constants() -> None:
+    with mpmath.workprec(300):
+        third, fifth = map(mpmath.mpf, power._TWO_THIRDS), map(mpmath.mpf, power._TWO_FIFTHS)
+        sums = {
+            (exponential.LN2_HIGH, exponential.LN2_LOW): mpmath.log(2),
+            inverse._EIGHTH: mpmath.pi / 4,
+            inverse._QUARTER: mpmath.pi / 2,
+            inverse._HALF: mpmath.pi,
+        }
+        for parts, true in sums.items():
+            assert abs(sum(map(mpmath.mpf, parts)) - true) < mpmath.ldexp(true, -95)
+        assert abs(sum(third) - mpmath.mpf(2) / 3) < mpmath.ldexp(1, -106)
+        assert abs(sum(fifth) - mpmath.mpf(2) / 5) < mpmath.ldexp(1, -106)
+    assert math.ldexp(exponential.LN2_HIGH, 42).is_integer()  # its products with 11 bits are exact
+    assert 3 * inverse._EIGHTH[0] == math.fsum([inverse._EIGHTH[0]] * 3)
+    assert (math.ldexp(inverse._EIGHTH[0], 51)).is_integer()
+
+
+def test_parts_of_half_pi_for_float32() -> None:
+    with mpmath.workprec(300):
+        for ends in (circular32._ENDS_FMA, circular32._ENDS_PLAIN):
+            parts = reduction.half_pi_parts(ends)
+            assert abs(sum(map(mpmath.mpf, parts)) - mpmath.pi / 2) < mpmath.ldexp(1, -85)
+    first, second, _ = reduction.half_pi_parts(circular32._ENDS_FMA)
+    assert np.float32(first) == first and np.float32(second) == second

@@ -1,0 +1,94 @@
+"""Special values: every function where NumPy's is, element by element, with the signs of zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.vector_math.support import (
+    CODES,
+    LANES,
+    TWO_ARGUMENTS,
+    Variant,
+    both_precisions,
+    compiled,
+    every_variant,
+    real,
+)
+
+NUMPY = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "pow": np.power}
+SPECIAL = [0.0, 1.0, np.inf, 2.0, 3.0, 0.5, 2.5, 7.0, 1e17, 1e30, 5e-324, 1.5e-45, 1e-300, 1e-38, 1.7e308, 3.4e38]
+EDGES = [2.0**k + d for k in (22, 23, 24, 51, 52, 53) for d in (-1, -0.5, 0, 1, 2)]
+NEXT = [1 - 2.0**-53, 1 + 2.0**-52, 1 - 2.0**-24, 1 + 2.0**-23]
+FUNCTIONS = [code for code in CODES if code != "sincos"]
+
+
+def arguments(code: str, bits: int) -> tuple[np.ndarray, ...]:
+    sizes = np.array([*SPECIAL, *EDGES, *NEXT])
+    with np.errstate(over="ignore"):
+        values = np.unique(np.concatenate([sizes, -sizes]).astype(real(bits)))
+    values = np.concatenate([values, np.array([-0.0, np.nan, -np.nan], dtype=real(bits))])
+    if code not in TWO_ARGUMENTS:
+        return (values,)
+    return tuple(a.ravel() for a in np.meshgrid(values, values))
+
+
+@every_variant
+@both_precisions
+@pytest.mark.parametrize("code", FUNCTIONS)
+@pytest.mark.parametrize("lanes", LANES)
+def test_special_values_are_numpys(variant: Variant, bits: int, code: str, lanes: int) -> None:
+    x = arguments(code, bits)
+    (got,) = compiled(code, bits, variant).functions[lanes](*x)
+    with np.errstate(all="ignore"):
+        true = (NUMPY.get(code) or getattr(np, code))(*x)
+    assert np.array_equal(np.isnan(got), np.isnan(true))
+    number = ~np.isnan(true)
+    assert np.array_equal(np.signbit(got[number]), np.signbit(true[number]))
+    simple = number & (np.isinf(true) | (true == 0))
+    assert np.array_equal(got[simple], true[simple])
+    finite = number & np.isfinite(true)
+    assert np.isfinite(got[finite]).all()
+    places = np.abs(got[finite].astype(np.longdouble) - true[finite]) / np.spacing(np.abs(true[finite]))
+    assert places.max() <= 4  # what NumPy's own functions may miss
+
+
+@pytest.mark.parametrize(
+    ("code", "x", "result"),
+    [
+        ("pow", (np.nan, 0.0), 1.0),
+        ("pow", (1.0, np.nan), 1.0),
+        ("pow", (-1.0, np.inf), 1.0),
+        ("pow", (-1.0, -np.inf), 1.0),
+        ("pow", (-8.0, 1 / 3), np.nan),
+        ("pow", (-0.0, -3.0), -np.inf),
+        ("pow", (-0.0, -2.0), np.inf),
+        ("pow", (-np.inf, 3.0), -np.inf),
+        ("pow", (-np.inf, -3.0), -0.0),
+        ("pow", (-np.inf, 0.5), np.inf),
+        ("pow", (0.5, -np.inf), np.inf),
+        ("pow", (-2.0, 2.0**53 + 2), np.inf),
+        ("pow", (-2.0, 3.0), -8.0),
+        ("hypot", (-np.inf, np.nan), np.inf),
+        ("hypot", (np.nan, np.inf), np.inf),
+        ("hypot", (np.nan, 0.0), np.nan),
+        ("hypot", (3.0, -4.0), 5.0),
+        ("atan2", (0.0, -0.0), np.pi),
+        ("atan2", (-0.0, -0.0), -np.pi),
+        ("atan2", (-0.0, 0.0), -0.0),
+        ("atan2", (np.inf, -np.inf), 3 * np.pi / 4),
+        ("atan2", (-1.0, np.inf), -0.0),
+        ("exp", (-np.inf,), 0.0),
+        ("log", (-0.0,), -np.inf),
+        ("log", (-1.0,), np.nan),
+        ("acos", (1.0,), 0.0),
+        ("acos", (-1.0,), np.pi),
+        ("tanh", (-np.inf,), -1.0),
+        ("cosh", (-np.inf,), np.inf),
+    ],
+)
+@every_variant
+def test_named_cases(variant: Variant, code: str, x: tuple[float, ...], result: float) -> None:
+    (got,) = compiled(code, 64, variant).functions[4](*(np.array([v]) for v in x))
+    assert np.array_equal(got, [result], equal_nan=True)
+    assert np.isnan(result) or np.signbit(got[0]) == np.signbit(result)

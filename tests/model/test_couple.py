@@ -1,0 +1,281 @@
+"""Robots with joints that follow others, as values: how they are made, what they say, what is refused."""
+
+import copy
+import itertools
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ModelError, UnknownNameError
+from linkwork.joints import Floating, Prismatic, Revolute
+from linkwork.kernels import _content, compile_requests, read_request
+from linkwork.model.body import Coupling, Limits
+from linkwork.model.couple import bounds, coupled
+from linkwork.model.random import random_tree
+from linkwork.spatial import Vec3
+from oracles.comparison import assert_close
+from oracles.example_robots import shipped
+from urdf_texts import LIMIT, joint, link, robot
+
+ENDS = [("base", "a"), ("a", "b"), ("base", "c"), ("c", "d")]
+
+
+def text(**inner):
+    joints = [
+        joint(f"j{i}", *ends, "prismatic" if i == 3 else "revolute", LIMIT + inner.get(f"j{i}", ""))
+        for i, ends in enumerate(ENDS)
+    ]
+    return robot(*map(link, ("base", *"abcd")), *joints)
+
+
+@pytest.fixture(scope="module")
+def free():
+    return lw.Robot.from_urdf_string(text())
+
+
+@pytest.fixture(scope="module")
+def bound(free):
+    return free.coupled({"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)})
+
+
+# -- how they are made
+
+
+def test_followers_have_their_masters_places(free, bound):
+    assert (free.nq, bound.nq, bound.nv) == (4, 2, 2)
+    assert [j.name for j in bound.joints] == ["j0", "j1", "j2", "j3"]
+    slices = {j.name: (j.q_slice, j.v_slice) for j in bound.joints}
+    assert slices["j0"] == (slice(0, 1), slice(0, 1))
+    assert slices["j1"] == slices["j2"] == slices["j3"] == (slice(1, 2), slice(1, 2))
+    assert bound.joint("j2").lower == free.joint("j2").lower  # limits are its own
+    found = {b.joint_name: b.coupling for b in bound.tree.bodies}
+    assert found == {"j0": None, "j1": Coupling("j3", -0.5, 0.25), "j2": Coupling("j3", -1.0, 0.5), "j3": None}
+
+
+def test_ratio_and_offset_have_defaults(free):
+    one = free.coupled({"j1": ("j0", 1.0, 0.0)})
+    assert one == free.coupled({"j1": ("j0",)}) == free.coupled({"j1": "j0"}) == free.coupled({"j1": Coupling("j0")})
+    assert one != free.coupled({"j1": ("j0", 1.0, 1e-9)})
+    assert free.coupled({}) == free
+
+
+def test_couplings_one_after_the_other(free, bound):
+    """A chain is the same in any order; a master may follow another later; what is given anew is replaced."""
+    parts = {"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)}
+    for order in itertools.permutations(parts):
+        found = free
+        for name in order:
+            found = found.coupled({name: parts[name]})
+        assert found == bound
+    assert bound.coupled({"j2": ("j0", 1.0)}).tree.bodies[2].coupling == Coupling("j0")
+    assert bound.coupled({"j3": "j0"}).nq == 1
+
+
+def test_from_a_file(free, bound):
+    given = text(j1='<mimic joint="j3" multiplier="-0.5" offset="0.25"/>', j2='<mimic joint="j1" multiplier="2"/>')
+    loaded = lw.Robot.from_urdf_string(given, mimic="coupled")
+    assert [b.coupling for b in loaded.tree.bodies] == [b.coupling for b in bound.tree.bodies]
+    assert loaded.report.warnings == ()
+    assert loaded.joint("j1").mimic.joint == "j3"  # the file's word stays
+    left = lw.Robot.from_urdf_string(given)
+    assert left.nq == 4 and [issue.code for issue in left.report.warnings] == ["MIMIC_FREE"]
+    assert lw.load("arm7_gripper", mimic="coupled").nv == lw.load("arm7_gripper").nv - 1
+    assert lw.Robot.from_urdf_string(given, mimic="coupled", floating_base=True).nv == 8
+    with pytest.raises(ModelError, match="MIMIC_CYCLE"):
+        lw.Robot.from_urdf_string(text(j1='<mimic joint="j2"/>', j2='<mimic joint="j1"/>'), mimic="coupled")
+    for wrong in ("yes", None, True):
+        with pytest.raises(ValueError, match="mimic: expected 'free' or 'coupled'"):
+            lw.load("arm7_gripper", mimic=wrong)
+
+
+# -- what is refused
+
+
+@pytest.mark.parametrize(
+    ("couplings", "message"),
+    [
+        ({"j1": ("j1", 2.0)}, "joint 'j1' cannot follow itself: j1 = 2 * j1 + 0"),
+        ({"j1": ("j2", 2.0), "j2": ("j1", 0.5, -3.0)}, "in a cycle: j1 = 2 * j2 + 0, j2 = 0.5 * j1 - 3"),
+        ({"j0": "j1", "j1": ("j2", 7.0), "j2": ("j3", 5.0), "j3": "j1"}, "in a cycle: j1 = 7 * j2 + 0, j2 = 5 * j3"),
+        ({"j1": ("j0", float("nan"))}, "must be finite: j1 = nan"),
+        ({"j1": ("j0", 1.0, float("inf"))}, "must be finite: j1 = 1 * j0 + inf"),
+        ({"j1": ("j0", 1e200), "j2": ("j1", 1e200)}, "overflows: j2 = inf * j0"),
+    ],
+)
+def test_couplings_that_cannot_be(free, couplings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        free.coupled(couplings)
+
+
+def test_a_cycle_with_what_is_there_already(bound):
+    with pytest.raises(ValueError, match="in a cycle"):
+        bound.coupled({"j3": ("j2", 1.0)})
+
+
+def test_names_that_are_not_there(free):
+    for couplings in ({"j9": "j0"}, {"j1": "j9"}, {"j1": (3, 1.0)}):
+        with pytest.raises(UnknownNameError, match="no joint named"):
+            free.coupled(couplings)
+
+
+@pytest.mark.parametrize("given", [{"j1": 3}, {"j1": ()}, {"j1": ("j0", 1, 2, 3)}, {"j1": ("j0", "x")}, "j1", None])
+def test_couplings_written_otherwise(free, given):
+    with pytest.raises(TypeError, match="coupled: "):
+        free.coupled(given)
+
+
+def test_joints_that_cannot_follow():
+    tree = random_tree(np.random.default_rng(0), 3, types=[Floating, Revolute], shape="chain")
+    floating = next(b.joint_name for b in tree.bodies if isinstance(b.joint, Floating))
+    turning = next(b.joint_name for b in tree.bodies if isinstance(b.joint, Revolute))
+    for follower, master in ((floating, turning), (turning, floating)):
+        with pytest.raises(ValueError, match=f"joint '{floating}' can neither follow another nor be followed"):
+            lw.Robot(tree).coupled({follower: master})
+
+
+def test_a_tree_whose_couplings_do_not_fit():
+    from dataclasses import replace
+
+    tree = random_tree(np.random.default_rng(0), 3, types=[Revolute])
+
+    def bent(**couplings):
+        bodies = [replace(b, coupling=couplings.get(b.joint_name)) for b in tree.bodies]
+        return replace(tree, bodies=tuple(bodies))
+
+    assert bent(joint1=Coupling("joint0")).nq == 2
+    with pytest.raises(ValueError, match="a master follows no other joint"):
+        bent(joint1=Coupling("joint0"), joint2=Coupling("joint1"))
+    with pytest.raises(UnknownNameError):
+        bent(joint1=Coupling("joint9"))
+    for stacking in ((0, 1), (0, 1, 1), (1, 2, 3)):
+        with pytest.raises(ValueError, match="stacking: expected every one of 3 bodies once"):
+            replace(tree, stacking=stacking)
+    assert replace(tree, stacking=(0, 1, 2)) == tree
+
+
+# -- values
+
+
+def test_it_is_a_value(free, bound):
+    again = free.coupled({"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)})
+    assert again == bound and hash(again) == hash(bound) and bound != free
+    for same in (pickle.loads(pickle.dumps(bound)), copy.deepcopy(bound), copy.copy(bound)):
+        assert same == bound and hash(same) == hash(bound)
+        q = same.random_configuration(0)
+        assert np.array_equal(same.mass_matrix(q), bound.mass_matrix(q))
+
+
+def test_the_caches_key_knows_the_couplings(free, bound):
+    asked = {"mass_matrix": read_request(free.tree, "mass_matrix")}
+    others = [free, bound, free.coupled({"j1": "j3", "j2": "j3"}), free.coupled({"j1": "j0", "j2": "j0"})]
+    others += [free.coupled({"j1": ("j3", -0.5, 0.25)}), free.coupled({"j1": ("j3", -0.5, 0.26)}), free.rerooted("b")]
+    keys = {_content(r.tree, asked) for r in others}
+    assert len(keys) == len(others) or None in keys
+    kernels = [compile_requests(r.tree, "mass_matrix", asked) for r in (free, bound)]
+    assert kernels[0](free.neutral()).shape == (4, 4) and kernels[1](bound.neutral()).shape == (2, 2)
+
+
+# -- configurations
+
+
+def test_configurations_within_all_limits():
+    given = text(j1='<mimic joint="j0" multiplier="-2"/>', j2='<mimic joint="j0" multiplier="0.5" offset="1.5"/>')
+    found = lw.Robot.from_urdf_string(given, mimic="coupled")  # all limits are [-1, 2]
+    q = found.random_configuration(0, size=2000)[:, 0]
+    assert (q.min(), q.max()) == pytest.approx((-1.0, 0.5), abs=0.01)  # j1: [-1, 0.5], j2: [-5, 1]
+    assert q.min() >= -1.0 and q.max() <= 0.5
+    assert bounds(found.tree)[0] == ([-1.0], [0.5])
+
+
+def test_limits_that_leave_nothing():
+    given = text(j1='<mimic joint="j0" multiplier="1" offset="10"/>')
+    found = lw.Robot.from_urdf_string(given, mimic="coupled")
+    with pytest.raises(ValueError, match=r"joint 'j1' is never within its limits \[-1, 2\].*j1 = 1 \* j0 \+ 10"):
+        found.random_configuration(0)
+    assert found.mass_matrix(found.neutral()).shape == (3, 3)  # all else works
+    fixed = lw.Robot.from_urdf_string(text(j1='<mimic joint="j0" multiplier="0" offset="10"/>'), mimic="coupled")
+    with pytest.raises(ValueError, match="never within its limits"):
+        fixed.random_configuration(0)
+
+
+def test_a_single_configuration_is_enough(free):
+    """Zero, and minus zero from a ratio of −1."""
+    tree = random_tree(np.random.default_rng(0), 2, types=[Revolute])
+    from dataclasses import replace
+
+    limits = Limits((0.0,), (1.0,), (1.0,), (1.0,))
+    tree = replace(tree, bodies=tuple(replace(b, limits=limits) for b in tree.bodies))
+    found = lw.Robot(coupled(tree, {"joint1": Coupling("joint0", -1.0)}))
+    assert not found.random_configuration(0, size=3).any()
+
+
+def test_dicts_by_name(bound):
+    q = {"j0": 0.25, "j3": [0.5, -0.5]}
+    assert np.array_equal(bound.mass_matrix(q), bound.mass_matrix(np.array([[0.25, 0.5], [0.25, -0.5]])))
+    assert np.array_equal(bound.mass_matrix({}), bound.mass_matrix(bound.neutral()))
+    with pytest.raises(ValueError, match=r"joint 'j2' has no numbers of its own: it follows joint 'j3', j2 = -1 \* j3"):
+        bound.mass_matrix({"j2": 0.1})
+    with pytest.raises(ValueError, match=r"q\[1\] is NaN \(joint 'j3'\)"):
+        bound.mass_matrix(np.array([0.0, np.nan]))
+
+
+def test_a_slider_that_a_hinge_moves():
+    """A rack of mass m on a pinion of radius r adds m r² to the pinion's inertia."""
+    robot = lw.Robot(_rack_and_pinion())
+    driven = robot.coupled({"rack": ("pinion", 0.1)})
+    M = robot.mass_matrix(robot.neutral())
+    assert_close(driven.mass_matrix(driven.neutral()), [[M[0, 0] + 0.01 * M[1, 1]]], 1e-15)
+    tau = np.array([3.0])
+    expected = (3.0 + 0.1 * -9.81 * M[1, 1]) / (M[0, 0] + 0.01 * M[1, 1])  # the rack stands upright
+    assert_close(driven.forward_dynamics(np.zeros(1), np.zeros(1), tau), expected.ravel()[:1], 1e-14)
+    assert_close(driven.twist([0.3], [2.0], "rack"), [0.0, 0.0, 0.0, 0.0, 0.0, 0.2], 1e-15)
+
+
+def _rack_and_pinion():
+    from linkwork.model.body import WORLD, Body, Frame
+    from linkwork.model.tree import Tree
+    from linkwork.spatial import Inertia, Pose, Symmetric3
+
+    def body(name, joint, inertia):
+        none = Limits.none(joint)
+        return Body(name, WORLD, name, joint, Pose.identity(), Pose.identity(), inertia, none, (0.0,), (0.0,))
+
+    wheel = Inertia.at_center(2.0, Vec3.zero(), Symmetric3.diagonal(0.01, 0.01, 0.02))
+    bar = Inertia.at_center(5.0, Vec3.zero(), Symmetric3.diagonal(0.1, 0.1, 0.1))
+    bodies = (body("pinion", Revolute(Vec3(1.0, 0.0, 0.0)), wheel), body("rack", Prismatic(Vec3(0.0, 0.0, 1.0)), bar))
+    frames = tuple(Frame(b.name, i, Pose.identity(), b.inertia) for i, b in enumerate(bodies))
+    return Tree("rack_and_pinion", bodies, frames)
+
+
+# -- other ways in and out
+
+
+def test_info_shows_couplings(tmp_path, capsys):
+    from linkwork.cli.main import main
+
+    path = tmp_path / "r.urdf"
+    path.write_text(text(j1='<mimic joint="j3" multiplier="-0.5" offset="0.25"/>'), encoding="utf-8")
+    assert main(["info", str(path), "--mimic", "coupled"]) == 0
+    out = capsys.readouterr().out
+    assert "4 moving joints, 1 of them bound to others (nq 3, nv 3)" in out
+    assert "  -0.5 × j3 + 0.25" in out
+    assert main(["info", str(path), "--mimic", "coupled", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["nq"], data["nv"]) == (3, 3)
+    assert data["joints"][1]["coupling"] == {"joint": "j3", "ratio": -0.5, "offset": 0.25}
+    assert data["joints"][1]["q"] == data["joints"][3]["q"] == [2, 3]
+    assert main(["info", str(path)]) == 0
+    assert "(-0.5 × j3 + 0.25)" in capsys.readouterr().out
+
+
+def test_a_kernel_of_several_functions():
+    arm = shipped("arm7_gripper").coupled({"right_finger_slide": ("left_finger_slide", 1.0)})
+    kernel = arm.compile(["mass_matrix", "forward_dynamics", ("jacobian", "hand")])
+    q, v = arm.random_configuration(0), np.ones(arm.nv)
+    found = kernel(q, v, v)
+    assert_close(found.mass_matrix, arm.mass_matrix(q), 1e-14)
+    assert_close(found.forward_dynamics, arm.forward_dynamics(q, v, v), 1e-12)

@@ -1,0 +1,302 @@
+"""Trees with another root: the same mechanism, the same joints, the same places in q and v."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.joints import ALL
+from linkwork.model.body import WORLD, Frame
+from linkwork.model.random import random_tree
+from linkwork.model.reroot import rerooted
+from linkwork.model.reversal import reversed_joint
+from linkwork.spatial import Pose
+from oracles.comparison import assert_close
+from oracles.coupling import randomly_coupled
+from oracles.example_robots import EXAMPLES, SHIPPED
+from oracles.scalars import Direct
+from oracles.textbook import Textbook
+from oracles.trees import TREES
+from urdf_texts import LIMIT, joint, link, robot
+
+EXAMPLE = {example.name: example for example in (*EXAMPLES, *SHIPPED)}
+MOVING = [kind for kind in ALL if kind.nv]
+
+
+def grounded(tree):
+    """The tree with a link at the world's origin, as files have one."""
+    base = Frame("base", WORLD, Pose.identity(), tree.frames[0].inertia)
+    return replace(tree, frames=(base, *tree.frames))
+
+
+def on_one_root(seed, bodies=6):
+    """A random tree of every type whose first joint is none that floats."""
+    while True:
+        tree = random_tree(np.random.default_rng(seed), bodies, types=MOVING)
+        if not any(b.joint.is_floating for b in tree.bodies if b.parent == WORLD):
+            return grounded(tree)
+        seed += 1000
+
+
+FIXED = {f"mixed_{seed}": on_one_root(seed) for seed in range(3)}
+FIXED["coupled"] = randomly_coupled(on_one_root(5, 8), 2)
+every_fixed = pytest.mark.parametrize("tree", FIXED.values(), ids=FIXED)
+
+
+def state(tree, seed=0, size=3):
+    rng = np.random.default_rng(seed)
+    return lw.Robot(tree).random_configuration(rng, size=size), *rng.normal(size=(2, size, tree.nv))
+
+
+def assert_same_motions(one, other, q, v, a, names, q1=None):
+    """Of every link relative to every other: pose, twist, acceleration, by textbook mechanics and by ours."""
+    f, g = Textbook(one, q, v, a), Textbook(other, q if q1 is None else q1, v, a)
+    h = Direct(other)
+    for A in names:
+        for B in names:
+            assert_close(g.pose(B, A), f.pose(B, A), 1e-13, core=2)
+            assert_close(g.twist(B, A, A), f.twist(B, A, A), 1e-12, core=1)
+            assert_close(g.acceleration(B, A, A), f.acceleration(B, A, A), 1e-11, core=1)
+    A, B = names[0], names[-1]
+    q1 = q if q1 is None else q1
+    assert_close(h.pose(q1, B, relative_to=A), f.pose(B, A), 1e-13, core=2)
+    assert_close(h.twist(q1, v, B, relative_to=A, expressed_in=A), f.twist(B, A, A), 1e-12, core=1)
+    found = h.acceleration(q1, v, a, B, relative_to=A, expressed_in=A)
+    assert_close(found, f.acceleration(B, A, A), 1e-11, core=1)
+
+
+def assert_same_places(one, other):
+    assert (one.nq, one.nv) == (other.nq, other.nv)
+    names = [body.joint_name for body in one.bodies]
+    assert sorted(names) == sorted(body.joint_name for body in other.bodies)
+    for name in names:
+        i, j = one.joint_index(name), other.joint_index(name)
+        assert (one.q_slices[i], one.v_slices[i]) == (other.q_slices[j], other.v_slices[j])
+        parts = ("limits", "damping", "friction", "mimic", "coupling")
+        assert all(getattr(one.bodies[i], part) == getattr(other.bodies[j], part) for part in parts)
+    assert all(body.parent < i for i, body in enumerate(other.bodies))
+
+
+def assert_equal_but_for_rounding(one, other):
+    shape = [(b.name, b.parent, b.joint_name, b.limits, b.coupling) for b in one.bodies]
+    assert [(b.name, b.parent, b.joint_name, b.limits, b.coupling) for b in other.bodies] == shape
+    assert [b.joint for b in other.bodies] == [b.joint for b in one.bodies]
+    assert [(f.name, f.body, f.fixed_joint, f.inertia) for f in other.frames] == [
+        (f.name, f.body, f.fixed_joint, f.inertia) for f in one.frames
+    ]
+    assert (one.stacking, one.gravity) == (other.stacking, other.gravity)
+    for x, y in zip((*one.bodies, *one.frames), (*other.bodies, *other.frames), strict=True):
+        assert_close(np.array(y.placement.elements()), np.array(x.placement.elements()), 1e-14)
+    for x, y in zip(one.bodies, other.bodies, strict=True):
+        assert_close(np.array(y.rotor.elements()), np.array(x.rotor.elements()), 1e-14)
+        first, second = ([b.inertia.mass, *b.inertia.moment, *b.inertia.about.elements()] for b in (x, y))
+        assert_close(second, first, 1e-13)
+
+
+# -- a joint from its other side
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())
+def test_a_reversed_joint_is_the_inverse(kind):
+    rng = np.random.default_rng(0)
+    joint = kind.example(rng)
+    other = reversed_joint(joint)
+    assert reversed_joint(other) == joint
+    none = (-np.inf,) * joint.nq, (np.inf,) * joint.nq
+    q, v, a = joint.random(rng, *none, ()).tolist(), rng.normal(size=joint.nv).tolist(), rng.normal(size=joint.nv)
+    X = np.reshape(np.array(joint.X(q).elements(), float), (4, 4))
+    assert_close(np.reshape(np.array(other.X(q).elements(), float), (4, 4)) @ X, np.eye(4), 1e-14)
+    assert (other.nq, other.nv, other.q_units) == (joint.nq, joint.nv, joint.q_units)
+    if joint.nv:
+        twist = (joint.X(q) @ -joint.twist(q, v)).elements()
+        assert_close(other.twist(q, v).elements(), twist, 1e-14)
+        from linkwork.joints import Joint
+
+        assert_close(other.twist(q, v).elements(), (Joint.S(other, q) @ v).elements(), 1e-13)
+        assert_close(other.bias(q, v).elements(), Joint.bias(other, q, v).elements(), 1e-12)
+    assert other.q_dot(q, v) == joint.q_dot(q, v)
+    assert a.shape == (joint.nv,)
+
+
+# -- fixed to the world
+
+
+@every_fixed
+@pytest.mark.parametrize("link", ["body5", "tool3", "body1", "ground1"])
+def test_links_move_as_before_relative_to_each_other(tree, link):
+    found = rerooted(tree, link)
+    assert_same_places(tree, found)
+    q, v, a = state(tree)
+    names = ["base", "ground0", "body0", "tool2", "body5", link]
+    assert_same_motions(tree, found, q, v, a, names)
+    assert_close(Textbook(found, q).pose(link), np.broadcast_to(np.eye(4), (3, 4, 4)), 1e-14, core=2)
+    assert lw.Robot(found).mass == pytest.approx(lw.Robot(tree).mass)
+
+
+@every_fixed
+def test_dynamics_with_another_root(tree):
+    found = rerooted(tree, "tool5")
+    q, v, a = state(found)
+    book, f = Textbook(found, q, v, a), Direct(found)
+    assert_close(f.inverse_dynamics(q, v, a), book.inverse_dynamics(), 1e-12, core=1)
+    assert_close(f.mass_matrix(q), book.mass_matrix(), 1e-12, core=2)
+    robot = lw.Robot(found)
+    assert_close(robot.inverse_dynamics(q, v, a), book.inverse_dynamics(), 1e-12, core=1)
+
+
+@every_fixed
+@pytest.mark.parametrize("link", ["body5", "tool3"])
+def test_there_and_back(tree, link):
+    if tree.bodies[tree.frame(link).body].joint.is_floating:
+        pytest.skip("the joint that then carries the rest from the world is a floating base")
+    assert_equal_but_for_rounding(tree, rerooted(rerooted(tree, link), "base"))
+
+
+def test_the_root_itself():
+    tree = FIXED["mixed_0"]
+    assert rerooted(tree, "base") == tree == rerooted(tree, "world")
+    walker = lw.load("quadruped", floating_base=True)
+    assert walker.rerooted(walker.bodies[0]) == walker
+
+
+@pytest.mark.parametrize(
+    ("name", "link"), [("panda", "panda_hand"), ("arm7_gripper", "hand"), ("pr2", "head_pan_link")]
+)
+def test_arms_held_by_their_hands(name, link):
+    """As the floating robot whose hand is held at the world's origin."""
+    text = EXAMPLE[name].text()
+    fixed = lw.Robot.from_urdf_string(text)
+    held, floating = fixed.rerooted(link), lw.Robot.from_urdf_string(text, floating_base=True).rerooted(link)
+    rng = np.random.default_rng(0)
+    q, v, a = fixed.neutral() + rng.uniform(-1, 1, (3, fixed.nq)), *rng.normal(size=(2, 3, fixed.nv))
+    base = np.broadcast_to(floating.neutral()[:7], (3, 7))
+    Q, V, A = np.concatenate([base, q], -1), *(np.concatenate([np.zeros((3, 6)), x], -1) for x in (v, a))
+    assert_close(held.mass_matrix(q), floating.mass_matrix(Q)[:, 6:, 6:], 1e-12, core=2)
+    tau = floating.inverse_dynamics(Q, V, A)[:, 6:]
+    assert_close(held.inverse_dynamics(q, v, a), tau, 1e-12, core=1)
+    assert_close(held.forward_dynamics(q, v, tau), a, 1e-7, core=1)
+    root = next(f.name for f in fixed.tree.frames if f.body == WORLD and f.fixed_joint is None)
+    assert_equal_but_for_rounding(fixed.tree, held.rerooted(root).tree)
+    assert [j.name for j in held.joints] == [j.name for j in fixed.joints]
+    assert [j.q_slice for j in held.joints] == [j.q_slice for j in fixed.joints]
+    assert pickle.loads(pickle.dumps(held)) == held != fixed
+
+
+# -- floating
+
+
+@pytest.mark.parametrize(
+    ("name", "link"), [("talos", "leg_left_6_link"), ("quadruped", "front_left_foot"), ("g1", "left_rubber_hand")]
+)
+def test_walkers_by_their_feet(name, link):
+    """M, h and joint forces are those before, after the change of the base's coordinates."""
+    old = EXAMPLE[name].robot()
+    new = old.rerooted(link)
+    base = new.joint("floating_base")
+    assert (base.parent, base.q_slice, base.v_slice) == ("world", slice(0, 7), slice(0, 6))
+    assert_same_places(old.tree, new.tree)
+    rng = np.random.default_rng(1)
+    q = old.neutral() + np.concatenate([np.zeros((2, 7)), rng.uniform(-0.5, 0.5, (2, old.nq - 7))], -1)
+    q = old.integrate(q, np.concatenate([rng.normal(size=(2, 6)), np.zeros((2, old.nv - 6))], -1))
+    v, a = rng.normal(size=(2, 2, old.nv))
+    there = q.copy()
+    there[:, :7] = [_configuration(X) for X in old.pose(q, link)]
+    for frame in (link, old.bodies[0], old.frames[-1]):
+        assert_close(new.pose(there, frame), old.pose(q, frame), 1e-13, core=2)
+    J = old.jacobian(q, link, expressed_in=link)
+    T = np.broadcast_to(np.eye(old.nv), (2, old.nv, old.nv)).copy()  # v there = T v here
+    T[:, :6] = J
+    v_there = np.einsum("nij,nj->ni", T, v)
+    T_inv = np.linalg.inv(T)
+    M = np.swapaxes(T_inv, -1, -2) @ old.mass_matrix(q) @ T_inv
+    assert_close(new.mass_matrix(there), M, 1e-12, core=2)
+    for frame in (old.bodies[0], old.frames[-1]):
+        assert_close(new.twist(there, v_there, frame), old.twist(q, v, frame), 1e-12, core=1)
+    # the same accelerations: spatial accelerations of the base, in its own axes, are ∂v/∂t + nothing: v is spatial
+    moved = old.acceleration(q, v, a, link, expressed_in=link)
+    w, u = v_there[:, :3], v_there[:, 3:6]
+    a_there = a.copy()
+    a_there[:, :6] = moved
+    a_there[:, 3:6] -= np.cross(w, u)  # the rate of the velocity in the body's axes
+    tau, tau_there = old.inverse_dynamics(q, v, a), new.inverse_dynamics(there, v_there, a_there)
+    assert_close(np.einsum("nij,ni->nj", T, tau_there), tau, 1e-11, core=1)
+    power = np.einsum("ni,ni->n", tau, v)
+    assert_close(np.einsum("ni,ni->n", tau_there, v_there), power, 1e-11, core=0)
+    assert_equal_but_for_rounding(old.tree, new.rerooted(old.bodies[0]).tree)
+
+
+def _configuration(X):
+    """(w x y z, x y z) of a pose."""
+    R = X[:3, :3]
+    w, k = np.linalg.eig(R)
+    axis = np.real(k[:, np.argmin(abs(w - 1.0))])
+    cosine = 0.5 * (np.trace(R) - 1.0)
+    sine = 0.5 * axis @ [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]
+    half = 0.5 * np.arctan2(sine, cosine)
+    return np.concatenate([[np.cos(half)], np.sin(half) * axis, X[:3, 3]])
+
+
+def test_joint_forces_of_a_robot_that_nothing_holds_do_not_depend_on_the_root():
+    """With the base's wrench zero, equal joint forces give equal joint accelerations, whatever carries the base."""
+    old = lw.load("quadruped", floating_base=True, gravity=(0.0, 0.0, 0.0))
+    new = old.rerooted("hind_right_foot")
+    rng = np.random.default_rng(2)
+    q, zero = old.neutral(), np.zeros(old.nv)
+    q[7:] = rng.uniform(-0.5, 0.5, old.nq - 7)
+    tau = np.concatenate([np.zeros(6), rng.normal(size=old.nv - 6)])
+    there = new.neutral()
+    there[7:] = q[7:]
+    here = old.forward_dynamics(q, zero, tau)[6:]
+    assert_close(new.forward_dynamics(there, zero, tau)[6:], here, 1e-10)
+
+
+def test_couplings_survive():
+    old = lw.load("arm7_gripper", mimic="coupled")
+    new = old.rerooted("right_finger")
+    assert_same_places(old.tree, new.tree)
+    assert new.nv == old.nv
+    q, v, a = state(new.tree)
+    book = Textbook(new.tree, q, v, a)
+    tau = book.inverse_dynamics()
+    assert_close(new.inverse_dynamics(q, v, a), tau, 1e-12, core=1)
+    assert_close(new.forward_dynamics(q, v, tau), a, 1e-9, core=1)
+    again = lw.load("arm7_gripper").rerooted("right_finger")
+    assert again.coupled({"right_finger_slide": "left_finger_slide"}).tree.bodies == new.tree.bodies
+
+
+# -- names
+
+
+def test_names_that_are_not_there():
+    with pytest.raises(UnknownNameError, match="no frame named 'foot'"):
+        lw.load("arm7").rerooted("foot")
+
+
+def test_a_link_named_world():
+    """One without mass or shapes is the world itself, and stays behind; one with mass cannot move by this name."""
+    joints = joint("weld", "world", "base", "fixed"), joint("j", "base", "arm", inner=LIMIT)
+    plain = lw.Robot.from_urdf_string(robot(link("world", ""), link("base"), link("arm"), *joints))
+    held = plain.rerooted("arm")
+    assert held.frames == ("base", "arm") and held.bodies == ("base",)
+    assert held.mass == plain.mass
+    heavy = lw.Robot.from_urdf_string(robot(link("world"), link("base"), link("arm"), *joints))
+    with pytest.raises(ValueError, match="has a link 'world' with mass or shapes"):
+        heavy.rerooted("arm")
+
+
+def test_nothing_on_the_ground():
+    tree = random_tree(np.random.default_rng(0), 2, types=[MOVING[0]], shape="chain")
+    tree = replace(tree, frames=tuple(f for f in tree.frames if f.body != WORLD))
+    with pytest.raises(ValueError, match="has no link that could name it"):
+        rerooted(tree, "body1")
+
+
+def test_long_chains():
+    tree = grounded(random_tree(np.random.default_rng(0), 3000, types=[MOVING[0]], shape="chain"))
+    found = rerooted(tree, "body2999")
+    assert [b.joint_name for b in found.bodies[:2]] == ["joint2999", "joint2998"]
+    assert found.stacking[:2] == (2999, 2998)
+    assert all(TREES[name].stacking for name in ("rerooted", "rerooted_coupled"))
