@@ -21,6 +21,7 @@ from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import quiet_collector
 from .errors import UnknownNameError
 from .expr.symbol import Graph, Symbol
+from .joints import Joint
 from .model.regroup import regrouped
 from .model.slide import slid
 from .model.tilt import tilted
@@ -296,8 +297,7 @@ def _inputs(tree: Tree, requests: Mapping[str, Request]) -> list[Port]:
 
 def _content(tree: Tree, requests: Mapping[str, Request]) -> tuple[str, ...] | None:
     """Everything that the program of these functions depends on; None if that includes code that is not linkwork's."""
-    joints = [type(body.joint) for body in tree.bodies]
-    if not all(joint.__module__.startswith(f"{__package__}.joints.") for joint in joints):
+    if not all(_is_linkworks(body.joint) for body in tree.bodies):
         return None
     bodies = [
         (b.parent, type(b.joint).__qualname__, b.joint, _numbers(b.placement), _numbers(b.rotor), b.inertia)
@@ -307,6 +307,11 @@ def _content(tree: Tree, requests: Mapping[str, Request]) -> tuple[str, ...] | N
     named = {frame for _, options in asked for _, frame in options if frame is not None}
     frames = [(name, frame.body, _numbers(frame.placement)) for name in sorted(named) for frame in (tree.frame(name),)]
     return repr(asked), repr((tree.gravity, bodies)), repr(frames)
+
+
+def _is_linkworks(joint: Joint) -> bool:
+    """Whether a joint's code is linkwork's, and that of the joints that it is made of."""
+    return type(joint).__module__.startswith(f"{__package__}.joints.") and all(map(_is_linkworks, joint.parts))
 
 
 def _numbers(pose: Pose) -> tuple[float, ...]:
