@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from helpers.joints import transform_at_zero
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, with_functions
 from oracles.textbook import Textbook

@@ -45,6 +45,17 @@ class Planar(Joint):
         x = random_axis(rng)
         return cls(x, x.cross(random_axis(rng)))
 
+    @classmethod
+    def across(cls, normal: Vec3) -> Planar:
+        """The plane of a normal n.  Its x is the first of the axes x, y, z that is not near n, made perpendicular to n.
+
+        So the plane across z has the axes x and y, that across x has y and z, and that across y has x and −z.
+        """
+        n = unit_axis(normal, "planar", "normal")
+        near = next(e for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)) if abs(n.dot(e)) < 0.9)
+        x = unit_axis(near - n * n.dot(near))
+        return cls(x, n.cross(x))
+
     @property
     def normal(self) -> Vec3:
         """The unit vector n = x × y."""
