@@ -177,7 +177,7 @@ def quaternion(R: np.ndarray) -> np.ndarray:
 # -- conservation
 
 
-MOVING = {name: joint for name, joint in EVERY.items() if joint.nv}
+MOVING = {name: joint for name, joint in EVERY.items() if joint.nv and not name.endswith("-1")}
 
 
 def energy(robot: Robot, q: np.ndarray, v: np.ndarray) -> float:
