@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .joints import Joint as JointType
 from .model.body import WORLD, Mimic
@@ -45,6 +46,23 @@ class Joint:
     def type_name(self) -> str:
         """The type's name, e.g. "revolute"."""
         return self.type.type_name()
+
+    def checked(self, q: ArrayLike) -> np.ndarray:
+        """A configuration (..., nq) as floats; quaternions a little off unit length are normalised with a warning.
+
+        Raises ValueError, with the joint's name and the value, for the wrong number of them, for what is not finite
+        and for quaternions whose length is off by more than 1e-3.
+        """
+        return self.type.checked(q, self.name)
+
+    def regularity(self, q: ArrayLike) -> np.ndarray:
+        """How far the configuration (..., nq) is from a singularity of the joint's coordinates, (...).
+
+        1 is far from any, 0 is one: gimbal lock of Euler angles, where forward dynamics has no solution.
+        """
+        numbers = self.checked(q)
+        found = self.type.regularity([numbers[..., k] for k in range(self.nq)])
+        return np.broadcast_to(np.asarray(found, dtype=float), numbers.shape[:-1])
 
     def _content(self) -> tuple[object, ...]:
         places = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)

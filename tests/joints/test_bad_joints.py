@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork
 from helpers.joints import EVERY
 from linkwork.expr.functions import cos
 from linkwork.joints import (
@@ -28,6 +29,7 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
+from linkwork.model.random import random_tree
 from linkwork.spatial import Pose
 
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
@@ -175,3 +177,14 @@ def test_rates_that_are_not_velocities_need_steps_of_their_own() -> None:
     steps = {"retract": lambda self, q, phi: [q[0] + 2.0 * phi[0]], "local": lambda self, q, p: [0.5 * (p[0] - q[0])]}
     assert type("Whole", (_Joint,), maps | steps)().q_dot([0.0], [1.0]) == [2.0]
     assert type("Stepping", (_Joint,), steps)().q_dot([0.0], [1.0]) == [1.0]
+
+
+def test_the_joint_of_a_robot_names_itself() -> None:
+    drawn = random_tree(np.random.default_rng(0), 2, types=[SphericalEuler, Floating], shape="chain")
+    for joint in linkwork.Robot(drawn).joints:
+        q = [0.3] * 3 if joint.nq == 3 else joint.type.zero()
+        with pytest.raises(ValueError, match=f"joint '{joint.name}' .* expected a configuration of {joint.nq} numbers"):
+            joint.checked([*q, 0.0])
+        assert joint.checked(q).tolist() == q
+        batch = np.array([[q, q, q], [q, q, q]])
+        assert joint.regularity(batch).tolist() == [[joint.type.regularity(q)] * 3] * 2
