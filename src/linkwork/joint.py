@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .joint_editing import JointEditing, dof_values, fixed_array, matrix_of, pose_of
 from .joint_links import LinkMethods
@@ -134,6 +135,16 @@ class Joint(LinkMethods, JointEditing):
     def rotor_placement(self) -> np.ndarray:
         """X_M_child (4, 4): where the child link's frame sits in the frame after the joint [1, m]."""
         return matrix_of(self.rotor)
+
+    def regularity(self, q: ArrayLike) -> np.ndarray:
+        """How far the configuration (..., nq) is from a singularity of the joint's coordinates, (...).
+
+        1 is far from any, 0 is one: gimbal lock of Euler angles, where forward dynamics has no solution.  Raises
+        ValueError for a configuration that is none.
+        """
+        numbers = self.type.checked(q, self.name)
+        found = self.type.regularity([numbers[..., k] for k in range(self.nq)])
+        return np.broadcast_to(np.asarray(found, dtype=float), numbers.shape[:-1])
 
     # -- bounds
 

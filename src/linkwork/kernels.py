@@ -7,7 +7,7 @@ function, write its algorithm over any scalar and add a row here and a method in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from . import algorithms
@@ -329,12 +329,8 @@ def _content(tree: Tree, requests: Mapping[str, Request]) -> tuple[str, ...] | N
 
 
 def written_here(joint: Joint) -> bool:
-    """Whether a joint's type, and those of the joints that it is made of, are linkwork's own."""
-    if not type(joint).__module__.startswith(f"{__package__}.joints."):
-        return False
-    values: list[Any] = [getattr(joint, field.name) for field in fields(joint)] if is_dataclass(joint) else []
-    inner = [x for value in values for x in (value if isinstance(value, (tuple, list)) else (value,))]
-    return all(written_here(x) for x in inner if isinstance(x, Joint))
+    """Whether a joint's code, and that of the joints that it is made of, is linkwork's own."""
+    return type(joint).__module__.startswith(f"{__package__}.joints.") and all(map(written_here, joint.parts))
 
 
 def pose_numbers(pose: Pose) -> tuple[float, ...]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from helpers.joints import transform_at_zero
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, with_functions
 from oracles.textbook import Textbook
@@ -97,9 +98,11 @@ def test_a_full_turn_changes_nothing(tree):
 
 
 @every_plain_tree
-def test_neutral_is_where_every_joint_is_the_identity(tree):
+def test_neutral_is_where_every_joint_is_at_its_zero(tree):
+    """The identity, but for types that no configuration gives the identity."""
     X = Direct(tree).forward_kinematics(robot_of(tree).neutral())
     for i, body in enumerate(tree.bodies):
         parent = X[body.parent] if body.parent >= 0 else np.eye(4)
-        placement, rotor = (np.reshape(np.array(p.elements(), float), (4, 4)) for p in (body.placement, body.rotor))
-        assert_close(X[i], parent @ placement @ rotor, 1e-14)
+        poses = body.placement, transform_at_zero(body.joint), body.rotor
+        placement, joint, rotor = (np.reshape(np.array(p.elements(), float), (4, 4)) for p in poses)
+        assert_close(X[i], parent @ placement @ joint @ rotor, 1e-14)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.joints import scaled
 from linkwork import Robot
 from linkwork.kernels import TABLE
 from linkwork.model.body import WORLD, Frame
@@ -33,7 +34,8 @@ def test_flipping_axes_flips_signs(tree):
     flips = [-1.0 if hasattr(b.joint, "axis") else 1.0 for b in tree.bodies]
     axes = {i: replace(b.joint, axis=-b.joint.axis) for i, b in enumerate(tree.bodies) if flips[i] < 0.0}
     other = replace(tree, bodies=tuple(replace(b, joint=axes.get(i, b.joint)) for i, b in enumerate(tree.bodies)))
-    s_q = np.array([x for b, x in zip(tree.bodies, flips, strict=True) for _ in range(b.joint.nq)])
+    names = [b.joint.q_names or ("",) * b.joint.nq for b in tree.bodies]
+    s_q = np.array([1.0 if name == "cos" else x for part, x in zip(names, flips, strict=True) for name in part])
     s_v = np.array([x for b, x in zip(tree.bodies, flips, strict=True) for _ in range(b.joint.nv)])
     q, v, a = state(tree)
     there, here = outcomes(Direct(other), q * s_q, v * s_v, a * s_v), outcomes(Direct(tree), q, v, a)
@@ -72,7 +74,11 @@ def test_dimensions(tree):
 
     def scaled_body(b):
         return replace(
-            b, placement=scaled_pose(b.placement), rotor=scaled_pose(b.rotor), inertia=scaled_inertia(b.inertia)
+            b,
+            joint=scaled(b.joint, L),
+            placement=scaled_pose(b.placement),
+            rotor=scaled_pose(b.rotor),
+            inertia=scaled_inertia(b.inertia),
         )
 
     other = replace(tree, bodies=tuple(scaled_body(b) for b in tree.bodies), gravity=tree.gravity * L)

@@ -15,7 +15,7 @@ from oracles.scalars import Direct
 from oracles.textbook import Textbook
 from oracles.trees import state
 
-MOVING = [kind for kind in ALL if kind.nv]
+MOVING = [kind for kind in ALL if kind.example(np.random.default_rng(0)).nv]
 
 
 def without_mass(tree, *bodies):
@@ -37,7 +37,9 @@ def test_a_massless_body_at_the_end(kind):
     assert_close(robot.inverse_dynamics(q, v, a), book.inverse_dynamics(), 1e-13, core=1)
     assert_close(robot.mass_matrix(q), book.mass_matrix(), 1e-13, core=2)
     assert_close(robot.acceleration(q, v, a, "body2"), book.acceleration("body2"), 1e-12, core=1)
-    for f in (robot, Direct(tree), Direct(tree, "floats")):
+    columns = tree.bodies[2].joint.S([*q.T[tree.q_slices[2]]]).columns
+    known = all(isinstance(x, float) for x in columns[-1].elements())  # a batch of zeros is not known to be zero
+    for f in (robot, Direct(tree, "floats"), *([Direct(tree)] if known else [])):
         with pytest.raises(SingularInertiaError, match="joint2") as caught:
             f.forward_dynamics(q, v, a)
         assert caught.value.joint == "joint2"
@@ -53,7 +55,7 @@ def test_the_joint_named_is_the_one_that_moves_nothing():
 
 
 def test_massless_bodies_on_the_way_do_no_harm():
-    simple = [kind for kind in MOVING if kind.nv == 1]
+    simple = [kind for kind in MOVING if kind.example(np.random.default_rng(0)).nv == 1]
     tree = without_mass(random_tree(np.random.default_rng(3), 4, types=simple, shape="chain"), 0, 2)
     q, v, a = state(tree)
     assert np.all(np.linalg.cond(Direct(tree).mass_matrix(q)) < 1e5)

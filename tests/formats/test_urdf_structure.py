@@ -156,13 +156,13 @@ def test_row_28_a_long_chain_of_fixed_joints_and_of_mimics():
         ("revolut", "unknown joint type 'revolut'", "did you mean 'revolute'?"),
         ("Fixed", "unknown joint type 'Fixed'", "did you mean 'fixed'?"),
         ("", "unknown joint type ''", "there are"),
-        ("planar", "not supported yet", "prismatic"),
+        ("plane", "unknown joint type 'plane'", "did you mean 'planar'?"),
     ],
 )
 def test_row_29_joint_types(kind: str, message: str, hint: str):
     found = error(arm(kind=kind))
     assert found.code == "JOINT_TYPE" and message in found.message and hint in str(found.hint)
-    assert "revolute, continuous, prismatic, fixed, floating" in found.message
+    assert "revolute, continuous, prismatic, fixed, floating, planar" in found.message
     assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
 
 

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from linkwork.formats import parse_urdf
-from linkwork.joints import Floating, Prismatic, Revolute
+from linkwork.joints import Floating, Planar, Prismatic, Revolute
 from linkwork.model.body import Limits
 from linkwork.spatial import Inertia, Pose, Vec3
 from urdf_texts import INERTIAL, LIMIT, arm, error, errors, joint, link, one, read, robot, warning, warnings
@@ -155,6 +155,24 @@ def test_origins_are_placed():
     half = repr(math.pi / 2)
     placement = read(arm(f'<origin xyz="1 -2 3e-1" rpy="0 0 {half}"/>' + LIMIT)).bodies[0].placement
     assert placement.elements() == (0, -1, 0, 1, 1, 0, 0, -2, 0, 0, 1, 0.3, 0, 0, 0, 1)
+
+
+def test_a_planar_joint_moves_across_its_axis():
+    planes = {
+        "0 0 1": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+        "1 0 0": ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+        "0 1 0": ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0)),
+        "0 0 -1": ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0)),
+    }
+    for axis, (x, y) in planes.items():
+        body = read(arm(f'<axis xyz="{axis}"/>', "planar"), strict=True).bodies[0]
+        assert body.joint == Planar(Vec3(*x), Vec3(*y))
+        assert body.limits == Limits.none(body.joint) and body.damping == body.friction == (0.0,) * 3
+    assert read(arm("", "planar")).bodies[0].joint == Planar.across(Vec3(1.0, 0.0, 0.0))
+    skew = read(arm('<axis xyz="2 -3 6"/>', "planar")).bodies[0].joint
+    assert [*skew.normal] == pytest.approx([2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0], abs=1e-15)
+    found = warnings(arm(LIMIT + '<dynamics damping="1"/>', "planar"))
+    assert [(issue.code, "of a planar joint" in issue.message) for issue in found] == [("UNSUPPORTED", True)] * 2
 
 
 # -- limits

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.functions import cos, sin
-from linkwork.joints import ALL, Joint
+from linkwork.joints import ALL, Composite, Ellipsoid, Joint, Reversed
 from linkwork.joints.axis import random_axis
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
@@ -84,6 +84,7 @@ class Ball(Joint):
     nq, nv = 4, 3
     q_units, v_units = ("1",) * 4, ("rad/s",) * 3
     q_names, v_names = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
+    unit_length = ((0, 1, 2, 3),)
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Ball:
@@ -124,6 +125,41 @@ def bare(joint: Joint) -> Joint:
     }
     parameters = {field.name: getattr(joint, field.name) for field in dataclasses.fields(joint)}
     return type(f"Bare{type(joint).__name__}", (type(joint),), stripped)(**parameters)
+
+
+def transform_at_zero(joint: Joint) -> Pose:
+    """The identity, but for the types that have no configuration of this transform."""
+    if isinstance(joint, Reversed):
+        return transform_at_zero(joint.joint).inv().formed()
+    if isinstance(joint, Ellipsoid):
+        return Pose(Rotation.identity(), Vec3(0.0, 0.0, joint.c))
+    X = Pose.identity()
+    for part, placement in zip(joint.joints, joint.placements, strict=True) if isinstance(joint, Composite) else ():
+        X = X @ placement @ transform_at_zero(part)
+    return X
+
+
+def places_of_unit_length(joint: Joint) -> list[int]:
+    """The places in q of numbers that bounds do not apply to: of a quaternion, say."""
+    return [k for places in joint.unit_length for k in places]
+
+
+def scaled(value: Any, L: float) -> Any:
+    """The joint with its lengths times L: numbers among the parameters of a joint are lengths, but for axes."""
+    if isinstance(value, Pose):
+        return Pose(value.rotation, value.translation * L)
+    if isinstance(value, tuple):
+        return tuple(scaled(x, L) for x in value)
+    if isinstance(value, Joint):
+        parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return dataclasses.replace(value, **{name: scaled(x, L) for name, x in parameters.items()})
+    return value * L if isinstance(value, float) else value
+
+
+def rotation_vector(joint: Joint) -> list[int]:
+    """The places in v of angular velocities where q̇ is not v: their steps are found again up to half a turn."""
+    free = type(joint).q_dot is not Joint.q_dot
+    return [k for k, unit in enumerate(joint.v_units) if unit == "rad/s"] if free else []
 
 
 WRITTEN_BY_USERS: tuple[type[Joint], ...] = (Helical, Cam, Swivel, Ball)

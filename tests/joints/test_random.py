@@ -19,10 +19,6 @@ N = 500
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 
 
-def on_unit_length(joint: Joint) -> list[int]:
-    return [k for k, unit in enumerate(joint.q_units) if unit == "1"]
-
-
 def bounded(joint: Joint) -> list[int]:
     """The coordinates that bounds apply to: a quaternion has none."""
     return [k for k in range(joint.nq) if joint.q_units[k] != "1"]
@@ -85,8 +81,8 @@ def test_bounds_are_not_modified(joint: Joint) -> None:
 def test_they_are_on_the_manifold(joint: Joint) -> None:
     free = np.full(joint.nq, INF)
     q = joint.random(np.random.default_rng(7), -free, free, (50,))
-    if on_unit_length(joint):
-        assert np.max(np.abs(np.linalg.norm(q[:, on_unit_length(joint)], axis=1) - 1.0)) <= 2.0 * EPS
+    for places in joint.unit_length:
+        assert np.max(np.abs(np.linalg.norm(q[:, places], axis=1) - 1.0)) <= 2.0 * EPS
     normalized = np.array([joint.normalize(x) for x in q.tolist()]).reshape(50, joint.nq)
     assert np.max(np.abs(normalized - q), initial=0.0) <= 4.0 * EPS
 

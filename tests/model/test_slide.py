@@ -92,7 +92,8 @@ def test_only_places_change():
 
 def test_what_may_not_move_does_not():
     """A free body's velocity is that of its origin, and a joint of the user's says nothing about sliding."""
-    for kinds in ([kind for kind in ALL if kind not in (Revolute, Prismatic)], [Cam, Helical]):
+    fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).slides()]
+    for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)
         assert slid(tree) == tree
 

@@ -41,9 +41,12 @@ def parameters(joint: Joint) -> dict[str, Any]:
 
 
 def axis_text(joint: Joint) -> str:
-    """A joint's parameters for people: an axis of the frame by its letter."""
+    """A joint's parameters for people, but for those at their default: an axis of the frame by its letter."""
+    usual = {field.name: field.default for field in dataclasses.fields(joint)}  # type: ignore[arg-type]
     shown = []
     for name, value in parameters(joint).items():
+        if getattr(joint, name) == usual[name]:
+            continue
         if isinstance(value, list):
             text = _LETTERS.get(tuple(value)) or f"({', '.join(map(number, value))})"
         else:

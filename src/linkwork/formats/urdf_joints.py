@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from .. import joints
 from .._text import nearest, quoted
-from ..joints import Fixed, Floating, Joint, Prismatic, Revolute
+from ..joints import Fixed, Floating, Joint, Planar, Prismatic, Revolute
 from ..model.body import Limits, Mimic
 from ..model.description import JointDescription
 from ..spatial import Vec3
@@ -17,7 +17,7 @@ from .xml import Element
 
 __all__ = ["TYPES", "read_joint"]
 
-TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating")
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _X = Vec3(1.0, 0.0, 0.0)
 _INF = math.inf
 
@@ -33,8 +33,8 @@ def read_joint(reader: Reader, element: Element, continuous: str = "angle") -> J
     if joint.nv == 1 and dynamics is not None:
         damping = reader.at_least_zero(dynamics, "damping", 0.0)
         friction = reader.at_least_zero(dynamics, "friction", 0.0)
-    elif kind == "floating" and dynamics is not None:
-        reader.warn(dynamics, "UNSUPPORTED", "<dynamics> of a floating joint is ignored: it has no meaning there")
+    elif joint.nv > 1 and dynamics is not None:
+        reader.warn(dynamics, "UNSUPPORTED", f"<dynamics> of a {kind} joint is ignored: it has no meaning there")
     return JointDescription(
         name=name,
         parent=(reader.name(parent, "link") or "") if parent is not None else "",
@@ -57,9 +57,6 @@ def _type(reader: Reader, element: Element) -> str:
     allowed = "expected one of " + ", ".join(TYPES)
     if kind is None:
         reader.error(element, "JOINT_TYPE", f"<joint> needs the attribute 'type': {allowed}")
-    elif kind == "planar":
-        hint = "make it of two prismatic joints and a revolute one"
-        reader.error(element, "JOINT_TYPE", f"joint type 'planar' is not supported yet: {allowed}", hint)
     else:
         reader.error(element, "JOINT_TYPE", f"unknown joint type {quoted(kind)}: {allowed}", nearest(kind, TYPES))
     return "fixed"
@@ -76,6 +73,8 @@ def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Join
             return Prismatic(_axis(reader, element.first("axis")))
         case "floating":
             return Floating()
+        case "planar":  # the axis is the plane's normal
+            return Planar.across(_axis(reader, element.first("axis")))
         case _:
             return Fixed()
 
@@ -106,8 +105,8 @@ def _limits(reader: Reader, element: Element, kind: str, joint: Joint) -> Limits
     """The bounds in a `<limit>`; none where there is none."""
     limit = element.first("limit")
     if joint.nv != 1:
-        if kind == "floating" and limit is not None:
-            reader.warn(limit, "UNSUPPORTED", "<limit> of a floating joint is ignored: it has no meaning there")
+        if joint.nv > 1 and limit is not None:
+            reader.warn(limit, "UNSUPPORTED", f"<limit> of a {kind} joint is ignored: it has no meaning there")
         return Limits.none(joint)
     if limit is None:
         if kind != "continuous":

@@ -1,11 +1,44 @@
 """Joint types.  `ALL` lists them: tests, documentation and benchmarks run over it."""
 
-from .fixed import Fixed
-from .floating import Floating
-from .joint import Joint
-from .prismatic import Prismatic
-from .revolute import Revolute
+from .composite import Composite as Composite
+from .cylindrical import Cylindrical as Cylindrical
+from .ellipsoid import Ellipsoid as Ellipsoid
+from .fixed import Fixed as Fixed
+from .floating import Floating as Floating
+from .floating_euler import FloatingEuler as FloatingEuler
+from .floating_mrp import FloatingMRP as FloatingMRP
+from .helical import Helical as Helical
+from .joint import Joint as Joint
+from .planar import Planar as Planar
+from .prismatic import Prismatic as Prismatic
+from .reversed import Reversed as Reversed
+from .revolute import Revolute as Revolute
+from .spherical import Spherical as Spherical
+from .spherical_euler import SphericalEuler as SphericalEuler
+from .spherical_mrp import SphericalMRP as SphericalMRP
+from .translational import Translational as Translational
+from .unbounded_revolute import UnboundedRevolute as UnboundedRevolute
+from .universal import Universal as Universal
 
-__all__ = ["ALL", "Fixed", "Floating", "Joint", "Prismatic", "Revolute"]
+ALL: tuple[type[Joint], ...] = (
+    Fixed,
+    Revolute,
+    UnboundedRevolute,
+    Prismatic,
+    Helical,
+    Cylindrical,
+    Universal,
+    Planar,
+    Translational,
+    Spherical,
+    SphericalMRP,
+    SphericalEuler,
+    Floating,
+    FloatingMRP,
+    FloatingEuler,
+    Ellipsoid,
+    Composite,
+    Reversed,
+)
 
-ALL: tuple[type[Joint], ...] = (Fixed, Revolute, Prismatic, Floating)
+__all__ = ["ALL", "Joint", *(kind.__name__ for kind in ALL)]

@@ -7,25 +7,55 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Vec3
+from ..spatial import Symmetric3, Vec3
+from .refused import refused
 
-__all__ = ["random_axis", "unit_axis"]
+__all__ = ["across", "orthogonal", "random_axis", "unit_axis"]
 
 
-def unit_axis(axis: Any) -> Vec3:
-    """The axis as a unit vector.  Raises ValueError where it is zero, not finite or not three numbers."""
+def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
+    """The axis as a unit vector.  Raises ValueError where it is zero, not finite or not three numbers.
+
+    ``of`` is the type of the joint and ``name`` the parameter's, for the message.
+    """
     try:
         x, y, z = (float(a) for a in axis)
     except (TypeError, ValueError):
-        raise ValueError(f"axis: expected three numbers, got {axis!r}") from None
+        raise refused(of, name, "three numbers", repr(axis)) from None
     length, largest = math.hypot(x, y, z), max(abs(x), abs(y), abs(z))
     if not all(map(math.isfinite, (x, y, z))) or largest == 0.0:
-        raise ValueError(f"axis: expected three finite numbers that are not all zero, got {(x, y, z)}")
+        raise refused(of, name, "three finite numbers that are not all zero", str((x, y, z)))
     if abs(length - 1.0) < 4e-16:  # already as near to 1 as floats come
         return Vec3(x, y, z)
     if not 1e-150 < length < 1e150:  # its square is beyond the floats, or it is itself
-        return unit_axis((x / largest, y / largest, z / largest))
+        return unit_axis((x / largest, y / largest, z / largest), of, name)
     return Vec3(x / length, y / length, z / length)
+
+
+def orthogonal(first: Vec3, second: Vec3, of: str, names: str) -> None:
+    """Raises ValueError where two unit axes are not at a right angle, within 1e-9."""
+    cosine = first.dot(second)
+    if abs(cosine) > 1e-9:
+        got = f"{(*first,)} and {(*second,)}, at {math.degrees(math.acos(max(-1.0, min(1.0, cosine)))):.6g}°"
+        raise refused(of, names, "two axes at a right angle", got, "take the part of one across the other")
+
+
+def across(J: Symmetric3, a: Vec3) -> Symmetric3:
+    """J − γ (1 − a aᵀ) with γ = ½ tr(J) − aᵀJa: the rotational inertia of a flat body, across a.
+
+    About a coordinate axis, z say, that is J_xx + J_yy = J_zz, which holds without rounding.
+    """
+    diagonal = [J.xx, J.yy, J.zz]
+    for k in range(3):
+        if [abs(x) for x in a] == [float(i == k) for i in range(3)]:
+            small, large = sorted(((k + 1) % 3, (k + 2) % 3), key=diagonal.__getitem__)
+            diagonal[large] = 0.5 * (diagonal[k] + (diagonal[large] - diagonal[small]))
+            diagonal[small] = diagonal[k] - diagonal[large]
+            return Symmetric3(diagonal[0], J.xy, J.xz, diagonal[1], J.yz, diagonal[2])
+    gamma = 0.5 * (J.xx + J.yy + J.zz) - a.dot(J @ a)
+    plane = Symmetric3(1.0 - a.x * a.x, -a.x * a.y, -a.x * a.z, 1.0 - a.y * a.y, -a.y * a.z, 1.0 - a.z * a.z)
+    flat: Symmetric3 = J - plane * gamma
+    return flat
 
 
 def random_axis(rng: np.random.Generator) -> Vec3:

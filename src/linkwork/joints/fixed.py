@@ -36,6 +36,9 @@ class Fixed(Joint):
         """Nothing: there is no motion to feel it."""
         return Inertia.zero()
 
+    def reversed(self) -> Fixed:
+        return self
+
     @property
     def has_fixed_subspaces(self) -> bool:
         return True

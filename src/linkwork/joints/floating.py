@@ -10,34 +10,40 @@ import numpy as np
 
 from ..spatial import Motion, Pose, Quaternion, Subspace, Vec3
 from ..spatial.quaternion import translation_of_twist, twist_of_translation
+from .ball import quaternion_names, quaternion_numbers, quaternion_of
 from .joint import Joint, Scalars
 
-__all__ = ["Floating"]
+__all__ = ["ANY_MOTION", "Floating"]
 
 
 @dataclass(frozen=True)
 class Floating(Joint):
-    """q (7,): unit quaternion (w, x, y, z) of R_FM, then M's origin in F [m].
+    """q (7,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``; then M's origin in F [m].
 
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:
     ε̇ = ½ ε ⊗ (0, ω),  ṗ = R v.  ``retract`` is the exponential of SE(3): a twist held for unit time.
     """
 
+    scalar_last: bool = False
+
     nq, nv = 7, 6
     q_units = ("1", "1", "1", "1", "m", "m", "m")
     v_units = ("rad/s", "rad/s", "rad/s", "m/s", "m/s", "m/s")
-    q_names = ("qw", "qx", "qy", "qz", "x", "y", "z")
     v_names = ("wx", "wy", "wz", "vx", "vy", "vz")
+    unit_length = ((0, 1, 2, 3),)
+
+    def __post_init__(self) -> None:
+        self._say(q_names=(*quaternion_names(self.scalar_last), "x", "y", "z"))
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Floating:
-        return cls()
+        return cls(scalar_last=bool(rng.random() < 0.5))
 
     def X(self, q: Scalars) -> Pose:
-        return Pose(Quaternion(*q[0:4]).rotation(), Vec3.of(q[4:7]))
+        return Pose(self._epsilon(q).rotation(), Vec3.of(q[4:7]))
 
     def S(self, q: Scalars) -> Subspace:
-        return _IDENTITY
+        return ANY_MOTION
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
@@ -47,33 +53,33 @@ class Floating(Joint):
         return True
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
-        epsilon = Quaternion(*q[0:4])
+        epsilon = self._epsilon(q)
         rate = epsilon @ Quaternion(0.0, *v[0:3])
-        return [*(0.5 * x for x in rate.elements()), *(epsilon.rotation() @ Vec3.of(v[3:6]))]
+        return [*(0.5 * x for x in self._numbers(rate)), *(epsilon.rotation() @ Vec3.of(v[3:6]))]
 
     def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
-        epsilon = Quaternion(*q[0:4])
-        omega = (epsilon.conjugate() @ Quaternion(*q_dot[0:4])).vector * 2.0
+        epsilon = self._epsilon(q)
+        omega = (epsilon.conjugate() @ self._epsilon(q_dot)).vector * 2.0
         return [*omega, *epsilon.rotation().inv_act(Vec3.of(q_dot[4:7]))]
 
     def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
-        epsilon, p = Quaternion(*q[0:4]), Vec3.of(q[4:7])
+        epsilon, p = self._epsilon(q), Vec3.of(q[4:7])
         turn, v = Vec3.of(phi[0:3]), Vec3.of(phi[3:6])
         turned = epsilon @ Quaternion.exp(turn)
         moved = p + epsilon.rotation() @ translation_of_twist(turn, v)
-        return [*turned.normalized().elements(), *moved]
+        return [*self._numbers(turned.normalized()), *moved]
 
     def local(self, q: Scalars, other: Scalars) -> list[Any]:
-        epsilon, p = Quaternion(*q[0:4]), Vec3.of(q[4:7])
-        turn = (epsilon.conjugate() @ Quaternion(*other[0:4])).log()
+        epsilon, p = self._epsilon(q), Vec3.of(q[4:7])
+        turn = (epsilon.conjugate() @ self._epsilon(other)).log()
         between = epsilon.rotation().inv_act(Vec3.of(other[4:7]) - p)
         return [*turn, *twist_of_translation(turn, between)]
 
     def zero(self) -> list[float]:
-        return [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        return [*self._numbers(Quaternion(1.0, 0.0, 0.0, 0.0)), 0.0, 0.0, 0.0]
 
     def normalize(self, q: Scalars) -> list[Any]:
-        return [*Quaternion(*q[0:4]).normalized().elements(), *q[4:7]]
+        return [*self._numbers(self._epsilon(q).normalized()), *q[4:7]]
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
@@ -84,5 +90,11 @@ class Floating(Joint):
         q[..., 0:4] = epsilon / np.linalg.norm(epsilon, axis=-1, keepdims=True)
         return q
 
+    def _epsilon(self, q: Scalars) -> Quaternion:
+        return quaternion_of(q[0:4], self.scalar_last)
 
-_IDENTITY = Subspace(tuple(Motion.of([1.0 if i == k else 0.0 for i in range(6)]) for k in range(6)))
+    def _numbers(self, epsilon: Quaternion) -> list[Any]:
+        return quaternion_numbers(epsilon, self.scalar_last)
+
+
+ANY_MOTION = Subspace(tuple(Motion.of([1.0 if i == k else 0.0 for i in range(6)]) for k in range(6)))

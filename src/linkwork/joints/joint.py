@@ -14,15 +14,17 @@ Port-Based Modeling and Control for Efficient Bipedal Walking Robots, 2006, defi
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ..expr.dual import parts, seeded
 from ..expr.functions import copysign, sqrt
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
+from .checked import checked
 
 __all__ = ["Joint"]
 
@@ -30,14 +32,30 @@ Scalars = Sequence[Any]
 
 
 class Joint(ABC):
-    """A joint type with its parameters (an axis, a pitch): an immutable value."""
+    """A joint type with its parameters (an axis, a pitch): an immutable value.
 
-    nq: ClassVar[int]  # numbers in the configuration q
-    nv: ClassVar[int]  # numbers in the velocity v: degrees of freedom
-    q_units: ClassVar[tuple[str, ...]]  # unit of each number of q
-    v_units: ClassVar[tuple[str, ...]]  # unit of each number of v
-    q_names: ClassVar[tuple[str, ...]] = ()  # what each number of q is called, where there is more than one
-    v_names: ClassVar[tuple[str, ...]] = ()
+    What is said here of a type is an attribute of the class, or of each joint where it depends on parameters.
+    """
+
+    nq: int  # numbers in the configuration q
+    nv: int  # numbers in the velocity v: degrees of freedom
+    q_units: tuple[str, ...]  # unit of each number of q
+    v_units: tuple[str, ...]  # unit of each number of v
+    q_names: tuple[str, ...] = ()  # what each number of q is called, where there is more than one
+    v_names: tuple[str, ...] = ()
+    unit_length: tuple[tuple[int, ...], ...] = ()  # places in q of numbers whose squares add up to 1
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Maps that are each other's inverse, or follow from each other, are written together or not at all."""
+        super().__init_subclass__(**options)
+        for one, other in (("q_dot", "v_of"), ("retract", "local"), ("q_dot", "retract")):
+            written = [name for name in (one, other) if getattr(cls, name) is not getattr(Joint, name)]
+            if len(written) == 1 and (written[0], one) != ("retract", "q_dot"):
+                missing = other if written[0] == one else one
+                raise TypeError(
+                    f"{cls.__name__}: {written[0]} is written and {missing} is not, and its default, which takes the "
+                    f"configuration's rate for its velocity, does not fit it; write {cls.__name__}.{missing}"
+                )
 
     @classmethod
     @abstractmethod
@@ -129,7 +147,7 @@ class Joint(ABC):
         return [parts(x, moving[0].level)[1] for x in self.local(q, moving)]
 
     def zero(self) -> list[float]:
-        """The configuration whose transform is the identity."""
+        """The configuration that others are measured from: its transform is the identity, if that of any is."""
         return [0.0] * self.nq
 
     def normalize(self, q: Scalars) -> list[Any]:
@@ -154,6 +172,39 @@ class Joint(ABC):
         low = np.where(np.isinf(low), high - 2.0 * reach, low)
         high = np.where(np.isinf(high), low + 2.0 * reach, high)
         return rng.uniform(low, high, size=(*size, self.nq))
+
+    # -- where it must not be
+
+    def regularity(self, q: Scalars) -> Any:
+        """How far the configuration is from a singularity of the coordinates: 1 far from any, 0 at one.  Default: 1.
+
+        There, some motion of the joint has no rate of q, or none of v.  Each type says which it is.
+        """
+        return 1.0
+
+    def checked(self, q: Any, name: str = "") -> np.ndarray:
+        """The configuration (..., nq) as floats, of the right length; ``name`` is the joint's, for messages.
+
+        Numbers that together have length 1 are normalised: with a warning where they are off by more than rounding.
+        Raises ValueError for the wrong number of them, for what is not finite, and beyond 1e-3.
+        """
+        return checked(self, q, name)
+
+    # -- the other way round
+
+    def reversed(self) -> Joint:
+        """The joint of the opposite direction: X is inverted, and the numbers of q, v and τ are the same.
+
+        ``joint.reversed().reversed() == joint``.
+        """
+        from .reversed import Reversed
+
+        return Reversed(self)
+
+    @property
+    def parts(self) -> tuple[Joint, ...]:
+        """The joints that it is made of, if it is made of others."""
+        return ()
 
     # -- what makes no difference to it
 
@@ -198,10 +249,15 @@ class Joint(ABC):
 
     @classmethod
     def type_name(cls) -> str:
-        """The type's name in tables and messages."""
-        return cls.__name__.lower()
+        """The type's name in tables and messages: the class's, in words."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cls.__name__).lower()
 
     # -- how the defaults are derived
+
+    def _say(self, **attributes: Any) -> None:
+        """Sets what is said of the type where it depends on parameters; when it is made."""
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)
 
     def _twist_along(self, q: Scalars, q_dot: Scalars) -> Motion:
         """The twist (Rᵀ Ṙ)^∨, Rᵀ ṗ of M relative to F, in M's coordinates, when q changes at rate q̇."""

@@ -23,7 +23,7 @@ class Prismatic(Joint):
     q_units, v_units = ("m",), ("m/s",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
+        object.__setattr__(self, "axis", unit_axis(self.axis, "prismatic"))
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Prismatic:
@@ -47,6 +47,9 @@ class Prismatic(Joint):
     def felt(self, inertia: Inertia) -> Inertia:
         """Without the rotational inertia: the joint turns nothing."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
+
+    def reversed(self) -> Prismatic:
+        return Prismatic(-self.axis)
 
     @property
     def has_fixed_subspaces(self) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Symmetric3, Vec3
-from .axis import random_axis, unit_axis
+from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
+from .axis import across, random_axis, unit_axis
 from .joint import Joint, Scalars
 
 __all__ = ["Revolute"]
@@ -23,7 +23,7 @@ class Revolute(Joint):
     q_units, v_units = ("rad",), ("rad/s",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit_axis(self.axis))
+        object.__setattr__(self, "axis", unit_axis(self.axis, "revolute"))
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Revolute:
@@ -50,26 +50,11 @@ class Revolute(Joint):
         They are m, a·h and aᵀΣa, where J = tr(Σ) 1 − Σ.  The resistance aᵀJa = ∫|a × r|² dm stays as it is.
         """
         a, h = self.axis, inertia.moment
-        return Inertia(0.0, h - a * a.dot(h), _flattened(inertia.about, a))
+        return Inertia(0.0, h - a * a.dot(h), across(inertia.about, a))
+
+    def reversed(self) -> Revolute:
+        return Revolute(-self.axis)
 
     @property
     def has_fixed_subspaces(self) -> bool:
         return True
-
-
-def _flattened(J: Symmetric3, a: Vec3) -> Symmetric3:
-    """J − γ (1 − a aᵀ) with γ = aᵀΣa = ½ tr(J) − aᵀJa: the rotational inertia of a flat body, across a.
-
-    About a coordinate axis, z say, that is J_xx + J_yy = J_zz, which holds without rounding.
-    """
-    diagonal = [J.xx, J.yy, J.zz]
-    for k in range(3):
-        if [abs(x) for x in a] == [float(i == k) for i in range(3)]:
-            small, large = sorted(((k + 1) % 3, (k + 2) % 3), key=diagonal.__getitem__)
-            diagonal[large] = 0.5 * (diagonal[k] + (diagonal[large] - diagonal[small]))
-            diagonal[small] = diagonal[k] - diagonal[large]
-            return Symmetric3(diagonal[0], J.xy, J.xz, diagonal[1], J.yz, diagonal[2])
-    gamma = 0.5 * (J.xx + J.yy + J.zz) - a.dot(J @ a)
-    across = Symmetric3(1.0 - a.x * a.x, -a.x * a.y, -a.x * a.z, 1.0 - a.y * a.y, -a.y * a.z, 1.0 - a.z * a.z)
-    flat: Symmetric3 = J - across * gamma
-    return flat

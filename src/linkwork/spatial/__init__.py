@@ -4,6 +4,7 @@ from .force import Force, cross_star
 from .inertia import ArticulatedInertia, Inertia
 from .matrix3 import Matrix3, Symmetric3
 from .motion import Motion, Subspace, cross
+from .mrp import MRP
 from .pose import InversePose, Pose
 from .quaternion import Quaternion
 from .rigid_motion import RigidMotion
@@ -11,6 +12,7 @@ from .rotation import Rotation
 from .vec3 import Vec3
 
 __all__ = [
+    "MRP",
     "ArticulatedInertia",
     "Force",
     "Inertia",

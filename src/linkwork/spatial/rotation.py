@@ -35,7 +35,11 @@ class Rotation:
     @staticmethod
     def about(axis: Vec3, angle: Any) -> Rotation:
         """Rotation by an angle [rad] about a unit axis: R = a aᵀ + cos·(1 − a aᵀ) + sin·[a×] (Rodrigues)."""
-        c, s = cos(angle), sin(angle)
+        return Rotation.turning(axis, cos(angle), sin(angle))
+
+    @staticmethod
+    def turning(axis: Vec3, c: Any, s: Any) -> Rotation:
+        """Rotation about a unit axis by the angle of cosine c and sine s."""
         ax, ay, az = axis
         xy, xz, yz = ax * ay, ax * az, ay * az
         return Rotation(

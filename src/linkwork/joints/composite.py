@@ -1,0 +1,170 @@
+"""The composite joint: a chain of joints as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..expr.functions import fmin
+from ..spatial import Motion, Pose, Rotation, Subspace, Vec3, cross
+from .axis import random_axis
+from .joint import Joint, Scalars
+from .prismatic import Prismatic
+from .refused import refused
+from .revolute import Revolute
+from .spherical import Spherical
+
+__all__ = ["Composite"]
+
+
+@dataclass(frozen=True)
+class Composite(Joint):
+    """q and v: those of the joints, one after the other, in their units.
+
+    X = P₁ X₁(q₁) P₂ X₂(q₂) ...; P_k, the pose of the k-th joint's F in the M before it, is ``placements[k]``, the
+    identity where none are given.  At zero X is the placements' product.  A configuration in which motions of the
+    chain become dependent (two of its axes meet) is singular for forward dynamics; `regularity` tells of the joints'
+    own coordinates alone.
+    """
+
+    joints: tuple[Joint, ...]
+    placements: tuple[Pose, ...] = ()
+
+    def __post_init__(self) -> None:
+        joints = tuple(self.joints)
+        for joint in joints:
+            if not isinstance(joint, Joint):
+                raise refused("composite", "joints", "joints", repr(joint))
+        placements = tuple(self.placements) or (Pose.identity(),) * len(joints)
+        for placement in placements:
+            if not isinstance(placement, Pose):
+                raise refused("composite", "placements", "poses", repr(placement))
+        if len(placements) != len(joints):
+            raise refused("composite", "placements", f"{len(joints)}, one before each joint", str(len(placements)))
+        nv = sum(joint.nv for joint in joints)
+        if nv > 6:
+            names = ", ".join(joint.type_name() for joint in joints)
+            raise refused("composite", "joints", "at most 6 degrees of freedom", f"{nv}: {names}")
+        object.__setattr__(self, "joints", joints)
+        object.__setattr__(self, "placements", placements)
+        nq = sum(joint.nq for joint in joints)
+        starts = [sum(joint.nq for joint in joints[:k]) for k in range(len(joints))]
+        self._say(
+            nq=nq,
+            nv=nv,
+            q_units=tuple(unit for joint in joints for unit in joint.q_units),
+            v_units=tuple(unit for joint in joints for unit in joint.v_units),
+            q_names=tuple(_names("q", joints, lambda j: (j.nq, j.q_names))) if nq > 1 else (),
+            v_names=tuple(_names("v", joints, lambda j: (j.nv, j.v_names))) if nv > 1 else (),
+            unit_length=tuple(
+                tuple(start + k for k in places)
+                for start, joint in zip(starts, joints, strict=True)
+                for places in joint.unit_length
+            ),
+        )
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Composite:
+        joints: list[Joint] = [kind.example(rng) for kind in (Revolute, Prismatic, Spherical)]
+        order = [joints[k] for k in rng.permutation(3)][: rng.integers(2, 4)]
+        poses = [Pose(*_anywhere(rng)) for _ in order]
+        return cls(tuple(order), tuple(poses))
+
+    @property
+    def parts(self) -> tuple[Joint, ...]:
+        return self.joints
+
+    def X(self, q: Scalars) -> Pose:
+        X = Pose.identity()
+        for joint, placement, q_k in zip(self.joints, self.placements, self._split_q(q), strict=True):
+            X = (X if placement == Pose.identity() else X @ placement) @ joint.X(q_k)
+        return X
+
+    def S(self, q: Scalars) -> Subspace:
+        """Each joint's, carried to the frame after the last."""
+        columns: tuple[Motion, ...] = ()
+        for joint, placement, q_k in zip(self.joints, self.placements, self._split_q(q), strict=True):
+            X = placement @ joint.X(q_k)
+            columns = (*(X.inv() @ column for column in columns), *joint.S(q_k).columns)
+        return Subspace(columns)
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        """A = X⁻¹ A_before + V × V_J + bias_J, with V_J = S_J v_J and V = X⁻¹ V_before + V_J, joint by joint."""
+        V = A = Motion.zero()
+        parts = zip(self.joints, self.placements, self._split_q(q), self._split_v(v), strict=True)
+        for joint, placement, q_k, v_k in parts:
+            X, V_J = placement @ joint.X(q_k), joint.twist(q_k, v_k)
+            V = X.inv() @ V
+            A = X.inv() @ A + cross(V, V_J) + joint.bias(q_k, v_k)
+            V = V + V_J
+        return A
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        return self._each(lambda j, q, v: j.q_dot(q, v), self._split_q(q), self._split_v(v))
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        return self._each(lambda j, q, q_dot: j.v_of(q, q_dot), self._split_q(q), self._split_q(q_dot))
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        return self._each(lambda j, q, phi: j.retract(q, phi), self._split_q(q), self._split_v(phi))
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        return self._each(lambda j, q, other: j.local(q, other), self._split_q(q), self._split_q(other))
+
+    def zero(self) -> list[float]:
+        return self._each(lambda j: j.zero())
+
+    def normalize(self, q: Scalars) -> list[Any]:
+        return self._each(lambda j, q: j.normalize(q), self._split_q(q))
+
+    def principal(self, q: Scalars) -> list[Any]:
+        return self._each(lambda j, q: j.principal(q), self._split_q(q))
+
+    def regularity(self, q: Scalars) -> Any:
+        """The least of the joints'."""
+        least: Any = 1.0
+        for joint, q_k in zip(self.joints, self._split_q(q), strict=True):
+            here = joint.regularity(q_k)
+            least = here if isinstance(least, float) and least == 1.0 else fmin(least, here)
+        return least
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
+    ) -> np.ndarray:
+        """As each joint draws them."""
+        super().random(rng, lower, upper, ())  # they must be as many
+        bounds = zip(self.joints, self._split_q(lower), self._split_q(upper), strict=True)
+        drawn = [joint.random(rng, low, high, size) for joint, low, high in bounds]
+        return np.concatenate([*drawn, np.zeros((*size, 0))], axis=-1)
+
+    def _split_q(self, q: Scalars) -> list[Scalars]:
+        return _split(q, [joint.nq for joint in self.joints])
+
+    def _split_v(self, v: Scalars) -> list[Scalars]:
+        return _split(v, [joint.nv for joint in self.joints])
+
+    def _each(self, function: Callable[..., Sequence[Any]], *arguments: list[Scalars]) -> list[Any]:
+        return [x for row in zip(self.joints, *arguments, strict=True) for x in function(*row)]
+
+
+def _split(x: Scalars, sizes: list[int]) -> list[Scalars]:
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(x[start : start + size])
+        start += size
+    return parts
+
+
+def _names(letter: str, joints: tuple[Joint, ...], of: Callable[[Joint], tuple[int, tuple[str, ...]]]) -> Iterator[str]:
+    """q1, q2_x, q2_y, ...: the joint by its number in the chain, and its own name where it has several."""
+    for k, joint in enumerate(joints, start=1):
+        count, names = of(joint)
+        yield from (f"{letter}{k}_{name}" for name in names) if names else (f"{letter}{k}",) * count
+
+
+def _anywhere(rng: np.random.Generator) -> tuple[Rotation, Vec3]:
+    x, y, z = rng.uniform(-0.3, 0.3, 3).tolist()
+    return Rotation.about(random_axis(rng), float(rng.uniform(-3.0, 3.0))), Vec3(x, y, z)

@@ -1,0 +1,104 @@
+"""The planar joint: motion in a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..expr.functions import atan2, cos, sin
+from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
+from ..spatial.quaternion import translation_of_twist, twist_of_translation
+from .axis import across, orthogonal, random_axis, unit_axis
+from .joint import Joint, Scalars
+
+__all__ = ["Planar"]
+
+
+@dataclass(frozen=True)
+class Planar(Joint):
+    """q (3,): M's origin along the axes x and y of F [m], then M's angle about their normal n = x × y [rad].
+
+    v (3,): the velocity of M's origin along the axes x and y of *M* [m/s], then the angular velocity [rad/s], so S is
+    constant and q̇ ≠ v: (q̇₁, q̇₂) = R(q₃) (v₁, v₂), q̇₃ = v₃.  ``retract`` is the exponential of SE(2).
+    [RBDA, table 4.1, with the translation before the rotation]
+    """
+
+    x_axis: Vec3 = Vec3(1.0, 0.0, 0.0)  # unit; the same coordinates in F and M
+    y_axis: Vec3 = Vec3(0.0, 1.0, 0.0)  # unit, at a right angle to x
+
+    nq, nv = 3, 3
+    q_units, v_units = ("m", "m", "rad"), ("m/s", "m/s", "rad/s")
+    q_names, v_names = ("x", "y", "angle"), ("vx", "vy", "w")
+
+    def __post_init__(self) -> None:
+        x, y = unit_axis(self.x_axis, "planar", "x_axis"), unit_axis(self.y_axis, "planar", "y_axis")
+        orthogonal(x, y, "planar", "x_axis and y_axis")
+        if abs(x.dot(y)) > 1e-16:
+            y = unit_axis(y - x * x.dot(y))
+        object.__setattr__(self, "x_axis", x)
+        object.__setattr__(self, "y_axis", y)
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Planar:
+        x = random_axis(rng)
+        return cls(x, x.cross(random_axis(rng)))
+
+    @classmethod
+    def across(cls, normal: Vec3) -> Planar:
+        """The plane of a normal n.  Its x is the first of the axes x, y, z that is not near n, made perpendicular to n.
+
+        So the plane across z has the axes x and y, that across x has y and z, and that across y has x and −z.
+        """
+        n = unit_axis(normal, "planar", "normal")
+        near = next(e for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)) if abs(n.dot(e)) < 0.9)
+        x = unit_axis(near - n * n.dot(near))
+        return cls(x, n.cross(x))
+
+    @property
+    def normal(self) -> Vec3:
+        """The unit vector n = x × y."""
+        return unit_axis(self.x_axis.cross(self.y_axis))
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Rotation.about(self.normal, q[2]), self.x_axis * q[0] + self.y_axis * q[1])
+
+    def S(self, q: Scalars) -> Subspace:
+        along = (Motion(Vec3.zero(), axis) for axis in (self.x_axis, self.y_axis))
+        return Subspace((*along, Motion(self.normal, Vec3.zero())))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        c, s = cos(q[2]), sin(q[2])
+        return [c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]]
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        c, s = cos(q[2]), sin(q[2])
+        return [c * q_dot[0] + s * q_dot[1], c * q_dot[1] - s * q_dot[0], q_dot[2]]
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        moved = translation_of_twist(Vec3(0.0, 0.0, phi[2]), Vec3(phi[0], phi[1], 0.0))
+        dx, dy, turn = self.q_dot(q, [moved.x, moved.y, phi[2]])
+        return [q[0] + dx, q[1] + dy, q[2] + turn]
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        """The short way round."""
+        turn = other[2] - q[2]
+        turn = atan2(sin(turn), cos(turn))
+        x, y, _ = self.v_of(q, [other[0] - q[0], other[1] - q[1], 0.0])
+        v = twist_of_translation(Vec3(0.0, 0.0, turn), Vec3(x, y, 0.0))
+        return [v.x, v.y, turn]
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return (self.normal,)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without ∫(n·r)² dm, n the normal: how far from the plane the masses spread."""
+        return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.normal))
+
+    @property
+    def has_fixed_subspaces(self) -> bool:
+        return True

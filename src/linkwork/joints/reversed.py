@@ -1,0 +1,98 @@
+"""A joint the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
+from .floating import Floating
+from .joint import Joint, Scalars
+from .planar import Planar
+from .refused import refused
+from .universal import Universal
+
+__all__ = ["Reversed"]
+
+
+@dataclass(frozen=True)
+class Reversed(Joint):
+    """A joint whose F and M have changed places; q, v and τ are those of the joint, with their signs.
+
+    X(q) = X_J(q)⁻¹.  The twist of the other frame is the opposite one, seen from where it moves to:
+    S = −X_J S_J and bias = −X_J bias_J.  Singular where the joint is.
+    """
+
+    joint: Joint
+
+    def __post_init__(self) -> None:
+        joint = self.joint
+        if not isinstance(joint, Joint):
+            raise refused("reversed", "joint", "a joint", repr(joint))
+        said = ("nq", "nv", "q_units", "v_units", "q_names", "v_names", "unit_length")
+        self._say(**{name: getattr(joint, name) for name in said})
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Reversed:
+        return cls((Universal, Planar, Floating)[rng.integers(3)].example(rng))
+
+    @property
+    def parts(self) -> tuple[Joint, ...]:
+        return (self.joint,)
+
+    def X(self, q: Scalars) -> Pose:
+        return self.joint.X(q).inv().formed()
+
+    def S(self, q: Scalars) -> Subspace:
+        X = self.joint.X(q)
+        return Subspace(tuple(-(X @ column) for column in self.joint.S(q).columns))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        """−X_J bias_J: what moving with the twist V adds, V × V, is zero."""
+        A: Motion = self.joint.X(q) @ self.joint.bias(q, v)
+        return -A
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        return self.joint.q_dot(q, v)
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        return self.joint.v_of(q, q_dot)
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        return self.joint.retract(q, phi)
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        return self.joint.local(q, other)
+
+    def zero(self) -> list[float]:
+        return self.joint.zero()
+
+    def normalize(self, q: Scalars) -> list[Any]:
+        return self.joint.normalize(q)
+
+    def principal(self, q: Scalars) -> list[Any]:
+        return self.joint.principal(q)
+
+    def regularity(self, q: Scalars) -> Any:
+        return self.joint.regularity(q)
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
+    ) -> np.ndarray:
+        return self.joint.random(rng, lower, upper, size)
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return self.joint.slides()
+
+    def turns(self) -> tuple[Vec3, ...]:
+        return self.joint.turns()
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """As the joint: what neither resists it nor changes as it moves is the same from both ends."""
+        return self.joint.felt(inertia)
+
+    def reversed(self) -> Joint:
+        return self.joint

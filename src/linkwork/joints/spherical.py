@@ -1,0 +1,56 @@
+"""The spherical joint: rotation in every direction, with a quaternion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
+from .ball import Ball, quaternion_names
+from .joint import Scalars
+
+__all__ = ["ANY_FORCE", "ANY_TURN", "Spherical"]
+
+
+@dataclass(frozen=True)
+class Spherical(Ball):
+    """q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.
+
+    v (3,): angular velocity of M relative to F in M's coordinates [rad/s], so S = (1; 0).  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).
+    No configuration is singular.  [RBDA, table 4.1]
+    """
+
+    scalar_last: bool = False
+
+    def __post_init__(self) -> None:
+        self._say(q_names=quaternion_names(self.scalar_last))
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Spherical:
+        return cls(scalar_last=bool(rng.random() < 0.5))
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(self._epsilon(q).rotation(), Vec3.zero())
+
+    def S(self, q: Scalars) -> Subspace:
+        return ANY_TURN
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
+        return ANY_FORCE
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without the mass at the centre, which does not move."""
+        return Inertia(0.0, inertia.moment, inertia.about)
+
+    @property
+    def has_fixed_subspaces(self) -> bool:
+        return True
+
+
+_AXES = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
+ANY_TURN = Subspace(tuple(Motion(axis, Vec3.zero()) for axis in _AXES))
+ANY_FORCE = tuple(Force(Vec3.zero(), axis) for axis in _AXES)

@@ -1,0 +1,99 @@
+"""The revolute joint without bounds: an angle as its sine and cosine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..expr.functions import atan2, cos, sin, sqrt
+from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
+from .axis import random_axis, unit_axis
+from .joint import Joint, Scalars
+from .revolute import Revolute
+
+__all__ = ["UnboundedRevolute"]
+
+
+@dataclass(frozen=True)
+class UnboundedRevolute(Joint):
+    """q (2,): sine and cosine of the angle, in this order; angle 0 when F and M coincide.  v (1,): rate [rad/s].
+
+    q̇ ≠ v: ṡ = c v, ċ = −s v.  Otherwise as `Revolute`, but whole turns are not counted.  [RBDA, table 4.1]
+    """
+
+    axis: Vec3  # unit; the same coordinates in F and M
+
+    nq, nv = 2, 1
+    q_units, v_units = ("1", "1"), ("rad/s",)
+    q_names = ("sin", "cos")
+    unit_length = ((0, 1),)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis, "unbounded revolute"))
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> UnboundedRevolute:
+        return cls(random_axis(rng))
+
+    def X(self, q: Scalars) -> Pose:
+        s, c = q
+        return Pose(Rotation.turning(self.axis, c, s), Vec3.zero())
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace((Motion(self.axis, Vec3.zero()),))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
+        s, c = q
+        return [c * v[0], -s * v[0]]
+
+    def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
+        s, c = q
+        return [c * q_dot[0] - s * q_dot[1]]
+
+    def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
+        (s, c), (ds, dc) = q, (sin(phi[0]), cos(phi[0]))
+        return self.normalize([s * dc + c * ds, c * dc - s * ds])
+
+    def local(self, q: Scalars, other: Scalars) -> list[Any]:
+        """The short way round."""
+        (s, c), (s1, c1) = q, other
+        return [atan2(s1 * c - c1 * s, c1 * c + s1 * s)]
+
+    def zero(self) -> list[float]:
+        return [0.0, 1.0]
+
+    def normalize(self, q: Scalars) -> list[Any]:
+        s, c = q
+        scale = 1.0 / sqrt(s * s + c * c)
+        return [s * scale, c * scale]
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
+    ) -> np.ndarray:
+        """Angles drawn evenly from the circle, whatever the bounds."""
+        super().random(rng, lower, upper, ())  # they must be as many
+        angle = rng.uniform(-np.pi, np.pi, size)
+        return np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """As a revolute joint."""
+        return Revolute(self.axis).felt(inertia)
+
+    def reversed(self) -> UnboundedRevolute:
+        return UnboundedRevolute(-self.axis)
+
+    @property
+    def has_fixed_subspaces(self) -> bool:
+        return True

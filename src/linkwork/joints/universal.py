@@ -1,0 +1,73 @@
+"""The universal joint: rotation about an axis of the body before it, then about one of the body after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..expr.functions import sqrt
+from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
+from .axis import orthogonal, random_axis, unit_axis
+from .joint import Joint, Scalars
+from .refused import refused
+
+__all__ = ["Universal"]
+
+
+@dataclass(frozen=True)
+class Universal(Joint):
+    """q (2,): angles [rad] about the first axis, then the second, zero when F and M coincide.  v (2,): rates.  q̇ = v.
+
+    X = R(a₁, q₁) R(a₂, q₂), so S = (R₂ᵀ a₁, a₂).  The axes are at a right angle, as a Hooke joint's, unless
+    ``right_angle`` is given as False.  [RBDA, section 4.4]
+    """
+
+    first: Vec3 = Vec3(1.0, 0.0, 0.0)  # unit; fixed in F
+    second: Vec3 = Vec3(0.0, 1.0, 0.0)  # unit; fixed in M
+    right_angle: bool = True  # whether another angle between them is refused
+
+    nq, nv = 2, 2
+    q_units, v_units = ("rad", "rad"), ("rad/s", "rad/s")
+    q_names, v_names = ("first", "second"), ("first_rate", "second_rate")
+
+    def __post_init__(self) -> None:
+        first, second = unit_axis(self.first, "universal", "first"), unit_axis(self.second, "universal", "second")
+        if self.right_angle:
+            orthogonal(first, second, "universal", "first and second")
+        elif abs(first.dot(second)) > 1.0 - 1e-9:
+            got = f"{(*first,)} and {(*second,)}"
+            raise refused("universal", "first and second", "two axes that are not parallel", got)
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "second", second)
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Universal:
+        first, other = random_axis(rng), random_axis(rng)
+        return cls(first, first.cross(other)) if rng.random() < 0.5 else cls(first, other, right_angle=False)
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Rotation.about(self.first, q[0]) @ Rotation.about(self.second, q[1]), Vec3.zero())
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace((Motion(self._first_in_M(q), Vec3.zero()), Motion(self.second, Vec3.zero())))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        """The first axis turns in M: v₁ v₂ R₂ᵀa₁ × a₂."""
+        return Motion(self._first_in_M(q).cross(self.second) * (v[0] * v[1]), Vec3.zero())
+
+    def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
+        """The moment across both axes, and every force."""
+        n = self._first_in_M(q).cross(self.second)
+        across = Force(n * (1.0 / sqrt(n.dot(n))), Vec3.zero())
+        return across, *(Force(Vec3.zero(), e) for e in _AXES)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without the mass at the centre, which does not move."""
+        return Inertia(0.0, inertia.moment, inertia.about)
+
+    def _first_in_M(self, q: Scalars) -> Vec3:
+        return Rotation.about(self.second, q[1]).inv_act(self.first)
+
+
+_AXES = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)

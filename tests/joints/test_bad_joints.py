@@ -1,0 +1,194 @@
+"""What is no joint and no configuration is refused, with the joint's type, the value and what was expected."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork
+from helpers.joints import EVERY
+from linkwork.expr.functions import cos
+from linkwork.joints import (
+    Composite,
+    Cylindrical,
+    Ellipsoid,
+    Floating,
+    FloatingEuler,
+    Helical,
+    Joint,
+    Planar,
+    Reversed,
+    Revolute,
+    Spherical,
+    SphericalEuler,
+    Translational,
+    UnboundedRevolute,
+    Universal,
+)
+from linkwork.model.random import random_tree
+from linkwork.spatial import Pose
+
+every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
+NAN = math.nan
+
+BAD: list[tuple[Callable[[], Joint], str]] = [
+    (lambda: UnboundedRevolute((0, 0, 0)), "unbounded revolute: axis: expected three finite numbers that are not all"),
+    (
+        lambda: Cylindrical((0, NAN, 1)),
+        "cylindrical: axis: expected three finite numbers that are not all zero, got (0",
+    ),
+    (lambda: Helical((0, 0, 1), NAN), "helical: pitch: expected a finite number, got nan"),
+    (lambda: Helical((0, 0, 1), None), "helical: pitch: expected a number, got None"),
+    (lambda: Helical((0, 0, 0), 1.0), "helical: axis: expected three finite numbers that are not all zero"),
+    (lambda: Revolute("z"), "revolute: axis: expected three numbers, got 'z'"),
+    (lambda: Universal((1, 0, 0), (1, 0, 0)), "universal: first and second: expected two axes at a right angle, got "),
+    (lambda: Universal((1, 0, 0), (1, 1, 0)), "at 45°; take the part of one across the other"),
+    (lambda: Universal((1, 0, 0), (-1, 0, 0), right_angle=False), "expected two axes that are not parallel, got"),
+    (lambda: Universal((1, 0, 0), (0, 0, 0)), "universal: second: expected three finite numbers"),
+    (lambda: Planar((1, 0, 0), (1, 1e-3, 0)), "planar: x_axis and y_axis: expected two axes at a right angle, got"),
+    (lambda: Planar((NAN, 0, 0)), "planar: x_axis: expected three finite numbers"),
+    (lambda: Planar.across((0, 0, 0)), "planar: normal: expected three finite numbers"),
+    (lambda: SphericalEuler("xxz"), "spherical (Euler): order: expected one of xyx, xyz, xzx, xzy, yxy, "),
+    (lambda: SphericalEuler("XYZ"), "got 'XYZ'"),
+    (lambda: FloatingEuler(("x", "y", "z")), "floating (Euler): order: expected one of"),
+    (lambda: Ellipsoid(1.0, 0.0, 1.0), "ellipsoid: b: expected a number above zero, got 0.0"),
+    (lambda: Ellipsoid(1.0, 1.0, math.inf), "ellipsoid: c: expected a finite number, got inf"),
+    (lambda: Ellipsoid("big", 1.0, 1.0), "ellipsoid: a: expected a number, got 'big'"),
+    (lambda: Composite((Revolute((0, 0, 1)), "hinge")), "composite: joints: expected joints, got 'hinge'"),
+    (lambda: Composite((Floating(), Revolute((0, 0, 1)))), "at most 6 degrees of freedom, got 7: floating, revolute"),
+    (lambda: Composite((Spherical(),), (Pose.identity(),) * 2), "placements: expected 1, one before each joint, got 2"),
+    (lambda: Composite((Spherical(),), (np.eye(4),)), "composite: placements: expected poses, got array"),
+    (lambda: Reversed(3), "reversed: joint: expected a joint, got 3"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_bad_parameters_are_refused(make: Callable[[], Joint], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make()
+
+
+def test_axes_are_made_unit_and_perpendicular() -> None:
+    plane = Planar((0, 0, 2), (3, 0, 1e-10))
+    assert [*plane.x_axis] == [0.0, 0.0, 1.0] and [*plane.y_axis] == [1.0, 0.0, 0.0]
+    assert [*plane.normal] == [0.0, 1.0, 0.0]
+    assert Planar(plane.x_axis, plane.y_axis) == plane
+
+
+# -- configurations
+
+
+@every_joint
+def test_a_configuration_is_checked(joint: Joint) -> None:
+    free = np.full(joint.nq, np.inf)
+    q = joint.random(np.random.default_rng(0), -free, free, (2, 3))
+    found = joint.checked(q, "knee")
+    assert found.shape == q.shape and np.max(np.abs(found - q), initial=0.0) <= 4e-16
+    with pytest.raises(ValueError, match=rf"joint 'knee' \(.*\): expected a configuration of {joint.nq} numbers"):
+        joint.checked([0.0] * (joint.nq + 1), "knee")
+    with pytest.raises(ValueError, match=f"expected a configuration of {joint.nq} numbers"):
+        joint.checked(1.0)
+    if joint.nq:
+        bad = q[0, 0].copy()
+        bad[-1] = NAN
+        with pytest.raises(ValueError, match=r"expected finite numbers, got \[.*nan\]"):
+            joint.checked(bad)
+
+
+@every_joint
+def test_numbers_of_unit_length_are_checked(joint: Joint) -> None:
+    free = np.full(joint.nq, np.inf)
+    q = joint.random(np.random.default_rng(0), -free, free, (3,))
+    for places in joint.unit_length:
+        near, far = q.copy(), q.copy()
+        near[1, list(places)] *= 1.0 + 5e-4
+        far[2, list(places)] *= 1.0 + 5e-3
+        with pytest.warns(UserWarning, match=r"of length 1, got \[.*\] of length 1\.0005: normalised"):
+            assert np.max(np.abs(joint.checked(near) - q)) <= 4e-16
+        with pytest.raises(ValueError, match=r"joint 'hip' .*of length 1, got \[.*\] of length 1\.005"):
+            joint.checked(far, "hip")
+
+
+def test_what_is_no_array_is_no_configuration() -> None:
+    with pytest.raises(ValueError, match="translational joint: expected a configuration of 3 numbers, got 'abc'"):
+        Translational().checked("abc")
+    with pytest.raises(ValueError, match=r"spherical joint: .* 4 numbers \(qw, qx, qy, qz\), got 3: \[0.0, 0.0, 1.0\]"):
+        Spherical().checked([0.0, 0.0, 1.0])
+    with pytest.raises(ValueError, match="of length 0"):
+        Spherical().checked([0.0] * 4)
+
+
+# -- singular configurations
+
+
+@every_joint
+def test_regularity_is_between_0_and_1(joint: Joint) -> None:
+    free = np.full(joint.nq, np.inf)
+    for q in joint.random(np.random.default_rng(0), -free, free, (20,)).tolist():
+        assert 0.0 < joint.regularity(q) <= 1.0
+
+
+def test_gimbal_lock_is_reported_and_kinematics_stay_finite() -> None:
+    for order in ("xyz", "zyx", "xyx", "zxz"):
+        lock = 0.0 if order[0] == order[2] else math.pi / 2.0
+        for joint, q in (
+            (SphericalEuler(order), [0.3, lock, -0.4]),
+            (FloatingEuler(order), [0.3, lock, -0.4, 1, 2, 3]),
+        ):
+            assert joint.regularity(q) <= 1e-16
+            v = [1.0, -2.0, 0.5, 0.1, 0.2, 0.3][: joint.nv]
+            S = np.array([c.elements() for c in joint.S(q).columns], dtype=float)
+            assert np.linalg.svd(S, compute_uv=False)[-1] <= 1e-15
+            outcomes = [*joint.X(q).elements(), *joint.bias(q, v).elements(), *joint.principal(q), *joint.q_dot(q, v)]
+            assert np.isfinite(np.array(outcomes, dtype=float)).all()
+    both = Composite((SphericalEuler("xyz"), SphericalEuler("xyx")))
+    assert both.regularity([0.0, 0.2, 0.0, 0.0, 0.1, 0.0]) == math.sin(0.1)
+    assert both.reversed().regularity([0.0, 1.5, 0.0, 0.0, 0.1, 0.0]) == math.cos(1.5)
+
+
+# -- maps that belong together
+
+
+class _Joint(Joint):
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    @classmethod
+    def example(cls, rng: Any) -> Any:
+        return cls()
+
+    def X(self, q: Any) -> Any:
+        return Revolute((0, 0, 1)).X(q)
+
+
+@pytest.mark.parametrize(
+    ("written", "missing"), [("q_dot", "v_of"), ("v_of", "q_dot"), ("retract", "local"), ("local", "retract")]
+)
+def test_one_of_two_maps_is_not_enough(written: str, missing: str) -> None:
+    with pytest.raises(TypeError, match=f"^Half: {written} is written and {missing} is not.*; write Half.{missing}$"):
+        type("Half", (_Joint,), {written: lambda self, q, x: [x[0] * cos(q[0])]})
+
+
+def test_rates_that_are_not_velocities_need_steps_of_their_own() -> None:
+    maps = {"q_dot": lambda self, q, v: [2.0 * v[0]], "v_of": lambda self, q, q_dot: [0.5 * q_dot[0]]}
+    with pytest.raises(TypeError, match="Half: q_dot is written and retract is not"):
+        type("Half", (_Joint,), maps)
+    steps = {"retract": lambda self, q, phi: [q[0] + 2.0 * phi[0]], "local": lambda self, q, p: [0.5 * (p[0] - q[0])]}
+    assert type("Whole", (_Joint,), maps | steps)().q_dot([0.0], [1.0]) == [2.0]
+    assert type("Stepping", (_Joint,), steps)().q_dot([0.0], [1.0]) == [1.0]
+
+
+def test_the_joint_of_a_robot_names_itself() -> None:
+    drawn = random_tree(np.random.default_rng(0), 2, types=[SphericalEuler, Floating], shape="chain")
+    for joint in linkwork.Robot(drawn).joints:
+        q = [0.3] * 3 if joint.nq == 3 else joint.type.zero()
+        with pytest.raises(ValueError, match=f"joint '{joint.name}' .* expected a configuration of {joint.nq} numbers"):
+            joint.checked([*q, 0.0])
+        assert joint.checked(q).tolist() == q
+        batch = np.array([[q, q, q], [q, q, q]])
+        assert joint.regularity(batch).tolist() == [[joint.type.regularity(q)] * 3] * 2
