@@ -15,7 +15,6 @@ from linkwork.model.random import random_pose
 __all__ = [
     "EVERY",
     "SAMPLES",
-    "both_ways",
     "every_joint",
     "every_moving_joint",
     "hat",
@@ -47,9 +46,6 @@ EVERY: dict[str, lw.Joint] = {
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY)
 _MOVING = {name: joint for name, joint in EVERY.items() if joint.nv}
 every_moving_joint = pytest.mark.parametrize("joint", _MOVING.values(), ids=_MOVING)
-both_ways = pytest.mark.parametrize(
-    "ends", [{}, {"child": "before", "parent": "after"}], ids=["after in before", "before in after"]
-)
 
 
 def state(joint: lw.Joint, seed: int = 0, n: int = SAMPLES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -100,5 +100,5 @@ def test_link_jacobian_is_made_of_motion_subspaces(joint) -> None:
     """v_i = v_λ(i) + S q̇: what a robot's Jacobian stacks for each joint."""
     q, v, _ = state(joint)
     V = np.random.default_rng(1).normal(size=(SAMPLES, 6))
-    moving, still = joint.link_velocity(q, v, V), joint.link_velocity(q, 0.0 * v, V)
+    moving, still = (joint.link_motion(q, rate, v, np.eye(4), V, V).twist for rate in (v, 0.0 * v))
     near(moving - still, np.einsum("nij,nj->ni", joint.link_motion_subspace(q), v), 1e-12)
