@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["checked"]
 
-_ROUNDING, _FAR = 1e-9, 1e-3  # how far a length may be from 1: without a word, with a warning
+_ROUNDING, _FAR = 1e-6, 1e-3  # how far a length may be from 1: without a word (float32 rounds by 6e-8), with a warning
 
 
 def checked(joint: Joint, q: Any, name: str = "") -> np.ndarray:

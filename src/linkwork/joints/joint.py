@@ -295,6 +295,8 @@ def _split_rotation(R: Rotation, level: int) -> tuple[Rotation, Rotation]:
 def _complement(columns: list[list[Any]]) -> list[list[Any]]:
     """An orthonormal basis of what is orthogonal to the given independent columns (Householder)."""
     n = 6
+    if len(columns) == n:
+        return []
     reflections: list[list[Any]] = []
     for k, column in enumerate(columns):
         x = list(column)
