@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from linkwork import Robot, joints
-from linkwork.model.random import random_tree
+from linkwork.model.body import WORLD
+from linkwork.model.random import random_inertia, random_tree
 from linkwork.model.reroot import rerooted
 from linkwork.model.tree import Tree
 
@@ -30,9 +32,15 @@ def _trees() -> dict[str, Tree]:
         trees[f"coupled_{seed}"] = randomly_coupled(random_tree(np.random.default_rng(400 + seed), 9), 3, seed)
     plain = [kind for kind in joints.ALL if kind.nv == 1]
     trees["coupled_chain"] = randomly_coupled(random_tree(np.random.default_rng(402), 6, types=plain, shape="chain"), 3)
-    trees["rerooted"] = rerooted(random_tree(np.random.default_rng(403), 8), "tool7")
-    trees["rerooted_coupled"] = rerooted(trees["coupled_chain"], "tool4")
+    trees["rerooted"] = rerooted(_on_heavy_ground(random_tree(np.random.default_rng(403), 8)), "tool7")
+    trees["rerooted_coupled"] = rerooted(_on_heavy_ground(trees["coupled_chain"]), "tool4")
     return trees
+
+
+def _on_heavy_ground(tree: Tree) -> Tree:
+    """What is fixed to the world weighs something: under another root it moves."""
+    inertia = random_inertia(np.random.default_rng(0))
+    return replace(tree, frames=tuple(replace(f, inertia=inertia) if f.body == WORLD else f for f in tree.frames))
 
 
 TREES = _trees()
