@@ -110,10 +110,7 @@ class Robot(Constructors):
     # -- configurations
 
     def neutral(self) -> np.ndarray:
-        """The configuration (nq,) in which every joint's transform is the identity, within its limits or not.
-
-        Joints that follow others are at their offsets.
-        """
+        """The configuration (nq,) in which the transform of every joint that follows none is the identity."""
         return np.array([x for _, body in self._tree.stacked() for x in body.joint.zero()], dtype=float)
 
     def random_configuration(

@@ -19,6 +19,9 @@ from .coupling import randomly_coupled
 __all__ = ["TREES", "every_moving_tree", "every_plain_tree", "every_tree", "few_trees", "robot_of", "state"]
 
 
+_WITH_FOLLOWERS = (joints.Revolute, joints.Prismatic, joints.Fixed, joints.Floating)  # random couplings want the first
+
+
 def _trees() -> dict[str, Tree]:
     trees = {}
     for seed, kind in enumerate(joints.ALL):
@@ -29,10 +32,12 @@ def _trees() -> dict[str, Tree]:
     trees["mixed_chain"] = random_tree(np.random.default_rng(200), 6, shape="chain")
     trees["mixed_star"] = random_tree(np.random.default_rng(300), 6, shape="star")
     for seed in range(2):
-        trees[f"coupled_{seed}"] = randomly_coupled(random_tree(np.random.default_rng(400 + seed), 9), 3, seed)
-    plain = [kind for kind in joints.ALL if kind.nv == 1]
-    trees["coupled_chain"] = randomly_coupled(random_tree(np.random.default_rng(402), 6, types=plain, shape="chain"), 3)
-    trees["rerooted"] = rerooted(_on_heavy_ground(random_tree(np.random.default_rng(403), 8)), "tool7")
+        some = random_tree(np.random.default_rng(400 + seed), 9, types=_WITH_FOLLOWERS)
+        trees[f"coupled_{seed}"] = randomly_coupled(some, 3, seed)
+    some = random_tree(np.random.default_rng(402), 6, types=_WITH_FOLLOWERS[:2], shape="chain")
+    trees["coupled_chain"] = randomly_coupled(some, 3)
+    some = random_tree(np.random.default_rng(403), 8, types=_WITH_FOLLOWERS)
+    trees["rerooted"] = rerooted(_on_heavy_ground(some), "tool7")
     trees["rerooted_coupled"] = rerooted(_on_heavy_ground(trees["coupled_chain"]), "tool4")
     return trees
 
