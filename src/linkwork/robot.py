@@ -31,8 +31,8 @@ class Robot(Constructors):
 
     Conventions: SI units and radians; frames are right-handed; 6-vectors have the angular part first; poses are 4 × 4
     matrices; quaternions are (w, x, y, z).  ``q`` stacks the joints' configurations and ``v`` their velocities in the
-    order of `joints`; a floating joint's q is (w x y z, x y z) and its v the body's twist in the body's own axes, so
-    ``q̇ ≠ v`` in general.  A joint that follows another (`coupled`) has no numbers of its own.
+    order of `joints`, but for those that follow others; a floating joint's q is (w x y z, x y z) and its v the body's
+    twist in the body's own axes, so ``q̇ ≠ v`` in general.
 
     Each function takes arrays with any leading dimensions, a batch, which broadcast as NumPy's do: ``q`` has shape
     (..., nq), ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name does too; joints that it leaves out are at
@@ -129,10 +129,7 @@ class Robot(Constructors):
     # -- configurations
 
     def neutral(self) -> np.ndarray:
-        """The configuration (nq,) in which every joint's transform is the identity.  It may lie outside the limits.
-
-        A joint that follows another is at its offset.
-        """
+        """The configuration (nq,) in which every joint is at its zero, followers at their offset, within limits or not."""
         return np.array([x for _, body in self._tree.stacked() for x in body.joint.zero()], dtype=float)
 
     def random_configuration(
@@ -140,9 +137,9 @@ class Robot(Constructors):
     ) -> np.ndarray:
         """Configurations drawn between the joints' limits, of shape (nq,) or (*size, nq).
 
-        A joint without limits: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  A joint that
-        others follow stays where all of them are within their limits; ValueError where there is no such place.  ``rng``
-        is a NumPy generator, a seed for one, or None for a fresh one.
+        A joint without limits: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  Joints that
+        others follow stay where all are within limits (ValueError where that is nowhere).  ``rng`` is a NumPy
+        generator, a seed for one, or None for a fresh one.
         """
         generator = np.random.default_rng(rng)
         shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
@@ -401,10 +398,9 @@ def load(
     in the world's axes [m/s²].  What the reader repairs or ignores is listed in ``robot.report.warnings``; ``strict``
     makes errors of it.
 
-    ``mimic`` says what becomes of joints that the file makes follow others: ``"coupled"`` binds them, exactly and in
-    every function, so that they have no numbers in q and v (see `Robot.coupled`); ``"free"`` leaves them numbers of
-    their own, and the file's word in ``robot.joint(name).mimic``.  ``continuous`` says how the configuration of a
-    continuous joint is written: as one ``"angle"``, or as its ``"sincos"``, two numbers (sin, cos).
+    ``mimic="coupled"`` binds joints that the file makes follow others, exactly (`Robot.coupled`): they have no numbers
+    in q and v; ``"free"`` leaves them free, and what the file says in ``joint.mimic``.  ``continuous`` says how the
+    configuration of a continuous joint is written: as its ``"angle"``, or as ``"sincos"``, two numbers (sin, cos).
 
     Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
     PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.

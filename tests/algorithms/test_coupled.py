@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linkwork import Robot
 from linkwork.errors import SingularInertiaError
-from linkwork.joints import Prismatic, Revolute
+from linkwork.joints import Fixed, Floating, Prismatic, Revolute
 from linkwork.kernels import TABLE, read_request, trace_requests
 from linkwork.model.body import Coupling
 from linkwork.model.couple import coupled
@@ -55,7 +55,7 @@ MADE = {
     "chain_of_three": chain_of_three(),
     "branching": branching(),
     "star": randomly_coupled(random_tree(np.random.default_rng(10), 7, types=BOTH, shape="star"), 4),
-    "mixed": randomly_coupled(random_tree(np.random.default_rng(11), 9), 3),
+    "mixed": randomly_coupled(random_tree(np.random.default_rng(11), 9, types=[*BOTH, Fixed, Floating]), 3),
 }
 GRIPPERS = ("panda", "pr2", "tiago_pro", "arm7_gripper")
 every_made = pytest.mark.parametrize("tree", MADE.values(), ids=MADE)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from linkwork import Robot, joints
-from linkwork.model.random import random_tree
+from linkwork.model.body import WORLD
+from linkwork.model.random import random_inertia, random_tree
 from linkwork.model.reroot import rerooted
 from linkwork.model.tree import Tree
 
 from .coupling import randomly_coupled
 
 __all__ = ["TREES", "every_moving_tree", "every_plain_tree", "every_tree", "few_trees", "robot_of", "state"]
+
+
+_WITH_FOLLOWERS = (joints.Revolute, joints.Prismatic, joints.Fixed, joints.Floating)  # random couplings want the first
 
 
 def _trees() -> dict[str, Tree]:
@@ -27,12 +32,20 @@ def _trees() -> dict[str, Tree]:
     trees["mixed_chain"] = random_tree(np.random.default_rng(200), 6, shape="chain")
     trees["mixed_star"] = random_tree(np.random.default_rng(300), 6, shape="star")
     for seed in range(2):
-        trees[f"coupled_{seed}"] = randomly_coupled(random_tree(np.random.default_rng(400 + seed), 9), 3, seed)
-    plain = [kind for kind in joints.ALL if kind.nv == 1]
-    trees["coupled_chain"] = randomly_coupled(random_tree(np.random.default_rng(402), 6, types=plain, shape="chain"), 3)
-    trees["rerooted"] = rerooted(random_tree(np.random.default_rng(403), 8), "tool7")
-    trees["rerooted_coupled"] = rerooted(trees["coupled_chain"], "tool4")
+        some = random_tree(np.random.default_rng(400 + seed), 9, types=_WITH_FOLLOWERS)
+        trees[f"coupled_{seed}"] = randomly_coupled(some, 3, seed)
+    some = random_tree(np.random.default_rng(402), 6, types=_WITH_FOLLOWERS[:2], shape="chain")
+    trees["coupled_chain"] = randomly_coupled(some, 3)
+    some = random_tree(np.random.default_rng(403), 8, types=_WITH_FOLLOWERS)
+    trees["rerooted"] = rerooted(_on_heavy_ground(some), "tool7")
+    trees["rerooted_coupled"] = rerooted(_on_heavy_ground(trees["coupled_chain"]), "tool4")
     return trees
+
+
+def _on_heavy_ground(tree: Tree) -> Tree:
+    """What is fixed to the world weighs something: under another root it moves."""
+    inertia = random_inertia(np.random.default_rng(0))
+    return replace(tree, frames=tuple(replace(f, inertia=inertia) if f.body == WORLD else f for f in tree.frames))
 
 
 TREES = _trees()
