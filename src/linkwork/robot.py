@@ -129,7 +129,7 @@ class Robot(Constructors):
     # -- configurations
 
     def neutral(self) -> np.ndarray:
-        """The configuration (nq,) in which every joint is at its zero, followers at their offset, within limits or not."""
+        """The configuration (nq,) with every joint at its zero, followers at their offset, within limits or not."""
         return np.array([x for _, body in self._tree.stacked() for x in body.joint.zero()], dtype=float)
 
     def random_configuration(

@@ -201,15 +201,20 @@ def test_energy_is_kept_along_a_motion():
     assert fine < coarse / 10.0
 
 
-def test_a_coupling_that_changes_nothing_else_costs_nothing():
-    """Branches that no coupling connects stay apart in the factorisation; a free tree takes articulated bodies."""
-    tree = random_tree(np.random.default_rng(3), 8, types=[Revolute], shape="star")
-    bound = coupled(tree, {"joint7": Coupling("joint6")})
+def test_a_coupling_costs_little():
+    """It takes no more operations to bind two fingers, and as many for each body of a long chain of bound pairs."""
 
     def count(some):
         return trace_requests(some, "f", {"f": read_request(some, "forward_dynamics")}).arithmetic
 
-    assert count(bound) < 1.3 * count(tree)
+    tree = random_tree(np.random.default_rng(3), 8, types=[Revolute], shape="star")
+    assert count(coupled(tree, {"joint7": Coupling("joint6")})) < 1.05 * count(tree)
+
+    def of_pairs(n):
+        tree = random_tree(np.random.default_rng(3), n, types=[Revolute], shape="chain")
+        return count(coupled(tree, {f"joint{i}": Coupling(f"joint{i - 1}", 0.5) for i in range(1, n, 2)}))
+
+    assert of_pairs(40) < 2.2 * of_pairs(20)
 
 
 def test_massless_followers_do_no_harm_and_massless_couples_are_named():

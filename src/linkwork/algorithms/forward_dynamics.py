@@ -24,7 +24,7 @@ Scalars = Sequence[Any]
 def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[Any]:
     """a = M(q)⁻¹ (τ − h(q, v)): the joint accelerations (nv) under the joint forces τ.
 
-    Where joints follow others, articulated bodies hang together beyond the tree: see `coupled_dynamics`.
+    Where joints follow others, they share an acceleration: see `coupled_dynamics`.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
