@@ -7,6 +7,7 @@ from .fixed import Fixed as Fixed
 from .floating import Floating as Floating
 from .floating_euler import FloatingEuler as FloatingEuler
 from .floating_mrp import FloatingMRP as FloatingMRP
+from .helical import Helical as Helical
 from .joint import Joint as Joint
 from .planar import Planar as Planar
 from .prismatic import Prismatic as Prismatic
@@ -24,6 +25,7 @@ ALL: tuple[type[Joint], ...] = (
     Revolute,
     UnboundedRevolute,
     Prismatic,
+    Helical,
     Cylindrical,
     Universal,
     Planar,

@@ -1,0 +1,62 @@
+"""The helical joint: rotation about an axis that advances along it, as a screw in its nut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
+from .axis import across, random_axis, unit_axis
+from .joint import Joint, Scalars
+from .refused import finite
+
+__all__ = ["Helical"]
+
+
+@dataclass(frozen=True)
+class Helical(Joint):
+    """q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.
+
+    It advances by pitch · q along its axis, so S = (a; pitch · a).  [RBDA, table 4.1]
+    """
+
+    axis: Vec3  # unit; the same coordinates in F and M
+    pitch: float  # advance per radian [m/rad]: the lead of the screw over 2π
+
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis, "helical"))
+        object.__setattr__(self, "pitch", finite(self.pitch, "helical", "pitch"))
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Helical:
+        return cls(random_axis(rng), float(rng.uniform(-0.5, 0.5)))
+
+    def X(self, q: Scalars) -> Pose:
+        return Pose(Rotation.about(self.axis, q[0]), self.axis * (self.pitch * q[0]))
+
+    def S(self, q: Scalars) -> Subspace:
+        return Subspace((Motion(self.axis, self.axis * self.pitch),))
+
+    def bias(self, q: Scalars, v: Scalars) -> Motion:
+        return Motion.zero()
+
+    def slides(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def turns(self) -> tuple[Vec3, ...]:
+        return (self.axis,)
+
+    def felt(self, inertia: Inertia) -> Inertia:
+        """Without ∫(a·r)² dm, a the axis: how far along it the masses spread."""
+        return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.axis))
+
+    def reversed(self) -> Helical:
+        return Helical(-self.axis, self.pitch)
+
+    @property
+    def has_fixed_subspaces(self) -> bool:
+        return True
