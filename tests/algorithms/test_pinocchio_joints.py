@@ -18,6 +18,7 @@ from linkwork.joints import (
     Composite,
     Ellipsoid,
     Floating,
+    Helical,
     Joint,
     Planar,
     Prismatic,
@@ -66,6 +67,7 @@ def same(q: np.ndarray) -> np.ndarray:
 PAIRS = {
     "unbounded revolute": Pair(UnboundedRevolute(Z_AXIS), lambda: pin.JointModelRUBZ(), lambda q: q[[1, 0]], (0,)),
     "unbounded revolute, y": Pair(UnboundedRevolute(Y_AXIS), lambda: pin.JointModelRUBY(), lambda q: q[[1, 0]], (0,)),
+    "helical": Pair(Helical(A, 0.3), lambda: pin.JointModelHelicalUnaligned(array([*A]), 0.3), same, (0,)),
     "universal": Pair(Universal(A, B), lambda: pin.JointModelUniversal(array([*A]), array([*B])), same, (0, 1)),
     "planar": Pair(
         Planar(), lambda: pin.JointModelPlanar(), lambda q: array([q[0], q[1], np.cos(q[2]), np.sin(q[2])]), (0, 1, 2)
