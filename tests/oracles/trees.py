@@ -66,7 +66,13 @@ def robot_of(tree: Tree) -> Robot:
 
 
 def state(tree: Tree, seed: int = 0, size: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Random q (size, nq), v and a (size, nv), of order 1."""
+    """Random q (size, nq), v and a (size, nv), of order 1; q away from singular coordinates, as gimbal lock is."""
     rng = np.random.default_rng(seed)
-    q = robot_of(tree).random_configuration(rng, size=size)
+    drawn = robot_of(tree).random_configuration(rng, size=20 * size)
+    q = np.array([x for x in drawn if _regularity(tree, x) >= 0.2][:size]).reshape(size, tree.nq)
     return q, rng.normal(size=(size, tree.nv)), rng.normal(size=(size, tree.nv))
+
+
+def _regularity(tree: Tree, q: np.ndarray) -> float:
+    parts = zip(tree.bodies, tree.split_q(q.tolist()), strict=True)
+    return min((float(body.joint.regularity(x)) for body, x in parts), default=1.0)
