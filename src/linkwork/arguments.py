@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from .kernels import INPUTS, Kernel, Port, call_state, raise_failure, single_call
+from .manifold import on_manifold, telling_of_singularities
 from .model.couple import coupling_text
 from .model.tree import Tree
 
 __all__ = ["checked", "prepared", "real_array", "refuse_nan", "stacked"]
 
 
-def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
-    """A kernel's call that turns dicts into arrays, explains what is wrong with arguments, and refuses NaN.
+def checked(tree: Tree, kind: str, kernel: Kernel) -> Callable[..., np.ndarray]:
+    """The call of a kernel for one function, its ``kind``, that turns dicts into arrays, explains what is wrong with
+    arguments, refuses NaN and normalises quaternions that are a little off.
 
     Plain arrays of one sample take the compiled single call and see nothing of this.  The compiled loop over a batch
     counts the calls in which it met a NaN; only where the count has grown are the arguments searched.  With ``out=``
@@ -33,8 +35,8 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
             arguments = tuple(prepared(tree, name, ports, arguments))
         if out is not None:
             refuse_nan(tree, name, ports, arguments)
-            return kernel(*arguments, out=out)
-        seen, failed = state.nan_calls, state.failed_calls
+            return kernel(*on_manifold(tree, kind, ports, arguments), out=out)
+        seen, failed, off = state.nan_calls, state.failed_calls, state.off_unit_vectors
         try:
             result = ufunc(*arguments)
         except (TypeError, ValueError):
@@ -44,9 +46,14 @@ def checked(tree: Tree, kernel: Kernel) -> Callable[..., np.ndarray]:
             raise_failure(kernel)
         if state.nan_calls != seen:
             refuse_nan(tree, name, ports, arguments)
+        if state.off_unit_vectors != off:
+            result = ufunc(*on_manifold(tree, kind, ports, prepared(tree, name, ports, arguments)))
         return result
 
-    return single_call(kernel, call)
+    found = single_call(kernel, call)
+    if kind == "forward_dynamics":
+        return telling_of_singularities(tree, lambda q: stacked(tree, "q", q) if isinstance(q, Mapping) else q, found)
+    return found
 
 
 def prepared(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> list[np.ndarray]:

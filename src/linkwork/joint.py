@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .joint_editing import JointEditing, dof_values, fixed_array, matrix_of, pose_of
 from .joint_links import LinkMethods
 from .joints import Joint as JointType
-from .model.body import WORLD, Body, Limits, Mimic
+from .model.body import WORLD, Body, Coupling, Limits, Mimic
 from .model.tree import Tree
 from .spatial import Pose
 
@@ -58,11 +58,12 @@ class Joint(LinkMethods, JointEditing):
     effort: np.ndarray  # (nv,) bounds of the force [N·m, N], inf where there is none
     damping: np.ndarray  # (nv,) viscous damping [N·m·s/rad, N·s/m]
     friction: np.ndarray  # (nv,) static friction [N·m, N]
-    mimic: Mimic | None  # the joint it is meant to follow, as the file says; not enforced
+    mimic: Mimic | None  # the joint it is meant to follow, as the file says
     placement: Pose = Pose.identity()  # X_parent_stator
     rotor: Pose = Pose.identity()  # X_rotor_child
     position_limits_enabled: bool = True  # whether the bounds of the configuration hold
     dynamics: Literal["none", "urdf"] = "urdf"  # whether damping and friction act: see `passive_torque`
+    coupling: Coupling | None = None  # the joint that it follows, whose places in q and v it then has
     _calls: dict[Any, Callable[..., Any]] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
@@ -221,7 +222,7 @@ class Joint(LinkMethods, JointEditing):
         places = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)
         arrays = (self.lower, self.upper, self.velocity, self.effort, self.damping, self.friction)
         bounds = tuple(tuple(array.tolist()) for array in arrays)
-        meaning = self.mimic, self.position_limits_enabled, self.dynamics
+        meaning = self.mimic, self.coupling, self.position_limits_enabled, self.dynamics
         return self.name, self.type, self.parent, self.child, places, bounds, meaning, self.placement, self.rotor
 
     def __eq__(self, other: object) -> bool:
@@ -263,6 +264,7 @@ def joint_of(tree: Tree, index: int) -> Joint:
         rotor=body.rotor,
         position_limits_enabled=body.limits.enabled,
         dynamics=cast(Any, body.dynamics),
+        coupling=body.coupling,
     )
 
 

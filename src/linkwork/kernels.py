@@ -341,7 +341,21 @@ def pose_numbers(pose: Pose) -> tuple[float, ...]:
 def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions of a robot, traced together."""
     with quiet_collector():
-        return Program.of(name, *expressions(tree, requests))
+        return Program.of(name, *expressions(tree, requests), unit=_unit(tree, requests))
+
+
+def _unit(tree: Tree, requests: Mapping[str, Request]) -> list[list[int]]:
+    """The places among all inputs of numbers that should have length 1 together, as joints have it."""
+    if all(request.function.name == "normalize" for request in requests.values()):
+        return []
+    found, start = [], 0
+    for port in _inputs(tree, requests):
+        if INPUTS[port.name].shape == "nq":
+            for i, body in tree.stacked():
+                first = start + tree.q_slices[i].start
+                found += [[first + k for k in places] for places in body.joint.unit_length]
+        start += port.size
+    return found
 
 
 Inputs = list[tuple[Port, list[Symbol]]]

@@ -38,8 +38,9 @@ class Robot(Constructors):
     (..., nq), ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name does too; joints that it leaves out are at
     their zero.  ``out=`` takes an array to write to.  A function is compiled when it is first called (see `compile`).
 
-    They raise ValueError for an array of the wrong shape or type, or with a NaN in it, and UnknownNameError (a
-    KeyError) for a name that the robot does not have.
+    They raise ValueError for an array of the wrong shape or type, with a NaN in it, or with a quaternion whose length
+    is off by more than 1e-3 (nearer ones are normalised with a `linkwork.errors.ConfigurationWarning`), and
+    UnknownNameError (a KeyError) for a name that the robot does not have.
 
     A robot is an immutable value: equal robots compare and hash equal, and it pickles.
     """
@@ -354,7 +355,7 @@ class Robot(Constructors):
         """What a method runs: the kernel, with a look at the arguments where the kernel is not content with them."""
         call = self._calls.get(request)
         if call is None:
-            call = checked(self._tree, self._kernel(request.label, {request.label: request}))
+            call = checked(self._tree, request.function.name, self._kernel(request.label, {request.label: request}))
             self._calls[request] = call
         return call
 

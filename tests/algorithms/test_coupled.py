@@ -258,3 +258,11 @@ def test_dynamics_of_any_coupled_tree(seed, bodies, shape):
     assert_close(f.inverse_dynamics(q, v, a), tau, 1e-13)
     assert_close(f.mass_matrix(q), M, 1e-13)
     assert_close(f.forward_dynamics(q, v, tau), a, solving_bound(M, (tau, f.bias_force(q, v)), a))
+
+
+def test_a_joint_tells_what_it_follows():
+    robot = lw.load("arm7_gripper", mimic="coupled")
+    follower, master = robot.joint("right_finger_slide"), robot.joint("left_finger_slide")
+    assert follower.coupling.joint == master.name and master.coupling is None
+    assert (follower.q_slice, follower.v_slice) == (master.q_slice, master.v_slice)
+    assert follower != lw.load("arm7_gripper").joint("right_finger_slide")

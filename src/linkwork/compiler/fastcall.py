@@ -26,6 +26,7 @@ from .ir import MOST_UNROLLED, Function
 from .llvm import Text
 from .program import Port, Program
 from .real import DOUBLE
+from .unit import off_unit
 
 __all__ = ["available", "fast_function", "make_fast"]
 
@@ -150,6 +151,8 @@ def fast_function(text: Text, program: Program) -> None:
             flags.append(f.let(f"fcmp ord double {pair[0]}, {pair[1]}"))
         data.append(pointer)
     f.require(f.all_of(flags), "other")
+    for off in off_unit(f, text, program, DOUBLE, data):
+        f.require(f.let(f"xor i1 {off}, true"), "other")
     with f.unless(f.let(f"icmp eq ptr {out}, null")):
         _write(f, program, out, data, api)
     _make(f, text, program, data, api)

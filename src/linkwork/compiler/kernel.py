@@ -170,7 +170,7 @@ class _General:
         if len(self.outputs) > 1:
             names: Any = [port.name for port in self.outputs]
             self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
-        self.state = State(0, 0, setting_address())
+        self.state = State(threads=setting_address())
         self._failures: list[BaseException] = []
         addresses: list[Any] = []
         later = _compiled_later(source, self.state, self._failures, addresses)

@@ -21,6 +21,7 @@ from .llvm import Text
 from .packing import packing_functions
 from .straight import Layout, memory
 from .target import Target
+from .unit import is_off_unit, off_unit
 
 __all__ = ["State", "loop_function"]
 
@@ -35,6 +36,7 @@ class State(ctypes.Structure):
 
     _fields_ = [
         ("nan_calls", ctypes.c_int64),  # calls in which some input was NaN
+        ("off_unit_vectors", ctypes.c_int64),  # vectors of samples in which numbers that should have length 1 had not
         ("failed_calls", ctypes.c_int64),  # calls whose results are not to be used: there was no memory for them
         ("threads", ctypes.c_void_p),  # an int64: how many threads a call may use
     ]
@@ -55,7 +57,7 @@ def loop_function(text: Text, layout: Layout) -> None:
     f.store("i1", "false", "%nan")
     flags = _save_flags(f, text, target)
     n = f.load("i64", "%dimensions")
-    arrays = _Arrays(f, layout)
+    arrays = _Arrays(f, text, layout)
     scalar = f.all_of([f.let(f"icmp slt i64 {n}, {_FEW}"), *arrays.whole, *arrays.apart()])
     with f.when(scalar):
         arrays.sample_by_sample(n)
@@ -85,8 +87,8 @@ class _Arrays:
     """The arrays of a batch: of each its address, the step between samples, where its strides are, and whether a
     sample is contiguous."""
 
-    def __init__(self, f: Function, layout: Layout) -> None:
-        self.f, self.layout = f, layout
+    def __init__(self, f: Function, text: Text, layout: Layout) -> None:
+        self.f, self.text, self.layout = f, text, layout
         self.inputs, self.outputs = layout.program.inputs, layout.program.outputs
         self.start, self.steps, self.strides, self.whole = [], [], [], []
         ports = [*self.inputs, *self.outputs]
@@ -163,6 +165,9 @@ class _Arrays:
             if flags:
                 with f.when(f.any_of("i1", flags)):
                     f.store("i1", "true", "%nan")
+            for off in off_unit(f, self.text, self.layout.program, real, at):
+                with f.when(off):
+                    _count(f, State.off_unit_vectors)
 
 
 def _range(text: Text, layout: Layout) -> Function:
@@ -175,12 +180,13 @@ def _range(text: Text, layout: Layout) -> Function:
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, out = layout.at(f, start)
-    arrays = _Arrays(f, layout)
+    arrays = _Arrays(f, text, layout)
     block = f"call void @block(ptr {into}, ptr {work}, ptr {out}, i64"
     with f.loop("%stop", start="%first", step=lanes * layout.vectors) as sample:
         left = f.let(f"sub i64 %stop, {sample}")
         if layout.vectors == 1:
             arrays.pack(sample, left, into)
+            _look_at_lengths(f, text, layout, into)
             f.do(f"{block} 1)")
             arrays.unpack(sample, left, out)
         else:
@@ -196,6 +202,8 @@ def _range(text: Text, layout: Layout) -> Function:
                 with f.loop(here, step=lanes) as k:
                     buffer = f.at(memory_of_all, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {size}"))
                     move(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
+                    if memory_of_all == into:
+                        _look_at_lengths(f, text, layout, buffer)
     if taken:
         f.do(f"call void @free(ptr {taken})")
         f.do("ret void")
@@ -271,6 +279,17 @@ def _work() -> Function:
     with f.when(f.load("i1", "%nan")):
         f.do(f"store atomic i8 1, ptr {f.at('%job', _NAN)} monotonic, align 1")
     return f
+
+
+def _look_at_lengths(f: Function, text: Text, layout: Layout, into: str) -> None:
+    """Count the vector if numbers of its packed samples that should have length 1 have not."""
+    real, lanes = layout.real, layout.lanes
+    vector = real.vector(lanes)
+    for places in layout.program.unit:
+        numbers = [f.load(vector, f.at(into, place * layout.width), layout.width) for place in places]
+        bits = f.let(f"bitcast <{lanes} x i1> {is_off_unit(f, text, real, lanes, numbers)} to i{lanes}")
+        with f.when(f.let(f"icmp ne i{lanes} {bits}, 0")):
+            _count(f, State.off_unit_vectors)
 
 
 def _count(f: Function, field: Any) -> None:

@@ -73,12 +73,14 @@ class Program:
     outputs: tuple[Port, ...]
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
+    unit: tuple[tuple[int, ...], ...] = ()  # places among all inputs of numbers whose squares should add up to 1
 
     @staticmethod
     def of(
         name: str,
         inputs: Sequence[tuple[Port, Sequence[Symbol]]],
         outputs: Sequence[tuple[Port, Sequence[Any]]],
+        unit: Sequence[Sequence[int]] = (),
     ) -> Program:
         """The program of expressions: each port with its elements in row-major order (outputs may be numbers)."""
         places: dict[Symbol, int] = {}
@@ -111,7 +113,7 @@ class Program:
                 instructions.append(Instruction(CONSTANT, (), value))
             results.append(constants[key])
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
-        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results))
+        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), tuple(map(tuple, unit)))
 
     def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Program:
         """The same ports, other instructions: what passes return."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import ConfigurationWarning
+
 if TYPE_CHECKING:
     from .joint import Joint
 
@@ -39,7 +41,7 @@ def checked(joint: Joint, q: Any, name: str = "") -> np.ndarray:
             what += f" of length {float(np.linalg.norm(worst)):.9g}"
             if off.max() > _FAR:
                 raise ValueError(f"{who}: expected {what}; `normalize` takes any length but zero")
-            warnings.warn(f"{who}: expected {what}: normalised", stacklevel=3)
+            warnings.warn(f"{who}: expected {what}: normalised", ConfigurationWarning, stacklevel=3)
         if off.max(initial=0.0) > 4e-16:
             numbers[..., places] = part / np.linalg.norm(part, axis=-1, keepdims=True)
     return numbers

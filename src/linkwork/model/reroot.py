@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from ..spatial import Inertia, Pose
 from .body import WORLD, Body, Frame
-from .reversal import reversed_joint
 from .tree import Tree
 
 __all__ = ["rerooted"]
@@ -109,7 +108,7 @@ def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
         old,
         name=name,
         parent=parent,
-        joint=reversed_joint(old.joint),
+        joint=old.joint.reversed(),
         placement=_inverse(old.rotor),
         rotor=_inverse(old.placement),
         inertia=inertia,

@@ -1,0 +1,98 @@
+"""Robots' functions where configurations are off their manifold, or coordinates singular."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ConfigurationWarning
+from linkwork.joints import FloatingEuler, Spherical, SphericalEuler, UnboundedRevolute
+from linkwork.model.random import random_tree
+
+SHAPES = [(), (1,), (2,), (3,), (40,), (2, 5)]
+
+
+@pytest.fixture(scope="module")
+def humanoid():
+    return lw.load("humanoid", floating_base=True)
+
+
+def states(robot, shape):
+    q = robot.random_configuration(0, size=shape or None)
+    return q, np.ones((*shape, robot.nv)), np.ones((*shape, robot.nv))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_quaternions_a_little_off_are_normalised_with_a_warning(humanoid, shape, dtype):
+    q, v, a = (x.astype(dtype) for x in states(humanoid, shape))
+    expected = humanoid.inverse_dynamics(q, v, a)
+    off = q.copy()
+    off[(0,) * len(shape)][:4] *= 1.0005
+    before = off.copy()
+    with pytest.warns(ConfigurationWarning, match="joint 'floating_base'.* of length 1, got .* of length 1.000"):
+        found = humanoid.inverse_dynamics(off, v, a)
+    assert np.array_equal(off, before)
+    assert np.allclose(
+        found, expected, rtol=1e-12 if dtype is np.float64 else 1e-3, atol=1e-9 if dtype is np.float64 else 0.1
+    )
+    with pytest.warns(ConfigurationWarning):
+        written = humanoid.inverse_dynamics(off, v, a, out=np.empty_like(found))
+    assert np.array_equal(written, found)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_quaternions_far_off_are_refused(humanoid, shape):
+    q, v, a = states(humanoid, shape)
+    bad = q.copy()
+    bad[(-1,) * len(shape)][:4] = [0.0, 0.0, 2.0, 0.0]
+    out = np.full(v.shape, 7.0)
+    for call in (lambda: humanoid.inverse_dynamics(bad, v, a), lambda: humanoid.inverse_dynamics(bad, v, a, out=out)):
+        with pytest.raises(ValueError, match=r"joint 'floating_base'.* got \[0.0, 0.0, 2.0, 0.0\] of length 2"):
+            call()
+    assert (out == 7.0).all()
+    with pytest.raises(ValueError, match="of length 2"):
+        humanoid.difference(q, bad)
+    assert np.allclose(np.linalg.norm(humanoid.normalize(bad)[..., :4], axis=-1), 1.0)
+
+
+def test_rounding_passes_without_a_word(humanoid):
+    q, v, a = states(humanoid, (20,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        humanoid.inverse_dynamics(q * (1.0 + 5e-7), v, a)
+        humanoid.inverse_dynamics(q[0] * (1.0 - 5e-7), v[0], a[0])
+        humanoid.forward_kinematics(q.astype(np.float32))
+        lw.Robot(humanoid.tree).compile("inverse_dynamics")(2.0 * q, v, a)  # kernels take what they are given
+
+
+def test_every_joint_with_such_numbers_is_looked_at():
+    tree = random_tree(np.random.default_rng(3), 6, types=[Spherical, UnboundedRevolute], shape="chain")
+    robot = lw.Robot(tree)
+    q = robot.random_configuration(1, size=9)
+    for joint in robot.joints:
+        bad = q.copy()
+        bad[4, joint.q_slice] *= 3.0
+        with pytest.raises(ValueError, match=f"joint '{joint.name}'"):
+            robot.mass_matrix(bad)
+        with pytest.raises(ValueError, match=f"joint '{joint.name}'"):
+            robot.mass_matrix({joint.name: bad[4, joint.q_slice]})
+
+
+@pytest.mark.parametrize("joint_type", [SphericalEuler, FloatingEuler])
+def test_forward_dynamics_tells_of_gimbal_lock(joint_type):
+    tree = random_tree(np.random.default_rng(5), 1, types=[joint_type], shape="chain")
+    robot = lw.Robot(tree)
+    joint = robot.joints[0]
+    q = np.zeros((3, robot.nq))
+    q[:] = robot.random_configuration(2)
+    singular = next(x for x in (0.0, np.pi / 2) if joint.regularity([0.3, x, 0.1, *[0.0] * (robot.nq - 3)]) < 1e-9)
+    v = np.ones(robot.nv)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot.forward_dynamics(q, v, v)
+    q[1, 1] = singular
+    for given in (q, {joint.name: q}, q[1]):
+        with pytest.warns(ConfigurationWarning, match=f"forward_dynamics: joint '{joint.name}' .* singular at"):
+            robot.forward_dynamics(given, v, v)
