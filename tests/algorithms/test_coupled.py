@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import linkwork as lw
 from linkwork import Robot
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
