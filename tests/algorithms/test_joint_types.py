@@ -181,21 +181,24 @@ MOVING = {name: joint for name, joint in EVERY.items() if joint.nv and not name.
 
 
 def energy(robot: Robot, q: np.ndarray, v: np.ndarray) -> float:
-    """Kinetic energy, and the potential from the heights of what has mass."""
-    total = 0.5 * v @ robot.mass_matrix(q) @ v
+    """Kinetic energy, and the potential from the heights of what has mass.
+
+    By kernels: the method's steps leave the manifolds a little.
+    """
+    total = 0.5 * v @ robot.compile("mass_matrix")(q) @ v
     for body in robot.tree.bodies:
         center = np.array([*body.inertia.moment, body.inertia.mass], dtype=float)
-        total += 9.81 * (robot.pose(q, body.name) @ center)[2]
+        total += 9.81 * (robot.compile(("pose", body.name))(q) @ center)[2]
     return float(total)
 
 
 def simulated(robot: Robot, q: np.ndarray, v: np.ndarray, time: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Free motion, by Runge and Kutta's method of the fourth order in q and v, q̇ = q_dot(q, v)."""
-    h = time / steps
+    h, dynamics = time / steps, robot.compile("forward_dynamics")
 
     def rate(x: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         q, v = x
-        return rates(robot.tree, q[None], v[None])[0], robot.forward_dynamics(q, v, np.zeros(robot.nv))
+        return rates(robot.tree, q[None], v[None])[0], dynamics(q, v, np.zeros(robot.nv))
 
     def moved(x: tuple[np.ndarray, np.ndarray], k: tuple[np.ndarray, np.ndarray], s: float):
         return x[0] + s * k[0], x[1] + s * k[1]
