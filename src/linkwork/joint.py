@@ -209,7 +209,7 @@ class Joint(LinkMethods, JointEditing):
         """
         return replace(
             self,
-            type=cast(Any, self.type).reversed(),
+            type=self.type.reversed(),
             parent=self.child,
             child=self.parent,
             placement=self.rotor.inv().formed(),

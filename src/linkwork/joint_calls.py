@@ -13,12 +13,10 @@ from .arguments import real_array
 from .errors import ConfigurationWarning
 from .joint_functions import CONFIGURATIONS, INPUTS, Site
 from .joint_kernels import joint_kernel
+from .joints.checked import EXACT, NEAR
 from .kernels import Port, call_state, single_call
 
 __all__ = ["checked_joint_call"]
-
-NEAR = 1e-3  # a configuration as near to its manifold as this is normalised, with a warning
-EXACT = 1e-6  # and one as near as this is taken as it is: float32 rounds by 6e-8
 
 
 def checked_joint_call(joint: str, name: str, site: Site) -> Callable[..., Any]:

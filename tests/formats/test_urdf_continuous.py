@@ -12,7 +12,6 @@ from urdf_texts import LIMIT, joint, link, robot
 
 AXIS = '<axis xyz="0 0.6 0.8"/>'
 SPEED = '<limit effort="3" velocity="4"/>'
-needs_sincos = pytest.mark.skipif(not hasattr(joints, "UnboundedRevolute"), reason="no such type of joint yet")
 
 
 def text(inner=""):
@@ -34,7 +33,6 @@ def test_an_angle_by_default():
             lw.load("arm7", continuous=wrong)
 
 
-@needs_sincos
 def test_sine_and_cosine_on_request():
     angle, sincos = (lw.Robot.from_urdf_string(text(), continuous=how) for how in ("angle", "sincos"))
     assert (sincos.nq, sincos.nv) == (5, 3)
@@ -52,7 +50,6 @@ def test_sine_and_cosine_on_request():
     assert sincos != angle
 
 
-@needs_sincos
 def test_followers_need_angles():
     given = text('<mimic joint="spin"/>')
     assert lw.Robot.from_urdf_string(given, mimic="coupled").nq == 2

@@ -213,8 +213,6 @@ def test_torque_whichever_link_applies_the_wrench(joint) -> None:
 @every_joint
 def test_reversed(joint) -> None:
     """The joint of the opposite direction: the links change roles, q, v and τ keep their signs."""
-    if not hasattr(joint.type, "reversed"):
-        pytest.skip("this type has no opposite yet")
     q, v, a, X, V, A = link_motion(joint, {})
     other = joint.reversed()
     assert other.links == joint.links[::-1]

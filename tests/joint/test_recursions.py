@@ -6,15 +6,13 @@ parent's; C is a body's rotation in the world, w its angular velocity, e the pos
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import linkwork as lw
 from helpers.facade import near
-from helpers.joints import Ball
 from linkwork import joints
 from linkwork.model.body import Body, Frame
 from linkwork.model.random import random_tree
@@ -24,33 +22,17 @@ from linkwork.spatial import Pose, Rotation, Vec3
 AXES = {k: np.array(a) / 7.0 for k, a in ((1, [2.0, 3.0, 6.0]), (3, [6.0, -2.0, 3.0]))}
 
 
-@dataclass(frozen=True)
-class Shift(joints.Joint):
-    """q (3,): displacement [m]; v (3,): rate."""
-
-    nq, nv = 3, 3
-    q_units, v_units = ("m",) * 3, ("m/s",) * 3
-    q_names = v_names = ("x", "y", "z")
-
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Shift:
-        return cls()
-
-    def X(self, q: Any) -> Pose:
-        return Pose(Rotation.identity(), Vec3.of(q))
-
-
 def by_number(number: int) -> joints.Joint:
     """The joint types by their numbers: see docs/joints.md."""
     match number:
         case 1:
             return joints.Prismatic(Vec3.of(AXES[1]))
         case 2:
-            return joints.Translational() if hasattr(joints, "Translational") else Shift()
+            return joints.Translational()
         case 3:
             return joints.Revolute(Vec3.of(AXES[3]))
         case _:
-            return joints.Spherical(scalar_last=True) if hasattr(joints, "Spherical") else Ball()
+            return joints.Spherical(scalar_last=True)
 
 
 def scalar_last(joint: joints.Joint, q: np.ndarray) -> np.ndarray:
@@ -263,7 +245,6 @@ def test_ball_and_slider() -> None:
     near(lw.Joint.of(by_number(1)).transform([0.7])[:3, 3], 0.7 * AXES[1])
 
 
-@pytest.mark.skipif(not hasattr(joints, "Composite"), reason="no composite joints yet")
 def test_universal_and_six_dof_as_compositions() -> None:
     x, y = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)
     universal = lw.Joint.of(joints.Universal(x, y))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
 
-from .. import joints
 from .._text import nearest, quoted
-from ..joints import Fixed, Floating, Joint, Planar, Prismatic, Revolute
+from ..joints import Fixed, Floating, Joint, Planar, Prismatic, Revolute, UnboundedRevolute
 from ..model.body import Limits, Mimic
 from ..model.description import JointDescription
 from ..spatial import Vec3
@@ -65,8 +63,7 @@ def _type(reader: Reader, element: Element) -> str:
 def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Joint:
     match kind:
         case "continuous" if continuous == "sincos":
-            unbounded: type[Any] = vars(joints)["UnboundedRevolute"]
-            return cast(Joint, unbounded(_axis(reader, element.first("axis"))))
+            return UnboundedRevolute(_axis(reader, element.first("axis")))
         case "revolute" | "continuous":
             return Revolute(_axis(reader, element.first("axis")))
         case "prismatic":

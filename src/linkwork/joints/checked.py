@@ -12,9 +12,10 @@ from ..errors import ConfigurationWarning
 if TYPE_CHECKING:
     from .joint import Joint
 
-__all__ = ["checked"]
+__all__ = ["EXACT", "NEAR", "checked"]
 
-_ROUNDING, _FAR = 1e-6, 1e-3  # how far a length may be from 1: without a word (float32 rounds by 6e-8), with a warning
+NEAR = 1e-3  # a configuration as near to its manifold as this is normalised, with a warning
+EXACT = 1e-6  # and one as near as this without a word: float32 rounds by 6e-8
 
 
 def checked(joint: Joint, q: Any, name: str = "") -> np.ndarray:
@@ -35,11 +36,11 @@ def checked(joint: Joint, q: Any, name: str = "") -> np.ndarray:
     for places in joint.unit_length:
         part = numbers[..., places]
         off = np.abs(np.linalg.norm(part, axis=-1) - 1.0)
-        if off.max(initial=0.0) > _ROUNDING:
+        if off.max(initial=0.0) > EXACT:
             worst = part.reshape(-1, len(places))[np.argmax(off)]
             what = f"({', '.join(joint.q_names[k] for k in places)}) of length 1, got {worst.tolist()}"
             what += f" of length {float(np.linalg.norm(worst)):.9g}"
-            if off.max() > _FAR:
+            if off.max() > NEAR:
                 raise ValueError(f"{who}: expected {what}; `normalize` takes any length but zero")
             warnings.warn(f"{who}: expected {what}: normalised", ConfigurationWarning, stacklevel=3)
         if off.max(initial=0.0) > 4e-16:
