@@ -82,7 +82,7 @@ class Source:
             return None
         content = self.recipe.content
         parts = ("program", _content(self.traced)) if content is None else ("recipe", *content)
-        return digest([real.name, str(fastcall.available()), *parts], self.target)
+        return digest([real.name, *parts], self.target)
 
 
 def machine_code(source: Source, real: Real) -> MachineCode:

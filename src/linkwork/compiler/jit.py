@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -79,20 +79,26 @@ def _module(text: Text, target: Target) -> str:
 
 
 def emit(texts: Sequence[str], target: Target) -> list[bytes]:
-    """An object file for each module, several at a time."""
-    level = 1 if sum(map(len, texts)) > _QUICKLY else 2
-    if len(texts) == 1:
-        return [_emitted(texts[0], target, level)]
-    with ThreadPoolExecutor(min(len(texts), os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda text: _emitted(text, target, level), texts))
+    """An object file for each module."""
+    return _all_emitted(texts, target, assembly=False)
 
 
 def assembly(texts: Sequence[str], target: Target) -> str:
     """The processor's instructions, as text."""
-    return "\n".join(_emitted(text, target, assembly=True).decode() for text in texts)
+    return "\n".join(text.decode() for text in _all_emitted(texts, target, assembly=True))
 
 
-def _emitted(text: str, target: Target, level: int = 2, *, assembly: bool = False) -> bytes:
+def _all_emitted(texts: Sequence[str], target: Target, *, assembly: bool) -> list[bytes]:
+    """What LLVM makes of every module, several at a time."""
+    level = 1 if sum(map(len, texts)) > _QUICKLY else 2
+    one = partial(_emitted, target=target, level=level, assembly=assembly)
+    if len(texts) == 1:
+        return [one(texts[0])]
+    with ThreadPoolExecutor(min(len(texts), os.cpu_count() or 1)) as pool:
+        return list(pool.map(one, texts))
+
+
+def _emitted(text: str, target: Target, level: int, *, assembly: bool) -> bytes:
     """What LLVM makes of a module, in a context of its own, so that others may do the same at the same time."""
     with LLVM_LOCK:
         machine = target.machine(level)
