@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
+from linkwork.bridge.kernels import levels
 from linkwork.cli.measure import environment, threads
 from linkwork.cli.peer import Pinocchio
 from linkwork.cli.states import random_states
 from linkwork.cli.timing import Call, Comparison, Effort, compare
-from linkwork.kernels import levels
 
 from .robots import BenchmarkRobot
 

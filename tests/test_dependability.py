@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.kernels import INPUTS, TABLE
+from linkwork.bridge.kernels import INPUTS, TABLE
 from oracles.example_robots import shipped
 
 every_function = pytest.mark.parametrize("name", TABLE)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.kernels import read_request, trace_requests
+from linkwork.bridge.kernels import read_request, trace_requests
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 MOST = {"panda": 1200, "talos": 6100}  # for inverse dynamics: requirements, whatever the golden file says

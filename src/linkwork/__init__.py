@@ -7,14 +7,14 @@
 (1000, 4, 4)
 """
 
-from . import errors, expr, joints, robots
+from . import errors, expr, joints, robots, spatial
 from .compiler.casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
-from .joint import Joint
-from .joint_check import JointReport, check_joint
-from .robot import Robot, load
+from .facade.joint import Joint
+from .facade.joint_check import JointReport, check_joint
+from .facade.robot import Robot, load
 
 __all__ = [
     "Joint",
@@ -32,6 +32,12 @@ __all__ = [
     "load",
     "robots",
     "set_num_threads",
+    "spatial",
 ]
 
 __version__ = "0.1.0"
+
+
+def __dir__() -> list[str]:
+    """The documented names, and none of the rooms that they come from."""
+    return sorted(__all__)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import linkwork as lw
 from linkwork import Robot
+from linkwork.bridge.kernels import TABLE, read_request, trace_requests
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
-from linkwork.kernels import TABLE, read_request, trace_requests
 from linkwork.model.body import Coupling
 from linkwork.model.couple import coupled
 from linkwork.model.random import random_tree
@@ -239,7 +239,7 @@ def test_every_function_of_the_table_runs():
     robot = Robot(MADE["branching"])
     q = robot.random_configuration(0, size=2)
     values = {"nq": q, "nv": np.ones((2, robot.nv))}
-    from linkwork.kernels import INPUTS
+    from linkwork.bridge.kernels import INPUTS
 
     for row in TABLE.values():
         frames = ("tool2",) if row.options else ()

@@ -96,7 +96,7 @@ def test_power_balance(tree):
 
 def test_lagranges_equations():
     """τ_k = Σ M_kj a_j + Σ (∂M_kj/∂q_i − ½ ∂M_ij/∂q_k) v_i v_j + ∂PE/∂q_k, where q̇ = v."""
-    plain = [kind for kind in joints.ALL if kind.q_dot is joints.Joint.q_dot and kind is not joints.Fixed]
+    plain = [kind for kind in joints.ALL if kind.q_dot is joints.JointType.q_dot and kind is not joints.Fixed]
     tree = random_tree(np.random.default_rng(1), 6, types=plain)
     t, (q, v, a), n = traced(tree), state(tree), tree.nv
     M = [x for row in algorithms.mass_matrix(tree, t.q) for x in row]

@@ -14,7 +14,7 @@ from linkwork.joints import (
     Composite,
     Cylindrical,
     FloatingEuler,
-    Joint,
+    JointType,
     Planar,
     Prismatic,
     Revolute,
@@ -41,7 +41,7 @@ SLIDERS = tuple(map(Prismatic, (X_AXIS, Y_AXIS, Z_AXIS)))
 
 # A joint, the simple ones of the same motion, and the joint's q and q̇ as theirs; all of them have q̇ = v.
 Numbers = Callable[[np.ndarray], np.ndarray]
-SIMPLER: dict[str, tuple[Joint, tuple[Joint, ...], Numbers]] = {
+SIMPLER: dict[str, tuple[JointType, tuple[JointType, ...], Numbers]] = {
     "unbounded revolute": (UnboundedRevolute(A), (Revolute(A),), lambda q: np.arctan2(q[..., :1], q[..., 1:])),
     "cylindrical": (Cylindrical(A), (Revolute(A), Prismatic(A)), lambda q: q),
     "universal": (Universal(A, B), (Revolute(A), Revolute(B)), lambda q: q),
@@ -59,7 +59,7 @@ SIMPLER: dict[str, tuple[Joint, tuple[Joint, ...], Numbers]] = {
 PLACES = {"root": 0, "middle": 1, "leaf": 2}
 
 
-def with_joint(joint: Joint, place: int) -> Tree:
+def with_joint(joint: JointType, place: int) -> Tree:
     """A chain of three bodies, one of which the joint carries and hinges the others."""
     tree = random_tree(np.random.default_rng(17), 3, types=[Revolute], shape="chain")
     none = (0.0,) * joint.nv
@@ -67,7 +67,7 @@ def with_joint(joint: Joint, place: int) -> Tree:
     return replace(tree, bodies=(*tree.bodies[:place], body, *tree.bodies[place + 1 :]))
 
 
-def taken_apart(tree: Tree, place: int, joints: tuple[Joint, ...]) -> Tree:
+def taken_apart(tree: Tree, place: int, joints: tuple[JointType, ...]) -> Tree:
     """The tree with massless bodies between several joints instead of one."""
     body, n = tree.bodies[place], len(joints) - 1
     chain = [
@@ -143,7 +143,7 @@ def test_dynamics_are_those_of_simpler_joints(name: str, place: int) -> None:
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("other", [SphericalMRP(), SphericalEuler("yzx"), Spherical(scalar_last=True)], ids=str)
-def test_rotations_are_one_mechanism_in_any_coordinates(other: Joint, place: int) -> None:
+def test_rotations_are_one_mechanism_in_any_coordinates(other: JointType, place: int) -> None:
     """A quaternion, modified Rodrigues parameters and Euler angles of the same rotation at the same ω."""
     first, second = Robot(with_joint(Spherical(), place)), Robot(with_joint(other, place))
     rng = np.random.default_rng(6)

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 
 from linkwork import Robot, algorithms
+from linkwork.bridge.kernels import read_request, trace_requests
 from linkwork.joints import Prismatic, Revolute
-from linkwork.kernels import read_request, trace_requests
 from linkwork.model.random import random_tree
 
 LINKS = 5000  # loaded and traced

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.joints import scaled
 from linkwork import Robot
-from linkwork.kernels import TABLE
+from linkwork.bridge.kernels import TABLE
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.random import random_pose
 from linkwork.spatial import Inertia, Pose, Symmetric3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork import Robot, robots
-from linkwork.kernels import TABLE, read_request, trace_requests
+from linkwork.bridge.kernels import TABLE, read_request, trace_requests
 from oracles.comparison import assert_close
 from oracles.scalars import Direct
 

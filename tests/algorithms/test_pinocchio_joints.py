@@ -19,7 +19,7 @@ from linkwork.joints import (
     Ellipsoid,
     Floating,
     Helical,
-    Joint,
+    JointType,
     Planar,
     Prismatic,
     Revolute,
@@ -48,7 +48,7 @@ array = np.array
 class Pair:
     """A joint here and there; q there of q here, and where the numbers of v there stand here."""
 
-    ours: Joint
+    ours: JointType
     theirs: Callable[[], Any]
     q: Callable[[np.ndarray], np.ndarray]
     of_v: tuple[int, ...]
@@ -83,7 +83,7 @@ PAIRS = {
 }
 
 
-def tree_with(joint: Joint, place: int, bodies: int) -> Tree:
+def tree_with(joint: JointType, place: int, bodies: int) -> Tree:
     tree = random_tree(np.random.default_rng(21), bodies, types=[Revolute], shape="chain")
     none = (0.0,) * joint.nv
     bodies_there = [replace(body, rotor=Pose.identity()) for body in tree.bodies]  # a body's frame is its joint's

@@ -3,7 +3,7 @@
 import pytest
 
 from linkwork import Robot
-from linkwork.kernels import TABLE
+from linkwork.bridge.kernels import TABLE
 from oracles.comparison import EPS, assert_close, solving_bound
 from oracles.scalars import Direct, arguments_of
 from oracles.trees import TREES, few_trees, robot_of

@@ -39,7 +39,7 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.traced = self.compiled = 0
-        import linkwork.kernels as kernels
+        import linkwork.bridge.kernels as kernels
 
         trace_requests, emit = kernels.trace_requests, build.emit
 
@@ -207,7 +207,7 @@ from dataclasses import dataclass
 import numpy as np
 import linkwork as lw
 from linkwork.compiler import build
-from linkwork.joints import Joint
+from linkwork.joints import JointType
 from linkwork.model.random import random_tree
 from linkwork.spatial import Pose, Rotation, Vec3
 
@@ -215,7 +215,7 @@ compiled, emit = [], build.emit
 build.emit = lambda *given: compiled.append(1) or emit(*given)
 
 @dataclass(frozen=True)
-class Screw(Joint):
+class Screw(JointType):
     lead: float
     nq, nv = 1, 1
     q_units, v_units = ("rad",), ("rad/s",)

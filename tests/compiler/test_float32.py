@@ -18,11 +18,11 @@ import linkwork as lw
 from compiler.knobs import LEVELS, every_level
 from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
 from compiler.test_llvm import program_of
+from linkwork.bridge.kernels import TABLE
 from linkwork.compiler import fastcall
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.trace import compile, trace
 from linkwork.expr import functions as f
-from linkwork.kernels import TABLE
 from linkwork.model.random import random_tree
 
 by_name = lambda operation: operation.name  # noqa: E731

@@ -87,7 +87,7 @@ def test_a_robots_kernel_from_the_cache_is_traced_when_it_is_asked(
 ) -> None:
     first = lw.load("arm6").compile("mass_matrix")
     with monkeypatch.context() as patch:
-        patch.setattr("linkwork.kernels.trace_requests", lambda *_: pytest.fail("traced"))
+        patch.setattr("linkwork.bridge.kernels.trace_requests", lambda *_: pytest.fail("traced"))
         second = lw.load("arm6").compile("mass_matrix")
         assert repr(second) == repr(first) and second.signature == first.signature
         assert str(inspect.signature(second)) == "(q, *, out=None)"

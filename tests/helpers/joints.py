@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.functions import cos, sin
-from linkwork.joints import ALL, Composite, Ellipsoid, Joint, Reversed
+from linkwork.joints import ALL, Composite, Ellipsoid, JointType, Reversed
 from linkwork.joints.axis import random_axis
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
@@ -18,7 +18,7 @@ Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class Helical(Joint):
+class Helical(JointType):
     """q (1,): angle [rad]; it advances along its axis as it turns.  Written with its transform alone."""
 
     axis: Vec3
@@ -36,7 +36,7 @@ class Helical(Joint):
 
 
 @dataclass(frozen=True)
-class Cam(Joint):
+class Cam(JointType):
     """q (1,): the cam's angle [rad]; what follows it turns and moves in the plane, both nonlinearly."""
 
     lift: float
@@ -58,7 +58,7 @@ class Cam(Joint):
 
 
 @dataclass(frozen=True)
-class Swivel(Joint):
+class Swivel(JointType):
     """q (2,): two angles [rad] about crossing axes, with an arm between that lengthens as they turn."""
 
     arm: float
@@ -78,7 +78,7 @@ class Swivel(Joint):
 
 
 @dataclass(frozen=True)
-class Ball(Joint):
+class Ball(JointType):
     """q (4,): unit quaternion (w, x, y, z) of R_FM.  v (3,): angular velocity in M [rad/s].  S is derived."""
 
     nq, nv = 4, 3
@@ -118,16 +118,16 @@ class Ball(Joint):
         return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
-def bare(joint: Joint) -> Joint:
+def bare(joint: JointType) -> JointType:
     """The same joint with nothing but what the contract derives from its transform."""
     stripped = {
-        name: getattr(Joint, name) for name in ("S", "bias", "constraint_wrench_subspace", "has_fixed_subspaces")
+        name: getattr(JointType, name) for name in ("S", "bias", "constraint_wrench_subspace", "has_fixed_subspaces")
     }
     parameters = {field.name: getattr(joint, field.name) for field in dataclasses.fields(joint)}
     return type(f"Bare{type(joint).__name__}", (type(joint),), stripped)(**parameters)
 
 
-def transform_at_zero(joint: Joint) -> Pose:
+def transform_at_zero(joint: JointType) -> Pose:
     """The identity, but for the types that have no configuration of this transform."""
     if isinstance(joint, Reversed):
         return transform_at_zero(joint.joint).inv().formed()
@@ -139,7 +139,7 @@ def transform_at_zero(joint: Joint) -> Pose:
     return X
 
 
-def places_of_unit_length(joint: Joint) -> list[int]:
+def places_of_unit_length(joint: JointType) -> list[int]:
     """The places in q of numbers that bounds do not apply to: of a quaternion, say."""
     return [k for places in joint.unit_length for k in places]
 
@@ -150,23 +150,23 @@ def scaled(value: Any, L: float) -> Any:
         return Pose(value.rotation, value.translation * L)
     if isinstance(value, tuple):
         return tuple(scaled(x, L) for x in value)
-    if isinstance(value, Joint):
+    if isinstance(value, JointType):
         parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **{name: scaled(x, L) for name, x in parameters.items()})
     return value * L if isinstance(value, float) else value
 
 
-def rotation_vector(joint: Joint) -> list[int]:
+def rotation_vector(joint: JointType) -> list[int]:
     """The places in v of angular velocities where q̇ is not v: their steps are found again up to half a turn."""
-    free = type(joint).q_dot is not Joint.q_dot
+    free = type(joint).q_dot is not JointType.q_dot
     return [k for k, unit in enumerate(joint.v_units) if unit == "rad/s"] if free else []
 
 
-WRITTEN_BY_USERS: tuple[type[Joint], ...] = (Helical, Cam, Swivel, Ball)
-OWN: dict[str, Joint] = {
+WRITTEN_BY_USERS: tuple[type[JointType], ...] = (Helical, Cam, Swivel, Ball)
+OWN: dict[str, JointType] = {
     f"{kind.type_name()}-{k}": kind.example(np.random.default_rng(k))
     for kind in ALL
     for k in range(2 if dataclasses.fields(kind) else 1)
 }
-THEIRS: dict[str, Joint] = {t.type_name(): t.example(np.random.default_rng(5)) for t in WRITTEN_BY_USERS}
+THEIRS: dict[str, JointType] = {t.type_name(): t.example(np.random.default_rng(5)) for t in WRITTEN_BY_USERS}
 EVERY = OWN | THEIRS

@@ -20,7 +20,7 @@ from linkwork.joints import (
     Floating,
     FloatingEuler,
     Helical,
-    Joint,
+    JointType,
     Planar,
     Reversed,
     Revolute,
@@ -36,7 +36,7 @@ from linkwork.spatial import Pose
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 NAN = math.nan
 
-BAD: list[tuple[Callable[[], Joint], str]] = [
+BAD: list[tuple[Callable[[], JointType], str]] = [
     (lambda: UnboundedRevolute((0, 0, 0)), "unbounded revolute: axis: expected three finite numbers that are not all"),
     (
         lambda: Cylindrical((0, NAN, 1)),
@@ -68,7 +68,7 @@ BAD: list[tuple[Callable[[], Joint], str]] = [
 
 
 @pytest.mark.parametrize(("make", "message"), BAD, ids=[message[:40] for _, message in BAD])
-def test_bad_parameters_are_refused(make: Callable[[], Joint], message: str) -> None:
+def test_bad_parameters_are_refused(make: Callable[[], JointType], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         make()
 
@@ -84,7 +84,7 @@ def test_axes_are_made_unit_and_perpendicular() -> None:
 
 
 @every_joint
-def test_a_configuration_is_checked(joint: Joint) -> None:
+def test_a_configuration_is_checked(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
     q = joint.random(np.random.default_rng(0), -free, free, (2, 3))
     found = joint.checked(q, "knee")
@@ -101,7 +101,7 @@ def test_a_configuration_is_checked(joint: Joint) -> None:
 
 
 @every_joint
-def test_numbers_of_unit_length_are_checked(joint: Joint) -> None:
+def test_numbers_of_unit_length_are_checked(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
     q = joint.random(np.random.default_rng(0), -free, free, (3,))
     for places in joint.unit_length:
@@ -127,7 +127,7 @@ def test_what_is_no_array_is_no_configuration() -> None:
 
 
 @every_joint
-def test_regularity_is_between_0_and_1(joint: Joint) -> None:
+def test_regularity_is_between_0_and_1(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
     for q in joint.random(np.random.default_rng(0), -free, free, (20,)).tolist():
         assert 0.0 < joint.regularity(q) <= 1.0
@@ -154,7 +154,7 @@ def test_gimbal_lock_is_reported_and_kinematics_stay_finite() -> None:
 # -- maps that belong together
 
 
-class _Joint(Joint):
+class _Joint(JointType):
     nq, nv = 1, 1
     q_units, v_units = ("rad",), ("rad/s",)
 

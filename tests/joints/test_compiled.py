@@ -9,14 +9,14 @@ import pytest
 
 import linkwork
 from helpers.joints import EVERY
-from linkwork.joints import Joint
+from linkwork.joints import JointType
 
 SOME = (0.3, -1.0, 0.5, 0.7, 0.2, -0.4)
 moving = {name: joint for name, joint in EVERY.items() if joint.nv}
 every_moving_joint = pytest.mark.parametrize("joint", moving.values(), ids=moving.keys())
 
 
-def everything(joint: Joint, q: Any, v: Any) -> list[Any]:
+def everything(joint: JointType, q: Any, v: Any) -> list[Any]:
     """Transform, motion subspace, bias, maps of the manifold and the part of a wrench that it bears."""
     there = joint.retract(q, [0.5 * x for x in v])
     wrenches = [F.elements() for F in joint.constraint_wrench_subspace(q)]
@@ -37,7 +37,7 @@ def everything(joint: Joint, q: Any, v: Any) -> list[Any]:
 
 @every_moving_joint
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_compiled(joint: Joint, dtype: Any) -> None:
+def test_compiled(joint: JointType, dtype: Any) -> None:
     rng, free = np.random.default_rng(0), np.full(joint.nq, np.inf)
     q = joint.random(rng, -free, free, (9,)).astype(dtype)
     v = (0.5 * rng.normal(size=(9, joint.nv))).astype(dtype)

@@ -13,7 +13,7 @@ from helpers.precise import DIGITS, STEP, Precise, differences
 from helpers.rigid import skew
 from helpers.scalars import EPS, assert_near, every_scalar
 from helpers.spatial import scalars_of
-from linkwork.joints import Joint, Revolute
+from linkwork.joints import JointType, Revolute
 from linkwork.spatial import Motion
 
 SAMPLES = 4
@@ -22,21 +22,21 @@ every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 every_own_joint = pytest.mark.parametrize("joint", OWN.values(), ids=OWN.keys())
 
 
-def configurations(joint: Joint, n: int = SAMPLES, seed: int = 0) -> np.ndarray:
+def configurations(joint: JointType, n: int = SAMPLES, seed: int = 0) -> np.ndarray:
     free = np.full(joint.nq, np.inf)
     return joint.random(np.random.default_rng(seed), -free, free, (n,))
 
 
-def velocities(joint: Joint, n: int = SAMPLES, seed: int = 1) -> np.ndarray:
+def velocities(joint: JointType, n: int = SAMPLES, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, joint.nv))
 
 
-def columns(joint: Joint, q: Any) -> list[Any]:
+def columns(joint: JointType, q: Any) -> list[Any]:
     """S(q), column by column."""
     return [x for column in joint.S(q).columns for x in column.elements()]
 
 
-def twist_and_rate(joint: Joint, q: list[float], v: list[float]) -> tuple[np.ndarray, np.ndarray]:
+def twist_and_rate(joint: JointType, q: list[float], v: list[float]) -> tuple[np.ndarray, np.ndarray]:
     """(R^T R')^v, R^T p' along a path on which v stays the same, and its rate; by differences at 120 digits.
 
     The path follows q' = q_dot(q, v) to second order, which is all that is asked.
@@ -64,7 +64,7 @@ def twist_and_rate(joint: Joint, q: list[float], v: list[float]) -> tuple[np.nda
 
 @every_joint
 @every_scalar
-def test_at_zero_the_transform_is_the_identity(joint: Joint, run: Any) -> None:
+def test_at_zero_the_transform_is_the_identity(joint: JointType, run: Any) -> None:
     """But for types that no configuration gives the identity."""
     (result,) = run(lambda q: joint.X(q).elements(), np.array([joint.zero()]))
     assert_near(result, np.array(transform_at_zero(joint).elements(), dtype=float), times=1.0)
@@ -72,7 +72,7 @@ def test_at_zero_the_transform_is_the_identity(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_the_transform_is_rigid(joint: Joint, run: Any) -> None:
+def test_the_transform_is_rigid(joint: JointType, run: Any) -> None:
     for result in run(lambda q: joint.X(q).elements(), configurations(joint)):
         T = result.reshape(4, 4)
         assert np.max(np.abs(T[:3, :3].T @ T[:3, :3] - np.eye(3))) <= 8.0 * EPS
@@ -82,7 +82,7 @@ def test_the_transform_is_rigid(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_the_motion_subspace_is_the_transforms_derivative(joint: Joint, run: Any) -> None:
+def test_the_motion_subspace_is_the_transforms_derivative(joint: JointType, run: Any) -> None:
     """Its closed form, and what the contract derives; the reference is differences."""
     q = configurations(joint)
     derived = bare(joint)
@@ -96,13 +96,13 @@ def test_the_motion_subspace_is_the_transforms_derivative(joint: Joint, run: Any
 
 @every_joint
 @every_scalar
-def test_the_bias_is_the_rate_of_the_twist_at_constant_velocity(joint: Joint, run: Any) -> None:
+def test_the_bias_is_the_rate_of_the_twist_at_constant_velocity(joint: JointType, run: Any) -> None:
     """Its closed form; what the contract derives from S; and what it derives from the transform alone."""
     samples = np.hstack([configurations(joint), velocities(joint)])
     nq, derived = joint.nq, bare(joint)
     forms = [
         run(lambda x, form=form: form(x[:nq], x[nq:]).elements(), samples)
-        for form in (joint.bias, lambda q, v: Joint.bias(joint, q, v), derived.bias)
+        for form in (joint.bias, lambda q, v: JointType.bias(joint, q, v), derived.bias)
     ]
     for k, x in enumerate(samples):
         twist, rate = twist_and_rate(joint, x[:nq].tolist(), x[nq:].tolist())
@@ -112,7 +112,7 @@ def test_the_bias_is_the_rate_of_the_twist_at_constant_velocity(joint: Joint, ru
 
 
 @every_joint
-def test_the_bias_is_the_derivative_of_the_subspace(joint: Joint) -> None:
+def test_the_bias_is_the_derivative_of_the_subspace(joint: JointType) -> None:
     for q, v in zip(configurations(joint).tolist(), velocities(joint).tolist(), strict=True):
         rate = [float(x) for x in joint.q_dot(q, v)]
         exact = differences(lambda q, v=v: (joint.S(q) @ v).elements(), q, rate)
@@ -121,7 +121,7 @@ def test_the_bias_is_the_derivative_of_the_subspace(joint: Joint) -> None:
 
 @every_joint
 @every_scalar
-def test_the_wrenches_borne_do_no_work(joint: Joint, run: Any) -> None:
+def test_the_wrenches_borne_do_no_work(joint: JointType, run: Any) -> None:
     """Six minus nv of them, orthonormal, and with the motions they fill the space."""
 
     def function(q: list[Any]) -> list[Any]:
@@ -139,7 +139,7 @@ def test_the_wrenches_borne_do_no_work(joint: Joint, run: Any) -> None:
 
 
 @every_own_joint
-def test_a_fixed_subspace_is_the_same_everywhere(joint: Joint) -> None:
+def test_a_fixed_subspace_is_the_same_everywhere(joint: JointType) -> None:
     several = {tuple(columns(joint, q)) for q in configurations(joint).tolist()}
     assert (len(several) == 1) == joint.has_fixed_subspaces
     if joint.has_fixed_subspaces:

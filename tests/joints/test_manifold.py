@@ -11,19 +11,19 @@ import pytest
 from helpers.joints import EVERY, places_of_unit_length, rotation_vector
 from helpers.precise import difference_jacobian, differences
 from helpers.scalars import EPS, assert_near, every_jacobian, every_scalar
-from linkwork.joints import Joint
+from linkwork.joints import JointType
 
 SAMPLES = 6
 
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 
 
-def configurations(joint: Joint, seed: int, n: int = SAMPLES) -> np.ndarray:
+def configurations(joint: JointType, seed: int, n: int = SAMPLES) -> np.ndarray:
     free = np.full(joint.nq, np.inf)
     return joint.random(np.random.default_rng(seed), -free, free, (n,))
 
 
-def steps(joint: Joint, lengths: list[float], seed: int = 3) -> np.ndarray:
+def steps(joint: JointType, lengths: list[float], seed: int = 3) -> np.ndarray:
     """Local coordinates whose rotation vector, where they are not rates of angles, has these lengths."""
     phi = np.random.default_rng(seed).normal(size=(len(lengths), joint.nv))
     turn = rotation_vector(joint)
@@ -37,7 +37,7 @@ LENGTHS = [0.0, 1e-12, 1e-8, 1e-4, 1.0, 3.0, math.pi - 1e-6, math.pi - 1e-8]
 
 @every_joint
 @every_scalar
-def test_rates_and_velocities_are_inverse(joint: Joint, run: Any) -> None:
+def test_rates_and_velocities_are_inverse(joint: JointType, run: Any) -> None:
     samples = np.hstack([configurations(joint, 0), np.random.default_rng(1).normal(size=(SAMPLES, joint.nv))])
     nq = joint.nq
     for result, x in zip(run(lambda x: joint.v_of(x[:nq], joint.q_dot(x[:nq], x[nq:])), samples), samples, strict=True):
@@ -48,7 +48,7 @@ def test_rates_and_velocities_are_inverse(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_rates_are_tangent_to_the_manifold(joint: Joint, run: Any) -> None:
+def test_rates_are_tangent_to_the_manifold(joint: JointType, run: Any) -> None:
     """The rate of v_of's preimage is again itself: q_dot(v_of(q_dot(v))) = q_dot(v)."""
     samples = np.hstack([configurations(joint, 0), np.random.default_rng(1).normal(size=(SAMPLES, joint.nv))])
     nq = joint.nq
@@ -63,7 +63,7 @@ def test_rates_are_tangent_to_the_manifold(joint: Joint, run: Any) -> None:
 
 
 @every_joint
-def test_the_rate_is_the_derivative_of_a_step(joint: Joint) -> None:
+def test_the_rate_is_the_derivative_of_a_step(joint: JointType) -> None:
     rng = np.random.default_rng(4)
     for q in configurations(joint, 2).tolist():
         v = rng.normal(size=joint.nv).tolist()
@@ -73,7 +73,7 @@ def test_the_rate_is_the_derivative_of_a_step(joint: Joint) -> None:
 
 @every_joint
 @every_scalar
-def test_a_step_is_found_again(joint: Joint, run: Any) -> None:
+def test_a_step_is_found_again(joint: JointType, run: Any) -> None:
     """local(q, retract(q, φ)) = φ for turns up to half a turn."""
     phi = steps(joint, LENGTHS)
     samples = np.hstack([configurations(joint, 5, len(phi)), phi])
@@ -85,7 +85,7 @@ def test_a_step_is_found_again(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_a_difference_leads_there(joint: Joint, run: Any) -> None:
+def test_a_difference_leads_there(joint: JointType, run: Any) -> None:
     """retract(q, local(q, p)) has the transform of p."""
     samples = np.hstack([configurations(joint, 6), configurations(joint, 7)])
     nq = joint.nq
@@ -101,7 +101,7 @@ def test_a_difference_leads_there(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_no_step_and_no_difference(joint: Joint, run: Any) -> None:
+def test_no_step_and_no_difference(joint: JointType, run: Any) -> None:
     q = configurations(joint, 8)
     for result in run(lambda q: joint.local(q, q), q):
         assert_near(result, np.zeros(joint.nv), times=4.0)
@@ -130,7 +130,7 @@ def test_many_steps_stay_on_the_manifold(name: str, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_normalize(joint: Joint, run: Any) -> None:
+def test_normalize(joint: JointType, run: Any) -> None:
     q = configurations(joint, 10)
     off = q.copy()
     off[:, places_of_unit_length(joint)] *= np.linspace(0.3, 3.0, len(q))[:, None]
@@ -145,7 +145,7 @@ def test_normalize(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_the_preferred_configuration_has_the_same_transform(joint: Joint, run: Any) -> None:
+def test_the_preferred_configuration_has_the_same_transform(joint: JointType, run: Any) -> None:
     for result in run(
         lambda q: [*joint.X(joint.principal(q)).elements(), *joint.X(q).elements()], configurations(joint, 11)
     ):
@@ -156,7 +156,7 @@ def test_the_preferred_configuration_has_the_same_transform(joint: Joint, run: A
 @every_joint
 @every_jacobian
 @pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.25, math.pi - 1e-8])
-def test_derivatives_of_steps(joint: Joint, differentiate: Any, length: float) -> None:
+def test_derivatives_of_steps(joint: JointType, differentiate: Any, length: float) -> None:
     """By the configuration and by the step; finite and right at the identity and up to half a turn."""
     (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 12, 1).tolist()
     nq = joint.nq
@@ -175,7 +175,7 @@ def test_derivatives_of_steps(joint: Joint, differentiate: Any, length: float) -
 @every_joint
 @every_jacobian
 @pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.25, math.pi - 1e-8])
-def test_derivatives_of_differences(joint: Joint, differentiate: Any, length: float) -> None:
+def test_derivatives_of_differences(joint: JointType, differentiate: Any, length: float) -> None:
     (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 13, 1).tolist()
     p = q if length == 0.0 else [float(x) for x in joint.retract(q, phi)]
     nq = joint.nq

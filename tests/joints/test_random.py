@@ -11,7 +11,7 @@ import pytest
 
 from helpers.joints import EVERY, OWN
 from helpers.scalars import EPS
-from linkwork.joints import Fixed, Floating, Joint, Prismatic, Revolute
+from linkwork.joints import Fixed, Floating, JointType, Prismatic, Revolute
 
 INF = math.inf
 N = 500
@@ -19,7 +19,7 @@ N = 500
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 
 
-def bounded(joint: Joint) -> list[int]:
+def bounded(joint: JointType) -> list[int]:
     """The coordinates that bounds apply to: a quaternion has none."""
     return [k for k in range(joint.nq) if joint.q_units[k] != "1"]
 
@@ -37,7 +37,7 @@ BOUNDS = [(-INF, INF), (-0.3, INF), (-INF, 0.2), (-0.3, 0.2), (5.0, INF), (-INF,
 
 @every_joint
 @pytest.mark.parametrize("shift", range(len(BOUNDS)))
-def test_within_the_bounds(joint: Joint, shift: int) -> None:
+def test_within_the_bounds(joint: JointType, shift: int) -> None:
     """All combinations of bounds over one coordinate, and mixtures over several."""
     bounds = [BOUNDS[(shift + 2 * k) % len(BOUNDS)] for k in range(joint.nq)]
     lower, upper = [b[0] for b in bounds], [b[1] for b in bounds]
@@ -53,14 +53,14 @@ def test_within_the_bounds(joint: Joint, shift: int) -> None:
 
 @every_joint
 @pytest.mark.parametrize("size", [(), (1,), (3,), (0,), (2, 3), (2, 0, 3), (4, 1, 2)])
-def test_shapes(joint: Joint, size: tuple[int, ...]) -> None:
+def test_shapes(joint: JointType, size: tuple[int, ...]) -> None:
     free = [INF] * joint.nq
     q = joint.random(np.random.default_rng(0), [-x for x in free], free, size)
     assert isinstance(q, np.ndarray) and q.shape == (*size, joint.nq)
 
 
 @every_joint
-def test_the_same_from_the_same_seed(joint: Joint) -> None:
+def test_the_same_from_the_same_seed(joint: JointType) -> None:
     free = np.full(joint.nq, INF)
     first, again, other = (joint.random(np.random.default_rng(seed), -free, free, (5,)) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
@@ -71,14 +71,14 @@ def test_the_same_from_the_same_seed(joint: Joint) -> None:
 
 
 @every_joint
-def test_bounds_are_not_modified(joint: Joint) -> None:
+def test_bounds_are_not_modified(joint: JointType) -> None:
     lower, upper = np.full(joint.nq, -INF), np.full(joint.nq, 0.5)
     joint.random(np.random.default_rng(0), lower, upper, (5,))
     assert np.all(lower == -INF) and np.all(upper == 0.5)
 
 
 @every_joint
-def test_they_are_on_the_manifold(joint: Joint) -> None:
+def test_they_are_on_the_manifold(joint: JointType) -> None:
     free = np.full(joint.nq, INF)
     q = joint.random(np.random.default_rng(7), -free, free, (50,))
     for places in joint.unit_length:

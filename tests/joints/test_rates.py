@@ -10,7 +10,7 @@ import pytest
 from helpers.joints import EVERY
 from helpers.precise import Precise, differences
 from helpers.scalars import assert_near, every_scalar
-from linkwork.joints import Joint
+from linkwork.joints import JointType
 from linkwork.spatial import Force
 
 SAMPLES = 4
@@ -18,7 +18,7 @@ SAMPLES = 4
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 
 
-def draw(joint: Joint, *sizes: int) -> np.ndarray:
+def draw(joint: JointType, *sizes: int) -> np.ndarray:
     """Rows of a configuration and of further vectors of these sizes."""
     free = np.full(joint.nq, np.inf)
     rng = np.random.default_rng(0)
@@ -28,7 +28,7 @@ def draw(joint: Joint, *sizes: int) -> np.ndarray:
 
 @every_joint
 @every_scalar
-def test_the_twist_is_the_transforms_rate(joint: Joint, run: Any) -> None:
+def test_the_twist_is_the_transforms_rate(joint: JointType, run: Any) -> None:
     """X(q + q̇ dt) = X(q) (1 + [twist] dt)."""
     samples, nq = draw(joint, joint.nv), joint.nq
     for result, x in zip(run(lambda x: joint.twist(x[:nq], x[nq:]).elements(), samples), samples, strict=True):
@@ -41,7 +41,7 @@ def test_the_twist_is_the_transforms_rate(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_the_acceleration_is_the_twists_rate(joint: Joint, run: Any) -> None:
+def test_the_acceleration_is_the_twists_rate(joint: JointType, run: Any) -> None:
     """While q changes at q̇ and v at a."""
     samples, nq, nv = draw(joint, joint.nv, joint.nv), joint.nq, joint.nv
     results = run(lambda x: joint.acceleration(x[:nq], x[nq : nq + nv], x[nq + nv :]).elements(), samples)
@@ -54,7 +54,7 @@ def test_the_acceleration_is_the_twists_rate(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_torques_do_the_work_of_the_wrench(joint: Joint, run: Any) -> None:
+def test_torques_do_the_work_of_the_wrench(joint: JointType, run: Any) -> None:
     samples, nq, nv = draw(joint, joint.nv, 6), joint.nq, joint.nv
 
     def function(x: list[Any]) -> list[Any]:
@@ -67,7 +67,7 @@ def test_torques_do_the_work_of_the_wrench(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_the_matrices_of_the_rates(joint: Joint, run: Any) -> None:
+def test_the_matrices_of_the_rates(joint: JointType, run: Any) -> None:
     samples, nq, nv = draw(joint, joint.nv, joint.nq), joint.nq, joint.nv
 
     def apply(rows: list[list[Any]], x: list[Any]) -> list[Any]:
@@ -88,7 +88,7 @@ def test_the_matrices_of_the_rates(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_the_adjoint_keeps_the_power(joint: Joint, run: Any) -> None:
+def test_the_adjoint_keeps_the_power(joint: JointType, run: Any) -> None:
     """⟨v_of_adjoint(f), q̇⟩ = ⟨f, v_of(q̇)⟩ for every q̇."""
     samples, nq, nv = draw(joint, joint.nv, joint.nq), joint.nq, joint.nv
 
@@ -103,7 +103,7 @@ def test_the_adjoint_keeps_the_power(joint: Joint, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_the_rate_of_the_local_coordinates(joint: Joint, run: Any) -> None:
+def test_the_rate_of_the_local_coordinates(joint: JointType, run: Any) -> None:
     """How local(q, p) changes while p moves at v, away from half a turn and at p = q, where it is v."""
     samples, nq, nv = draw(joint, joint.nv, joint.nv), joint.nq, joint.nv
 

@@ -22,7 +22,7 @@ from linkwork.joints import (
     FloatingEuler,
     FloatingMRP,
     Helical,
-    Joint,
+    JointType,
     Planar,
     Prismatic,
     Reversed,
@@ -43,7 +43,7 @@ A, B = Vec3(2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0), Vec3(0.6, 0.0, -0.8)
 HINGES = {"x": Revolute(X_AXIS), "y": Revolute(Y_AXIS), "z": Revolute(Z_AXIS)}
 
 
-def chain(*joints: Joint) -> Composite:
+def chain(*joints: JointType) -> Composite:
     return Composite(joints)
 
 
@@ -51,16 +51,18 @@ def matrix(X: Any) -> np.ndarray:
     return np.array(X.elements(), dtype=float).reshape(4, 4)
 
 
-def subspace(joint: Joint, q: Any) -> np.ndarray:
+def subspace(joint: JointType, q: Any) -> np.ndarray:
     return np.array([column.elements() for column in joint.S(q).columns], dtype=float).reshape(-1, 6).T
 
 
-def draw(joint: Joint, seed: int, n: int = 5) -> list[list[float]]:
+def draw(joint: JointType, seed: int, n: int = 5) -> list[list[float]]:
     free = np.full(joint.nq, np.inf)
     return joint.random(np.random.default_rng(seed), -free, free, (n,)).tolist()
 
 
-Same = tuple[Joint, Joint, Callable[[list[float]], list[float]], Callable[[list[float], list[float]], list[float]]]
+Same = tuple[
+    JointType, JointType, Callable[[list[float]], list[float]], Callable[[list[float], list[float]], list[float]]
+]
 
 
 def plain(q: list[float]) -> list[float]:
@@ -71,7 +73,7 @@ def same_rates(q: list[float], v: list[float]) -> list[float]:
     return v
 
 
-def rates_of(joint: Joint) -> Callable[[list[float], list[float]], list[float]]:
+def rates_of(joint: JointType) -> Callable[[list[float], list[float]], list[float]]:
     return lambda q, v: [float(x) for x in joint.q_dot(q, v)]
 
 
@@ -215,7 +217,7 @@ def test_an_ellipsoid() -> None:
 
 
 @every_joint
-def test_the_other_way_round(joint: Joint) -> None:
+def test_the_other_way_round(joint: JointType) -> None:
     """X is inverted, and so is the motion; q, v and τ keep their numbers."""
     back = joint.reversed()
     assert (back.nq, back.nv, back.q_units, back.v_units) == (joint.nq, joint.nv, joint.q_units, joint.v_units)

@@ -16,7 +16,7 @@ from helpers.scalars import assert_near, every_scalar, symbolic_jacobian
 from linkwork.expr.dual import Dual, parts, seeded
 from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph
-from linkwork.joints import Joint
+from linkwork.joints import JointType
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
 HELICAL = Helical(Vec3(2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0), 0.3)
@@ -162,7 +162,7 @@ def test_a_ball_joints_subspace_is_derived_along_its_own_rate() -> None:
 
 
 @dataclass(frozen=True)
-class Unfinished(Joint):
+class Unfinished(JointType):
     """A quaternion without the maps of its manifold."""
 
     nq, nv = 4, 3
@@ -201,7 +201,7 @@ def test_what_has_no_default_says_so(method: str, missing: str, arguments: tuple
 
 
 def test_a_joint_needs_a_transform() -> None:
-    class Nothing(Joint):
+    class Nothing(JointType):
         nq, nv = 1, 1
         q_units, v_units = ("rad",), ("rad/s",)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from helpers.joints import EVERY, OWN
 from helpers.scalars import EPS
-from linkwork.joints import ALL, Fixed, Floating, Joint, Prismatic, Revolute
+from linkwork.joints import ALL, Fixed, Floating, JointType, Prismatic, Revolute
 from linkwork.joints.axis import random_axis, unit_axis
 from linkwork.spatial import Vec3
 
@@ -26,7 +26,7 @@ on_an_axis = pytest.mark.parametrize("kind", [Revolute, Prismatic])
 
 
 @every_joint
-def test_units_and_names_are_as_many_as_numbers(joint: Joint) -> None:
+def test_units_and_names_are_as_many_as_numbers(joint: JointType) -> None:
     assert len(joint.q_units) == joint.nq
     assert len(joint.v_units) == joint.nv
     assert len(joint.q_names) == (joint.nq if joint.nq > 1 else 0)
@@ -36,7 +36,7 @@ def test_units_and_names_are_as_many_as_numbers(joint: Joint) -> None:
 
 
 @every_joint
-def test_degrees_of_freedom(joint: Joint) -> None:
+def test_degrees_of_freedom(joint: JointType) -> None:
     assert 0 <= joint.nv <= 6 and joint.nv <= joint.nq
     assert joint.num_constraints == 6 - joint.nv
     assert joint.is_floating == (joint.nv == 6)
@@ -46,14 +46,14 @@ def test_degrees_of_freedom(joint: Joint) -> None:
 
 
 @every_joint
-def test_joints_cannot_be_changed(joint: Joint) -> None:
+def test_joints_cannot_be_changed(joint: JointType) -> None:
     for name in [field.name for field in dataclasses.fields(joint)] + ["anything"]:
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(joint, name, 1.0)
 
 
 @every_joint
-def test_equal_joints_are_one_value(joint: Joint) -> None:
+def test_equal_joints_are_one_value(joint: JointType) -> None:
     for other in (
         copy.copy(joint),
         copy.deepcopy(joint),
@@ -82,11 +82,11 @@ def test_all_lists_every_type_once() -> None:
     assert len(set(names)) == len(names)
     assert {"fixed", "revolute", "prismatic", "floating"} <= set(names)
     for kind in ALL:
-        assert issubclass(kind, Joint) and kind.__doc__
+        assert issubclass(kind, JointType) and kind.__doc__
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_examples_are_drawn_from_the_generator(kind: type[Joint]) -> None:
+def test_examples_are_drawn_from_the_generator(kind: type[JointType]) -> None:
     first, again = (kind.example(np.random.default_rng(3)) for _ in range(2))
     assert first == again and isinstance(first, kind)
     drawn = {kind.example(np.random.default_rng(seed)) for seed in range(20)}

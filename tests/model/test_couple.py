@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.bridge.kernels import _content, compile_requests, read_request
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.joints import Floating, Prismatic, Revolute
-from linkwork.kernels import _content, compile_requests, read_request
 from linkwork.model.body import Coupling, Limits
 from linkwork.model.couple import bounds, coupled
 from linkwork.model.random import random_tree

@@ -7,9 +7,9 @@ import pytest
 
 from helpers.joints import Cam
 from linkwork import Robot
+from linkwork.bridge.kernels import TABLE, read_request, trace_requests
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import ALL, Prismatic, Revolute
-from linkwork.kernels import TABLE, read_request, trace_requests
 from linkwork.model.random import random_inertia, random_tree
 from linkwork.model.regroup import _size, regrouped
 from linkwork.model.slide import slid

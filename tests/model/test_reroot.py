@@ -112,10 +112,10 @@ def test_a_reversed_joint_is_the_inverse(kind):
     if joint.nv:
         twist = (joint.X(q) @ -joint.twist(q, v)).elements()
         assert_close(other.twist(q, v).elements(), twist, 1e-14)
-        from linkwork.joints import Joint
+        from linkwork.joints import JointType
 
-        assert_close(other.twist(q, v).elements(), (Joint.S(other, q) @ v).elements(), 1e-13)
-        assert_close(other.bias(q, v).elements(), Joint.bias(other, q, v).elements(), 1e-12)
+        assert_close(other.twist(q, v).elements(), (JointType.S(other, q) @ v).elements(), 1e-13)
+        assert_close(other.bias(q, v).elements(), JointType.bias(other, q, v).elements(), 1e-12)
     assert other.q_dot(q, v) == joint.q_dot(q, v)
     assert a.shape == (joint.nv,)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.kernels import TABLE, Function
+from linkwork.bridge.kernels import TABLE, Function
 from linkwork.model.tree import Tree
 
 from .trees import TREES, robot_of

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..errors import Issue, ModelError, UnknownNameError
-from ..robot import Robot, load
+from ..facade.robot import Robot, load
 from .output import Terminal, escaped
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 from .. import __version__
 from .._progress import Progress
 from ..errors import SingularInertiaError
-from ..robot import Robot
+from ..facade.robot import Robot
 from .arguments import BAD_MODEL, FAILED, CommandError, add_json, add_robot, load_robot, positive, read_robot
 from .measure import Compiled, agreement, batch_calls, compile_cold, single_calls, threads
 from .output import Terminal, escaped, label, number, quantity, table

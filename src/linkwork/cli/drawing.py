@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..joints import Joint
+from ..joints import JointType
 from ..model.body import WORLD, Body, Frame
 from ..model.tree import Tree
 from ..spatial import Vec3
@@ -29,7 +29,7 @@ def tree_lines(tree: Tree) -> list[str]:
     return ["world", *lines]
 
 
-def parameters(joint: Joint) -> dict[str, Any]:
+def parameters(joint: JointType) -> dict[str, Any]:
     """What a joint type is given: its fields, vectors as lists of numbers."""
     values = {}
     for field in dataclasses.fields(joint):  # type: ignore[arg-type]
@@ -40,7 +40,7 @@ def parameters(joint: Joint) -> dict[str, Any]:
     return values
 
 
-def axis_text(joint: Joint) -> str:
+def axis_text(joint: JointType) -> str:
     """A joint's parameters for people, but for those at their default: an axis of the frame by its letter."""
     usual = {field.name: field.default for field in dataclasses.fields(joint)}  # type: ignore[arg-type]
     shown = []

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import __version__
+from ..bridge.explain import Explanation, Work, explain
+from ..bridge.kernels import TABLE, CodeFacts, code_facts
 from ..errors import UnknownNameError
-from ..explain import Explanation, Work, explain
-from ..joint import Joint
-from ..kernels import TABLE, CodeFacts, code_facts
-from ..robot import Robot
+from ..facade.joint import Joint
+from ..facade.robot import Robot
 from .arguments import USAGE, CommandError, add_json, add_robot, load_robot, read_robot
 from .output import Terminal, escaped, label, number, quantity, table, width
 

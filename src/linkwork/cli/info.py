@@ -9,10 +9,10 @@ import numpy as np
 
 from .. import __version__
 from ..errors import Issue
-from ..joint import Joint
+from ..facade.joint import Joint
+from ..facade.robot import Robot
 from ..model.body import WORLD, Coupling, Frame
 from ..model.tree import Tree
-from ..robot import Robot
 from .arguments import add_json, add_robot, load_robot, read_robot
 from .drawing import axis_text, parameters, tree_lines
 from .output import Terminal, escaped, finite, label, number, numbers, quantity, table

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels import get_num_threads, set_num_threads
-from ..robot import Robot
+from ..bridge.kernels import get_num_threads, set_num_threads
+from ..facade.robot import Robot
 from .peer import Pinocchio, disagreement
 from .states import random_states
 from .timing import Call

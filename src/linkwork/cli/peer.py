@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..joint import Joint
+from ..facade.joint import Joint
+from ..facade.robot import Robot
 from ..model.build import FLOATING_BASE
-from ..robot import Robot
 from .timing import Call
 
 __all__ = ["FUNCTIONS", "CannotCompare", "Pinocchio", "disagreement", "pinocchio_version"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels import INPUTS, TABLE
-from ..robot import Robot
+from ..bridge.kernels import INPUTS, TABLE
+from ..facade.robot import Robot
 
 __all__ = ["random_states"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .._text import nearest, quoted
-from ..joints import Fixed, Floating, Joint, Planar, Prismatic, Revolute, UnboundedRevolute
+from ..joints import Fixed, Floating, JointType, Planar, Prismatic, Revolute, UnboundedRevolute
 from ..model.body import Limits, Mimic
 from ..model.description import JointDescription
 from ..spatial import Vec3
@@ -60,7 +60,7 @@ def _type(reader: Reader, element: Element) -> str:
     return "fixed"
 
 
-def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Joint:
+def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> JointType:
     match kind:
         case "continuous" if continuous == "sincos":
             return UnboundedRevolute(_axis(reader, element.first("axis")))
@@ -98,7 +98,7 @@ def _axis(reader: Reader, element: Element | None) -> Vec3:
 # -- limits
 
 
-def _limits(reader: Reader, element: Element, kind: str, joint: Joint) -> Limits:
+def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Limits:
     """The bounds in a `<limit>`; none where there is none."""
     limit = element.first("limit")
     if joint.nv != 1:

@@ -1,6 +1,7 @@
 """Joint types.  `ALL` lists them: tests, documentation and benchmarks run over it."""
 
 from .composite import Composite as Composite
+from .contract import JointType as JointType
 from .cylindrical import Cylindrical as Cylindrical
 from .ellipsoid import Ellipsoid as Ellipsoid
 from .fixed import Fixed as Fixed
@@ -8,7 +9,6 @@ from .floating import Floating as Floating
 from .floating_euler import FloatingEuler as FloatingEuler
 from .floating_mrp import FloatingMRP as FloatingMRP
 from .helical import Helical as Helical
-from .joint import Joint as Joint
 from .planar import Planar as Planar
 from .prismatic import Prismatic as Prismatic
 from .reversed import Reversed as Reversed
@@ -20,7 +20,7 @@ from .translational import Translational as Translational
 from .unbounded_revolute import UnboundedRevolute as UnboundedRevolute
 from .universal import Universal as Universal
 
-ALL: tuple[type[Joint], ...] = (
+ALL: tuple[type[JointType], ...] = (
     Fixed,
     Revolute,
     UnboundedRevolute,
@@ -41,4 +41,4 @@ ALL: tuple[type[Joint], ...] = (
     Reversed,
 )
 
-__all__ = ["ALL", "Joint", *(kind.__name__ for kind in ALL)]
+__all__ = ["ALL", "JointType", *(kind.__name__ for kind in ALL)]

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Quaternion, Vec3
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 
 __all__ = ["Ball", "quaternion_names", "quaternion_numbers", "quaternion_of"]
 
 
-class Ball(Joint):
+class Ball(JointType):
     """q (4,): unit quaternion of R_FM.  v (3,): angular velocity of M relative to F in M's coordinates [rad/s].
 
     The quaternion is (w, x, y, z), or (x, y, z, w) with ``scalar_last``.  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).  ``retract`` is

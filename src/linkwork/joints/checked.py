@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ConfigurationWarning
 
 if TYPE_CHECKING:
-    from .joint import Joint
+    from .contract import JointType
 
 __all__ = ["EXACT", "NEAR", "checked"]
 
@@ -18,8 +18,8 @@ NEAR = 1e-3  # a configuration as near to its manifold as this is normalised, wi
 EXACT = 1e-6  # and one as near as this without a word: float32 rounds by 6e-8
 
 
-def checked(joint: Joint, q: Any, name: str = "") -> np.ndarray:
-    """The configuration (..., nq) as floats: see `Joint.checked`."""
+def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
+    """The configuration (..., nq) as floats: see `JointType.checked`."""
     who = f"joint {name!r} ({joint.type_name()})" if name else f"{joint.type_name()} joint"
     try:
         numbers = np.array(q, dtype=float)

@@ -11,7 +11,7 @@ import numpy as np
 from ..expr.functions import fmin
 from ..spatial import Motion, Pose, Rotation, Subspace, Vec3, cross
 from .axis import random_axis
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 from .prismatic import Prismatic
 from .refused import refused
 from .revolute import Revolute
@@ -21,7 +21,7 @@ __all__ = ["Composite"]
 
 
 @dataclass(frozen=True)
-class Composite(Joint):
+class Composite(JointType):
     """q and v: those of the joints, one after the other, in their units.
 
     X = P₁ X₁(q₁) P₂ X₂(q₂) ...; P_k, the pose of the k-th joint's F in the M before it, is ``placements[k]``, the
@@ -30,13 +30,13 @@ class Composite(Joint):
     own coordinates alone.
     """
 
-    joints: tuple[Joint, ...]
+    joints: tuple[JointType, ...]
     placements: tuple[Pose, ...] = ()
 
     def __post_init__(self) -> None:
         joints = tuple(self.joints)
         for joint in joints:
-            if not isinstance(joint, Joint):
+            if not isinstance(joint, JointType):
                 raise refused("composite", "joints", "joints", repr(joint))
         placements = tuple(self.placements) or (Pose.identity(),) * len(joints)
         for placement in placements:
@@ -68,13 +68,13 @@ class Composite(Joint):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Composite:
-        joints: list[Joint] = [kind.example(rng) for kind in (Revolute, Prismatic, Spherical)]
+        joints: list[JointType] = [kind.example(rng) for kind in (Revolute, Prismatic, Spherical)]
         order = [joints[k] for k in rng.permutation(3)][: rng.integers(2, 4)]
         poses = [Pose(*_anywhere(rng)) for _ in order]
         return cls(tuple(order), tuple(poses))
 
     @property
-    def parts(self) -> tuple[Joint, ...]:
+    def parts(self) -> tuple[JointType, ...]:
         return self.joints
 
     def X(self, q: Scalars) -> Pose:
@@ -158,7 +158,9 @@ def _split(x: Scalars, sizes: list[int]) -> list[Scalars]:
     return parts
 
 
-def _names(letter: str, joints: tuple[Joint, ...], of: Callable[[Joint], tuple[int, tuple[str, ...]]]) -> Iterator[str]:
+def _names(
+    letter: str, joints: tuple[JointType, ...], of: Callable[[JointType], tuple[int, tuple[str, ...]]]
+) -> Iterator[str]:
     """q1, q2_x, q2_y, ...: the joint by its number in the chain, and its own name where it has several."""
     for k, joint in enumerate(joints, start=1):
         count, names = of(joint)

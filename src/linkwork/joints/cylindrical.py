@@ -8,13 +8,13 @@ import numpy as np
 
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import across, random_axis, unit_axis
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 
 __all__ = ["Cylindrical"]
 
 
 @dataclass(frozen=True)
-class Cylindrical(Joint):
+class Cylindrical(JointType):
     """q (2,): angle [rad] and displacement [m], zero when F and M coincide.  v (2,): their rates.  q̇ = v.
 
     The same as a revolute and a prismatic joint on one axis.  [RBDA, table 4.1]

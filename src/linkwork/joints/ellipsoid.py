@@ -8,7 +8,7 @@ import numpy as np
 
 from ..spatial import Motion, Pose, Rotation, Subspace, Vec3
 from .ball import Ball, quaternion_names
-from .joint import Scalars
+from .contract import Scalars
 from .refused import positive
 
 __all__ = ["Ellipsoid"]

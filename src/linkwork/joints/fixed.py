@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..spatial import Inertia, Motion, Pose, Subspace
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 
 __all__ = ["Fixed"]
 
 
 @dataclass(frozen=True)
-class Fixed(Joint):
+class Fixed(JointType):
     """q (0,), v (0,): no motion.  X = 1."""
 
     nq, nv = 0, 0

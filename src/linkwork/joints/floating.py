@@ -11,13 +11,13 @@ import numpy as np
 from ..spatial import Motion, Pose, Quaternion, Subspace, Vec3
 from ..spatial.quaternion import translation_of_twist, twist_of_translation
 from .ball import quaternion_names, quaternion_numbers, quaternion_of
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 
 __all__ = ["ANY_MOTION", "Floating"]
 
 
 @dataclass(frozen=True)
-class Floating(Joint):
+class Floating(JointType):
     """q (7,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``; then M's origin in F [m].
 
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Motion, Pose, Rotation, Subspace, Vec3
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 from .spherical_euler import ORDERS, EulerAngles
 
 __all__ = ["FloatingEuler"]
 
 
 @dataclass(frozen=True)
-class FloatingEuler(Joint):
+class FloatingEuler(JointType):
     """q (6,): Euler angles (α, β, γ) [rad], R_FM = R_i(α) R_j(β) R_k(γ) (intrinsic), then M's origin p in F [m].
 
     v (6,): their rates [rad/s, m/s], ṗ along the axes of F.  q̇ = v, and S = (R_kᵀ R_jᵀ e_i, R_kᵀ e_j, e_k; Rᵀ):

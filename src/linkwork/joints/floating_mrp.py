@@ -10,15 +10,15 @@ import numpy as np
 
 from ..spatial import MRP, Motion, Pose, Quaternion, Subspace, Vec3
 from ..spatial.quaternion import translation_of_twist, twist_of_translation
+from .contract import JointType, Scalars
 from .floating import ANY_MOTION
-from .joint import Joint, Scalars
 from .spherical_mrp import random_parameters
 
 __all__ = ["FloatingMRP"]
 
 
 @dataclass(frozen=True)
-class FloatingMRP(Joint):
+class FloatingMRP(JointType):
     """q (6,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM, then M's origin in F [m].
 
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:

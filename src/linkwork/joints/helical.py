@@ -8,14 +8,14 @@ import numpy as np
 
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import across, random_axis, unit_axis
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 from .refused import finite
 
 __all__ = ["Helical"]
 
 
 @dataclass(frozen=True)
-class Helical(Joint):
+class Helical(JointType):
     """q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.
 
     It advances by pitch · q along its axis, so S = (a; pitch · a).  [RBDA, table 4.1]

@@ -11,13 +11,13 @@ from ..expr.functions import atan2, cos, sin
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from ..spatial.quaternion import translation_of_twist, twist_of_translation
 from .axis import across, orthogonal, random_axis, unit_axis
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 
 __all__ = ["Planar"]
 
 
 @dataclass(frozen=True)
-class Planar(Joint):
+class Planar(JointType):
     """q (3,): M's origin along the axes x and y of F [m], then M's angle about their normal n = x × y [rad].
 
     v (3,): the velocity of M's origin along the axes x and y of *M* [m/s], then the angular velocity [rad/s], so S is

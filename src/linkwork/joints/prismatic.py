@@ -8,13 +8,13 @@ import numpy as np
 
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Symmetric3, Vec3
 from .axis import random_axis, unit_axis
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 
 __all__ = ["Prismatic"]
 
 
 @dataclass(frozen=True)
-class Prismatic(Joint):
+class Prismatic(JointType):
     """q (1,): displacement [m], zero when F and M coincide.  v (1,): rate [m/s].  q̇ = v.  [RBDA, table 4.1]"""
 
     axis: Vec3  # unit; the same coordinates in F and M

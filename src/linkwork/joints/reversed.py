@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
+from .contract import JointType, Scalars
 from .floating import Floating
-from .joint import Joint, Scalars
 from .planar import Planar
 from .refused import refused
 from .universal import Universal
@@ -19,18 +19,18 @@ __all__ = ["Reversed"]
 
 
 @dataclass(frozen=True)
-class Reversed(Joint):
+class Reversed(JointType):
     """A joint whose F and M have changed places; q, v and τ are those of the joint, with their signs.
 
     X(q) = X_J(q)⁻¹.  The twist of the other frame is the opposite one, seen from where it moves to:
     S = −X_J S_J and bias = −X_J bias_J.  Singular where the joint is.
     """
 
-    joint: Joint
+    joint: JointType
 
     def __post_init__(self) -> None:
         joint = self.joint
-        if not isinstance(joint, Joint):
+        if not isinstance(joint, JointType):
             raise refused("reversed", "joint", "a joint", repr(joint))
         said = ("nq", "nv", "q_units", "v_units", "q_names", "v_names", "unit_length")
         self._say(**{name: getattr(joint, name) for name in said})
@@ -40,7 +40,7 @@ class Reversed(Joint):
         return cls((Universal, Planar, Floating)[rng.integers(3)].example(rng))
 
     @property
-    def parts(self) -> tuple[Joint, ...]:
+    def parts(self) -> tuple[JointType, ...]:
         return (self.joint,)
 
     def X(self, q: Scalars) -> Pose:
@@ -94,5 +94,5 @@ class Reversed(Joint):
         """As the joint: what neither resists it nor changes as it moves is the same from both ends."""
         return self.joint.felt(inertia)
 
-    def reversed(self) -> Joint:
+    def reversed(self) -> JointType:
         return self.joint

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import across, random_axis, unit_axis
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 
 __all__ = ["Revolute"]
 
 
 @dataclass(frozen=True)
-class Revolute(Joint):
+class Revolute(JointType):
     """q (1,): angle [rad], zero when F and M coincide.  v (1,): rate [rad/s].  q̇ = v.  [RBDA, table 4.1]"""
 
     axis: Vec3  # unit; the same coordinates in F and M

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
 from .ball import Ball, quaternion_names
-from .joint import Scalars
+from .contract import Scalars
 
 __all__ = ["ANY_FORCE", "ANY_TURN", "Spherical"]
 

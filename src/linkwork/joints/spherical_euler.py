@@ -9,7 +9,7 @@ import numpy as np
 
 from ..expr.functions import atan2, cos, fabs, sin, where
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 from .refused import refused
 from .spherical import ANY_FORCE
 
@@ -21,7 +21,7 @@ _PI = float(np.pi)
 
 
 @dataclass(frozen=True)
-class SphericalEuler(Joint):
+class SphericalEuler(JointType):
     """q (3,): Euler angles (α, β, γ) [rad] about axes that turn along (intrinsic), R_FM = R_i(α) R_j(β) R_k(γ).
 
     v (3,): their rates [rad/s].  q̇ = v, so τ are the torques of three hinges at one point, and S depends on q:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..spatial import MRP, Force, Inertia, Motion, Pose, Quaternion, Subspace, Vec3
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 from .spherical import ANY_FORCE, ANY_TURN
 
 __all__ = ["SphericalMRP", "random_parameters"]
 
 
 @dataclass(frozen=True)
-class SphericalMRP(Joint):
+class SphericalMRP(JointType):
     """q (3,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM.
 
     v (3,): angular velocity of M relative to F in M's coordinates [rad/s], so S = (1; 0).  q̇ ≠ v:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Symmetric3, Vec3
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 
 __all__ = ["Translational"]
 
 
 @dataclass(frozen=True)
-class Translational(Joint):
+class Translational(JointType):
     """q (3,): M's origin in F [m].  v (3,): its rate [m/s].  q̇ = v.  The axes of F and M stay parallel."""
 
     nq, nv = 3, 3

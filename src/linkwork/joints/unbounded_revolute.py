@@ -11,14 +11,14 @@ import numpy as np
 from ..expr.functions import atan2, cos, sin, sqrt
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import random_axis, unit_axis
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 from .revolute import Revolute
 
 __all__ = ["UnboundedRevolute"]
 
 
 @dataclass(frozen=True)
-class UnboundedRevolute(Joint):
+class UnboundedRevolute(JointType):
     """q (2,): sine and cosine of the angle, in this order; angle 0 when F and M coincide.  v (1,): rate [rad/s].
 
     q̇ ≠ v: ṡ = c v, ċ = −s v.  Otherwise as `Revolute`, but whole turns are not counted.  [RBDA, table 4.1]

@@ -9,14 +9,14 @@ import numpy as np
 from ..expr.functions import sqrt
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .axis import orthogonal, random_axis, unit_axis
-from .joint import Joint, Scalars
+from .contract import JointType, Scalars
 from .refused import refused
 
 __all__ = ["Universal"]
 
 
 @dataclass(frozen=True)
-class Universal(Joint):
+class Universal(JointType):
     """q (2,): angles [rad] about the first axis, then the second, zero when F and M coincide.  v (2,): rates.  q̇ = v.
 
     X = R(a₁, q₁) R(a₂, q₂), so S = (R₂ᵀ a₁, a₂).  The axes are at a right angle, as a Hooke joint's, unless

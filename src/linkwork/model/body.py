@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..joints import Joint
+from ..joints import JointType
 from ..spatial import Inertia, Motion, Pose, Subspace
 from .geometry import Geometry
 
@@ -34,7 +34,7 @@ class Limits:
         return tuple(-math.inf for _ in self.lower), tuple(math.inf for _ in self.upper)
 
     @staticmethod
-    def none(joint: Joint) -> Limits:
+    def none(joint: JointType) -> Limits:
         inf = float("inf")
         return Limits((-inf,) * joint.nq, (inf,) * joint.nq, (inf,) * joint.nv, (inf,) * joint.nv)
 
@@ -84,7 +84,7 @@ class Body:
     name: str
     parent: int  # index of the parent body, which is smaller than this one's; WORLD for the world
     joint_name: str
-    joint: Joint
+    joint: JointType
     placement: Pose  # X_parent_stator
     rotor: Pose  # X_rotor_body
     inertia: Inertia  # of everything welded to the body, about its frame's origin, in its axes

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._text import quoted
 from ..expr.symbol import Graph
-from ..joints import Joint
+from ..joints import JointType
 from .body import Coupling
 from .check import all_finite
 from .tree import Tree
@@ -119,7 +119,7 @@ def _check(tree: Tree, follower: str, coupling: Coupling) -> None:
         )
 
 
-def _is_plain(joint: Joint) -> bool:
+def _is_plain(joint: JointType) -> bool:
     """Whether q̇ = v, which shows when q̇ is asked for with symbols."""
     if joint.nq != joint.nv or joint.nv == 0:
         return False

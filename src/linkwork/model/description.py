@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import Issue, Location
-from ..joints import Joint
+from ..joints import JointType
 from ..spatial import Inertia, Pose
 from .body import Limits, Mimic
 from .geometry import Geometry
@@ -34,7 +34,7 @@ class JointDescription:
     name: str
     parent: str
     child: str
-    joint: Joint
+    joint: JointType
     placement: Pose  # of the joint's frame F in the parent link
     limits: Limits
     damping: tuple[float, ...]

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..joints import ALL, Joint
+from ..joints import ALL, JointType
 from ..spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 from .body import WORLD, Body, Frame, Limits
 from .tree import Tree
@@ -19,7 +19,7 @@ def random_tree(
     rng: np.random.Generator,
     bodies: int,
     *,
-    types: Sequence[type[Joint]] = ALL,
+    types: Sequence[type[JointType]] = ALL,
     shape: Literal["random", "chain", "star"] = "random",
 ) -> Tree:
     """A tree of so many bodies, the same for the same state of the generator.

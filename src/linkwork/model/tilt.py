@@ -2,7 +2,7 @@
 
 A placement that is turned in a general way (by roll, pitch and yaw, or by angles of 1.5708 instead of π/2) acts as
 nine numbers.  Both frames of a joint may be turned together about directions in which it does not matter,
-`Joint.turns`: a hinge does not care how its frames stand about its axis.  With m the axis of the joint before and k
+`JointType.turns`: a hinge does not care how its frames stand about its axis.  With m the axis of the joint before and k
 that of the joint after, the rotation between them is
 
     R = T_m(φ) N T_k(ψ),
@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ..joints import Joint
+from ..joints import JointType
 from ..spatial import Pose, Rotation, Vec3
 from .body import WORLD, Frame
 from .tree import Tree
@@ -91,7 +91,7 @@ def _decomposed(R: Rotation, m: int, k: int) -> tuple[float, Rotation, float]:
     return phi, N, math.atan2(rest[k2][k1], rest[k1][k1])
 
 
-def _axis(joint: Joint) -> int | None:
+def _axis(joint: JointType) -> int | None:
     """The coordinate axis about which the joint's frames may be turned, if there is one."""
     for direction in joint.turns():
         along = [k for k, x in enumerate(direction) if x != 0.0]

@@ -10,8 +10,8 @@ import pytest
 
 import linkwork as lw
 from helpers.facade import EVERY, SAMPLES, every_joint, every_moving_joint, matrix, near, six, state
-from linkwork.joint_functions import INPUTS, TABLE
-from linkwork.joints import Joint as JointType
+from linkwork.algorithms.joint_functions import INPUTS, TABLE
+from linkwork.joints import JointType
 from linkwork.spatial import Force
 
 INTERNAL = ("off_manifold", "split_wrench_in_world")
@@ -43,7 +43,7 @@ def test_a_method_for_every_row() -> None:
 
 
 def test_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwork import joint_kernels
+    from linkwork.bridge import joint_kernels
 
     made = []
     compiled = joint_kernels._compiled

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from .expr.interpret import reachable
-from .expr.symbol import Graph
+from ..expr.interpret import reachable
+from ..expr.symbol import Graph
+from ..model.body import Body
+from ..model.tree import Tree
 from .kernels import arithmetic, expressions, read_request
-from .model.body import Body
-from .model.tree import Tree
 
 __all__ = ["Explanation", "Work", "explain"]
 

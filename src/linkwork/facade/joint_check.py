@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import JointContractError
-from .expr.dual import parts, seeded
+from ..errors import JointContractError
+from ..expr.dual import parts, seeded
+from ..joints import JointType
+from ..spatial import Force, Pose
 from .joint import Joint
-from .joints import Joint as JointType
-from .spatial import Force, Pose
 
 __all__ = ["JointLine", "JointReport", "check_joint"]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import UnknownNameError
+from ..errors import UnknownNameError
 from .joint_methods import JointMethods
 
 __all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]

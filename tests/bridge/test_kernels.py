@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linkwork import Robot, algorithms, load
-from linkwork.kernels import INPUTS, TABLE, read_request, trace_requests
+from linkwork.bridge.kernels import INPUTS, TABLE, read_request, trace_requests
 from oracles.example_robots import SHIPPED
 
 every_row = pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)

@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..joints import JointType
+from ..spatial import Pose, Vec3
 from .joint_methods import JointMethods
-from .joints import Joint as JointType
-from .spatial import Pose, Vec3
 
 __all__ = ["JointEditing", "dof_values", "fixed_array", "matrix_of", "pose_of"]
 

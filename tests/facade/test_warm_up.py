@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork import kernels
-from linkwork import robot as module
+from linkwork.bridge import kernels
 from linkwork.errors import UnknownNameError
+from linkwork.facade import robot as module
 
 FUNCTIONS: list[Any] = ["gravity_force", "mass_matrix", ("pose", "link_2"), "bias_force"]
 

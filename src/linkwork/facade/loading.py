@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from . import robots
-from .errors import UnknownNameError
-from .formats import parse_urdf, read_urdf
-from .model.build import build_tree
-from .model.description import Description
-from .model.tree import Tree
+from .. import robots
+from ..errors import UnknownNameError
+from ..formats import parse_urdf, read_urdf
+from ..model.build import build_tree
+from ..model.description import Description
+from ..model.tree import Tree
 
 __all__ = ["read_robot", "read_robot_string"]
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from linkwork import load
+from linkwork.bridge.explain import explain
+from linkwork.bridge.kernels import TABLE, Request, expressions, read_request, trace_requests
 from linkwork.errors import SingularInertiaError, UnknownNameError
-from linkwork.explain import explain
 from linkwork.expr import cos, sin
-from linkwork.kernels import TABLE, Request, expressions, read_request, trace_requests
 from linkwork.model.body import WORLD
 from linkwork.model.random import random_inertia, random_tree
 from linkwork.spatial import Inertia
@@ -160,7 +160,7 @@ def with_inertia(tree, i, inertia):
 def made_by(monkeypatch, algorithm, tree):
     """The explanation of a function that is not in the table: how many operations in each body and elsewhere."""
     row = replace(TABLE["normalize"], algorithm=algorithm)
-    monkeypatch.setattr("linkwork.explain.read_request", lambda tree, asked: Request(row))
+    monkeypatch.setattr("linkwork.bridge.explain.read_request", lambda tree, asked: Request(row))
     explained = explain(tree, "normalize")
     return [work.arithmetic for work in explained.bodies], explained.elsewhere.arithmetic, explained.passes
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.bridge.kernels import TABLE
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
-from linkwork.kernels import TABLE
 from linkwork.model.random import random_tree
 from oracles.example_robots import shipped
 

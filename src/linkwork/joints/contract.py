@@ -26,12 +26,12 @@ from ..expr.functions import copysign, sqrt
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .checked import checked
 
-__all__ = ["Joint"]
+__all__ = ["JointType"]
 
 Scalars = Sequence[Any]
 
 
-class Joint(ABC):
+class JointType(ABC):
     """A joint type with its parameters (an axis, a pitch): an immutable value.
 
     What is said here of a type is an attribute of the class, or of each joint where it depends on parameters.
@@ -49,7 +49,7 @@ class Joint(ABC):
         """Maps that are each other's inverse, or follow from each other, are written together or not at all."""
         super().__init_subclass__(**options)
         for one, other in (("q_dot", "v_of"), ("retract", "local"), ("q_dot", "retract")):
-            written = [name for name in (one, other) if getattr(cls, name) is not getattr(Joint, name)]
+            written = [name for name in (one, other) if getattr(cls, name) is not getattr(JointType, name)]
             if len(written) == 1 and (written[0], one) != ("retract", "q_dot"):
                 missing = other if written[0] == one else one
                 raise TypeError(
@@ -59,7 +59,7 @@ class Joint(ABC):
 
     @classmethod
     @abstractmethod
-    def example(cls, rng: np.random.Generator) -> Joint:
+    def example(cls, rng: np.random.Generator) -> JointType:
         """A joint of this type with random parameters: what random trees and the tests are made of."""
 
     # -- kinematics
@@ -192,7 +192,7 @@ class Joint(ABC):
 
     # -- the other way round
 
-    def reversed(self) -> Joint:
+    def reversed(self) -> JointType:
         """The joint of the opposite direction: X is inverted, and the numbers of q, v and τ are the same.
 
         ``joint.reversed().reversed() == joint``.
@@ -202,7 +202,7 @@ class Joint(ABC):
         return Reversed(self)
 
     @property
-    def parts(self) -> tuple[Joint, ...]:
+    def parts(self) -> tuple[JointType, ...]:
         """The joints that it is made of, if it is made of others."""
         return ()
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
+from ..model.couple import coupled, read_couplings
+from ..model.reroot import rerooted
+from ..model.tree import Tree
 from .loading import read_robot, read_robot_string
-from .model.couple import coupled, read_couplings
-from .model.reroot import rerooted
-from .model.tree import Tree
 
 __all__ = ["Constructors"]
 

@@ -22,7 +22,7 @@ from linkwork.spatial import Pose, Rotation, Vec3
 AXES = {k: np.array(a) / 7.0 for k, a in ((1, [2.0, 3.0, 6.0]), (3, [6.0, -2.0, 3.0]))}
 
 
-def by_number(number: int) -> joints.Joint:
+def by_number(number: int) -> joints.JointType:
     """The joint types by their numbers: see docs/joints.md."""
     match number:
         case 1:
@@ -35,7 +35,7 @@ def by_number(number: int) -> joints.Joint:
             return joints.Spherical(scalar_last=True)
 
 
-def scalar_last(joint: joints.Joint, q: np.ndarray) -> np.ndarray:
+def scalar_last(joint: joints.JointType, q: np.ndarray) -> np.ndarray:
     """(a b c d) of a quaternion, whichever way the joint has it."""
     return q[..., [joint.q_names.index(name) for name in ("qx", "qy", "qz", "qw")]]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..model.couple import coupling_text
+from ..model.tree import Tree
 from .kernels import INPUTS, Kernel, Port, call_state, raise_failure, single_call
 from .manifold import on_manifold, telling_of_singularities
-from .model.couple import coupling_text
-from .model.tree import Tree
 
 __all__ = ["checked", "prepared", "real_array", "refuse_nan", "stacked"]
 

@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._parallel import in_parallel
-from .arguments import checked
-from .construction import Constructors
+from .._parallel import in_parallel
+from ..bridge.arguments import checked
+from ..bridge.kernels import Kernel, Request, compile_requests, labelled, read_request
+from ..model.couple import bounds
+from ..model.tree import Report, Tree
+from .constructors import Constructors
 from .joint import Joint, body_with, joint_of
-from .kernels import Kernel, Request, compile_requests, labelled, read_request
 from .loading import read_robot
-from .model.couple import bounds
-from .model.tree import Report, Tree
 
 __all__ = ["Robot", "load"]
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .joint_calls import checked_joint_call
-from .joint_functions import Site
-from .joints import Joint as JointType
-from .spatial import Pose
+from ..algorithms.joint_functions import Site
+from ..bridge.joint_calls import checked_joint_call
+from ..joints import JointType
+from ..spatial import Pose
 
 __all__ = ["JointMethods", "LocalCoordinates", "SplitWrench"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ConfigurationWarning
-from .joints import Joint
+from ..errors import ConfigurationWarning
+from ..joints import JointType
+from ..model.tree import Tree
 from .kernels import INPUTS, Port
-from .model.tree import Tree
 
 __all__ = ["on_manifold", "telling_of_singularities"]
 
@@ -45,7 +45,7 @@ def telling_of_singularities(
 
     ``array_of`` makes an array of a configuration as users give it.
     """
-    joints = [(i, body) for i, body in tree.stacked() if type(body.joint).regularity is not Joint.regularity]
+    joints = [(i, body) for i, body in tree.stacked() if type(body.joint).regularity is not JointType.regularity]
     if not joints:
         return call
 

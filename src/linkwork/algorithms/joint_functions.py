@@ -1,7 +1,7 @@
 """The table of every function of a joint, over any scalar.
 
-`linkwork.joint_kernels`, the methods of `linkwork.Joint`, the documentation and the tests read this table.  To add a
-function, write it below and add a row and a method.
+`linkwork.bridge.joint_kernels`, the methods of `linkwork.Joint`, the documentation and the tests read this table.  To
+add a function, write it below and add a row and a method.
 
 F is the frame before the joint (the stator), M the frame after it (the rotor).  P is the link that a row's ``parent``
 means and B its ``child``; where they are swapped, P is the link after the joint, and everything is as if the joint led
@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .expr.dual import parts, seeded
-from .expr.functions import sqrt
-from .joints import Joint
-from .spatial import Force, Motion, Pose, Subspace, cross
+from ..expr.dual import parts, seeded
+from ..expr.functions import sqrt
+from ..joints import JointType
+from ..spatial import Force, Motion, Pose, Subspace, cross
 
 __all__ = ["CONFIGURATIONS", "INPUTS", "TABLE", "JointFunction", "Site"]
 
@@ -28,7 +28,7 @@ Scalars = Sequence[Any]
 class Site:
     """A joint type between two links: X_PB = placement · X_FM(q) · rotor, asked about in one of both directions."""
 
-    type: Joint
+    type: JointType
     placement: Pose = Pose.identity()  # X_parent_stator
     rotor: Pose = Pose.identity()  # X_rotor_child
     swapped: bool = False  # the link before the joint is the child

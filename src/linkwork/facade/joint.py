@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..joints import JointType
+from ..model.body import WORLD, Body, Coupling, Limits, Mimic
+from ..model.tree import Tree
+from ..spatial import Pose
 from .joint_editing import JointEditing, dof_values, fixed_array, matrix_of, pose_of
 from .joint_links import LinkMethods
-from .joints import Joint as JointType
-from .model.body import WORLD, Body, Coupling, Limits, Mimic
-from .model.tree import Tree
-from .spatial import Pose
 
 __all__ = ["Bounds", "Joint", "body_with", "joint_of"]
 

@@ -1,6 +1,6 @@
 """The bridge for one joint: how a joint type and the table of joint functions become kernels.
 
-Like `linkwork.kernels`, it is where the robots' tower meets the compiler.
+Like `linkwork.bridge.kernels`, it is where the robots' tower meets the compiler.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
-from .compiler.build import Recipe
-from .compiler.kernel import Kernel
-from .compiler.program import Port, Program
-from .compiler.trace import quiet_collector
-from .expr.symbol import Graph
-from .joint_functions import CONFIGURATIONS, INPUTS, TABLE, JointFunction, Site
+from ..algorithms.joint_functions import CONFIGURATIONS, INPUTS, TABLE, JointFunction, Site
+from ..compiler.build import Recipe
+from ..compiler.kernel import Kernel
+from ..compiler.program import Port, Program
+from ..compiler.trace import quiet_collector
+from ..expr.symbol import Graph
 from .kernels import elements_of, pose_numbers, written_here
 
 __all__ = ["CACHED", "joint_kernel"]

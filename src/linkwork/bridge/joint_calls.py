@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.joint_functions import CONFIGURATIONS, INPUTS, Site
+from ..errors import ConfigurationWarning
+from ..joints.checked import EXACT, NEAR
 from .arguments import real_array
-from .errors import ConfigurationWarning
-from .joint_functions import CONFIGURATIONS, INPUTS, Site
 from .joint_kernels import joint_kernel
-from .joints.checked import EXACT, NEAR
 from .kernels import Port, call_state, single_call
 
 __all__ = ["checked_joint_call"]
@@ -178,6 +178,6 @@ def _levels_up() -> int:
     import sys
 
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("linkwork."):
         frame, level = frame.f_back, level + 1
     return level

@@ -1,7 +1,7 @@
 """The bridge: one table of every function of a robot, and how a robot and the table become kernels.
 
 The robot's methods, the documentation, the command line, the tests and the benchmarks read this table.  To add a
-function, write its algorithm over any scalar and add a row here and a method in `linkwork.robot`.
+function, write its algorithm over any scalar and add a row here and a method in `linkwork.facade.robot`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import algorithms
-from .compiler.build import Recipe
-from .compiler.cache import Cache
-from .compiler.cache import place as cache_place
-from .compiler.facts import CodeFacts, code_facts
-from .compiler.kernel import Kernel, call_state, raise_failure, single_call
-from .compiler.program import Port, Program, arithmetic
-from .compiler.target import host, levels
-from .compiler.threads import get_num_threads, set_num_threads
-from .compiler.trace import quiet_collector
-from .errors import UnknownNameError
-from .expr.symbol import Graph, Symbol
-from .joints import Joint
-from .model.regroup import regrouped
-from .model.slide import slid
-from .model.tilt import tilted
-from .model.tree import Tree
-from .spatial import Pose
+from .. import algorithms
+from ..compiler.build import Recipe
+from ..compiler.cache import Cache
+from ..compiler.cache import place as cache_place
+from ..compiler.facts import CodeFacts, code_facts
+from ..compiler.kernel import Kernel, call_state, raise_failure, single_call
+from ..compiler.program import Port, Program, arithmetic
+from ..compiler.target import host, levels
+from ..compiler.threads import get_num_threads, set_num_threads
+from ..compiler.trace import quiet_collector
+from ..errors import UnknownNameError
+from ..expr.symbol import Graph, Symbol
+from ..joints import JointType
+from ..model.regroup import regrouped
+from ..model.slide import slid
+from ..model.tilt import tilted
+from ..model.tree import Tree
+from ..spatial import Pose
 
 __all__ = [
     "INPUTS",
@@ -328,9 +328,9 @@ def _content(tree: Tree, requests: Mapping[str, Request]) -> tuple[str, ...] | N
     return repr(asked), repr((tree.gravity, bodies, places)), repr(frames)
 
 
-def written_here(joint: Joint) -> bool:
+def written_here(joint: JointType) -> bool:
     """Whether a joint's code, and that of the joints that it is made of, is linkwork's own."""
-    return type(joint).__module__.startswith(f"{__package__}.joints.") and all(map(written_here, joint.parts))
+    return type(joint).__module__.startswith("linkwork.joints.") and all(map(written_here, joint.parts))
 
 
 def pose_numbers(pose: Pose) -> tuple[float, ...]:

@@ -1,0 +1,1 @@
+"""What users hold: robots, joints and their functions, a documented method each."""
