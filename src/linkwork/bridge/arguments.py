@@ -36,7 +36,7 @@ def checked(tree: Tree, kind: str, kernel: Kernel) -> Callable[..., np.ndarray]:
         if out is not None:
             refuse_nan(tree, name, ports, arguments)
             return kernel(*on_manifold(tree, kind, ports, arguments), out=out)
-        seen, failed, off = state.nan_calls, state.failed_calls, state.off_unit_vectors
+        seen, failed, off = state.nan_calls, state.failed_calls, state.off_calls
         try:
             result = ufunc(*arguments)
         except (TypeError, ValueError):
@@ -46,7 +46,7 @@ def checked(tree: Tree, kind: str, kernel: Kernel) -> Callable[..., np.ndarray]:
             raise_failure(kernel)
         if state.nan_calls != seen:
             refuse_nan(tree, name, ports, arguments)
-        if state.off_unit_vectors != off:
+        if state.off_calls != off:
             result = ufunc(*on_manifold(tree, kind, ports, prepared(tree, name, ports, arguments)))
         return result
 

@@ -21,8 +21,10 @@ from ..compiler.target import host, levels
 from ..compiler.threads import get_num_threads, set_num_threads
 from ..compiler.trace import quiet_collector
 from ..errors import UnknownNameError
+from ..expr.functions import fabs
 from ..expr.symbol import Graph, Symbol
 from ..joints import JointType
+from ..joints.checked import EXACT
 from ..model.regroup import regrouped
 from ..model.slide import slid
 from ..model.tilt import tilted
@@ -341,20 +343,24 @@ def pose_numbers(pose: Pose) -> tuple[float, ...]:
 def trace_requests(tree: Tree, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions of a robot, traced together."""
     with quiet_collector():
-        return Program.of(name, *expressions(tree, requests), unit=_unit(tree, requests))
+        inputs, outputs = expressions(tree, requests)
+        return Program.of(name, inputs, outputs, _guards(tree, requests, inputs))
 
 
-def _unit(tree: Tree, requests: Mapping[str, Request]) -> list[list[int]]:
-    """The places among all inputs of numbers that should have length 1 together, as joints have it."""
+def _guards(tree: Tree, requests: Mapping[str, Request], inputs: Inputs) -> list[Symbol]:
+    """How far numbers that should have length 1 together are from it, above what is exact enough.
+
+    Twice that: squared lengths are compared.
+    """
     if all(request.function.name == "normalize" for request in requests.values()):
         return []
-    found, start = [], 0
-    for port in _inputs(tree, requests):
+    found = []
+    for port, symbols in inputs:
         if INPUTS[port.name].shape == "nq":
             for i, body in tree.stacked():
-                first = start + tree.q_slices[i].start
-                found += [[first + k for k in places] for places in body.joint.unit_length]
-        start += port.size
+                q = symbols[tree.q_slices[i]]
+                for places in body.joint.unit_length:
+                    found.append(fabs(sum((q[k] * q[k] for k in places), -1.0)) - 2.0 * EXACT)
     return found
 
 

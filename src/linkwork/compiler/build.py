@@ -135,7 +135,7 @@ def _content(program: Program) -> str:
         elif operation is CONSTANT:
             numbers.append(value)
     shapes = [[port.shape for port in side] for side in (program.inputs, program.outputs)]
-    total = hashlib.sha256(repr((shapes, program.unit, list(names), len(operations), len(arguments))).encode())
+    total = hashlib.sha256(repr((shapes, program.guards, list(names), len(operations), len(arguments))).encode())
     for part in (operations, arguments, numbers, array("q", program.results)):
         total.update(part.tobytes())
     return total.hexdigest()

@@ -218,7 +218,7 @@ def to_casadi(kernel: Kernel | Program) -> Any:
     Raises ImportError where CasADi is not installed, and ValueError for an operation without a counterpart there.
     """
     casadi = _import_casadi()
-    program = traced(kernel) if isinstance(kernel, Kernel) else kernel
+    program = (traced(kernel) if isinstance(kernel, Kernel) else kernel).unguarded
     arguments, elements = [], []
     for port in program.inputs:
         argument = casadi.SX.sym(port.name, *_matrix(port.shape))

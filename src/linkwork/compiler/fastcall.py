@@ -2,7 +2,8 @@
 
 The entry made here looks at its arguments by pointer.  Where all are plain float64 arrays of exactly the kernel's
 shapes, aligned, contiguous and without NaN, it makes the result arrays and runs the scalar code.  Anything else (a
-batch, a list, another type, a keyword, a NaN) goes to an ordinary Python callable, with the same result.
+batch, a list, another type, a keyword, a NaN, a guard greater than zero) goes to an ordinary Python callable, with the
+same result.
 
 It reads the heads of NumPy's array objects, whose layout NumPy keeps for its C API, so it is made only where it was
 shown to fit: ordinary 64-bit CPython, and arrays that look as expected when probed.  Elsewhere the Python callable is
@@ -26,7 +27,6 @@ from .ir import MOST_UNROLLED, Function
 from .llvm import Text
 from .program import Port, Program
 from .real import DOUBLE
-from .unit import off_unit
 
 __all__ = ["available", "fast_function", "make_fast"]
 
@@ -36,6 +36,7 @@ _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x0001 | 0x0100, 0x0400
 _SIZE = 16  # in PyVarObject; where a tuple's items begin depends on Python's version and is looked up
 _TP_NEW = 65  # in Python's table of slots
 _NEW, _RETURN = 93, 76  # PyArray_New and PyArray_Return in NumPy's table of array functions
+_ON_STACK = 1 << 14  # bytes of a result that may wait on the stack
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
@@ -151,10 +152,8 @@ def fast_function(text: Text, program: Program) -> None:
             flags.append(f.let(f"fcmp ord double {pair[0]}, {pair[1]}"))
         data.append(pointer)
     f.require(f.all_of(flags), "other")
-    for off in off_unit(f, text, program, DOUBLE, data):
-        f.require(f.let(f"xor i1 {off}, true"), "other")
     with f.unless(f.let(f"icmp eq ptr {out}, null")):
-        _write(f, program, out, data, api)
+        _write(f, text, program, out, data, api)
     _make(f, text, program, data, api)
     f.label("other")
     f.do(f"%answer = call ptr {api['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %names)")
@@ -175,9 +174,12 @@ def _out(f: Function, nargs: int, api: dict[str, str]) -> str:
     return f.load("ptr", "%out")
 
 
-def _write(f: Function, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
-    """Write the only result to an array that was given, which shares no memory with the inputs, and return it."""
-    if len(program.outputs) != 1:
+def _write(f: Function, text: Text, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
+    """Write the only result to an array that was given, which shares no memory with the inputs, and return it.
+
+    Where there are guards, what they may tell is known before the array is written to.
+    """
+    if len(program.outputs) != 1 or (program.guards and 8 * program.outputs[0].size > _ON_STACK):
         f.do("br label %other")
     else:
         (port,) = program.outputs
@@ -189,8 +191,12 @@ def _write(f: Function, program: Program, out: str, data: list[str], api: dict[s
             before = f.let(f"icmp ule ptr {f.at(pointer, 8 * source.size)}, {start}")
             apart.append(f.let(f"or i1 {before}, {f.let(f'icmp ule ptr {end}, {pointer}')}"))
         f.require(f.all_of(apart), "other")
-        status = f.let(f"call i32 @sample({', '.join(f'ptr {d}' for d in [*data, start])})")
+        result = f.let(f"alloca [{port.size} x double], align 64") if program.guards else start
+        status = f.let(f"call i32 @sample({', '.join(f'ptr {d}' for d in [*data, result])})")
         f.require(f.let(f"icmp eq i32 {status}, 0"), "other")
+        if program.guards:
+            text.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+            f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {start}, ptr {result}, i64 {8 * port.size}, i1 false)")
         f.do(f"call void {api['retain']}(ptr {out})")
         f.do(f"ret ptr {out}")
     f.label("never")
@@ -211,7 +217,7 @@ def _make(f: Function, text: Text, program: Program, data: list[str], api: dict[
         pointers.append(f.load("ptr", f.at(array, _DATA)))
         arrays.append(array)
     status = f.let(f"call i32 @sample({', '.join(f'ptr {d}' for d in pointers)})")
-    f.require(f.let(f"icmp eq i32 {status}, 0"), "starved")
+    f.require(f.let(f"icmp eq i32 {status}, 0"), "unused")
     results = [  # as from every function of NumPy, a number comes as a scalar
         array if port.shape else f.let(f"call ptr {api['as_scalar']}(ptr {array})")
         for array, port in zip(arrays, program.outputs, strict=True)
@@ -234,7 +240,7 @@ def _make(f: Function, text: Text, program: Program, data: list[str], api: dict[
         f.label(f"failed{j}")
         _release(f, api, arrays[:j])
         f.do("ret ptr null")
-    f.label("starved")  # of memory: the other way says so
+    f.label("unused")  # of memory, or a guard is greater than zero: the other way says so
     _release(f, api, arrays)
     f.do("br label %other")
 

@@ -15,13 +15,13 @@ class Function:
 
     def __init__(self, signature: str, attributes: str = "#0", end: str = "ret void") -> None:
         self._head = f"{signature} {attributes} {{"
-        self._end = end
+        self.end = end  # the last line
         self._lines = ["entry:"]
         self._names = 0
         self._block = "entry"
 
     def __str__(self) -> str:
-        return "\n  ".join([self._head, *self._lines, self._end]) + "\n}\n"
+        return "\n  ".join([self._head, *self._lines, self.end]) + "\n}\n"
 
     def do(self, instruction: str) -> None:
         """An instruction without a value."""

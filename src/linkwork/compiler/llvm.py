@@ -92,6 +92,15 @@ class Instructions:
         self.load(f"{name}.k", address)
         self.lines.append(f"{name} = fcmp one {self.type} {name}.k, {self.constant(0.0)}")
 
+    def status(self, guards: list[str], off: int) -> str:
+        """``off`` where one of these numbers is greater than zero, and 0 otherwise."""
+        total = "0"
+        for k, guard in enumerate(guards):
+            self.lines.append(f"%guard{k} = fcmp ogt {self.type} {guard}, {self.constant(0.0)}")
+            self.lines.append(f"%status{k} = select i1 %guard{k}, i32 {off}, i32 {total}")
+            total = f"%status{k}"
+        return total
+
     def intrinsic(self, code: str, arity: int) -> str:
         name = f"@llvm.{code}.{self.real.suffix(self.lanes)}"
         self.text.declare(f"declare {self.type} {name}({', '.join([self.type] * arity)})")

@@ -19,9 +19,8 @@ from typing import Any
 from .ir import MOST_UNROLLED, Function
 from .llvm import Text
 from .packing import packing_functions
-from .straight import Layout, memory
+from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory
 from .target import Target
-from .unit import is_off_unit, off_unit
 
 __all__ = ["State", "loop_function"]
 
@@ -36,7 +35,7 @@ class State(ctypes.Structure):
 
     _fields_ = [
         ("nan_calls", ctypes.c_int64),  # calls in which some input was NaN
-        ("off_unit_vectors", ctypes.c_int64),  # vectors of samples in which numbers that should have length 1 had not
+        ("off_calls", ctypes.c_int64),  # vectors of samples, or samples, for which a guard was greater than zero
         ("failed_calls", ctypes.c_int64),  # calls whose results are not to be used: there was no memory for them
         ("threads", ctypes.c_void_p),  # an int64: how many threads a call may use
     ]
@@ -57,7 +56,7 @@ def loop_function(text: Text, layout: Layout) -> None:
     f.store("i1", "false", "%nan")
     flags = _save_flags(f, text, target)
     n = f.load("i64", "%dimensions")
-    arrays = _Arrays(f, text, layout)
+    arrays = _Arrays(f, layout)
     scalar = f.all_of([f.let(f"icmp slt i64 {n}, {_FEW}"), *arrays.whole, *arrays.apart()])
     with f.when(scalar):
         arrays.sample_by_sample(n)
@@ -87,8 +86,8 @@ class _Arrays:
     """The arrays of a batch: of each its address, the step between samples, where its strides are, and whether a
     sample is contiguous."""
 
-    def __init__(self, f: Function, text: Text, layout: Layout) -> None:
-        self.f, self.text, self.layout = f, text, layout
+    def __init__(self, f: Function, layout: Layout) -> None:
+        self.f, self.layout = f, layout
         self.inputs, self.outputs = layout.program.inputs, layout.program.outputs
         self.start, self.steps, self.strides, self.whole = [], [], [], []
         ports = [*self.inputs, *self.outputs]
@@ -147,8 +146,10 @@ class _Arrays:
         with f.loop(n) as sample:
             at = [f.at(a, f.let(f"mul i64 {sample}, {s}")) for a, s in zip(self.start, self.steps, strict=True)]
             status = f.let(f"call i32 @sample({', '.join(f'ptr {a}' for a in at)})")
-            with f.when(f.let(f"icmp ne i32 {status}, 0")):
-                _count(f, State.failed_calls)
+            for meaning, field in ((NO_MEMORY, State.failed_calls), (OFF, State.off_calls)):
+                if meaning != OFF or self.layout.guards:
+                    with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):
+                        _count(f, field)
             flags = []
             for port, array in zip(self.inputs, at, strict=False):
                 if port.size > MOST_UNROLLED:
@@ -165,9 +166,6 @@ class _Arrays:
             if flags:
                 with f.when(f.any_of("i1", flags)):
                     f.store("i1", "true", "%nan")
-            for off in off_unit(f, self.text, self.layout.program, real, at):
-                with f.when(off):
-                    _count(f, State.off_unit_vectors)
 
 
 def _range(text: Text, layout: Layout) -> Function:
@@ -180,15 +178,15 @@ def _range(text: Text, layout: Layout) -> Function:
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, out = layout.at(f, start)
-    arrays = _Arrays(f, text, layout)
+    arrays = _Arrays(f, layout)
     block = f"call void @block(ptr {into}, ptr {work}, ptr {out}, i64"
     with f.loop("%stop", start="%first", step=lanes * layout.vectors) as sample:
         left = f.let(f"sub i64 %stop, {sample}")
         if layout.vectors == 1:
             arrays.pack(sample, left, into)
-            _look_at_lengths(f, text, layout, into)
             f.do(f"{block} 1)")
             arrays.unpack(sample, left, out)
+            _look_at_guards(f, layout, out)
         else:
             less = f.let(f"icmp slt i64 {left}, {lanes * layout.vectors}")
             here = f.let(f"select i1 {less}, i64 {left}, i64 {lanes * layout.vectors}")
@@ -202,8 +200,8 @@ def _range(text: Text, layout: Layout) -> Function:
                 with f.loop(here, step=lanes) as k:
                     buffer = f.at(memory_of_all, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {size}"))
                     move(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
-                    if memory_of_all == into:
-                        _look_at_lengths(f, text, layout, buffer)
+                    if memory_of_all == out:
+                        _look_at_guards(f, layout, buffer)
     if taken:
         f.do(f"call void @free(ptr {taken})")
         f.do("ret void")
@@ -281,15 +279,14 @@ def _work() -> Function:
     return f
 
 
-def _look_at_lengths(f: Function, text: Text, layout: Layout, into: str) -> None:
-    """Count the vector if numbers of its packed samples that should have length 1 have not."""
-    real, lanes = layout.real, layout.lanes
-    vector = real.vector(lanes)
-    for places in layout.program.unit:
-        numbers = [f.load(vector, f.at(into, place * layout.width), layout.width) for place in places]
-        bits = f.let(f"bitcast <{lanes} x i1> {is_off_unit(f, text, real, lanes, numbers)} to i{lanes}")
+def _look_at_guards(f: Function, layout: Layout, results: str) -> None:
+    """Count the vector if a guard of one of its samples is greater than zero."""
+    if layout.guards:
+        lanes = layout.lanes
+        off = f.any_of(f"<{lanes} x i1>", guards_exceeded(f, layout, results))
+        bits = f.let(f"bitcast <{lanes} x i1> {off} to i{lanes}")
         with f.when(f.let(f"icmp ne i{lanes} {bits}, 0")):
-            _count(f, State.off_unit_vectors)
+            _count(f, State.off_calls)
 
 
 def _count(f: Function, field: Any) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -66,28 +67,33 @@ class Instruction(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """A straight-line program.  ``results`` names the value of each element of all outputs, one after the other."""
+    """A straight-line program.
+
+    ``results`` names the value of each element of all outputs, one after the other, and then those of the guards.  A
+    guard is a result that callers do not see: where it is greater than zero, compiled code says so (see `loops.State`),
+    and whoever called may look what is wrong with the arguments.  NaN is not greater.
+    """
 
     name: str
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
-    unit: tuple[tuple[int, ...], ...] = ()  # places among all inputs of numbers whose squares should add up to 1
+    guards: int = 0  # how many of the results, the last ones, are guards
 
     @staticmethod
     def of(
         name: str,
         inputs: Sequence[tuple[Port, Sequence[Symbol]]],
         outputs: Sequence[tuple[Port, Sequence[Any]]],
-        unit: Sequence[Sequence[int]] = (),
+        guards: Sequence[Any] = (),
     ) -> Program:
         """The program of expressions: each port with its elements in row-major order (outputs may be numbers)."""
         places: dict[Symbol, int] = {}
         for _, symbols in inputs:
             for symbol in symbols:
                 places[symbol] = len(places)
-        elements = [x for _, values in outputs for x in values]
+        elements = [*(x for _, values in outputs for x in values), *guards]
         instructions: list[Instruction] = []
         number: dict[int, int] = {}
         for node in reachable(elements):
@@ -113,16 +119,42 @@ class Program:
                 instructions.append(Instruction(CONSTANT, (), value))
             results.append(constants[key])
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
-        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), tuple(map(tuple, unit)))
+        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards))
 
     def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Program:
         """The same ports, other instructions: what passes return."""
         return replace(self, instructions=tuple(instructions), results=tuple(results))
 
+    def needed(self, results: Iterable[int]) -> set[int]:
+        """The numbers of the instructions that these values depend on, themselves included."""
+        needed = set(results)
+        for k in range(len(self.instructions) - 1, -1, -1):
+            if k in needed:
+                needed.update(self.instructions[k].args)
+        return needed
+
+    def pruned(self) -> Program:
+        """The program without the instructions that no result depends on."""
+        needed = self.needed(self.results)
+        number: dict[int, int] = {}
+        kept: list[Instruction] = []
+        for k, (operation, args, value) in enumerate(self.instructions):
+            if k in needed:
+                number[k] = len(kept)
+                kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
+        return self.rebuilt(kept, [number[r] for r in self.results])
+
+    @cached_property
+    def unguarded(self) -> Program:
+        """The program of the outputs alone."""
+        if not self.guards:
+            return self
+        return replace(self, results=self.results[: -self.guards], guards=0).pruned()
+
     @property
     def operations(self) -> Mapping[str, int]:
-        """How often each operation occurs (leaves left out)."""
-        counts = Counter(i.operation.name for i in self.instructions if i.operation.arity)
+        """How often each operation occurs (leaves left out), of those that outputs need."""
+        counts = Counter(i.operation.name for i in self.unguarded.instructions if i.operation.arity)
         return dict(sorted(counts.items()))
 
     @property
@@ -177,7 +209,7 @@ class Program:
             columns += list(np.moveaxis(full.reshape(*batch, port.size), -1, 0))
         values: list[Any] = []
         with np.errstate(all="ignore"):
-            for operation, args, value in self.instructions:
+            for operation, args, value in self.unguarded.instructions:
                 if operation is INPUT:
                     values.append(np.asarray(columns[value]))
                 elif operation is CONSTANT:
@@ -186,7 +218,7 @@ class Program:
                     values.append(operation.value(*(values[a] for a in args)))
         outputs, start = [], 0
         for port in self.outputs:
-            parts = [np.broadcast_to(values[r], batch) for r in self.results[start : start + port.size]]
+            parts = [np.broadcast_to(values[r], batch) for r in self.unguarded.results[start : start + port.size]]
             stacked = np.stack(parts, axis=-1) if parts else np.zeros((*batch, 0))
             outputs.append(np.array(stacked, dtype=np.float64).reshape((*batch, *port.shape)))
             start += port.size

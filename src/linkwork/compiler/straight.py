@@ -1,7 +1,8 @@
 """The straight-line code of a program: ``@block`` for vectors of samples, ``@sample`` for one sample.
 
 ``@block(in, work, out, vectors)`` takes its inputs from aligned vectors, one for each number, and leaves each distinct
-result in one.  A long program is several functions, each of which runs over a few vectors before the next one does.
+result in one, those of guards too.  A long program is several functions, each of which runs over a few vectors before
+the next one does.
 """
 
 from __future__ import annotations
@@ -15,7 +16,18 @@ from .real import Real
 from .segments import Plan
 from .target import Target
 
-__all__ = ["Layout", "block_function", "memory", "sample_function", "segment_function"]
+__all__ = [
+    "NO_MEMORY",
+    "OFF",
+    "Layout",
+    "block_function",
+    "guards_exceeded",
+    "memory",
+    "sample_function",
+    "segment_function",
+]
+
+NO_MEMORY, OFF = 1, 2  # what ``@sample`` says where it computed nothing, and where a guard is greater than zero
 
 _VECTORS = 8  # that a segment runs over before the next one does
 _CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
@@ -30,6 +42,7 @@ class Layout:
         self.target, self.real, self.lanes = target, real, lanes
         self.width = real.bytes * lanes  # bytes of a number in all lanes
         self.results, self.slot_of = slots(self.program)
+        self.guards = sorted(set(self.slot_of[len(self.slot_of) - self.program.guards :]))  # the slots of guards
         self.in_bytes = self._whole(sum(port.size for port in self.program.inputs))
         self.work_bytes = self._whole(self.plan.places)
         self.out_bytes = self._whole(len(self.results))
@@ -76,14 +89,14 @@ def segment_function(text: Text, layout: Layout, k: int) -> None:
     if layout.lanes > 1:
         _block_segment(text, layout, k, f"define void @block.{k}({_block_arguments(layout)})")
         return
-    out = ", ".join(f"ptr noalias %out{j}" for j in range(len(layout.program.outputs)))
+    out = ", ".join(f"ptr noalias {pointer}" for pointer in _out_arguments(layout))
     code = Instructions(text, layout.target, layout.real, 1, unchanging=True)
     _write(code, layout, k, _in_order, _array_sinks(layout))
     _define(text, f"define void @sample.{k}({_working_arguments(layout)}, {out})", code.lines)
 
 
 def sample_function(text: Text, layout: Layout) -> None:
-    """``@sample(in..., out...)``: one sample, from and to contiguous arrays; not zero where there is no memory for it.
+    """``@sample(in..., out...)``: one sample, from and to contiguous arrays; it returns 0, `NO_MEMORY` or `OFF`.
 
     Of a program in segments, an output may be an input as well, since inputs are copied first.
     """
@@ -93,15 +106,17 @@ def sample_function(text: Text, layout: Layout) -> None:
         attributed += [f"ptr noalias {out}" for out in outputs]
         places = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
         code = Instructions(text, layout.target, layout.real, 1, unchanging=False)
-        _write(code, layout, 0, lambda number: places[number], _array_sinks(layout))
-        _define(text, f"define i32 @sample({', '.join(attributed)})", code.lines, "ret i32 0")
+        name = _write(code, layout, 0, lambda number: places[number], _array_sinks(layout))
+        status = code.status([name(layout.results[slot]) for slot in layout.guards], OFF)
+        _define(text, f"define i32 @sample({', '.join(attributed)})", code.lines, f"ret i32 {status}")
         return
     arguments = [f"ptr %in{j}" for j in range(len(layout.program.inputs))] + [f"ptr {out}" for out in outputs]
-    f = Function(f"define i32 @sample({', '.join(arguments)})", end="ret i32 0")
+    f = Function(f"define i32 @sample({', '.join(arguments)})")
     start, taken = memory(f, text, layout.bytes)
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
-    into, work, _ = layout.at(f, start)
+    into, work, guards = layout.at(f, start)
+    pointers = [into, work, *outputs, *([guards] if layout.guards else [])]
     place, real = 0, layout.real
     for j, port in enumerate(layout.program.inputs):
         row = f.at(into, place * real.bytes)
@@ -110,15 +125,26 @@ def sample_function(text: Text, layout: Layout) -> None:
             offset = f.let(f"shl i64 {element}, {real.shift}")
             f.store(real.name, f.load(real.name, f.at(f"%in{j}", offset), real.bytes), f.at(row, offset), real.bytes)
     for k in range(len(layout.plan.segments)):
-        text.declare(f"declare void @sample.{k}({', '.join(['ptr'] * (2 + len(outputs)))})")
-        f.do(f"call void @sample.{k}({', '.join(f'ptr {pointer}' for pointer in (into, work, *outputs))})")
+        text.declare(f"declare void @sample.{k}({', '.join(['ptr'] * len(pointers))})")
+        f.do(f"call void @sample.{k}({', '.join(f'ptr {pointer}' for pointer in pointers)})")
+    status = "0"
+    if layout.guards:
+        off = f.any_of("i1", guards_exceeded(f, layout, guards))
+        status = f.let(f"select i1 {off}, i32 {OFF}, i32 0")
+    f.end = f"ret i32 {status}"
     if taken:
         f.do(f"call void @free(ptr {taken})")
-        f.do("ret i32 0")
+        f.do(f.end)
         f.label("none")
-        f.do("ret i32 1")
-        f.label("never")
+        f.end = f"ret i32 {NO_MEMORY}"
     text.functions.append(str(f))
+
+
+def guards_exceeded(f: Function, layout: Layout, results: str) -> list[str]:
+    """Whether each guard among the results of a vector is greater than zero: of every lane."""
+    real, lanes = layout.real, layout.lanes
+    values = [f.load(real.vector(lanes), f.at(results, layout.width * slot), layout.width) for slot in layout.guards]
+    return [f.let(f"fcmp ogt {real.vector(lanes)} {value}, {real.literal(0.0, lanes)}") for value in values]
 
 
 def _working_arguments(layout: Layout) -> str:
@@ -145,12 +171,20 @@ def _in_order(number: int) -> Place:
     return "%in", number
 
 
+def _out_arguments(layout: Layout) -> list[str]:
+    """Where a segment's results for one sample go: the output arrays and, if there are any, the guards."""
+    return [*(f"%out{j}" for j in range(len(layout.program.outputs))), *(["%guards"] if layout.guards else [])]
+
+
 def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
     """For every value the elements of output arrays that it is the result for."""
     sinks: dict[int, list[Place]] = {}
     places = ((f"%out{j}", e) for j, port in enumerate(layout.program.outputs) for e in range(port.size))
-    for value, place in zip(layout.program.results, places, strict=True):
+    for value, place in zip(layout.program.results, places, strict=False):
         sinks.setdefault(value, []).append(place)
+    if layout.plan.segmented:
+        for slot in layout.guards:
+            sinks.setdefault(layout.results[slot], []).append(("%guards", slot))
     return sinks
 
 
@@ -160,8 +194,11 @@ def _write(
     k: int,
     source: Callable[[int], Place],
     sinks: Mapping[int, Sequence[Place]],
-) -> None:
-    """The instructions of a segment.  Inputs and values of other segments are loaded where they are first used."""
+) -> Callable[[int], str]:
+    """The instructions of a segment.  Inputs and values of other segments are loaded where they are first used.
+
+    Returned is what gives a value its name.
+    """
     segment, instructions = layout.plan.segments[k], layout.program.instructions
     names: dict[int, str] = {}
 
@@ -187,6 +224,7 @@ def _write(
             code.store(name(value), code.address(f"%o{value}.{n}", *place))
         if value in segment.left:
             code.keep(operation, name(value), code.address(f"%w{value}", "%work", segment.left[value]))
+    return name
 
 
 def memory(f: Function, text: Text, size: int) -> tuple[str, str]:

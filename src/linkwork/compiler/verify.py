@@ -40,8 +40,8 @@ def verify(program: Program) -> None:
         if got != expected:
             raise InvalidProgramError(f"{where}: expected arguments {expected}, got {got}")
         kinds.append("pair" if operation is SINCOS else "truth" if operation.logical else "number")
-    if len(program.results) != sum(port.size for port in program.outputs):
-        raise InvalidProgramError(f"{program.name}: the results do not fill the outputs")
+    if len(program.results) != sum(port.size for port in program.outputs) + program.guards:
+        raise InvalidProgramError(f"{program.name}: the results do not fill the outputs and {program.guards} guards")
     for r in program.results:
         if not 0 <= r < len(kinds) or kinds[r] != "number":
             raise InvalidProgramError(f"{program.name}: result {r} is not a number")

@@ -1,0 +1,156 @@
+"""Guards: results that callers do not see, counted where they are greater than zero, whichever code computed them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.knobs import num_threads, sizes
+from compiler.support import all_bits_equal, bits_equal, every_target
+from linkwork.compiler import fastcall
+from linkwork.compiler.build import _content
+from linkwork.compiler.kernel import Kernel, call_state, single_call
+from linkwork.compiler.passes import optimize
+from linkwork.compiler.program import Port, Program
+from linkwork.compiler.segments import plan
+from linkwork.compiler.target import Target
+from linkwork.compiler.verify import InvalidProgramError, verify
+from linkwork.expr import functions as f
+from linkwork.expr.symbol import Graph
+
+N = 5
+
+
+def program(guarded: bool = True, steps: int = 3) -> Program:
+    """Of x a recursion of some steps and the square of x; guarded: x·x and the size of the last number are below 1."""
+    graph = Graph()
+    x = graph.inputs("x", (N,))
+    y = list(x)
+    for k in range(steps):
+        y = [f.sin(y[i] * y[(i + 1) % N] + x[(i + k) % N] * 0.5) for i in range(N)]
+    square = sum(a * a for a in x)
+    guards = [square - 1.0, f.exp(f.log(x[-1] * x[-1])) - 1.0, x[-1] * x[-1] - 1.0] if guarded else []
+    return Program.of("watched", [(Port("x", (N,)), x)], [(Port("y", (N,)), y), (Port("square", ()), [square])], guards)
+
+
+def samples(count: int) -> np.ndarray:
+    x = np.random.default_rng(0).normal(size=(count, N))
+    return x / np.linalg.norm(x, axis=-1, keepdims=True) * 0.9
+
+
+def counted(kernel: Kernel, x: np.ndarray) -> tuple[bool, Any]:
+    """Whether a call is counted as one with a guard greater than zero; and its result."""
+    before = call_state(kernel).off_calls
+    result = kernel(x)
+    return call_state(kernel).off_calls != before, result
+
+
+@every_target
+@pytest.mark.parametrize("segmented", [False, True])
+def test_every_sample_of_a_batch_is_watched_and_results_stay_the_same(target: Target, segmented: bool) -> None:
+    with sizes(whole=30, most=20) if segmented else sizes():
+        kernel, plain = Kernel(program(), target=target), Kernel(program(guarded=False), target=target)
+        assert kernel.outputs == plain.outputs and kernel.signature == plain.signature
+        for dtype in (np.float64, np.float32):
+            for count in (1, 2, 3, 40, 41):
+                right = samples(count).astype(dtype)
+                off, found = counted(kernel, right)
+                assert not off and all_bits_equal(found, plain(right))
+                for place in {0, 1, count // 2, count - 1} & set(range(count)):
+                    wrong = right.copy()
+                    wrong[place] *= 1.2
+                    spread_out = np.zeros((count, 2 * N), dtype)[:, ::2]
+                    spread_out[:] = wrong
+                    for x in (wrong, spread_out, wrong[::-1]):
+                        off, found = counted(kernel, x)
+                        assert off and all_bits_equal(found, plain(x))
+    assert len(plan(kernel.program, 30, 20).segments) > 1 and kernel.program.guards == 3
+
+
+def test_threads_count_too() -> None:
+    with sizes(worth=1.0), num_threads(4):
+        kernel = Kernel(program())
+        x = samples(40_000)
+        assert not counted(kernel, x)[0]
+        for place in (0, 17_321, 39_999):
+            wrong = x.copy()
+            wrong[place] *= 2.0
+            assert counted(kernel, wrong)[0]
+
+
+def test_infinity_counts_and_nan_and_the_bound_itself_do_not() -> None:
+    graph = Graph()
+    inputs = [(Port("x", (1,)), graph.inputs("x", (1,)))]
+    ((_, (x,)),) = inputs
+    kernel = Kernel(Program.of("bound", inputs, [(Port("y", (1,)), [x])], [f.fabs(x) - 1.0]))
+    for value, expected in ((1.0, False), (math.nextafter(1.0, 2.0), True), (math.inf, True), (math.nan, False)):
+        for count in (1, 20):
+            x = np.full((count, 1), value)
+            off, y = counted(kernel, x)
+            assert off == expected and bits_equal(y, x)
+
+
+@pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
+@pytest.mark.parametrize("segmented", [False, True])
+def test_the_single_call_hands_on_what_a_guard_tells_of(segmented: bool) -> None:
+    with sizes(whole=30, most=20) if segmented else sizes():
+        kernel = Kernel(program())
+    handed: list[tuple[np.ndarray, ...]] = []
+    call = single_call(kernel, lambda *arrays, **named: handed.append((*arrays, *named.values())))
+    right, wrong = samples(1)[0], samples(1)[0] * 1.2
+    assert all_bits_equal(call(right), kernel(right)) and not handed
+    assert call(wrong) is None and len(handed) == 1 and handed[0][0] is wrong
+    assert all_bits_equal(kernel(wrong), Kernel(program(guarded=False))(wrong))
+
+
+@pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
+@pytest.mark.parametrize("size", [3, 3000])
+def test_an_array_to_write_to_is_left_alone_where_a_guard_tells(size: int) -> None:
+    graph = Graph()
+    x = graph.inputs("x", (size,))
+    traced = Program.of(
+        "twice", [(Port("x", (size,)), x)], [(Port("y", (size,)), [2.0 * a for a in x])], [x[0] - 1.0, x[1] - 1.0]
+    )
+    handed: list[np.ndarray] = []
+    call = single_call(Kernel(traced), lambda *arrays, **named: handed.append(named["out"]))
+    for right in (np.zeros(size), np.ones(size)):
+        out = np.full(size, 7.0)
+        result = call(right, out=out)
+        assert (result is out and np.array_equal(out, 2.0 * right)) if size == 3 else handed.pop() is out
+    out = np.full(size, 7.0)
+    call(np.full(size, 1.5), out=out)
+    assert handed[0] is out and (out == 7.0).all()
+
+
+def test_guards_are_hidden_and_cost_outputs_nothing() -> None:
+    guarded, plain = program(), program(guarded=False)
+    assert guarded.operations == plain.operations and guarded.arithmetic == plain.arithmetic
+    assert guarded.unguarded == plain and plain.unguarded is plain
+    x = samples(3)
+    assert all_bits_equal(guarded.interpret(x), plain.interpret(x)) and len(guarded.interpret(x)) == 2
+    kernel = Kernel(guarded)
+    assert kernel.operations == plain.operations and kernel.arithmetic == plain.arithmetic
+    assert type(kernel(x))._fields == ("y", "square") and kernel.ufunc.nout == 2
+    optimized = optimize(guarded, debug=True)
+    assert optimized.guards == 3
+    assert optimized.unguarded.operations == optimize(plain).operations
+
+
+def test_guards_are_part_of_what_is_verified_and_kept() -> None:
+    guarded = program()
+    with pytest.raises(InvalidProgramError, match="outputs and 2 guards"):
+        verify(replace(guarded, guards=2))
+    verify(guarded)
+    assert len({_content(p) for p in (guarded, guarded.unguarded, replace(guarded, guards=2))}) == 3
+
+
+def test_casadi_sees_outputs_alone() -> None:
+    pytest.importorskip("casadi")
+    function = Kernel(program()).to_casadi()
+    assert function.n_out() == 2 and function.name_out(0) == "y"
+    x = samples(1)[0]
+    assert np.allclose(function(x)[0].full()[:, 0], program().interpret(x)[0])
