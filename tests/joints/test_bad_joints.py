@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 import linkwork
-from helpers.joints import EVERY
+from helpers.joints import EVERY, Ball
+from linkwork.errors import ConfigurationWarning
 from linkwork.expr.functions import cos
 from linkwork.joints import (
     Composite,
@@ -112,6 +114,38 @@ def test_numbers_of_unit_length_are_checked(joint: JointType) -> None:
             assert np.max(np.abs(joint.checked(near) - q)) <= 4e-16
         with pytest.raises(ValueError, match=r"joint 'hip' .*of length 1, got \[.*\] of length 1\.005"):
             joint.checked(far, "hip")
+
+
+class _Unnamed(Ball):
+    """Numbers of unit length without names, and the contract's own ``normalize``."""
+
+    q_names = ()
+    normalize = JointType.normalize
+
+
+class _Hidden(Ball):
+    """A manifold that only ``normalize`` tells of."""
+
+    unit_length = ()
+
+
+@pytest.mark.parametrize("joint", [_Unnamed(), _Hidden(), Composite((Ball(), _Hidden()))], ids=lambda j: j.type_name())
+def test_any_manifold_is_checked(joint: JointType) -> None:
+    """A little off is normalised with a warning, far off is refused, other configurations of a batch stay."""
+    q = np.tile(np.array(joint.zero()), (3, 1))
+    near, far, centre = q.copy(), q.copy(), q.copy()
+    near[1, -4:] *= 1.0 + 5e-4
+    far[2, -4:] *= 0.995
+    centre[0, -4:] = 0.0
+    with pytest.warns(ConfigurationWarning, match=r"joint 'hip' \(.*\): expected .*0005: normalised"):
+        assert np.max(np.abs(joint.checked(near, "hip") - q)) <= 4e-16
+    for bad in (far, centre):
+        with pytest.raises(ValueError, match=r"joint 'hip' \(.*\): expected .*, got .*; `normalize` gives the nearest"):
+            joint.checked(bad, "hip")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.max(np.abs(joint.checked(q * (1.0 + 5e-8)) - q)) <= 4e-16
+        assert joint.checked(np.zeros((0, joint.nq))).shape == (0, joint.nq)
 
 
 def test_what_is_no_array_is_no_configuration() -> None:

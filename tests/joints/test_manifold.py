@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.joints import EVERY, places_of_unit_length, rotation_vector
+from helpers.joints import EVERY, Ball, places_of_unit_length, rotation_vector
 from helpers.precise import difference_jacobian, differences
 from helpers.scalars import EPS, assert_near, every_jacobian, every_scalar
+from linkwork.expr.symbol import Graph
 from linkwork.joints import JointType
 
 SAMPLES = 6
@@ -141,6 +142,34 @@ def test_normalize(joint: JointType, run: Any) -> None:
         assert_near(again, result, times=2.0)
         for places in joint.unit_length:
             assert abs(math.hypot(*result[list(places)]) - 1.0) <= 4.0 * EPS
+
+
+@every_joint
+@every_scalar
+def test_the_distance_from_the_manifold(joint: JointType, run: Any) -> None:
+    """0 on it, and near it how far lengths are from 1, all added up; a plain 0.0 where there is no other q."""
+    q = configurations(joint, 10)
+    by = np.array([1e-3, -1e-3, 1e-6, -1e-6, 1e-9, 0.0])
+    off = q.copy()
+    off[:, places_of_unit_length(joint)] *= 1.0 + by[:, None]
+    if not joint.unit_length:
+        found = joint.distance(Graph().inputs("q", (joint.nq,)))
+        assert isinstance(found, float) and found == 0.0
+        return
+    expected = len(joint.unit_length) * np.abs(by)
+    for result, size in zip(run(lambda q: [joint.distance(q)], off), expected, strict=True):
+        assert abs(result[0] - size) <= 2e-3 * size + 8.0 * EPS
+
+
+@every_scalar
+def test_the_distance_where_only_normalize_tells_of_the_manifold(run: Any) -> None:
+    class Hidden(Ball):
+        unit_length = ()
+
+    q = configurations(Ball(), 10)
+    off = q * np.linspace(0.99, 1.01, len(q))[:, None]
+    for result, size in zip(run(lambda q: [Hidden().distance(q)], off), np.linspace(0.99, 1.01, len(q)), strict=True):
+        assert abs(result[0] - abs(size - 1.0)) <= 4.0 * EPS
 
 
 @every_joint

@@ -1,4 +1,4 @@
-"""Configurations of plain numbers, looked at before they are used."""
+"""Configurations of plain numbers, looked at before they are used: the one rule of what is near enough the manifold."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from ..errors import ConfigurationWarning
 if TYPE_CHECKING:
     from .contract import JointType
 
-__all__ = ["EXACT", "NEAR", "checked"]
+__all__ = ["EXACT", "NEAR", "checked", "distances", "normalized"]
 
 NEAR = 1e-3  # a configuration as near to its manifold as this is normalised, with a warning
 EXACT = 1e-6  # and one as near as this without a word: float32 rounds by 6e-8
+_ROUNDING = 4e-16  # and one as near as this is on it
 
 
 def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
@@ -33,16 +34,37 @@ def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
         where = numbers.reshape(-1, joint.nq)
         worst = where[~np.isfinite(where).all(axis=-1)][0]
         raise ValueError(f"{who}: expected finite numbers, got {worst.tolist()}")
-    for places in joint.unit_length:
-        part = numbers[..., places]
-        off = np.abs(np.linalg.norm(part, axis=-1) - 1.0)
-        if off.max(initial=0.0) > EXACT:
-            worst = part.reshape(-1, len(places))[np.argmax(off)]
-            what = f"({', '.join(joint.q_names[k] for k in places)}) of length 1, got {worst.tolist()}"
-            what += f" of length {float(np.linalg.norm(worst)):.9g}"
-            if off.max() > NEAR:
-                raise ValueError(f"{who}: expected {what}; `normalize` takes any length but zero")
-            warnings.warn(f"{who}: expected {what}: normalised", ConfigurationWarning, stacklevel=3)
-        if off.max(initial=0.0) > 4e-16:
-            numbers[..., places] = part / np.linalg.norm(part, axis=-1, keepdims=True)
-    return numbers
+    off = distances(joint, numbers)
+    if off.size == 0 or off.max() <= _ROUNDING:  # false for NaN
+        return numbers
+    if not off.max() <= EXACT:
+        at = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
+        what = f"{who}: expected {_expected(joint, numbers[at], float(off[at]))}"
+        if not off[at] <= NEAR:
+            raise ValueError(f"{what}; `normalize` gives the nearest configuration, where there is one")
+        warnings.warn(f"{what}: normalised", ConfigurationWarning, stacklevel=3)
+    return np.where(off[..., np.newaxis] > _ROUNDING, normalized(joint, numbers), numbers)
+
+
+def distances(joint: JointType, q: np.ndarray) -> np.ndarray:
+    """`JointType.distance` of configurations (..., nq), of shape (...): NaN where no configuration is nearest."""
+    with np.errstate(all="ignore"):
+        off = joint.distance([q[..., k] for k in range(joint.nq)])
+    return np.broadcast_to(np.asarray(off, dtype=float), q.shape[:-1])
+
+
+def normalized(joint: JointType, q: np.ndarray) -> np.ndarray:
+    """`JointType.normalize` of configurations (..., nq)."""
+    with np.errstate(all="ignore"):
+        columns = joint.normalize([q[..., k] for k in range(joint.nq)])
+    return np.stack([np.broadcast_to(np.asarray(x, dtype=float), q.shape[:-1]) for x in columns], axis=-1)
+
+
+def _expected(joint: JointType, q: np.ndarray, off: float) -> str:
+    """What was expected of one configuration, and how it is not so."""
+    lengths = {places: float(np.linalg.norm(q[list(places)])) for places in joint.unit_length}
+    places, length = max(lengths.items(), key=lambda item: abs(item[1] - 1.0), default=((), 1.0))
+    if abs(length - 1.0) <= 0.5 * EXACT:
+        return f"a configuration, got {q.tolist()}, off by {off:.3g}"
+    names = [joint.q_names[k] if joint.q_names else f"q[{k}]" for k in places]
+    return f"({', '.join(names)}) of length 1, got {q[list(places)].tolist()} of length {length:.9g}"

@@ -120,6 +120,10 @@ class Composite(JointType):
     def normalize(self, q: Scalars) -> list[Any]:
         return self._each(lambda j, q: j.normalize(q), self._split_q(q))
 
+    def distance(self, q: Scalars) -> Any:
+        """The sum of the joints'."""
+        return sum((joint.distance(q_k) for joint, q_k in zip(self.joints, self._split_q(q), strict=True)), 0.0)
+
     def principal(self, q: Scalars) -> list[Any]:
         return self._each(lambda j, q: j.principal(q), self._split_q(q))
 

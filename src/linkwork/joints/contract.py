@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..expr.dual import parts, seeded
-from ..expr.functions import copysign, sqrt
+from ..expr.functions import copysign, fabs, sqrt
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from .checked import checked
 
@@ -151,8 +151,29 @@ class JointType(ABC):
         return [0.0] * self.nq
 
     def normalize(self, q: Scalars) -> list[Any]:
-        """The configuration on the manifold that is nearest to q."""
-        return list(q)
+        """The configuration on the manifold that is nearest to q.
+
+        Default: numbers that together have length 1 are divided by their length; others are as they are.
+        """
+        found = list(q)
+        for places in self.unit_length:
+            length = sqrt(_square(q, places))
+            for k in places:
+                found[k] = q[k] / length
+        return found
+
+    def distance(self, q: Scalars) -> Any:
+        """How far q is from the manifold, near it: 0 on it, and the Python float 0.0 where every q is a configuration.
+
+        Default: the sum of |x·x − 1|/2 over the numbers x of unit length, which is how far their lengths are from 1;
+        for a type that writes ``normalize`` and states no unit length, the length of normalize(q) − q.  NaN where no
+        configuration is nearest.
+        """
+        if self.unit_length:
+            return sum((fabs(_square(q, places) - 1.0) * 0.5 for places in self.unit_length), 0.0)
+        if type(self).normalize is JointType.normalize:
+            return 0.0
+        return sqrt(sum(((a - b) * (a - b) for a, b in zip(self.normalize(q), q, strict=True)), 0.0))
 
     def principal(self, q: Scalars) -> list[Any]:
         """The one of the configurations of the same transform that the type's convention prefers."""
@@ -183,10 +204,10 @@ class JointType(ABC):
         return 1.0
 
     def checked(self, q: Any, name: str = "") -> np.ndarray:
-        """The configuration (..., nq) as floats, of the right length; ``name`` is the joint's, for messages.
+        """The configuration (..., nq) as floats, on the manifold; ``name`` is the joint's, for messages.
 
-        Numbers that together have length 1 are normalised: with a warning where they are off by more than rounding.
-        Raises ValueError for the wrong number of them, for what is not finite, and beyond 1e-3.
+        Off it, by ``distance``, it is normalised: with a warning where it is off by more than rounding, 1e-6.
+        Raises ValueError for the wrong number of numbers, for what is not finite, and beyond 1e-3.
         """
         return checked(self, q, name)
 
@@ -276,6 +297,10 @@ class JointType(ABC):
                 f"{type(self).__name__}.{method}: a joint with nq = {self.nq} and nv = {self.nv} has no default here, "
                 f"because its configuration's rate is not its velocity; write {type(self).__name__}.{method}"
             )
+
+
+def _square(q: Scalars, places: Sequence[int]) -> Any:
+    return sum((q[k] * q[k] for k in places), 0.0)
 
 
 def _units(n: int) -> list[list[float]]:

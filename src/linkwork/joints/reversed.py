@@ -73,6 +73,9 @@ class Reversed(JointType):
     def normalize(self, q: Scalars) -> list[Any]:
         return self.joint.normalize(q)
 
+    def distance(self, q: Scalars) -> Any:
+        return self.joint.distance(q)
+
     def principal(self, q: Scalars) -> list[Any]:
         return self.joint.principal(q)
 
