@@ -32,7 +32,7 @@ def arguments(robot, name, size, seed=0):
     rng = np.random.default_rng(seed)
     row = TABLE[name]
     arrays = [
-        robot.random_configuration(rng, size) if INPUTS[key].shape == "nq" else rng.normal(size=(size, robot.nv))
+        robot.random_configuration(rng, size=size) if INPUTS[key].shape == "nq" else rng.normal(size=(size, robot.nv))
         for key in row.inputs
     ]
     return arrays, ((robot.frames[-1],) if row.options else ())
@@ -186,7 +186,7 @@ def test_another_process_gives_the_same_bits(arm):
 DIGEST = """
 import hashlib, linkwork as lw, numpy as np
 robot = lw.load("arm7_gripper", floating_base=True)
-q = robot.random_configuration(0, size=5)
+q = robot.random_configuration(seed=0, size=5)
 v = np.ones(robot.nv)
 parts = [robot.inverse_dynamics(q, v, v).tobytes(), robot.jacobian(q, "tool").tobytes(), repr(robot.joints).encode(),
          repr(robot.frames).encode(), repr(robot.report).encode(),

@@ -2,7 +2,7 @@
 
 >>> import linkwork as lw
 >>> robot = lw.load("arm7")
->>> q = robot.random_configuration(0, size=1000)
+>>> q = robot.random_configuration(seed=0, size=1000)
 >>> robot.pose(q, "hand").shape
 (1000, 4, 4)
 """

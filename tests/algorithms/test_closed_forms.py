@@ -89,7 +89,7 @@ def test_free_rigid_body():
     moments = (0.3, 0.4, 0.6)
     r = robot(("floating", "1 0 0", "0 0 0", 1.7, "0 0 0", moments))
     assert isinstance(r.joints[0].type, Floating)
-    q = r.random_configuration(0, size=50)
+    q = r.random_configuration(seed=0, size=50)
     v = np.random.default_rng(0).normal(size=(50, 6))
     I, w = np.array(moments), v[:, :3]
     R = r.pose(q, "link0")[:, :3, :3]

@@ -237,7 +237,7 @@ def test_massless_followers_do_no_harm_and_massless_couples_are_named():
 
 def test_every_function_of_the_table_runs():
     robot = Robot(MADE["branching"])
-    q = robot.random_configuration(0, size=2)
+    q = robot.random_configuration(seed=0, size=2)
     values = {"nq": q, "nv": np.ones((2, robot.nv))}
     from linkwork.bridge.kernels import INPUTS
 

@@ -32,7 +32,11 @@ def originals():
 
 def state(robot, size=5):
     rng = np.random.default_rng(2)
-    return robot.random_configuration(rng, size), rng.normal(size=(size, robot.nv)), rng.normal(size=(size, robot.nv))
+    return (
+        robot.random_configuration(rng, size=size),
+        rng.normal(size=(size, robot.nv)),
+        rng.normal(size=(size, robot.nv)),
+    )
 
 
 def outcomes(robot, q, v, a):

@@ -23,7 +23,7 @@ def test_every_function(example):
     robot = example.robot()
     rng = np.random.default_rng(9)
     v, a = rng.normal(size=(2, SAMPLES, robot.nv))
-    q = robot.random_configuration(rng, SAMPLES)
+    q = robot.random_configuration(rng, size=SAMPLES)
     expected = MuJoCo(example).everything(q, v, a, example.frames)
     found = {
         "forward_kinematics": robot.forward_kinematics(q),

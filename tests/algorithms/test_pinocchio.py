@@ -29,7 +29,7 @@ def view_of(frame):
 def state(robot):
     rng = np.random.default_rng(7)
     v, a = rng.normal(size=(2, SAMPLES, robot.nv))
-    return robot.random_configuration(rng, SAMPLES), v, a
+    return robot.random_configuration(rng, size=SAMPLES), v, a
 
 
 @every_robot
@@ -85,7 +85,7 @@ def test_forward_dynamics(example):
 def test_configurations(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, v, _ = state(robot)
-    p = robot.random_configuration(8, SAMPLES)
+    p = robot.random_configuration(seed=8, size=SAMPLES)
     found, expected = oracle.q(robot.integrate(q, v)), oracle.integrate(q, v)
     if example.floating:  # a quaternion and its negative are one rotation
         found[:, 3:7] *= np.sign(np.sum(found[:, 3:7] * expected[:, 3:7], axis=-1, keepdims=True))

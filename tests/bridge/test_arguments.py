@@ -23,7 +23,7 @@ def legs():
 
 @pytest.fixture
 def q(robot):
-    return robot.random_configuration(0, size=(2, 3))
+    return robot.random_configuration(seed=0, size=(2, 3))
 
 
 # -- wrong ones
@@ -87,7 +87,7 @@ def test_nan_is_refused_with_its_place(robot, q):
 
 
 def test_nan_in_a_long_batch_is_found_wherever_it_is(robot):
-    q = robot.random_configuration(0, size=37)
+    q = robot.random_configuration(seed=0, size=37)
     for place in (0, 7, 8, 31, 36):
         bad = q.copy()
         bad[place, -1] = np.nan
@@ -232,7 +232,7 @@ def test_out_takes_any_array_that_fits(robot, q):
 
 def test_out_may_be_an_input(robot, legs):
     for r in (robot, legs):
-        q = r.random_configuration(0, size=20)
+        q = r.random_configuration(seed=0, size=20)
         v = np.random.default_rng(0).normal(size=(20, r.nv))
         expected = r.integrate(q, v)
         assert r.integrate(q, v, out=q) is q

@@ -19,7 +19,7 @@ def humanoid():
 
 
 def states(robot, shape):
-    q = robot.random_configuration(0, size=shape or None)
+    q = robot.random_configuration(seed=0, size=shape or None)
     return q, np.ones((*shape, robot.nv)), np.ones((*shape, robot.nv))
 
 
@@ -70,7 +70,7 @@ def test_rounding_passes_without_a_word(humanoid):
 def test_every_joint_with_such_numbers_is_looked_at():
     tree = random_tree(np.random.default_rng(3), 6, types=[Spherical, UnboundedRevolute], shape="chain")
     robot = lw.Robot(tree)
-    q = robot.random_configuration(1, size=9)
+    q = robot.random_configuration(seed=1, size=9)
     for joint in robot.joints:
         bad = q.copy()
         bad[4, joint.q_slice] *= 3.0
@@ -86,7 +86,7 @@ def test_forward_dynamics_tells_of_gimbal_lock(joint_type):
     robot = lw.Robot(tree)
     joint = robot.joints[0]
     q = np.zeros((3, robot.nq))
-    q[:] = robot.random_configuration(2)
+    q[:] = robot.random_configuration(seed=2)
     singular = next(x for x in (0.0, np.pi / 2) if joint.regularity([0.3, x, 0.1, *[0.0] * (robot.nq - 3)]) < 1e-9)
     v = np.ones(robot.nv)
     with warnings.catch_warnings():

@@ -219,7 +219,7 @@ BOUNDS = {
 def test_robots_in_float32_are_near_float64(name: str) -> None:
     robot = ROBOTS[name]()
     rng = np.random.default_rng(11)
-    q, q1 = (robot.random_configuration(rng, 300).astype(np.float32) for _ in range(2))
+    q, q1 = (robot.random_configuration(rng, size=300).astype(np.float32) for _ in range(2))
     v, a = (rng.normal(size=(300, robot.nv)).astype(np.float32) for _ in range(2))
     given = {"q": q, "v": v, "a": a, "q0": q, "q1": q1, "tau": a}
     for function, bound in [*BOUNDS.items(), ("forward_dynamics", None)]:

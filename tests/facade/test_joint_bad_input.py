@@ -64,7 +64,7 @@ def test_a_quaternion_far_from_unit_is_refused() -> None:
 
 
 def test_a_quaternion_nearly_unit_is_normalised_with_a_warning() -> None:
-    q = FREE.random_configuration(0)
+    q = FREE.random_configuration(seed=0)
     off = q.copy()
     off[:4] *= 1.0 + 5e-4
     with pytest.warns(ConfigurationWarning, match=r"joint 'base': transform: q = .* by 0.0005: normalised") as caught:
@@ -76,7 +76,7 @@ def test_a_quaternion_nearly_unit_is_normalised_with_a_warning() -> None:
 def test_rounding_is_no_reason_to_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        q = FREE.random_configuration(0, 20)
+        q = FREE.random_configuration(seed=0, size=20)
         FREE.transform(q.astype(np.float32))
         FREE.transform(q * (1.0 + 1e-9))
         FREE.normalize_configuration(3.0 * q)

@@ -22,7 +22,7 @@ def test_position_limits_by_degree_of_freedom() -> None:
     assert HINGE.upper.tolist() == [np.inf]  # the old one stays
     bounded = FREE.with_position_limits(-0.5, 0.5, dof="z").with_position_limits(-3.0, 1.0, dof=4)
     assert bounded.upper.tolist()[4:] == [1.0, np.inf, 0.5]
-    q = bounded.random_configuration(0, 100)
+    q = bounded.random_configuration(seed=0, size=100)
     assert np.all(np.abs(q[:, 6]) <= 0.5) and np.all(q[:, 4] <= 1.0)
     for lower, upper in ((1.0, -1.0), (np.inf, np.inf), ([0.0, 1.0], 2.0), ("low", 1.0), (np.nan, 1.0)):
         with pytest.raises(ValueError, match=r"joint 'elbow': (lower|upper)"):
@@ -39,7 +39,7 @@ def test_position_limits_on_and_off() -> None:
     assert not off.has_position_limits
     assert off.upper.tolist() == [2.0]  # kept
     assert off.position_bounds.upper.tolist() == [np.inf]
-    assert np.ptp(off.random_configuration(0, 200)) > 4.0
+    assert np.ptp(off.random_configuration(seed=0, size=200)) > 4.0
     assert off.with_position_limits_enabled(True) == joint != off
     assert not HINGE.has_position_limits
 
@@ -87,10 +87,10 @@ def test_a_robot_takes_an_edited_joint_back() -> None:
     assert edited.joint(old.name) == new
     assert robot.joint(old.name) == old
     assert edited != robot
-    q = edited.random_configuration(0, 100)
+    q = edited.random_configuration(seed=0, size=100)
     assert np.all(np.abs(q[:, old.q_slice]) <= 0.1)
     off = edited.with_joint(new.with_position_limits_enabled(False))
-    assert np.ptp(off.random_configuration(0, 100)[:, old.q_slice]) > 1.0
+    assert np.ptp(off.random_configuration(seed=0, size=100)[:, old.q_slice]) > 1.0
     moved = robot.with_joint(old.with_rest_transform(np.eye(4)))
     near(moved.pose(moved.neutral(), old.child, relative_to=old.parent), np.eye(4))
     slid = robot.with_joint(old.with_type(lw.joints.Prismatic((0, 0, 1))))

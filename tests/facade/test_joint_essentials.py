@@ -52,7 +52,7 @@ def test_jacobian_column_of_a_hinge(at) -> None:
 def test_jacobian_column_of_a_prismatic_joint(at) -> None:
     """No rotation, and the axis itself."""
     gripper = lw.load("arm7_gripper")
-    q = gripper.random_configuration(0)
+    q = gripper.random_configuration(seed=0)
     slides = [joint for joint in gripper.joints if joint.type_name == "prismatic"]
     assert slides
     for joint in slides:

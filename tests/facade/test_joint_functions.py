@@ -241,10 +241,14 @@ def test_principal_value(joint: lw.Joint) -> None:
 
 @every_joint
 def test_random_configuration(joint: lw.Joint) -> None:
-    assert joint.random_configuration(0).shape == (joint.nq,)
-    assert joint.random_configuration(0, 5).shape == (5, joint.nq)
-    assert np.array_equal(joint.random_configuration(0, (2, 3)), joint.random_configuration(0, (2, 3)))
-    off = joint.normalize_configuration(joint.random_configuration(1, 50)) - joint.random_configuration(1, 50)
+    assert joint.random_configuration(seed=0).shape == (joint.nq,)
+    assert joint.random_configuration(seed=0, size=5).shape == (5, joint.nq)
+    assert np.array_equal(
+        joint.random_configuration(seed=0, size=(2, 3)), joint.random_configuration(seed=0, size=(2, 3))
+    )
+    off = joint.normalize_configuration(joint.random_configuration(seed=1, size=50)) - joint.random_configuration(
+        seed=1, size=50
+    )
     assert np.max(np.abs(off), initial=0.0) <= 1e-15
 
 

@@ -149,7 +149,7 @@ def test_equation_2_attitude(c) -> None:
 def test_equation_2a_translation_does_not_turn() -> None:
     for number in (1, 2):
         joint = lw.Joint.of(by_number(number))
-        assert np.array_equal(joint.transform(joint.random_configuration(0))[:3, :3], np.eye(3))
+        assert np.array_equal(joint.transform(joint.random_configuration(seed=0))[:3, :3], np.eye(3))
 
 
 def test_equation_2b_rotation_about_an_axis() -> None:
@@ -160,7 +160,7 @@ def test_equation_2b_rotation_about_an_axis() -> None:
 
 def test_equation_2c_quaternion() -> None:
     joint = lw.Joint.of(by_number(4))
-    for q in joint.random_configuration(0, 5):
+    for q in joint.random_configuration(seed=0, size=5):
         near(joint.transform(q)[:3, :3], equation_2c(*scalar_last(joint.type, q)))
 
 
@@ -178,7 +178,7 @@ def test_equation_5_rate_of_the_quaternion() -> None:
     """ε̇ = ½ E Ω."""
     joint = lw.Joint.of(by_number(4))
     order = [joint.type.q_names.index(name) for name in ("qx", "qy", "qz", "qw")]
-    for q in joint.random_configuration(1, 5):
+    for q in joint.random_configuration(seed=1, size=5):
         a, b, c, d = q[order]
         E = np.array([[d, -c, b], [c, d, -a], [-b, a, d], [-a, -b, -c]])
         near(joint.velocity_to_configuration_derivative_jacobian(q)[order], 0.5 * E)

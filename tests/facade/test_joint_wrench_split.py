@@ -67,7 +67,7 @@ def test_split_in_the_world(name) -> None:
     """Both forces at the world's origin in its axes; s · w does not depend on the frame."""
     joint = EVERY[name]
     q, w = state(joint)[0], wrenches()
-    X_WM = EVERY["floating"].transform(EVERY["floating"].random_configuration(2, SAMPLES))
+    X_WM = EVERY["floating"].transform(EVERY["floating"].random_configuration(seed=2, size=SAMPLES))
     here, world = joint.split_wrench(q, w), joint.split_wrench(q, w, world_pose=X_WM)
     near(world.joint_force, wrench(X_WM, here.joint_force), 1e-11)
     near(world.internal_force, wrench(X_WM, here.internal_force), 1e-11)
@@ -86,7 +86,7 @@ def test_reaction_on_the_parent(joint) -> None:
 def test_joint_torque_moves_the_link() -> None:
     """w_joint = τ s accelerates the child as forward dynamics has it: the internal force only holds it."""
     robot = lw.load("double_pendulum")
-    q, v, tau = robot.random_configuration(0), np.array([0.5, -1.0]), np.array([2.0, -0.7])
+    q, v, tau = robot.random_configuration(seed=0), np.array([0.5, -1.0]), np.array([2.0, -0.7])
     a = robot.forward_dynamics(q, v, tau)
     near(robot.inverse_dynamics(q, v, a), tau, 1e-11)
     joint = robot.joints[-1]

@@ -187,30 +187,45 @@ def test_nothing_of_a_robot_can_be_changed(arm):
 
 def test_random_configurations_lie_within_the_limits(arm, legs):
     for robot in (arm, legs):
-        q = robot.random_configuration(0, size=1000)
+        q = robot.random_configuration(seed=0, size=1000)
         lower, upper = (np.concatenate([getattr(j, side) for j in robot.joints]) for side in ("lower", "upper"))
         assert np.all((lower <= q) & (q <= upper))
         bounded = np.isfinite(lower) & np.isfinite(upper)
         assert np.all(np.ptp(q[:, bounded], axis=0) > 0.9 * (upper - lower)[bounded])  # and all of it is drawn from
-    norms = np.linalg.norm(legs.random_configuration(1, size=100)[:, :4], axis=-1)
+    norms = np.linalg.norm(legs.random_configuration(seed=1, size=100)[:, :4], axis=-1)
     assert np.max(np.abs(norms - 1.0)) <= 1e-15
     free = lw.load("double_pendulum")
     assert any(np.isinf(joint.upper[0]) for joint in free.joints)
-    assert np.all(np.abs(free.random_configuration(0, size=100)) <= np.pi)
+    assert np.all(np.abs(free.random_configuration(seed=0, size=100)) <= np.pi)
 
 
 def test_random_configurations_by_seed_and_size(arm):
-    assert np.array_equal(arm.random_configuration(3), arm.random_configuration(3))
-    assert np.array_equal(arm.random_configuration(3), arm.random_configuration(np.random.default_rng(3)))
+    assert np.array_equal(arm.random_configuration(seed=3), arm.random_configuration(seed=3))
+    assert np.array_equal(arm.random_configuration(seed=3), arm.random_configuration(np.random.default_rng(3)))
     generator = np.random.default_rng(3)
     first = arm.random_configuration(generator)
     assert not np.array_equal(first, arm.random_configuration(generator))
     assert not np.array_equal(arm.random_configuration(), arm.random_configuration())
     for size, shape in ((None, ()), (5, (5,)), (np.int64(5), (5,)), ((2, 3), (2, 3)), ((), ()), (0, (0,))):
-        assert arm.random_configuration(0, size=size).shape == (*shape, arm.nq)
+        assert arm.random_configuration(seed=0, size=size).shape == (*shape, arm.nq)
+    joint = arm.joints[0]
+    for draw in (arm.random_configuration, joint.random_configuration):
+        for number in (100, np.int64(100)):
+            with pytest.raises(TypeError, match="100 alone could be a seed or how many: write seed=100 or size=100"):
+                draw(number)
+        with pytest.raises(TypeError, match="could be a seed"):
+            draw(rng=3)
+        with pytest.raises(TypeError, match="positional"):
+            draw(np.random.default_rng(0), 5)
+        with pytest.raises(TypeError, match=r"expected a numpy\.random\.Generator.*got 'abc'"):
+            draw("abc")
+        with pytest.raises(TypeError, match="a generator or a seed, got both"):
+            draw(np.random.default_rng(0), seed=3)
+        with pytest.raises(ValueError, match="negative"):
+            draw(size=-1)
     for size in (-1, (2, -1)):
         with pytest.raises(ValueError, match="negative"):
-            arm.random_configuration(0, size=size)
+            arm.random_configuration(seed=0, size=size)
 
 
 # -- compiled code
@@ -218,7 +233,7 @@ def test_random_configurations_by_seed_and_size(arm):
 
 def test_several_functions_in_one_kernel(arm):
     kernel = arm.compile(["mass_matrix", "bias_force", ("jacobian", "hand")])
-    q, v = arm.random_configuration(0, size=4), np.ones(arm.nv)
+    q, v = arm.random_configuration(seed=0, size=4), np.ones(arm.nv)
     found = kernel(q, v)
     assert found._fields == ("mass_matrix", "bias_force", "jacobian")
     assert [port.name for port in kernel.inputs] == ["q", "v"]
@@ -295,7 +310,7 @@ def test_clones_give_the_same_bits(legs, clone):
     assert other.joints == legs.joints
     assert other.report == legs.report
     assert other.tree.source == legs.tree.source
-    q = legs.random_configuration(0, size=5)
+    q = legs.random_configuration(seed=0, size=5)
     assert np.array_equal(other.gravity_force(q), legs.gravity_force(q))
 
 
@@ -313,7 +328,7 @@ def test_without_degrees_of_freedom(make, batch):
     nothing, bodies = np.zeros((*batch, 0)), len(robot.bodies)
     assert (robot.nq, robot.nv) == (0, 0)
     assert robot.neutral().shape == (0,)
-    assert robot.random_configuration(0, size=batch).shape == (*batch, 0)
+    assert robot.random_configuration(seed=0, size=batch).shape == (*batch, 0)
     sizes = {"nq": 0, "nv": 0, "nb": bodies}
     for row in TABLE.values():
         frame = (robot.frames[0],) if row.options else ()

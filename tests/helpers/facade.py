@@ -51,7 +51,7 @@ every_moving_joint = pytest.mark.parametrize("joint", _MOVING.values(), ids=_MOV
 def state(joint: lw.Joint, seed: int = 0, n: int = SAMPLES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random q (n, nq), v and a (n, nv)."""
     rng = np.random.default_rng(seed)
-    return joint.random_configuration(rng, n), rng.normal(size=(n, joint.nv)), rng.normal(size=(n, joint.nv))
+    return joint.random_configuration(rng, size=n), rng.normal(size=(n, joint.nv)), rng.normal(size=(n, joint.nv))
 
 
 def six(hat: np.ndarray) -> np.ndarray:

@@ -165,7 +165,7 @@ def test_it_is_a_value(free, bound):
     assert again == bound and hash(again) == hash(bound) and bound != free
     for same in (pickle.loads(pickle.dumps(bound)), copy.deepcopy(bound), copy.copy(bound)):
         assert same == bound and hash(same) == hash(bound)
-        q = same.random_configuration(0)
+        q = same.random_configuration(seed=0)
         assert np.array_equal(same.mass_matrix(q), bound.mass_matrix(q))
 
 
@@ -185,7 +185,7 @@ def test_the_caches_key_knows_the_couplings(free, bound):
 def test_configurations_within_all_limits():
     given = text(j1='<mimic joint="j0" multiplier="-2"/>', j2='<mimic joint="j0" multiplier="0.5" offset="1.5"/>')
     found = lw.Robot.from_urdf_string(given, mimic="coupled")  # all limits are [-1, 2]
-    q = found.random_configuration(0, size=2000)[:, 0]
+    q = found.random_configuration(seed=0, size=2000)[:, 0]
     assert (q.min(), q.max()) == pytest.approx((-1.0, 0.5), abs=0.01)  # j1: [-1, 0.5], j2: [-5, 1]
     assert q.min() >= -1.0 and q.max() <= 0.5
     assert bounds(found.tree)[0] == ([-1.0], [0.5])
@@ -195,11 +195,11 @@ def test_limits_that_leave_nothing():
     given = text(j1='<mimic joint="j0" multiplier="1" offset="10"/>')
     found = lw.Robot.from_urdf_string(given, mimic="coupled")
     with pytest.raises(ValueError, match=r"joint 'j1' is never within its limits \[-1, 2\].*j1 = 1 \* j0 \+ 10"):
-        found.random_configuration(0)
+        found.random_configuration(seed=0)
     assert found.mass_matrix(found.neutral()).shape == (3, 3)  # all else works
     fixed = lw.Robot.from_urdf_string(text(j1='<mimic joint="j0" multiplier="0" offset="10"/>'), mimic="coupled")
     with pytest.raises(ValueError, match="never within its limits"):
-        fixed.random_configuration(0)
+        fixed.random_configuration(seed=0)
 
 
 def test_a_single_configuration_is_enough(free):
@@ -210,7 +210,7 @@ def test_a_single_configuration_is_enough(free):
     limits = Limits((0.0,), (1.0,), (1.0,), (1.0,))
     tree = replace(tree, bodies=tuple(replace(b, limits=limits) for b in tree.bodies))
     found = lw.Robot(coupled(tree, {"joint1": Coupling("joint0", -1.0)}))
-    assert not found.random_configuration(0, size=3).any()
+    assert not found.random_configuration(seed=0, size=3).any()
 
 
 def test_dicts_by_name(bound):
@@ -275,7 +275,7 @@ def test_info_shows_couplings(tmp_path, capsys):
 def test_a_kernel_of_several_functions():
     arm = shipped("arm7_gripper").coupled({"right_finger_slide": ("left_finger_slide", 1.0)})
     kernel = arm.compile(["mass_matrix", "forward_dynamics", ("jacobian", "hand")])
-    q, v = arm.random_configuration(0), np.ones(arm.nv)
+    q, v = arm.random_configuration(seed=0), np.ones(arm.nv)
     found = kernel(q, v, v)
     assert_close(found.mass_matrix, arm.mass_matrix(q), 1e-14)
     assert_close(found.forward_dynamics, arm.forward_dynamics(q, v, v), 1e-12)

@@ -22,7 +22,7 @@ def random_states(
     states = {}
     for name in TABLE[function].inputs:
         if INPUTS[name].shape == "nq":
-            states[name] = robot.random_configuration(generator, size)
+            states[name] = robot.random_configuration(generator, size=size)
         else:
             shape = robot.nv if size is None else (size, robot.nv)
             states[name] = generator.normal(scale=10.0 if name == "tau" else 1.0, size=shape)

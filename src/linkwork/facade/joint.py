@@ -15,6 +15,7 @@ from ..model.tree import Tree
 from ..spatial import Pose
 from .joint_editing import JointEditing, dof_values, fixed_array, matrix_of, pose_of
 from .joint_links import LinkMethods
+from .sampling import Size, generator_of, shape_of
 
 __all__ = ["Bounds", "Joint", "body_with", "joint_of"]
 
@@ -172,16 +173,16 @@ class Joint(LinkMethods, JointEditing):
         return Bounds(fixed_array(-self.effort), self.effort)
 
     def random_configuration(
-        self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] | None = None
+        self, rng: np.random.Generator | None = None, *, size: Size = None, seed: int | None = None
     ) -> np.ndarray:
         """Configurations drawn between the bounds that hold, of shape (nq,) or (*size, nq).
 
         Without bounds: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  ``rng`` is a NumPy
-        generator, a seed for one, or None for a fresh one.
+        generator and ``seed`` a number to make one from; without either it is a fresh one.  A bare number is refused
+        (TypeError): it could be a seed as well as a size.
         """
-        shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
         lower, upper = self.position_bounds
-        return self.type.random(np.random.default_rng(rng), lower.tolist(), upper.tolist(), shape)
+        return self.type.random(generator_of(rng, seed), lower.tolist(), upper.tolist(), shape_of(size))
 
     # -- damping and friction
 

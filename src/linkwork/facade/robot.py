@@ -20,6 +20,7 @@ from ..model.tree import Report, Tree
 from .constructors import Constructors
 from .joint import Joint, body_with, joint_of
 from .loading import read_robot
+from .sampling import Size, generator_of, shape_of
 
 __all__ = ["Robot", "load"]
 
@@ -134,16 +135,17 @@ class Robot(Constructors):
         return np.array([x for _, body in self._tree.stacked() for x in body.joint.zero()], dtype=float)
 
     def random_configuration(
-        self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] | None = None
+        self, rng: np.random.Generator | None = None, *, size: Size = None, seed: int | None = None
     ) -> np.ndarray:
         """Configurations drawn between the joints' limits, of shape (nq,) or (*size, nq).
 
         A joint without limits: angles from [-π, π], lengths from [-1, 1] m, rotations evenly from SO(3).  Joints that
         others follow stay where all are within limits (ValueError where that is nowhere).  ``rng`` is a NumPy
-        generator, a seed for one, or None for a fresh one.
+        generator and ``seed`` a number to make one from; without either it is a fresh one.  A bare number is refused
+        (TypeError): it could be a seed as well as a size.
         """
-        generator = np.random.default_rng(rng)
-        shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        generator = generator_of(rng, seed)
+        shape = shape_of(size)
         q = np.zeros((*shape, self.nq))
         limits = bounds(self._tree)
         for i, body in self._tree.stacked():

@@ -1,0 +1,35 @@
+"""What random configurations are drawn from, and how many: the arguments that robots and joints share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["Size", "generator_of", "shape_of"]
+
+Size = int | tuple[int, ...] | None
+
+
+def generator_of(rng: np.random.Generator | None, seed: int | None) -> np.random.Generator:
+    """The generator that is given, one from a seed, or a fresh one.
+
+    Raises TypeError for a bare number, which could be meant as a seed and as how many, and for both at once.
+    """
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        if isinstance(rng, (int, np.integer)):
+            message = f"{rng} alone could be a seed or how many: write seed={rng} or size={rng}"
+        else:
+            message = f"expected a numpy.random.Generator, such as numpy.random.default_rng(0), got {rng!r}"
+        raise TypeError(f"random_configuration: {message}")
+    if rng is None:
+        return np.random.default_rng(seed)
+    if seed is not None:
+        raise TypeError(f"random_configuration: expected a generator or a seed, got both, with seed={seed!r}")
+    return rng
+
+
+def shape_of(size: Size) -> tuple[int, ...]:
+    """The leading dimensions of what is drawn: none, so many, or these.  Raises ValueError for a negative one."""
+    shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"random_configuration: expected a size that is not negative, got {size!r}")
+    return shape
