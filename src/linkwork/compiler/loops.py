@@ -18,7 +18,8 @@ from typing import Any
 
 from .ir import MOST_UNROLLED, Function
 from .llvm import Text
-from .packing import packing_functions
+from .packing import packing, packing_functions
+from .program import Port
 from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory
 from .target import Target
 
@@ -118,26 +119,27 @@ class _Arrays:
         """A vector of samples from the one numbered ``first`` on, of which ``left`` are there."""
         place = 0
         for j, port in enumerate(self.inputs):
-            self._move(f"pack{j}", f"pack_slowly{j}", j, first, left, self.f.at(buffer, place))
+            self._move("pack", j, port, first, left, self.f.at(buffer, place), "%nan")
             place += self.layout.width * port.size
 
     def unpack(self, first: str, left: str, buffer: str) -> None:
         """The results of a vector of samples."""
-        for j in range(len(self.outputs)):
-            self._move(f"unpack{j}", f"unpack_slowly{j}", len(self.inputs) + j, first, left, buffer)
+        for j, port in enumerate(self.outputs):
+            self._move("unpack", len(self.inputs) + j, port, first, left, buffer, f"@slots{j}")
 
-    def _move(self, fast: str, slow: str, j: int, first: str, left: str, buffer: str) -> None:
+    def _move(self, what: str, j: int, port: Port, first: str, left: str, buffer: str, last: str) -> None:
+        """Pack or unpack the array numbered ``j``; what the function does it with is its ``last`` argument."""
         f, lanes = self.f, self.layout.lanes
         array = f.at(self.start[j], f.let(f"mul i64 {first}, {self.steps[j]}"))
         full = f.let(f"icmp sge i64 {left}, {lanes}")
         at_once = f.all_of([full, self.whole[j]])
         with f.when(at_once):
-            f.do(f"call void @{fast}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr %nan)")
+            f.do(f"call void {packing(what, port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})")
         with f.unless(at_once):
             count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
             f.do(
-                f"call void @{slow}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, i64 {count}, "
-                f"ptr {self.strides[j]}, ptr %nan)"
+                f"call void {packing(f'{what}_slowly', port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, "
+                f"i64 {count}, ptr {self.strides[j]}, ptr {last})"
             )
 
     def sample_by_sample(self, n: str) -> None:

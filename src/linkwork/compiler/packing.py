@@ -14,25 +14,34 @@ from .program import Port
 from .real import Real
 from .straight import Layout
 
-__all__ = ["packing_functions"]
+__all__ = ["packing", "packing_functions"]
 
 
 def packing_functions(text: Text, layout: Layout) -> None:
-    """``@pack{j}`` and ``@pack_slowly{j}`` of every input, ``@unpack{j}`` and ``@unpack_slowly{j}`` of every output."""
+    """The functions that pack inputs and unpack outputs, shared by ports of equal shape, and ``@slots{j}``, a table
+    that says where the results of output j stand."""
     real, lanes, start = layout.real, layout.lanes, 0
-    for j, port in enumerate(layout.program.inputs):
-        text.functions += [str(_pack(j, port, real, lanes)), str(_pack_slowly(j, port, real, lanes))]
+    made: dict[str, Function] = {}
+    for port in layout.program.inputs:
+        for name, write in ((packing("pack", port), _pack), (packing("pack_slowly", port), _pack_slowly)):
+            made[name] = made.get(name) or write(name, port, real, lanes)
     for j, port in enumerate(layout.program.outputs):
         table = ", ".join(f"i64 {layout.width * s}" for s in layout.slot_of[start : start + port.size])
-        if port.size:
-            text.declare(f"@slots{j} = internal constant [{port.size} x i64] [{table}]")
+        text.declare(f"@slots{j} = internal constant [{port.size} x i64] [{table}]")
         start += port.size
-        text.functions += [str(_unpack(j, port, real, lanes)), str(_unpack_slowly(j, port, real, lanes))]
+        for name, write in ((packing("unpack", port), _unpack), (packing("unpack_slowly", port), _unpack_slowly)):
+            made[name] = made.get(name) or write(name, port, real, lanes)
+    text.functions += map(str, made.values())
 
 
-def _pack(j: int, port: Port, real: Real, lanes: int) -> Function:
-    """``@pack{j}``: a block's samples of a contiguous input into vectors, one for each of its numbers."""
-    f = Function(f"define internal void @pack{j}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+def packing(what: str, port: Port) -> str:
+    """The name of the function that packs or unpacks arrays of a port's shape, fast or slowly."""
+    return f"@{what}.{'x'.join(map(str, port.shape)) if what.endswith('slowly') else port.size}"
+
+
+def _pack(name: str, port: Port, real: Real, lanes: int) -> Function:
+    """A block's samples of a contiguous input into vectors, one for each of its numbers."""
+    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
     vector, truth, width = real.vector(lanes), f"<{lanes} x i1>", real.bytes * lanes
     rows = _rows(f, lanes)
     seen: list[str] = []
@@ -65,14 +74,14 @@ def _pack(j: int, port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _unpack(j: int, port: Port, real: Real, lanes: int) -> Function:
-    """``@unpack{j}``: a block's vectors to the samples of a contiguous output; a table says where each stands."""
-    f = Function(f"define internal void @unpack{j}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+def _unpack(name: str, port: Port, real: Real, lanes: int) -> Function:
+    """A block's vectors to the samples of a contiguous output; a table says where each stands."""
+    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
     vector, width = real.vector(lanes), real.bytes * lanes
     rows = _rows(f, lanes)
 
     def taken(number: str | int) -> str:
-        slot = f.load("i64", f.at(f"@slots{j}", f.let(f"shl i64 {number}, 3")))
+        slot = f.load("i64", f.at("%slots", f.let(f"shl i64 {number}, 3")))
         return f.load(vector, f.at("%buffer", slot), width)
 
     def strip(first: str | int, numbers: int) -> None:
@@ -96,9 +105,9 @@ def _unpack(j: int, port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _pack_slowly(j: int, port: Port, real: Real, lanes: int) -> Function:
-    """``@pack_slowly{j}``: ``count`` samples of any strides, one number at a time; the last fills the lanes left."""
-    f = _slow_function(f"pack_slowly{j}")
+def _pack_slowly(name: str, port: Port, real: Real, lanes: int) -> Function:
+    """``count`` samples of any strides, one number at a time; the last fills the lanes left."""
+    f = _slow_function(name, "%nan")
     last = f.let("sub i64 %count, 1")
     with f.loop(port.size) as element:
         offset = _strided(f, port, element)
@@ -113,12 +122,12 @@ def _pack_slowly(j: int, port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _unpack_slowly(j: int, port: Port, real: Real, lanes: int) -> Function:
-    """``@unpack_slowly{j}``: to ``count`` samples of any strides, one number at a time."""
-    f = _slow_function(f"unpack_slowly{j}")
+def _unpack_slowly(name: str, port: Port, real: Real, lanes: int) -> Function:
+    """To ``count`` samples of any strides, one number at a time."""
+    f = _slow_function(name, "%slots")
     with f.loop(port.size) as element:
         offset = _strided(f, port, element)
-        slot = f.load("i64", f.at(f"@slots{j}", f.let(f"shl i64 {element}, 3"))) if port.size else "0"
+        slot = f.load("i64", f.at("%slots", f.let(f"shl i64 {element}, 3")))
         row = f.at("%buffer", slot)
         with f.loop("%count") as lane:
             x = f.load(real.name, f.at(row, f.let(f"shl i64 {lane}, {real.shift}")), real.bytes)
@@ -126,9 +135,9 @@ def _unpack_slowly(j: int, port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _slow_function(name: str) -> Function:
-    arguments = "ptr %buffer, ptr %array, i64 %step, i64 %count, ptr %strides, ptr %nan"
-    return Function(f"define internal void @{name}({arguments})", "#1")
+def _slow_function(name: str, last: str) -> Function:
+    arguments = f"ptr %buffer, ptr %array, i64 %step, i64 %count, ptr %strides, ptr {last}"
+    return Function(f"define internal void {name}({arguments})", "#1")
 
 
 def _strided(f: Function, port: Port, element: str) -> str:
