@@ -20,6 +20,8 @@ def test_row_16_no_links():
     found = error('<robot name="r"/>')
     assert found.code == "NO_LINKS" and "<link>" in str(found.hint)
     assert errors(robot(joint("j", "a", "b")))[0].code == "NO_LINKS"
+    lower = error('<?xml version="1.0"?>\n<!-- a robot -->\n  <robot name="r"/>')
+    assert (lower.where.line, lower.where.column, lower.where.element) == (3, 3, "robot[r]")
 
 
 def test_row_17_two_links_of_one_name():
@@ -240,8 +242,10 @@ def test_mimics_that_are_not_bound_are_listed():
 
 
 def test_multipliers_that_overflow():
-    huge = '<mimic joint="j{}" multiplier="1e200"/>'
-    assert error(three(huge.format(1), huge.format(2))).code == "NOT_FINITE"
+    large = '<mimic joint="j{}" multiplier="1e15"/>'
+    found = error(three(large.format(1), large.format(2)))
+    assert found.code == "MAGNITUDE" and "'j0'" in found.message
+    assert {issue.code for issue in errors(three(large.replace("1e15", "1e200").format(1)))} == {"MAGNITUDE"}
 
 
 # -- the same in every process

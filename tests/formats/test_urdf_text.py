@@ -93,16 +93,24 @@ def test_odd_materials_are_warned_of():
 
 
 def test_a_quaternion_instead_of_rpy():
+    def text(attributes: str, version: str = "1.1") -> str:
+        return arm(f"<origin {attributes}/>{LIMIT}").replace("<robot", f'<robot version="{version}"')
+
     def placement(attributes: str) -> Pose:
-        return read(arm(f"<origin {attributes}/>{LIMIT}")).bodies[0].placement
+        return read(text(attributes)).bodies[0].placement
 
     turned = placement('quat_xyzw="0 0 1 0"')
     assert turned.rotation.x.x == -1.0 and turned.rotation.z.z == 1.0
-    assert error(arm('<origin quat_xyzw="0 0 1 0" rpy="0 0 0"/>' + LIMIT)).code == "DUPLICATE_ELEMENT"
-    assert error(arm('<origin quat_xyzw="0 0 1.1 0"/>' + LIMIT)).code == "QUAT_NORM"
-    assert error(arm('<origin quat_xyzw="0 0 0 0"/>' + LIMIT)).code == "QUAT_NORM"
-    assert warning(arm('<origin quat_xyzw="0 0 1.0001 0"/>' + LIMIT)).code == "QUAT_NORM"
+    assert error(text('quat_xyzw="0 0 1 0" rpy="0 0 0"')).code == "DUPLICATE_ELEMENT"
+    assert error(text('quat_xyzw="0 0 1.1 0"')).code == "QUAT_NORM"
+    assert error(text('quat_xyzw="0 0 0 0"')).code == "QUAT_NORM"
+    assert warning(text('quat_xyzw="0 0 1.0001 0"')).code == "QUAT_NORM"
     assert placement('quat_xyzw="0 0 1.0001 0"') == turned
+    assert warnings(text('quat_xyzw="0 0 1 0"', "1.2")) == ()
+    for older in (text('quat_xyzw="0 0 1 0"', "1.0"), text('quat_xyzw="0 0 1 0"').replace(' version="1.1"', "")):
+        found = warning(older)
+        assert found.code == "VERSION" and "URDF 1.1" in found.message and found.hint
+        assert str(found.where.element).endswith("joint[j]/origin")
 
 
 def test_row_12_a_file_with_a_mark_and_crlf_reads_the_same():

@@ -12,9 +12,12 @@ import sys
 
 import pytest
 
+from linkwork import algorithms
+from linkwork.errors import SingularInertiaError
 from linkwork.formats import parse_urdf
 from linkwork.joints import Floating, Planar, Prismatic, Revolute
 from linkwork.model.body import Limits
+from linkwork.model.build import build_tree
 from linkwork.spatial import Inertia, Pose, Vec3
 from urdf_texts import INERTIAL, LIMIT, arm, error, errors, joint, link, one, read, robot, warning, warnings
 
@@ -112,6 +115,8 @@ def test_row_34_not_finite(text: str):
 
 PROGRAM = """
 import locale, sys
+from linkwork import algorithms
+from linkwork.errors import SingularInertiaError
 from linkwork.formats import parse_urdf
 locale.setlocale(locale.LC_ALL, sys.argv[1])
 assert sys.argv[1] == "C" or locale.localeconv()["decimal_point"] == ","
@@ -362,15 +367,68 @@ def test_attributes_missing():
     assert found.code == "ATTRIBUTE_MISSING" and found.hint == 'write <mass value="..."/>'
 
 
-def test_numbers_that_overflow_together():
-    text = one(inertial(mass="1e200", moments="1 0 0 1 0 1", origin='<origin xyz="1e200 0 0"/>'))
-    assert error(text).code == "NOT_FINITE"
-    turned = inertial(moments="1e308 1e308 0 1e308 0 1e308", origin='<origin rpy="1 1 1"/>')
-    assert error(one(turned)).code == "NOT_FINITE"
-    far = '<origin xyz="1.7e308 0 0"/>'
-    chain = [joint("j", "a", "b", "fixed", far), joint("k", "b", "c", "fixed", far)]
-    found = error(robot(link("a"), link("b"), link("c"), *chain))
-    assert found.code == "NOT_FINITE" and "'c'" in found.message
-    heavy = inertial(mass="1.7e308", moments="0 0 0 0 0 0")
-    text = robot(link("a"), link("b", heavy), link("c", heavy), joint("j", "a", "b"), joint("k", "b", "c", "fixed", ""))
-    assert error(text).code == "NOT_FINITE"
+def test_numbers_whose_products_overflow():
+    """Beyond 1e20 they are refused, and beyond 1e12 suspicious; a limit so large is none."""
+    for inner, what in (
+        (inertial(mass="1e200"), "mass"),
+        (inertial(origin='<origin xyz="0 1e200 0"/>'), "centre of mass"),
+        (inertial(moments="1e200 0 0 1e200 0 1e200"), "moments of inertia"),
+        (inertial(moments="1e308 1e308 0 1e308 0 1e308", origin='<origin rpy="1 1 1"/>'), "moments of inertia"),
+    ):
+        found = error(one(inner))
+        assert found.code in ("MAGNITUDE", "NOT_FINITE") and what in found.message
+        assert found.where.element == "robot[r]/link[a]/inertial"
+    for inner, what in (
+        ('<origin xyz="0 0 -1e200"/>', "its placement's offset"),
+        ('<dynamics damping="1e21"/>', "damping"),
+        ('<dynamics friction="1e21"/>', "friction"),
+    ):
+        found = error(arm(inner + LIMIT))
+        assert found.code == "MAGNITUDE" and "joint 'j'" in found.message and what in found.message
+        assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
+    assert warning(arm('<origin xyz="0 0 -1e13"/>' + LIMIT)).code == "MAGNITUDE"
+    assert warnings(arm('<origin xyz="0 0 -1e12"/>' + LIMIT)) == ()
+    assert warning(one(inertial(origin='<origin xyz="0 1e13 0"/>'))).code == "MAGNITUDE"
+    assert warning(one(inertial(mass="1e13", moments="1e13 0 0 1e13 0 1e13"))).code == "MAGNITUDE"
+
+
+def test_row_40_limits_beyond_all_bounds_are_none():
+    largest = repr(sys.float_info.max)
+    text = arm(f'<limit lower="-{largest}" upper="1e21" effort="1e300" velocity="1e20"/>')
+    found = warnings(text)
+    assert [issue.code for issue in found] == ["LIMIT_FINITE"] * 3 and "taken as none" in found[0].message
+    assert read(text).bodies[0].limits == Limits((-INF,), (INF,), (1e20,), (INF,))
+    assert {issue.code for issue in errors(text, strict=True)} == {"LIMIT_FINITE"}
+
+
+def test_an_axis_that_does_not_say_which():
+    found = warning(arm("<axis/>" + LIMIT))
+    assert found.code == "ATTRIBUTE_MISSING" and "1 0 0" in found.message
+    assert found.where.element == "robot[r]/joint[j]/axis"
+    assert read(arm("<axis/>" + LIMIT)).bodies[0].joint == Revolute(Vec3(1.0, 0.0, 0.0))
+    assert warnings(arm("<axis/>", "fixed")) == ()
+
+
+@pytest.mark.parametrize("length", [1.0, 1e20])
+@pytest.mark.parametrize("mimic", ["free", "coupled"])
+def test_the_largest_numbers_that_are_read_give_finite_results(length: float, mimic: str):
+    """Lengths, masses and moments at their bounds; accelerations may be refused by name, as those of unequal masses."""
+    x = repr(length)
+    moments = repr(0.1e20 * length**2)
+    big = inertial("1e20", f"{moments} 0 0 {moments} 0 {moments}", f'<origin xyz="{x} -{x} {x}" rpy="1 2 3"/>')
+    far = f'<origin xyz="{x} {x} -{x}" rpy="0.3 0.2 0.1"/>'
+    joints = [
+        joint("j", "a", "b", inner=far + LIMIT + '<axis xyz="0 0 1"/>'),
+        joint("k", "b", "c", "prismatic", far + LIMIT + '<axis xyz="1 0 0"/>'),
+        joint("l", "c", "d", inner=far + LIMIT + '<mimic joint="j" multiplier="1e20" offset="1"/>'),
+    ]
+    description = parse_urdf(robot(*(link(name, big) for name in "abcd"), *joints))
+    tree = build_tree(description, floating_base=True, mimic=mimic, gravity=(1e20, 0.0, 0.0))
+    q, v = [0.3] * tree.nq, [1.0] * tree.nv
+    M = [x for row in algorithms.mass_matrix(tree, q) for x in row]
+    assert all(map(math.isfinite, [*M, *algorithms.inverse_dynamics(tree, q, v, v)]))
+    try:
+        a = algorithms.forward_dynamics(tree, q, v, v)
+    except SingularInertiaError:
+        a = []
+    assert all(map(math.isfinite, a)) and (a or length > 1.0)

@@ -137,7 +137,7 @@ def test_gravity():
     assert build_tree(description).gravity == Vec3(0.0, 0.0, -9.81)
     assert build_tree(description, gravity=(0, 0, 0)).gravity == Vec3(0.0, 0.0, 0.0)
     assert build_tree(description, gravity=np.array([1.0, 2.0, 3.0])).gravity == Vec3(1.0, 2.0, 3.0)
-    for gravity in ((0.0, 0.0), (0.0, 0.0, math.nan), (math.inf, 0.0, 0.0), ("x", 0, 0), 9.81):
+    for gravity in ((0.0, 0.0), (0.0, 0.0, math.nan), (math.inf, 0.0, 0.0), (0.0, 0.0, 1e21), ("x", 0, 0), 9.81):
         with pytest.raises(ValueError, match="gravity: expected three"):
             build_tree(description, gravity=gravity)
 
@@ -192,6 +192,8 @@ def test_rotors_are_kept_on_moving_joints_and_composed_on_fixed_ones():
         (described(links=""), "NO_LINKS"),
         (described(links="aa"), "DUPLICATE_NAME"),
         (described(links=" "), "BAD_NAME"),
+        (dataclasses.replace(described(links="a"), name=" "), "BAD_NAME"),
+        (described(turning("j", "a", "a"), links="a"), "SELF_JOINT"),
         (described(turning("j", "a", "b"), turning("j", "b", "c")), "DUPLICATE_NAME"),
         (described(turning("j", "a", "b"), turning("k", "b", "z")), "UNKNOWN_LINK"),
         (described(turning("j", "a", "b"), turning("k", "c", "b")), "TWO_PARENTS"),
@@ -204,6 +206,64 @@ def test_messages_do_without_a_file(description: Description, code: str):
         build_tree(description)
     assert caught.value.code == code
     assert "None" not in str(caught.value)
+
+
+def test_what_is_no_name_is_told():
+    mimic = dataclasses.replace(turning("j", "a", "b"), mimic=Mimic(["k"]))
+    for description, what in (
+        (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected text, got 'None'"),
+        (Description("r", (LinkDescription(3, I_LINK),), ()), "a link's name: expected text, got '3' of type int"),
+        (described(turning(b"j", "a", "b")), "a joint: its name: expected text"),
+        (described(turning("j", ["a"], "b")), "joint 'j': its parent link's name: expected text"),
+        (described(turning("j", "a", None)), "joint 'j': its child link's name: expected text"),
+        (described(mimic), "joint 'j': the name of the joint it mimics: expected text"),
+    ):
+        with pytest.raises(ModelError) as caught:
+            build_tree(description)
+        assert caught.value.code == "BAD_NAME" and what in caught.value.message
+
+
+def test_values_that_no_joint_can_have():
+    good = turning("j", "a", "b")
+    limits = good.limits
+    skew = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.1), Vec3(0.0, 0.0, 1.0)), Vec3.zero())
+    mirror = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, -1.0)), Vec3.zero())
+    nowhere = Pose(Rotation.identity(), Vec3(0.0, math.nan, 0.0))
+    for changes, code, what in (
+        ({"limits": dataclasses.replace(limits, lower=(2.0,), upper=(1.0,))}, "LIMIT_ORDER", "2.0 is above"),
+        ({"limits": dataclasses.replace(limits, lower=(math.inf,))}, "LIMIT_ORDER", "lower limit inf"),
+        ({"limits": dataclasses.replace(limits, upper=(math.nan,))}, "LIMIT_FINITE", "upper limits"),
+        ({"limits": dataclasses.replace(limits, upper=(1e21,))}, "MAGNITUDE", "upper limits"),
+        ({"limits": dataclasses.replace(limits, upper=(1.0, 2.0))}, "ARITY", "upper limits: expected 1"),
+        ({"limits": dataclasses.replace(limits, effort=(-1.0,))}, "NEGATIVE", "effort limits"),
+        ({"limits": dataclasses.replace(limits, velocity=("1",))}, "NUMBER", "velocity limits"),
+        ({"damping": (math.inf,)}, "NOT_FINITE", "damping"),
+        ({"damping": (-1.0,)}, "NEGATIVE", "damping"),
+        ({"damping": ()}, "ARITY", "damping: expected 1"),
+        ({"friction": (math.inf,)}, "NOT_FINITE", "friction"),
+        ({"friction": (None,)}, "NUMBER", "friction"),
+        ({"placement": nowhere}, "NOT_FINITE", "its placement's offset"),
+        ({"placement": skew}, "ROTATION", "its placement's rotation"),
+        ({"rotor": mirror}, "ROTATION", "its rotor's rotation"),
+        ({"mimic": Mimic("j", math.nan)}, "NOT_FINITE", "<mimic>"),
+    ):
+        with pytest.raises(ModelError) as caught:
+            build_tree(described(dataclasses.replace(good, **changes), turning("k", "b", "c")))
+        assert caught.value.code == code and what in caught.value.message and "'j'" in caught.value.message
+
+
+def test_values_that_no_link_can_have():
+    zero = Inertia.zero()
+    for inertia, code in (
+        (dataclasses.replace(zero, mass=-1.0), "MASS_NEGATIVE"),
+        (dataclasses.replace(zero, mass=math.inf), "NOT_FINITE"),
+        (dataclasses.replace(zero, moment=Vec3(math.nan, 0.0, 0.0)), "NOT_FINITE"),
+        (dataclasses.replace(zero, about=Symmetric3.diagonal(1.0, 1.0, 1e62)), "MAGNITUDE"),
+        (dataclasses.replace(zero, mass="2"), "NUMBER"),
+    ):
+        with pytest.raises(ModelError) as caught:
+            build_tree(Description("r", (LinkDescription("a", inertia),), ()))
+        assert caught.value.code == code and "link 'a'" in caught.value.message
 
 
 def test_warnings_of_a_reader_are_those_of_the_tree():

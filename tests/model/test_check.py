@@ -93,7 +93,9 @@ def test_messages_show_the_numbers():
         (-0.0, diagonal(0.0, 0.0, 0.0), []),
         (1e-320, diagonal(0.0, 0.0, 0.0), ["magnitude"]),
         (1e-320, diagonal(1.0, 1.0, 1.0), ["magnitude"]),
-        (1e300, diagonal(1.0, 1.0, 1.0), ["magnitude"]),
+        (1e13, diagonal(1.0, 1.0, 1.0), ["magnitude"]),
+        (1e21, diagonal(1.0, 1.0, 1.0), ["MAGNITUDE"]),
+        (1.0, diagonal(1e61, 1e61, 1e61), ["MAGNITUDE"]),
         (1e-9, diagonal(0.0, 0.0, 0.0), []),
         (1e9, diagonal(1e9, 1e9, 1e9), []),
         (1.0, diagonal(0.0, 0.0, 1e-3), ["inertia_triangle"]),
@@ -134,7 +136,9 @@ def test_shapes_apart_reach_from_one_to_the_other():
 
 
 def test_numbers_that_overflow():
-    assert codes(1e200, diagonal(1.0, 1.0, 1.0), center=Vec3(1e200, 0.0, 0.0)) == ["NOT_FINITE"]
+    assert codes(1.0, diagonal(1.0, 1.0, 1.0), center=Vec3(1e200, 0.0, 0.0)) == ["MAGNITUDE"]
+    assert codes(1.0, diagonal(1.0, 1.0, 1.0), center=Vec3(1e13, 0.0, 0.0)) == ["magnitude"]
+    assert codes(math.inf, diagonal(1.0, 1.0, 1.0)) == ["NOT_FINITE"]
     assert codes(1.0, diagonal(math.inf, 1.0, 1.0)) == ["NOT_FINITE"]
     assert codes(1.0, diagonal(math.nan, 1.0, 1.0)) == ["NOT_FINITE"]
 

@@ -7,7 +7,7 @@ import stat
 
 from ..errors import Issue, Location, ModelError
 
-__all__ = ["read_regular"]
+__all__ = ["path_text", "read_regular"]
 
 
 def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
@@ -15,9 +15,7 @@ def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
 
     Raises ModelError (NOT_A_FILE, TOO_LARGE); FileNotFoundError, PermissionError and the like as they come.
     """
-    where = Location(os.fsdecode(path))
-    if "\0" in where.file:  # type: ignore[operator]
-        raise ModelError(Issue("NOT_A_FILE", "a path cannot contain NUL", where))
+    where = Location(path_text(path))
     _refuse_others(os.stat(path), where)  # before opening: opening a pipe waits, opening a device may do something
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with open(os.open(path, flags), "rb") as file:
@@ -29,6 +27,19 @@ def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
     if len(data) > max_bytes:
         _refuse_large(where, max_bytes)
     return data
+
+
+def path_text(path: str | bytes | os.PathLike[str]) -> str:
+    """A path as text.  Raises ModelError (NOT_A_FILE) where it can name no file: NUL, or what no encoding has."""
+    text = os.fsdecode(path)
+    problem = "NUL" if "\0" in text else ""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        problem = f"the code point {text[error.start]!r}"
+    if problem:
+        raise ModelError(Issue("NOT_A_FILE", f"a path cannot contain {problem}: {text[:80]!a}"))
+    return text
 
 
 def _refuse_others(status: os.stat_result, where: Location) -> None:

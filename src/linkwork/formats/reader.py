@@ -17,10 +17,13 @@ __all__ = ["Reader"]
 
 
 class Reader:
-    """Reads the attributes of elements, and collects what is wrong or odd in ``findings``."""
+    """Reads the attributes of elements, and collects what is wrong or odd in ``findings``.
 
-    def __init__(self, file: str | None, findings: Findings) -> None:
-        self.file, self.findings = file, findings
+    ``version`` is the version of the format that the document says it is written in.
+    """
+
+    def __init__(self, file: str | None, findings: Findings, version: str = "1.0") -> None:
+        self.file, self.findings, self.version = file, findings, version
 
     def where(self, element: Element) -> Location:
         return Location(self.file, element.line, element.column, element.path)
@@ -109,7 +112,8 @@ class Reader:
     def pose(self, element: Element | None) -> Pose:
         """The pose of an ``<origin xyz rpy>``; the identity where there is none.
 
-        Instead of rpy it may give ``quat_xyzw`` (URDF 1.2), which must be a unit quaternion (QUAT_NORM).
+        Instead of rpy it may give ``quat_xyzw`` (URDF 1.1), which must be a unit quaternion (QUAT_NORM).  VERSION is
+        the warning where the document is older.
         """
         if element is None:
             return Pose.identity()
@@ -124,6 +128,11 @@ class Reader:
     def _quaternion(self, element: Element) -> Rotation:
         if "rpy" in element.attributes:
             self.error(element, "DUPLICATE_ELEMENT", "the rotation is given twice, as rpy and as quat_xyzw")
+        if self.version in ("1", "1.0"):
+            message = (
+                "quat_xyzw is of URDF 1.1, and this file says it is of 1.0: read all the same, as not every reader does"
+            )
+            self.warn(element, "VERSION", message, 'write version="1.1" in <robot>')
         x, y, z, w = self.numbers(element, "quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0))
         largest = max(abs(x), abs(y), abs(z), abs(w))
         norm = sum((a / largest) ** 2 for a in (w, x, y, z)) ** 0.5 * largest if largest else 0.0

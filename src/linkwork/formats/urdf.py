@@ -11,11 +11,11 @@ import os
 from .._text import nearest, quoted
 from ..errors import Findings, Issue, Location, ModelError
 from ..model.description import Description
-from .files import read_regular
+from .files import path_text, read_regular
 from .reader import Reader
 from .urdf_joints import read_joint
 from .urdf_links import read_link, read_materials
-from .urdf_schema import check
+from .urdf_schema import VERSIONS, check
 from .xml import Budget, Element, parse
 
 __all__ = ["parse_urdf", "read_urdf"]
@@ -33,7 +33,7 @@ def read_urdf(
     budget = budget or Budget()
     _expect_path(path)
     data = read_regular(path, budget.max_bytes)
-    return parse_urdf(data, source=os.fsdecode(path), strict=strict, budget=budget, continuous=continuous)
+    return parse_urdf(data, source=path_text(path), strict=strict, budget=budget, continuous=continuous)
 
 
 def parse_urdf(
@@ -49,7 +49,7 @@ def parse_urdf(
     if continuous not in ("angle", "sincos"):
         raise ValueError(f"continuous: expected 'angle' or 'sincos', got {continuous!r}")
     root = parse(text, source, budget=budget)
-    reader = Reader(source, Findings(strict=strict))
+    reader = Reader(source, Findings(strict=strict), version=root.attributes.get("version", "1.0").strip())
     if root.tag != "robot" or (root.first("link") is None and any(root.first(tag) for tag in _SRDF)):
         _refuse_other_format(reader, root)
     check(reader, root)
@@ -61,6 +61,7 @@ def parse_urdf(
         joints=tuple([read_joint(reader, element, continuous) for element in root.all("joint")]),
         warnings=tuple(reader.findings.warnings),
         source=source,
+        where=reader.where(root),
     )
     reader.findings.raise_errors()
     return description
@@ -71,7 +72,7 @@ def _expect_path(path: object) -> None:
         return
     if not isinstance(path, (str, bytes)):
         raise TypeError(f"path: expected a string or a path, got {type(path).__name__}")
-    text = os.fsdecode(path)
+    text = path_text(path)
     if text.lstrip("\ufeff \t\r\n").startswith("<"):
         message = f"expected the path of a file, got XML text ({quoted(text.lstrip())})"
         raise ModelError(Issue("NOT_A_PATH", message, hint="read a text with Robot.from_urdf_string(text)"))
@@ -103,9 +104,8 @@ def _refuse_other_format(reader: Reader, root: Element) -> None:
 
 
 def _check_version(reader: Reader, root: Element) -> None:
-    version = root.attributes.get("version", "1.0")
-    if version.strip() not in ("1", "1.0", "1.1", "1.2"):
-        message = f"version {quoted(version)} of URDF is not known: read as 1.0"
+    if reader.version not in VERSIONS:
+        message = f"version {quoted(reader.version)} of URDF is not known: read as {VERSIONS[-1]}"
         reader.warn(root, "VERSION", message)
 
 

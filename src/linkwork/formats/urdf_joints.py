@@ -7,6 +7,7 @@ import math
 from .._text import nearest, quoted
 from ..joints import Fixed, Floating, JointType, Planar, Prismatic, Revolute, UnboundedRevolute
 from ..model.body import Limits, Mimic
+from ..model.check import LARGEST
 from ..model.description import JointDescription
 from ..spatial import Vec3
 from .numbers import BadNumber, number
@@ -77,8 +78,14 @@ def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Join
 
 
 def _axis(reader: Reader, element: Element | None) -> Vec3:
-    """The unit vector along an `<axis>`; x where none is given.  AXIS_ZERO, or AXIS_NORM as a warning."""
+    """The unit vector along an `<axis>`; x where none is given.
+
+    AXIS_ZERO; as warnings AXIS_NORM, and ATTRIBUTE_MISSING for an `<axis>` that does not say which.
+    """
     if element is None:
+        return _X
+    if "xyz" not in element.attributes:
+        reader.warn(element, "ATTRIBUTE_MISSING", "<axis> without xyz: taken as 1 0 0")
         return _X
     axis = reader.numbers(element, "xyz", 3, tuple(_X))
     largest = max(abs(a) for a in axis)
@@ -158,6 +165,9 @@ def _bound(reader: Reader, limit: Element, attribute: str, default: float) -> fl
         return default
     if math.isinf(value):
         reader.warn(limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is not finite: taken as none")
+    elif abs(value) > LARGEST:
+        reader.warn(limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is beyond {LARGEST:.0e}: taken as none")
+        value = math.copysign(_INF, value)
     return value
 
 

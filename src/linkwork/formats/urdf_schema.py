@@ -13,7 +13,7 @@ from ..errors import Issue
 from .reader import Reader
 from .xml import Element
 
-__all__ = ["SHAPES", "check"]
+__all__ = ["SHAPES", "VERSIONS", "check"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ def _kind(attributes: str = "", once: str = "", many: str = "", passed_over: str
     )
 
 
+VERSIONS = ("1", "1.0", "1.1", "1.2")
 SHAPES = ("box", "cylinder", "sphere", "mesh")
 
 _SIMULATION = "gazebo sensor transmission ros2_control plugin mujoco drake verbose"

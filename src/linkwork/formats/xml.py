@@ -213,14 +213,22 @@ def _decoded(data: bytes, file: str | None) -> str:
         at = data.index(b"\0")
         where = Location(file, data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at))
         _fail("XML_SYNTAX", "not XML: NUL byte", where, "a binary file, or UTF-16 without its byte-order mark")
-    declaration = body[:800].replace(b"\0", b"") if encoding.startswith("utf-16") else body[:400]
-    if declared := _DECLARED.match(declaration):
+    if declared := _DECLARED.search(_declaration(body, encoding)):
         encoding = _agreed(declared[1].decode("ascii"), encoding if mark else "", file)
     try:
         return body.decode(encoding)
     except UnicodeDecodeError as error:
         at = error.start
     return _refuse_bytes(body, at, encoding, file)
+
+
+def _declaration(body: bytes, encoding: str) -> bytes:
+    """The XML declaration that a document begins with, if it does, however long it is; without the zeros of UTF-16."""
+    end = "?>".encode(encoding)
+    if not body.startswith("<?xml".encode(encoding)):
+        return b""
+    declaration = body[: body.find(end) + len(end)]  # a part of the whole document where it has no end
+    return declaration.replace(b"\0", b"") if encoding.startswith("utf-16") else declaration
 
 
 def _refuse_bytes(body: bytes, at: int, encoding: str, file: str | None) -> NoReturn:
@@ -317,7 +325,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_DECLARED = re.compile(rb"<\?xml[ \t\r\n][^>]{0,200}?[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*[\"']([A-Za-z][\w.-]*)[\"']")
+_DECLARED = re.compile(rb"[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*[\"']([A-Za-z][\w.-]*)[\"']")
 _ENCODINGS = {
     *("utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "latin-1", "iso-8859-15", "windows-1252"),
 }

@@ -11,16 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .._text import quoted
-from ..errors import Findings, Issue, Location
+from ..errors import Findings, Issue
 from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body, Coupling, Frame, Limits, Mimic
-from .check import all_finite
+from .check import LARGEST
 from .couple import coupled
 from .description import Description, JointDescription
 from .mimic import flatten_mimics
-from .structure import check_structure
+from .structure import check_names, check_structure
 from .tree import Report, Tree
+from .values import check_values
 
 __all__ = ["FLOATING_BASE", "build_tree"]
 
@@ -50,6 +51,9 @@ def build_tree(
     findings = Findings(strict=strict)
     for issue in description.warnings:
         findings.note(issue) if issue.code == "IGNORED" else findings.warn(issue)
+    check_names(findings, description)
+    findings.raise_errors()  # what is no name at all cannot be looked for
+    check_values(findings, description)
     roots = check_structure(findings, description, FLOATING_BASE if floating_base else None, multi_root)
     mimics = flatten_mimics(findings, description)
     if mimics and mimic == "free":
@@ -70,8 +74,6 @@ def build_tree(
         source=description.source,
         report=Report(tuple(findings.warnings)),
     )
-    _check_finite(findings, tree, description)
-    findings.raise_errors()
     if mimic == "free":
         return tree
     return coupled(tree, {name: Coupling(m.joint, m.multiplier, m.offset) for name, m in mimics.items()})
@@ -178,20 +180,9 @@ def _gravity(gravity: Sequence[float] | Vec3) -> Vec3:
         x, y, z = (float(g) for g in gravity)
     except (TypeError, ValueError):
         raise ValueError(f"gravity: expected three numbers [m/s²], got {gravity!r}") from None
-    if not all_finite((x, y, z)):
-        raise ValueError(f"gravity: expected three finite numbers [m/s²], got {gravity!r}")
+    if not all(abs(g) <= LARGEST for g in (x, y, z)):
+        raise ValueError(f"gravity: expected three finite numbers [m/s²] of at most {LARGEST:.0e}, got {gravity!r}")
     return Vec3(x, y, z)
-
-
-def _check_finite(findings: Findings, tree: Tree, description: Description) -> None:
-    """Finite numbers can overflow when placements are chained and inertias are added: NOT_FINITE."""
-    places = {link.name: link.where for link in description.links}
-    things: tuple[Body | Frame, ...] = (*tree.bodies, *tree.frames)
-    for what in things:
-        numbers = (*what.placement.elements(), what.inertia.mass, *what.inertia.moment, *what.inertia.about.elements())
-        if not all_finite(numbers):
-            message = f"link {quoted(what.name)}: numbers so large that its placement or its body's inertia overflows"
-            findings.error(Issue("NOT_FINITE", message, places.get(what.name, Location())))
 
 
 _IDENTITY = Pose.identity()

@@ -12,9 +12,11 @@ from ..errors import Findings, Issue, Location
 from ..spatial import Inertia, Symmetric3, Vec3
 from .geometry import Box, Cylinder, Geometry, Shape, Sphere
 
-__all__ = ["all_finite", "check_inertial", "principal_moments"]
+__all__ = ["LARGEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments"]
 
-_TINY, _HUGE = 1e-12, 1e12  # masses beyond these [kg] are suspicious
+LARGEST = 1e20  # numbers beyond it are refused: products of them, as algorithms make them, would overflow
+SUSPICIOUS = 1e12  # and beyond it suspicious
+_TINY = 1e-12  # masses below it [kg] are suspicious
 _ROUNDING = 5e-6  # relative: half of the last of six digits, with which many tools print an inertia
 _POINT = 1e-6  # radius of gyration [m] below which moments are the rounding of a point mass
 _FAR = 10.0  # times the size of the link's shapes
@@ -27,13 +29,23 @@ def check_inertial(
     """The inertia, about the link's origin, of a mass [kg] at ``center`` [m] with the rotational inertia ``about`` its
     centre [kg m²] in the link's axes.  ``shapes`` are the link's own.
 
-    Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, NOT_FINITE (numbers so large that the inertia overflows).  Warnings:
-    MAGNITUDE, MASS_ZERO, INERTIA_TRIANGLE, INERTIA_UNITS, COM_FAR.
+    Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, NOT_FINITE, MAGNITUDE (numbers beyond `LARGEST`).  Warnings: MAGNITUDE
+    (numbers beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_UNITS, COM_FAR.
     """
+    for what, unit, numbers, largest in (
+        ("mass", "kg", (mass,), LARGEST),
+        ("centre of mass", "m", tuple(center), LARGEST),
+        ("moments of inertia", "kg m²", about.elements(), LARGEST**3),
+    ):
+        shown = ", ".join(f"{x:.6g}" for x in numbers)
+        if not all_finite(numbers):
+            findings.error(Issue("NOT_FINITE", f"{what}: expected finite numbers, got {shown} {unit}", where))
+            return Inertia.zero()
+        if max(map(abs, numbers)) > largest:
+            message = f"{what}: {shown} {unit} is beyond {largest:.0e}: products of such numbers overflow"
+            findings.error(Issue("MAGNITUDE", message, where))
+            return Inertia.zero()
     inertia = Inertia.at_center(mass, center, about)
-    if not all_finite((*inertia.moment, *inertia.about.elements())):
-        findings.error(Issue("NOT_FINITE", "mass, centre and inertia are so large that they overflow", where))
-        return Inertia.zero()
     if mass < 0.0:
         findings.error(Issue("MASS_NEGATIVE", f"mass must not be negative, got {mass!r}", where))
         return Inertia.zero()
@@ -53,8 +65,11 @@ def check_inertial(
     if mass == 0.0:
         if high > 0.0:
             findings.warn(Issue("MASS_ZERO", f"mass is zero but the moments of inertia are {shown} kg m²", where))
-    elif not _TINY <= mass <= _HUGE:
+    elif not _TINY <= mass <= SUSPICIOUS:
         findings.warn(Issue("MAGNITUDE", f"suspicious magnitude: a mass of {mass:.6g} kg", where, "masses are in kg"))
+    elif max(map(abs, center)) > SUSPICIOUS:
+        message = f"suspicious magnitude: a centre of mass {max(map(abs, center)):.6g} m away"
+        findings.warn(Issue("MAGNITUDE", message, where, "lengths are in m"))
     else:
         _check_size(findings, where, math.sqrt(max(high, 0.0) / mass), center, shapes)
     return inertia

@@ -53,3 +53,4 @@ class Description:
     joints: tuple[JointDescription, ...]
     warnings: tuple[Issue, ...] = ()
     source: str | None = None
+    where: Location = Location()

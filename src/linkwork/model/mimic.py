@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._text import listed, nearest, quoted
 from ..errors import Findings, Issue
 from .body import Mimic
-from .check import all_finite
+from .check import LARGEST
 from .description import Description, JointDescription
 
 __all__ = ["flatten_mimics"]
@@ -15,7 +15,7 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
     """By the name of each joint that follows another: the joint at the start of the chain, and how it follows that one.
 
     If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n).  Errors: MIMIC_UNKNOWN, MIMIC_SELF,
-    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, NOT_FINITE.  Warning: MIMIC_ZERO.  A fixed joint's own <mimic> is only noted.
+    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, MAGNITUDE.  Warning: MIMIC_ZERO.  A fixed joint's own <mimic> is only noted.
     """
     joints: dict[str, JointDescription] = {}
     for joint in description.joints:
@@ -47,9 +47,9 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
         for name in reversed(chain):
             if name not in done:
                 done[name] = _through(mimics[name], done.get(mimics[name].joint))
-                if not all_finite((done[name].multiplier, done[name].offset)):
-                    message = f"joint {quoted(name)}: the multipliers of the joints that it mimics overflow"
-                    findings.error(Issue("NOT_FINITE", message, joints[name].where))
+                if not max(abs(done[name].multiplier), abs(done[name].offset)) <= LARGEST:
+                    message = f"joint {quoted(name)}: the multipliers of the joints that it mimics become too large"
+                    findings.error(Issue("MAGNITUDE", message, joints[name].where))
     return done
 
 

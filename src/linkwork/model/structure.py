@@ -6,7 +6,24 @@ from .._text import listed, nearest, quoted
 from ..errors import Findings, Issue, Location
 from .description import Description, JointDescription, LinkDescription
 
-__all__ = ["check_structure"]
+__all__ = ["check_names", "check_structure"]
+
+
+def check_names(findings: Findings, description: Description) -> None:
+    """Whether the names of the robot, its links and joints, and those that joints name, are text at all: BAD_NAME."""
+    named: list[tuple[str, object, Location]] = [("the robot's name", description.name, description.where)]
+    named += [("a link's name", link.name, link.where) for link in description.links]
+    for joint in description.joints:
+        who = f"joint {quoted(joint.name)}" if isinstance(joint.name, str) else "a joint"
+        named.append((f"{who}: its name", joint.name, joint.where))
+        named.append((f"{who}: its parent link's name", joint.parent, joint.where))
+        named.append((f"{who}: its child link's name", joint.child, joint.where))
+        if joint.mimic is not None:
+            named.append((f"{who}: the name of the joint it mimics", joint.mimic.joint, joint.where))
+    for what, name, where in named:
+        if not isinstance(name, str):
+            message = f"{what}: expected text, got {quoted(repr(name))} of type {type(name).__name__}"
+            findings.error(Issue("BAD_NAME", message, where))
 
 
 def check_structure(
@@ -20,11 +37,14 @@ def check_structure(
     Errors: NO_LINKS, BAD_NAME, DUPLICATE_NAME, UNKNOWN_LINK, SELF_JOINT, TWO_PARENTS, CYCLE, MULTIPLE_ROOTS.
     """
     links, joints = description.links, description.joints
-    if not links:
-        where = Location(description.source)
-        findings.error(Issue("NO_LINKS", "the robot has no links", where, "a robot needs at least one <link>"))
-        return ()
     errors = len(findings.errors)
+    if not description.name.strip():
+        message = f"a robot needs a name, got {quoted(description.name)}"
+        findings.error(Issue("BAD_NAME", message, description.where))
+    if not links:
+        hint = "a robot needs at least one <link>"
+        findings.error(Issue("NO_LINKS", "the robot has no links", description.where, hint))
+        return ()
     _check_names(findings, links, "link")
     _check_names(findings, joints, "joint")
     if floating_base is not None:

@@ -1,0 +1,139 @@
+"""Whether the numbers of links and joints are such as a robot can have, wherever the robot comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import Any
+
+from .._text import quoted
+from ..errors import Findings, Issue, Location
+from ..spatial import Inertia, Pose
+from .check import LARGEST, SUSPICIOUS, all_finite
+from .description import Description, JointDescription, LinkDescription
+
+__all__ = ["check_values"]
+
+_RIGID = 1e-6  # how far the rows of a rotation may be from orthonormal
+
+
+def check_values(findings: Findings, description: Description) -> None:
+    """Looks at every link and joint by itself.  Products that algorithms make of numbers in these bounds stay finite.
+
+    Errors: NUMBER (what is none), NOT_FINITE, MAGNITUDE (beyond `LARGEST`), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
+    LIMIT_FINITE (a limit that is nan), LIMIT_ORDER.  Warning: MAGNITUDE (beyond `SUSPICIOUS`).
+    """
+    for link in description.links:
+        _check_link(_Log(findings, f"link {quoted(link.name)}", link.where), link)
+    for joint in description.joints:
+        _check_joint(_Log(findings, f"joint {quoted(joint.name)}", joint.where), joint)
+
+
+class _Log:
+    """Says what is wrong with one link or joint."""
+
+    def __init__(self, findings: Findings, who: str, where: Location) -> None:
+        self.findings, self.who, self.where = findings, who, where
+
+    def error(self, code: str, message: str) -> bool:
+        self.findings.error(Issue(code, f"{self.who}: {message}", self.where))
+        return False
+
+    def numbers(self, what: str, values: Iterable[Any], largest: float = LARGEST) -> bool:
+        """Whether these are finite numbers within bounds."""
+        values = tuple(values)
+        if not all(isinstance(x, Real) for x in values):
+            return self.error("NUMBER", f"{what}: expected numbers, got {quoted(str(values))}")
+        if not all_finite(values):
+            return self.error("NOT_FINITE", f"{what}: expected finite numbers, got {_listed(values)}")
+        if any(abs(x) > largest for x in values):
+            message = f"{what}: {_listed(values)} is beyond {largest:.0e}: products of such numbers overflow"
+            return self.error("MAGNITUDE", message)
+        return True
+
+    def lengths(self, what: str, values: Sequence[float]) -> None:
+        if self.numbers(what, values) and any(abs(x) > SUSPICIOUS for x in values):
+            message = f"{self.who}: suspicious magnitude: {what} {_listed(values)} m"
+            self.findings.warn(Issue("MAGNITUDE", message, self.where, "lengths are in m"))
+
+
+def _check_link(log: _Log, link: LinkDescription) -> None:
+    inertia = link.inertia
+    if inertia is _NO_INERTIA or inertia == _NO_INERTIA:
+        return
+    sound = (
+        log.numbers("mass", (inertia.mass,)),
+        log.numbers("first moments of mass", inertia.moment, LARGEST**2),
+        log.numbers("moments of inertia about its origin", inertia.about.elements(), 10.0 * LARGEST**3),
+    )
+    if all(sound) and inertia.mass < 0.0:
+        log.error("MASS_NEGATIVE", f"mass must not be negative, got {inertia.mass!r}")
+
+
+def _check_joint(log: _Log, joint: JointDescription) -> None:
+    for what, pose in (("its placement", joint.placement), ("its rotor", joint.rotor)):
+        _check_pose(log, what, pose)
+    sizes = (
+        ("lower limits", joint.limits.lower, joint.joint.nq),
+        ("upper limits", joint.limits.upper, joint.joint.nq),
+        ("velocity limits", joint.limits.velocity, joint.joint.nv),
+        ("effort limits", joint.limits.effort, joint.joint.nv),
+        ("damping", joint.damping, joint.joint.nv),
+        ("friction", joint.friction, joint.joint.nv),
+    )
+    sound = True
+    for what, values, size in sizes:
+        if len(values) != size:
+            sound = log.error("ARITY", f"{what}: expected {size} numbers, got {len(values)}: {_listed(values)}")
+        elif what.endswith("limits"):
+            sound = _check_limits(log, what, values) and sound
+        elif log.numbers(what, values) and min(values, default=0.0) < 0.0:
+            log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
+    if sound:
+        _check_bounds(log, joint)
+    if joint.mimic is not None:
+        log.numbers("its <mimic>", (joint.mimic.multiplier, joint.mimic.offset))
+
+
+def _check_limits(log: _Log, what: str, values: Sequence[float]) -> bool:
+    """Limits may be infinite, which is none."""
+    if any(isinstance(x, Real) and x != x for x in values):
+        return log.error("LIMIT_FINITE", f"{what}: expected numbers, got {_listed(values)}")
+    return log.numbers(what, [x for x in values if x not in (-math.inf, math.inf)])
+
+
+def _check_bounds(log: _Log, joint: JointDescription) -> None:
+    limits = joint.limits
+    for lower, upper in zip(limits.lower, limits.upper, strict=True):
+        if lower > upper or lower == math.inf or upper == -math.inf:
+            log.error("LIMIT_ORDER", f"lower limit {lower!r} is above upper limit {upper!r}")
+    for what, values in (("velocity limits", limits.velocity), ("effort limits", limits.effort)):
+        if min(values, default=0.0) < 0.0:
+            log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
+
+
+def _check_pose(log: _Log, what: str, pose: Pose) -> None:
+    if pose is _IDENTITY or pose == _IDENTITY:
+        return
+    log.lengths(f"{what}'s offset", tuple(pose.translation))
+    rows = [tuple(row) for row in (pose.rotation.x, pose.rotation.y, pose.rotation.z)]
+    if not log.numbers(f"{what}'s rotation", (x for row in rows for x in row)):
+        return
+    x, y, z = rows
+    products = (_dot(x, x) - 1.0, _dot(y, y) - 1.0, _dot(z, z) - 1.0, _dot(x, y), _dot(x, z), _dot(y, z))
+    turned = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
+    if max(map(abs, products)) > _RIGID or _dot(turned, z) < 0.0:
+        log.error("ROTATION", f"{what}'s rotation is none: its rows must be orthonormal and right-handed, got {rows!r}")
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(f"{x!r}" for x in values[:10])
+
+
+_IDENTITY = Pose.identity()
+_NO_INERTIA = Inertia.zero()
