@@ -23,17 +23,33 @@ SPECIAL = ("__init__", "__call__")
 HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pytest", "matplotlib")
 
 
+def called(function):
+    """How a function is called: its parameters by name and kind, with defaults that are plain values.
+
+    Annotations are left out: how a type is spelled is nobody's interface.
+    """
+    signature = inspect.signature(function)
+    blank = [p.replace(annotation=p.empty, default=shown(p.default)) for p in signature.parameters.values()]
+    return str(signature.replace(parameters=blank, return_annotation=signature.empty))
+
+
+def shown(default):
+    """A default as the file has it: plain values as they are, others by their type."""
+    plain = default is inspect.Parameter.empty or isinstance(default, (bool, int, float, str, tuple, type(None)))
+    return default if plain else type(default)
+
+
 def described(name, value):
     """A line for a name: what it is, and how it is called."""
     if isinstance(value, property):
-        return f"{name} -> {value.fget.__annotations__.get('return', '?')}"
+        return f"{name}: property"
     if isinstance(value, (staticmethod, classmethod)):
         return described(name, value.__func__)
     if inspect.isclass(value):
         bases = ", ".join(base.__name__ for base in value.__bases__)
         return f"class {name}({bases})"
     if inspect.isroutine(value):
-        return f"{name}{inspect.signature(value)}".replace("'", "")  # annotations are strings
+        return f"{name}{called(value)}"
     if inspect.ismodule(value):
         return f"module {name}"
     return f"{name}: attribute" if inspect.ismemberdescriptor(value) else f"{name}: {type(value).__name__}"

@@ -37,9 +37,9 @@ class Kernel:
     `linkwork.set_num_threads`.
     """
 
-    __slots__ = ("__call__", "__weakref__", "_code", "_compile_time", "_general", "_source")
+    __slots__ = ("__weakref__", "_call", "_code", "_compile_time", "_general", "_source")
 
-    if TYPE_CHECKING:  # a slot: what stands in it is called without a detour through Python
+    if TYPE_CHECKING:  # it is the slot `_call`: what stands there is called without a detour through Python
 
         def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any: ...
 
@@ -57,8 +57,7 @@ class Kernel:
         self._code = machine_code(self._source, DOUBLE)
         self._general = _General(self._source, self._code, doc)
         self._compile_time = time.perf_counter() - start - self._source.trace_seconds
-        call = make_fast(recipe.name, self._code, self._general, self._general.result)
-        object.__setattr__(self, "__call__", call)
+        self._call: Any = make_fast(recipe.name, self._code, self._general, self._general.result)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -142,6 +141,9 @@ class Kernel:
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"<Kernel {self.name}: {inputs} -> {outputs}>"
+
+
+setattr(Kernel, "__call__", Kernel.__dict__["_call"])  # noqa: B010 - as a slot of that name hides it from type checkers
 
 
 class _General:

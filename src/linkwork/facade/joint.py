@@ -75,14 +75,14 @@ class Joint(LinkMethods, JointEditing):
         name: str = "joint",
         parent: str = "parent",
         child: str = "child",
-        placement: Any = None,
-        rotor: Any = None,
-        lower: Any = None,
-        upper: Any = None,
-        velocity: Any = None,
-        effort: Any = None,
-        damping: Any = 0.0,
-        friction: Any = 0.0,
+        placement: ArrayLike | Pose | None = None,
+        rotor: ArrayLike | Pose | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        effort: ArrayLike | None = None,
+        damping: ArrayLike = 0.0,
+        friction: ArrayLike = 0.0,
     ) -> Joint:
         """A joint alone, of a type such as ``linkwork.joints.Revolute(axis)`` or one of your own.
 
@@ -186,7 +186,7 @@ class Joint(LinkMethods, JointEditing):
 
     # -- damping and friction
 
-    def passive_torque(self, v: Any) -> np.ndarray:
+    def passive_torque(self, v: ArrayLike) -> np.ndarray:
         """τ = −damping · v − friction · sign(v), what damping and dry friction exert at velocity v: URDF's dynamics.
 
         Zero where ``dynamics`` is "none"; sign(0) is 0.  The robot's dynamics do not include it: add it to τ there.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..joints import JointType
 from ..spatial import Pose, Vec3
@@ -30,7 +31,7 @@ class JointEditing(JointMethods):
     damping: np.ndarray
     friction: np.ndarray
 
-    def with_position_limits(self, lower: Any, upper: Any, *, dof: int | str | None = None) -> Self:
+    def with_position_limits(self, lower: ArrayLike, upper: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with bounds [rad, m] of its configuration: numbers, or one for each number of q.
 
         With ``dof``, an index into q or one of the type's names for its numbers, only that one's.  Raises ValueError
@@ -48,19 +49,19 @@ class JointEditing(JointMethods):
         """The joint with the bounds of its configuration switched on or off; they are kept either way."""
         return self._replaced(position_limits_enabled=bool(enabled))
 
-    def with_velocity_limit(self, velocity: Any, *, dof: int | str | None = None) -> Self:
+    def with_velocity_limit(self, velocity: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with bounds of its speed [rad/s, m/s]: a number, one for each of v, or with ``dof`` one of them."""
         return self._replaced(velocity=self._changed("velocity", velocity, self.velocity, dof, least=0.0))
 
-    def with_effort_limit(self, effort: Any, *, dof: int | str | None = None) -> Self:
+    def with_effort_limit(self, effort: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with bounds of its force [N·m, N]: a number, one for each of v, or with ``dof`` one of them."""
         return self._replaced(effort=self._changed("effort", effort, self.effort, dof, least=0.0))
 
-    def with_damping(self, damping: Any, *, dof: int | str | None = None) -> Self:
+    def with_damping(self, damping: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with viscous damping [N·m·s/rad, N·s/m]: a number, one for each of v, or with ``dof`` one."""
         return self._replaced(damping=self._changed("damping", damping, self.damping, dof, least=0.0))
 
-    def with_friction(self, friction: Any, *, dof: int | str | None = None) -> Self:
+    def with_friction(self, friction: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with static friction [N·m, N]: a number, one for each of v, or with ``dof`` one of them."""
         return self._replaced(friction=self._changed("friction", friction, self.friction, dof, least=0.0))
 
@@ -76,7 +77,7 @@ class JointEditing(JointMethods):
             raise ValueError(f"joint {self.name!r}: expected two links, got {parent!r} twice")
         return self._replaced(parent=parent, child=child)
 
-    def with_rest_transform(self, X_parent_child: Any) -> Self:
+    def with_rest_transform(self, X_parent_child: ArrayLike | Pose) -> Self:
         """The joint with this pose (4, 4) of the child in the parent at the zero configuration [1, m].
 
         The rotor's placement stays: placement = X_parent_child · rotor⁻¹ · X_FM(zero)⁻¹.
@@ -84,7 +85,7 @@ class JointEditing(JointMethods):
         rest = pose_of(self.name, "rest transform", X_parent_child)
         return self._replaced(placement=rest @ self.rotor.inv() @ self.type.X(self.type.zero()).inv())
 
-    def with_placements(self, placement: Any = None, rotor: Any = None) -> Self:
+    def with_placements(self, placement: ArrayLike | Pose | None = None, rotor: ArrayLike | Pose | None = None) -> Self:
         """The joint with its stator at X_parent_F and its child link at X_M_child (4, 4) [1, m]; None: as it is."""
         return self._replaced(
             placement=self.placement if placement is None else pose_of(self.name, "placement", placement),

@@ -6,16 +6,15 @@ function answers for the joint as seen from its other side, with the same q, v a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import UnknownNameError
 from .joint_methods import JointMethods
 
 __all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]
-
-Array = Any  # an array, or anything NumPy makes one of
 
 
 class ScrewAxes(NamedTuple):
@@ -73,7 +72,7 @@ class LinkMethods(JointMethods):
         return self.link_transform(self.zero_configuration(), child=child, parent=parent)
 
     def link_transform(
-        self, q: Array, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+        self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
         """X_PB(q), the pose of the child in the parent: p_P = X_PB p_B; the other way round with the names swapped.
 
@@ -82,7 +81,7 @@ class LinkMethods(JointMethods):
         return self._run("link_transform", q, out=out, swapped=self._swapped(child, parent))
 
     def link_transform_derivative(
-        self, q: Array, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+        self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
         """∂X_PB/∂q_k for each position coordinate k, so that Ẋ_PB = Σ_k ∂X_PB/∂q_k q̇_k.
 
@@ -92,7 +91,7 @@ class LinkMethods(JointMethods):
         return self._run("link_transform_derivative", q, out=out, swapped=self._swapped(child, parent))
 
     def link_motion_subspace(
-        self, q: Array, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
+        self, q: ArrayLike, *, child: str | None = None, parent: str | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
         """S_PB(q), with V_B = S_PB v + X_BP V_P: the motions of the child relative to the parent, in the child's frame.
 
@@ -100,7 +99,7 @@ class LinkMethods(JointMethods):
         """
         return self._run("link_motion_subspace", q, out=out, swapped=self._swapped(child, parent))
 
-    def axes(self, q: Array | None = None, *, child: str | None = None, parent: str | None = None) -> ScrewAxes:
+    def axes(self, q: ArrayLike | None = None, *, child: str | None = None, parent: str | None = None) -> ScrewAxes:
         """The screw axis of each degree of freedom, seen in the child's frame; at the zero configuration by default.
 
         Turning about ``direction`` by the right hand is what a positive v does to the child relative to the parent, so
@@ -123,8 +122,8 @@ class LinkMethods(JointMethods):
 
     def link_pose(
         self,
-        q: Array,
-        parent_pose: Array,
+        q: ArrayLike,
+        parent_pose: ArrayLike,
         *,
         child: str | None = None,
         parent: str | None = None,
@@ -138,9 +137,9 @@ class LinkMethods(JointMethods):
 
     def link_velocity(
         self,
-        q: Array,
-        v: Array,
-        parent_twist: Array,
+        q: ArrayLike,
+        v: ArrayLike,
+        parent_twist: ArrayLike,
         *,
         child: str | None = None,
         parent: str | None = None,
@@ -154,11 +153,11 @@ class LinkMethods(JointMethods):
 
     def link_acceleration(
         self,
-        q: Array,
-        v: Array,
-        a: Array,
-        parent_twist: Array,
-        parent_acceleration: Array,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parent_twist: ArrayLike,
+        parent_acceleration: ArrayLike,
         *,
         child: str | None = None,
         parent: str | None = None,
@@ -175,11 +174,11 @@ class LinkMethods(JointMethods):
 
     def link_velocity_acceleration(
         self,
-        q: Array,
-        v: Array,
-        a: Array,
-        parent_twist: Array,
-        parent_acceleration: Array,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parent_twist: ArrayLike,
+        parent_acceleration: ArrayLike,
         *,
         child: str | None = None,
         parent: str | None = None,
@@ -194,12 +193,12 @@ class LinkMethods(JointMethods):
 
     def link_motion(
         self,
-        q: Array,
-        v: Array,
-        a: Array,
-        parent_pose: Array,
-        parent_twist: Array,
-        parent_acceleration: Array,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parent_pose: ArrayLike,
+        parent_twist: ArrayLike,
+        parent_acceleration: ArrayLike,
         *,
         child: str | None = None,
         parent: str | None = None,
@@ -215,10 +214,10 @@ class LinkMethods(JointMethods):
 
     def link_bias_acceleration(
         self,
-        q: Array,
-        v: Array,
-        parent_twist: Array,
-        parent_acceleration: Array,
+        q: ArrayLike,
+        v: ArrayLike,
+        parent_twist: ArrayLike,
+        parent_acceleration: ArrayLike,
         *,
         child: str | None = None,
         parent: str | None = None,
@@ -234,8 +233,8 @@ class LinkMethods(JointMethods):
 
     def link_torque(
         self,
-        q: Array,
-        wrench: Array,
+        q: ArrayLike,
+        wrench: ArrayLike,
         *,
         on: str | None = None,
         applied_by: str | None = None,

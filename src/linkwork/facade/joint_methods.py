@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithms.joint_functions import Site
 from ..bridge.joint_calls import checked_joint_call
@@ -13,8 +14,6 @@ from ..joints import JointType
 from ..spatial import Pose
 
 __all__ = ["JointMethods", "LocalCoordinates", "SplitWrench"]
-
-Array = Any  # an array, or anything NumPy makes one of
 
 
 class LocalCoordinates(NamedTuple):
@@ -61,21 +60,23 @@ class JointMethods:
 
     # -- kinematics
 
-    def transform(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def transform(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """X_FM(q), the pose of the frame after the joint in the frame before it: p_F = X_FM p_M.
 
         q (..., nq) -> (..., 4, 4) [1, m].
         """
         return self._run("transform", q, out=out)
 
-    def twist(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def twist(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """V = S(q) v, the twist (ω; v) of M relative to F, in M's coordinates, its linear part at M's origin.
 
         q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
         """
         return self._run("twist", q, v, out=out)
 
-    def spatial_acceleration(self, q: Array, v: Array, a: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def spatial_acceleration(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """S(q) a + Ṡ v, the rate of the components of `twist`: of M relative to F, in M's coordinates.
 
         It is the spatial acceleration (ω̇; v̇): its linear part is not the classical acceleration of M's origin, which
@@ -83,21 +84,21 @@ class JointMethods:
         """
         return self._run("spatial_acceleration", q, v, a, out=out)
 
-    def bias_acceleration(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def bias_acceleration(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Ṡ(q, v) v: the spatial acceleration of M relative to F, in M's coordinates, while v̇ = 0.
 
         q (..., nq), v (..., nv) -> (..., 6) [rad/s², m/s²].
         """
         return self._run("bias_acceleration", q, v, out=out)
 
-    def motion_subspace(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def motion_subspace(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """S(q), whose columns are the motions (ω; v) of M relative to F, in M's coordinates, of the unit velocities.
 
         q (..., nq) -> (..., 6, nv) [1, m].
         """
         return self._run("motion_subspace", q, out=out)
 
-    def constraint_wrench_subspace(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def constraint_wrench_subspace(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """T(q), whose columns are a basis of the wrenches (moment; force) in M's coordinates with Tᵀ S = 0.
 
         T λ, with multipliers λ, is what the joint can bear without moving: it does no work on any motion of the joint.
@@ -107,7 +108,7 @@ class JointMethods:
 
     # -- forces
 
-    def torque(self, q: Array, wrench: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def torque(self, q: ArrayLike, wrench: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """τ = Sᵀ w, the joint forces of a wrench w (moment; force) across the joint.
 
         w is what the link before the joint exerts on the link after it, at M's origin in M's coordinates; τ acts on
@@ -116,7 +117,7 @@ class JointMethods:
         """
         return self._run("torque", q, wrench, out=out)
 
-    def split_wrench(self, q: Array, wrench: Array, *, world_pose: Array | None = None) -> SplitWrench:
+    def split_wrench(self, q: ArrayLike, wrench: ArrayLike, *, world_pose: ArrayLike | None = None) -> SplitWrench:
         """A wrench w across the joint as its joint force S (SᵀS)⁻¹ Sᵀ w and its internal force, the rest.
 
         Where S is one unit column s the joint force is (s · w) s.  The internal force, with Sᵀ w_int = 0, is borne by
@@ -129,7 +130,7 @@ class JointMethods:
             return SplitWrench(*self._parts("split_wrench", q, wrench))
         return SplitWrench(*self._parts("split_wrench_in_world", q, wrench, world_pose))
 
-    def reaction(self, q: Array, wrench: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def reaction(self, q: ArrayLike, wrench: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """−X_FM w: what the link before the joint feels where the link after it feels w (Newton's third law).
 
         w is in M's coordinates and at its origin, the result in F's and at its origin; its joint forces are −τ.
@@ -139,19 +140,23 @@ class JointMethods:
 
     # -- rates of the configuration
 
-    def velocity_to_configuration_derivative(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def velocity_to_configuration_derivative(
+        self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """q̇, linear in v: how the configuration changes at velocity v.
 
         q (..., nq), v (..., nv) -> (..., nq) [units of q, per second].
         """
         return self._run("velocity_to_configuration_derivative", q, v, out=out)
 
-    def velocity_to_configuration_derivative_jacobian(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def velocity_to_configuration_derivative_jacobian(
+        self, q: ArrayLike, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """The matrix J with q̇ = J v.  q (..., nq) -> (..., nq, nv)."""
         return self._run("velocity_to_configuration_derivative_jacobian", q, out=out)
 
     def configuration_derivative_to_velocity(
-        self, q: Array, q_dot: Array, *, out: np.ndarray | None = None
+        self, q: ArrayLike, q_dot: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
         """v, linear in q̇: the inverse of `velocity_to_configuration_derivative` for a q̇ tangent to the manifold.
 
@@ -159,12 +164,14 @@ class JointMethods:
         """
         return self._run("configuration_derivative_to_velocity", q, q_dot, out=out)
 
-    def configuration_derivative_to_velocity_jacobian(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def configuration_derivative_to_velocity_jacobian(
+        self, q: ArrayLike, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """The matrix J with v = J q̇.  q (..., nq) -> (..., nv, nq)."""
         return self._run("configuration_derivative_to_velocity_jacobian", q, out=out)
 
     def configuration_derivative_to_velocity_adjoint(
-        self, q: Array, f_v: Array, *, out: np.ndarray | None = None
+        self, q: ArrayLike, f_v: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
         """f_q = Jᵀ f_v with v = J q̇, so that ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion.
 
@@ -174,7 +181,7 @@ class JointMethods:
 
     # -- the configuration's manifold
 
-    def local_coordinates(self, q0: Array, q: Array, v: Array) -> LocalCoordinates:
+    def local_coordinates(self, q0: ArrayLike, q: ArrayLike, v: ArrayLike) -> LocalCoordinates:
         """φ of the configuration q around q0, and φ̇ while q moves at velocity v and q0 stays.
 
         φ is zero only where q is q0, and ``global_coordinates(q0, φ)`` is q.  It is q − q0 where q̇ = v, and exponential
@@ -182,21 +189,21 @@ class JointMethods:
         """
         return LocalCoordinates(*self._parts("local_coordinates", q0, q, v))
 
-    def global_coordinates(self, q0: Array, phi: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def global_coordinates(self, q0: ArrayLike, phi: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """The configuration whose local coordinates around q0 are φ: where v = φ, held for unit time, leads.
 
         q0 (..., nq), phi (..., nv) -> (..., nq).
         """
         return self._run("global_coordinates", q0, phi, out=out)
 
-    def normalize_configuration(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def normalize_configuration(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """The configuration on the joint's manifold that is nearest to q: a quaternion divided by its length.
 
         Raises ValueError where none is nearest (a quaternion of zeros).  q (..., nq) -> (..., nq).
         """
         return self._run("normalize_configuration", q, out=out)
 
-    def principal_value(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    def principal_value(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """The one of the configurations of the same transform that the type prefers; most types leave q as it is.
 
         q (..., nq) -> (..., nq).

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +27,10 @@ class Cylindrical(JointType):
     nq, nv = 2, 2
     q_units, v_units = ("rad", "m"), ("rad/s", "m/s")
     q_names, v_names = ("angle", "displacement"), ("angle_rate", "displacement_rate")
+
+    if TYPE_CHECKING:  # any three numbers make an axis
+
+        def __init__(self, axis: Iterable[float]) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis, "cylindrical"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class Planar(JointType):
     nq, nv = 3, 3
     q_units, v_units = ("m", "m", "rad"), ("m/s", "m/s", "rad/s")
     q_names, v_names = ("x", "y", "angle"), ("vx", "vy", "w")
+
+    if TYPE_CHECKING:  # any three numbers make an axis
+
+        def __init__(self, x_axis: Iterable[float] = ..., y_axis: Iterable[float] = ...) -> None: ...
 
     def __post_init__(self) -> None:
         x, y = unit_axis(self.x_axis, "planar", "x_axis"), unit_axis(self.y_axis, "planar", "y_axis")

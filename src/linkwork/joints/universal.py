@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +32,12 @@ class Universal(JointType):
     nq, nv = 2, 2
     q_units, v_units = ("rad", "rad"), ("rad/s", "rad/s")
     q_names, v_names = ("first", "second"), ("first_rate", "second_rate")
+
+    if TYPE_CHECKING:  # any three numbers make an axis
+
+        def __init__(
+            self, first: Iterable[float] = ..., second: Iterable[float] = ..., right_angle: bool = True
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         first, second = unit_axis(self.first, "universal", "first"), unit_axis(self.second, "universal", "second")

@@ -1,0 +1,109 @@
+"""What users write, as type checkers see it: mypy --strict and pyright find nothing in it, and it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, assert_type
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.errors import ConfigurationWarning, ModelError, UnknownNameError
+from linkwork.expr import cos, jacobian, sin, where
+from linkwork.spatial import Motion, Vec3
+
+
+class State(NamedTuple):
+    """A result of one's own function: a kernel's outputs have these names."""
+
+    q: Any
+    v: Any
+
+
+def load(path: str | Path) -> lw.Robot:
+    try:
+        return lw.load(path, floating_base=False, gravity=(0.0, 0.0, -1.62), mimic="free", continuous="angle")
+    except ModelError as error:
+        for issue in error.issues:
+            print(issue.code, issue.message, issue.where.file, issue.where.line, issue.hint or "")
+        raise
+
+
+def robots() -> None:
+    robot = load(lw.robots.path("arm7_gripper"))
+    assert_type(robot, lw.Robot)
+    q = robot.random_configuration(np.random.default_rng(0), size=(3, 4))
+    v = np.zeros(robot.nv)
+    tau = robot.inverse_dynamics(q, v, [0.0] * robot.nv)
+    a: np.ndarray = robot.forward_dynamics(q, v, tau, out=np.empty_like(tau))
+    J = robot.jacobian(q, "hand", relative_to="world", expressed_in="hand", at="tool")
+    speed = robot.twist({"elbow": 0.3}, {"elbow": [1.0]}, "hand") + robot.twist(q, v, robot.frames[-1])
+    print(tau.shape, a.dtype, np.linalg.norm(J), speed @ np.ones(6), robot.mass, robot.report.warnings)
+    masses = {frame.name: frame.inertia.mass for frame in robot.tree.frames}
+    print(max(masses.values()), [joint.name for joint in robot.joints], robot.neutral() + 1.0)
+    fixed = robot.coupled({"right_finger_slide": ("left_finger_slide", 1.0)}).rerooted("hand")
+    assert_type(fixed, lw.Robot)
+    robot.warm_up(["mass_matrix", ("pose", "hand")], progress=False)
+
+
+def joints() -> None:
+    robot = lw.load("arm7")
+    elbow = robot.joint("elbow")
+    stiff = elbow.with_damping(0.2).with_position_limits(-1.0, 1.0, dof=0).with_velocity_limit([2.0])
+    robot = robot.with_joint(stiff.with_friction(0.1).with_effort_limit(np.array([10.0])))
+    lower, upper = stiff.position_bounds
+    direction, point, pitch = robot.joint("elbow").axes()
+    motion = elbow.link_motion(0.1 * np.ones(1), [0.2], [0.3], np.eye(4), np.zeros(6), np.zeros(6))
+    assert_type(motion.pose, np.ndarray)
+    print(lower, upper, direction.shape, point, pitch, motion.twist, elbow.link_pose([0.1], np.eye(4)))
+    own = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge", lower=-1.0, placement=np.eye(4))
+    ball = lw.Joint.of(lw.joints.Spherical(), damping=[0.1, 0.1, 0.1])
+    report = lw.check_joint(own, samples=2)
+    print(own.q_slice, ball.normalize_configuration([2.0, 0.0, 0.0, 0.0]), ball.regularity([1, 0, 0, 0]), report)
+    print(own.local_coordinates([0.1], [0.2], [0.3]).phi_dot, own.twist([0.3], [2.0]).sum(), own == own.reversed())
+
+
+def kernels() -> None:
+    robot = lw.load("arm7")
+    kernel = robot.compile(["mass_matrix", "bias_force", ("jacobian", "hand", {"expressed_in": "hand"})], name="parts")
+    assert_type(kernel, lw.Kernel)
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    found = kernel(q, v=v)
+    M, h, J = kernel(q, v)
+    print(found.mass_matrix @ v + found.bias_force, M.shape, h, J.T)
+
+    def step(x: State, u: Any) -> State:
+        swing = where(u > 0.0, sin(x.q) * u, cos(x.q))
+        return State(x.q + 0.01 * x.v, x.v - 0.01 * swing)
+
+    pendulum = lw.compile(lambda q, v, u: step(State(q, v), u), name="pendulum", q=(), v=(), u=())
+    state = State(0.1, 0.0)
+    for _ in range(3):
+        state = pendulum(state.q, state.v, 1.0)
+    out = np.empty(3)
+    lw.compile(lambda x: x @ x * x, x=(3,))([1.0, 2.0, 3.0], out=out)
+    gradient = lw.compile(lambda x: jacobian([x @ x], x), x=3)
+    lw.set_num_threads(lw.get_num_threads())
+    shapes = {port.name: port.shape for port in (*kernel.inputs, *kernel.outputs)}
+    print(state, out, gradient(out), shapes, kernel.operations["mul"], kernel.arithmetic, kernel.signature)
+    print(kernel.compile_time < 60.0, kernel.program.name, kernel.ufunc.nin, kernel.interpret(q, v)[0])
+
+
+def errors() -> None:
+    robot = lw.load("double_pendulum")
+    try:
+        robot.pose(robot.neutral(), "tipp")
+    except UnknownNameError as error:
+        print(error.kind, error.name, error.known)
+    try:
+        robot.mass_matrix([float("nan")] * robot.nq)
+    except ValueError as error:
+        print(error, ConfigurationWarning.__name__)
+    print(Vec3(1.0, 2.0, 3.0) + Vec3(0.0, 0.0, 1.0), Motion(Vec3(0, 0, 1), Vec3(0, 0, 0)).linear)
+
+
+if __name__ == "__main__":
+    robots()
+    joints()
+    kernels()
+    errors()
