@@ -10,7 +10,7 @@ import pytest
 
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import Budget, parse_urdf, read_urdf
-from linkwork.model.geometry import Box, Cylinder, Geometry, Material, Mesh, Sphere
+from linkwork.shapes import Box, Cylinder, Geometry, Material, Mesh, Sphere
 from linkwork.spatial import Pose, Rotation, Vec3
 from urdf_texts import INERTIAL, LIMIT, arm, error, errors, joint, link, one, read, robot, warning, warnings
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkwork.errors import Findings, Location, ModelError
 from linkwork.model.check import check_inertial, principal_moments
-from linkwork.model.geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
+from linkwork.shapes import Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 
 WHERE = Location("arm.urdf", 3, 1, "robot/link[a]/inertial")
@@ -110,7 +110,7 @@ def test_masses_and_moments(mass: float, about: Symmetric3, expected: list[str])
 @pytest.mark.parametrize(
     ("shapes", "reach"),
     [
-        ([Box((0.6, 0.0, 0.8))], 0.5),
+        ([Box((0.48, 0.6, 0.64))], 0.5),
         ([Sphere(0.5)], 0.5),
         ([Cylinder(0.3, 0.8)], 0.5),
         ([Sphere(0.1), Sphere(0.5)], 0.5),

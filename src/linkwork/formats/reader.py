@@ -121,8 +121,8 @@ class Reader:
         if "quat_xyzw" in element.attributes:
             return Pose(self._quaternion(element), translation)
         rpy = self.numbers(element, "rpy", 3, _ZEROS)
-        if rpy == _ZEROS:
-            return Pose.identity() if tuple(translation) == _ZEROS else Pose(Rotation.identity(), translation)
+        if rpy == _ZEROS and tuple(translation) == _ZEROS:
+            return Pose.identity()
         return Pose(Rotation.from_rpy(*rpy), translation)
 
     def _quaternion(self, element: Element) -> Rotation:

@@ -8,7 +8,7 @@ from .._text import nearest, quoted
 from ..errors import MOST_ISSUES
 from ..model.check import check_inertial
 from ..model.description import LinkDescription
-from ..model.geometry import Box, Cylinder, Geometry, Material, Mesh, Shape, Sphere
+from ..shapes import Box, Cylinder, Geometry, Material, Mesh, Shape, Sphere
 from ..spatial import Inertia, Symmetric3
 from .numbers import BadNumber, numbers
 from .reader import Reader
@@ -87,34 +87,37 @@ def _shape(reader: Reader, geometry: Element) -> Shape | None:
     element = given[0]
     match element.tag:
         case "box":
-            x, y, z = _sizes(reader, element, "size", 3)
-            return Box((x, y, z))
+            edges = _sizes(reader, element, "size", 3)
+            return None if edges is None else Box((edges[0], edges[1], edges[2]))
         case "cylinder":
-            return Cylinder(*_sizes(reader, element, "radius"), *_sizes(reader, element, "length"))
+            radius, length = _sizes(reader, element, "radius"), _sizes(reader, element, "length")
+            return None if radius is None or length is None else Cylinder(*radius, *length)
         case "sphere":
-            return Sphere(*_sizes(reader, element, "radius"))
+            radius = _sizes(reader, element, "radius")
+            return None if radius is None else Sphere(*radius)
         case _:
             return _mesh(reader, element)
 
 
-def _sizes(reader: Reader, element: Element, attribute: str, count: int = 1) -> tuple[float, ...]:
-    """Sizes of a primitive shape.  GEOM_SIZE where one is not positive."""
+def _sizes(reader: Reader, element: Element, attribute: str, count: int = 1) -> tuple[float, ...] | None:
+    """Sizes of a primitive shape, or None after an error.  GEOM_SIZE where one is not positive."""
     errors = len(reader.findings.errors)
     sizes = reader.numbers(element, attribute, count) if count > 1 else (reader.number(element, attribute),)
     if len(reader.findings.errors) == errors and min(sizes) <= 0.0:
         reader.error(element, "GEOM_SIZE", f"{attribute} must be positive, got {quoted(element.attributes[attribute])}")
-    return sizes
+    return sizes if len(reader.findings.errors) == errors else None
 
 
 def _mesh(reader: Reader, element: Element) -> Mesh | None:
-    """A `<mesh>`: its file's name, verbatim, and its scale.  The file is not looked for here."""
+    """A `<mesh>`: its file's name, verbatim, and its scale; None after an error.  The file is not looked for here."""
+    errors = len(reader.findings.errors)
     uri = reader.text(element, "filename")
     if uri is not None and not uri.strip():
         reader.error(element, "ATTRIBUTE_MISSING", "<mesh> needs the name of a file in its attribute 'filename'")
     x, y, z = scale = _scale(reader, element)
     if 0.0 in scale:
         reader.error(element, "SCALE", f"scale must not be zero, got {quoted(element.attributes['scale'])}")
-    return Mesh(uri or "", (x, y, z))
+    return Mesh(uri or "", (x, y, z)) if len(reader.findings.errors) == errors else None
 
 
 def _scale(reader: Reader, element: Element) -> tuple[float, ...]:

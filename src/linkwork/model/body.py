@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..joints import JointType
+from ..shapes import Geometry
 from ..spatial import Inertia, Motion, Pose, Subspace
-from .geometry import Geometry
 
 __all__ = ["WORLD", "Body", "Coupling", "Frame", "Limits", "Mimic"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import Findings, Issue, Location
+from ..shapes import Geometry
 from ..spatial import Inertia, Symmetric3, Vec3
-from .geometry import Box, Cylinder, Geometry, Shape, Sphere
 
 __all__ = ["LARGEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments"]
 
@@ -113,23 +113,10 @@ def _check_size(findings: Findings, where: Location, gyration: float, center: Ve
 
 def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
     """The middle of the shapes and how far they reach from it; None where there is none, or one of unknown size."""
-    radii = [_radius(geometry.shape) for geometry in shapes]
+    radii = [geometry.shape.reach for geometry in shapes]
     if not shapes or None in radii:
         return None
     places = [geometry.origin.translation for geometry in shapes]
     middle = sum(places[1:], start=places[0]) * (1.0 / len(places))
     reach = max(math.hypot(*(p - middle)) + (r or 0.0) for p, r in zip(places, radii, strict=True))
     return (middle, reach) if math.isfinite(reach) else None
-
-
-def _radius(shape: Shape) -> float | None:
-    """The radius of the sphere about a shape, or None where it is not known."""
-    match shape:
-        case Box(size):
-            return 0.5 * math.hypot(*size)
-        case Cylinder(radius, length):
-            return math.hypot(radius, 0.5 * length)
-        case Sphere(radius):
-            return radius
-        case _:
-            return None

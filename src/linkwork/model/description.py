@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ..errors import Issue, Location
 from ..joints import JointType
+from ..shapes import Geometry
 from ..spatial import Inertia, Pose
 from .body import Limits, Mimic
-from .geometry import Geometry
 
 __all__ = ["Description", "JointDescription", "LinkDescription"]
 

@@ -12,7 +12,7 @@ from .matrix3 import Matrix3, Symmetric3
 from .turn import Turn
 from .vec3 import Vec3
 
-__all__ = ["Rotation"]
+__all__ = ["Rotation", "cos_sin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,9 @@ class Rotation:
 
         Angles that are the float nearest to a multiple of π/2 give exact zeros and ones.
         """
-        (cr, sr), (cp, sp), (cy, sy) = _cos_sin(roll), _cos_sin(pitch), _cos_sin(yaw)
+        if roll == pitch == yaw == 0.0:
+            return _IDENTITY
+        (cr, sr), (cp, sp), (cy, sy) = cos_sin(roll), cos_sin(pitch), cos_sin(yaw)
         return Rotation(
             Vec3(cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
             Vec3(sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
@@ -183,7 +185,7 @@ def _rows(M: Rotation | Matrix3 | Symmetric3) -> list[list[Any]]:
     return [list(M.x), list(M.y), list(M.z)]
 
 
-def _cos_sin(angle: float) -> tuple[float, float]:
+def cos_sin(angle: float) -> tuple[float, float]:
     """Cosine and sine; exact where the angle is the float nearest to a multiple of π/2 (up to four turns)."""
     quarters = round(angle / (0.5 * math.pi))
     if abs(quarters) <= 16 and angle in (quarters * (0.5 * math.pi), float(quarters * _HALF_PI)):

@@ -1,0 +1,33 @@
+"""The box."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..spatial import Symmetric3
+from .shape import Shape, sizes
+
+__all__ = ["Box"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box(Shape):
+    """A box about the origin: its edges along x, y and z [m].  Raises ValueError where one is not above zero."""
+
+    size: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", sizes("box", "size", self.size, 3))
+
+    @property
+    def reach(self) -> float:
+        return 0.5 * math.hypot(*self.size)
+
+    @property
+    def volume(self) -> float:
+        return math.prod(self.size)
+
+    def gyration(self) -> Symmetric3:
+        x, y, z = (a * a / 12.0 for a in self.size)
+        return Symmetric3.diagonal(y + z, x + z, x + y)

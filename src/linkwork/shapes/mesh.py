@@ -1,0 +1,40 @@
+"""The mesh: kept as data, no file is opened here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..spatial.given import given_numbers, given_text
+from .shape import Shape
+
+__all__ = ["Mesh"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh(Shape):
+    """A mesh file, by the name the description gives it, and the scale along each axis, none of them zero.
+
+    Raises ValueError for a name or scale that is none.  The file is not looked for.
+    """
+
+    uri: str
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        expected = "mesh: scale: expected three numbers, none of them zero"
+        scale = given_numbers(self.scale, expected, (3,))
+        if not scale.all():
+            raise ValueError(f"{expected}, got {self.scale!r}")
+        object.__setattr__(self, "uri", given_text(self.uri, "mesh: uri", "the name of a file"))
+        object.__setattr__(self, "scale", tuple(scale.tolist()))
+
+    @property
+    def reach(self) -> None:
+        return None
+
+    @property
+    def volume(self) -> None:
+        return None
+
+    def gyration(self) -> None:
+        return None

@@ -1,0 +1,33 @@
+"""The sphere."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..spatial import Symmetric3
+from .shape import Shape, sizes
+
+__all__ = ["Sphere"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sphere(Shape):
+    """A sphere about the origin: radius [m], above zero (ValueError)."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", sizes("sphere", "radius", self.radius))
+
+    @property
+    def reach(self) -> float:
+        return self.radius
+
+    @property
+    def volume(self) -> float:
+        return 4.0 / 3.0 * math.pi * self.radius * self.radius * self.radius
+
+    def gyration(self) -> Symmetric3:
+        moment = 0.4 * self.radius * self.radius
+        return Symmetric3.diagonal(moment, moment, moment)

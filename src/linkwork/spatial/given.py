@@ -1,0 +1,69 @@
+"""Numbers, texts and poses as people give them: looked at, and made values of.
+
+``expected`` is the beginning of the message of a ValueError, such as "link 'rod': mass: expected a number [kg]".
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from .pose import Pose
+from .rotation import Rotation
+from .vec3 import Vec3
+
+__all__ = ["RIGID", "given_numbers", "given_pose", "given_text"]
+
+RIGID = 1e-6  # how far the columns of a rotation may be from orthonormal
+
+
+def given_numbers(value: Any, expected: str, *shapes: tuple[int, ...], infinite: bool = False) -> np.ndarray:
+    """Numbers as floats, in one of these shapes; −0 becomes 0.
+
+    Raises ValueError for another shape, for NaN and, unless ``infinite``, for ±inf, and for what is no number: text,
+    truth values and complex numbers are none, and masked arrays are refused.
+    """
+    try:
+        given = np.asarray(value)
+        sound = given.dtype.kind in "iuf" or (
+            given.dtype.kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in given.flat)
+        )
+        numbers = given.astype(float) if sound and not isinstance(value, np.ma.MaskedArray) else None
+    except (TypeError, ValueError, OverflowError):
+        numbers = None
+    if numbers is None:
+        raise ValueError(f"{expected}, got {value!r}")
+    if numbers.shape not in shapes:
+        raise ValueError(f"{expected}, got an array of shape {numbers.shape}")
+    if not (infinite or np.isfinite(numbers).all()) or np.isnan(numbers).any():
+        raise ValueError(f"{expected}, got {value!r}")
+    return numbers + 0.0
+
+
+def given_text(value: Any, what: str, kind: str = "a name") -> str:
+    """A text that is not blank.  Raises ValueError."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{what}: expected {kind}, got {value!r}")
+    return value
+
+
+def given_pose(value: Any, what: str) -> Pose:
+    """A pose: a matrix (4, 4), three numbers [m] for a place that is not turned, a `Pose`, or None for the identity.
+
+    Raises ValueError where it is no rigid transform.
+    """
+    if value is None:
+        return Pose.identity()
+    expected = f"{what}: expected a pose, a matrix of shape (4, 4) or three numbers [m]"
+    matrix = np.reshape(value.elements(), (4, 4)) if isinstance(value, Pose) else value
+    X = given_numbers(matrix, expected, (4, 4), (3,))
+    if X.shape == (3,):
+        return Pose(Rotation.identity(), Vec3.of(X.tolist())) if X.any() else Pose.identity()
+    R = X[:3, :3]
+    off = float(np.max(np.abs(np.append(R.T @ R - np.eye(3), X[3] - [0.0, 0.0, 0.0, 1.0]))))
+    if off > RIGID or np.linalg.det(R) < 0.0:
+        raise ValueError(f"{expected} with a rotation and the last row 0 0 0 1, got\n{X}")
+    pose = value if isinstance(value, Pose) else Pose.of(np.asarray(value, dtype=float).tolist())
+    return Pose.identity() if pose == Pose.identity() else pose
