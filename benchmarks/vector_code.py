@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from linkwork.compiler.vector_math import LANES, Definition, vector_function
+from linkwork.compiler.ir import Text
+from linkwork.compiler.vector_math import LANES, vector_function
 
 __all__ = [
     "IS_X86",
@@ -61,13 +62,14 @@ def real(bits: int) -> type[np.float64] | type[np.float32]:
 
 
 def module_text(code: str, bits: int, fma: bool) -> str:
-    """All lane counts in one module: every definition and every declaration once, and loops over arrays."""
-    made: dict[int, tuple[Definition, ...]] = {n: vector_function(code, n, bits, fma) for n in LANES}
-    every = [d for group in made.values() for d in group]
-    declarations = dict.fromkeys(text for d in every for text in d.declarations)
-    functions = {d.name: d.ir for d in every}
-    loops = [loop_text(code, bits, lanes, group[-1].name) for lanes, group in made.items()]
-    return "\n".join([*declarations, *functions.values(), *loops])
+    """All lane counts in one module: every function and every declaration once, and loops over arrays."""
+    text = Text()
+    loops = []
+    for lanes in LANES:
+        function = vector_function(code, lanes, bits, fma)
+        text.add(function)
+        loops.append(loop_text(code, bits, lanes, function.name))
+    return "\n".join([str(text), *loops])
 
 
 def loop_text(code: str, bits: int, lanes: int, name: str) -> str:

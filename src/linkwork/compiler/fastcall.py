@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from .gufunc import numpy_function
-from .ir import MOST_UNROLLED, Function
-from .llvm import Text
+from .ir import MOST_UNROLLED, Function, Text
 from .program import Port, Program
 from .real import DOUBLE
 
@@ -132,8 +131,8 @@ def _slot(kind: type, number: int) -> int:
 
 def fast_function(text: Text, program: Program) -> None:
     """Add ``@fast(self, args, nargs, names)`` to the module; ``self`` is the Python callable for everything else."""
-    text.declare(f"@python = global [{len(_TABLE)} x ptr] zeroinitializer")
     f = Function("define ptr @fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
+    f.declare(f"@python = global [{len(_TABLE)} x ptr] zeroinitializer")
     api = {name: f.load("ptr", f.at("@python", 8 * k)) for k, name in enumerate(_TABLE)}
     f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
     out = _out(f, len(program.inputs), api)
@@ -153,11 +152,11 @@ def fast_function(text: Text, program: Program) -> None:
         data.append(pointer)
     f.require(f.all_of(flags), "other")
     with f.unless(f.let(f"icmp eq ptr {out}, null")):
-        _write(f, text, program, out, data, api)
-    _make(f, text, program, data, api)
+        _write(f, program, out, data, api)
+    _make(f, program, data, api)
     f.label("other")
     f.do(f"%answer = call ptr {api['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %names)")
-    text.functions.append(str(f))
+    text.add(f)
 
 
 def _out(f: Function, nargs: int, api: dict[str, str]) -> str:
@@ -174,7 +173,7 @@ def _out(f: Function, nargs: int, api: dict[str, str]) -> str:
     return f.load("ptr", "%out")
 
 
-def _write(f: Function, text: Text, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
+def _write(f: Function, program: Program, out: str, data: list[str], api: dict[str, str]) -> None:
     """Write the only result to an array that was given, which shares no memory with the inputs, and return it.
 
     Where there are guards, what they may tell is known before the array is written to.
@@ -195,20 +194,20 @@ def _write(f: Function, text: Text, program: Program, out: str, data: list[str],
         status = f.let(f"call i32 @sample({', '.join(f'ptr {d}' for d in [*data, result])})")
         f.require(f.let(f"icmp eq i32 {status}, 0"), "other")
         if program.guards:
-            text.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+            f.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
             f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {start}, ptr {result}, i64 {8 * port.size}, i1 false)")
         f.do(f"call void {api['retain']}(ptr {out})")
         f.do(f"ret ptr {out}")
     f.label("never")
 
 
-def _make(f: Function, text: Text, program: Program, data: list[str], api: dict[str, str]) -> None:
+def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -> None:
     """Make arrays for the results, and return them."""
     arrays: list[str] = []
     pointers = list(data)
     for j, port in enumerate(program.outputs):
         sizes = f"[{max(len(port.shape), 1)} x i64] [{', '.join(f'i64 {n}' for n in port.shape or (0,))}]"
-        text.declare(f"@shape{j} = internal constant {sizes}")
+        f.declare(f"@shape{j} = internal constant {sizes}")
         array = f.let(
             f"call ptr {api['new_array']}(ptr {api['ndarray']}, i32 {len(port.shape)}, ptr @shape{j}, "
             f"i32 {DOUBLE.number}, ptr null, ptr null, i32 0, i32 0, ptr null)"

@@ -1,27 +1,68 @@
-"""A small writer of LLVM IR text: names its values, and knows loops and branches."""
+"""The writer of LLVM IR text: a function names its values and knows loops and branches; a text is made of functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-__all__ = ["MOST_UNROLLED", "Function"]
+__all__ = ["MOST_UNROLLED", "Function", "Text", "structure"]
 
 MOST_UNROLLED = 128  # what is done for each of more numbers than this is written as a loop
 
 
+class Text:
+    """The pieces of a module: declarations and functions, each there once."""
+
+    def __init__(self) -> None:
+        self.declarations: dict[str, None] = {}
+        self.functions: dict[str, str] = {}
+
+    def declare(self, *declarations: str) -> None:
+        self.declarations |= dict.fromkeys(declarations)
+
+    def add(self, function: Function) -> None:
+        """Add a function, after those that it needs, unless one of its name is there."""
+        if function.name not in self.functions:
+            for needed in function.needs:
+                self.add(needed)
+            self.declare(*function.declarations)
+            self.functions[function.name] = str(function)
+
+    def __str__(self) -> str:
+        return "\n".join([*self.declarations, *self.functions.values()])
+
+
+def structure(kinds: Sequence[str]) -> str:
+    """The type of values of such kinds together."""
+    return f"{{ {', '.join(kinds)} }}"
+
+
 class Function:
-    """The text of one LLVM function, written line by line."""
+    """The text of one LLVM function, written line by line, and what it needs of its module.
+
+    Equal declarations are equal strings, and different ones never declare the same name.
+    """
 
     def __init__(self, signature: str, attributes: str = "#0", end: str = "ret void") -> None:
-        self._head = f"{signature} {attributes} {{"
+        self.signature, self.attributes = signature, attributes
         self.end = end  # the last line
+        self.declarations: dict[str, None] = {}
+        self.needs: list[Function] = []  # our own functions that it calls
         self._lines = ["entry:"]
         self._names = 0
         self._block = "entry"
 
+    @property
+    def name(self) -> str:
+        return self.signature.partition("(")[0].split()[-1]
+
     def __str__(self) -> str:
-        return "\n  ".join([self._head, *self._lines, self.end]) + "\n}\n"
+        head = f"{self.signature} {self.attributes} {{"
+        return "\n  ".join([head, *self._lines, self.end]) + "\n}\n"
+
+    def declare(self, *declarations: str) -> None:
+        """What stands outside of the function and is used in it."""
+        self.declarations |= dict.fromkeys(declarations)
 
     def do(self, instruction: str) -> None:
         """An instruction without a value."""
@@ -43,6 +84,17 @@ class Function:
 
     def store(self, kind: str, value: str, pointer: str, align: int = 8) -> None:
         self.do(f"store {kind} {value}, ptr {pointer}, align {align}")
+
+    def parts(self, kinds: Sequence[str], value: str) -> list[str]:
+        """The values in a structure of values of such kinds."""
+        return [self.let(f"extractvalue {structure(kinds)} {value}, {k}") for k in range(len(kinds))]
+
+    def together(self, kinds: Sequence[str], values: Sequence[str]) -> str:
+        """The structure of some values."""
+        total = "poison"
+        for k, (kind, value) in enumerate(zip(kinds, values, strict=True)):
+            total = self.let(f"insertvalue {structure(kinds)} {total}, {kind} {value}, {k}")
+        return total
 
     def all_of(self, flags: Sequence[str]) -> str:
         total = "true"
@@ -93,6 +145,19 @@ class Function:
         self._start(no)
         yield
         self._goto(after)
+
+    @contextmanager
+    def instead(self, flag: str, kinds: Sequence[str], values: list[str]) -> Iterator[list[str]]:
+        """Other values if the flag is set: what is done here puts them into the list, which then holds the result."""
+        yes, after, before = self._label("yes"), self._label("after"), self._block
+        others = list(values)
+        self.do(f"br i1 {flag}, label %{yes}, label %{after}")
+        self._start(yes)
+        yield others
+        inside = self._block
+        self._goto(after)
+        for k, (kind, usual, other) in enumerate(zip(kinds, values, list(others), strict=True)):
+            others[k] = self.let(f"phi {kind} [ {usual}, %{before} ], [ {other}, %{inside} ]")
 
     def require(self, flag: str, otherwise: str) -> None:
         """Go on only if the flag is set, else to a label."""

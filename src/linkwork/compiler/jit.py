@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from . import fastcall
-from .llvm import Text
+from .ir import Text
 from .loops import loop_function
 from .program import Program
 from .real import DOUBLE, Real

@@ -6,153 +6,114 @@ which of the two computed it.  No instruction carries a fast-math flag.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..expr.operations import Operation
-from .program import SINCOS, Program
-from .real import Real
+from .lanes import Code, Number
+from .program import SINCOS
+from .real import Real, vector
 from .target import Target
 from .vector_math import CODES, vector_function
 
-__all__ = ["Instructions", "Text", "slots"]
+__all__ = ["Instructions"]
 
 
-class Text:
-    """The pieces of a module: declarations and functions, each there once."""
-
-    def __init__(self) -> None:
-        self.declarations: dict[str, None] = {}
-        self.functions: list[str] = []
-        self._shared: set[str] = set()
-
-    def declare(self, *declarations: str) -> None:
-        for declaration in declarations:
-            self.declarations[declaration] = None
-
-    def vector_function(self, code: str, lanes: int, bits: int, fma: bool) -> str:
-        """Make a function of our own mathematics available: its name."""
-        definitions = vector_function(code, lanes, bits, fma)
-        for definition in definitions:
-            if definition.name not in self._shared:
-                self._shared.add(definition.name)
-                self.declare(*definition.declarations)
-                self.functions.append(definition.ir)
-        return definitions[-1].name
-
-    def __str__(self) -> str:
-        return "\n".join([*self.declarations, *self.functions])
-
-
-def slots(program: Program) -> tuple[list[int], list[int]]:
-    """The distinct values among the results, and for each output element which of them it is."""
-    place: dict[int, int] = {}
-    index = [place.setdefault(r, len(place)) for r in program.results]
-    return list(place), index
-
-
-class Instructions:
-    """Writes operations on numbers of so many lanes; names of values are the caller's.
+class Instructions(Code):
+    """A function that runs operations on numbers of so many lanes.
 
     ``unchanging`` says that the memory that is loaded from changes only between calls of the function.
     """
 
-    def __init__(self, text: Text, target: Target, real: Real, lanes: int, *, unchanging: bool) -> None:
-        self.text, self.target, self.real, self.lanes = text, target, real, lanes
-        self.type = real.vector(lanes)
-        self.truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
+    def __init__(self, signature: str, target: Target, real: Real, lanes: int, *, unchanging: bool) -> None:
+        super().__init__(signature, lanes, target.fma)
+        self.real = real
+        self.type, self.truth = real.vector(lanes), vector("i1", lanes)
         self.align = real.bytes * lanes
         self._unchanging = ", !invariant.load !0" if unchanging else ""
-        self.lines: list[str] = []
 
     def constant(self, value: float) -> str:
         return self.real.literal(value, self.lanes)
 
-    def load(self, name: str, address: str) -> None:
-        self.lines.append(f"{name} = load {self.type}, ptr {address}, align {self.align}{self._unchanging}")
+    def get(self, pointer: str, place: int) -> str:
+        """The number (of all lanes) that stands so many numbers further on."""
+        address = self.at(pointer, place * self.align)
+        return self.let(f"load {self.type}, ptr {address}, align {self.align}{self._unchanging}")
 
-    def store(self, name: str, address: str) -> None:
-        self.lines.append(f"store {self.type} {name}, ptr {address}, align {self.align}")
+    def put(self, value: str, pointer: str, place: int) -> None:
+        self.store(self.type, value, self.at(pointer, place * self.align), self.align)
 
-    def address(self, name: str, pointer: str, place: int) -> str:
-        """The address of a number (of all lanes) by its place."""
-        self.lines.append(f"{name} = getelementptr i8, ptr {pointer}, i64 {place * self.align}")
-        return name
-
-    def keep(self, operation: Operation, name: str, address: str) -> None:
-        """Store a value, a truth value as 0 or 1."""
+    def keep(self, operation: Operation, value: str, place: int) -> None:
+        """Leave a value in the workspace, a truth value as 0 or 1."""
         if operation.logical:
-            one, zero = self.constant(1.0), self.constant(0.0)
-            self.lines.append(f"{name}.k = select {self.truth} {name}, {self.type} {one}, {self.type} {zero}")
-            name = f"{name}.k"
-        self.store(name, address)
+            value = self._select(value, self.constant(1.0), self.constant(0.0))
+        self.put(value, "%work", place)
 
-    def fetch(self, operation: Operation, name: str, address: str) -> None:
-        """Load a value that was kept."""
-        if not operation.logical:
-            self.load(name, address)
-            return
-        self.load(f"{name}.k", address)
-        self.lines.append(f"{name} = fcmp one {self.type} {name}.k, {self.constant(0.0)}")
+    def fetch(self, operation: Operation, place: int) -> str:
+        """Take a value that was kept."""
+        value = self.get("%work", place)
+        return self.let(f"fcmp one {self.type} {value}, {self.constant(0.0)}") if operation.logical else value
 
-    def status(self, guards: list[str], off: int) -> str:
+    def status(self, guards: Sequence[str], off: int) -> str:
         """``off`` where one of these numbers is greater than zero, and 0 otherwise."""
         total = "0"
-        for k, guard in enumerate(guards):
-            self.lines.append(f"%guard{k} = fcmp ogt {self.type} {guard}, {self.constant(0.0)}")
-            self.lines.append(f"%status{k} = select i1 %guard{k}, i32 {off}, i32 {total}")
-            total = f"%status{k}"
+        for guard in guards:
+            above = self.let(f"fcmp ogt {self.type} {guard}, {self.constant(0.0)}")
+            total = self.let(f"select i1 {above}, i32 {off}, i32 {total}")
         return total
 
-    def intrinsic(self, code: str, arity: int) -> str:
-        name = f"@llvm.{code}.{self.real.suffix(self.lanes)}"
-        self.text.declare(f"declare {self.type} {name}({', '.join([self.type] * arity)})")
-        return name
-
-    def emit(self, name: str, operation: Operation, a: list[str]) -> None:
+    def operation(self, operation: Operation, a: Sequence[str]) -> str:
+        """The value of an operation on values."""
         kind, code = operation.lowering.kind, operation.lowering.code
-        type_, out = self.type, self.lines.append
         if kind == "instruction":
-            of = self.truth if code in ("and", "or") else type_
-            out(f"{name} = {code} {of} {', '.join(a)}")
-        elif kind == "intrinsic":
-            out(f"{name} = {self._call(self.intrinsic(code, len(a)), a)}")
-        elif code in ("fma", "fms", "fnma"):
-            x, y, z = a
-            if code == "fms":
-                out(f"{name}.n = fneg {type_} {z}")
-                z = f"{name}.n"
-            elif code == "fnma":
-                out(f"{name}.n = fneg {type_} {x}")
-                x = f"{name}.n"
-            out(f"{name} = {self._call(self.intrinsic('fma', 3), [x, y, z])}")
-        elif operation is SINCOS:
-            function = self._own("sincos")
-            out(f"{name} = call {{ {type_}, {type_} }} {function}({type_} {a[0]})")
-        elif code in ("first", "second"):
-            out(f"{name} = extractvalue {{ {type_}, {type_} }} {a[0]}, {int(code == 'second')}")
-        elif code == "where":
-            out(f"{name} = select {self.truth} {a[0]}, {type_} {a[1]}, {type_} {a[2]}")
-        elif code == "not":
+            of = self.truth if code in ("and", "or") else self.type
+            return self.let(f"{code} {of} {', '.join(a)}")
+        if kind == "intrinsic":
+            return self._intrinsic(code, *a)
+        if code == "fma":
+            return self._intrinsic("fma", *a)
+        if code == "fms":
+            return self._intrinsic("fma", a[0], a[1], self._minus(a[2]))
+        if code == "fnma":
+            return self._intrinsic("fma", self._minus(a[0]), a[1], a[2])
+        if operation is SINCOS:
+            return self._own("sincos", a)
+        if code in ("first", "second"):
+            return self._part(a[0], code == "second")
+        if code == "where":
+            return self._select(*a)
+        if code == "not":
             ones = "true" if self.lanes == 1 else "<" + ", ".join(["i1 true"] * self.lanes) + ">"
-            out(f"{name} = xor {self.truth} {a[0]}, {ones}")
-        elif code == "sign":
-            self._sign(name, a[0])
-        elif code in ("sin", "cos"):
-            out(f"{name}.b = call {{ {type_}, {type_} }} {self._own('sincos')}({type_} {a[0]})")
-            out(f"{name} = extractvalue {{ {type_}, {type_} }} {name}.b, {int(code == 'cos')}")
-        elif kind == "vector" and code in CODES:
-            out(f"{name} = {self._call(self._own(code), a)}")
-        else:
-            raise ValueError(f"no lowering for the operation {operation!r}")
+            return self.let(f"xor {self.truth} {a[0]}, {ones}")
+        if code == "sign":
+            return self._sign(a[0])
+        if code in ("sin", "cos"):
+            return self._part(self._own("sincos", a), code == "cos")
+        if kind == "vector" and code in CODES:
+            return self._own(code, a)
+        raise ValueError(f"no lowering for the operation {operation!r}")
 
-    def _call(self, function: str, a: list[str]) -> str:
-        return f"call {self.type} {function}({', '.join(f'{self.type} {x}' for x in a)})"
+    def _intrinsic(self, code: str, *a: str) -> str:
+        return self.intrinsic(code, *(Number(self, x, self.real) for x in a)).name
 
-    def _own(self, code: str) -> str:
-        return self.text.vector_function(code, self.lanes, self.real.bits, self.target.fma)
+    def _own(self, code: str, a: Sequence[str]) -> str:
+        """What a function of our own mathematics gives."""
+        function = vector_function(code, self.lanes, self.real.bits, self.fused)
+        if function not in self.needs:
+            self.needs.append(function)
+        returned = f"{{ {self.type}, {self.type} }}" if code == "sincos" else self.type
+        return self.let(f"call {returned} {function.name}({', '.join(f'{self.type} {x}' for x in a)})")
 
-    def _sign(self, name: str, x: str) -> None:
+    def _part(self, pair: str, second: bool) -> str:
+        return self.let(f"extractvalue {{ {self.type}, {self.type} }} {pair}, {int(second)}")
+
+    def _minus(self, x: str) -> str:
+        return self.let(f"fneg {self.type} {x}")
+
+    def _select(self, truth: str, x: str, y: str) -> str:
+        return self.let(f"select {self.truth} {truth}, {self.type} {x}, {self.type} {y}")
+
+    def _sign(self, x: str) -> str:
         """±1 with the sign of x; the magnitude of x where that is zero or NaN."""
-        one, zero = self.constant(1.0), self.constant(0.0)
-        self.lines.append(f"{name}.s = {self._call(self.intrinsic('copysign', 2), [one, x])}")
-        self.lines.append(f"{name}.c = fcmp one {self.type} {x}, {zero}")
-        self.lines.append(f"{name}.m = {self._call(self.intrinsic('fabs', 1), [x])}")
-        self.lines.append(f"{name} = select {self.truth} {name}.c, {self.type} {name}.s, {self.type} {name}.m")
+        signed = self._intrinsic("copysign", self.constant(1.0), x)
+        some = self.let(f"fcmp one {self.type} {x}, {self.constant(0.0)}")
+        return self._select(some, signed, self._intrinsic("fabs", x))

@@ -16,8 +16,7 @@ import ctypes
 import sys
 from typing import Any
 
-from .ir import MOST_UNROLLED, Function
-from .llvm import Text
+from .ir import MOST_UNROLLED, Function, Text
 from .packing import packing, packing_functions
 from .program import Port
 from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory
@@ -51,11 +50,11 @@ def loop_function(text: Text, layout: Layout) -> None:
     """Add ``@loop`` and what it needs; ``@block`` is there already, and ``@sample`` for very few samples."""
     target = layout.target
     packing_functions(text, layout)
-    text.functions.append(str(_range(text, layout)))
+    text.add(_range(layout))
     f = Function("define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
-    flags = _save_flags(f, text, target)
+    flags = _save_flags(f, target)
     n = f.load("i64", "%dimensions")
     arrays = _Arrays(f, layout)
     scalar = f.all_of([f.let(f"icmp slt i64 {n}, {_FEW}"), *arrays.whole, *arrays.apart()])
@@ -78,7 +77,7 @@ def loop_function(text: Text, layout: Layout) -> None:
     with f.when(f.load("i1", "%nan")):
         _count(f, State.nan_calls)
     _restore_flags(f, target, flags)
-    text.functions.append(str(f))
+    text.add(f)
     if threads_available():
         _spread(text, layout)
 
@@ -170,13 +169,13 @@ class _Arrays:
                     f.store("i1", "true", "%nan")
 
 
-def _range(text: Text, layout: Layout) -> Function:
+def _range(layout: Layout) -> Function:
     """``@range``: the samples from ``first`` to ``stop``."""
     lanes = layout.lanes
     f = Function(
         "define internal void @range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)", "noinline #0"
     )
-    start, taken = memory(f, text, layout.bytes)
+    start, taken = memory(f, layout.bytes)
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, out = layout.at(f, start)
@@ -224,10 +223,10 @@ def _worth_a_thread(layout: Layout) -> int:
 
 def _spread(text: Text, layout: Layout) -> None:
     """``@spread``: a batch on several threads; the calling one is among them, and may be the only one to be had."""
-    text.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
     f = Function(
         "define internal void @spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan)", "noinline #0"
     )
+    f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
     job = f.let(f"alloca [{_JOB_BYTES} x i8], align 64")
     handles = f.let(f"alloca [{_MOST_THREADS} x i64], align 8")
     started = f.let("alloca i64, align 8")
@@ -255,7 +254,8 @@ def _spread(text: Text, layout: Layout) -> None:
         f.let(f"call i32 @pthread_join(i64 {handle}, ptr null)")
     with f.when(f.let(f"icmp ne i8 {f.load('i8', f.at(job, _NAN))}, 0")):
         f.store("i1", "true", "%nan")
-    text.functions += [str(f), str(_work())]
+    text.add(_work())
+    text.add(f)
 
 
 def _work() -> Function:
@@ -296,15 +296,15 @@ def _count(f: Function, field: Any) -> None:
     f.let(f"atomicrmw add ptr {f.at('%data', field.offset)}, i64 1 monotonic")
 
 
-def _save_flags(f: Function, text: Text, target: Target) -> str:
+def _save_flags(f: Function, target: Target) -> str:
     """Keep the processor's floating-point flags; on processors not known here they are let be."""
     if target.triple.startswith("x86_64"):
-        text.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
+        f.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
         kept = f.let("alloca i32, align 4")
         f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {kept})")
         return kept
     if target.triple.startswith(("aarch64", "arm64")):
-        text.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
+        f.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
         return f.let("call i64 @llvm.aarch64.get.fpsr()")
     return ""
 

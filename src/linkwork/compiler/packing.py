@@ -8,8 +8,7 @@ last sample, and nothing is read or written beyond an array's end.
 
 from __future__ import annotations
 
-from .ir import Function
-from .llvm import Text
+from .ir import Function, Text
 from .program import Port
 from .real import Real
 from .straight import Layout
@@ -21,17 +20,15 @@ def packing_functions(text: Text, layout: Layout) -> None:
     """The functions that pack inputs and unpack outputs, shared by ports of equal shape, and ``@slots{j}``, a table
     that says where the results of output j stand."""
     real, lanes, start = layout.real, layout.lanes, 0
-    made: dict[str, Function] = {}
     for port in layout.program.inputs:
-        for name, write in ((packing("pack", port), _pack), (packing("pack_slowly", port), _pack_slowly)):
-            made[name] = made.get(name) or write(name, port, real, lanes)
+        text.add(_pack(port, real, lanes))
+        text.add(_pack_slowly(port, real, lanes))
     for j, port in enumerate(layout.program.outputs):
         table = ", ".join(f"i64 {layout.width * s}" for s in layout.slot_of[start : start + port.size])
         text.declare(f"@slots{j} = internal constant [{port.size} x i64] [{table}]")
         start += port.size
-        for name, write in ((packing("unpack", port), _unpack), (packing("unpack_slowly", port), _unpack_slowly)):
-            made[name] = made.get(name) or write(name, port, real, lanes)
-    text.functions += map(str, made.values())
+        text.add(_unpack(port, real, lanes))
+        text.add(_unpack_slowly(port, real, lanes))
 
 
 def packing(what: str, port: Port) -> str:
@@ -39,9 +36,9 @@ def packing(what: str, port: Port) -> str:
     return f"@{what}.{'x'.join(map(str, port.shape)) if what.endswith('slowly') else port.size}"
 
 
-def _pack(name: str, port: Port, real: Real, lanes: int) -> Function:
+def _pack(port: Port, real: Real, lanes: int) -> Function:
     """A block's samples of a contiguous input into vectors, one for each of its numbers."""
-    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
+    f = Function(f"define internal void {packing('pack', port)}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
     vector, truth, width = real.vector(lanes), f"<{lanes} x i1>", real.bytes * lanes
     rows = _rows(f, lanes)
     seen: list[str] = []
@@ -74,9 +71,9 @@ def _pack(name: str, port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _unpack(name: str, port: Port, real: Real, lanes: int) -> Function:
+def _unpack(port: Port, real: Real, lanes: int) -> Function:
     """A block's vectors to the samples of a contiguous output; a table says where each stands."""
-    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
+    f = Function(f"define internal void {packing('unpack', port)}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
     vector, width = real.vector(lanes), real.bytes * lanes
     rows = _rows(f, lanes)
 
@@ -105,9 +102,9 @@ def _unpack(name: str, port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _pack_slowly(name: str, port: Port, real: Real, lanes: int) -> Function:
+def _pack_slowly(port: Port, real: Real, lanes: int) -> Function:
     """``count`` samples of any strides, one number at a time; the last fills the lanes left."""
-    f = _slow_function(name, "%nan")
+    f = _slow_function(packing("pack_slowly", port), "%nan")
     last = f.let("sub i64 %count, 1")
     with f.loop(port.size) as element:
         offset = _strided(f, port, element)
@@ -122,9 +119,9 @@ def _pack_slowly(name: str, port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _unpack_slowly(name: str, port: Port, real: Real, lanes: int) -> Function:
+def _unpack_slowly(port: Port, real: Real, lanes: int) -> Function:
     """To ``count`` samples of any strides, one number at a time."""
-    f = _slow_function(name, "%slots")
+    f = _slow_function(packing("unpack_slowly", port), "%slots")
     with f.loop(port.size) as element:
         offset = _strided(f, port, element)
         slot = f.load("i64", f.at("%slots", f.let(f"shl i64 {element}, 3")))

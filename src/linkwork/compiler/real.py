@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-__all__ = ["DOUBLE", "SINGLE", "Real"]
+__all__ = ["DOUBLE", "SINGLE", "Real", "splat", "vector"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,11 @@ class Real:
 
     def vector(self, lanes: int) -> str:
         """The type of so many lanes."""
-        return self.name if lanes == 1 else f"<{lanes} x {self.name}>"
+        return vector(self.name, lanes)
+
+    def integers(self, lanes: int) -> str:
+        """The type of integers of the same size."""
+        return vector(f"i{self.bits}", lanes)
 
     def suffix(self, lanes: int) -> str:
         """How intrinsics over so many lanes are called."""
@@ -44,12 +48,21 @@ class Real:
         with np.errstate(all="ignore"):
             rounded = float(self.dtype(value))
         (bits,) = struct.unpack("<Q", struct.pack("<d", rounded))  # LLVM writes a float, too, as the double it equals
-        text = f"0x{bits:016X}"
-        if lanes == 1:
-            return text
-        if _has_splat():
-            return f"splat ({self.name} {text})"
-        return "<" + ", ".join([f"{self.name} {text}"] * lanes) + ">"
+        return splat(self.name, f"0x{bits:016X}", lanes)
+
+
+def vector(scalar: str, lanes: int) -> str:
+    """The type of so many lanes of an LLVM type."""
+    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def splat(scalar: str, literal: str, lanes: int) -> str:
+    """A constant of an LLVM type in so many lanes."""
+    if lanes == 1:
+        return literal
+    if _has_splat():
+        return f"splat ({scalar} {literal})"
+    return "<" + ", ".join([f"{scalar} {literal}"] * lanes) + ">"
 
 
 @cache

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from .ir import Function
-from .llvm import Instructions, Text, slots
+from .ir import Function, Text
+from .llvm import Instructions
 from .program import CONSTANT, INPUT
 from .real import Real
 from .segments import Plan
@@ -41,7 +41,9 @@ class Layout:
         self.plan, self.program = plan, plan.program
         self.target, self.real, self.lanes = target, real, lanes
         self.width = real.bytes * lanes  # bytes of a number in all lanes
-        self.results, self.slot_of = slots(self.program)
+        place: dict[int, int] = {}
+        self.slot_of = [place.setdefault(r, len(place)) for r in self.program.results]
+        self.results = list(place)  # the distinct values among the results; `slot_of` says for each result which it is
         self.guards = sorted(set(self.slot_of[len(self.slot_of) - self.program.guards :]))  # the slots of guards
         self.in_bytes = self._whole(sum(port.size for port in self.program.inputs))
         self.work_bytes = self._whole(self.plan.places)
@@ -74,14 +76,14 @@ def block_function(text: Text, layout: Layout) -> None:
     f = Function(signature)
     sizes = (layout.in_bytes, layout.work_bytes, layout.out_bytes)
     for k in range(len(layout.plan.segments)):
-        text.declare(f"declare void @block.{k}(ptr, ptr, ptr)")
+        f.declare(f"declare void @block.{k}(ptr, ptr, ptr)")
         with f.loop("%vectors") as vector:
             places = [
                 f.at(pointer, f.let(f"mul i64 {vector}, {size}"))
                 for pointer, size in zip(("%in", "%work", "%out"), sizes, strict=True)
             ]
             f.do(f"call void @block.{k}({', '.join(f'ptr {place}' for place in places)})")
-    text.functions.append(str(f))
+    text.add(f)
 
 
 def segment_function(text: Text, layout: Layout, k: int) -> None:
@@ -90,9 +92,10 @@ def segment_function(text: Text, layout: Layout, k: int) -> None:
         _block_segment(text, layout, k, f"define void @block.{k}({_block_arguments(layout)})")
         return
     out = ", ".join(f"ptr noalias {pointer}" for pointer in _out_arguments(layout))
-    code = Instructions(text, layout.target, layout.real, 1, unchanging=True)
-    _write(code, layout, k, _in_order, _array_sinks(layout))
-    _define(text, f"define void @sample.{k}({_working_arguments(layout)}, {out})", code.lines)
+    signature = f"define void @sample.{k}({_working_arguments(layout)}, {out})"
+    f = Instructions(signature, layout.target, layout.real, 1, unchanging=True)
+    _write(f, layout, k, _in_order, _array_sinks(layout))
+    text.add(f)
 
 
 def sample_function(text: Text, layout: Layout) -> None:
@@ -105,14 +108,15 @@ def sample_function(text: Text, layout: Layout) -> None:
         attributed = [f"ptr noalias readonly %in{j}" for j in range(len(layout.program.inputs))]
         attributed += [f"ptr noalias {out}" for out in outputs]
         places = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
-        code = Instructions(text, layout.target, layout.real, 1, unchanging=False)
-        name = _write(code, layout, 0, lambda number: places[number], _array_sinks(layout))
-        status = code.status([name(layout.results[slot]) for slot in layout.guards], OFF)
-        _define(text, f"define i32 @sample({', '.join(attributed)})", code.lines, f"ret i32 {status}")
+        signature = f"define i32 @sample({', '.join(attributed)})"
+        one = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
+        name = _write(one, layout, 0, lambda number: places[number], _array_sinks(layout))
+        one.end = f"ret i32 {one.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
+        text.add(one)
         return
     arguments = [f"ptr %in{j}" for j in range(len(layout.program.inputs))] + [f"ptr {out}" for out in outputs]
     f = Function(f"define i32 @sample({', '.join(arguments)})")
-    start, taken = memory(f, text, layout.bytes)
+    start, taken = memory(f, layout.bytes)
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, guards = layout.at(f, start)
@@ -125,7 +129,7 @@ def sample_function(text: Text, layout: Layout) -> None:
             offset = f.let(f"shl i64 {element}, {real.shift}")
             f.store(real.name, f.load(real.name, f.at(f"%in{j}", offset), real.bytes), f.at(row, offset), real.bytes)
     for k in range(len(layout.plan.segments)):
-        text.declare(f"declare void @sample.{k}({', '.join(['ptr'] * len(pointers))})")
+        f.declare(f"declare void @sample.{k}({', '.join(['ptr'] * len(pointers))})")
         f.do(f"call void @sample.{k}({', '.join(f'ptr {pointer}' for pointer in pointers)})")
     status = "0"
     if layout.guards:
@@ -137,7 +141,7 @@ def sample_function(text: Text, layout: Layout) -> None:
         f.do(f.end)
         f.label("none")
         f.end = f"ret i32 {NO_MEMORY}"
-    text.functions.append(str(f))
+    text.add(f)
 
 
 def guards_exceeded(f: Function, layout: Layout, results: str) -> list[str]:
@@ -161,9 +165,9 @@ def _block_segment(text: Text, layout: Layout, k: int, signature: str) -> None:
     sinks: dict[int, list[Place]] = {}
     for slot, value in enumerate(layout.results):
         sinks.setdefault(value, []).append(("%out", slot))
-    code = Instructions(text, layout.target, layout.real, layout.lanes, unchanging=True)
-    _write(code, layout, k, _in_order, sinks)
-    _define(text, signature, code.lines)
+    f = Instructions(signature, layout.target, layout.real, layout.lanes, unchanging=True)
+    _write(f, layout, k, _in_order, sinks)
+    text.add(f)
 
 
 def _in_order(number: int) -> Place:
@@ -189,7 +193,7 @@ def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
 
 
 def _write(
-    code: Instructions,
+    f: Instructions,
     layout: Layout,
     k: int,
     source: Callable[[int], Place],
@@ -206,37 +210,30 @@ def _write(
         """A value's name, once it is there."""
         if value not in names:
             operation, _, number = instructions[value]
-            names[value] = f"%v{value}"
             if operation is CONSTANT:
-                names[value] = code.constant(number)
+                names[value] = f.constant(number)
             elif operation is INPUT:
-                code.load(names[value], code.address(f"%i{value}", *source(number)))
+                names[value] = f.get(*source(number))
             else:
-                code.fetch(operation, names[value], code.address(f"%t{value}", "%work", segment.taken[value]))
+                names[value] = f.fetch(operation, segment.taken[value])
         return names[value]
 
     for value in range(segment.start, segment.stop):
         operation, args, _ = instructions[value]
         if operation is not CONSTANT and operation is not INPUT:
-            code.emit(f"%v{value}", operation, [name(a) for a in args])
-            names[value] = f"%v{value}"
-        for n, place in enumerate(sinks.get(value, ())):
-            code.store(name(value), code.address(f"%o{value}.{n}", *place))
+            names[value] = f.operation(operation, [name(a) for a in args])
+        for pointer, place in sinks.get(value, ()):
+            f.put(name(value), pointer, place)
         if value in segment.left:
-            code.keep(operation, name(value), code.address(f"%w{value}", "%work", segment.left[value]))
+            f.keep(operation, name(value), segment.left[value])
     return name
 
 
-def memory(f: Function, text: Text, size: int) -> tuple[str, str]:
+def memory(f: Function, size: int) -> tuple[str, str]:
     """Aligned memory, on the stack or, if large, from the heap: its address, and what to free or ""."""
     if size <= _ON_STACK:
         return f.let(f"alloca [{size} x i8], align 64"), ""
-    text.declare("declare ptr @malloc(i64)", "declare void @free(ptr)")
+    f.declare("declare ptr @malloc(i64)", "declare void @free(ptr)")
     taken = f.let(f"call ptr @malloc(i64 {size + 63})")
     minus = f.let(f"sub i64 0, {f.let(f'ptrtoint ptr {taken} to i64')}")
     return f.at(taken, f.let(f"and i64 {minus}, 63")), taken
-
-
-def _define(text: Text, signature: str, lines: list[str], end: str = "ret void") -> None:
-    body = "\n  ".join([*lines, end])
-    text.functions.append(f"{signature} #0 {{\n  {body}\n}}\n")

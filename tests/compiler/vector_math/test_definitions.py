@@ -15,6 +15,7 @@ from compiler.vector_math.support import (
     every_variant,
     module_text,
 )
+from linkwork.compiler.ir import Text
 from linkwork.compiler.vector_math import vector_function
 
 INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
@@ -23,13 +24,14 @@ INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
 @every_code
 @both_precisions
 @pytest.mark.parametrize("lanes", LANES)
-def test_the_last_definition_is_the_function(code: str, bits: int, lanes: int) -> None:
-    definitions = vector_function(code, lanes, bits, True)
-    name = f"@lw.{code}.f{bits}x{lanes}"
-    assert definitions[-1].name == name
-    assert all(f"{d.name}(" in d.ir and len(set(d.declarations)) == len(d.declarations) for d in definitions)
-    assert len({d.name for d in definitions}) == len(definitions)
-    assert definitions == vector_function(code, lanes, bits, True)
+def test_a_function_brings_what_it_needs(code: str, bits: int, lanes: int) -> None:
+    function, text = vector_function(code, lanes, bits, True), Text()
+    text.add(function)
+    text.add(function)
+    assert function.name == f"@lw.{code}.f{bits}x{lanes}" == list(text.functions)[-1]
+    assert all(f" {name}(" in definition for name, definition in text.functions.items())
+    assert len(re.findall(r"^define ", str(text), re.MULTILINE)) == len(text.functions)
+    assert function is vector_function(code, lanes, bits, True)
 
 
 @every_code

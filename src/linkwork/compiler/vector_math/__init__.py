@@ -12,14 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from ..ir import Function, structure
+from ..lanes import Code, Number
+from ..real import DOUBLE, SINGLE
 from . import circular, circular32, exponential, inverse, logarithm, power, root, single, tangent
-from .emitter import Code, Definition, Real, define
 
-__all__ = ["CODES", "LANES", "Definition", "vector_function"]
+__all__ = ["CODES", "LANES", "vector_function"]
 
 LANES = (1, 2, 4, 8, 16)
 
-Body = Callable[..., Real | tuple[Real, Real]]
+Body = Callable[..., Number | tuple[Number, Number]]
 
 _BODIES: dict[str, tuple[Body, str]] = {  # what writes the float64 function, and its arguments
     "sincos": (circular.sincos, "x"),
@@ -41,8 +43,8 @@ CODES = tuple(_BODIES)
 
 
 @cache
-def vector_function(code: str, lanes: int, bits: int, fma: bool) -> tuple[Definition, ...]:
-    """The function of that name on `lanes` numbers of `bits` bits, last, and before it the functions it calls.
+def vector_function(code: str, lanes: int, bits: int, fma: bool) -> Function:
+    """The function of that name on `lanes` numbers of `bits` bits; it is the same object whenever it is asked for.
 
     With T for float64 (`bits` 64) or float32 (32) or vectors of them, it is `T (T %a)`; `T (T %a, T %b)` for atan2,
     pow and hypot; and `{T, T} (T %a)`, the pair of sine and cosine, for sincos.  `fma` says that the target has an
@@ -56,6 +58,14 @@ def vector_function(code: str, lanes: int, bits: int, fma: bool) -> tuple[Defini
     if code not in _BODIES:
         raise ValueError(f"no vector function {code!r}")
     body, arguments = _BODIES[code]
+    real = DOUBLE
     if bits == 32:
-        body = _BODIES_32[code]
-    return define(f"@lw.{code}.f{bits}x{lanes}", bits, Code(lanes, fma), body, arguments)
+        body, real = _BODIES_32[code], SINGLE
+    kind, name = real.vector(lanes), f"@lw.{code}.f{bits}x{lanes}"
+    returned = structure([kind, kind]) if code == "sincos" else kind
+    parameters = ", ".join(f"{kind} %{a}" for a in arguments)
+    f = Code(f"define internal {returned} {name}({parameters})", lanes, fma, "noinline nounwind")
+    results = body(f, *(Number(f, f"%{a}", real) for a in arguments))
+    value = f.together([kind, kind], [r.name for r in results]) if isinstance(results, tuple) else results.name
+    f.end = f"ret {returned} {value}"
+    return f

@@ -7,7 +7,7 @@ place for every finite argument; infinities and NaN give NaN.
 
 from __future__ import annotations
 
-from .emitter import Code, Int, Real
+from ..lanes import Code, Int, Number
 from .reduction import reduce
 
 __all__ = ["COS", "SIN", "half_square", "parts_of_cosine", "parts_of_sine", "sincos", "to_quadrant"]
@@ -29,7 +29,7 @@ SIN, COS = zip(
 )
 
 
-def sincos(code: Code, x: Real) -> tuple[Real, Real]:
+def sincos(code: Code, x: Number) -> tuple[Number, Number]:
     """The pair sin x, cos x."""
     r, c, n = reduce(code, x)
     z, z2, h, h_rest = half_square(code, r, c)
@@ -38,7 +38,7 @@ def sincos(code: Code, x: Real) -> tuple[Real, Real]:
     return to_quadrant(sine, cosine, n)
 
 
-def half_square(code: Code, r: Real, c: Real) -> tuple[Real, Real, Real, Real]:
+def half_square(code: Code, r: Number, c: Number) -> tuple[Number, Number, Number, Number]:
     """r^2, r^4, and 1 - (r - c)^2/2 as a sum of two numbers, for |r| <= pi/4 and c at most half a last place of r.
 
     What the first of the two misses is exact to twofold precision, without fma by means of the leading 26 bits of r,
@@ -57,12 +57,12 @@ def half_square(code: Code, r: Real, c: Real) -> tuple[Real, Real, Real, Real]:
     return z, z2, h, ((1.0 - h) - half) - tail * (head + tail * 0.5)
 
 
-def parts_of_cosine(code: Code, z: Real, z2: Real, h_rest: Real) -> Real:
+def parts_of_cosine(code: Code, z: Number, z2: Number, h_rest: Number) -> Number:
     """What is to be added to h, as rounded, to make the cosine: what h misses, and r^4 C."""
     return code.fma(z2, code.polynomial(z, COS, z2), h_rest)
 
 
-def parts_of_sine(code: Code, r: Real, c: Real, z: Real, z2: Real, h: Real) -> Real:
+def parts_of_sine(code: Code, r: Number, c: Number, z: Number, z2: Number, h: Number) -> Number:
     """What is to be subtracted from r to make the sine: r^3 S + c h.
 
     S is close to 1/6, and of its product an eighth of r^3, which is exact, is kept apart.
@@ -72,10 +72,10 @@ def parts_of_sine(code: Code, r: Real, c: Real, z: Real, z2: Real, h: Real) -> R
     return code.fma(r3, 0.125, minor)
 
 
-def to_quadrant(sine: Real, cosine: Real, n: Int) -> tuple[Real, Real]:
+def to_quadrant(sine: Number, cosine: Number, n: Int) -> tuple[Number, Number]:
     """Sine and cosine n quarter turns further on: exchanged if n is odd; minus by the second bit of n and of n + 1."""
     odd = (n & 1).nonzero()
-    top = n.bits - 1
+    top = n.real.bits - 1
     turn = n << (top - 1)
     values = odd.where(cosine, sine), odd.where(sine, cosine)
     signs = turn & (-1 << top), (turn + (1 << (top - 1))) & (-1 << top)

@@ -8,17 +8,21 @@ does not, the argument is reduced in float64, the polynomials are float32, and t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
+from ..ir import Function, structure
+from ..lanes import Code, Int, Mask, Number
+from ..real import DOUBLE, SINGLE
 from .circular import to_quadrant
-from .emitter import Code, Definition, Int, Mask, Real, real_type
-from .reduction import HALF_PI, TABLE, TABLE_WORDS, half_pi_parts, table_declaration
+from .reduction import HALF_PI, TABLE, TABLE_WORDS, each_lane, half_pi_parts, table_declaration
 
 __all__ = ["BOUND", "COS", "SIN", "reduce32", "sincos32"]
 
 BOUND = 2.0**13
 
+_PARTS = ("double", "i32")  # of the long reduction: x - n pi/2, and n
 _ROUNDER = 1.5 * 2.0**23  # rounds to the nearest integer, as in `reduction`
 _TWO_OVER_PI = float(np.float32(2 / np.pi))
 
@@ -39,13 +43,12 @@ SIN = (0.16666653752326965, -0.008332106284797192, 0.00019507888646330684)
 COS = (0.04166664555668831, -0.0013887308305129409, 2.4432110876659863e-05)
 
 
-def sincos32(code: Code, x: Real) -> tuple[Real, Real]:
+def sincos32(code: Code, x: Number) -> tuple[Number, Number]:
     """The pair sin x, cos x."""
     return _fused(code, x) if code.fused else _plain(code, x)
 
 
-def _fused(code: Code, x: Real) -> tuple[Real, Real]:
-    code.needs += _far_lanes(code.lanes)
+def _fused(code: Code, x: Number) -> tuple[Number, Number]:
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = shifted - _ROUNDER
     first, second, third = half_pi_parts(_ENDS_FMA)
@@ -54,7 +57,7 @@ def _fused(code: Code, x: Real) -> tuple[Real, Real]:
     c = code.fma(n, second, r - rest)
     c = code.fma(n, float(np.float32(third)), c)
 
-    def beyond(wide: Real, mask: Mask) -> tuple[Real, Real]:
+    def beyond(wide: Number, mask: Mask) -> tuple[Number, Number]:
         narrow = wide.narrowed()
         return mask.where(narrow, r), mask.where((narrow.widened() - wide).narrowed(), c)
 
@@ -69,9 +72,8 @@ def _fused(code: Code, x: Real) -> tuple[Real, Real]:
     return to_quadrant(sine, cosine, turns)
 
 
-def reduce32(code: Code, x: Real) -> tuple[Real, Int]:
-    """x - n pi/2 as a double, and n modulo 4; to be called in the first basic block of a function, and once."""
-    code.needs += _far_lanes(code.lanes)
+def reduce32(code: Code, x: Number) -> tuple[Number, Int]:
+    """x - n pi/2 as a double, and n modulo 4; to be called once in a function."""
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = (shifted - _ROUNDER).widened()
     first, second = half_pi_parts(_ENDS_PLAIN)
@@ -80,7 +82,7 @@ def reduce32(code: Code, x: Real) -> tuple[Real, Int]:
     return wide, turns
 
 
-def _plain(code: Code, x: Real) -> tuple[Real, Real]:
+def _plain(code: Code, x: Number) -> tuple[Number, Number]:
     wide, turns = reduce32(code, x)
     r = wide.narrowed()
     z = r * r
@@ -93,49 +95,28 @@ def _plain(code: Code, x: Real) -> tuple[Real, Real]:
 
 def _reduced(
     code: Code,
-    x: Real,
-    near: tuple[Real, ...],
+    x: Number,
+    near: tuple[Number, ...],
     turns: Int,
-    choose: Callable[[Real, Mask], tuple[Real, ...]],
-) -> tuple[tuple[Real, ...], Int]:
+    choose: Callable[[Number, Mask], tuple[Number, ...]],
+) -> tuple[tuple[Number, ...], Int]:
     """What `near` and `turns` are, or in lanes beyond the common range what `choose` makes of the long reduction."""
     beyond = abs(x) > BOUND
-    code.lines += [f"  br i1 {beyond.any()}, label %far, label %kernel", "far:"]
-    pair = f"{{ {real_type(64, code.lanes)}, {turns.type} }}"
-    reduced = code.emit(f"call {pair} {code.needs[-1].name}({x.type} {x.name})")
-    wide = Real(code, code.emit(f"extractvalue {pair} {reduced}, 0"), 64)
-    new_turns = Int(code, code.emit(f"extractvalue {pair} {reduced}, 1"), 32)
-    here: tuple[Real | Int, ...] = (*near, turns)
-    there: tuple[Real | Int, ...] = (*choose(wide, beyond), beyond.where_int(new_turns, turns))
-    code.lines += ["  br label %kernel", "kernel:"]
-    *rest, last = (
-        code.emit(f"phi {a.type} [ {a.name}, %entry ], [ {b.name}, %far ]") for a, b in zip(here, there, strict=True)
-    )
-    return tuple(Real(code, name, a.bits) for name, a in zip(rest, near, strict=True)), Int(code, last, 32)
+    code.needs.append(each_lane(_far(), code.lanes, {"x": "float"}, _PARTS))
+    kinds = [DOUBLE.vector(code.lanes), turns.type]
+    usual: list[Number | Int] = [*near, turns]
+    with code.instead(beyond.any(), [v.type for v in usual], [v.name for v in usual]) as chosen:
+        reduced = code.let(f"call {structure(kinds)} {code.needs[-1].name}({x.type} {x.name})")
+        wide, new_turns = code.parts(kinds, reduced)
+        others: list[Number | Int] = [*choose(Number(code, wide, DOUBLE), beyond)]
+        others.append(beyond.where_int(Int(code, new_turns, SINGLE), turns))
+        chosen[:] = [v.name for v in others]
+    *rest, last = chosen
+    return tuple(Number(code, name, a.real) for name, a in zip(rest, near, strict=True)), Int(code, last, SINGLE)
 
 
-def _far_lanes(lanes: int) -> tuple[Definition, ...]:
-    """`_far`, and a function that calls it for one lane after the other."""
-    scalar = _far()
-    if lanes == 1:
-        return (scalar,)
-    name = f"@lw.reduce.f32x{lanes}"
-    code = Code(lanes, False)
-    wide, integer, one = real_type(64, lanes), f"<{lanes} x i32>", "{ double, i32 }"
-    r = n = "poison"
-    for i in range(lanes):
-        x = code.emit(f"extractelement {real_type(32, lanes)} %x, i32 {i}")
-        reduced = code.emit(f"call {one} {scalar.name}(float {x})")
-        r = code.emit(f"insertelement {wide} {r}, double {code.emit(f'extractvalue {one} {reduced}, 0')}, i32 {i}")
-        n = code.emit(f"insertelement {integer} {n}, i32 {code.emit(f'extractvalue {one} {reduced}, 1')}, i32 {i}")
-    pair = f"{{ {wide}, {integer} }}"
-    out = code.emit(f"insertvalue {pair} poison, {wide} {r}, 0")
-    out = code.emit(f"insertvalue {pair} {out}, {integer} {n}, 1")
-    head = f"define internal {pair} {name}({real_type(32, lanes)} %x) noinline cold nounwind {{"
-    return scalar, Definition(name, "\n".join([head, *code.lines, f"  ret {pair} {out}", "}\n"]), ())
-
-
-def _far() -> Definition:
+@cache
+def _far() -> Function:
     """Payne and Hanek: x - n pi/2 as a double, and n modulo 4, for |x| of at least 1.
 
     |x| = m 2^e with an integer m < 2^24.  As in float64, but 128 bits of 2/pi are enough: they give |x| 2/pi modulo 4
@@ -149,9 +130,9 @@ def _far() -> Definition:
         f"  %word.{i} = load i64, ptr %pointer.{i}, align 8"
         for i in range(3)
     )
-    one = Code(1, False)
-    function = f"""\
-define internal {{ double, i32 }} @lw.reduce.f32x1(float %x) noinline cold nounwind {{
+    f = Function(f"define internal {structure(_PARTS)} @lw.reduce.f32x1(float %x)", "noinline cold nounwind")
+    f.declare("declare i64 @llvm.fshl.i64(i64, i64, i64)", table_declaration())
+    f.do(f"""\
   %bits = bitcast float %x to i32
   %size = and i32 %bits, {(1 << 31) - 1}
   %fraction = and i32 %bits, {(1 << 23) - 1}
@@ -184,10 +165,10 @@ define internal {{ double, i32 }} @lw.reduce.f32x1(float %x) noinline cold nounw
   %left.lower = trunc i128 %left to i64
   %upper.real = sitofp i64 %left.upper to double
   %lower.real = uitofp i64 %left.lower to double
-  %upper.scaled = fmul double %upper.real, {one.real(2.0**-62).name}
-  %lower.scaled = fmul double %lower.real, {one.real(2.0**-126).name}
+  %upper.scaled = fmul double %upper.real, {DOUBLE.literal(2.0**-62)}
+  %lower.scaled = fmul double %lower.real, {DOUBLE.literal(2.0**-126)}
   %rest = fadd double %upper.scaled, %lower.scaled
-  %angle = fmul double %rest, {one.real(HALF_PI * 2.0**-255).name}
+  %angle = fmul double %rest, {DOUBLE.literal(HALF_PI * 2.0**-255)}
   ; both with the sign of x; an infinity makes the angle a NaN
   %flip = ashr i32 %bits, 31
   %quarter.flipped = xor i32 %quarter, %flip
@@ -197,10 +178,6 @@ define internal {{ double, i32 }} @lw.reduce.f32x1(float %x) noinline cold nounw
   %angle.signed = select i1 %minus, double %angle.minus, double %angle
   %zero = fsub float %x, %x
   %zero.wide = fpext float %zero to double
-  %r = fadd double %angle.signed, %zero.wide
-  %out.r = insertvalue {{ double, i32 }} poison, double %r, 0
-  %out = insertvalue {{ double, i32 }} %out.r, i32 %n, 1
-  ret {{ double, i32 }} %out
-}}
-"""
-    return Definition("@lw.reduce.f32x1", function, ("declare i64 @llvm.fshl.i64(i64, i64, i64)", table_declaration()))
+  %r = fadd double %angle.signed, %zero.wide""")
+    f.end = f"ret {structure(_PARTS)} {f.together(_PARTS, ['%r', '%n'])}"
+    return f

@@ -5,33 +5,33 @@ T. J. Dekker, "A floating-point technique for extending the available precision"
 
 from __future__ import annotations
 
-from .emitter import Code, Real
+from ..lanes import Code, Number
 
 __all__ = ["Pair", "add_fast", "add_pairs", "divide", "multiply", "multiply_pairs", "remainder", "split", "two_sum"]
 
-Pair = tuple[Real, Real]
+Pair = tuple[Number, Number]
 
 
-def add_fast(a: Real | float, b: Real) -> Pair:
+def add_fast(a: Number | float, b: Number) -> Pair:
     """a + b exactly, where |a| >= |b| or a = 0."""
     total = a + b
     return total, b - (total - a)
 
 
-def two_sum(a: Real | float, b: Real) -> Pair:
+def two_sum(a: Number | float, b: Number) -> Pair:
     """a + b exactly (D. E. Knuth)."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
-def split(a: Real) -> Pair:
+def split(a: Number) -> Pair:
     """The leading 26 bits of a number, and the other 27."""
     head = (a.to_bits() & (-1 << 27)).to_real()
     return head, a - head
 
 
-def multiply(code: Code, a: Real, b: Real) -> Pair:
+def multiply(code: Code, a: Number, b: Number) -> Pair:
     """a b exactly, or without fma to 105 bits."""
     product = a * b
     if code.fused:
@@ -49,7 +49,7 @@ def multiply_pairs(code: Code, a: Pair, b: Pair) -> Pair:
     return add_fast(product, low)
 
 
-def add_pairs(a: tuple[Real | float, Real | float], b: Pair) -> Pair:
+def add_pairs(a: tuple[Number | float, Number | float], b: Pair) -> Pair:
     """The sum of two sums, the first the larger or zero, to about 100 bits where they do not cancel."""
     total, low = add_fast(a[0], b[0])
     return add_fast(total, (low + b[1]) + a[1])
@@ -62,7 +62,7 @@ def divide(code: Code, a: Pair, b: Pair) -> Pair:
     return quotient, remainder(code, quotient, a, b) * inverse
 
 
-def remainder(code: Code, quotient: Real, a: Pair, b: Pair) -> Real:
+def remainder(code: Code, quotient: Number, a: Pair, b: Pair) -> Number:
     """a - quotient b, for a quotient that is nearly a / b."""
     if code.fused:
         left = code.fma(-quotient, b[0], a[0])

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from ..lanes import Code, Int, Number
 from .double_double import add_fast, divide, two_sum
-from .emitter import Code, Int, Real
 
 __all__ = ["LN2_HIGH", "LN2_LOW", "SINH", "Q", "cosh", "exp", "reduced", "scaled", "sinh", "tanh"]
 
@@ -50,7 +50,7 @@ SINH = (
 _ONE = 1023 << 52  # the bits of 1.0
 
 
-def reduced(code: Code, x: Real, low: Real | None = None) -> tuple[Int, Real, Real]:
+def reduced(code: Code, x: Number, low: Number | None = None) -> tuple[Int, Number, Number]:
     """n in the lowest bits of an integer, and r and t such that e^(x + low) = 2^n (1 + r + t), t about r^2/2.
 
     `low` is at most half a last place of x.
@@ -64,27 +64,27 @@ def reduced(code: Code, x: Real, low: Real | None = None) -> tuple[Int, Real, Re
     return shifted.to_bits(), r, code.fma(square, code.polynomial(r, Q, square), code.fma(left, r, left))
 
 
-def scaled(value: Real, n: Int, half: bool = False) -> Real:
+def scaled(value: Number, n: Int, half: bool = False) -> Number:
     """value 2^n, or half of it, rounded once; |n| < 2000."""
     first = n >> 1
     factors = [((part << 52) + _ONE).to_real() for part in (first, n - first)]
     return value * (factors[0] * 0.5 if half else factors[0]) * factors[1]
 
 
-def _clamped(x: Real, low: float, high: float) -> Real:
+def _clamped(x: Number, low: float, high: float) -> Number:
     """x within bounds; NaN stays."""
     x = (x > high).where(high, x)
     return (x < low).where(low, x)
 
 
-def exp(code: Code, x: Real) -> Real:
+def exp(code: Code, x: Number) -> Number:
     """e^x; beyond the bounds on x the result is infinity or 0 anyway."""
     n, r, t = reduced(code, _clamped(x, -760.0, 720.0))
     head, left = add_fast(1.0, r)
     return scaled(head + (left + t), n)
 
 
-def _both_exponentials(code: Code, size: Real) -> tuple[Int, Real, Real, Real]:
+def _both_exponentials(code: Code, size: Number) -> tuple[Int, Number, Number, Number]:
     """n, and e^x 2^-n as a sum of two numbers and e^-x 2^-n, for x >= 0."""
     n, r, t = reduced(code, (size > 720.0).where(720.0, size))
     head, left = add_fast(1.0, r)
@@ -95,14 +95,14 @@ def _both_exponentials(code: Code, size: Real) -> tuple[Int, Real, Real, Real]:
     return n, head, left, 1.0 / head * down * down
 
 
-def cosh(code: Code, x: Real) -> Real:
+def cosh(code: Code, x: Number) -> Number:
     """(e^|x| + e^-|x|) / 2."""
     n, head, left, inverse = _both_exponentials(code, abs(x))
     total, low = add_fast(head, inverse)
     return scaled(total + (low + left), n, half=True)
 
 
-def sinh(code: Code, x: Real) -> Real:
+def sinh(code: Code, x: Number) -> Number:
     """(e^|x| - e^-|x|) / 2 with the sign of x, or a polynomial below 1."""
     size = abs(x)
     n, head, left, inverse = _both_exponentials(code, size)
@@ -113,7 +113,7 @@ def sinh(code: Code, x: Real) -> Real:
     return code.with_sign((size < 1.0).where(small, large), x)
 
 
-def tanh(code: Code, x: Real) -> Real:
+def tanh(code: Code, x: Number) -> Number:
     """E / (E + 2) with E = e^(2|x|) - 1, as sums of two numbers, with the sign of x; 1 beyond 22."""
     size = abs(x)
     size = (size > 22.0).where(22.0, size)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 
+from ..lanes import Code, Mask, Number
 from .double_double import add_fast, divide, remainder, two_sum
-from .emitter import Code, Mask, Real
 
 __all__ = ["ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
 
@@ -56,14 +56,14 @@ _QUARTER = (math.pi / 2, 6.123233995736766e-17)
 _HALF = (math.pi, 1.2246467991473532e-16)
 
 
-def _angle(code: Code, y: Real, x: Real, obtuse: Mask | None) -> Real:
+def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
     """The angle of the point (x, y) in the first quadrant, or where `obtuse` the supplement of it; not for (0, 0)."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
     wide = low > high * 0.41421356237309503
     up, up_low = add_fast(high, low)
     down, down_low = two_sum(low, -high)
-    zero = code.real(0.0)
+    zero = code.number(0.0)
     q, correction = divide(
         code, (wide.where(down, low), wide.where(down_low, zero)), (wide.where(up, high), wide.where(up_low, zero))
     )
@@ -80,39 +80,39 @@ def _angle(code: Code, y: Real, x: Real, obtuse: Mask | None) -> Real:
     return head + (left + code.fma(k, _EIGHTH[1], more))
 
 
-def atan(code: Code, x: Real) -> Real:
+def atan(code: Code, x: Number) -> Number:
     """The angle of (1, |x|) with the sign of x; beyond 2^100 nothing changes."""
     size = abs(x)
     size = (size > 2.0**100).where(2.0**100, size)
-    return code.with_sign(_angle(code, size, code.real(1.0), None), x)
+    return code.with_sign(_angle(code, size, code.number(1.0), None), x)
 
 
-def atan2(code: Code, y: Real, x: Real) -> Real:
+def atan2(code: Code, y: Number, x: Number) -> Number:
     """The angle of (|x|, |y|), scaled so that quotients of normal numbers lose nothing, in the quadrant of (x, y)."""
     across, along = abs(y), abs(x)
     largest = (across > along).where(across, along)
-    scale = (largest > 2.0**900).where(2.0**-540, (largest < 2.0**100).where(2.0**540, code.real(1.0)))
+    scale = (largest > 2.0**900).where(2.0**-540, (largest < 2.0**100).where(2.0**540, code.number(1.0)))
     endless, nothing = largest.equals(math.inf), largest.equals(0.0)
-    scaled_x = endless.where(along.equals(math.inf).where(1.0, code.real(0.0)), along * scale)
-    scaled_y = endless.where(across.equals(math.inf).where(1.0, code.real(0.0)), across * scale)
+    scaled_x = endless.where(along.equals(math.inf).where(1.0, code.number(0.0)), along * scale)
+    scaled_y = endless.where(across.equals(math.inf).where(1.0, code.number(0.0)), across * scale)
     scaled_x = nothing.where(1.0, scaled_x)
     obtuse = (x.to_bits() & (-1 << 63)).nonzero()
     angle = code.with_sign(_angle(code, scaled_y, scaled_x, obtuse), y)
     return x.unordered(y).where(math.nan, angle)
 
 
-def _arc(code: Code, size: Real) -> tuple[Mask, Real, Real]:
+def _arc(code: Code, size: Number) -> tuple[Mask, Number, Number]:
     """Whether size <= 1/2, and t and u such that t + u is asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
     root = half.sqrt()
-    correction = remainder(code, root, (half, code.real(0.0)), (root, code.real(0.0))) / (root + root + 2.0**-200)
+    correction = remainder(code, root, (half, code.number(0.0)), (root, code.number(0.0))) / (root + root + 2.0**-200)
     z = small.where(size * size, half)
     t = small.where(size, root)
     return small, t, code.fma(t * z, code.polynomial(z, ASIN), small.where(0.0, correction))
 
 
-def asin(code: Code, x: Real) -> Real:
+def asin(code: Code, x: Number) -> Number:
     """NaN beyond 1."""
     small, t, u = _arc(code, abs(x))
     head, left = add_fast(_QUARTER[0], t * -2.0)
@@ -120,14 +120,14 @@ def asin(code: Code, x: Real) -> Real:
     return code.with_sign(small.where(t + u, large), x)
 
 
-def acos(code: Code, x: Real) -> Real:
+def acos(code: Code, x: Number) -> Number:
     """NaN beyond 1."""
     small, t, u = _arc(code, abs(x))
     negative = x < 0.0
     t, u = negative.where(-t, t), negative.where(-u, u)
     right, right_left = add_fast(_QUARTER[0], -t)
     near_right = right + (right_left + (_QUARTER[1] - u))
-    zero = code.real(0.0)
+    zero = code.number(0.0)
     head, left = add_fast(negative.where(_HALF[0], zero), t + t)
     large = head + (left + (negative.where(_HALF[1], zero) + (u + u)))
     return small.where(near_right, large)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from ..lanes import Code, Number
 from .double_double import add_fast, multiply
-from .emitter import Code, Real
 from .exponential import LN2_HIGH, LN2_LOW
 
 __all__ = ["R", "decomposed", "log", "with_edges"]
@@ -34,9 +34,9 @@ _ONE = 1023 << 52
 _TWO_52 = 0x433 << 52  # the bits of 2^52
 
 
-def decomposed(x: Real, subnormals: bool = True) -> tuple[Real, Real]:
+def decomposed(x: Number, subnormals: bool = True) -> tuple[Number, Number]:
     """k and m such that x = 2^k m, for positive finite x; for subnormal numbers only on request."""
-    bias: Real | float = 2.0**52 + 1023
+    bias: Number | float = 2.0**52 + 1023
     if subnormals:
         subnormal = x < 2.0**-1022
         x = subnormal.where(x * 2.0**54, x)
@@ -46,7 +46,7 @@ def decomposed(x: Real, subnormals: bool = True) -> tuple[Real, Real]:
     return k, ((bits & ((1 << 52) - 1)) + _ROOT_HALF).to_real()
 
 
-def log(code: Code, x: Real) -> Real:
+def log(code: Code, x: Number) -> Number:
     """-inf for zeros, NaN below."""
     k, m = decomposed(x)
     f = m - 1.0
@@ -59,7 +59,7 @@ def log(code: Code, x: Real) -> Real:
     return with_edges(x, total + (missed + code.fma(k, LN2_LOW, tail)))
 
 
-def with_edges(x: Real, result: Real) -> Real:
+def with_edges(x: Number, result: Number) -> Number:
     """The logarithm of what is not positive and finite too."""
     result = x.equals(math.inf).where(math.inf, result)
     result = x.equals(0.0).where(-math.inf, result)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from ..lanes import Code, Mask, Number
 from .double_double import Pair, add_fast, add_pairs, divide, multiply, multiply_pairs
-from .emitter import Code, Mask, Real
 from .exponential import LN2_HIGH, LN2_LOW, reduced, scaled
 from .logarithm import decomposed
 
@@ -33,11 +33,11 @@ _TWO_THIRDS = (2 / 3, 2 / 3 * 2.0**-54)
 _TWO_FIFTHS = (2 / 5, -2 / 5 * 2.0**-54)
 
 
-def _log(code: Code, x: Real) -> Pair:
+def _log(code: Code, x: Number) -> Pair:
     """The logarithm of a positive finite number."""
     k, m = decomposed(x)
     f = m - 1.0
-    s = divide(code, (f, code.real(0.0)), add_fast(2.0, f))
+    s = divide(code, (f, code.number(0.0)), add_fast(2.0, f))
     z, z_low = multiply(code, s[0], s[0])
     z_pair = z, code.fma(s[0] + s[0], s[1], z_low)
     fifth, fifth_low = add_fast(_TWO_FIFTHS[0], z * code.polynomial(z, P))
@@ -47,12 +47,12 @@ def _log(code: Code, x: Real) -> Pair:
     return add_pairs((k * LN2_HIGH, k * LN2_LOW), log_m)
 
 
-def _is_integer(size: Real) -> Mask:
+def _is_integer(size: Number) -> Mask:
     """Whether a number that is not negative is an integer; infinity is one."""
     return ((size + 2.0**52) - 2.0**52).equals(size) | (size >= 2.0**52)
 
 
-def pow(code: Code, x: Real, y: Real) -> Real:
+def pow(code: Code, x: Number, y: Number) -> Number:
     """x^y."""
     logarithm = _log(code, abs(x))
     # beyond 2^65 nothing changes, as |log x| is at least 2^-53 or else 0
@@ -67,7 +67,7 @@ def pow(code: Code, x: Real, y: Real) -> Real:
     return with_special_cases(code, x, y, scaled(head + (left + t), n))
 
 
-def with_special_cases(code: Code, x: Real, y: Real, result: Real) -> Real:
+def with_special_cases(code: Code, x: Number, y: Number, result: Number) -> Number:
     """x^y, given |x|^y where |x| is neither 0 nor infinite; beyond 2^65 of y, only whether it is 0, 1 or infinite."""
     size, y_size = abs(x), abs(y)
     negative = y < 0.0

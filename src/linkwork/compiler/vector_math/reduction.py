@@ -9,9 +9,23 @@ Arithmetic, chapter "Evaluating floating-point elementary functions", explains b
 
 from __future__ import annotations
 
-from .emitter import Code, Definition, Int, Real, real_type
+from collections.abc import Mapping, Sequence
+from functools import cache
 
-__all__ = ["HALF_PI", "TABLE", "TABLE_WORDS", "TWO_OVER_PI", "half_pi_parts", "reduce", "table_declaration"]
+from ..ir import Function, structure
+from ..lanes import Code, Int, Number
+from ..real import DOUBLE, vector
+
+__all__ = [
+    "HALF_PI",
+    "TABLE",
+    "TABLE_WORDS",
+    "TWO_OVER_PI",
+    "each_lane",
+    "half_pi_parts",
+    "reduce",
+    "table_declaration",
+]
 
 # floor(2^255 pi/2), and floor(2^1216 2/pi): 19 words of 64 bits, as many as the largest double can ask for.
 HALF_PI = 0xC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22
@@ -42,12 +56,8 @@ BOUND = 2.0**20
 _ENDS_FMA = (52, 85)
 _ENDS_PLAIN = (32, 65, 98)
 
-_SCALAR = "@lw.reduce.f64x1"
-
-
-def _triple(lanes: int) -> str:
-    real = real_type(64, lanes)
-    return f"{{ {real}, {real}, {'i64' if lanes == 1 else f'<{lanes} x i64>'} }}"
+_PARTS = ("double", "double", "i64")  # r, c and n
+_COLD = "noinline cold nounwind"
 
 
 def table_declaration() -> str:
@@ -57,26 +67,19 @@ def table_declaration() -> str:
     return f"{TABLE} = internal unnamed_addr constant [{TABLE_WORDS} x i64] [{table}]\n"
 
 
-def reduce(code: Code, x: Real) -> tuple[Real, Real, Int]:
-    """r, c and an integer congruent to n modulo 4.
-
-    To be called in the first basic block of a function, and once: it ends in a new one.
-    """
-    r, c, n = _near(code, x)
-    beyond = (abs(x) > BOUND).any()
-    code.needs += (_far(),) if code.lanes == 1 else (_far(), _far_lanes(code.lanes))
-    triple = _triple(code.lanes)
-    code.lines += [f"  br i1 {beyond}, label %far, label %kernel", "far:"]
-    near: tuple[Real | Int, ...] = (r, c, n)
-    given = ", ".join(f"{v.type} {v.name}" for v in (x, *near))
-    reduced = code.emit(f"call {triple} {code.needs[-1].name}({given})")
-    far = [code.emit(f"extractvalue {triple} {reduced}, {i}") for i in range(3)]
-    code.lines += ["  br label %kernel", "kernel:"]
-    phi = [code.emit(f"phi {v.type} [ {v.name}, %entry ], [ {w}, %far ]") for v, w in zip(near, far, strict=True)]
-    return Real(code, phi[0], 64), Real(code, phi[1], 64), Int(code, phi[2], 64)
+def reduce(code: Code, x: Number) -> tuple[Number, Number, Int]:
+    """r, c and an integer congruent to n modulo 4."""
+    near = _near(code, x)
+    code.needs.append(each_lane(_far(), code.lanes, {"x": "double", "r": "double", "c": "double", "n": "i64"}, _PARTS))
+    kinds = [part.type for part in near]
+    with code.instead((abs(x) > BOUND).any(), kinds, [part.name for part in near]) as chosen:
+        given = ", ".join(f"{v.type} {v.name}" for v in (x, *near))
+        chosen[:] = code.parts(kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({given})"))
+    r, c, n = chosen
+    return Number(code, r, DOUBLE), Number(code, c, DOUBLE), Int(code, n, DOUBLE)
 
 
-def _near(code: Code, x: Real) -> tuple[Real, Real, Int]:
+def _near(code: Code, x: Number) -> tuple[Number, Number, Int]:
     """Cody and Waite: r, c and an integer congruent to n modulo 4, for arguments in the common range.
 
     c is subtracted, not added, because then it is +0 for both zeros, which is what lets -0 come out as -0.
@@ -107,26 +110,29 @@ def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
     return [*parts, left * 2.0**-255]
 
 
-def _far_lanes(lanes: int) -> Definition:
-    """The function of `_far` for one lane after the other, as a function of vectors."""
-    name, triple, one = f"@lw.reduce.f64x{lanes}", _triple(lanes), _triple(1)
-    code = Code(lanes, False)
-    real, integer = real_type(64, lanes), f"<{lanes} x i64>"
-    results, out = ["%r", "%c", "%n"], "poison"
+def each_lane(scalar: Function, lanes: int, arguments: Mapping[str, str], results: Sequence[str]) -> Function:
+    """A function of scalars for one lane after the other, as a function of vectors; types are those of scalars."""
+    if lanes == 1:
+        return scalar
+    kinds = [vector(kind, lanes) for kind in results]
+    parameters = ", ".join(f"{vector(kind, lanes)} %{name}" for name, kind in arguments.items())
+    f = Function(f"define internal {structure(kinds)} {scalar.name[:-1]}{lanes}({parameters})", _COLD)
+    f.needs.append(scalar)
+    columns = ["poison"] * len(results)
     for i in range(lanes):
-        x, r, c = (code.emit(f"extractelement {real} %{part}, i32 {i}") for part in "xrc")
-        n = code.emit(f"extractelement {integer} %n, i32 {i}")
-        reduced = code.emit(f"call {one} {_SCALAR}(double {x}, double {r}, double {c}, i64 {n})")
-        for j, (type_, scalar) in enumerate([(real, "double"), (real, "double"), (integer, "i64")]):
-            new = code.emit(f"extractvalue {one} {reduced}, {j}")
-            results[j] = code.emit(f"insertelement {type_} {results[j]}, {scalar} {new}, i32 {i}")
-    for j, type_ in enumerate([real, real, integer]):
-        out = code.emit(f"insertvalue {triple} {out}, {type_} {results[j]}, {j}")
-    head = f"define internal {triple} {name}({real} %x, {real} %r, {real} %c, {integer} %n) noinline cold nounwind {{"
-    return Definition(name, "\n".join([head, *code.lines, f"  ret {triple} {out}", "}\n"]), ())
+        given = ", ".join(
+            f"{kind} {f.let(f'extractelement {vector(kind, lanes)} %{name}, i32 {i}')}"
+            for name, kind in arguments.items()
+        )
+        parts = f.parts(results, f.let(f"call {structure(results)} {scalar.name}({given})"))
+        for j, (kind, part) in enumerate(zip(results, parts, strict=True)):
+            columns[j] = f.let(f"insertelement {kinds[j]} {columns[j]}, {kind} {part}, i32 {i}")
+    f.end = f"ret {structure(kinds)} {f.together(kinds, columns)}"
+    return f
 
 
-def _far() -> Definition:
+@cache
+def _far() -> Function:
     """Payne and Hanek: a function from x, r, c, n to the right r, c, n if x is beyond the common range.
 
     |x| = m 2^e with an integer m < 2^53 and e > -33.  The bits of 2/pi worth 2^-j for j < e - 1 contribute multiples
@@ -144,12 +150,13 @@ def _far() -> Definition:
         f"  %words.{i} = or i256 %placed.{i}, {f'%words.{i - 1}' if i else 0}"
         for i in range(4)
     )
-    triple = _triple(1)
     parameters = "double %x, double %r.near, double %c.near, i64 %n.near"
-    function = f"""\
-define internal {triple} {_SCALAR}({parameters}) noinline cold nounwind {{
+    f = Function(f"define internal {structure(_PARTS)} @lw.reduce.f64x1({parameters})", _COLD)
+    f.declare("declare double @llvm.fabs.f64(double)", "declare i192 @llvm.ctlz.i192(i192, i1 immarg)")
+    f.declare(table_declaration())
+    f.do(f"""\
   %size = call double @llvm.fabs.f64(double %x)
-  %beyond = fcmp ogt double %size, {Code(1, False).real(BOUND).name}
+  %beyond = fcmp ogt double %size, {DOUBLE.literal(BOUND)}
   br i1 %beyond, label %far, label %done
 far:
   %x.bits = bitcast double %x to i64
@@ -198,7 +205,7 @@ far:
   %power = sub i64 {1023 - 50 << 52}, %z.field
   %head.scale.bits = or i64 %power, %minus
   %head.scale = bitcast i64 %head.scale.bits to double
-  %tail.scale = fmul double %head.scale, {Code(1, False).real(2.0**-64).name}
+  %tail.scale = fmul double %head.scale, {DOUBLE.literal(2.0**-64)}
   %high = fmul double %head.real, %head.scale
   %low = fmul double %tail.real, %tail.scale
   ; r is their rounded sum and c the exact error of that; an infinity makes r a NaN
@@ -213,18 +220,8 @@ far:
   %n.far = sub i64 %quarter.flipped, %x.flip
   br label %done
 done:
-  %r = phi double [ %r.near, %0 ], [ %r.far, %far ]
-  %c = phi double [ %c.near, %0 ], [ %c.far, %far ]
-  %n = phi i64 [ %n.near, %0 ], [ %n.far, %far ]
-  %out.r = insertvalue {triple} poison, double %r, 0
-  %out.rc = insertvalue {triple} %out.r, double %c, 1
-  %out = insertvalue {triple} %out.rc, i64 %n, 2
-  ret {triple} %out
-}}
-"""
-    declarations = (
-        "declare double @llvm.fabs.f64(double)",
-        "declare i192 @llvm.ctlz.i192(i192, i1 immarg)",
-        table_declaration(),
-    )
-    return Definition(_SCALAR, function, declarations)
+  %r = phi double [ %r.near, %entry ], [ %r.far, %far ]
+  %c = phi double [ %c.near, %entry ], [ %c.far, %far ]
+  %n = phi i64 [ %n.near, %entry ], [ %n.far, %far ]""")
+    f.end = f"ret {structure(_PARTS)} {f.together(_PARTS, ['%r', '%c', '%n'])}"
+    return f

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import math
 
+from ..lanes import Code, Number
 from .double_double import add_fast, multiply
-from .emitter import Code, Real
 
 __all__ = ["hypot"]
 
 
-def hypot(code: Code, x: Real, y: Real) -> Real:
+def hypot(code: Code, x: Number, y: Number) -> Number:
     """sqrt(x^2 + y^2); infinity if one of the two is infinite, even if the other is NaN."""
     a, b = abs(x), abs(y)
     swapped = a < b
     a, b = swapped.where(b, a), swapped.where(a, b)
     large, small = a > 2.0**500, a < 2.0**-450
-    scale = large.where(2.0**-600, small.where(2.0**700, code.real(1.0)))
-    back = large.where(2.0**600, small.where(2.0**-700, code.real(1.0)))
+    scale = large.where(2.0**-600, small.where(2.0**700, code.number(1.0)))
+    back = large.where(2.0**600, small.where(2.0**-700, code.number(1.0)))
     a2, a2_low = multiply(code, a * scale, a * scale)
     b2, b2_low = multiply(code, b * scale, b * scale)
     square, left = add_fast(a2, b2)

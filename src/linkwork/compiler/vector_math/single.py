@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ..lanes import Code, Int, Mask, Number
 from .circular32 import reduce32
-from .emitter import Code, Int, Mask, Real
 from .logarithm import decomposed, with_edges
 from .power import with_special_cases
 
@@ -61,13 +61,13 @@ _ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `reduction`
 _ONE = 1023 << 52
 
 
-def _clamped(x: Real, bound: float) -> Real:
+def _clamped(x: Number, bound: float) -> Number:
     """x within both signs of a bound; NaN stays."""
     x = (x > bound).where(bound, x)
     return (x < -bound).where(-bound, x)
 
 
-def _exp_parts(code: Code, x: Real) -> tuple[Real, Real]:
+def _exp_parts(code: Code, x: Number) -> tuple[Number, Number]:
     """2^n, and e^r - 1, whose product with 2^n and sum with that is e^x."""
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
     n: Int = shifted.to_bits()
@@ -76,18 +76,18 @@ def _exp_parts(code: Code, x: Real) -> tuple[Real, Real]:
     return ((n << 52) + _ONE).to_real(), code.fma(z, code.polynomial(r, Q, z), r)
 
 
-def _exp_wide(code: Code, x: Real) -> Real:
+def _exp_wide(code: Code, x: Number) -> Number:
     power, more = _exp_parts(code, _clamped(x, 200.0))
     return code.fma(power, more, power)
 
 
-def _exp_less_one(code: Code, size: Real) -> Real:
+def _exp_less_one(code: Code, size: Number) -> Number:
     """e^x - 1 for x >= 0."""
     power, more = _exp_parts(code, (size > 200.0).where(200.0, size))
     return code.fma(power, more, power - 1.0)
 
 
-def _log_wide(code: Code, x: Real) -> Real:
+def _log_wide(code: Code, x: Number) -> Number:
     """The logarithm of a positive finite number."""
     k, m = decomposed(x, subnormals=False)
     f = m - 1.0
@@ -96,39 +96,39 @@ def _log_wide(code: Code, x: Real) -> Real:
     return code.fma(k, math.log(2), code.fma(s * z, code.polynomial(z, R), s + s))
 
 
-def _exp(code: Code, x: Real) -> Real:
+def _exp(code: Code, x: Number) -> Number:
     return _exp_wide(code, x.widened()).narrowed()
 
 
-def _log(code: Code, x: Real) -> Real:
+def _log(code: Code, x: Number) -> Number:
     wide = x.widened()
     return with_edges(wide, _log_wide(code, wide)).narrowed()
 
 
-def _pow(code: Code, x: Real, y: Real) -> Real:
+def _pow(code: Code, x: Number, y: Number) -> Number:
     wide_x, wide_y = x.widened(), y.widened()
     # beyond 2^65 nothing changes, as |log x| is at least 2^-25 or else 0
     result = _exp_wide(code, _clamped(wide_y, 2.0**65) * _log_wide(code, abs(wide_x)))
     return with_special_cases(code, wide_x, wide_y, result).narrowed()
 
 
-def _sinh(code: Code, x: Real) -> Real:
+def _sinh(code: Code, x: Number) -> Number:
     e = _exp_less_one(code, abs(x).widened())
     return code.with_sign(((e + e / (e + 1.0)) * 0.5).narrowed(), x)
 
 
-def _cosh(code: Code, x: Real) -> Real:
+def _cosh(code: Code, x: Number) -> Number:
     e = _exp_wide(code, abs(x).widened())
     return ((e + 1.0 / e) * 0.5).narrowed()
 
 
-def _tanh(code: Code, x: Real) -> Real:
+def _tanh(code: Code, x: Number) -> Number:
     size = abs(x).widened()
     e = _exp_less_one(code, size + size)
     return code.with_sign((e / (e + 2.0)).narrowed(), x)
 
 
-def _tan(code: Code, x: Real) -> Real:
+def _tan(code: Code, x: Number) -> Number:
     r, turns = reduce32(code, abs(x))
     z = r * r
     sine = code.fma(r * z, code.polynomial(z, SIN), r)
@@ -139,13 +139,13 @@ def _tan(code: Code, x: Real) -> Real:
     return (tangent.to_bits() ^ signs).to_real()
 
 
-def _angle(code: Code, y: Real, x: Real, obtuse: Mask | None) -> Real:
+def _angle(code: Code, y: Number, x: Number, obtuse: Mask | None) -> Number:
     """As in `inverse`, without corrections."""
     steep = y > x
     low, high = steep.where(x, y), steep.where(y, x)
     wide = low > high * 0.41421356237309503
     q = wide.where(low - high, low) / wide.where(high + low, high)
-    k = wide.where(math.pi / 4, steep.where(math.pi / 2, code.real(0.0)))
+    k = wide.where(math.pi / 4, steep.where(math.pi / 2, code.number(0.0)))
     minus = steep
     if obtuse is not None:
         k = obtuse.where(math.pi - k, k)
@@ -155,11 +155,11 @@ def _angle(code: Code, y: Real, x: Real, obtuse: Mask | None) -> Real:
     return k + code.fma(q * z, code.polynomial(z, ATAN), q)
 
 
-def _atan(code: Code, x: Real) -> Real:
-    return code.with_sign(_angle(code, abs(x).widened(), code.real(1.0), None).narrowed(), x)
+def _atan(code: Code, x: Number) -> Number:
+    return code.with_sign(_angle(code, abs(x).widened(), code.number(1.0), None).narrowed(), x)
 
 
-def _atan2(code: Code, y: Real, x: Real) -> Real:
+def _atan2(code: Code, y: Number, x: Number) -> Number:
     across, along = abs(y).widened(), abs(x).widened()
     both_endless = across.equals(math.inf) & along.equals(math.inf)
     both_nothing = across.equals(0.0) & along.equals(0.0)
@@ -169,7 +169,7 @@ def _atan2(code: Code, y: Real, x: Real) -> Real:
     return code.with_sign(_angle(code, across, along, obtuse).narrowed(), y)
 
 
-def _arc(code: Code, size: Real) -> tuple[Mask, Real]:
+def _arc(code: Code, size: Number) -> tuple[Mask, Number]:
     """Whether size <= 1/2, and asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
@@ -178,27 +178,27 @@ def _arc(code: Code, size: Real) -> tuple[Mask, Real]:
     return small, code.fma(t * z, code.polynomial(z, ASIN), t)
 
 
-def _asin(code: Code, x: Real) -> Real:
+def _asin(code: Code, x: Number) -> Number:
     small, arc = _arc(code, abs(x).widened())
     return code.with_sign(small.where(arc, code.fma(arc, -2.0, math.pi / 2)).narrowed(), x)
 
 
-def _acos(code: Code, x: Real) -> Real:
+def _acos(code: Code, x: Number) -> Number:
     small, arc = _arc(code, abs(x).widened())
     negative = x < 0.0
     signed = negative.where(-arc, arc)
-    beyond = negative.where(math.pi, code.real(0.0)) + (signed + signed)
+    beyond = negative.where(math.pi, code.number(0.0)) + (signed + signed)
     return small.where(math.pi / 2 - signed, beyond).narrowed()
 
 
-def _hypot(code: Code, x: Real, y: Real) -> Real:
+def _hypot(code: Code, x: Number, y: Number) -> Number:
     a, b = x.widened(), y.widened()
     length = code.fma(a, a, b * b).sqrt()
     endless = abs(a).equals(math.inf) | abs(b).equals(math.inf)
     return endless.where(math.inf, length).narrowed()
 
 
-BODIES: dict[str, Callable[..., Real | tuple[Real, Real]]] = {
+BODIES: dict[str, Callable[..., Number | tuple[Number, Number]]] = {
     "tan": _tan,
     "asin": _asin,
     "acos": _acos,

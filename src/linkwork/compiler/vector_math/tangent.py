@@ -5,15 +5,15 @@ Infinities and NaN give NaN; `docs/mathematics.md` has the error.
 
 from __future__ import annotations
 
+from ..lanes import Code, Number
 from .circular import half_square, parts_of_cosine, parts_of_sine
 from .double_double import add_fast, divide
-from .emitter import Code, Real
 from .reduction import reduce
 
 __all__ = ["tan"]
 
 
-def tan(code: Code, x: Real) -> Real:
+def tan(code: Code, x: Number) -> Number:
     """tan x; to be called before anything else is written into the function but conversions of x."""
     r, c, n = reduce(code, abs(x))
     z, z2, h, h_rest = half_square(code, r, c)
