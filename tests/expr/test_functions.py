@@ -129,9 +129,9 @@ class ForeignArray:
 def test_other_array_libraries_are_called_by_the_names_of_numpy() -> None:
     foreign = ForeignArray()
     for name, operation in BY_NAME.items():
-        if operation.arity == 0 or name in ("neg", "add", "sub", "mul", "div", "lt", "le"):
+        if operation.arity == 0 or operation.composition is not None:
             continue
-        called, arguments = f.apply(name, (foreign,) * operation.arity)
+        called, arguments = operation(*(foreign,) * operation.arity)
         assert arguments == (foreign,) * operation.arity
         assert getattr(np, called) in (operation.value, np.absolute)
 

@@ -161,7 +161,7 @@ def replay(
         elif node.op.name != "input":
             arguments = tuple(known[a.index] for a in node.args)
             rule = OPERATORS.get(node.op.name)
-            known[node.index] = rule(*arguments) if rule else f.apply(node.op.name, arguments)
+            known[node.index] = rule(*arguments) if rule else node.op(*arguments)
     return [known[s.index] if isinstance(s, Symbol) else number(s) for s in outputs]
 
 

@@ -1,36 +1,10 @@
-"""Scalar mathematics for functions that are to be compiled: it works on symbols, floats and arrays alike."""
+"""Scalar mathematics for functions that are to be compiled: it works on symbols, floats and arrays alike.
+
+docs/expressions.md shows what it is for, with a table of the functions.
+"""
 
 from .derivative import adjoint, jacobian, tangent
-from .functions import (
-    acos,
-    and_,
-    asin,
-    atan,
-    atan2,
-    copysign,
-    cos,
-    cosh,
-    eq,
-    exp,
-    fabs,
-    floor,
-    fmax,
-    fmin,
-    hypot,
-    le,
-    log,
-    lt,
-    not_,
-    or_,
-    pow,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    where,
-)
+from .functions import *  # noqa: F403
 
 __all__ = [
     "acos",

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .functions import apply, not_, where
-from .operations import BY_NAME, Operation
+from . import functions as f
+from .operations import BY_METHOD, Operation
 from .symbol import whole_power
 
 __all__ = ["Dual", "parts", "seeded"]
@@ -44,9 +44,9 @@ class Dual:
     def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Any:
         level = max(_level(a) for a in arguments)
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
-        result = apply(operation.name, values)
+        result = operation(*values)
         if operation.name == "where":
-            return Dual(result, where(values[0], tangents[1], tangents[2]), level)
+            return Dual(result, f.where(values[0], tangents[1], tangents[2]), level)
         if operation.partials is None:
             return result
         try:
@@ -67,26 +67,45 @@ class Dual:
         return self
 
     def __abs__(self) -> Any:
-        return self._apply(BY_NAME["abs"], (self,))
+        return f.fabs(self)
 
     def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, (int, float)) and abs(exponent) <= 64 and exponent == int(exponent):
             return whole_power(self, int(exponent))
-        return self._apply(BY_NAME["pow"], (self, exponent))
+        return f.pow(self, exponent)
 
     def __rpow__(self, base: Any) -> Any:
-        return self._apply(BY_NAME["pow"], (base, self))
+        return f.pow(base, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return f.lt(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return f.le(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return f.lt(other, self)
+
+    def __ge__(self, other: Any) -> Any:
+        return f.le(other, self)
 
     def __eq__(self, other: Any) -> Any:
-        return self._apply(BY_NAME["eq"], (self, other))
+        return f.eq(self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return not_(self == other)
+        return f.not_(self == other)
 
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         return bool(self.value)
+
+    def __getattr__(self, name: str) -> Any:
+        # NumPy applies its functions to arrays of objects by calling the elements' methods: np.sin(q) -> q[i].sin()
+        operation = BY_METHOD.get(name)
+        if operation is None:
+            raise AttributeError(f"a dual number has no attribute {name!r}")
+        return lambda *others: operation(self, *others)
 
     def __repr__(self) -> str:
         return f"Dual({self.value!r}, {self.tangent!r})"
@@ -138,13 +157,6 @@ def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool)
     return method
 
 
-def _comparison(name: str, swap: bool) -> Callable[[Dual, Any], Any]:
-    def method(self: Dual, other: Any) -> Any:
-        return self._apply(BY_NAME[name], (other, self) if swap else (self, other))
-
-    return method
-
-
 def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
     ratio = a / b
     return ratio, (da - ratio * db) / b
@@ -158,5 +170,3 @@ for _name, _rule in {
 }.items():
     setattr(Dual, f"__{_name}__", _operator(_rule, swap=False))
     setattr(Dual, f"__r{_name}__", _operator(_rule, swap=True))
-for _name, _operation, _swap in (("lt", "lt", False), ("le", "le", False), ("gt", "lt", True), ("ge", "le", True)):
-    setattr(Dual, f"__{_name}__", _comparison(_operation, _swap))

@@ -1,249 +1,328 @@
-"""Functions over any scalar: Python floats, NumPy arrays (a batch), our symbols, CasADi's, JAX arrays.
+"""The table of scalar operations, a row each: functions over any scalar, and all that is known of them.
 
-``sin(x)`` looks at what ``x`` is and calls what that kind of number calls its sine.  Algorithms written with these
-functions and ``+ - * /`` therefore run on all of them, and are traced by running them on symbols.
+``sin(x)`` looks at what ``x`` is and calls what that kind of number calls its sine: Python floats, NumPy arrays (a
+batch), our symbols, CasADi's, JAX arrays.  Algorithms written with these functions and ``+ - * /`` therefore run on all
+of them, and are traced by running them on symbols.  Arrays of objects, as a traced function gets them, are taken
+element by element.
 
-Arrays of objects, as a traced function gets them, are taken element by element.
-
-A kind of number of our own takes part by defining ``_apply(operation, arguments)`` and ``_precedence``: of all
-arguments the one of highest precedence decides.
+A row has the operation's value on NumPy arrays, its value on floats, its partial derivatives by each argument (over
+any scalar; they receive the arguments and the result), and how it lowers to machine code; and further facts, which
+`linkwork.expr.operations.Operation` lists.  To add an operation, add a row.
 """
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "acos",
-    "and_",
-    "asin",
-    "atan",
-    "atan2",
-    "copysign",
-    "cos",
-    "cosh",
-    "eq",
-    "exp",
-    "fabs",
-    "floor",
-    "fmax",
-    "fmin",
-    "hypot",
-    "le",
-    "log",
-    "lt",
-    "not_",
-    "or_",
-    "pow",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "where",
-]
+from .operations import Lowering, Operation, operation
+from .operations import add as _add
 
 Scalar = Any  # "any scalar": no static type says it
 
-_SYMBOL = 1  # the precedence of symbols, which are scalars; a dual number may well have arrays for parts
 
-# What NumPy's array interface, and so JAX and other libraries of arrays, call our operations.
-_ARRAY_NAMES = {
-    "asin": "arcsin",
-    "acos": "arccos",
-    "atan": "arctan",
-    "atan2": "arctan2",
-    "pow": "power",
-    "and_": "logical_and",
-    "or_": "logical_or",
-    "not_": "logical_not",
-    "eq": "equal",
-    "lt": "less",
-    "le": "less_equal",
-}
+def _instruction(code: str) -> Lowering:
+    return Lowering("instruction", code)
 
 
-def apply(name: str, arguments: tuple[Scalar, ...]) -> Scalar:
-    """Apply the operation called ``name`` in the way of the arguments' kind of number."""
-    from .operations import BY_NAME
-
-    operation = BY_NAME[name]
-    chosen: Any = None
-    precedence = 0
-    for argument in arguments:
-        kind = argument.__class__
-        if kind is float or kind is int or kind is bool:
-            continue
-        own = getattr(kind, "_precedence", None)
-        if own is not None:
-            if own > precedence:
-                chosen, precedence = argument, own
-        elif chosen is None and not isinstance(argument, np.generic):
-            chosen = argument
-    arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
-    if arrays and (precedence == _SYMBOL or any(array.dtype == object for array in arrays)):
-        return np.frompyfunc(lambda *elements: apply(name, elements), operation.arity, 1)(*arguments)
-    if chosen is None:
-        return operation.scalar(*(float(x) if operation.arity == 1 else x for x in arguments))
-    if precedence:
-        return chosen._apply(operation, arguments)
-    if isinstance(chosen, np.ndarray):
-        return operation.value(*arguments)
-    return _foreign(name, chosen, arguments)
+def _intrinsic(code: str) -> Lowering:
+    return Lowering("intrinsic", code)
 
 
-def _foreign(name: str, chosen: Any, arguments: tuple[Scalar, ...]) -> Scalar:
-    """Apply an operation to another library's numbers: by its array namespace, or by CasADi's own functions."""
-    namespace = getattr(chosen, "__array_namespace__", None)
-    if namespace is not None:
-        return getattr(namespace(), _ARRAY_NAMES.get(name, name))(*arguments)
-    if type(chosen).__module__.startswith("casadi"):
-        import casadi
-
-        casadi_names = {"abs": "fabs", "where": "if_else", "pow": "power", "and_": "logic_and", "or_": "logic_or"}
-        casadi_names |= {"not_": "logic_not"}
-        return getattr(casadi, casadi_names.get(name, name))(*arguments)
-    raise TypeError(f"{name}: no way to apply it to {type(chosen).__name__!r}; it is not a scalar linkwork knows")
+def _vector(code: str) -> Lowering:
+    return Lowering("vector", code)
 
 
-def sin(x: Scalar) -> Scalar:
-    """Sine of an angle [rad]."""
-    return apply("sin", (x,))
+def _zeros(*arguments: Any) -> tuple[Any, ...]:
+    return (0.0,) * (len(arguments) - 1)
 
 
-def cos(x: Scalar) -> Scalar:
-    """Cosine of an angle [rad]."""
-    return apply("cos", (x,))
+def _complement(x: Any) -> Any:
+    return sqrt((1.0 - x) * (1.0 + x))  # √(1 − x²), good to the last digits beside ±1 too
 
 
-def tan(x: Scalar) -> Scalar:
-    """Tangent of an angle [rad]."""
-    return apply("tan", (x,))
+# -- leaves: no value of their own
+
+for _leaf in ("input", "constant"):
+    _add(Operation(_leaf, 0, _zeros, _zeros, None, Lowering("none")))
 
 
-def asin(x: Scalar) -> Scalar:
-    """Inverse sine [rad], in [-π/2, π/2]."""
-    return apply("asin", (x,))
+# -- arithmetic, which is written by Python's operators; on floats, these are IEEE's (1/0 is infinite)
 
 
-def acos(x: Scalar) -> Scalar:
-    """Inverse cosine [rad], in [0, π]."""
-    return apply("acos", (x,))
+@operation(np.negative, lambda x: -x, lambda x, r: (-1.0,), _instruction("fneg"), composition=operator.neg)
+def neg(x: Scalar) -> Scalar:
+    """``-x``."""
 
 
-def atan(x: Scalar) -> Scalar:
-    """Inverse tangent [rad], in [-π/2, π/2]."""
-    return apply("atan", (x,))
+@operation(
+    np.add,
+    lambda x, y: x + y,
+    lambda x, y, r: (1.0, 1.0),
+    _instruction("fadd"),
+    commutative=True,
+    composition=operator.add,
+)
+def add(x: Scalar, y: Scalar) -> Scalar:
+    """``x + y``."""
 
 
-def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """Angle [rad] of the point (x, y), in [-π, π]."""
-    return apply("atan2", (y, x))
+@operation(np.subtract, lambda x, y: x - y, lambda x, y, r: (1.0, -1.0), _instruction("fsub"), composition=operator.sub)
+def sub(x: Scalar, y: Scalar) -> Scalar:
+    """``x - y``."""
 
 
+@operation(
+    np.multiply,
+    lambda x, y: x * y,
+    lambda x, y, r: (y, x),
+    _instruction("fmul"),
+    commutative=True,
+    composition=operator.mul,
+)
+def mul(x: Scalar, y: Scalar) -> Scalar:
+    """``x * y``."""
+
+
+@operation(
+    np.divide,
+    lambda x, y: x / y,
+    lambda x, y, r: (1.0 / y, -r / y),
+    _instruction("fdiv"),
+    composition=operator.truediv,
+    domain=((-3.0, 3.0), (0.2, 3.0)),
+)
+def div(x: Scalar, y: Scalar) -> Scalar:
+    """``x / y``."""
+
+
+# -- roots, powers, exponentials
+
+
+@operation(np.sqrt, math.sqrt, lambda x, r: (0.5 / r,), _intrinsic("sqrt"), domain=((0.05, 9.0),))
 def sqrt(x: Scalar) -> Scalar:
     """Square root."""
-    return apply("sqrt", (x,))
 
 
+@operation(np.exp, math.exp, lambda x, r: (r,), _vector("exp"), domain=((-5.0, 5.0),))
 def exp(x: Scalar) -> Scalar:
     """Exponential."""
-    return apply("exp", (x,))
 
 
+@operation(np.log, math.log, lambda x, r: (1.0 / x,), _vector("log"), domain=((0.05, 9.0),))
 def log(x: Scalar) -> Scalar:
     """Natural logarithm."""
-    return apply("log", (x,))
 
 
+@operation(
+    np.power,
+    math.pow,
+    lambda x, y, r: (y * pow(x, y - 1.0), where(x > 0.0, r * log(where(x > 0.0, x, 1.0)), 0.0)),
+    _vector("pow"),
+    casadi="power",
+    domain=((0.1, 4.0), (-3.0, 3.0)),
+)
 def pow(x: Scalar, y: Scalar) -> Scalar:
     """``x`` to the power ``y``."""
-    return apply("pow", (x, y))
 
 
+@operation(
+    np.hypot,
+    math.hypot,
+    lambda x, y, r: (x / r, y / r),
+    _vector("hypot"),
+    commutative=True,
+    domain=((-3.0, 3.0), (0.1, 3.0)),
+)
 def hypot(x: Scalar, y: Scalar) -> Scalar:
     """Length of the vector (x, y), without overflow."""
-    return apply("hypot", (x, y))
 
 
+# -- circular functions
+
+
+@operation(np.sin, math.sin, lambda x, r: (cos(x),), _vector("sin"), odd=True, domain=((-9.0, 9.0),))
+def sin(x: Scalar) -> Scalar:
+    """Sine of an angle [rad]."""
+
+
+@operation(np.cos, math.cos, lambda x, r: (-sin(x),), _vector("cos"), even=True, domain=((-9.0, 9.0),))
+def cos(x: Scalar) -> Scalar:
+    """Cosine of an angle [rad]."""
+
+
+@operation(np.tan, math.tan, lambda x, r: (1.0 + r * r,), _vector("tan"), odd=True, domain=((-1.4, 1.4),))
+def tan(x: Scalar) -> Scalar:
+    """Tangent of an angle [rad]."""
+
+
+@operation(np.arcsin, math.asin, lambda x, r: (1.0 / _complement(x),), _vector("asin"), odd=True, domain=((-0.9, 0.9),))
+def asin(x: Scalar) -> Scalar:
+    """Inverse sine [rad], in [-π/2, π/2]."""
+
+
+@operation(np.arccos, math.acos, lambda x, r: (-1.0 / _complement(x),), _vector("acos"), domain=((-0.9, 0.9),))
+def acos(x: Scalar) -> Scalar:
+    """Inverse cosine [rad], in [0, π]."""
+
+
+@operation(np.arctan, math.atan, lambda x, r: (1.0 / (1.0 + x * x),), _vector("atan"), odd=True, domain=((-5.0, 5.0),))
+def atan(x: Scalar) -> Scalar:
+    """Inverse tangent [rad], in [-π/2, π/2]."""
+
+
+@operation(
+    np.arctan2,
+    math.atan2,
+    lambda y, x, r: (x / (x * x + y * y), -y / (x * x + y * y)),
+    _vector("atan2"),
+)
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Angle [rad] of the point (x, y), in [-π, π]."""
+
+
+# -- hyperbolic functions
+
+
+@operation(np.sinh, math.sinh, lambda x, r: (cosh(x),), _vector("sinh"), odd=True)
 def sinh(x: Scalar) -> Scalar:
     """Hyperbolic sine."""
-    return apply("sinh", (x,))
 
 
+@operation(np.cosh, math.cosh, lambda x, r: (sinh(x),), _vector("cosh"), even=True)
 def cosh(x: Scalar) -> Scalar:
     """Hyperbolic cosine."""
-    return apply("cosh", (x,))
 
 
+@operation(np.tanh, math.tanh, lambda x, r: (1.0 - r * r,), _vector("tanh"), odd=True)
 def tanh(x: Scalar) -> Scalar:
     """Hyperbolic tangent."""
-    return apply("tanh", (x,))
 
 
+# -- piecewise functions; at a kink the derivative is one between those of the two sides
+
+
+@operation(
+    np.abs,
+    abs,
+    lambda x, r: (sign(x),),
+    _intrinsic("fabs"),
+    name="abs",
+    even=True,
+    arrays=("abs", "absolute", "fabs"),
+    casadi="fabs",
+)
 def fabs(x: Scalar) -> Scalar:
     """Absolute value."""
-    return apply("abs", (x,))
 
 
+@operation(np.sign, lambda x: x if x != x else float((x > 0.0) - (x < 0.0)), _zeros, _vector("sign"), odd=True)
 def sign(x: Scalar) -> Scalar:
     """-1, 0 or 1, as ``x`` is negative, zero or positive."""
-    return apply("sign", (x,))
 
 
+@operation(np.floor, lambda x: math.copysign(math.floor(x), x), _zeros, _intrinsic("floor"))
 def floor(x: Scalar) -> Scalar:
     """Largest whole number that is not above ``x``."""
-    return apply("floor", (x,))
 
 
+@operation(np.copysign, math.copysign, lambda x, y, r: (sign(x) * copysign(1.0, y), 0.0), _intrinsic("copysign"))
 def copysign(x: Scalar, y: Scalar) -> Scalar:
     """The magnitude of ``x`` with the sign of ``y``."""
-    return apply("copysign", (x, y))
 
 
+@operation(
+    np.fmin,
+    lambda x, y: float(np.fmin(x, y)),
+    lambda x, y, r: (where(x <= y, 1.0, 0.0), where(x <= y, 0.0, 1.0)),
+    _intrinsic("minnum"),
+    commutative=True,
+)
 def fmin(x: Scalar, y: Scalar) -> Scalar:
     """The smaller of two numbers; of a number and NaN, the number."""
-    return apply("fmin", (x, y))
 
 
+@operation(
+    np.fmax,
+    lambda x, y: float(np.fmax(x, y)),
+    lambda x, y, r: (where(y <= x, 1.0, 0.0), where(y <= x, 0.0, 1.0)),
+    _intrinsic("maxnum"),
+    commutative=True,
+)
 def fmax(x: Scalar, y: Scalar) -> Scalar:
     """The larger of two numbers; of a number and NaN, the number."""
-    return apply("fmax", (x, y))
 
 
+# -- truth values, and the choice between two numbers
+
+
+@operation(np.equal, lambda x, y: x == y, None, _instruction("fcmp oeq"), gives="t", commutative=True)
 def eq(x: Scalar, y: Scalar) -> Scalar:
     """Whether two numbers are equal."""
-    return apply("eq", (x, y))
 
 
+@operation(np.less, lambda x, y: x < y, None, _instruction("fcmp olt"), gives="t")
 def lt(x: Scalar, y: Scalar) -> Scalar:
     """Whether ``x < y``.  On arrays of symbols, whose ``<`` is NumPy's, too."""
-    return apply("lt", (x, y))
 
 
+@operation(np.less_equal, lambda x, y: x <= y, None, _instruction("fcmp ole"), gives="t")
 def le(x: Scalar, y: Scalar) -> Scalar:
     """Whether ``x <= y``.  On arrays of symbols, whose ``<=`` is NumPy's, too."""
-    return apply("le", (x, y))
 
 
+@operation(
+    np.logical_and,
+    lambda x, y: x and y,
+    None,
+    _instruction("and"),
+    kinds="tt",
+    gives="t",
+    commutative=True,
+    casadi="logic_and",
+)
 def and_(x: Scalar, y: Scalar) -> Scalar:
     """Whether both truth values hold."""
-    return apply("and_", (x, y))
 
 
+@operation(
+    np.logical_or,
+    lambda x, y: x or y,
+    None,
+    _instruction("or"),
+    kinds="tt",
+    gives="t",
+    commutative=True,
+    casadi="logic_or",
+)
 def or_(x: Scalar, y: Scalar) -> Scalar:
     """Whether one truth value, or both, holds."""
-    return apply("or_", (x, y))
 
 
+@operation(np.logical_not, lambda x: not x, None, _vector("not"), kinds="t", gives="t", casadi="logic_not")
 def not_(x: Scalar) -> Scalar:
     """Whether a truth value does not hold."""
-    return apply("not_", (x,))
 
 
+@operation(
+    np.where,
+    lambda condition, x, y: x if condition else y,
+    lambda condition, x, y, r: (0.0, where(condition, 1.0, 0.0), where(condition, 0.0, 1.0)),
+    _vector("where"),
+    kinds="tnn",
+    casadi="if_else",
+)
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """``x`` where the condition holds, else ``y``.  Both are evaluated, so both must be defined everywhere."""
-    return apply("where", (condition, x, y))
+
+
+def _published(value: Any) -> bool:
+    """Whether this is a row's function that no operator of Python's stands for."""
+    row = getattr(value, "operation", None)
+    return isinstance(row, Operation) and row.composition is None
+
+
+__all__ = [_name for _name, _value in list(globals().items()) if _published(_value)]

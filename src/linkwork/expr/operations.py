@@ -1,39 +1,51 @@
-"""The table of scalar operations: for each its name, value, derivative and how it lowers to machine code.
+"""What a scalar operation is, and how it is applied to any kind of number.
 
-Everything that walks expressions reads this table and names no operation itself: the functions over any scalar, the
-traced symbol, differentiation, the interpreter and the compiler.  To add an operation, add one row.
+A row of the table says all there is to say of an operation.  The rows are written in `linkwork.expr.functions`, each
+as the function that people call; `BY_NAME` holds them.  Everything that walks expressions reads rows: the functions
+over any scalar, the traced symbol, dual numbers, differentiation, the interpreter, the compiler, CasADi both ways, the
+tables in the docs and the tests.
 
-A row's ``partials`` gives the partial derivatives by each argument, written over any scalar with the functions of
-`linkwork.expr.functions`; it receives the arguments and the result.  ``lowering`` says how the compiler emits the
-operation, as data: ``instruction`` (one LLVM instruction, with a predicate for comparisons), ``intrinsic`` (an LLVM
-intrinsic that is a machine instruction) or ``vector`` (code of our own for all lanes).
+A kind of number of our own takes part by defining ``_apply(operation, arguments)`` and ``_precedence``: of all
+arguments the one of highest precedence decides.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
-from . import functions as f
+__all__ = ["BY_METHOD", "BY_NAME", "Lowering", "Operation", "add", "apply", "operation", "remove"]
 
-__all__ = ["BY_NAME", "Lowering", "Operation"]
+_SYMBOL = 1  # the precedence of symbols, which are scalars; a dual number may well have arrays for parts
 
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """How an operation becomes machine code."""
+    """How an operation becomes machine code, as data.
 
-    kind: str  # "instruction", "intrinsic", "vector" or "none"
+    ``instruction``: one LLVM instruction, with a predicate for comparisons.  ``intrinsic``: an LLVM intrinsic that is a
+    machine instruction.  ``vector``: code of our own for all lanes.  ``compiler``: what only passes make.
+    """
+
+    kind: str
     code: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operation:
-    """One row of the table."""
+    """One row of the table.  Called with arguments, it is applied in the way of their kind of number.
+
+    ``kinds`` has a letter for each argument, and ``gives`` one for the result: n for a number, t for a truth value, p
+    for the pair that only the compiler knows.  ``partials`` takes the arguments and the result, all of any scalar.
+    ``composition`` is the operation on kinds of numbers that have no way of their own to it: Python's operator, or what
+    it is made of.  ``arrays`` are NumPy's names for it: array libraries are asked for the first, and NumPy asks the
+    elements of arrays of objects for any.  ``casadi`` is the name of CasADi's function, or makes the same of others.
+    """
 
     name: str
     arity: int
@@ -41,8 +53,34 @@ class Operation:
     scalar: Callable[..., Any]  # on Python floats, as fast as Python does it
     partials: Callable[..., tuple[Any, ...]] | None  # (*arguments, result) -> partial derivative by each argument
     lowering: Lowering
-    logical: bool = False  # the result is a truth value
+    kinds: str = ""
+    gives: str = "n"
     commutative: bool = False
+    odd: bool = False  # f(-x) is -f(x)
+    even: bool = False  # f(-x) is f(x)
+    composition: Callable[..., Any] | None = None
+    arrays: tuple[str, ...] = ()
+    casadi: str | Callable[..., Any] = ""
+    domain: tuple[tuple[float, float], ...] = ()  # an interval for each argument, where tests try it
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        defaults = {
+            "kinds": self.kinds or "n" * self.arity,
+            "arrays": self.arrays or (getattr(self.value, "__name__", self.name),),
+            "casadi": self.casadi or self.name,
+            "domain": self.domain or ((-3.0, 3.0),) * self.arity,
+        }
+        for name, value in defaults.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def logical(self) -> bool:
+        """Whether the result is a truth value."""
+        return self.gives == "t"
+
+    def __call__(self, *arguments: Any) -> Any:
+        return apply(self, arguments)
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
@@ -51,16 +89,65 @@ class Operation:
         return _operation, (self.name,)
 
 
+BY_NAME: dict[str, Operation] = {}
+BY_METHOD: dict[str, Operation] = {}  # by what NumPy calls it on the elements of arrays of objects, too
+
+
 def _operation(name: str) -> Operation:
     return BY_NAME[name]
 
 
-def _instruction(code: str) -> Lowering:
-    return Lowering("instruction", code)
+def add(row: Operation) -> Operation:
+    """Put a row into the table.  Raises ValueError where there is one of that name."""
+    if row.name in BY_NAME:
+        raise ValueError(f"there is an operation called {row.name!r} already")
+    BY_NAME[row.name] = row
+    if row.arity:
+        BY_METHOD.update({name: row for name in (row.name, *row.arrays)})
+    return row
 
 
-def _vector(code: str) -> Lowering:
-    return Lowering("vector", code)
+def remove(row: Operation) -> None:
+    """Take a row out of the table again."""
+    del BY_NAME[row.name]
+    for name in [name for name, other in BY_METHOD.items() if other is row]:
+        del BY_METHOD[name]
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def operation(
+    value: Callable[..., Any],
+    scalar: Callable[..., Any],
+    partials: Callable[..., tuple[Any, ...]] | None,
+    lowering: Lowering,
+    *,
+    name: str = "",
+    **facts: Any,
+) -> Callable[[Function], Function]:
+    """A row of the table, as a decorator of the function that people call: its name, arguments and text are the row's.
+
+    ``scalar`` may raise where Python has no answer; IEEE's (infinity, NaN) is given there.
+    """
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        arity = len(signature.parameters)
+        called = name or function.__name__
+        on_floats, doc = _reference(scalar, value), inspect.getdoc(function) or ""
+        row = add(Operation(called, arity, value, on_floats, partials, lowering, doc=doc, **facts))
+
+        @wraps(function)
+        def applied(*arguments: Any, **named: Any) -> Any:
+            if named or len(arguments) != arity:
+                arguments = signature.bind(*arguments, **named).args
+            return apply(row, arguments)
+
+        applied.operation = row  # type: ignore[attr-defined]
+        return applied  # type: ignore[return-value]
+
+    return decorate
 
 
 def _reference(function: Callable[..., Any], value: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,112 +163,48 @@ def _reference(function: Callable[..., Any], value: Callable[..., Any]) -> Calla
     return scalar
 
 
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    return a if condition else b
+def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
+    """Apply an operation in the way of the arguments' kind of number."""
+    chosen: Any = None
+    precedence, is_array = 0, False
+    for argument in arguments:
+        kind = argument.__class__
+        if kind is float or kind is int or kind is bool:
+            continue
+        own = getattr(kind, "_precedence", None)
+        if own is not None:
+            if own > precedence:
+                chosen, precedence = argument, own
+        elif isinstance(argument, np.ndarray):
+            is_array = True
+            if chosen is None:
+                chosen = argument
+        elif chosen is None and not isinstance(argument, np.generic):
+            chosen = argument
+    if is_array and (precedence == _SYMBOL or any(getattr(a, "dtype", None) == object for a in arguments)):
+        return np.frompyfunc(lambda *elements: apply(operation, elements), operation.arity, 1)(*arguments)
+    if chosen is None:
+        numbers = [float(x) if kind == "n" else bool(x) for kind, x in zip(operation.kinds, arguments, strict=True)]
+        return operation.scalar(*numbers)
+    if not precedence and isinstance(chosen, np.ndarray):
+        return operation.value(*arguments)
+    if operation.composition is not None:
+        return operation.composition(*arguments)
+    if precedence:
+        return chosen._apply(operation, arguments)
+    return _foreign(operation, chosen, arguments)
 
 
-def _sign(x: float) -> float:
-    return x if x != x else float((x > 0.0) - (x < 0.0))
+def _foreign(operation: Operation, chosen: Any, arguments: Sequence[Any]) -> Any:
+    """Apply an operation to another library's numbers: by its array namespace, or by CasADi's own functions."""
+    namespace = getattr(chosen, "__array_namespace__", None)
+    if namespace is not None:
+        return getattr(namespace(), operation.arrays[0])(*arguments)
+    if type(chosen).__module__.startswith("casadi"):
+        import casadi
 
-
-def _zeros(*arguments: Any) -> tuple[Any, ...]:
-    return (0.0,) * (len(arguments) - 1)
-
-
-def _rows() -> list[Operation]:
-    def row(
-        name: str,
-        arity: int,
-        value: Callable[..., Any],
-        scalar: Callable[..., Any],
-        partials: Callable[..., tuple[Any, ...]] | None,
-        lowering: Lowering,
-        **flags: bool,
-    ) -> Operation:
-        return Operation(name, arity, value, _reference(scalar, value), partials, lowering, **flags)
-
-    _minimum, _maximum = Lowering("intrinsic", "minnum"), Lowering("intrinsic", "maxnum")
-
-    def square_sum(a: Any, b: Any) -> Any:
-        return a * a + b * b
-
-    def complement(a: Any) -> Any:
-        return f.sqrt((1.0 - a) * (1.0 + a))  # √(1 − a²), good to the last digits beside ±1 too
-
-    return [
-        # leaves: no value of their own
-        Operation("input", 0, _zeros, _zeros, None, Lowering("none")),
-        Operation("constant", 0, _zeros, _zeros, None, Lowering("none")),
-        # arithmetic
-        row("neg", 1, np.negative, lambda a: -a, lambda a, r: (-1.0,), _instruction("fneg")),
-        row("add", 2, np.add, lambda a, b: a + b, lambda a, b, r: (1.0, 1.0), _instruction("fadd"), commutative=True),
-        row("sub", 2, np.subtract, lambda a, b: a - b, lambda a, b, r: (1.0, -1.0), _instruction("fsub")),
-        row("mul", 2, np.multiply, lambda a, b: a * b, lambda a, b, r: (b, a), _instruction("fmul"), commutative=True),
-        row("div", 2, np.divide, lambda a, b: a / b, lambda a, b, r: (1.0 / b, -r / b), _instruction("fdiv")),
-        # roots, powers, exponentials
-        row("sqrt", 1, np.sqrt, math.sqrt, lambda a, r: (0.5 / r,), Lowering("intrinsic", "sqrt")),
-        row("exp", 1, np.exp, math.exp, lambda a, r: (r,), _vector("exp")),
-        row("log", 1, np.log, math.log, lambda a, r: (1.0 / a,), _vector("log")),
-        row(
-            "pow",
-            2,
-            np.power,
-            math.pow,
-            lambda a, b, r: (b * f.pow(a, b - 1.0), f.where(a > 0.0, r * f.log(f.where(a > 0.0, a, 1.0)), 0.0)),
-            _vector("pow"),
-        ),
-        row("hypot", 2, np.hypot, math.hypot, lambda a, b, r: (a / r, b / r), _vector("hypot"), commutative=True),
-        # circular functions
-        row("sin", 1, np.sin, math.sin, lambda a, r: (f.cos(a),), _vector("sin")),
-        row("cos", 1, np.cos, math.cos, lambda a, r: (-f.sin(a),), _vector("cos")),
-        row("tan", 1, np.tan, math.tan, lambda a, r: (1.0 + r * r,), _vector("tan")),
-        row("asin", 1, np.arcsin, math.asin, lambda a, r: (1.0 / complement(a),), _vector("asin")),
-        row("acos", 1, np.arccos, math.acos, lambda a, r: (-1.0 / complement(a),), _vector("acos")),
-        row("atan", 1, np.arctan, math.atan, lambda a, r: (1.0 / (1.0 + a * a),), _vector("atan")),
-        row(
-            "atan2",
-            2,
-            np.arctan2,
-            math.atan2,
-            lambda y, x, r: (x / square_sum(x, y), -y / square_sum(x, y)),
-            _vector("atan2"),
-        ),
-        # hyperbolic functions
-        row("sinh", 1, np.sinh, math.sinh, lambda a, r: (f.cosh(a),), _vector("sinh")),
-        row("cosh", 1, np.cosh, math.cosh, lambda a, r: (f.sinh(a),), _vector("cosh")),
-        row("tanh", 1, np.tanh, math.tanh, lambda a, r: (1.0 - r * r,), _vector("tanh")),
-        # piecewise functions; at a kink the derivative is one between those of the two sides
-        row("abs", 1, np.abs, abs, lambda a, r: (f.sign(a),), Lowering("intrinsic", "fabs")),
-        row("sign", 1, np.sign, _sign, _zeros, _vector("sign")),
-        row("floor", 1, np.floor, lambda a: math.copysign(math.floor(a), a), _zeros, Lowering("intrinsic", "floor")),
-        row("copysign", 2, np.copysign, math.copysign, _copysign_partials, Lowering("intrinsic", "copysign")),
-        row("fmin", 2, np.fmin, lambda a, b: float(np.fmin(a, b)), _fmin_partials, _minimum, commutative=True),
-        row("fmax", 2, np.fmax, lambda a, b: float(np.fmax(a, b)), _fmax_partials, _maximum, commutative=True),
-        # truth values, and the choice between two numbers
-        row("lt", 2, np.less, lambda a, b: a < b, None, _instruction("fcmp olt"), logical=True),
-        row("le", 2, np.less_equal, lambda a, b: a <= b, None, _instruction("fcmp ole"), logical=True),
-        row("eq", 2, np.equal, lambda a, b: a == b, None, _instruction("fcmp oeq"), logical=True, commutative=True),
-        row("and_", 2, np.logical_and, lambda a, b: a and b, None, _instruction("and"), logical=True, commutative=True),
-        row("or_", 2, np.logical_or, lambda a, b: a or b, None, _instruction("or"), logical=True, commutative=True),
-        row("not_", 1, np.logical_not, lambda a: not a, None, _vector("not"), logical=True),
-        row("where", 3, np.where, _where, _where_partials, _vector("where")),
-    ]
-
-
-def _copysign_partials(a: Any, b: Any, r: Any) -> tuple[Any, ...]:
-    return f.sign(a) * f.copysign(1.0, b), 0.0
-
-
-def _fmin_partials(a: Any, b: Any, r: Any) -> tuple[Any, ...]:
-    return f.where(a <= b, 1.0, 0.0), f.where(a <= b, 0.0, 1.0)
-
-
-def _fmax_partials(a: Any, b: Any, r: Any) -> tuple[Any, ...]:
-    return f.where(b <= a, 1.0, 0.0), f.where(b <= a, 0.0, 1.0)
-
-
-def _where_partials(c: Any, a: Any, b: Any, r: Any) -> tuple[Any, ...]:
-    return 0.0, f.where(c, 1.0, 0.0), f.where(c, 0.0, 1.0)
-
-
-BY_NAME: dict[str, Operation] = {operation.name: operation for operation in _rows()}
+        counterpart = operation.casadi
+        return (getattr(casadi, counterpart) if isinstance(counterpart, str) else counterpart)(*arguments)
+    raise TypeError(
+        f"{operation.name}: no way to apply it to {type(chosen).__name__!r}; it is not a scalar linkwork knows"
+    )

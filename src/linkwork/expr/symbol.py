@@ -15,15 +15,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .operations import BY_NAME, Operation
+from . import functions as f
+from .operations import BY_METHOD, BY_NAME, Operation
 
 __all__ = ["Graph", "Symbol"]
 
 _INPUT, _CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 _NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", "mul", "div"))
-_LT, _LE, _EQ, _WHERE = (BY_NAME[name] for name in ("lt", "le", "eq", "where"))
-_ODD = frozenset(("sin", "tan", "asin", "atan", "sinh", "tanh", "sign"))
-_EVEN = frozenset(("cos", "cosh", "abs"))
+_LE, _WHERE = BY_NAME["le"], BY_NAME["where"]
 
 
 class Graph:
@@ -204,10 +203,10 @@ class Symbol:
         return self
 
     def __abs__(self) -> Any:
-        return self._apply(BY_NAME["abs"], (self,))
+        return f.fabs(self)
 
     def __floor__(self) -> Any:
-        return self._apply(BY_NAME["floor"], (self,))
+        return f.floor(self)
 
     def __pow__(self, exponent: Any) -> Any:
         if exponent.__class__ is not Symbol:
@@ -217,33 +216,33 @@ class Symbol:
             if abs(number) <= 64.0 and number == int(number):
                 return whole_power(self, int(number))
             if number == 0.5:
-                return self._apply(BY_NAME["sqrt"], (self,))
-        return self._apply(BY_NAME["pow"], (self, exponent))
+                return f.sqrt(self)
+        return f.pow(self, exponent)
 
     def __rpow__(self, base: Any) -> Any:
-        return self._apply(BY_NAME["pow"], (base, self))
+        return f.pow(base, self)
 
     # -- comparisons give symbols too, and a symbol has no truth value of its own
 
     def __lt__(self, other: Any) -> Any:
-        return self._apply(_LT, (self, other)) if _is_scalar(other) else NotImplemented
+        return f.lt(self, other) if _is_scalar(other) else NotImplemented
 
     def __le__(self, other: Any) -> Any:
-        return self._apply(_LE, (self, other)) if _is_scalar(other) else NotImplemented
+        return f.le(self, other) if _is_scalar(other) else NotImplemented
 
     def __gt__(self, other: Any) -> Any:
-        return self._apply(_LT, (other, self)) if _is_scalar(other) else NotImplemented
+        return f.lt(other, self) if _is_scalar(other) else NotImplemented
 
     def __ge__(self, other: Any) -> Any:
-        return self._apply(_LE, (other, self)) if _is_scalar(other) else NotImplemented
+        return f.le(other, self) if _is_scalar(other) else NotImplemented
 
     def __eq__(self, other: Any) -> Any:
-        return self._apply(_EQ, (self, other)) if _is_scalar(other) else NotImplemented
+        return f.eq(self, other) if _is_scalar(other) else NotImplemented
 
     def __ne__(self, other: Any) -> Any:
         if not _is_scalar(other):
             return NotImplemented
-        return self._apply(BY_NAME["not_"], (self._apply(_EQ, (self, other)),))
+        return f.not_(f.eq(self, other))
 
     __hash__ = object.__hash__
 
@@ -265,12 +264,9 @@ class Symbol:
 
     def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> Any:
         """The node of an operation on symbols and numbers; folds what needs no node."""
-        name = operation.name
-        if len(arguments) == 1 and arguments[0].op is _NEG:
-            if name in _ODD:
-                return -self._apply(operation, arguments[0].args)
-            if name in _EVEN:
-                return self._apply(operation, arguments[0].args)
+        if (operation.odd or operation.even) and arguments[0].op is _NEG:
+            result = self._apply(operation, arguments[0].args)
+            return -result if operation.odd else result
         if operation is _WHERE:
             condition, a, b = arguments
             if condition.__class__ is not Symbol:
@@ -278,37 +274,25 @@ class Symbol:
             if a is b or (a.__class__ is not Symbol and b.__class__ is not Symbol and a == b):
                 return a
         graph = self.graph
-        logical = name in ("and_", "or_", "not_")
         nodes = []
-        for argument in arguments:
+        for kind, argument in zip(operation.kinds, arguments, strict=True):
             if argument.__class__ is Symbol:
                 nodes.append(argument)
                 continue
             number = _number(argument)
             if number is None:
-                raise TypeError(f"{name}: cannot combine a symbol with {type(argument).__name__!r}")
-            nodes.append(graph.truth(bool(argument)) if logical else graph.constant(number))
+                raise TypeError(f"{operation.name}: cannot combine a symbol with {type(argument).__name__!r}")
+            nodes.append(graph.truth(bool(argument)) if kind == "t" else graph.constant(number))
         if operation.commutative and len(nodes) == 2:
             return _commutative(operation, nodes[0], nodes[1])
         return _make(graph, operation, *nodes)
 
     def __getattr__(self, name: str) -> Any:
         # NumPy applies its functions to arrays of objects by calling the elements' methods: np.sin(q) -> q[i].sin()
-        operation = BY_NAME.get(_NUMPY_METHODS.get(name, name))
-        if operation is None or operation.lowering.kind == "none":
+        operation = BY_METHOD.get(name)
+        if operation is None:
             raise AttributeError(f"a symbol has no attribute {name!r}")
-        return lambda *others: self._apply(operation, (self, *others))
-
-
-_NUMPY_METHODS = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "fabs": "abs",
-    "absolute": "abs",
-    "power": "pow",
-}
+        return lambda *others: operation(self, *others)
 
 
 def _number(x: Any) -> float | None:
