@@ -122,11 +122,7 @@ def random_program(rng: np.random.Generator, length: int) -> Program:
 
 
 def _grow(rng: np.random.Generator, growing: _Growing, operation: Operation, constants: list[int]) -> None:
-    kinds = [growing.reals] * operation.arity
-    if operation.name in ("and_", "or_", "not_"):
-        kinds = [growing.truths] * operation.arity
-    elif operation.name == "where":
-        kinds = [growing.truths, growing.reals, growing.reals]
+    kinds = [growing.truths if kind == "t" else growing.reals for kind in operation.kinds]
     if not all(kinds):
         return
     args = [_argument(rng, growing, kind) for kind in kinds]
@@ -176,18 +172,15 @@ class Reference:
         """The outputs of a program after all passes, for arrays of shape (samples, *shape of the port)."""
         dtype, samples = self.real.dtype, len(arrays[0])
         columns = [c for x in arrays for c in x.reshape(samples, -1).astype(dtype).T]
-        values: list[Any] = []
         with np.errstate(all="ignore"):
-            for operation, args, value in program.instructions:
-                if operation is INPUT:
-                    values.append(columns[value])
-                elif operation is CONSTANT:
-                    values.append(np.full(samples, value).astype(dtype))
-                else:
-                    values.append(self.apply(operation, [values[a] for a in args]))
+            values = program.run(
+                columns,
+                lambda instruction, arguments: self.apply(instruction.operation, arguments),
+                lambda value: np.full(samples, value).astype(dtype),
+            )
         outputs, start = [], 0
         for port in program.outputs:
-            parts = [values[r] for r in program.results[start : start + port.size]]
+            parts = values[start : start + port.size]
             stacked = np.stack(parts, axis=-1) if parts else np.zeros((samples, 0), dtype)
             outputs.append(stacked.reshape(samples, *port.shape))
             start += port.size

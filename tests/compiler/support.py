@@ -84,12 +84,8 @@ def programs(draw: st.DrawFn, operations: Sequence[Operation] = OPERATIONS, most
         reals.append(leaves)
     for _ in range(draw(st.integers(1, most))):
         operation = draw(st.sampled_from(operations))
-        wanted = [reals] * operation.arity
-        if operation.name in ("and_", "or_", "not_"):
-            wanted = [truths] * operation.arity
-        elif operation.name == "where":
-            wanted = [truths, reals, reals]
-        elif operation.name in ("fmin", "fmax") or operation.name == "copysign":
+        wanted = [truths if kind == "t" else reals for kind in operation.kinds]
+        if operation.name in ("fmin", "fmax", "copysign"):
             wanted = [reals, nonzero]
         if not all(wanted):
             continue

@@ -129,11 +129,7 @@ def test_exact_operations_are_numpys_bit_for_bit(operation: Any, level: str) -> 
     x = pairs(operation.arity)
     got = Kernel(program_of(operation), target=LEVELS[level])(x)
     with np.errstate(all="ignore"):
-        args = list(x.T)
-        if operation.name in ("and_", "or_", "not_"):
-            args = [column > 0 for column in args]
-        elif operation.name == "where":
-            args[0] = args[0] > 0
+        args = [column > 0 if kind == "t" else column for kind, column in zip(operation.kinds, x.T, strict=True)]
         expected = operation.value(*args).astype(np.float32)
     if operation.name in ("fmin", "fmax"):  # of two zeros either may come
         zeros = (x == 0.0).all(axis=-1)

@@ -46,10 +46,9 @@ def program_of(operation: Operation) -> Program:
     """The operation on elements of x; truth values are made of numbers by 0 < x, and made numbers of by ``where``."""
     instructions = [Instruction(INPUT, (), k) for k in range(operation.arity)]
     args = list(range(operation.arity))
-    truths = operation.arity if operation.name in ("and_", "or_", "not_") else 1 if operation is WHERE else 0
     zero = len(instructions)
     instructions += [Instruction(CONSTANT, (), 0.0), Instruction(CONSTANT, (), 1.0)]
-    for k in range(truths):
+    for k in range(operation.kinds.count("t")):
         args[k] = len(instructions)
         instructions.append(Instruction(LT, (zero, k)))
     instructions.append(Instruction(operation, tuple(args)))

@@ -6,79 +6,43 @@ The reference is mpmath at 120 digits, for values and, by central differences, f
 from __future__ import annotations
 
 import itertools
+import operator
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 
-from helpers.expressions import OPERATORS
-from helpers.precise import DIGITS, FUNCTIONS, STEP
+from helpers.precise import DIGITS, STEP, exactly
 from helpers.scalars import EPS, dual_jacobian, every_scalar, symbolic_jacobian
-from linkwork.expr import functions as f
 from linkwork.expr.operations import BY_NAME
 
-# Where each operation is tried: an interval for each argument, inside the domain and away from its ends.
-DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
-    "neg": ((-3.0, 3.0),),
-    "add": ((-3.0, 3.0), (-3.0, 3.0)),
-    "sub": ((-3.0, 3.0), (-3.0, 3.0)),
-    "mul": ((-3.0, 3.0), (-3.0, 3.0)),
-    "div": ((-3.0, 3.0), (0.2, 3.0)),
-    "sqrt": ((0.05, 9.0),),
-    "exp": ((-5.0, 5.0),),
-    "log": ((0.05, 9.0),),
-    "pow": ((0.1, 4.0), (-3.0, 3.0)),
-    "hypot": ((-3.0, 3.0), (0.1, 3.0)),
-    "sin": ((-9.0, 9.0),),
-    "cos": ((-9.0, 9.0),),
-    "tan": ((-1.4, 1.4),),
-    "asin": ((-0.9, 0.9),),
-    "acos": ((-0.9, 0.9),),
-    "atan": ((-5.0, 5.0),),
-    "atan2": ((-3.0, 3.0), (-3.0, 3.0)),
-    "sinh": ((-4.0, 4.0),),
-    "cosh": ((-4.0, 4.0),),
-    "tanh": ((-4.0, 4.0),),
-    "abs": ((-3.0, 3.0),),
-    "sign": ((-3.0, 3.0),),
-    "floor": ((-3.0, 3.0),),
-    "copysign": ((-3.0, 3.0), (-3.0, 3.0)),
-    "fmin": ((-3.0, 3.0), (-3.0, 3.0)),
-    "fmax": ((-3.0, 3.0), (-3.0, 3.0)),
-    "lt": ((-3.0, 3.0), (-3.0, 3.0)),
-    "le": ((-3.0, 3.0), (-3.0, 3.0)),
-    "eq": ((-3.0, 3.0), (-3.0, 3.0)),
-    "and_": ((-3.0, 3.0), (-3.0, 3.0)),
-    "or_": ((-3.0, 3.0), (-3.0, 3.0)),
-    "not_": ((-3.0, 3.0),),
-    "where": ((-3.0, 3.0), (-3.0, 3.0), (-3.0, 3.0)),
-}
-
-ON_TRUTHS = ("and_", "or_", "not_")
-NAMES = list(DOMAINS)
+NAMES = [name for name, operation in BY_NAME.items() if operation.arity]
 DIFFERENTIABLE = [name for name in NAMES if BY_NAME[name].partials is not None and name != "where"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 710.0, 1e308, -1e308, 5e-324, float("inf"), float("-inf"), float("nan")]
+
+OPERATORS = {"lt": operator.lt, "le": operator.le}
 
 every_operation = pytest.mark.parametrize("name", NAMES)
 
 
+def on_truths(name: str, x: Sequence[Any]) -> list[Any]:
+    """The arguments; where the operation takes truth values, whether the numbers are negative."""
+    return [a < 0.0 if kind == "t" else a for kind, a in zip(BY_NAME[name].kinds, x, strict=True)]
+
+
 def call(name: str, x: list[Any]) -> Any:
-    """The operation on numbers; where it takes truth values, on whether the numbers are negative."""
-    if name in ON_TRUTHS:
-        x = [a < 0.0 for a in x]
-    elif name == "where":
-        x = [x[0] < 0.0, *x[1:]]
-    if name in OPERATORS:
-        return OPERATORS[name](*x)
-    return getattr(f, "fabs" if name == "abs" else name)(*x)
+    """The operation on numbers, by Python's operator where it has one."""
+    operation = BY_NAME[name]
+    return (OPERATORS.get(name) or operation.composition or operation)(*on_truths(name, x))
 
 
 def samples(name: str, n: int = 40) -> np.ndarray:
     """Random points of the operation's domain; where it compares, some with equal arguments."""
     rng = np.random.default_rng(NAMES.index(name))
-    points = np.stack([rng.uniform(low, high, size=n) for low, high in DOMAINS[name]], axis=1)
+    points = np.stack([rng.uniform(low, high, size=n) for low, high in BY_NAME[name].domain], axis=1)
     if name in ("lt", "le", "eq"):
         points[::5, 1] = points[::5, 0]
     return points
@@ -86,12 +50,7 @@ def samples(name: str, n: int = 40) -> np.ndarray:
 
 def exact(name: str, x: np.ndarray) -> float:
     with mpmath.workdps(DIGITS):
-        arguments: list[Any] = [mpmath.mpf(a) for a in x]
-        if name in ON_TRUTHS:
-            arguments = [a < 0 for a in arguments]
-        elif name == "where":
-            arguments[0] = arguments[0] < 0
-        return float(FUNCTIONS[name](*arguments))
+        return float(exactly(name, *on_truths(name, [mpmath.mpf(a) for a in x])))
 
 
 def exact_partials(name: str, x: np.ndarray) -> list[float]:
@@ -102,13 +61,9 @@ def exact_partials(name: str, x: np.ndarray) -> list[float]:
             for sign in (1, -1):
                 moved = [mpmath.mpf(a) for a in x]
                 moved[k] += sign * STEP
-                ends.append(FUNCTIONS[name](*moved))
+                ends.append(exactly(name, *moved))
             partials.append(float((ends[0] - ends[1]) / (2 * STEP)))
     return partials
-
-
-def test_every_row_of_the_table_is_tried() -> None:
-    assert set(NAMES) == set(BY_NAME) - {"input", "constant"}
 
 
 @every_operation
@@ -125,7 +80,7 @@ def test_value_on_every_kind_of_scalar(name: str, run: Any) -> None:
 def test_python_floats_mean_what_numpy_arrays_mean(name: str) -> None:
     """Also at the edges of the domain and beyond it, where Python's math would raise."""
     operation = BY_NAME[name]
-    numbers: list[Any] = [True, False] if name in ON_TRUTHS else SPECIAL
+    numbers: list[Any] = [True, False] if "n" not in BY_NAME[name].kinds else SPECIAL
     for arguments in itertools.product(numbers, repeat=operation.arity):
         if name == "where":
             arguments = (bool(arguments[0] > 0.0), *arguments[1:])
@@ -215,7 +170,7 @@ def test_commutative_means_that_the_arguments_may_change_places(name: str) -> No
     if operation.arity != 2:
         assert not operation.commutative
         return
-    points = samples(name) if name not in ON_TRUTHS else samples(name) < 0.0
+    points = samples(name) if "n" in BY_NAME[name].kinds else samples(name) < 0.0
     with np.errstate(invalid="ignore"):
         there, back = operation.value(*points.T), operation.value(*points.T[::-1])
     assert bool(np.array_equal(there, back)) == operation.commutative
@@ -224,7 +179,7 @@ def test_commutative_means_that_the_arguments_may_change_places(name: str) -> No
 @every_operation
 def test_logical_means_that_the_result_is_a_truth_value(name: str) -> None:
     operation = BY_NAME[name]
-    points = samples(name) < 0.0 if name in ON_TRUTHS else samples(name)
+    points = samples(name) < 0.0 if "n" not in BY_NAME[name].kinds else samples(name)
     columns = [points[:, 0] < 0.0, *points.T[1:]] if name == "where" else list(points.T)
     assert (operation.value(*columns).dtype == bool) == operation.logical
     assert operation.partials is None or not operation.logical
@@ -234,7 +189,8 @@ def test_logical_means_that_the_result_is_a_truth_value(name: str) -> None:
 def test_rows_are_complete_and_pickle_by_name(name: str) -> None:
     operation = BY_NAME[name]
     assert operation.name == name
-    assert operation.arity == len(DOMAINS[name])
+    assert operation.arity == len(operation.domain) == len(operation.kinds)
+    assert operation.doc.endswith(".")
     assert operation.lowering.kind in ("instruction", "intrinsic", "vector")
     assert operation.lowering.code
     assert pickle.loads(pickle.dumps(operation)) is operation

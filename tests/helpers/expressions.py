@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from linkwork.expr import functions as f
-from linkwork.expr.interpret import reachable
+from linkwork.expr.interpret import listed, run
 from linkwork.expr.operations import BY_NAME, Operation
 from linkwork.expr.symbol import Symbol
 
@@ -139,30 +138,14 @@ for _name, _operation in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("true
 for _name, _operation, _swap in (("lt", "lt", False), ("le", "le", False), ("gt", "lt", True), ("ge", "le", True)):
     _install(_name, _operation, _swap)
 
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "neg": operator.neg,
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "lt": operator.lt,
-    "le": operator.le,
-}
-
 
 def replay(
     outputs: Sequence[Any], values: Mapping[Symbol, Any], number: Callable[[float], Any] = lambda x: x
 ) -> list[Any]:
-    """The outputs' values on any kind of scalar, numbers as ``number`` makes them: an interpreter of its own."""
-    known: dict[int, Any] = {symbol.index: value for symbol, value in values.items()}
-    for node in reachable(outputs):
-        if node.op.name == "constant":
-            known[node.index] = number(node.value)
-        elif node.op.name != "input":
-            arguments = tuple(known[a.index] for a in node.args)
-            rule = OPERATORS.get(node.op.name)
-            known[node.index] = rule(*arguments) if rule else node.op(*arguments)
-    return [known[s.index] if isinstance(s, Symbol) else number(s) for s in outputs]
+    """The outputs' values on any kind of scalar, numbers as ``number`` makes them."""
+    instructions, results = listed(outputs, values)
+    known = run(instructions, list(values.values()), constant=number)
+    return [known[r] for r in results]
 
 
 def rounding(outputs: Sequence[Any], values: Mapping[Symbol, float]) -> np.ndarray:

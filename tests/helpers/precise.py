@@ -14,30 +14,14 @@ import numpy as np
 DIGITS = 120
 STEP = mpmath.mpf(10) ** -30  # of central differences: their error is some 1e-60 relative to the third derivative
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+_OTHER: dict[str, Callable[..., Any]] = {  # than mpmath's function of the operation's name
     "neg": lambda a: -a,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b,
-    "sqrt": mpmath.sqrt,
-    "exp": mpmath.exp,
-    "log": mpmath.log,
     "pow": mpmath.power,
-    "hypot": mpmath.hypot,
-    "sin": mpmath.sin,
-    "cos": mpmath.cos,
-    "tan": mpmath.tan,
-    "asin": mpmath.asin,
-    "acos": mpmath.acos,
-    "atan": mpmath.atan,
-    "atan2": mpmath.atan2,
-    "sinh": mpmath.sinh,
-    "cosh": mpmath.cosh,
-    "tanh": mpmath.tanh,
     "abs": abs,
-    "sign": mpmath.sign,
-    "floor": mpmath.floor,
     "copysign": lambda a, b: abs(a) if b >= 0 else -abs(a),
     "fmin": min,
     "fmax": max,
@@ -49,6 +33,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "not_": lambda a: not a,
     "where": lambda c, a, b: a if c else b,
 }
+
+
+def exactly(name: str, *arguments: Any) -> Any:
+    """An operation of the table on mpmath's numbers and truth values."""
+    return (_OTHER.get(name) or getattr(mpmath, name))(*arguments)
 
 
 class Precise:
@@ -63,7 +52,7 @@ class Precise:
 
     def _apply(self, operation: Any, arguments: Sequence[Any]) -> Any:
         plain = [a.value if isinstance(a, Precise) else a for a in arguments]
-        result = FUNCTIONS[operation.name](*(a if isinstance(a, bool) else mpmath.mpf(a) for a in plain))
+        result = exactly(operation.name, *(a if isinstance(a, bool) else mpmath.mpf(a) for a in plain))
         return result if isinstance(result, bool) else Precise(result)
 
     def __neg__(self) -> Precise:

@@ -1,8 +1,9 @@
 """To and from CasADi: any `casadi.Function` as a kernel, and any kernel as a `casadi.Function`.
 
-CasADi's scalar functions are lists of instructions much like a program's, so both ways walk a list and look every
-operation up in a table: `FROM_CASADI` by CasADi's name for it, `TO_CASADI` by ours.  What has no row is refused by
-name.  CasADi is imported when one of the two is called, and not before.
+CasADi's scalar functions are lists of instructions much like a program's.  A program runs on CasADi's numbers as on any
+others, since the rows of the table of operations say what CasADi calls them; the other way, `COMPOSED` has what is made
+of several of our operations.  What neither side has is refused by name.  CasADi is imported when one of the two is
+called, and not before.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from ..expr.operations import BY_NAME
 from ..expr.symbol import Graph, Symbol
 from . import compositions as c
 from .kernel import Kernel, traced
-from .program import CONSTANT, INPUT, Port, Program
+from .program import CONSTANT, Instruction, Port, Program
 from .trace import quiet_collector
 from .verify import verify
 
-__all__ = ["FROM_CASADI", "REFUSED", "TO_CASADI", "from_casadi", "to_casadi"]
+__all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi", "to_casadi"]
 
 
 class Row(NamedTuple):
@@ -50,114 +51,51 @@ def _one_sided(x: Any) -> bool:
     return isinstance(x, Symbol) and x.op is _WHERE and x.args[2].op is CONSTANT and x.args[2].value == 0.0
 
 
-def _over(x: Any, y: Any) -> Any:
-    return x / y if isinstance(x, Symbol) or isinstance(y, Symbol) else f.apply("div", (x, y))
-
-
 def _power(x: Any, y: Any) -> Any:
     return x**y if isinstance(x, Symbol) else f.pow(x, y)
 
 
-# In truth values CasADi takes every number but zero for true, NaN too, as C does.
-FROM_CASADI: dict[str, Row] = {
+COMPOSED: dict[str, Row] = {
     "OP_ASSIGN": Row("x", lambda x: x),
     "OP_ADD": Row("nn", _plus),
-    "OP_SUB": Row("nn", lambda x, y: x - y),
-    "OP_MUL": Row("nn", lambda x, y: x * y),
-    "OP_DIV": Row("nn", _over),
-    "OP_NEG": Row("n", lambda x: -x),
-    "OP_EXP": Row("n", f.exp),
-    "OP_LOG": Row("n", f.log),
     "OP_POW": Row("nn", _power),
     "OP_CONSTPOW": Row("nn", _power),
-    "OP_SQRT": Row("n", f.sqrt),
     "OP_SQ": Row("n", lambda x: x * x),
     "OP_TWICE": Row("n", lambda x: 2.0 * x),
-    "OP_SIN": Row("n", f.sin),
-    "OP_COS": Row("n", f.cos),
-    "OP_TAN": Row("n", f.tan),
-    "OP_ASIN": Row("n", f.asin),
-    "OP_ACOS": Row("n", f.acos),
-    "OP_ATAN": Row("n", f.atan),
-    "OP_LT": Row("nn", f.lt),
-    "OP_LE": Row("nn", f.le),
-    "OP_EQ": Row("nn", f.eq),
     "OP_NE": Row("nn", lambda x, y: f.not_(f.eq(x, y))),
-    "OP_NOT": Row("t", f.not_),
-    "OP_AND": Row("tt", f.and_),
-    "OP_OR": Row("tt", f.or_),
-    "OP_FLOOR": Row("n", f.floor),
     "OP_CEIL": Row("n", c.ceil),
     "OP_FMOD": Row("nn", c.fmod),
     "OP_REMAINDER": Row("nn", c.remainder),
-    "OP_FABS": Row("n", f.fabs),
-    "OP_SIGN": Row("n", f.sign),
-    "OP_COPYSIGN": Row("nn", f.copysign),
     "OP_IF_ELSE_ZERO": Row("tn", lambda t, x: f.where(t, x, 0.0)),
-    "OP_FMIN": Row("nn", f.fmin),
-    "OP_FMAX": Row("nn", f.fmax),
-    "OP_INV": Row("n", lambda x: _over(1.0, x)),
-    "OP_SINH": Row("n", f.sinh),
-    "OP_COSH": Row("n", f.cosh),
-    "OP_TANH": Row("n", f.tanh),
+    "OP_INV": Row("n", lambda x: f.div(1.0, x)),
     "OP_ASINH": Row("n", c.asinh),
     "OP_ACOSH": Row("n", c.acosh),
     "OP_ATANH": Row("n", c.atanh),
-    "OP_ATAN2": Row("nn", f.atan2),
     "OP_LOG1P": Row("n", c.log1p),
     "OP_EXPM1": Row("n", c.expm1),
-    "OP_HYPOT": Row("nn", f.hypot),
     "OP_LIFT": Row("xn", lambda x, hint: x),  # a hint to solvers
     "OP_PRINTME": Row("xn", lambda x, tag: x),  # prints while CasADi evaluates; a kernel prints nothing
 }
+
+
+def counterpart(name: str) -> Row | None:
+    """How CasADi's operation of that name is expressed, if it can be.
+
+    In truth values CasADi takes every number but zero for true, NaN too, as C does.
+    """
+    if name in COMPOSED:
+        return COMPOSED[name]
+    for row in BY_NAME.values():
+        if row.arity and isinstance(row.casadi, str) and f"OP_{row.casadi.removeprefix('logic_').upper()}" == name:
+            return Row(row.kinds, row)
+    return None
+
 
 # What a scalar function may have too and a kernel cannot, and why.
 REFUSED: dict[str, str] = {
     "OP_ERF": "there is no error function among linkwork's operations",
     "OP_ERFINV": "there is no inverse error function among linkwork's operations",
     "OP_PARAMETER": "it is a free variable, whose value no input gives",
-}
-
-TO_CASADI: dict[str, Callable[..., Any]] = {
-    "neg": lambda ca, x: -x,
-    "add": lambda ca, x, y: x + y,
-    "sub": lambda ca, x, y: x - y,
-    "mul": lambda ca, x, y: x * y,
-    "div": lambda ca, x, y: x / y,
-    "sqrt": lambda ca, x: ca.sqrt(x),
-    "exp": lambda ca, x: ca.exp(x),
-    "log": lambda ca, x: ca.log(x),
-    "pow": lambda ca, x, y: x**y,
-    "hypot": lambda ca, x, y: ca.hypot(x, y),
-    "sin": lambda ca, x: ca.sin(x),
-    "cos": lambda ca, x: ca.cos(x),
-    "tan": lambda ca, x: ca.tan(x),
-    "asin": lambda ca, x: ca.asin(x),
-    "acos": lambda ca, x: ca.acos(x),
-    "atan": lambda ca, x: ca.atan(x),
-    "atan2": lambda ca, y, x: ca.atan2(y, x),
-    "sinh": lambda ca, x: ca.sinh(x),
-    "cosh": lambda ca, x: ca.cosh(x),
-    "tanh": lambda ca, x: ca.tanh(x),
-    "abs": lambda ca, x: ca.fabs(x),
-    "sign": lambda ca, x: ca.sign(x),
-    "floor": lambda ca, x: ca.floor(x),
-    "copysign": lambda ca, x, y: ca.copysign(x, y),
-    "fmin": lambda ca, x, y: ca.fmin(x, y),
-    "fmax": lambda ca, x, y: ca.fmax(x, y),
-    "lt": lambda ca, x, y: x < y,
-    "le": lambda ca, x, y: x <= y,
-    "eq": lambda ca, x, y: x == y,
-    "and_": lambda ca, x, y: ca.logic_and(x, y),
-    "or_": lambda ca, x, y: ca.logic_or(x, y),
-    "not_": lambda ca, x: ca.logic_not(x),
-    "where": lambda ca, t, x, y: ca.if_else(t, x, y),
-    "fma": lambda ca, x, y, z: x * y + z,
-    "fms": lambda ca, x, y, z: x * y - z,
-    "fnma": lambda ca, x, y, z: z - x * y,
-    "sincos": lambda ca, x: (ca.sin(x), ca.cos(x)),
-    "sin_of": lambda ca, pair: pair[0],
-    "cos_of": lambda ca, pair: pair[1],
 }
 
 
@@ -224,23 +162,21 @@ def to_casadi(kernel: Kernel | Program) -> Any:
         argument = casadi.SX.sym(port.name, *_matrix(port.shape))
         arguments.append(argument)
         elements += argument.T.elements()  # CasADi's order is by columns
-    values: list[Any] = []
-    for operation, args, value in program.instructions:
-        if operation is INPUT:
-            values.append(elements[value])
-        elif operation is CONSTANT:
-            values.append(casadi.SX(value))
-        else:
-            counterpart = TO_CASADI.get(operation.name)
-            if counterpart is None:
-                raise ValueError(f"{program.name}: CasADi has no operation for linkwork's {operation.name!r}")
-            values.append(counterpart(casadi, *[values[a] for a in args]))
+
+    def apply(instruction: Instruction, arguments: list[Any]) -> Any:
+        operation = instruction.operation
+        called = operation.casadi
+        if operation.composition is None and isinstance(called, str) and not hasattr(casadi, called):
+            raise ValueError(f"{program.name}: CasADi has no operation for linkwork's {operation.name!r}")
+        return operation(*arguments)
+
+    values = program.run(elements, apply, casadi.SX)
     names_in = [port.name for port in program.inputs]
     names_out: list[str] = []
     results, start = [], 0
     for port in program.outputs:
         rows, columns = _matrix(port.shape)
-        parts = [values[r] for r in program.results[start : start + port.size]]
+        parts = values[start : start + port.size]
         start += port.size
         column = casadi.vertcat(*parts) if parts else casadi.SX(0, 1)
         results.append(casadi.reshape(column, columns, rows).T)
@@ -327,7 +263,7 @@ class _Reader:
                 work |= zip(places, called, strict=True)
             else:
                 name = self.names.get(code, f"number {code}")
-                row = FROM_CASADI.get(name)
+                row = counterpart(name)
                 if row is None:
                     why = REFUSED.get(name, "linkwork does not know it")
                     raise ValueError(f"{self._where(function)}: CasADi's operation {name} cannot be compiled: {why}")

@@ -11,18 +11,12 @@ import math
 from typing import Any
 
 from ..expr import functions as f
-from ..expr.symbol import Symbol
 
 __all__ = ["acosh", "asinh", "atanh", "ceil", "expm1", "fmod", "log1p", "remainder"]
 
 _LARGE = 2.0**28  # the square of anything beyond hides 1
 _MOST = 2.0**53  # the quotients below are whole numbers that a float holds
 _LOG2 = math.log(2.0)
-
-
-def _quotient(a: Any, b: Any) -> Any:
-    """a/b, by IEEE 754 for floats too."""
-    return a / b if isinstance(a, Symbol) or isinstance(b, Symbol) else f.apply("div", (a, b))
 
 
 def ceil(x: Any) -> Any:
@@ -34,7 +28,7 @@ def log1p(x: Any) -> Any:
     """log(1 + x), within 2 eps: u = 1 + x is rounded, and log(u)·x/(u − 1) takes the rounding out again."""
     u = 1.0 + x
     part = u - 1.0
-    corrected = f.log(u) * _quotient(x, part)
+    corrected = f.log(u) * f.div(x, part)
     return f.where(f.eq(u, 1.0), x, f.where(f.eq(part, x), f.log(u), corrected))
 
 
@@ -42,14 +36,14 @@ def expm1(x: Any) -> Any:
     """exp(x) − 1, within 2 eps: beside zero (u − 1)·x/log(u), where u = exp(x) is rounded."""
     u = f.exp(x)
     part = u - 1.0
-    corrected = part * _quotient(x, f.log(u))
+    corrected = part * f.div(x, f.log(u))
     return f.where(f.lt(0.5, f.fabs(x)), part, f.where(f.eq(u, 1.0), x, corrected))
 
 
 def asinh(x: Any) -> Any:
     """Inverse hyperbolic sine, within 3 eps."""
     a = f.fabs(x)
-    near = log1p(a + _quotient(a * a, 1.0 + f.sqrt(1.0 + a * a)))
+    near = log1p(a + f.div(a * a, 1.0 + f.sqrt(1.0 + a * a)))
     return f.copysign(f.where(f.lt(a, _LARGE), near, f.log(a) + _LOG2), x)
 
 
@@ -63,7 +57,7 @@ def acosh(x: Any) -> Any:
 def atanh(x: Any) -> Any:
     """Inverse hyperbolic tangent, within 3 eps."""
     a = f.fabs(x)
-    return f.copysign(0.5 * log1p(_quotient(2.0 * a, 1.0 - a)), x)
+    return f.copysign(0.5 * log1p(f.div(2.0 * a, 1.0 - a)), x)
 
 
 def fmod(x: Any, y: Any) -> Any:
@@ -96,7 +90,7 @@ def _rest(a: Any, b: Any) -> Any:
     large = f.lt(2.0**900, a)
     scale = f.where(large, 2.0**-100, 1.0)
     dividend, divisor = a * scale, b * scale  # nothing below overflows
-    q = f.floor(_quotient(dividend, divisor))
+    q = f.floor(f.div(dividend, divisor))
     q1, q2 = _halves(q)
     b1, b2 = _halves(divisor)
     rest = dividend - q1 * b1 - q1 * b2 - q2 * b1 - q2 * b2

@@ -8,35 +8,49 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..expr.interpret import reachable
-from ..expr.operations import BY_NAME, Lowering, Operation
+from ..expr import functions as f
+from ..expr.interpret import CONSTANT, INPUT, Apply, Instruction, called, listed, on_arrays, run
+from ..expr.operations import Lowering, Operation
 from ..expr.symbol import Symbol
 
-__all__ = ["COS_OF", "FMA", "FMS", "FNMA", "SINCOS", "SIN_OF", "Instruction", "Port", "Program", "arithmetic"]
+__all__ = [
+    "CONSTANT",
+    "COS_OF",
+    "FMA",
+    "FMS",
+    "FNMA",
+    "INPUT",
+    "SINCOS",
+    "SIN_OF",
+    "Instruction",
+    "Port",
+    "Program",
+    "arithmetic",
+]
 
 
-def _own(name: str, arity: int, value: Any, lowering: str) -> Operation:
-    return Operation(name, arity, value, value, None, Lowering("compiler", lowering))
+def _own(name: str, lowering: str, value: Any, kinds: str, gives: str = "n", made_of: Any = None) -> Operation:
+    """An operation that is no row of the table: it is made of operations that are."""
+    code = Lowering("compiler", lowering)
+    return Operation(name, len(kinds), value, value, None, code, kinds, gives, composition=made_of or value)
 
 
 # A product and a sum with one rounding on the machine (and two in the interpreter).
-FMA = _own("fma", 3, lambda a, b, c: a * b + c, "fma")
-FMS = _own("fms", 3, lambda a, b, c: a * b - c, "fms")
-FNMA = _own("fnma", 3, lambda a, b, c: c - a * b, "fnma")
+FMA = _own("fma", "fma", lambda a, b, c: a * b + c, "nnn")
+FMS = _own("fms", "fms", lambda a, b, c: a * b - c, "nnn")
+FNMA = _own("fnma", "fnma", lambda a, b, c: c - a * b, "nnn")
 # Sine and cosine of one argument together, and the two parts of that pair.
-SINCOS = _own("sincos", 1, lambda x: (np.sin(x), np.cos(x)), "sincos")
-SIN_OF = _own("sin_of", 1, lambda pair: pair[0], "first")
-COS_OF = _own("cos_of", 1, lambda pair: pair[1], "second")
-
-INPUT, CONSTANT = BY_NAME["input"], BY_NAME["constant"]
+SINCOS = _own("sincos", "sincos", lambda x: (np.sin(x), np.cos(x)), "n", "p", lambda x: (f.sin(x), f.cos(x)))
+SIN_OF = _own("sin_of", "first", lambda pair: pair[0], "p")
+COS_OF = _own("cos_of", "second", lambda pair: pair[1], "p")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +66,6 @@ class Port:
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.shape))})"
-
-
-class Instruction(NamedTuple):
-    """One value: an operation and the numbers of its arguments.
-
-    ``value`` is a constant's number, or an input's place among the elements of all inputs, one after the other.
-    """
-
-    operation: Operation
-    args: tuple[int, ...]
-    value: Any = None
 
 
 @dataclass(frozen=True)
@@ -89,35 +92,11 @@ class Program:
         guards: Sequence[Any] = (),
     ) -> Program:
         """The program of expressions: each port with its elements in row-major order (outputs may be numbers)."""
-        places: dict[Symbol, int] = {}
-        for _, symbols in inputs:
-            for symbol in symbols:
-                places[symbol] = len(places)
         elements = [*(x for _, values in outputs for x in values), *guards]
-        instructions: list[Instruction] = []
-        number: dict[int, int] = {}
-        for node in reachable(elements):
-            number[node.index] = len(instructions)
-            if node.op is INPUT:
-                if node not in places:
-                    raise ValueError(f"{name}: the symbol {node.value!r} is used but is not among the inputs")
-                instructions.append(Instruction(INPUT, (), places[node]))
-            elif node.op is CONSTANT:
-                instructions.append(Instruction(CONSTANT, (), node.value))
-            else:
-                instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args])))
-        constants: dict[tuple[float, float], int] = {}
-        results = []
-        for x in elements:
-            if isinstance(x, Symbol):
-                results.append(number[x.index])
-                continue
-            value = float(x)
-            key = (value, math.copysign(1.0, value))
-            if key not in constants:
-                constants[key] = len(instructions)
-                instructions.append(Instruction(CONSTANT, (), value))
-            results.append(constants[key])
+        try:
+            instructions, results = listed(elements, [symbol for _, symbols in inputs for symbol in symbols])
+        except KeyError as error:
+            raise ValueError(f"{name}: the symbol {error.args[0]!r} is used but is not among the inputs") from None
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
         return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards))
 
@@ -135,13 +114,16 @@ class Program:
 
     def pruned(self) -> Program:
         """The program without the instructions that no result depends on."""
-        needed = self.needed(self.results)
+        return self.ordered(sorted(self.needed(self.results)))
+
+    def ordered(self, order: Iterable[int]) -> Program:
+        """The instructions with these numbers, arguments before what is made of them."""
         number: dict[int, int] = {}
         kept: list[Instruction] = []
-        for k, (operation, args, value) in enumerate(self.instructions):
-            if k in needed:
-                number[k] = len(kept)
-                kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
+        for k in order:
+            operation, args, value = self.instructions[k]
+            number[k] = len(kept)
+            kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
         return self.rebuilt(kept, [number[r] for r in self.results])
 
     @cached_property
@@ -191,6 +173,17 @@ class Program:
             uses[r] += 1
         return uses
 
+    def run(
+        self, elements: Sequence[Any], apply: Apply = called, constant: Callable[[float], Any] = float
+    ) -> list[Any]:
+        """The values of the results, where the elements of all inputs, one after the other, have the given ones.
+
+        On any kind of number: on symbols, this takes the program into their trace; on dual numbers it differentiates.
+        ``apply`` and ``constant`` are those of `linkwork.expr.interpret.run`.
+        """
+        values = run(self.instructions, elements, apply, constant)
+        return [values[r] for r in self.results]
+
     def interpret(self, *arrays: Any) -> tuple[np.ndarray, ...]:
         """The outputs for arrays of shape (..., *port shape), one operation at a time: the compiled code's reference.
 
@@ -206,19 +199,12 @@ class Program:
         columns: list[Any] = []
         for x, port in zip(arrays, self.inputs, strict=True):
             full = np.broadcast_to(np.asarray(x, dtype=np.float64), (*batch, *port.shape))
-            columns += list(np.moveaxis(full.reshape(*batch, port.size), -1, 0))
-        values: list[Any] = []
+            columns += map(np.asarray, np.moveaxis(full.reshape(*batch, port.size), -1, 0))
         with np.errstate(all="ignore"):
-            for operation, args, value in self.unguarded.instructions:
-                if operation is INPUT:
-                    values.append(np.asarray(columns[value]))
-                elif operation is CONSTANT:
-                    values.append(np.float64(value))
-                else:
-                    values.append(operation.value(*(values[a] for a in args)))
+            found = self.unguarded.run(columns, on_arrays, np.float64)
         outputs, start = [], 0
         for port in self.outputs:
-            parts = [np.broadcast_to(values[r], batch) for r in self.unguarded.results[start : start + port.size]]
+            parts = [np.broadcast_to(x, batch) for x in found[start : start + port.size]]
             stacked = np.stack(parts, axis=-1) if parts else np.zeros((*batch, 0))
             outputs.append(np.array(stacked, dtype=np.float64).reshape((*batch, *port.shape)))
             start += port.size

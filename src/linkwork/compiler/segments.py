@@ -76,14 +76,7 @@ def _pairs_taken_apart(program: Program) -> Program:
             order += [k, *parts.get(k, ())]
         elif not (operation is SIN_OF or operation is COS_OF):
             order.append(k)
-    number = {k: place for place, k in enumerate(order)}
-    return program.rebuilt(
-        [
-            Instruction(i.operation, tuple([number[a] for a in i.args]), i.value)
-            for i in (program.instructions[k] for k in order)
-        ],
-        [number[r] for r in program.results],
-    )
+    return program.ordered(order)
 
 
 def _bounds(program: Program, most: int) -> list[int]:

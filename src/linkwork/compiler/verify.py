@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from .program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Program
+from .program import CONSTANT, INPUT, Program
 
 __all__ = ["InvalidProgramError", "verify"]
+
+_KINDS = {"n": "number", "t": "truth", "p": "pair"}
 
 
 class InvalidProgramError(AssertionError):
@@ -17,7 +19,7 @@ def verify(program: Program) -> None:
     Kinds are number, truth value and the pair that `sincos` gives.
     """
     elements_in = sum(port.size for port in program.inputs)
-    kinds: list[str] = []
+    gives: list[str] = []
     for k, (operation, args, value) in enumerate(program.instructions):
         where = f"{program.name}: value {k} = {operation.name}{args}"
         if len(args) != operation.arity:
@@ -28,20 +30,13 @@ def verify(program: Program) -> None:
             raise InvalidProgramError(f"{where}: no input element {value}")
         if operation is CONSTANT and not isinstance(value, float):
             raise InvalidProgramError(f"{where}: a constant must be a float, got {value!r}")
-        got = tuple(kinds[a] for a in args)
-        if operation in (SIN_OF, COS_OF):
-            expected: tuple[str, ...] = ("pair",)
-        elif operation.name == "where":
-            expected = ("truth", "number", "number")
-        elif operation.name in ("and_", "or_", "not_"):
-            expected = ("truth",) * operation.arity
-        else:
-            expected = ("number",) * operation.arity
-        if got != expected:
-            raise InvalidProgramError(f"{where}: expected arguments {expected}, got {got}")
-        kinds.append("pair" if operation is SINCOS else "truth" if operation.logical else "number")
+        got = "".join([gives[a] for a in args])
+        if got != operation.kinds:
+            expected, found = (tuple(_KINDS[kind] for kind in kinds) for kinds in (operation.kinds, got))
+            raise InvalidProgramError(f"{where}: expected arguments {expected}, got {found}")
+        gives.append(operation.gives)
     if len(program.results) != sum(port.size for port in program.outputs) + program.guards:
         raise InvalidProgramError(f"{program.name}: the results do not fill the outputs and {program.guards} guards")
     for r in program.results:
-        if not 0 <= r < len(kinds) or kinds[r] != "number":
+        if not 0 <= r < len(gives) or gives[r] != "n":
             raise InvalidProgramError(f"{program.name}: result {r} is not a number")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .operations import Lowering, Operation, operation
+from .operations import Lowering, Operation, f, operation
 from .operations import add as _add
 
 Scalar = Any  # "any scalar": no static type says it
@@ -41,7 +41,7 @@ def _zeros(*arguments: Any) -> tuple[Any, ...]:
 
 
 def _complement(x: Any) -> Any:
-    return sqrt((1.0 - x) * (1.0 + x))  # √(1 − x²), good to the last digits beside ±1 too
+    return f.sqrt((1.0 - x) * (1.0 + x))  # √(1 − x²), good to the last digits beside ±1 too
 
 
 # -- leaves: no value of their own
@@ -120,7 +120,7 @@ def log(x: Scalar) -> Scalar:
 @operation(
     np.power,
     math.pow,
-    lambda x, y, r: (y * pow(x, y - 1.0), where(x > 0.0, r * log(where(x > 0.0, x, 1.0)), 0.0)),
+    lambda x, y, r: (y * f.pow(x, y - 1.0), f.where(x > 0.0, r * f.log(f.where(x > 0.0, x, 1.0)), 0.0)),
     _vector("pow"),
     casadi="power",
     domain=((0.1, 4.0), (-3.0, 3.0)),
@@ -144,12 +144,12 @@ def hypot(x: Scalar, y: Scalar) -> Scalar:
 # -- circular functions
 
 
-@operation(np.sin, math.sin, lambda x, r: (cos(x),), _vector("sin"), odd=True, domain=((-9.0, 9.0),))
+@operation(np.sin, math.sin, lambda x, r: (f.cos(x),), _vector("sin"), odd=True, domain=((-9.0, 9.0),))
 def sin(x: Scalar) -> Scalar:
     """Sine of an angle [rad]."""
 
 
-@operation(np.cos, math.cos, lambda x, r: (-sin(x),), _vector("cos"), even=True, domain=((-9.0, 9.0),))
+@operation(np.cos, math.cos, lambda x, r: (-f.sin(x),), _vector("cos"), even=True, domain=((-9.0, 9.0),))
 def cos(x: Scalar) -> Scalar:
     """Cosine of an angle [rad]."""
 
@@ -187,12 +187,12 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 # -- hyperbolic functions
 
 
-@operation(np.sinh, math.sinh, lambda x, r: (cosh(x),), _vector("sinh"), odd=True)
+@operation(np.sinh, math.sinh, lambda x, r: (f.cosh(x),), _vector("sinh"), odd=True)
 def sinh(x: Scalar) -> Scalar:
     """Hyperbolic sine."""
 
 
-@operation(np.cosh, math.cosh, lambda x, r: (sinh(x),), _vector("cosh"), even=True)
+@operation(np.cosh, math.cosh, lambda x, r: (f.sinh(x),), _vector("cosh"), even=True)
 def cosh(x: Scalar) -> Scalar:
     """Hyperbolic cosine."""
 
@@ -208,7 +208,7 @@ def tanh(x: Scalar) -> Scalar:
 @operation(
     np.abs,
     abs,
-    lambda x, r: (sign(x),),
+    lambda x, r: (f.sign(x),),
     _intrinsic("fabs"),
     name="abs",
     even=True,
@@ -229,7 +229,7 @@ def floor(x: Scalar) -> Scalar:
     """Largest whole number that is not above ``x``."""
 
 
-@operation(np.copysign, math.copysign, lambda x, y, r: (sign(x) * copysign(1.0, y), 0.0), _intrinsic("copysign"))
+@operation(np.copysign, math.copysign, lambda x, y, r: (f.sign(x) * f.copysign(1.0, y), 0.0), _intrinsic("copysign"))
 def copysign(x: Scalar, y: Scalar) -> Scalar:
     """The magnitude of ``x`` with the sign of ``y``."""
 
@@ -237,7 +237,7 @@ def copysign(x: Scalar, y: Scalar) -> Scalar:
 @operation(
     np.fmin,
     lambda x, y: float(np.fmin(x, y)),
-    lambda x, y, r: (where(x <= y, 1.0, 0.0), where(x <= y, 0.0, 1.0)),
+    lambda x, y, r: (f.where(x <= y, 1.0, 0.0), f.where(x <= y, 0.0, 1.0)),
     _intrinsic("minnum"),
     commutative=True,
 )
@@ -248,7 +248,7 @@ def fmin(x: Scalar, y: Scalar) -> Scalar:
 @operation(
     np.fmax,
     lambda x, y: float(np.fmax(x, y)),
-    lambda x, y, r: (where(y <= x, 1.0, 0.0), where(y <= x, 0.0, 1.0)),
+    lambda x, y, r: (f.where(y <= x, 1.0, 0.0), f.where(y <= x, 0.0, 1.0)),
     _intrinsic("maxnum"),
     commutative=True,
 )
@@ -310,7 +310,7 @@ def not_(x: Scalar) -> Scalar:
 @operation(
     np.where,
     lambda condition, x, y: x if condition else y,
-    lambda condition, x, y, r: (0.0, where(condition, 1.0, 0.0), where(condition, 0.0, 1.0)),
+    lambda condition, x, y, r: (0.0, f.where(condition, 1.0, 0.0), f.where(condition, 0.0, 1.0)),
     _vector("where"),
     kinds="tnn",
     casadi="if_else",

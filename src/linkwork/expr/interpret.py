@@ -1,18 +1,70 @@
-"""The interpreter: the value of expressions on floats or NumPy batches, one operation of the table after the other.
+"""The interpreter: instructions run one after the other, on any kind of number, in any way that is asked.
 
-It is the plain meaning of an expression, and everything that is compiled is checked against it.
+What an expression or a program means, its value on a batch, its counterpart in CasADi, its derivative and its inlining
+into another trace are one walk, `run`, with a different answer to what an operation does.  It is the plain meaning of
+what is compiled, and everything that is compiled is checked against it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .operations import BY_NAME, Operation
 from .symbol import Symbol
 
-__all__ = ["check_trace", "evaluate", "reachable"]
+__all__ = ["CONSTANT", "INPUT", "Instruction", "check_trace", "evaluate", "listed", "reachable", "run"]
+
+INPUT, CONSTANT = BY_NAME["input"], BY_NAME["constant"]
+
+
+class Instruction(NamedTuple):
+    """One value: an operation and the numbers of its arguments.
+
+    ``value`` is a constant's number, or an input's place among the elements of all inputs, one after the other.
+    """
+
+    operation: Operation
+    args: tuple[int, ...]
+    value: Any = None
+
+
+Apply = Callable[[Instruction, list[Any]], Any]
+
+
+def called(instruction: Instruction, arguments: list[Any]) -> Any:
+    """What an operation does in the way of its arguments' kind of number."""
+    return instruction.operation(*arguments)
+
+
+def on_arrays(instruction: Instruction, arguments: list[Any]) -> Any:
+    """What an operation does on NumPy arrays and float64 scalars: IEEE 754 throughout."""
+    return instruction.operation.value(*arguments)
+
+
+def run(
+    instructions: Iterable[Instruction],
+    inputs: Sequence[Any],
+    apply: Apply = called,
+    constant: Callable[[float], Any] = float,
+) -> list[Any]:
+    """The value of every instruction, where the elements of all inputs have the given ones.
+
+    ``apply`` is told the instruction and its arguments' values, ``constant`` makes a value of a number.
+    """
+    values: list[Any] = []
+    for instruction in instructions:
+        operation, args, value = instruction
+        if operation is INPUT:
+            values.append(inputs[value])
+        elif operation is CONSTANT:
+            values.append(constant(value))
+        else:
+            values.append(apply(instruction, [values[a] for a in args]))
+    return values
 
 
 def reachable(outputs: Sequence[Any]) -> list[Symbol]:
@@ -41,22 +93,45 @@ def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
             raise ValueError(f"symbols of two traces cannot be combined: {symbol!r} belongs to another one")
 
 
+def listed(outputs: Sequence[Any], inputs: Iterable[Symbol]) -> tuple[list[Instruction], list[int]]:
+    """Expressions as instructions, and the number of each output's value.  An output may be a number.
+
+    Raises KeyError with the name of the first variable that is needed and not among the inputs, ValueError for inputs
+    of another trace.
+    """
+    places = {symbol: place for place, symbol in enumerate(inputs)}
+    nodes = reachable(outputs)
+    check_trace(nodes, places)
+    number: dict[Any, int] = {}
+    instructions: list[Instruction] = []
+    for node in nodes:
+        value = node.value if node.op is CONSTANT else None
+        if node.op is INPUT:
+            if node not in places:
+                raise KeyError(node.value)
+            value = places[node]
+        number[node.index] = len(instructions)
+        instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args]), value))
+    results = []
+    for x in outputs:
+        key = x.index if isinstance(x, Symbol) else (float(x), math.copysign(1.0, x))  # 0.0 == -0.0: two numbers
+        if key not in number:
+            number[key] = len(instructions)
+            instructions.append(Instruction(CONSTANT, (), float(x)))
+        results.append(number[key])
+    return instructions, results
+
+
 def evaluate(outputs: Sequence[Any], values: Mapping[Symbol, Any]) -> list[Any]:
     """The outputs' values, where the inputs have the given ones (floats, or arrays that broadcast: a batch).
 
     Raises KeyError naming the first input that is needed and has no value, ValueError for values of another trace's.
     """
-    nodes = reachable(outputs)
-    check_trace(nodes, values)
-    known: dict[int, Any] = {symbol.index: np.float64(value) if np.ndim(value) == 0 else value
-                             for symbol, value in values.items()}  # fmt: skip
+    try:
+        instructions, results = listed(outputs, values)
+    except KeyError as error:
+        raise KeyError(f"no value given for the input {error.args[0]!r}") from None
+    given = [np.float64(value) if np.ndim(value) == 0 else value for value in values.values()]
     with np.errstate(all="ignore"):
-        for node in nodes:
-            if node.op.name == "constant":
-                known[node.index] = np.float64(node.value)
-            elif node.op.name == "input":
-                if node.index not in known:
-                    raise KeyError(f"no value given for the input {node.value!r}")
-            else:
-                known[node.index] = node.op.value(*(known[a.index] for a in node.args))
-    return [known[s.index] if isinstance(s, Symbol) else s for s in outputs]
+        known = run(instructions, given, on_arrays, np.float64)
+    return [known[r] for r in results]

@@ -97,13 +97,25 @@ def _operation(name: str) -> Operation:
     return BY_NAME[name]
 
 
+class _Rows:
+    """The rows by name: for partial derivatives, which are of operations that may come later in the table."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in BY_NAME:
+            raise AttributeError(f"there is no operation called {name!r}")
+        return BY_NAME[name]
+
+
+f = _Rows()
+
+
 def add(row: Operation) -> Operation:
     """Put a row into the table.  Raises ValueError where there is one of that name."""
     if row.name in BY_NAME:
         raise ValueError(f"there is an operation called {row.name!r} already")
     BY_NAME[row.name] = row
     if row.arity:
-        BY_METHOD.update({name: row for name in (row.name, *row.arrays)})
+        BY_METHOD.update(dict.fromkeys((row.name, *row.arrays), row))
     return row
 
 
@@ -166,7 +178,8 @@ def _reference(function: Callable[..., Any], value: Callable[..., Any]) -> Calla
 def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
     """Apply an operation in the way of the arguments' kind of number."""
     chosen: Any = None
-    precedence, is_array = 0, False
+    precedence = 0
+    is_array = of_objects = False
     for argument in arguments:
         kind = argument.__class__
         if kind is float or kind is int or kind is bool:
@@ -176,12 +189,12 @@ def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
             if own > precedence:
                 chosen, precedence = argument, own
         elif isinstance(argument, np.ndarray):
-            is_array = True
+            is_array, of_objects = True, of_objects or argument.dtype.hasobject
             if chosen is None:
                 chosen = argument
         elif chosen is None and not isinstance(argument, np.generic):
             chosen = argument
-    if is_array and (precedence == _SYMBOL or any(getattr(a, "dtype", None) == object for a in arguments)):
+    if of_objects or (is_array and precedence == _SYMBOL):
         return np.frompyfunc(lambda *elements: apply(operation, elements), operation.arity, 1)(*arguments)
     if chosen is None:
         numbers = [float(x) if kind == "n" else bool(x) for kind, x in zip(operation.kinds, arguments, strict=True)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 
-from ..program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
+from ..program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Program
 
 __all__ = ["schedule"]
 
@@ -80,7 +80,7 @@ def schedule(program: Program) -> Program:
         if not placed[r]:
             placed[r] = True
             order.append(r)
-    return _in_order(program, order)
+    return program.ordered(order)
 
 
 def _ways(program: Program) -> list[int]:
@@ -90,13 +90,3 @@ def _ways(program: Program) -> list[int]:
         for a in program.instructions[k].args:
             way[a] = max(way[a], way[k] + 1)
     return way
-
-
-def _in_order(program: Program, order: list[int]) -> Program:
-    number: dict[int, int] = {}
-    kept: list[Instruction] = []
-    for k in order:
-        operation, args, value = program.instructions[k]
-        number[k] = len(kept)
-        kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
-    return program.rebuilt(kept, [number[r] for r in program.results])
