@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import linkwork as lw
 from compiler.support import bits_equal
 from helpers.expressions import CONSTANTS, KINKED, Recipe, UndecidedError, build, points, recipes, rounding
+from linkwork.bridge.kernels import TABLE
 from linkwork.compiler.casadi import from_casadi, to_casadi
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.trace import compile
@@ -142,7 +143,7 @@ def test_algorithms_run_on_casadis_own_numbers() -> None:
     """A function that CasADi's operators built: another way to the same numbers as the robot's."""
     robot = lw.load("arm7")
     q, v, a = (ca.SX.sym(name, 7) for name in "qva")
-    tau = lw.kernels.TABLE["inverse_dynamics"].algorithm(robot.tree, *(x.elements() for x in (q, v, a)))
+    tau = TABLE["inverse_dynamics"].algorithm(robot.tree, *(x.elements() for x in (q, v, a)))
     kernel = from_casadi(ca.Function("rnea", [q, v, a], [ca.vertcat(*tau)], ["q", "v", "a"], ["tau"]))
     arguments = state(robot)
     assert np.allclose(kernel(*arguments), robot.inverse_dynamics(*arguments), rtol=1e-12, atol=1e-12)

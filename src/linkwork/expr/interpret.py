@@ -96,15 +96,12 @@ def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
 def listed(outputs: Sequence[Any], inputs: Iterable[Symbol]) -> tuple[list[Instruction], list[int]]:
     """Expressions as instructions, and the number of each output's value.  An output may be a number.
 
-    Raises KeyError with the name of the first variable that is needed and not among the inputs, ValueError for inputs
-    of another trace.
+    Raises KeyError with the name of the first variable that is needed and not among the inputs.
     """
     places = {symbol: place for place, symbol in enumerate(inputs)}
-    nodes = reachable(outputs)
-    check_trace(nodes, places)
     number: dict[Any, int] = {}
     instructions: list[Instruction] = []
-    for node in nodes:
+    for node in reachable(outputs):
         value = node.value if node.op is CONSTANT else None
         if node.op is INPUT:
             if node not in places:
@@ -127,6 +124,7 @@ def evaluate(outputs: Sequence[Any], values: Mapping[Symbol, Any]) -> list[Any]:
 
     Raises KeyError naming the first input that is needed and has no value, ValueError for values of another trace's.
     """
+    check_trace([s for s in outputs if isinstance(s, Symbol)], values)
     try:
         instructions, results = listed(outputs, values)
     except KeyError as error:
