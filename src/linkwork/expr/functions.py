@@ -317,12 +317,3 @@ def not_(x: Scalar) -> Scalar:
 )
 def where(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """``x`` where the condition holds, else ``y``.  Both are evaluated, so both must be defined everywhere."""
-
-
-def _published(value: Any) -> bool:
-    """Whether this is a row's function that no operator of Python's stands for."""
-    row = getattr(value, "operation", None)
-    return isinstance(row, Operation) and row.composition is None
-
-
-__all__ = [_name for _name, _value in list(globals().items()) if _published(_value)]
