@@ -10,6 +10,7 @@ from linkwork import Robot
 from linkwork.bridge.kernels import TABLE
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.random import random_pose
+from linkwork.model.welded import without_inertias
 from linkwork.spatial import Inertia, Pose, Symmetric3
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, arguments_of
@@ -81,7 +82,8 @@ def test_dimensions(tree):
             inertia=scaled_inertia(b.inertia),
         )
 
-    other = replace(tree, bodies=tuple(scaled_body(b) for b in tree.bodies), gravity=tree.gravity * L)
+    bodies, frames = tuple(scaled_body(b) for b in tree.bodies), without_inertias(tree.frames)
+    other = replace(tree, bodies=bodies, frames=frames, gravity=tree.gravity * L)
     s_q = np.where(units(tree, "q_units") == "m", L, 1.0)
     s_v = np.where(units(tree, "v_units") == "m/s", L, 1.0)
     force = m * L * L / s_v
@@ -112,17 +114,17 @@ def test_a_body_may_be_split_by_a_fixed_joint(tree):
     from linkwork.joints import Fixed
     from linkwork.model.body import Limits
 
-    rng = np.random.default_rng(6)
+    rng, frames = np.random.default_rng(6), without_inertias(tree.frames)
     for host in range(len(tree.bodies)):
         place = random_pose(rng)
         load = tree.bodies[(host + 1) % len(tree.bodies)].inertia
         one = replace(tree.bodies[host], inertia=tree.bodies[host].inertia + place @ load)
-        together = replace(tree, bodies=(*tree.bodies[:host], one, *tree.bodies[host + 1 :]))
+        together = replace(tree, bodies=(*tree.bodies[:host], one, *tree.bodies[host + 1 :]), frames=frames)
         weld = replace(
             one, name="load", joint_name="weld", parent=host, joint=Fixed(), placement=place, rotor=Pose.identity(),
             inertia=load, limits=Limits.none(Fixed()), damping=(), friction=(),
         )  # fmt: skip
-        apart = replace(tree, bodies=(*tree.bodies, weld))
+        apart = replace(tree, bodies=(*tree.bodies, weld), frames=frames)
         q, v, a = state(tree)
         there, here = outcomes(Direct(apart), q, v, a), outcomes(Direct(together), q, v, a)
         there["forward_kinematics"] = there["forward_kinematics"][:, :-1]

@@ -89,7 +89,7 @@ class Robot(Constructors):
     @property
     def mass(self) -> float:
         """The mass of all links [kg], those fixed to the world included."""
-        return float(sum(frame.inertia.mass for frame in self._tree.frames))
+        return self._tree.mass
 
     @property
     def joints(self) -> tuple[Joint, ...]:

@@ -87,13 +87,14 @@ class Body:
     joint: JointType
     placement: Pose  # X_parent_stator
     rotor: Pose  # X_rotor_body
-    inertia: Inertia  # of everything welded to the body, about its frame's origin, in its axes
+    inertia: Inertia  # the sum of those of its frames, about its frame's origin, in its axes
     limits: Limits
     damping: tuple[float, ...]  # nv: N·s/m or N·m·s/rad
     friction: tuple[float, ...]  # nv: N or N·m
     mimic: Mimic | None = None
     coupling: Coupling | None = None
     dynamics: str = "urdf"  # what damping and friction mean: "urdf", or "none" where they are kept and do not act
+    links: tuple[str, str] | None = None  # the links that the joint connects, by name: bodies' own or welded to them
 
     def X(self, q: Sequence[Any]) -> Pose:
         """X_parent_body: the pose of this body in its parent."""
@@ -118,7 +119,7 @@ class Body:
 class Frame:
     """A named frame fixed to a body, or to the world: a link of the description, or a frame of the user's.
 
-    A link's own inertia (already part of the body's) and its shapes are kept with it.
+    A link's own inertia, of which the body's is made, and its shapes are kept with it.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Frame:
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
     fixed_joint: str | None = None  # the name of the fixed joint that welded it, if one did
+    welded_to: str | None = None  # and the name of the link that it is welded to by that joint
 
 
 _IDENTITY = Pose.identity()

@@ -22,6 +22,7 @@ from .mimic import flatten_mimics
 from .structure import check_names, check_structure
 from .tree import Report, Tree
 from .values import check_values
+from .welded import composed, with_summed_inertias
 
 __all__ = ["FLOATING_BASE", "build_tree"]
 
@@ -66,10 +67,11 @@ def build_tree(
     builder = _Builder(description, mimics)
     for root in roots:
         builder.walk(root, floating_base)
+    frames = builder.frames()
     tree = Tree(
         name=description.name,
-        bodies=builder.bodies(),
-        frames=builder.frames(),
+        bodies=with_summed_inertias(builder.bodies(), frames),
+        frames=frames,
         gravity=_gravity(gravity),
         source=description.source,
         report=Report(tuple(findings.warnings)),
@@ -87,7 +89,6 @@ class _Carrier:
     parent: int
     joint: JointDescription
     placement: Pose  # X_parentbody_stator
-    inertia: Inertia = Inertia.zero()
 
 
 class _Builder:
@@ -98,9 +99,8 @@ class _Builder:
         self.children: dict[str, list[JointDescription]] = {}  # by the parent link's name
         for joint in description.joints:
             self.children.setdefault(joint.parent, []).append(joint)
-        self.inertias = {link.name: link.inertia for link in self.links}
         self.carriers: list[_Carrier] = []
-        self.places: dict[str, tuple[int, Pose, str | None]] = {}  # by link: body, X_body_link, fixed joint
+        self.places: dict[str, tuple[int, Pose, JointDescription | None]] = {}  # by link: body, X_body_link, weld
 
     def walk(self, root: str, floating_base: bool) -> None:
         if floating_base:
@@ -111,15 +111,15 @@ class _Builder:
             )
             self.carry(free, WORLD, Pose.identity())
         else:
-            self.place(root, WORLD, Pose.identity(), None)
+            self.places[root] = WORLD, Pose.identity(), None
         stack = list(reversed(self.children.get(root, ())))
         while stack:
             joint_description = stack.pop()
             body, X_body_parent, _ = self.places[joint_description.parent]
-            X_body_stator = _composed(X_body_parent, joint_description.placement)
+            X_body_stator = composed(X_body_parent, joint_description.placement)
             if joint_description.joint.nv == 0:
-                X_body_link = _composed(X_body_stator, joint_description.rotor)
-                self.place(joint_description.child, body, X_body_link, joint_description.name)
+                X_body_link = composed(X_body_stator, joint_description.rotor)
+                self.places[joint_description.child] = body, X_body_link, joint_description
             else:
                 self.carry(joint_description, body, X_body_stator)
             stack.extend(reversed(self.children.get(joint_description.child, ())))
@@ -127,17 +127,7 @@ class _Builder:
     def carry(self, joint: JointDescription, parent: int, placement: Pose) -> None:
         """A joint that moves its child link: a new body."""
         self.carriers.append(_Carrier(joint.child, parent, joint, placement))
-        self.place(joint.child, len(self.carriers) - 1, Pose.identity(), None)
-
-    def place(self, link: str, body: int, X_body_link: Pose, fixed_joint: str | None) -> None:
-        """A link on a body, whose inertia gains the link's."""
-        self.places[link] = (body, X_body_link, fixed_joint)
-        inertia = self.inertias[link]
-        if body == WORLD or inertia == _NO_INERTIA:
-            return
-        carrier = self.carriers[body]
-        own = inertia if X_body_link is _IDENTITY else X_body_link @ inertia
-        carrier.inertia = own if carrier.inertia == _NO_INERTIA else carrier.inertia + own
+        self.places[joint.child] = len(self.carriers) - 1, Pose.identity(), None
 
     def bodies(self) -> tuple[Body, ...]:
         return tuple(
@@ -149,11 +139,12 @@ class _Builder:
                     joint=carrier.joint.joint,
                     placement=carrier.placement,
                     rotor=carrier.joint.rotor,
-                    inertia=carrier.inertia,
+                    inertia=Inertia.zero(),  # of its links: summed when all frames are there
                     limits=carrier.joint.limits,
                     damping=carrier.joint.damping,
                     friction=carrier.joint.friction,
                     mimic=self.mimics.get(carrier.joint.name),
+                    links=(carrier.joint.parent, carrier.joint.child),
                 )
                 for carrier in self.carriers
             ]
@@ -163,16 +154,10 @@ class _Builder:
         """One frame a link, in the order of the description."""
         found = []
         for link in self.links:
-            body, placement, fixed_joint = self.places[link.name]
-            found.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, fixed_joint))
+            body, placement, weld = self.places[link.name]
+            joint, other = (None, None) if weld is None else (weld.name, weld.parent)
+            found.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, joint, other))
         return tuple(found)
-
-
-def _composed(X_ab: Pose, X_bc: Pose) -> Pose:
-    if X_ab is _IDENTITY:
-        return X_bc
-    X_ac: Pose = X_ab if X_bc is _IDENTITY else X_ab @ X_bc
-    return X_ac
 
 
 def _gravity(gravity: Sequence[float] | Vec3) -> Vec3:
@@ -183,7 +168,3 @@ def _gravity(gravity: Sequence[float] | Vec3) -> Vec3:
     if not all(abs(g) <= LARGEST for g in (x, y, z)):
         raise ValueError(f"gravity: expected three finite numbers [m/s²] of at most {LARGEST:.0e}, got {gravity!r}")
     return Vec3(x, y, z)
-
-
-_IDENTITY = Pose.identity()
-_NO_INERTIA = Inertia.zero()

@@ -17,12 +17,16 @@ from dataclasses import replace
 from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body
 from .tree import Tree
+from .welded import without_inertias
 
 __all__ = ["regrouped"]
 
 
 def regrouped(tree: Tree) -> Tree:
-    """A tree with the same joint-space dynamics, whose inertias have more zeros where its joints allow it."""
+    """A tree with the same joint-space dynamics, whose inertias have more zeros where its joints allow it.
+
+    Where any is another, they are not those of its links any more: its frames have none.
+    """
     inertias = [body.inertia for body in tree.bodies]
     for i, p, body in tree.inward():
         kept, moved = _split(body, inertias[i])
@@ -32,8 +36,10 @@ def regrouped(tree: Tree) -> Tree:
             inertias[i] = kept
             if p != WORLD:
                 inertias[p] = laden
+    if all(body.inertia == inertia for body, inertia in zip(tree.bodies, inertias, strict=True)):
+        return tree
     bodies = [replace(body, inertia=inertia) for body, inertia in zip(tree.bodies, inertias, strict=True)]
-    return replace(tree, bodies=tuple(bodies))
+    return replace(tree, bodies=tuple(bodies), frames=without_inertias(tree.frames))
 
 
 def _split(body: Body, inertia: Inertia) -> tuple[Inertia, Inertia]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from ..spatial import Inertia, Pose
 from .body import WORLD, Body, Frame
 from .tree import Tree
+from .welded import summed
 
 __all__ = ["rerooted"]
 
@@ -52,6 +53,8 @@ def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
         bodies[child] = _reversed(tree, tree.bodies[child].name, tree.bodies[child].inertia, parent)
     last, floating = tree.bodies[path[-1]], tree.bodies[path[0]]
     bodies[path[-1]] = replace(floating, name=last.name, inertia=last.inertia, rotor=_inverse(frame.placement))
+    if floating.links is not None:
+        bodies[path[-1]] = replace(bodies[path[-1]], links=(floating.links[0], frame.name))
     return _ordered(tree, bodies, list(tree.frames))
 
 
@@ -63,8 +66,7 @@ def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
         frames = [f for f in frames if not _is_plain_world(f)]
         ground = _namesake(tree, [f for f in frames if f.body == WORLD])
         X_new[WORLD] = _inverse(ground.placement)
-        own = [X_new[WORLD] @ f.placement @ f.inertia for f in frames if f.body == WORLD and f.inertia != _NO_INERTIA]
-        inertia = sum(own[1:], own[0]) if own else _NO_INERTIA
+        inertia = summed([_frame_moved(f, X_new) for f in frames if f.body == WORLD])
         body = _reversed(tree, ground.name, inertia, path[0])
         bodies[WORLD] = replace(body, rotor=body.rotor @ ground.placement)
         for child, parent in pairwise(path):
@@ -112,6 +114,7 @@ def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
         placement=_inverse(old.rotor),
         rotor=_inverse(old.placement),
         inertia=inertia,
+        links=old.links and old.links[::-1],
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import Issue, UnknownNameError
 from ..spatial import Pose, Vec3
 from .body import WORLD, Body, Frame
+from .welded import check_inertias
 
 __all__ = ["Report", "Tree"]
 
@@ -27,8 +28,9 @@ class Tree:
     Its configuration q stacks the configurations of its independent joints, in the order of `stacked`; v, accelerations
     and forces likewise.  A joint with a coupling has no numbers of its own: its places in q and v are its master's.
 
-    Raises ValueError where bodies, couplings and stacking do not fit together, UnknownNameError for a master that is
-    not there.
+    What the links weigh is said by their frames; a body's inertia follows from them, and is kept beside them for the
+    algorithms.  Raises ValueError where it is not their sum, and where bodies, couplings and stacking do not fit
+    together, UnknownNameError for a master that is not there.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Tree:
     stacking: tuple[int, ...] = ()  # bodies as their joints' numbers stand in q and v, if not as in ``bodies``
 
     def __post_init__(self) -> None:
+        check_inertias(self.bodies, self.frames)
         count = len(self.bodies)
         order = self.stacking or tuple(range(count))
         if self.stacking and sorted(order) != list(range(count)):
@@ -128,6 +131,12 @@ class Tree:
     def order(self) -> tuple[int, ...]:
         """The bodies' indices in the order in which their joints are stacked, followers included."""
         return self._order  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def mass(self) -> float:
+        """The mass of all bodies and of the links that are fixed to the world [kg]."""
+        fixed = [frame.inertia.mass for frame in self.frames if frame.body == WORLD]
+        return float(sum([*fixed, *(body.inertia.mass for body in self.bodies)]))
 
     @property
     def has_couplings(self) -> bool:

@@ -1,0 +1,94 @@
+"""One source of mass: a body's inertia is the sum of those of the links on it, and cannot be changed by itself."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.joints import Revolute
+from linkwork.model.body import WORLD, Body, Frame, Limits
+from linkwork.model.random import random_tree
+from linkwork.model.regroup import regrouped
+from linkwork.model.slide import slid
+from linkwork.model.tilt import tilted
+from linkwork.model.tree import Tree
+from linkwork.model.welded import with_summed_inertias, without_inertias
+from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
+from oracles.example_robots import EXAMPLES, shipped
+
+HEAVY = Inertia.at_center(3.0, Vec3(0.1, 0.0, 0.2), Symmetric3.diagonal(0.1, 0.2, 0.25))
+
+
+def test_half_of_a_mass_cannot_be_changed():
+    """With one of the two alone, the robot's mass and its mass matrix would tell of different robots."""
+    for tree in (shipped("arm7").tree, shipped("quadruped").tree, random_tree(np.random.default_rng(0), 4)):
+        for i in (0, len(tree.bodies) - 1):
+            message = f"body '{tree.bodies[i].name}': its inertia is not the sum of those of the links on it"
+            body = replace(tree.bodies[i], inertia=tree.bodies[i].inertia + HEAVY)
+            with pytest.raises(ValueError, match=message):
+                replace(tree, bodies=(*tree.bodies[:i], body, *tree.bodies[i + 1 :]))
+            k = next(k for k, frame in enumerate(tree.frames) if frame.body == i and frame.inertia.mass)
+            for inertia in (HEAVY, Inertia.zero()):
+                frame = replace(tree.frames[k], inertia=inertia)
+                with pytest.raises(ValueError, match="its inertia is not the sum"):
+                    replace(tree, frames=(*tree.frames[:k], frame, *tree.frames[k + 1 :]))
+
+
+def test_small_numbers_count_too():
+    """A tenth of a per mille of the smallest moment of mass of one link."""
+    tree = shipped("arm7").tree
+    for part in ("mass", "moment", "about"):
+        body = tree.bodies[3]
+        value = getattr(body.inertia, part)
+        other = value * (1 + 1e-4) if part != "about" else replace(value, xx=value.xx * (1 + 1e-4))
+        wrong = replace(body, inertia=replace(body.inertia, **{part: other}))
+        with pytest.raises(ValueError, match="its inertia is not the sum"):
+            replace(tree, bodies=(*tree.bodies[:3], wrong, *tree.bodies[4:]))
+
+
+def test_both_together_are_another_robot():
+    tree = shipped("arm7").tree
+    k = next(k for k, frame in enumerate(tree.frames) if frame.name == "hand")
+    frames = (*tree.frames[:k], replace(tree.frames[k], inertia=HEAVY), *tree.frames[k + 1 :])
+    other = lw.Robot(replace(tree, bodies=with_summed_inertias(tree.bodies, frames), frames=frames))
+    assert other.mass == pytest.approx(shipped("arm7").mass + 3.0 - tree.frames[k].inertia.mass, rel=1e-14)
+    assert other.mass == other.tree.mass == pytest.approx(sum(frame.inertia.mass for frame in frames), rel=1e-14)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_sums_agree_on_real_robots_and_on_what_is_made_of_them(example):
+    """Transformed trees round otherwise; regrouped ones have no links' inertias to disagree with."""
+    tree = example.robot().tree
+    assert with_summed_inertias(tree.bodies, tree.frames) == tree.bodies
+    found = regrouped(slid(tilted(tree)))
+    assert found.frames == without_inertias(found.frames)
+    assert example.robot().rerooted(example.frames[0]).mass == pytest.approx(example.robot().mass, rel=1e-12)
+
+
+def test_a_tree_whose_frames_have_no_inertias():
+    """Then the bodies' are all there is, and the mass is theirs."""
+    joint, here = Revolute(Vec3(0.0, 0.0, 1.0)), Pose.identity()
+    body = Body("arm", WORLD, "hinge", joint, here, here, HEAVY, Limits.none(joint), (0.0,), (0.0,))
+    tree = Tree("one", (body,), (Frame("arm", 0, here), Frame("floor", WORLD, here, HEAVY)))
+    assert lw.Robot(tree).mass == 6.0
+    assert lw.Robot(tree).mass_matrix([0.0])[0, 0] == pytest.approx(HEAVY.about.zz)
+
+
+def test_links_of_joints_and_welds_are_the_file_s():
+    """Where a joint sits on a welded link it says so; there and back through another root too."""
+    tree = shipped("arm7_gripper").tree
+    frames = {frame.name: frame for frame in tree.frames}
+    for body in tree.bodies:
+        parent, child = body.links
+        assert child == body.name
+        assert frames[parent].body == body.parent
+    assert any(body.parent != WORLD and body.links[0] != tree.bodies[body.parent].name for body in tree.bodies)
+    for frame in tree.frames:
+        assert (frame.fixed_joint is None) == (frame.welded_to is None)
+        if frame.welded_to is not None:
+            assert frames[frame.welded_to].body == frame.body
+    robot = shipped("humanoid")
+    there = robot.rerooted("left_hand")
+    assert {frozenset(body.links) for body in there.tree.bodies[1:]} < {frozenset(b.links) for b in robot.tree.bodies}
+    assert there.rerooted(robot.tree.bodies[0].name).tree.bodies[1].links == robot.tree.bodies[1].links
