@@ -20,7 +20,7 @@ from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
 from compiler.test_llvm import program_of
 from linkwork.bridge.kernels import TABLE
 from linkwork.compiler import fastcall
-from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.kernel import Kernel, call_state
 from linkwork.compiler.trace import compile, trace
 from linkwork.expr import functions as f
 from linkwork.model.random import random_tree
@@ -254,3 +254,56 @@ def test_traced_programs_are_one_for_both_types() -> None:
     x = np.float32(0.7)
     assert kernel(x) == np.sqrt(x) + np.float32(0.1)
     assert kernel(float(x)) == np.sqrt(float(x)) + 0.1
+
+
+# -- the first call
+
+
+@pytest.fixture
+def careless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling sets the processor's floating-point flags, as constants that are folded do."""
+    from linkwork.compiler import single as module
+
+    original = module.machine_code
+
+    def overflowing(*arguments: Any) -> Any:
+        assert [1e308 * x for x in (10.0, -10.0)] == [np.inf, -np.inf]
+        return original(*arguments)
+
+    monkeypatch.setattr(module, "machine_code", overflowing)
+
+
+@pytest.mark.usefixtures("careless")
+def test_the_first_call_raises_no_flag() -> None:
+    x = np.ones((40, 3), np.float32)
+    ways = [
+        lambda kernel: kernel(x),
+        lambda kernel: kernel(list(x)),
+        lambda kernel: kernel(x, out=np.zeros((40, 3))),
+        lambda kernel: kernel.ufunc(x),
+    ]
+    for k, way in enumerate(ways):
+        kernel = compile(lambda x, k=k: (2.0 + k) * x, x=3)
+        with np.errstate(all="raise"):
+            assert np.array_equal(way(kernel), (2.0 + k) * x)
+    robot = lw.load("double_pendulum")
+    with np.errstate(all="raise"):
+        assert robot.bias_force(x[:, :2], x[:, :2]).dtype == np.float32
+
+
+def test_it_is_compiled_before_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    from linkwork.compiler import single as module
+
+    def fails(*_: Any) -> Any:
+        raise OSError("no room")
+
+    monkeypatch.setattr(module, "machine_code", fails)
+    kernel = compile(lambda x, y: x * y, x=3, y=())
+    single = np.ones((40, 3), np.float32)
+    out = np.full((40, 3), 7.0, np.float32)
+    for arguments in ((single, 2), (single[0], np.float32(2.0)), (np.ones(3, np.int16), np.float16(1.0))):
+        with pytest.raises(OSError, match="no room"):
+            kernel(*arguments, out=out)
+    assert call_state(kernel).failed_calls == 0 and np.all(out == 7.0)
+    for doubled in ((single, np.float64(2.0)), (single.astype(float), 2), (single, [2.0]), (single, np.int64(2))):
+        assert kernel(*doubled).dtype == np.float64

@@ -206,7 +206,7 @@ def test_many_threads_of_python_call_at_once(dtype: type) -> None:
 
 
 def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwork.compiler import kernel as module
+    from linkwork.compiler import single as module
 
     compiled: list[Any] = []
     original = module.machine_code
@@ -223,19 +223,19 @@ def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch)
         together.wait()
         kernel(np.ones((5, 3), np.float32))
 
-    assert compiled == ["double"]
+    assert compiled == []
     workers = [threading.Thread(target=work) for _ in range(6)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert compiled == ["double", "float"]
+    assert compiled == ["float"]
 
 
 def test_what_goes_wrong_while_compiling_float32_is_raised_and_may_go_right_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from linkwork.compiler import kernel as module
+    from linkwork.compiler import single as module
 
     kernel, original = Kernel(trace(wave, "wave", {"x": 3})), module.machine_code
 
@@ -249,12 +249,12 @@ def test_what_goes_wrong_while_compiling_float32_is_raised_and_may_go_right_late
             kernel(x)
     assert kernel(x.astype(np.float64)).shape == (5, 4)
     monkeypatch.setattr(module, "machine_code", original)
-    assert kernel(x).dtype == np.float32 and call_state(kernel).failed_calls == 2
+    assert kernel(x).dtype == np.float32
 
 
 def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread's whole call comes between this one's work and its look at what became of it."""
-    from linkwork.compiler import kernel as module
+    from linkwork.compiler import single as module
 
     kernel = Kernel(trace(wave, "wave", {"x": 3}))
     ufunc, others = kernel.ufunc, []
@@ -274,7 +274,7 @@ def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: 
     monkeypatch.setattr(kernel._general, "ufunc", interrupted)
     for k in range(3):
         with pytest.raises(OSError, match="no room"):
-            kernel(np.ones((5, 3), np.float32))
+            kernel(list(np.ones((5, 3), np.float32)))  # a list: what NumPy makes of it is seen by its loop alone
         assert len(others) == k + 1 and np.array_equal(others[k], ufunc(np.ones((5, 3))))
 
 

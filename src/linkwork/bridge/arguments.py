@@ -13,10 +13,12 @@ import numpy as np
 
 from ..model.couple import coupling_text
 from ..model.tree import Tree
-from .kernels import INPUTS, Kernel, Port, call_state, raise_failure, single_call
+from .kernels import INPUTS, Kernel, Port, call_state, raise_failure, ready_for, single_call
 from .manifold import on_manifold, telling_of_singularities
 
 __all__ = ["checked", "prepared", "real_array", "refuse_nan", "stacked"]
+
+_FLOAT64 = np.dtype(np.float64)
 
 
 def checked(tree: Tree, kind: str, kernel: Kernel) -> Callable[..., np.ndarray]:
@@ -36,11 +38,15 @@ def checked(tree: Tree, kind: str, kernel: Kernel) -> Callable[..., np.ndarray]:
         if out is not None:
             refuse_nan(tree, name, ports, arguments)
             return kernel(*on_manifold(tree, kind, ports, arguments), out=out)
+        first = arguments[0] if arguments else None
+        if not (type(first) is np.ndarray and first.dtype is _FLOAT64):
+            ready_for(kernel, arguments)
         seen, failed, off = state.nan_calls, state.failed_calls, state.off_calls
         try:
             result = ufunc(*arguments)
         except (TypeError, ValueError):
             arguments = tuple(prepared(tree, name, ports, arguments))
+            ready_for(kernel, arguments)
             result = ufunc(*arguments)
         if state.failed_calls != failed:
             raise_failure(kernel)

@@ -5,12 +5,12 @@ Like `linkwork.bridge.kernels`, it is where the robots' tower meets the compiler
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
+from .._locks import Lock
 from ..algorithms.joint_functions import CONFIGURATIONS, INPUTS, TABLE, JointFunction, Site
 from ..compiler.build import Recipe
 from ..compiler.kernel import Kernel
@@ -24,7 +24,7 @@ __all__ = ["CACHED", "joint_kernel"]
 CACHED = 512  # kernels kept for joints made later of equal types
 
 _kernels: OrderedDict[Hashable, Kernel] = OrderedDict()
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def joint_kernel(name: str, site: Site, guarded: bool = False) -> Kernel:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._locks import Lock
 from . import fastcall
 from .cache import Entry, digest, shared
 from .jit import MachineCode, emit, link, module_texts
@@ -50,7 +50,7 @@ class Source:
         self.without_passes = tuple(without_passes) if target.fma else (*without_passes, "fuse")
         self._cached = not without_passes
         self.trace_seconds = 0.0
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._traced: Program | None = None
         self._program: Program | None = None
 

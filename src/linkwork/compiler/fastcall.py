@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .gufunc import numpy_function
+from .held import held
 from .ir import MOST_UNROLLED, Function, Text
 from .program import Port, Program
 from .real import DOUBLE
@@ -130,7 +131,10 @@ def _slot(kind: type, number: int) -> int:
 
 
 def fast_function(text: Text, program: Program) -> None:
-    """Add ``@fast(self, args, nargs, names)`` to the module; ``self`` is the Python callable for everything else."""
+    """Add ``@fast(self, args, nargs, names)`` to the module.
+
+    ``self`` is a tuple, whose first item is the Python callable for everything else.
+    """
     f = Function("define ptr @fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
     f.declare(f"@python = global [{len(_TABLE)} x ptr] zeroinitializer")
     api = {name: f.load("ptr", f.at("@python", 8 * k)) for k, name in enumerate(_TABLE)}
@@ -155,7 +159,8 @@ def fast_function(text: Text, program: Program) -> None:
         _write(f, program, out, data, api)
     _make(f, program, data, api)
     f.label("other")
-    f.do(f"%answer = call ptr {api['vectorcall']}(ptr %self, ptr %args, i64 %nargs, ptr %names)")
+    otherwise = f.load("ptr", f.at("%self", _items_offset()))
+    f.do(f"%answer = call ptr {api['vectorcall']}(ptr {otherwise}, ptr %args, i64 %nargs, ptr %names)")
     text.add(f)
 
 
@@ -273,7 +278,7 @@ def make_fast(name: str, code: Any, otherwise: Callable[..., Any], result: type 
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object
     create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    # the function keeps `otherwise` alive, and with it the definition and the code
-    otherwise._keep = (definition, code, result)  # type: ignore[attr-defined]
-    function: Callable[..., Any] = create(ctypes.addressof(definition), otherwise, name)
+    # the function keeps this tuple until it has gone itself, and with it the definition and the code
+    bound = (otherwise, result, code.owner, held(definition))
+    function: Callable[..., Any] = create(ctypes.addressof(definition), bound, name)
     return function

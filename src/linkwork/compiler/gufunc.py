@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .held import held
 from .program import Port
 from .real import Real
 
@@ -80,12 +81,14 @@ def make_gufunc(
     outputs: Sequence[Port],
     loops: Sequence[tuple[Real, int]],
     state: ctypes.Structure,
-    owner: Any,
+    owners: Any,
+    parent: Any,
 ) -> tuple[np.ufunc, ctypes.Array[ctypes.c_void_p]]:
     """A gufunc that calls an inner loop at an address for each type of numbers.
 
-    The first type is taken that all arguments can be cast to safely.  ``state`` is passed to the loops as their data;
-    ``owner`` is kept alive as long as the gufunc is.  Also returned is where NumPy looks the addresses up.
+    The first type is taken that all arguments can be cast to safely.  ``state`` is passed to the loops as their data.
+    As long as the gufunc lives so do ``owners``, whatever the garbage collector does (see `held`), and ``parent``,
+    which may well refer back to it.  Also returned is where NumPy looks the addresses up.
     """
     nargs = len(inputs) + len(outputs)
     functions = (ctypes.c_void_p * len(loops))(*(address for _, address in loops))
@@ -104,8 +107,8 @@ def make_gufunc(
         0,
         signature(inputs, outputs).encode(),
     )
-    # NumPy keeps pointers to all of these; `obj` is the reference that it releases with the ufunc
-    keep = (functions, data, types, texts, state, owner)
+    # NumPy keeps pointers to most of these; `obj` is the reference that it releases with the ufunc
+    keep = (held(functions, data, types, texts, state, owners), parent)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
     _UFuncObject.from_address(id(ufunc)).obj = id(keep)
     assert isinstance(ufunc, np.ufunc)

@@ -19,13 +19,15 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from . import fastcall
+from .held import held
 from .ir import Text
+from .llvm_lock import LLVM_LOCK, without_lock
 from .loops import loop_function
 from .program import Program
 from .real import DOUBLE, Real
 from .segments import plan
 from .straight import Layout, block_function, sample_function, segment_function
-from .target import LLVM_LOCK, Target
+from .target import Target
 
 __all__ = ["MachineCode", "assembly", "emit", "link", "module_texts"]
 
@@ -35,14 +37,14 @@ _QUICKLY = 4_000_000  # characters of LLVM IR; more is compiled with fewer attem
 
 @dataclass(frozen=True)
 class MachineCode:
-    """Code in memory: the addresses of its entries live as long as this object."""
+    """Code in memory: the addresses of its entries hold as long as its owner lives."""
 
     loop: int  # NumPy's inner-loop function
     sample: int  # one sample of contiguous arrays
     fast: int  # the single call from Python, and the table of addresses it uses; 0 where there is none
     python_table: int
     size: int  # bytes of the processor's instructions
-    _engine: Any
+    owner: Any  # see `held`
     cached: bool = False  # whether it comes from the cache on disk
     seconds: float = 0.0  # that it took to trace and compile, perhaps in another process
 
@@ -107,7 +109,8 @@ def _emitted(text: str, target: Target, level: int, *, assembly: bool) -> bytes:
         module.data_layout = str(machine.target_data)
     try:
         with ffi.OutputString() as error:
-            buffer = _emit_without_lock()(machine, module, int(not assembly), error)
+            with without_lock():
+                buffer = _emit_without_lock()(machine, module, int(not assembly), error)
             if not buffer:
                 raise RuntimeError(f"LLVM could not compile a module: {error}")
         try:
@@ -145,4 +148,4 @@ def link(objects: Sequence[bytes], target: Target, *, fast_call: bool) -> Machin
         loop, sample = engine.get_function_address("loop"), engine.get_function_address("sample")
         table = engine.get_global_value_address("python") if fast_call else 0
         fast = engine.get_function_address("fast") if fast_call else 0
-    return MachineCode(loop, sample, fast, table, size, engine)
+    return MachineCode(loop, sample, fast, table, size, held(engine))

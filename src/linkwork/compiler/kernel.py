@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import inspect
-import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -15,16 +13,16 @@ import numpy as np
 from .build import Recipe, Source, machine_code
 from .fastcall import make_fast
 from .gufunc import make_gufunc, signature
+from .interpreter import in_main_interpreter
 from .jit import MachineCode, assembly
 from .loops import State
 from .program import Port, Program
 from .real import DOUBLE, SINGLE
+from .single import Single, is_double, takes_single
 from .target import Target, host
 from .threads import setting_address
 
-__all__ = ["Kernel", "call_state", "made_from", "raise_failure", "single_call", "traced"]
-
-_LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+__all__ = ["Kernel", "call_state", "made_from", "raise_failure", "ready_for", "single_call", "traced"]
 
 
 class Kernel:
@@ -117,6 +115,8 @@ class Kernel:
     @property
     def ufunc(self) -> np.ufunc:
         """The kernel as a NumPy generalized ufunc."""
+        if not in_main_interpreter() and self.inputs:
+            self._general.single.make()  # in other interpreters, nothing can be compiled while NumPy waits for it
         return self._general.ufunc
 
     def interpret(self, *arrays: Any) -> Any:
@@ -151,14 +151,13 @@ class _General:
 
     __slots__ = (
         "__weakref__",
-        "_failures",
         "_has_empty",
-        "_keep",
         "_mixed_ranks",
         "inputs",
         "name",
         "outputs",
         "result",
+        "single",
         "state",
         "ufunc",
     )
@@ -173,14 +172,15 @@ class _General:
             names: Any = [port.name for port in self.outputs]
             self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
         self.state = State(threads=setting_address())
-        self._failures: list[BaseException] = []
-        addresses: list[Any] = []
-        later = _compiled_later(source, self.state, self._failures, addresses)
-        loops = [(SINGLE, int(ctypes.cast(later, ctypes.c_void_p).value or 0)), (DOUBLE, code.loop)]
+        self.single = Single(source, self.state)
+        loops = [(SINGLE, self.single.address), (DOUBLE, code.loop)]
         if not self.inputs:  # nothing tells which type is meant, and NumPy cannot choose one
             loops = loops[1:]
-        self.ufunc, found = make_gufunc(self.name, doc, self.inputs, self.outputs, loops, self.state, (code, later))
-        addresses.append(found)
+        owners = code.owner, self.single.callback, self.single.owners
+        self.ufunc, table = make_gufunc(
+            self.name, doc, self.inputs, self.outputs, loops, self.state, owners, self.single
+        )
+        self.single.found_in(table)
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if named:
@@ -189,6 +189,8 @@ class _General:
             arrays = self._apart(arrays, out)
         if self._has_empty:
             out = self._with_empty(arrays, out)
+        if not (arrays and is_double(arrays[0])):
+            self.single.prepare(arrays)
         failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
         result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
         if self.state.failed_calls != failed:
@@ -197,8 +199,8 @@ class _General:
 
     def raise_failure(self) -> None:
         """Raise why results are not to be used."""
-        for error in tuple(self._failures):
-            raise error
+        if self.single.failure is not None:
+            raise self.single.failure
         raise MemoryError(f"{self.name}: no memory for the values of a sample")
 
     def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -239,7 +241,7 @@ class _General:
         if len(arrays) != len(self.inputs) or len(made) != len(self.outputs):
             return out  # for NumPy to explain
         batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
-        single = _all_single(arrays)
+        single = takes_single(arrays)
         for k, port in enumerate(self.outputs):
             if made[k] is not None:
                 self._leading(port, made[k])
@@ -255,35 +257,6 @@ class _General:
             wanted = ", ".join(["...", *map(str, port.shape)])
             raise ValueError(f"{self.name}: expected {port.name} of shape ({wanted}), got {shape}")
         return shape[:count]
-
-
-def _all_single(arrays: Sequence[Any]) -> bool:
-    """Whether NumPy takes the loop over float32 for these: Python's numbers count only where nothing else does."""
-    typed = [x for x in arrays if type(x) not in (bool, int, float)] or arrays
-    return bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in typed)
-
-
-def _compiled_later(source: Source, state: State, failures: list[BaseException], loops: list[Any]) -> Any:
-    """The loop over float32, as a C function that compiles it when NumPy first calls.
-
-    ``loops`` then holds where NumPy looks for the addresses of loops: this one's is the first.
-    """
-    lock = threading.Lock()
-    made: list[MachineCode] = []  # kept alive with this function
-
-    def call(args: int, dimensions: int, steps: int, data: int) -> None:
-        try:
-            with lock:
-                if not made:
-                    made.append(machine_code(source, SINGLE))
-                    loops[0][0] = made[0].loop
-                    failures.clear()
-            _LOOP(made[0].loop)(args, dimensions, steps, data)
-        except BaseException as error:  # Python has nobody here to give it to: the call that waits for us raises it
-            failures[:] = [error]
-            state.failed_calls += 1
-
-    return _LOOP(call)
 
 
 def traced(kernel: Kernel) -> Program:
@@ -304,6 +277,11 @@ def call_state(kernel: Kernel) -> State:
 def raise_failure(kernel: Kernel) -> None:
     """Raise why the results of a kernel's loop are not to be used, where its ``failed_calls`` have grown."""
     kernel._general.raise_failure()
+
+
+def ready_for(kernel: Kernel, arrays: Sequence[Any]) -> None:
+    """Compile what a call of the kernel's ufunc with these arrays is going to need: its loop over float32."""
+    kernel._general.single.prepare(arrays)
 
 
 def single_call(kernel: Kernel, otherwise: Callable[..., Any]) -> Callable[..., Any]:

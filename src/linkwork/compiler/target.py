@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from .llvm_lock import LLVM_LOCK
 from .real import Real
 
-__all__ = ["LLVM_LOCK", "VARIABLE", "Target", "host", "levels"]
+__all__ = ["VARIABLE", "Target", "host", "levels"]
 
-LLVM_LOCK = threading.RLock()  # LLVM's global context is not for two threads at once
 VARIABLE = "LINKWORK_SIMD"
 
 

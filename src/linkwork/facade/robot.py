@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._locks import Lock
 from .._parallel import in_parallel
 from ..bridge.arguments import checked
 from ..bridge.kernels import Kernel, Request, compile_requests, labelled, read_request
@@ -52,8 +52,8 @@ class Robot(Constructors):
         super().__init__(tree)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: dict[Any, Kernel] = {}
-        self._turns: dict[Any, threading.Lock] = {}
-        self._lock = threading.Lock()
+        self._turns: dict[Any, Lock] = {}
+        self._lock = Lock()
 
     # -- what it is
 
@@ -347,7 +347,7 @@ class Robot(Constructors):
     def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
         key = (name, *requests.items())
         with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
+            turn = self._turns.setdefault(key, Lock())
         with turn:  # others may compile other functions meanwhile
             if key not in self._kernels:
                 self._kernels[key] = compile_requests(self._tree, name, requests)

@@ -1,0 +1,134 @@
+"""The loop over float32: compiled when it is first needed, before NumPy is called.
+
+NumPy is given the address of a C function that compiles the loop and puts the loop's own address in its place.  A
+kernel's calls do not leave it to that: they compile first, outside of NumPy's loop.  What is left is a call of the
+ufunc itself, in which the processor's floating-point flags are kept as they were, since NumPy makes warnings of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .._locks import Lock
+from .build import Source, machine_code
+from .interpreter import in_main_interpreter
+from .loops import State
+from .real import SINGLE
+
+__all__ = ["Single", "is_double", "takes_single"]
+
+_LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_FLOAT64 = np.dtype(np.float64)
+_ENVIRONMENT_BYTES = 512  # of C's fenv_t, at most
+
+
+def is_double(x: Any) -> bool:
+    """Whether this is a plain array of float64, with which a call is one of float64."""
+    return type(x) is np.ndarray and x.dtype is _FLOAT64
+
+
+def takes_single(arrays: Sequence[Any]) -> bool:
+    """Whether NumPy takes the loop over float32 for these: Python's numbers count only where nothing else does."""
+    typed = [x for x in arrays if type(x) not in (bool, int, float)] or arrays
+    return bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in typed)
+
+
+class Single:
+    """A kernel's loop over float32."""
+
+    def __init__(self, source: Source, state: State) -> None:
+        self.ready = False
+        self.failure: BaseException | None = None
+        self.owners: list[Any] = []  # what the code lives as long as
+        self.callback = _LOOP(_called_by_numpy(weakref.ref(self)))
+        self._source, self._state, self._lock = source, state, Lock()
+        self._table: Any = None
+
+    @property
+    def address(self) -> int:
+        """What NumPy calls at first."""
+        return int(ctypes.cast(self.callback, ctypes.c_void_p).value or 0)
+
+    def found_in(self, table: Any) -> None:
+        """Where NumPy looks the addresses of loops up: this one's is the first."""
+        self._table = table
+
+    def prepare(self, arrays: Sequence[Any]) -> None:
+        """Compile the loop if NumPy is going to take it for these arrays.  Raises what goes wrong.
+
+        What is no array yet (a list, say) is not looked into where NumPy may still have the loop compiled later.
+        """
+        if self.ready or any(map(is_double, arrays)):
+            return
+        if in_main_interpreter() and not all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays):
+            return
+        if takes_single(arrays):
+            self.make()
+
+    def make(self) -> int:
+        """The loop's address; it is compiled once."""
+        with self._lock:
+            if not self.ready:
+                code = machine_code(self._source, SINGLE)
+                self.owners.append(code.owner)
+                self._table[0] = code.loop
+                self.ready, self.failure = True, None
+            return int(self._table[0])
+
+    def failed(self, error: BaseException) -> None:
+        """Remember why a call's results are not to be used."""
+        self.failure = error
+        self._state.failed_calls += 1
+
+
+def _called_by_numpy(single: weakref.ref[Single]) -> Callable[[int, int, int, int], None]:
+    """What the C function does.  It refers to its kernel weakly: NumPy's function, which keeps it, is the kernel's."""
+
+    def call(args: int, dimensions: int, steps: int, data: int) -> None:
+        here = single()
+        if here is None:
+            return
+        try:
+            with _flags_kept():
+                loop = here.make()
+        except BaseException as error:  # Python has nobody here to give it to: the call that waits for us raises it
+            here.failed(error)
+        else:
+            _LOOP(loop)(args, dimensions, steps, data)
+
+    return call
+
+
+@contextmanager
+def _flags_kept() -> Iterator[None]:
+    """Keep the processor's floating-point flags of this thread."""
+    functions = _environment_functions()
+    if functions is None:
+        yield
+        return
+    kept = ctypes.create_string_buffer(_ENVIRONMENT_BYTES)
+    get, put = functions
+    get(kept)
+    try:
+        yield
+    finally:
+        put(kept)
+
+
+@cache
+def _environment_functions() -> tuple[Any, Any] | None:
+    """C's fegetenv and fesetenv; None where they are not found."""
+    for name in (None, "libm.so.6", "ucrtbase"):
+        try:
+            library = ctypes.CDLL(name)
+            return library["fegetenv"], library["fesetenv"]
+        except (OSError, AttributeError, TypeError):
+            continue
+    return None

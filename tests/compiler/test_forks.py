@@ -1,0 +1,122 @@
+"""Processes that start while other threads compile: they find every lock free."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from linkwork._locks import Lock
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+PROGRAM = """
+import multiprocessing, os, sys, threading
+import numpy as np
+import linkwork as lw
+
+def work(number):
+    robot = shared if multiprocessing.get_start_method() == "fork" else lw.load("double_pendulum")
+    kernel = lw.compile(lambda x: number * x, x=3)
+    assert np.array_equal(kernel(np.ones(3)), np.full(3, float(number)))
+    assert robot.mass_matrix(np.zeros(2)).shape == (2, 2)
+    os._exit(7)
+
+def compile_again_and_again():
+    number = 0.0
+    while not stop.is_set():
+        number += 1.0
+        lw.compile(lambda x: [number * x[k % 3] + k for k in range(50)], x=3)
+        begun.set()
+
+class Told:
+    '''A lock's owner, who keeps it until told otherwise.'''
+
+    def __init__(self, lock):
+        self.lock, self.has, self.may_go = lock, threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+        self.has.wait()
+
+    def run(self):
+        with self.lock:
+            self.has.set()
+            self.may_go.wait()
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    shared, stop, begun = lw.load("double_pendulum"), threading.Event(), threading.Event()
+    others = [threading.Thread(target=compile_again_and_again) for _ in range(2)]
+    for other in others:
+        other.start()
+    begun.wait()
+    owner = Told(shared._lock)  # what another thread may be at as well
+    codes = []
+    for number in range(2, 2 + int(sys.argv[2])):
+        process = multiprocessing.Process(target=work, args=(number,))
+        process.start()
+        process.join()
+        codes.append(process.exitcode)
+    stop.set()
+    owner.may_go.set()
+    print(codes)
+"""
+
+
+@forks
+@pytest.mark.parametrize(("way", "count"), [("fork", 30), ("spawn", 1)])
+def test_a_process_that_starts_while_others_compile_computes(way: str, count: int, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    environment = os.environ | {"LINKWORK_CACHE": "off"}
+    ran = subprocess.run(
+        [sys.executable, program, way, str(count)], env=environment, capture_output=True, text=True, timeout=500
+    )
+    assert ran.stdout == f"{[7] * count}\n", ran.stderr
+
+
+def forked(work: Callable[[], None]) -> int:
+    """How a forked process ends."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1]
+
+
+@forks
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_lock_that_another_thread_has_is_free_in_a_forked_process_and_ones_own_stays() -> None:
+    lock, own = Lock(), Lock()
+    has, may_go = threading.Event(), threading.Event()
+
+    def keep() -> None:
+        with lock:
+            has.set()
+            may_go.wait()
+
+    other = threading.Thread(target=keep)
+    other.start()
+    has.wait()
+
+    def work() -> None:
+        with lock, lock, own:
+            pass
+        assert own._lock._is_owned()
+
+    with own:
+        assert forked(work) == 0
+    assert not lock._lock.acquire(blocking=False)  # here, it is still the other's
+    may_go.set()
+    other.join()
+    with lock, own:
+        pass

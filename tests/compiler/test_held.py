@@ -1,0 +1,163 @@
+"""Code and definitions outlive the functions that need them, whatever the garbage collector takes apart first."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+from linkwork.compiler import fastcall
+from linkwork.compiler.held import held
+from linkwork.compiler.trace import compile
+
+_TP_CLEAR = 51  # in Python's table of slots
+
+PLAIN = """
+import gc, threading
+import numpy as np
+import linkwork as lw
+
+class Holder:
+    pass
+
+stop = threading.Event()
+
+def others():
+    while not stop.is_set():
+        [bytearray(32) for _ in range(100)]
+
+threads = [threading.Thread(target=others) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for k in range(10):
+    h = Holder()
+    h.robot = lw.load("double_pendulum")
+    h.robot.gravity_force(np.zeros(2))
+    h.kernel = h.robot.compile("mass_matrix")
+    h.step = h.robot.gravity_force  # the usual cycle: an object that holds a robot and a bound method
+    h.me = h
+    h.call = h.kernel.__call__
+    del h
+    gc.collect()
+stop.set()
+print("done")
+"""
+
+AT_LAST = """
+import gc, sys, threading
+import numpy as np
+import linkwork as lw
+
+class Holder:
+    def __init__(self):
+        self.robot = lw.load("double_pendulum")
+        self.kernel = self.robot.compile("mass_matrix")
+        self.call, self.method, self.ufunc = self.kernel.__call__, self.robot.gravity_force, self.kernel.ufunc
+        self.step = self.work
+        self.work()
+
+    def work(self):
+        q = np.zeros(2)
+        self.robot.gravity_force(q)
+        self.robot.gravity_force(np.zeros((40, 2)))
+        self.kernel(np.zeros((40, 2), np.float32))
+        self.ufunc(np.zeros((40, 2), np.float32))
+        return self.call(q)
+
+class Parking(Holder):
+    \"""Its last deed needs the robot.\"""
+
+    def __del__(self):
+        parked.append(self.work())
+
+parked, stop = [], threading.Event()
+
+def others():
+    robot = lw.load("arm6")
+    while not stop.is_set():
+        robot.gravity_force(np.zeros(6))
+        [bytearray(32) for _ in range(100)]
+
+threads = [threading.Thread(target=others) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for k in range(5):
+    for kind in (Holder, Parking):
+        kind().me = 1
+        gc.collect()
+stop.set()
+for thread in threads:
+    thread.join()
+assert len(parked) == 5 and all((one == parked[0]).all() for one in parked)
+left = Parking()  # for the end of Python itself
+print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        {"PYTHONMALLOC": "debug"},
+        {"PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2"},  # what is freed reads as flags that lead astray
+    ],
+    ids=["debug", "perturbed"],
+)
+@pytest.mark.parametrize("program", [PLAIN, AT_LAST], ids=["plain", "called at last"])
+def test_a_robot_in_cyclic_garbage(program: str, memory: dict[str, str]) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | memory,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.skipif(not fastcall.available(), reason="kernels are no built-in functions here")
+def test_what_this_rests_on() -> None:
+    """The collector looks into no array, and takes no tuple, no built-in function and no ufunc apart."""
+    kernel = compile(lambda q: 2.0 * q, q=3)
+    assert not gc.is_tracked(held(object()))
+    slot = ctypes.pythonapi["PyType_GetSlot"]
+    slot.restype, slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
+    assert [slot(kind, _TP_CLEAR) for kind in (tuple, type(kernel.__call__), np.ufunc)] == [None] * 3
+    assert slot(type(kernel._general), _TP_CLEAR)  # it would tell
+
+
+def test_what_is_held_lives_as_long_as_what_holds_it() -> None:
+    class Thing:
+        pass
+
+    thing = Thing()
+    gone = weakref.ref(thing)
+    first = held(thing, 1)
+    second = (first, 2)
+    del thing, first
+    gc.collect()
+    assert gone() is not None
+    del second
+    assert gone() is None
+
+
+def test_code_goes_with_the_last_that_needs_it() -> None:
+    kernel = compile(lambda q: 2.0 * q, q=3)
+    kernel(np.ones((5, 3), np.float32))
+    code = weakref.ref(kernel._code.owner), weakref.ref(kernel._general.single.owners[0])
+    call, ufunc = kernel.__call__, kernel.ufunc
+    del kernel
+    gc.collect()
+    assert call(np.ones(3)).tolist() == [2.0] * 3 and all(one() is not None for one in code)
+    del call
+    gc.collect()
+    for dtype in (np.float32, np.float64):
+        assert ufunc(np.ones((5, 3), dtype)).dtype == dtype
+    del ufunc
+    gc.collect()
+    assert [one() for one in code] == [None, None]
