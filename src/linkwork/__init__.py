@@ -8,7 +8,7 @@
 """
 
 from . import errors, expr, joints, robots, spatial
-from .compiler.casadi import from_casadi
+from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile

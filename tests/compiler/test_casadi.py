@@ -12,8 +12,9 @@ import pytest
 import linkwork as lw
 from compiler.support import SPECIAL
 from linkwork.compiler import program as programs
-from linkwork.compiler.casadi import COMPOSED, REFUSED, counterpart, from_casadi, to_casadi
+from linkwork.compiler.from_casadi import COMPOSED, REFUSED, counterpart, from_casadi
 from linkwork.compiler.program import Instruction, Port, Program
+from linkwork.compiler.to_casadi import to_casadi
 from linkwork.compiler.trace import compile
 from linkwork.expr.operations import BY_NAME, Lowering, Operation
 from linkwork.expr.symbol import Graph

@@ -13,8 +13,9 @@ import linkwork as lw
 from compiler.support import bits_equal
 from helpers.expressions import CONSTANTS, KINKED, Recipe, UndecidedError, build, points, recipes, rounding
 from linkwork.bridge.kernels import TABLE
-from linkwork.compiler.casadi import from_casadi, to_casadi
+from linkwork.compiler.from_casadi import from_casadi
 from linkwork.compiler.program import Port, Program
+from linkwork.compiler.to_casadi import to_casadi
 from linkwork.compiler.trace import compile
 from linkwork.expr import fabs, lt, where
 from linkwork.expr.symbol import Graph, Symbol

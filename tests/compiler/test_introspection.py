@@ -13,7 +13,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler import build, fastcall
-from linkwork.compiler.kernel import Kernel, call_state, traced
+from linkwork.compiler.kernel import Kernel, call_state, made_from
 from linkwork.compiler.program import Port
 from linkwork.compiler.trace import compile
 from linkwork.expr import functions as f
@@ -79,7 +79,7 @@ def test_a_kernel_from_the_cache_says_the_same(cache_folder: Path, monkeypatch: 
         assert np.array_equal(got, expected)
     for got, expected in zip(second.interpret(*arguments), first.interpret(*arguments), strict=True):
         assert np.array_equal(got, expected)
-    assert traced(second) == traced(first)
+    assert made_from(second)[0].traced == made_from(first)[0].traced
 
 
 def test_a_robots_kernel_from_the_cache_is_traced_when_it_is_asked(

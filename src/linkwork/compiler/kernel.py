@@ -21,8 +21,9 @@ from .real import DOUBLE, SINGLE
 from .single import Single, is_double, takes_single
 from .target import Target, host
 from .threads import setting_address
+from .to_casadi import to_casadi
 
-__all__ = ["Kernel", "call_state", "made_from", "raise_failure", "ready_for", "single_call", "traced"]
+__all__ = ["Kernel", "call_state", "made_from", "raise_failure", "ready_for", "single_call"]
 
 
 class Kernel:
@@ -131,9 +132,7 @@ class Kernel:
         (n,) becomes a column (n, 1), () a scalar; of more than two dimensions all but the last become one, so that
         (nb, 4, 4) becomes (4 nb, 4).  Raises ImportError where CasADi is not installed.
         """
-        from .casadi import to_casadi
-
-        return to_casadi(self)
+        return to_casadi(self._source.traced)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(f"kernel {self.name!r}: machine code is not pickled or copied: compile it where it is needed")
@@ -257,11 +256,6 @@ class _General:
             wanted = ", ".join(["...", *map(str, port.shape)])
             raise ValueError(f"{self.name}: expected {port.name} of shape ({wanted}), got {shape}")
         return shape[:count]
-
-
-def traced(kernel: Kernel) -> Program:
-    """The program as traced, before any pass."""
-    return kernel._source.traced
 
 
 def made_from(kernel: Kernel) -> tuple[Source, MachineCode]:

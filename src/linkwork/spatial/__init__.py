@@ -1,9 +1,9 @@
 """Spatial algebra over any scalar."""
 
-from .force import Force, cross_star
+from .force import Force
 from .inertia import ArticulatedInertia, Inertia
 from .matrix3 import Matrix3, Symmetric3
-from .motion import Motion, Subspace, cross
+from .motion import Motion, Subspace, cross, cross_star
 from .mrp import MRP
 from .pose import InversePose, Pose
 from .quaternion import Quaternion

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .vec3 import Vec3
 
-if TYPE_CHECKING:
-    from .motion import Motion
-
-__all__ = ["Force", "cross_star"]
+__all__ = ["Force"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +44,6 @@ class Force:
 
     def __mul__(self, k: Any) -> Force:
         return Force(self.moment * k, self.force * k)
-
-
-def cross_star(V: Motion, F: Force) -> Force:
-    """V ×* F, the rate of a force vector F that moves with V (RBDA 2.32): (ω × n + v × f; ω × f)."""
-    return Force(V.angular.cross(F.moment) + V.linear.cross(F.force), V.angular.cross(F.force))
 
 
 _ZERO = Force(Vec3.zero(), Vec3.zero())

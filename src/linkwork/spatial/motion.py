@@ -12,7 +12,7 @@ from typing import Any
 from .force import Force
 from .vec3 import Vec3
 
-__all__ = ["Motion", "Subspace", "cross"]
+__all__ = ["Motion", "Subspace", "cross", "cross_star"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,11 @@ class Motion:
 def cross(V: Motion, M: Motion) -> Motion:
     """V × M, the rate of a motion vector M that moves with V (RBDA 2.31): (ω × ω_M; ω × v_M + v × ω_M)."""
     return Motion(V.angular.cross(M.angular), V.angular.cross(M.linear) + V.linear.cross(M.angular))
+
+
+def cross_star(V: Motion, F: Force) -> Force:
+    """V ×* F, the rate of a force vector F that moves with V (RBDA 2.32): (ω × n + v × f; ω × f)."""
+    return Force(V.angular.cross(F.moment) + V.linear.cross(F.force), V.angular.cross(F.force))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,13 @@
-"""To and from CasADi: any `casadi.Function` as a kernel, and any kernel as a `casadi.Function`.
+"""Any `casadi.Function` as a kernel.
 
-CasADi's scalar functions are lists of instructions much like a program's.  A program runs on CasADi's numbers as on any
-others, since the rows of the table of operations say what CasADi calls them; the other way, `COMPOSED` has what is made
-of several of our operations.  What neither side has is refused by name.  CasADi is imported when one of the two is
-called, and not before.
+CasADi's scalar functions are lists of instructions much like a program's, which are run on symbols.  `COMPOSED` has the
+operations that are made of several of ours; the others are rows of our table.  What neither has is refused by name.
+CasADi is imported when it is used, and not before.
 """
 
 from __future__ import annotations
 
-import importlib
 import keyword
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -19,12 +16,13 @@ from ..expr import functions as f
 from ..expr.operations import BY_NAME
 from ..expr.symbol import Graph, Symbol
 from . import compositions as c
-from .kernel import Kernel, traced
-from .program import CONSTANT, Instruction, Port, Program
+from .kernel import Kernel
+from .program import CONSTANT, Port, Program
+from .to_casadi import import_casadi
 from .trace import quiet_collector
 from .verify import verify
 
-__all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi", "to_casadi"]
+__all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi"]
 
 
 class Row(NamedTuple):
@@ -116,7 +114,7 @@ def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
     calls what has no scalar operations (a solver, an integrator, a callback ...) or has an operation that linkwork
     does not have (erf, erfinv); and ImportError where CasADi is not installed.
     """
-    casadi = _import_casadi()
+    casadi = import_casadi()
     if not isinstance(function, casadi.Function):
         raise TypeError(f"expected a casadi.Function, got {function!r}")
     if name is not None and not (isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)):
@@ -144,64 +142,6 @@ def from_casadi(function: Any, /, *, name: str | None = None) -> Kernel:
         program = Program.of(called, inputs, outputs)
         verify(program)
     return Kernel(program, doc=f"The CasADi function {function!s}")
-
-
-def to_casadi(kernel: Kernel | Program) -> Any:
-    """The kernel as a `casadi.Function` of SX: to differentiate, to optimise with, to put into other functions.
-
-    Inputs and outputs keep their names; () becomes (1, 1), (n,) a column (n, 1), and of more than two dimensions all
-    but the last become one: poses of shape (nb, 4, 4) become (4 nb, 4), one below the other.  An output of an input's
-    name gets ``_out`` at its end.  It is the kernel as traced; a program is taken as it is.
-
-    Raises ImportError where CasADi is not installed, and ValueError for an operation without a counterpart there.
-    """
-    casadi = _import_casadi()
-    program = (traced(kernel) if isinstance(kernel, Kernel) else kernel).unguarded
-    arguments, elements = [], []
-    for port in program.inputs:
-        argument = casadi.SX.sym(port.name, *_matrix(port.shape))
-        arguments.append(argument)
-        elements += argument.T.elements()  # CasADi's order is by columns
-
-    def apply(instruction: Instruction, arguments: list[Any]) -> Any:
-        operation = instruction.operation
-        called = operation.casadi
-        if operation.composition is None and isinstance(called, str) and not hasattr(casadi, called):
-            raise ValueError(f"{program.name}: CasADi has no operation for linkwork's {operation.name!r}")
-        return operation(*arguments)
-
-    values = program.run(elements, apply, casadi.SX)
-    names_in = [port.name for port in program.inputs]
-    names_out: list[str] = []
-    results, start = [], 0
-    for port in program.outputs:
-        rows, columns = _matrix(port.shape)
-        parts = values[start : start + port.size]
-        start += port.size
-        column = casadi.vertcat(*parts) if parts else casadi.SX(0, 1)
-        results.append(casadi.reshape(column, columns, rows).T)
-        out = port.name
-        while out in names_in or out in names_out:
-            out += "_out"
-        names_out.append(out)
-    called = program.name
-    if not casadi.Function.check_name(called):
-        called = casadi.Function.fix_name(called)
-    return casadi.Function(called, arguments, results, names_in, names_out)
-
-
-def _import_casadi() -> Any:
-    try:
-        return importlib.import_module("casadi")
-    except ImportError as error:
-        raise ImportError('this takes CasADi, which is not installed: pip install "linkwork[casadi]"') from error
-
-
-def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
-    """CasADi's shape for an array's: its elements by rows are the array's in row-major order."""
-    if len(shape) < 2:
-        return math.prod(shape), 1
-    return math.prod(shape[:-1]), shape[-1]
 
 
 def _port(name: str, size: tuple[int, int], before: Sequence[tuple[Port, Any]], reserved: tuple[str, ...]) -> Port:
