@@ -7,19 +7,22 @@
 (1000, 4, 4)
 """
 
-from . import errors, expr, joints, robots, spatial
+from . import errors, expr, joints, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
 from .facade.joint import Joint
 from .facade.joint_check import JointReport, check_joint
+from .facade.link import Link
+from .facade.posing import pose
 from .facade.robot import Robot, load
 
 __all__ = [
     "Joint",
     "JointReport",
     "Kernel",
+    "Link",
     "Robot",
     "__version__",
     "check_joint",
@@ -30,8 +33,10 @@ __all__ = [
     "get_num_threads",
     "joints",
     "load",
+    "pose",
     "robots",
     "set_num_threads",
+    "shapes",
     "spatial",
 ]
 

@@ -40,6 +40,8 @@ class Location:
     element: str | None = None  # path of elements, e.g. "robot/joint[elbow]/axis"
 
     def __str__(self) -> str:
+        if self.file is None and self.line is None and self.element:
+            return self.element  # of a robot that is built by a program
         place = self.file or "<string>"
         if self.line is not None:
             place += f":{self.line}"

@@ -18,7 +18,7 @@ from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warn
 
 def test_row_16_no_links():
     found = error('<robot name="r"/>')
-    assert found.code == "NO_LINKS" and "<link>" in str(found.hint)
+    assert found.code == "NO_LINKS" and "one link" in str(found.hint)
     assert errors(robot(joint("j", "a", "b")))[0].code == "NO_LINKS"
     lower = error('<?xml version="1.0"?>\n<!-- a robot -->\n  <robot name="r"/>')
     assert (lower.where.line, lower.where.column, lower.where.element) == (3, 3, "robot[r]")

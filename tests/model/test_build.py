@@ -245,7 +245,7 @@ def test_values_that_no_joint_can_have():
         ({"placement": nowhere}, "NOT_FINITE", "its placement's offset"),
         ({"placement": skew}, "ROTATION", "its placement's rotation"),
         ({"rotor": mirror}, "ROTATION", "its rotor's rotation"),
-        ({"mimic": Mimic("j", math.nan)}, "NOT_FINITE", "<mimic>"),
+        ({"mimic": Mimic("j", math.nan)}, "NOT_FINITE", "its mimic"),
     ):
         with pytest.raises(ModelError) as caught:
             build_tree(described(dataclasses.replace(good, **changes), turning("k", "b", "c")))

@@ -1,14 +1,18 @@
-"""The ways to a robot: from files, and from another robot."""
+"""The ways to a robot: from files, from parts, and from another robot."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
+
+from numpy.typing import ArrayLike
 
 from ..model.couple import coupled, read_couplings
 from ..model.reroot import rerooted
 from ..model.tree import Tree
+from .building import Part, built
+from .denavit_hartenberg import DHRow, dh_parts
 from .loading import read_robot, read_robot_string
 
 __all__ = ["Constructors"]
@@ -69,6 +73,82 @@ class Constructors:
             continuous=continuous,
         )
         return cls(tree)
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        *parts: Part,
+        floating_base: bool = False,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        strict: bool = False,
+        multi_root: bool = False,
+        mimic: Literal["free", "coupled"] = "coupled",
+    ) -> Self:
+        """A robot from its links and joints, written in a program: what a file would say, through the same checks.
+
+        ``parts`` are links (`linkwork.Link`), joints that connect them (`linkwork.Joint.of` with ``parent`` and
+        ``child``, the names of links), and lists of parts, such as a function gives for a leg.  Links and joints are in
+        the order in which they are given.  A joint whose parent is ``"world"`` hangs from the world; it needs no link.
+
+        >>> import linkwork as lw
+        >>> pendulum = lw.Robot.build(
+        ...     "pendulum",
+        ...     lw.Link("rod", mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0.0)),
+        ...     lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="rod"),
+        ... )
+        >>> pendulum.gravity_force([0.3]).round(3)
+        array([1.45])
+
+        The robot equals the one of a URDF file that says the same, bit for bit.  Options are those of `linkwork.load`;
+        but joints that are written to follow others do so (``mimic="coupled"``), where a file's are free unless asked.
+
+        Raises ModelError that lists all that is wrong with the robot; TypeError for what is no part.
+        """
+        options = {"floating_base": floating_base, "gravity": gravity, "multi_root": multi_root, "mimic": mimic}
+        return cls(built(name, parts, strict=strict, **options))
+
+    @classmethod
+    def from_dh(
+        cls,
+        name: str,
+        rows: Iterable[DHRow],
+        *parts: Part,
+        convention: Literal["standard", "modified"],
+        base: ArrayLike | None = None,
+        tool: ArrayLike | None = None,
+        floating_base: bool = False,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        strict: bool = False,
+    ) -> Self:
+        """A chain of revolute and prismatic joints from its table of Denavit and Hartenberg's parameters.
+
+        Each row is a dict of ``a`` [m], ``alpha`` [rad], ``d`` [m] and ``theta`` [rad], 0 where they are left out, of
+        the step from frame i − 1 to frame i:
+
+        - ``"standard"`` (distal; Denavit and Hartenberg, Paul): Rz(θ) Tz(d) Tx(a) Rx(α), joint i is about z of i − 1;
+        - ``"modified"`` (proximal; Khalil, Craig): Rx(α) Tx(a) Rz(θ) Tz(d), joint i is about z of i; a and α are those
+          that Craig writes with the index i − 1.
+
+        A joint is revolute, its angle q added to θ, or with ``"prismatic": True`` prismatic, its travel q added to d.
+        A row may also have the name of its ``joint`` ("joint1", ...) and what `Joint.of` says of it: ``lower``,
+        ``upper``, ``velocity``, ``effort``, ``damping``, ``friction``; and the ``link`` after it, by its name
+        ("link1", ...) with ``mass``, ``com`` and ``inertia``, or as a `Link`.  The link's frame is frame i.
+
+        ``base`` is the pose of frame 0 in the root link "base", and ``tool`` that of a frame "tool" in the last one: a
+        pose (4, 4) or a place (3,).  Further ``parts`` may hang from these links: a gripper, a payload.
+
+        >>> from math import pi
+        >>> import linkwork as lw
+        >>> planar = lw.Robot.from_dh("planar", [{"a": 0.5}, {"a": 0.3}], convention="standard")
+        >>> planar.pose([pi / 2, -pi / 2], "link2")[:3, 3].round(12).tolist()
+        [0.3, 0.5, 0.0]
+
+        Raises ModelError that lists all that is wrong, ValueError for a convention or pose that is none.
+        """
+        chain = dh_parts(name, rows, convention, base, tool)
+        options = {"floating_base": floating_base, "gravity": gravity}
+        return cls(built(name, (chain, parts), strict=strict, multi_root=False, mimic="coupled", **options))
 
     def coupled(self, couplings: Mapping[str, Any]) -> Self:
         """The robot with joints that follow others, exactly and in every function: q = ratio · q_master + offset.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 
 from ..joints import JointType
 from ..model.body import WORLD, Body, Coupling, Limits, Mimic
+from ..model.couple import read_mimic
 from ..model.tree import Tree
 from ..spatial import Pose
 from .joint_editing import JointEditing, dof_values, fixed_array, matrix_of, pose_of
 from .joint_links import LinkMethods
 from .sampling import Size, generator_of, shape_of
 
-__all__ = ["Bounds", "Joint", "body_with", "joint_of"]
+__all__ = ["Bounds", "Joint", "body_with", "joint_of", "limits_of"]
 
 
 class Bounds(NamedTuple):
@@ -83,12 +84,15 @@ class Joint(LinkMethods, JointEditing):
         effort: ArrayLike | None = None,
         damping: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
+        mimic: str | tuple[str, float] | tuple[str, float, float] | Mimic | None = None,
     ) -> Joint:
-        """A joint alone, of a type such as ``linkwork.joints.Revolute(axis)`` or one of your own.
+        """A joint alone or for `Robot.build`, of a type such as ``linkwork.joints.Revolute(axis)`` or one of your own.
 
-        ``placement`` and ``rotor`` are the poses (4, 4) X_parent_stator and X_rotor_child [1, m], the identity by
-        default.  Bounds are numbers or one for each number of q (lower, upper) or v (the others); none by default.
-        Raises ValueError for sizes that do not fit, TypeError for what is no joint type.
+        ``placement`` and ``rotor`` are X_parent_stator and X_rotor_child, poses (4, 4) as `linkwork.pose` gives them or
+        places (3,) [1, m]; the identity by default.  Bounds are numbers or one for each number of q (lower, upper) or v
+        (the others); none by default.  ``mimic`` is the joint that it follows, or (joint, ratio, offset): q = ratio ·
+        q_joint + offset, with the ratio 1 and the offset 0 if left out.  Raises ValueError for sizes that do not fit,
+        TypeError for what is no joint type or mimic.
         """
         if not isinstance(type, JointType):
             raise TypeError(f"joint {name!r}: expected a joint type with its parameters, got {type!r}")
@@ -106,7 +110,7 @@ class Joint(LinkMethods, JointEditing):
             effort=dof_values(name, "effort", inf if effort is None else effort, nv, least=0.0),
             damping=dof_values(name, "damping", damping, nv, least=0.0),
             friction=dof_values(name, "friction", friction, nv, least=0.0),
-            mimic=None,
+            mimic=None if mimic is None else read_mimic(name, mimic),
             placement=pose_of(name, "placement", placement),
             rotor=pose_of(name, "rotor", rotor),
         )
@@ -269,25 +273,23 @@ def joint_of(tree: Tree, index: int) -> Joint:
     )
 
 
+def limits_of(joint: Joint) -> Limits:
+    """The joint's bounds as a tree has them."""
+    lower, upper, velocity, effort = (
+        tuple(bound.tolist()) for bound in (joint.lower, joint.upper, joint.velocity, joint.effort)
+    )
+    return Limits(lower, upper, velocity, effort, joint.position_limits_enabled)
+
+
 def body_with(joint: Joint, body: Body) -> Body:
     """The body as the joint would carry it."""
-
-    def numbers(values: Sequence[float] | np.ndarray) -> tuple[float, ...]:
-        return tuple(float(x) for x in values)
-
     return replace(
         body,
         joint=joint.type,
         placement=joint.placement,
         rotor=joint.rotor,
-        limits=Limits(
-            numbers(joint.lower),
-            numbers(joint.upper),
-            numbers(joint.velocity),
-            numbers(joint.effort),
-            joint.position_limits_enabled,
-        ),
-        damping=numbers(joint.damping),
-        friction=numbers(joint.friction),
+        limits=limits_of(joint),
+        damping=tuple(joint.damping.tolist()),
+        friction=tuple(joint.friction.tolist()),
         dynamics=joint.dynamics,
     )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..joints import JointType
 from ..spatial import Pose, Vec3
+from ..spatial.given import given_numbers, given_pose
 from .joint_methods import JointMethods
 
 __all__ = ["JointEditing", "dof_values", "fixed_array", "matrix_of", "pose_of"]
@@ -148,14 +149,9 @@ class JointEditing(JointMethods):
 def dof_values(joint: str, what: str, value: Any, count: int, least: float = -math.inf) -> np.ndarray:
     """A number, or one for each, as an array that cannot be written to.  Raises ValueError."""
     expected = f"joint {joint!r}: {what}: expected a number" + (f" or {count} of them" if count != 1 else "")
-    try:
-        values = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{expected}, got {value!r}") from None
-    if values.shape not in ((), (count,)):
-        raise ValueError(f"{expected}, got an array of shape {values.shape}")
-    if np.isnan(values).any() or (values < least).any():
-        raise ValueError(f"{expected}{', none negative' if least == 0.0 else ''}, got {value!r}")
+    values = given_numbers(value, expected, (), (count,), infinite=True)
+    if (values < least).any():
+        raise ValueError(f"{expected}, none negative, got {value!r}")
     return fixed_array(np.broadcast_to(values, (count,)))
 
 
@@ -171,21 +167,6 @@ def matrix_of(pose: Pose) -> np.ndarray:
     return np.array(pose.elements(), dtype=float).reshape(4, 4)
 
 
-def pose_of(joint: str, what: str, matrix: Any) -> Pose:
-    """A pose given as a matrix (4, 4), or the identity for None.  Raises ValueError where it is no rigid transform."""
-    if matrix is None:
-        return Pose.identity()
-    if isinstance(matrix, Pose):
-        return matrix
-    expected = f"joint {joint!r}: {what}: expected a pose, a matrix of shape (4, 4)"
-    try:
-        X = np.asarray(matrix, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{expected}, got {matrix!r}") from None
-    if X.shape != (4, 4):
-        raise ValueError(f"{expected}, got shape {X.shape}")
-    R = X[:3, :3]
-    off = float(np.max(np.abs(np.append(R.T @ R - np.eye(3), X[3] - [0.0, 0.0, 0.0, 1.0]))))
-    if not np.isfinite(X).all() or off > 1e-6 or np.linalg.det(R) < 0.0:
-        raise ValueError(f"{expected} with a rotation and the last row 0 0 0 1, got\n{X}")
-    return Pose.of(X.tolist())
+def pose_of(joint: str, what: str, pose: ArrayLike | Pose | None) -> Pose:
+    """A pose given as a matrix (4, 4) or a place (3,), or the identity for None.  Raises ValueError."""
+    return given_pose(pose, f"joint {joint!r}: {what}")

@@ -60,9 +60,9 @@ def build_tree(
     if mimics and mimic == "free":
         first = next(joint for joint in description.joints if joint.name in mimics)
         many = f"joint {quoted(first.name)} moves" if len(mimics) == 1 else f"{len(mimics)} joints move"
-        message = f"{many} freely instead of as <mimic> says: with numbers of their own in q and v"
-        message = message.replace("their own", "its own") if len(mimics) == 1 else message
-        findings.note(Issue("MIMIC_FREE", message, first.where, 'load with mimic="coupled" to bind them exactly'))
+        message = f"{many} freely instead of as its mimic says: with numbers of their own in q and v"
+        message = message.replace("their own", "its own") if len(mimics) == 1 else message.replace("as its", "as their")
+        findings.note(Issue("MIMIC_FREE", message, first.where, 'mimic="coupled" binds them exactly'))
     findings.raise_errors()
     builder = _Builder(description, mimics)
     for root in roots:
@@ -95,7 +95,7 @@ class _Builder:
     """Walks the links from the root, and gives bodies and frames."""
 
     def __init__(self, description: Description, mimics: dict[str, Mimic]) -> None:
-        self.links, self.mimics = description.links, mimics
+        self.links, self.further_frames, self.mimics = description.links, description.frames, mimics
         self.children: dict[str, list[JointDescription]] = {}  # by the parent link's name
         for joint in description.joints:
             self.children.setdefault(joint.parent, []).append(joint)
@@ -145,18 +145,22 @@ class _Builder:
                     friction=carrier.joint.friction,
                     mimic=self.mimics.get(carrier.joint.name),
                     links=(carrier.joint.parent, carrier.joint.child),
+                    dynamics=carrier.joint.dynamics,
                 )
                 for carrier in self.carriers
             ]
         )
 
     def frames(self) -> tuple[Frame, ...]:
-        """One frame a link, in the order of the description."""
+        """One frame a link, in the order of the description, then further frames."""
         found = []
         for link in self.links:
             body, placement, weld = self.places[link.name]
             joint, other = (None, None) if weld is None else (weld.name, weld.parent)
             found.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, joint, other))
+        for frame in self.further_frames:
+            body, placement, _ = self.places[frame.link]
+            found.append(Frame(frame.name, body, _composed(placement, frame.placement)))
         return tuple(found)
 
 

@@ -56,7 +56,7 @@ def check_inertial(
     rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
     if low < -(3.0 * rounding + point):
         message = f"inertia is not positive semi-definite: its eigenvalues are {shown} kg m²"
-        hint = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the six right?"
+        hint = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the numbers right?"
         findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
         return Inertia.zero()
     if low + middle < high - (9.0 * rounding + point):

@@ -14,11 +14,11 @@ from typing import Any
 from .._text import quoted
 from ..expr.symbol import Graph
 from ..joints import JointType
-from .body import Coupling
+from .body import Coupling, Mimic
 from .check import all_finite
 from .tree import Tree
 
-__all__ = ["bounds", "coupled", "coupling_text", "read_couplings"]
+__all__ = ["bounds", "coupled", "coupling_text", "read_couplings", "read_mimic"]
 
 
 def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Coupling]:
@@ -33,19 +33,15 @@ def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Coupling]:
     for follower, coupling in given.items():
         tree.joint_index(follower)
         if not isinstance(coupling, Coupling):
-            parts = (coupling,) if isinstance(coupling, str) else coupling
-            if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3:
-                raise TypeError(
-                    f"coupled: joint {quoted(follower)}: expected (master, ratio, offset), got {coupling!r}"
-                )
-            try:
-                coupling = Coupling(parts[0], *(float(x) for x in parts[1:]))
-            except (TypeError, ValueError):
-                message = f"coupled: joint {quoted(follower)}: expected numbers for ratio and offset, got {coupling!r}"
-                raise TypeError(message) from None
+            coupling = Coupling(*_parts(f"coupled: joint {quoted(follower)}", coupling))
         tree.joint_index(coupling.joint)
         found[follower] = coupling
     return found
+
+
+def read_mimic(follower: str, given: Any) -> Mimic:
+    """The joint that another is meant to follow, as users write it: ``(master, ratio, offset)``.  Raises TypeError."""
+    return given if isinstance(given, Mimic) else Mimic(*_parts(f"joint {follower!r}: mimic", given))
 
 
 def coupled(tree: Tree, couplings: Mapping[str, Coupling]) -> Tree:
@@ -96,6 +92,19 @@ def coupling_text(follower: str, coupling: Coupling) -> str:
     """How a joint follows another, as an equation for messages."""
     sign = "-" if coupling.offset < 0.0 else "+"
     return f"{follower} = {coupling.ratio:.6g} * {coupling.joint} {sign} {abs(coupling.offset):.6g}"
+
+
+def _parts(who: str, given: Any) -> tuple[Any, ...]:
+    """Master, and as far as they are given ratio and offset."""
+    parts = (given,) if isinstance(given, str) else given
+    if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3:
+        raise TypeError(f"{who}: expected (master, ratio, offset), got {given!r}")
+    if any(isinstance(x, (str, bytes)) for x in parts[1:]):
+        raise TypeError(f"{who}: expected numbers for ratio and offset, got {given!r}")
+    try:
+        return parts[0], *(float(x) for x in parts[1:])
+    except (TypeError, ValueError):
+        raise TypeError(f"{who}: expected numbers for ratio and offset, got {given!r}") from None
 
 
 def _check(tree: Tree, follower: str, coupling: Coupling) -> None:

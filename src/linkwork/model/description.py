@@ -1,6 +1,7 @@
-"""A robot as a file describes it: links and joints by name, each with the place it was read from.
+"""A robot as a file or a program describes it: links and joints by name, each with the place it comes from.
 
-The formats' readers give a `Description`; `linkwork.model.build` makes a `Tree` of it, or says what is wrong.
+The formats' readers and `Robot.build` give a `Description`; `linkwork.model.build` makes a `Tree` of it, or says what
+is wrong.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ..shapes import Geometry
 from ..spatial import Inertia, Pose
 from .body import Limits, Mimic
 
-__all__ = ["Description", "JointDescription", "LinkDescription"]
+__all__ = ["Description", "FrameDescription", "JointDescription", "LinkDescription"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,27 @@ class JointDescription:
     mimic: Mimic | None = None
     rotor: Pose = Pose.identity()  # of the child link in the joint's frame M
     where: Location = Location()
+    dynamics: str = "urdf"  # what damping and friction mean: see `Body`
+
+
+@dataclass(frozen=True, slots=True)
+class FrameDescription:
+    """A named frame fixed to a link, without mass or shapes."""
+
+    name: str
+    link: str
+    placement: Pose  # X_link_frame
+    where: Location = Location()
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All links and joints, in the order of the file, and what the reader warned about."""
+    """All links, joints and further frames, in the order of the file, and what the reader warned about."""
 
     name: str
     links: tuple[LinkDescription, ...]
     joints: tuple[JointDescription, ...]
     warnings: tuple[Issue, ...] = ()
     source: str | None = None
+    frames: tuple[FrameDescription, ...] = ()
     where: Location = Location()

@@ -15,14 +15,14 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
     """By the name of each joint that follows another: the joint at the start of the chain, and how it follows that one.
 
     If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n).  Errors: MIMIC_UNKNOWN, MIMIC_SELF,
-    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, MAGNITUDE.  Warning: MIMIC_ZERO.  A fixed joint's own <mimic> is only noted.
+    MIMIC_CYCLE, MIMIC_FIXED, MIMIC_TYPE, MAGNITUDE.  Warning: MIMIC_ZERO.  A fixed joint's own mimic is only noted.
     """
     joints: dict[str, JointDescription] = {}
     for joint in description.joints:
         joints.setdefault(joint.name, joint)
     fixed = [joint for joint in joints.values() if joint.mimic is not None and joint.joint.nq == 0]
     if fixed:
-        message = f"<mimic> of a fixed joint is ignored ({len(fixed)} times, here first)"
+        message = f"the mimic of a fixed joint is ignored ({len(fixed)} times, here first)"
         findings.note(Issue("IGNORED", message, fixed[0].where))
     moving = [joint for joint in joints.values() if joint.mimic is not None and joint.joint.nq > 0]
     followers = [joint for joint in moving if _is_sound(findings, joint, joints)]
@@ -69,7 +69,8 @@ def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, Joi
         message = (
             f"{who} mimics joint {quoted(mimic.joint)}: only joints with one coordinate can do that, or be mimicked"
         )
-        hint = 'load with continuous="angle"' if joint.joint.nv == master.joint.nv == 1 else None
+        with_angle = 'joints with an angle can: load with continuous="angle", or build with Revolute'
+        hint = with_angle if joint.joint.nv == master.joint.nv == 1 else None
         findings.error(Issue("MIMIC_TYPE", message, where, hint))
     else:
         if mimic.multiplier == 0.0:

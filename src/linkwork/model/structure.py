@@ -20,6 +20,7 @@ def check_names(findings: Findings, description: Description) -> None:
         named.append((f"{who}: its child link's name", joint.child, joint.where))
         if joint.mimic is not None:
             named.append((f"{who}: the name of the joint it mimics", joint.mimic.joint, joint.where))
+    named += [("a frame's name", frame.name, frame.where) for frame in description.frames]
     for what, name, where in named:
         if not isinstance(name, str):
             message = f"{what}: expected text, got {quoted(repr(name))} of type {type(name).__name__}"
@@ -42,7 +43,7 @@ def check_structure(
         message = f"a robot needs a name, got {quoted(description.name)}"
         findings.error(Issue("BAD_NAME", message, description.where))
     if not links:
-        hint = "a robot needs at least one <link>"
+        hint = "a robot needs at least one link"
         findings.error(Issue("NO_LINKS", "the robot has no links", description.where, hint))
         return ()
     _check_names(findings, links, "link")
@@ -51,7 +52,8 @@ def check_structure(
         for joint in joints:
             if joint.name == floating_base and joint.joint.nv > 0:  # the names of fixed joints stay free
                 message = f"joint name {quoted(floating_base)} is taken by the joint that carries a floating base"
-                findings.error(Issue("DUPLICATE_NAME", message, joint.where, "rename it, or load with a fixed base"))
+                findings.error(Issue("DUPLICATE_NAME", message, joint.where, "rename it, or keep the base fixed"))
+    _check_frames(findings, description)
     _check_ends(findings, description)
     if len(findings.errors) > errors:
         return ()  # what follows from wrong names would only confuse
@@ -75,7 +77,7 @@ def check_structure(
         message = f"{len(roots)} links have no parent, and a robot has one root: {names}"
         hint = "connect them by joints, or fix all of them to the world with multi_root=True"
         if multi_root:
-            hint = "several roots can be fixed to the world, but not float: load with a fixed base"
+            hint = "several roots can be fixed to the world, but not float: keep the base fixed"
         findings.error(Issue("MULTIPLE_ROOTS", message, roots[1].where, hint))
     _check_world(findings, links, roots, floating_base is not None)
     return tuple(root.name for root in roots) if len(findings.errors) == errors else ()
@@ -93,6 +95,27 @@ def _check_names(
             findings.error(Issue("DUPLICATE_NAME", message, item.where))
         else:
             first[item.name] = item.where
+
+
+def _check_frames(findings: Findings, description: Description) -> None:
+    """Whether further frames have names of their own, and sit on links that exist."""
+    first = {link.name: ("link", link.where) for link in description.links}
+    links = [*first]
+    for frame in description.frames:
+        who = f"frame {quoted(frame.name)}"
+        if frame.name == "world":
+            message = "no frame may be named 'world': the name stands for the frame that does not move"
+            findings.error(Issue("BAD_NAME", message, frame.where, "rename the frame"))
+        elif not frame.name.strip():
+            findings.error(Issue("BAD_NAME", f"a frame needs a name, got {quoted(frame.name)}", frame.where))
+        elif frame.name in first:
+            kind, where = first[frame.name]
+            message = f"{who} has the name of a {kind}{_lines(where, frame.where)}"
+            findings.error(Issue("DUPLICATE_NAME", message, frame.where))
+        first.setdefault(frame.name, ("frame", frame.where))
+        if frame.link not in links:
+            message = f"{who}: its link {quoted(frame.link)} does not exist"
+            findings.error(Issue("UNKNOWN_LINK", message, frame.where, nearest(frame.link, links)))
 
 
 def _check_ends(findings: Findings, description: Description) -> None:
@@ -141,7 +164,7 @@ def _check_world(
             findings.error(Issue("BAD_NAME", message, link.where, "rename the link"))
         elif floating:
             message = "the root link is named 'world', which stands for the frame that does not move: it cannot float"
-            hint = "load with a fixed base, or make the joint after it floating, or rename the link"
+            hint = "keep the base fixed, or make the joint after it floating, or rename the link"
             findings.error(Issue("BAD_NAME", message, link.where, hint))
 
 

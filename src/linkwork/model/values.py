@@ -26,6 +26,8 @@ def check_values(findings: Findings, description: Description) -> None:
     """
     for link in description.links:
         _check_link(_Log(findings, f"link {quoted(link.name)}", link.where), link)
+    for frame in description.frames:
+        _check_pose(_Log(findings, f"frame {quoted(frame.name)}", frame.where), "its place", frame.placement)
     for joint in description.joints:
         _check_joint(_Log(findings, f"joint {quoted(joint.name)}", joint.where), joint)
 
@@ -93,7 +95,7 @@ def _check_joint(log: _Log, joint: JointDescription) -> None:
     if sound:
         _check_bounds(log, joint)
     if joint.mimic is not None:
-        log.numbers("its <mimic>", (joint.mimic.multiplier, joint.mimic.offset))
+        log.numbers("its mimic", (joint.mimic.multiplier, joint.mimic.offset))
 
 
 def _check_limits(log: _Log, what: str, values: Sequence[float]) -> bool:

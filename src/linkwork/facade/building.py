@@ -1,0 +1,99 @@
+"""From links and joints written in a program to a robot's tree: the way of a file's description, with its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .._text import printable
+from ..errors import Findings, Location, ModelError
+from ..model.body import Mimic
+from ..model.build import build_tree
+from ..model.check import check_inertial
+from ..model.description import Description, FrameDescription, JointDescription, LinkDescription
+from ..model.tree import Tree
+from ..spatial import Inertia
+from .joint import Joint, limits_of
+from .link import Link
+
+__all__ = ["Part", "built"]
+
+Part = Link | Joint | Iterable["Part"]
+
+
+def built(name: str, parts: Iterable[Part], *, strict: bool, **options: Any) -> Tree:
+    """The tree of these parts: see `Robot.build`.  Raises ModelError with all that is wrong, TypeError."""
+    findings = Findings(strict=strict)
+    description = _described(name, parts, findings)
+    try:
+        tree = build_tree(description, strict=strict, **options)
+    except ModelError as error:
+        raise ModelError([*findings.errors, *error.issues]) from None
+    findings.raise_errors()
+    return tree
+
+
+def _described(name: str, parts: Iterable[Part], findings: Findings) -> Description:
+    """Links and joints in their order.  The link "world" is there where a joint hangs from it."""
+    flat = [*_flat(parts)]
+    links = [part for part in flat if isinstance(part, Link)]
+    joints = [part for part in flat if isinstance(part, Joint)]
+    if not any(link.name == "world" for link in links) and any(joint.parent == "world" for joint in joints):
+        links.insert(0, Link("world"))
+    return Description(
+        name=name,
+        links=tuple(_link(name, link, findings) for link in links),
+        joints=tuple(_joint(name, joint) for joint in joints),
+        warnings=tuple(findings.warnings),
+        where=Location(element=_element(name)),
+        frames=tuple(
+            FrameDescription(frame, link.name, place, _where(name, "link", link.name))
+            for link in links
+            for frame, place in link.places
+        ),
+    )
+
+
+def _flat(parts: Iterable[Part]) -> Iterator[Link | Joint]:
+    """The links and joints in parts, and in lists of parts."""
+    for part in parts:
+        if isinstance(part, (Link, Joint)):
+            yield part
+        elif isinstance(part, Iterable) and not isinstance(part, (str, bytes)):
+            yield from _flat(part)
+        else:
+            raise TypeError(f"build: expected links, joints and lists of them, got {part!r}")
+
+
+def _link(robot: str, link: Link, findings: Findings) -> LinkDescription:
+    where, inertia = _where(robot, "link", link.name), Inertia.zero()
+    if link.mass is not None:
+        shapes = (*link.visuals, *link.collisions)
+        inertia = check_inertial(findings, where, link.mass, link.center, link.about, shapes)
+    return LinkDescription(link.name, inertia, link.visuals, link.collisions, where)
+
+
+def _joint(robot: str, joint: Joint) -> JointDescription:
+    mimic, coupling = joint.mimic, joint.coupling
+    return JointDescription(
+        name=joint.name,
+        parent=joint.parent,
+        child=joint.child,
+        joint=joint.type,
+        placement=joint.placement,
+        limits=limits_of(joint),
+        damping=tuple(joint.damping.tolist()),
+        friction=tuple(joint.friction.tolist()),
+        mimic=mimic if coupling is None else Mimic(coupling.joint, coupling.ratio, coupling.offset),
+        rotor=joint.rotor,
+        where=_where(robot, "joint", joint.name),
+        dynamics=joint.dynamics,
+    )
+
+
+def _where(robot: str, kind: str, name: object) -> Location:
+    return Location(element=f"{_element(robot)}/{kind}[{printable(str(name))}]")
+
+
+def _element(robot: object) -> str:
+    return f"robot[{printable(str(robot))}]"

@@ -1,0 +1,86 @@
+"""Poses written by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..joints.axis import unit_axis
+from ..spatial import Pose, Rotation, Vec3
+from ..spatial.given import given_numbers, given_pose
+from ..spatial.rotation import cos_sin
+from .joint_editing import matrix_of
+
+__all__ = ["pose"]
+
+
+def pose(
+    xyz: ArrayLike = (0.0, 0.0, 0.0),
+    *,
+    rpy: ArrayLike | None = None,
+    axis: ArrayLike | None = None,
+    angle: float | None = None,
+    quaternion_wxyz: ArrayLike | None = None,
+    rotation: ArrayLike | None = None,
+) -> np.ndarray:
+    """X_ab (4, 4), the pose of a frame b in a frame a: its origin's place ``xyz`` [m], and how its axes are turned.
+
+    Turned by one of: ``rpy``, URDF's roll, pitch and yaw [rad] about the fixed axes x, then y, then z; ``axis`` and
+    ``angle`` [rad] by the right hand, the axis of any length; a unit quaternion (w, x, y, z); a ``rotation`` matrix
+    (3, 3), whose columns are b's axes; or not at all.  Angles that are the float nearest to a multiple of π/2 give
+    exact zeros and ones.
+
+    >>> import math
+    >>> import linkwork as lw
+    >>> lw.pose((0, 0, 0.3), rpy=(0, math.pi / 2, 0))
+    array([[ 0. ,  0. ,  1. ,  0. ],
+           [ 0. ,  1. ,  0. ,  0. ],
+           [-1. ,  0. ,  0. ,  0.3],
+           [ 0. ,  0. ,  0. ,  1. ]])
+
+    Raises ValueError for what is none of this, or two ways at once.
+    """
+    place = _vector(xyz, "xyz", "m")
+    ways = {"rpy": rpy, "axis": axis, "quaternion_wxyz": quaternion_wxyz, "rotation": rotation}
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"pose: expected one way to say how it is turned, got {' and '.join(given)}")
+    if (axis is None) != (angle is None):
+        raise ValueError("pose: axis and angle go together: expected both, got one of them")
+    R = Rotation.identity()
+    if rpy is not None:
+        R = Rotation.from_rpy(*_vector(rpy, "rpy", "rad"))
+    elif axis is not None:
+        R = _about(axis, angle)
+    elif quaternion_wxyz is not None:
+        R = _quaternion(quaternion_wxyz)
+    elif rotation is not None:
+        R = _matrix(rotation)
+    return matrix_of(Pose(R, place))
+
+
+def _vector(value: Any, name: str, unit: str) -> Vec3:
+    return Vec3.of(given_numbers(value, f"pose: {name}: expected three numbers [{unit}]", (3,)).tolist())
+
+
+def _about(axis: Any, angle: Any) -> Rotation:
+    unit = unit_axis(_vector(axis, "axis", "1"), "pose")
+    return Rotation.turning(unit, *cos_sin(float(given_numbers(angle, "pose: angle: expected a number [rad]", ()))))
+
+
+def _quaternion(value: Any) -> Rotation:
+    expected = "pose: quaternion_wxyz: expected four numbers (w, x, y, z) of length 1"
+    w, x, y, z = given_numbers(value, expected, (4,)).tolist()
+    length = math.hypot(w, x, y, z)
+    if abs(length - 1.0) > 1e-6:
+        raise ValueError(f"{expected}, got {value!r} of length {length:.9g}")
+    return Rotation.from_quaternion(w / length, x / length, y / length, z / length)
+
+
+def _matrix(value: Any) -> Rotation:
+    X = np.eye(4)
+    X[:3, :3] = given_numbers(value, "pose: rotation: expected a matrix of shape (3, 3)", (3, 3))
+    return given_pose(X, "pose: rotation").rotation
