@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import linkwork
-from linkwork import errors, expr, joints, robots
+from linkwork import errors, expr, joints, robots, shapes
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
@@ -18,6 +18,7 @@ MODULES = {
     "linkwork.errors": errors,
     "linkwork.joints": joints,
     "linkwork.robots": robots,
+    "linkwork.shapes": shapes,
 }
 SPECIAL = ("__init__", "__call__")
 HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pytest", "matplotlib")

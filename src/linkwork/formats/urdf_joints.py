@@ -78,7 +78,7 @@ def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> Join
 
 
 def _axis(reader: Reader, element: Element | None) -> Vec3:
-    """The unit vector along an `<axis>`; x where none is given.
+    """The direction of an `<axis>`; x where none is given.
 
     AXIS_ZERO; as warnings AXIS_NORM, and ATTRIBUTE_MISSING for an `<axis>` that does not say which.
     """
@@ -93,13 +93,10 @@ def _axis(reader: Reader, element: Element | None) -> Vec3:
         reader.error(element, "AXIS_ZERO", "the axis of a joint that moves must not be zero")
         return _X
     length = math.hypot(*axis)
-    if abs(length - 1.0) <= 1e-6:
-        return Vec3.of(axis)  # the joint takes the rounding off
-    message = f"the axis has length {length:.9g}, not 1: normalised; positions stay in rad or m"
-    reader.warn(element, "AXIS_NORM", message)
-    axis = tuple(a / largest for a in axis)  # so that neither the squares nor their sum leave float64's range
-    length = math.hypot(*axis)
-    return Vec3.of(a / length for a in axis)
+    if abs(length - 1.0) > 1e-6:
+        message = f"the axis has length {length:.9g}, not 1: normalised; positions stay in rad or m"
+        reader.warn(element, "AXIS_NORM", message)
+    return Vec3.of(axis)  # the joint normalises it
 
 
 # -- limits

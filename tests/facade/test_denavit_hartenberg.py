@@ -1,0 +1,180 @@
+"""Tables of Denavit and Hartenberg's parameters against products of textbook matrices, and against real robots."""
+
+from __future__ import annotations
+
+import math
+from math import cos, pi, sin
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ModelError
+from oracles.example_robots import EXAMPLES
+
+PUMA = [  # standard [Corke and Armstrong-Hélouvry 1994]
+    {"alpha": pi / 2},
+    {"a": 0.4318},
+    {"a": 0.0203, "d": 0.15005, "alpha": -pi / 2},
+    {"d": 0.4318, "alpha": pi / 2},
+    {"alpha": -pi / 2},
+    {},
+]
+UR5 = [  # standard [Universal Robots]
+    {"d": 0.089159, "alpha": pi / 2},
+    {"a": -0.425},
+    {"a": -0.39225},
+    {"d": 0.10915, "alpha": pi / 2},
+    {"d": 0.09465, "alpha": -pi / 2},
+    {"d": 0.0823},
+]
+PANDA = [  # modified [Franka]
+    {"d": 0.333},
+    {"alpha": -pi / 2},
+    {"d": 0.316, "alpha": pi / 2},
+    {"a": 0.0825, "alpha": pi / 2},
+    {"a": -0.0825, "d": 0.384, "alpha": -pi / 2},
+    {"alpha": pi / 2},
+    {"a": 0.088, "alpha": pi / 2},
+]
+STANFORD = [  # standard, with a prismatic joint and offsets [Paul 1981]
+    {"d": 0.412, "alpha": -pi / 2, "theta": 0.4},
+    {"d": 0.154, "alpha": pi / 2},
+    {"prismatic": True, "theta": -pi / 2, "d": 0.2, "a": 0.05, "alpha": 0.3},
+    {"alpha": -pi / 2},
+    {"alpha": pi / 2, "theta": 1.0},
+    {"d": 0.263},
+]
+TABLES = {"PUMA": PUMA, "UR5": UR5, "PANDA": PANDA, "STANFORD": STANFORD}
+
+
+def step(row: dict[str, Any], q: float, convention: str) -> np.ndarray:
+    """The matrix of the textbooks, element by element."""
+    a, alpha, d, theta = (row.get(key, 0.0) for key in ("a", "alpha", "d", "theta"))
+    d, theta = (d + q, theta) if row.get("prismatic") else (d, theta + q)
+    c, s, ca, sa = cos(theta), sin(theta), cos(alpha), sin(alpha)
+    if convention == "standard":
+        rows = [[c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [0, sa, ca, d]]
+    else:
+        rows = [[c, -s, 0, a], [s * ca, c * ca, -sa, -sa * d], [s * sa, c * sa, ca, ca * d]]
+    return np.array([*rows, [0, 0, 0, 1]])
+
+
+def test_every_frame_is_where_the_product_of_matrices_has_it() -> None:
+    base, tool = lw.pose((0.1, 0.2, 0.3), rpy=(0.4, 0.5, 0.6)), lw.pose((0, 0, 0.107), rpy=(0, 0, -pi / 4))
+    for name, rows in TABLES.items():
+        for convention in ("standard", "modified"):
+            robot = lw.Robot.from_dh(name, rows, convention=convention, base=base, tool=tool)  # type: ignore[arg-type]
+            assert robot.frames == ("base", *(f"link{k}" for k in range(1, len(rows) + 1)), "tool")
+            q = np.random.default_rng(0).uniform(-2.0, 2.0, (3, robot.nq))
+            found = robot.forward_kinematics(q)
+            for sample, poses in zip(q, found, strict=True):
+                X = base
+                for k, row in enumerate(rows):
+                    X = X @ step(row, sample[k], convention)
+                    assert np.abs(poses[k] - X).max() <= 1e-13, (name, convention, k)
+                assert np.abs(robot.pose(sample, "tool") - X @ tool).max() <= 1e-13
+
+
+def test_ur5_and_panda_are_those_of_their_urdf() -> None:
+    files = {example.name: example for example in EXAMPLES}
+    ur5, panda = files["ur5"].robot(), files["panda"].robot()
+    q = np.random.default_rng(1).uniform(-3.0, 3.0, (5, 6))
+    by_table = lw.Robot.from_dh("ur5", UR5, convention="standard")
+    assert np.abs(by_table.pose(q, "link6") - ur5.pose(q, "tool0", relative_to="base")).max() <= 1e-8  # π to 9 digits
+    by_table = lw.Robot.from_dh("panda", PANDA, convention="modified")
+    q = np.zeros((5, panda.nq))
+    q[:, :7] = np.random.default_rng(2).uniform(-3.0, 3.0, (5, 7))
+    for k in range(1, 8):
+        there = panda.pose(q, f"panda_link{k}", relative_to="panda_link0")
+        assert np.abs(by_table.pose(q[:, :7], f"link{k}") - there).max() <= 1e-12
+
+
+def test_a_modified_table_is_a_urdf_to_the_bit() -> None:
+    """For θ = 0 the step before a joint is its <origin>: rpy = (α, 0, 0), xyz = (a, −d sin α, d cos α)."""
+    sines = {0.0: (0.0, 1.0), pi / 2: (1.0, 0.0), -pi / 2: (-1.0, 0.0)}
+    text = '<robot name="panda"><link name="base"/>'
+    for k, row in enumerate(PANDA, 1):
+        a, alpha, d = (row.get(key, 0.0) for key in ("a", "alpha", "d"))
+        s, c = sines[alpha]
+        before = f"link{k - 1}" if k > 1 else "base"
+        text += (
+            f'<link name="link{k}"/><joint name="joint{k}" type="continuous"><parent link="{before}"/>'
+            f'<child link="link{k}"/><axis xyz="0 0 1"/>'
+            f'<origin xyz="{a!r} {-d * s!r} {d * c!r}" rpy="{alpha!r} 0 0"/></joint>'
+        )
+    read = lw.Robot.from_urdf_string(text + "</robot>")
+    built = lw.Robot.from_dh("panda", PANDA, convention="modified")
+    assert built == read and hash(built) == hash(read) and repr(built.tree.bodies) == repr(read.tree.bodies)
+
+
+def test_both_conventions_of_one_arm_have_the_same_dynamics() -> None:
+    """The frames of a link differ by what follows its joint: a mass given in one is given in the other."""
+    mass = {"mass": 2.0, "com": (0.1, -0.2, 0.05), "inertia": (0.03, 0.02, 0.04)}
+    shifted = {**mass, "com": lw.pose((-0.4, 0, 0)) @ lw.pose(mass["com"])}  # standard: seen from the link's far end
+    tables: dict[Any, Any] = {
+        "standard": [{"a": 0.4, **shifted}, {"a": 0.4, **shifted}],
+        "modified": [mass, {"a": 0.4, **mass}],
+    }
+    one, other = (lw.Robot.from_dh("r", tables[c], convention=c, gravity=(0, -9.81, 0)) for c in tables)
+    q, v, a = np.random.default_rng(0).normal(size=(3, 2))
+    assert np.allclose(one.inverse_dynamics(q, v, a), other.inverse_dynamics(q, v, a), rtol=1e-13)
+
+
+def test_rows_say_what_joints_and_links_are() -> None:
+    hand = lw.Link("hand", mass=0.5, com=(0, 0, 0.1), frames={"tip": (0, 0, 0.2)})
+    weld = lw.Joint.of(lw.joints.Fixed(), name="weld", parent="wrist", child="hand")
+    robot = lw.Robot.from_dh(
+        "r",
+        [
+            {"joint": "waist", "lower": -1, "upper": 2, "velocity": 3, "effort": 4, "damping": 5, "friction": 6},
+            {"joint": "slide", "prismatic": True, "link": "wrist", "mass": 2, "com": (0, 0, 1), "inertia": (1, 1, 1)},
+        ],
+        hand,
+        weld,
+        convention="standard",
+        floating_base=True,
+        gravity=(0, 0, -1.62),
+    )
+    assert robot.frames == ("base", "link1", "wrist", "hand", "tip") and robot.gravity[2] == -1.62
+    waist, slide = robot.joints[1:]
+    assert (waist.name, slide.name, slide.type_name) == ("waist", "slide", "prismatic")
+    values = (waist.lower, waist.upper, waist.velocity, waist.effort, waist.damping, waist.friction)
+    assert [x.item() for x in values] == [-1, 2, 3, 4, 5, 6]
+    assert robot.mass == 2.5
+    own = lw.Link("l", lw.shapes.Sphere(0.1), mass=1.0)
+    assert lw.Robot.from_dh("r", [{"link": own}], convention="modified").mass == 1.0
+
+
+def test_tables_that_are_none() -> None:
+    bad: dict[str, Any] = {
+        "'alfa' is no column: did you mean 'alpha'?": {"alfa": 1.0},
+        "expected a dict such as": (0.1, 0.2, 0.3, 0.4),
+        "the order of columns is not the same": [0.1, 0.2, 0.3, 0.4],
+        "d: expected a number [m], got 'x'": {"d": "x"},
+        "theta: expected a number [rad], got nan": {"theta": math.nan},
+        "prismatic: expected True or False, got 'yes'": {"prismatic": "yes"},
+        "joint 'joint7': lower: expected a number, got (1, 2)": {"lower": (1, 2)},
+        "link 'link8': com is given and mass is not": {"com": (0, 0, 1)},
+        "link 'l' says itself what it weighs": {"link": lw.Link("l"), "mass": 1.0},
+    }
+    with pytest.raises(ModelError) as caught:
+        lw.Robot.from_dh("r", [*bad.values()], convention="standard")
+    assert len(caught.value.issues) == len(bad)
+    for k, (issue, message) in enumerate(zip(caught.value.issues, bad, strict=True), 1):
+        assert str(issue).startswith(f"robot[r]/row[{k}]: ") and message in str(issue).replace(
+            "an array of shape (2,)", "(1, 2)"
+        )
+    with pytest.raises(
+        ValueError, match=r"convention: expected 'standard' \(distal\) or 'modified' \(proximal\), got 'dh'"
+    ):
+        lw.Robot.from_dh("r", UR5, convention="dh")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="rows: expected at least one, got none"):
+        lw.Robot.from_dh("r", [], convention="standard")
+    with pytest.raises(TypeError, match=r"rows: expected a list with a dict for each joint, got \{'a': 1\}"):
+        lw.Robot.from_dh("r", {"a": 1}, convention="standard")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="tool: expected a pose"):
+        lw.Robot.from_dh("r", UR5, convention="standard", tool=(1, 2))
+    with pytest.raises(ModelError, match="two links are named 'base'"):
+        lw.Robot.from_dh("r", [{"link": "base"}], convention="standard")

@@ -1,0 +1,60 @@
+"""`linkwork.pose`: one pose by every way there is to say it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.spatial import Rotation
+
+
+def test_one_pose_said_in_every_way() -> None:
+    w, x, y, z = np.array([0.5, 0.1, -0.7, 0.3]) / np.linalg.norm([0.5, 0.1, -0.7, 0.3])
+    R = np.array(Rotation.from_quaternion(*(float(a) for a in (w, x, y, z))).rows())
+    half = math.acos(w)
+    roll, pitch, yaw = math.atan2(R[2, 1], R[2, 2]), -math.asin(R[2, 0]), math.atan2(R[1, 0], R[0, 0])
+    said = {
+        "quaternion_wxyz": {"quaternion_wxyz": (w, x, y, z)},
+        "axis": {"axis": 3.0 * np.array([x, y, z]), "angle": 2.0 * half},
+        "rpy": {"rpy": (roll, pitch, yaw)},
+        "rotation": {"rotation": R},
+    }
+    for name, way in said.items():
+        X = lw.pose((1, 2, 3), **way)  # type: ignore[arg-type]
+        assert X.shape == (4, 4) and X[:3, 3].tolist() == [1.0, 2.0, 3.0] and X[3].tolist() == [0.0, 0.0, 0.0, 1.0]
+        assert np.allclose(X[:3, :3], R, rtol=0.0, atol=2e-15), name
+
+
+def test_quarter_turns_are_exact() -> None:
+    quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    for turns in range(-5, 6):
+        R = np.linalg.matrix_power(quarter, turns % 4)
+        assert np.array_equal(lw.pose(axis=(0, 0, 2), angle=turns * math.pi / 2)[:3, :3], R)
+        assert np.array_equal(lw.pose(rpy=(0, 0, turns * math.pi / 2))[:3, :3], R)
+    assert lw.pose(rpy=(0, 0, 1.5708))[0, 0] != 0.0
+    assert np.array_equal(lw.pose(), np.eye(4))
+
+
+def test_what_is_no_pose() -> None:
+    bad = {
+        r"pose: xyz: expected three numbers \[m\], got an array of shape \(2,\)": {"xyz": (1, 2)},
+        r"pose: xyz: expected three numbers \[m\], got 'up'": {"xyz": "up"},
+        r"pose: rpy: expected three numbers \[rad\], got \(0, 0, nan\)": {"rpy": (0, 0, math.nan)},
+        r"pose: expected one way to say how it is turned, got rpy and axis": {
+            "rpy": (0, 0, 0),
+            "axis": (0, 0, 1),
+            "angle": 1,
+        },
+        r"pose: axis and angle go together": {"angle": 1.0},
+        r"pose: angle: expected a number \[rad\], got '1'": {"axis": (0, 0, 1), "angle": "1"},
+        r"pose: axis: expected three finite numbers that are not all zero": {"axis": (0, 0, 0), "angle": 1.0},
+        r"pose: quaternion_wxyz: .* of length 1, got \(1, 1, 0, 0\) of length 1.41": {"quaternion_wxyz": (1, 1, 0, 0)},
+        r"pose: rotation: expected a pose.* with a rotation": {"rotation": 2 * np.eye(3)},
+        r"pose: rotation: expected a matrix of shape \(3, 3\)": {"rotation": np.eye(4)},
+    }
+    for message, said in bad.items():
+        with pytest.raises(ValueError, match=message):
+            lw.pose(**said)  # type: ignore[arg-type]
