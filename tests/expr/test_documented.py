@@ -1,0 +1,59 @@
+"""The page of `linkwork.expr` has every function, and says what the table says.
+
+`python -m pytest tests/expr/test_documented.py --update-golden` writes its table anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwork import expr
+from linkwork.expr.operations import Operation
+from linkwork.expr.symbol import Graph
+
+PAGE = Path(__file__).parents[2] / "docs" / "expressions.md"
+HEAD = "| function | | on arrays of symbols also |\n|---|---|---|\n"
+
+
+def numpys(function: Any) -> str:
+    """NumPy's functions that give the same on arrays of symbols."""
+    row: Operation = function.operation
+    found = []
+    for name in dict.fromkeys((*row.arrays, getattr(row.value, "__name__", ""))):
+        symbols = [np.array([x], dtype=object) for x in Graph().inputs("x", (row.arity,))]
+        try:
+            (result,) = getattr(np, name)(*symbols)
+        except (AttributeError, TypeError):
+            continue
+        if result is function(*(x[0] for x in symbols)):
+            found.append(f"`np.{name}`")
+    return ", ".join(found)
+
+
+def table() -> str:
+    lines = []
+    for function in (getattr(expr, name) for name in vars(expr.functions) if name in expr.__all__):
+        arguments = ", ".join(inspect.signature(function).parameters)
+        text = " ".join(function.operation.doc.split()).rstrip(".").replace("``", "`")
+        lines.append(f"| `{function.__name__}({arguments})` | {text} | {numpys(function)} |\n".replace("|  |", "| |"))
+    return HEAD + "".join(lines)
+
+
+def test_the_page_has_the_table(update_golden: bool) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(HEAD)
+    rows = rest[: rest.index("\n\n") + 1] if not rest.startswith("\n") else ""
+    if update_golden:
+        PAGE.write_text(before + table() + rest[len(rows) :], encoding="utf-8")
+        return
+    assert HEAD + rows == table(), "python -m pytest tests/expr/test_documented.py --update-golden writes it anew"
+
+
+def test_every_function_has_its_line() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert all(f"`{name}(" in text for name in expr.__all__)
+    assert "docs/expressions.md" in str(expr.__doc__)
