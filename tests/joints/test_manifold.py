@@ -101,6 +101,31 @@ def test_a_difference_leads_there(joint: JointType, run: Any) -> None:
 
 
 @every_joint
+def test_angles_are_counted_and_rotations_go_the_short_way(joint: JointType) -> None:
+    """Angles in q: whole turns count, in every type.  Else the same rotation is no step away."""
+    for q in configurations(joint, 14, 3).tolist():
+        for k, unit in enumerate(joint.q_units):
+            if unit == "rad":
+                turned = [x + 4.0 * math.pi * (i == k) for i, x in enumerate(q)]
+                phi = np.array(joint.local(q, turned))
+                assert np.max(np.abs(np.array(joint.q_dot(q, phi.tolist())) - np.subtract(turned, q))) <= 64.0 * EPS
+        for same in _same_rotations(joint, q):
+            assert_near(joint.local(q, same), np.zeros(joint.nv), times=8.0)
+
+
+def _same_rotations(joint: JointType, q: list[float]) -> list[list[float]]:
+    """q with other numbers for the same rotation: −ε of a quaternion, the shadow of modified Rodrigues parameters."""
+    found = []
+    for places in joint.unit_length:
+        if len(places) == 4:
+            found.append([-x if k in places else x for k, x in enumerate(q)])
+    if joint.q_names[:3] == ("sx", "sy", "sz"):
+        square = sum(x * x for x in q[:3])
+        found.append([*(-x / square for x in q[:3]), *q[3:]])
+    return found
+
+
+@every_joint
 @every_scalar
 def test_no_step_and_no_difference(joint: JointType, run: Any) -> None:
     q = configurations(joint, 8)

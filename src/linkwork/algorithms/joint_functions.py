@@ -17,6 +17,7 @@ from typing import Any
 from ..expr.dual import parts, seeded
 from ..expr.functions import sqrt
 from ..joints import JointType
+from ..joints.derived import Span
 from ..spatial import Force, Motion, Pose, Subspace, cross
 
 __all__ = ["CONFIGURATIONS", "INPUTS", "TABLE", "JointFunction", "Site"]
@@ -130,12 +131,8 @@ def _off_manifold(site: Site, q: Scalars) -> Any:
 
 
 def _split_wrench(site: Site, q: Scalars, wrench: Scalars) -> Any:
-    S, w = [column.elements() for column in site.type.S(q).columns], Force.of(wrench)
-    gram = [[_dot(a, b) for b in S] for a in S]
-    amounts = _solved(gram, [_dot(a, wrench) for a in S])
-    joint = Force.zero()
-    for column, amount in zip(S, amounts, strict=True):
-        joint = joint + Force.of(column) * amount
+    w = Force.of(wrench)
+    joint = Force.of(Span.of([column.elements() for column in site.type.S(q).columns]).projected(w.elements()))
     return joint, w - joint
 
 
@@ -217,24 +214,6 @@ def _columns(columns: Sequence[Any]) -> list[list[Any]]:
     return [[column[i] for column in listed] for i in range(6)]
 
 
-def _dot(a: Scalars, b: Scalars) -> Any:
-    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)
-
-
-def _solved(G: list[list[Any]], b: list[Any]) -> list[Any]:
-    """G⁻¹ b for a symmetric positive definite G, by elimination without pivots."""
-    n = len(b)
-    rows = [[*row, x] for row, x in zip(G, b, strict=True)]
-    for k in range(n):
-        for i in range(k + 1, n):
-            factor = rows[i][k] / rows[k][k]
-            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
-    x: list[Any] = [0.0] * n
-    for k in reversed(range(n)):
-        x[k] = (rows[k][n] - _dot(rows[k][k + 1 : n], x[k + 1 :])) / rows[k][k]
-    return x
-
-
 # -- the table
 
 
@@ -299,7 +278,7 @@ TABLE: dict[str, JointFunction] = {
         _row(_normalize_configuration, "q", ("nq",), "The nearest configuration on the manifold."),
         _row(_principal_value, "q", ("nq",), "The preferred configuration of the same transform."),
         _row(_off_manifold, "q", (), "How far the configuration is from the nearest one on the manifold."),
-        _row(_split_wrench, "q wrench", _SPLIT, "Joint force S (SᵀS)⁻¹ Sᵀ w and internal force, in M."),
+        _row(_split_wrench, "q wrench", _SPLIT, "Joint force, w projected onto S's span, and internal force, in M."),
         _row(_split_wrench_in_world, "q wrench pose", _SPLIT, "The same, in the world's coordinates."),
         _row(_reaction, "q wrench", (6,), "Wrench −X_FM w on the link before the joint, in F."),
         _row(_link_transform, "q", (4, 4), "Pose X_PB of the child in the parent."),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..joints import JointType
+from ..joints.generic import independent_motions
 from ..model.body import WORLD, Body, Coupling, Limits, Mimic
 from ..model.couple import read_mimic
 from ..model.tree import Tree
@@ -96,6 +97,7 @@ class Joint(LinkMethods, JointEditing):
         """
         if not isinstance(type, JointType):
             raise TypeError(f"joint {name!r}: expected a joint type with its parameters, got {type!r}")
+        independent_motions(type, name)
         inf, nq, nv = float("inf"), type.nq, type.nv
         return cls(
             name,

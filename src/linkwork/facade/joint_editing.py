@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..joints import JointType
+from ..joints.generic import independent_motions
 from ..spatial import Pose, Vec3
 from ..spatial.given import given_numbers, given_pose
 from .joint_methods import JointMethods
@@ -111,6 +112,7 @@ class JointEditing(JointMethods):
         """The joint with another type, at the same place; where q or v have other sizes it is without bounds."""
         if not isinstance(type, JointType):
             raise TypeError(f"joint {self.name!r}: expected a joint type with its parameters, got {type!r}")
+        independent_motions(type, self.name)
         if (type.nq, type.nv) == (self.type.nq, self.type.nv):
             return self._replaced(type=type)
         free_q, free_v = np.full(type.nq, math.inf), np.full(type.nv, math.inf)

@@ -102,6 +102,7 @@ class JointMethods:
         """T(q), whose columns are a basis of the wrenches (moment; force) in M's coordinates with Tᵀ S = 0.
 
         T λ, with multipliers λ, is what the joint can bear without moving: it does no work on any motion of the joint.
+        Where motions depend on each other (gimbal lock) the joint bears more wrenches than these 6 − nv columns span.
         q (..., nq) -> (..., 6, 6 − nv).
         """
         return self._run("constraint_wrench_subspace", q, out=out)
@@ -118,8 +119,10 @@ class JointMethods:
         return self._run("torque", q, wrench, out=out)
 
     def split_wrench(self, q: ArrayLike, wrench: ArrayLike, *, world_pose: ArrayLike | None = None) -> SplitWrench:
-        """A wrench w across the joint as its joint force S (SᵀS)⁻¹ Sᵀ w and its internal force, the rest.
+        """A wrench w across the joint as its joint force, w projected onto S's span, and its internal force, the rest.
 
+        That is S (SᵀS)⁻¹ Sᵀ w where the motions are independent; where they are not, at and near gimbal lock, a motion
+        within 1e-13 of what others span (1e-6 in float32) counts as one of theirs.
         Where S is one unit column s the joint force is (s · w) s.  The internal force, with Sᵀ w_int = 0, is borne by
         the mounting and does no work.  Both are in M's coordinates like w; with the pose X_WM of M in the world
         (..., 4, 4) as ``world_pose`` they are in the world's, at its origin.  How a wrench splits, unlike Sᵀ w, depends
@@ -184,8 +187,10 @@ class JointMethods:
     def local_coordinates(self, q0: ArrayLike, q: ArrayLike, v: ArrayLike) -> LocalCoordinates:
         """φ of the configuration q around q0, and φ̇ while q moves at velocity v and q0 stays.
 
-        φ is zero only where q is q0, and ``global_coordinates(q0, φ)`` is q.  It is q − q0 where q̇ = v, and exponential
-        coordinates where the configuration has a rotation.  q0, q (..., nq), v (..., nv) -> two of (..., nv).
+        ``global_coordinates(q0, φ)`` is q.  φ is q − q0 where q̇ = v, and exponential coordinates where there is a
+        rotation in the configuration.  Angles are counted, whole turns and all, so φ is zero only where q is q0;
+        rotations written as quaternions, modified Rodrigues parameters or sine and cosine go the short way, and φ is
+        zero wherever they are the same rotation.  q0, q (..., nq), v (..., nv) -> two of (..., nv).
         """
         return LocalCoordinates(*self._parts("local_coordinates", q0, q, v))
 

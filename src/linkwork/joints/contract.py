@@ -22,9 +22,12 @@ from typing import Any
 import numpy as np
 
 from ..expr.dual import parts, seeded
-from ..expr.functions import copysign, fabs, sqrt
-from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
+from ..expr.functions import fabs, sqrt
+from ..spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
 from .checked import checked
+from .derived import Span, rows, square, twist_along, units
+from .generic import rank, same_motions
+from .inherited import settle
 
 __all__ = ["JointType"]
 
@@ -46,16 +49,9 @@ class JointType(ABC):
     unit_length: tuple[tuple[int, ...], ...] = ()  # places in q of numbers whose squares add up to 1
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Maps that are each other's inverse, or follow from each other, are written together or not at all."""
+        """What is inherited and was said about another transform, or other rates, is dropped or refused."""
         super().__init_subclass__(**options)
-        for one, other in (("q_dot", "v_of"), ("retract", "local"), ("q_dot", "retract")):
-            written = [name for name in (one, other) if getattr(cls, name) is not getattr(JointType, name)]
-            if len(written) == 1 and (written[0], one) != ("retract", "q_dot"):
-                missing = other if written[0] == one else one
-                raise TypeError(
-                    f"{cls.__name__}: {written[0]} is written and {missing} is not, and its default, which takes the "
-                    f"configuration's rate for its velocity, does not fit it; write {cls.__name__}.{missing}"
-                )
+        settle(cls, JointType)
 
     @classmethod
     @abstractmethod
@@ -73,7 +69,7 @@ class JointType(ABC):
 
         Default: S e_k = (X⁻¹ ∂X/∂q q̇(e_k))^∨, by differentiating ``X``.
         """
-        return Subspace(tuple(self._twist_along(q, self.q_dot(q, unit)) for unit in _units(self.nv)))
+        return Subspace(tuple(twist_along(self, q, self.q_dot(q, unit)) for unit in units(self.nv)))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         """The spatial acceleration of M relative to F, in M's coordinates, while v̇ = 0: Ṡ v.
@@ -88,9 +84,11 @@ class JointType(ABC):
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         """A basis of the 6 − nv wrenches, in M's coordinates, that do no work on any motion of the joint.
 
-        Default: the orthonormal complement of S(q), by Householder reflections.
+        Where motions depend on each other there are more such wrenches than 6 − nv, of which it gives as many.
+        Default: orthonormal ones, by Householder reflections with pivots, good to the last digits at and near such
+        configurations.
         """
-        return tuple(Force.of(row) for row in _complement([list(column.elements()) for column in self.S(q).columns]))
+        return tuple(map(Force.of, Span.of([column.elements() for column in self.S(q).columns]).complement()))
 
     def twist(self, q: Scalars, v: Scalars) -> Motion:
         """The twist of M relative to F, in M's coordinates: S(q) v."""
@@ -118,15 +116,15 @@ class JointType(ABC):
 
     def q_dot_jacobian(self, q: Scalars) -> list[list[Any]]:
         """The matrix J (nq × nv) with q̇ = J v: ``q_dot`` is linear in v."""
-        return _rows([self.q_dot(q, unit) for unit in _units(self.nv)], self.nq)
+        return rows([self.q_dot(q, unit) for unit in units(self.nv)], self.nq)
 
     def v_of_jacobian(self, q: Scalars) -> list[list[Any]]:
         """The matrix J (nv × nq) with v = J q̇: ``v_of`` is linear in q̇."""
-        return _rows([self.v_of(q, unit) for unit in _units(self.nq)], self.nv)
+        return rows([self.v_of(q, unit) for unit in units(self.nq)], self.nv)
 
     def v_of_adjoint(self, q: Scalars, f_v: Scalars) -> list[Any]:
         """The f_q (nq) with ⟨f_q, q̇⟩ = ⟨f_v, v⟩ for every motion: Jᵀ f_v with J of `v_of_jacobian`."""
-        columns = [self.v_of(q, unit) for unit in _units(self.nq)]
+        columns = [self.v_of(q, unit) for unit in units(self.nq)]
         return [sum((a * b for a, b in zip(column, f_v, strict=True)), 0.0) for column in columns]
 
     def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
@@ -135,7 +133,12 @@ class JointType(ABC):
         return [a + b for a, b in zip(q, phi, strict=True)]
 
     def local(self, q: Scalars, other: Scalars) -> list[Any]:
-        """The local coordinates φ (nv) that lead from q to another configuration: ``retract(q, φ) = other``."""
+        """The local coordinates φ (nv) that lead from q to another configuration: ``retract(q, φ) = other``.
+
+        Angles are counted, whole turns and all: where q has the angle itself, φ is zero only at q.  Rotations written
+        in other numbers (quaternions, modified Rodrigues parameters, sine and cosine) go the short way, and φ is zero
+        wherever the rotation is the same.
+        """
         self._needs("local")
         return [b - a for a, b in zip(q, other, strict=True)]
 
@@ -157,7 +160,7 @@ class JointType(ABC):
         """
         found = list(q)
         for places in self.unit_length:
-            length = sqrt(_square(q, places))
+            length = sqrt(square([q[k] for k in places]))
             for k in places:
                 found[k] = q[k] / length
         return found
@@ -170,7 +173,7 @@ class JointType(ABC):
         configuration is nearest.
         """
         if self.unit_length:
-            return sum((fabs(_square(q, places) - 1.0) * 0.5 for places in self.unit_length), 0.0)
+            return sum((fabs(square([q[k] for k in places]) - 1.0) * 0.5 for places in self.unit_length), 0.0)
         if type(self).normalize is JointType.normalize:
             return 0.0
         return sqrt(sum(((a - b) * (a - b) for a, b in zip(self.normalize(q), q, strict=True)), 0.0))
@@ -255,18 +258,21 @@ class JointType(ABC):
 
     @property
     def num_constraints(self) -> int:
-        """How many of the six relative motions the joint rules out."""
-        return 6 - self.nv
+        """How many of the six relative motions the joint rules out, in nearly every configuration: 6 less S's rank.
+
+        That is 6 − nv: joints and robots refuse a type whose motions depend on each other everywhere.
+        """
+        return 6 - rank(self)
 
     @property
     def is_floating(self) -> bool:
         """Whether the joint rules nothing out."""
-        return self.nv == 6
+        return self.num_constraints == 0
 
     @property
     def has_fixed_subspaces(self) -> bool:
-        """Whether S is the same in every configuration."""
-        return False
+        """Whether S is the same in every configuration.  Default: as it is in random ones, within 1e-9."""
+        return same_motions(self)
 
     @classmethod
     def type_name(cls) -> str:
@@ -280,67 +286,9 @@ class JointType(ABC):
         for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
-    def _twist_along(self, q: Scalars, q_dot: Scalars) -> Motion:
-        """The twist (Rᵀ Ṙ)^∨, Rᵀ ṗ of M relative to F, in M's coordinates, when q changes at rate q̇."""
-        moving = seeded(q, q_dot)
-        level = moving[0].level
-        X = self.X(moving)
-        rows, rates = _split_rotation(X.rotation, level)
-        columns = rows.T
-        moved = rates.T  # Ṙ's columns
-        w = Vec3(columns.z.dot(moved.y), columns.x.dot(moved.z), columns.y.dot(moved.x))
-        return Motion(w, rows.inv_act(Vec3.of([parts(x, level)[1] for x in X.translation])))
-
     def _needs(self, method: str) -> None:
         if self.nq != self.nv:
             raise TypeError(
                 f"{type(self).__name__}.{method}: a joint with nq = {self.nq} and nv = {self.nv} has no default here, "
                 f"because its configuration's rate is not its velocity; write {type(self).__name__}.{method}"
             )
-
-
-def _square(q: Scalars, places: Sequence[int]) -> Any:
-    return sum((q[k] * q[k] for k in places), 0.0)
-
-
-def _units(n: int) -> list[list[float]]:
-    return [[1.0 if i == k else 0.0 for i in range(n)] for k in range(n)]
-
-
-def _rows(columns: list[list[Any]], count: int) -> list[list[Any]]:
-    return [[column[i] for column in columns] for i in range(count)]
-
-
-def _split_rotation(R: Rotation, level: int) -> tuple[Rotation, Rotation]:
-    pairs = [[parts(x, level) for x in row] for row in (R.x, R.y, R.z)]
-    value, rate = (Rotation(*(Vec3.of([pair[k] for pair in row]) for row in pairs)) for k in range(2))
-    return value, rate
-
-
-def _complement(columns: list[list[Any]]) -> list[list[Any]]:
-    """An orthonormal basis of what is orthogonal to the given independent columns (Householder)."""
-    n = 6
-    if len(columns) == n:
-        return []
-    reflections: list[list[Any]] = []
-    for k, column in enumerate(columns):
-        x = list(column)
-        for u in reflections:
-            x = _reflect(u, x)
-        length = sqrt(sum(a * a for a in x[k:]))
-        head = x[k] + copysign(1.0, x[k]) * length
-        u = [0.0] * k + [head, *x[k + 1 :]]
-        scale = sqrt(2.0 / sum(a * a for a in u[k:]))
-        reflections.append([a * scale for a in u])
-    basis = []
-    for row in _units(n)[len(columns) :]:
-        x = list(row)
-        for u in reversed(reflections):
-            x = _reflect(u, x)
-        basis.append(x)
-    return basis
-
-
-def _reflect(u: list[Any], x: list[Any]) -> list[Any]:
-    along = sum(a * b for a, b in zip(u, x, strict=True))
-    return [b - a * along for a, b in zip(u, x, strict=True)]

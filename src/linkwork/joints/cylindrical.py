@@ -60,7 +60,3 @@ class Cylindrical(JointType):
 
     def reversed(self) -> Cylindrical:
         return Cylindrical(-self.axis)
-
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True

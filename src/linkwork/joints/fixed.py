@@ -38,7 +38,3 @@ class Fixed(JointType):
 
     def reversed(self) -> Fixed:
         return self
-
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True

@@ -48,10 +48,6 @@ class Floating(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True
-
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         epsilon = self._epsilon(q)
         rate = epsilon @ Quaternion(0.0, *v[0:3])

@@ -22,9 +22,9 @@ class FloatingMRP(JointType):
     """q (6,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM, then M's origin in F [m].
 
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:
-    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)),  ṗ = R v.  Only a whole turn is singular, where σ is infinite;
-    ``principal`` and ``retract`` give the one of σ and its shadow −σ/σ² with |σ| ≤ 1.  ``retract`` is the exponential
-    of SE(3).  [Schaub and Junkins, section 3.6]
+    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)),  ṗ = R v.  No σ is singular: only a whole turn
+    is, where it would be infinite; ``principal`` and ``retract`` give the one of σ and its shadow −σ/σ² with |σ| ≤ 1.
+    ``retract`` is the exponential of SE(3).  [Schaub and Junkins, section 3.6]
     """
 
     nq, nv = 6, 6
@@ -50,10 +50,6 @@ class FloatingMRP(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True
-
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         sigma = _sigma(q)
         return [*sigma.rate(Vec3.of(v[0:3])), *(sigma.rotation() @ Vec3.of(v[3:6]))]
@@ -76,11 +72,6 @@ class FloatingMRP(JointType):
 
     def principal(self, q: Scalars) -> list[Any]:
         return [*_sigma(q).short().sigma, *q[3:6]]
-
-    def regularity(self, q: Scalars) -> Any:
-        """cos²(θ/4) = 1/(1 + σ²): 0 after a whole turn, at infinity."""
-        sigma = Vec3.of(q[0:3])
-        return 1.0 / (1.0 + sigma.dot(sigma))
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]

@@ -62,7 +62,3 @@ class Helical(JointType):
 
     def reversed(self) -> Helical:
         return Helical(-self.axis, self.pitch)
-
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True

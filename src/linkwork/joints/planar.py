@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..expr.functions import atan2, cos, sin
+from ..expr.functions import cos, sin
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from ..spatial.quaternion import translation_of_twist, twist_of_translation
 from .axis import across, orthogonal, random_axis, unit_axis
@@ -90,9 +90,8 @@ class Planar(JointType):
         return [q[0] + dx, q[1] + dy, q[2] + turn]
 
     def local(self, q: Scalars, other: Scalars) -> list[Any]:
-        """The short way round."""
+        """Turns are counted, as a hinge's; a twist held for whole turns leads nowhere, so near them v grows beyond."""
         turn = other[2] - q[2]
-        turn = atan2(sin(turn), cos(turn))
         x, y, _ = self.v_of(q, [other[0] - q[0], other[1] - q[1], 0.0])
         v = twist_of_translation(Vec3(0.0, 0.0, turn), Vec3(x, y, 0.0))
         return [v.x, v.y, turn]
@@ -103,7 +102,3 @@ class Planar(JointType):
     def felt(self, inertia: Inertia) -> Inertia:
         """Without ∫(n·r)² dm, n the normal: how far from the plane the masses spread."""
         return Inertia(inertia.mass, inertia.moment, across(inertia.about, self.normal))
-
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True

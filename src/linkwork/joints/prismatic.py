@@ -56,7 +56,3 @@ class Prismatic(JointType):
 
     def reversed(self) -> Prismatic:
         return Prismatic(-self.axis)
-
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True

@@ -60,7 +60,3 @@ class Revolute(JointType):
 
     def reversed(self) -> Revolute:
         return Revolute(-self.axis)
-
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True

@@ -46,10 +46,6 @@ class Spherical(Ball):
         """Without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
 
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True
-
 
 _AXES = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
 ANY_TURN = Subspace(tuple(Motion(axis, Vec3.zero()) for axis in _AXES))

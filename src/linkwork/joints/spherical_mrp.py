@@ -20,9 +20,10 @@ class SphericalMRP(JointType):
     """q (3,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM.
 
     v (3,): angular velocity of M relative to F in M's coordinates [rad/s], so S = (1; 0).  q̇ ≠ v:
-    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)).  Only a whole turn is singular, where σ is infinite; ``principal`` and
-    ``retract`` give σ or its shadow −σ/σ², the same rotation, whichever has |σ| ≤ 1, so a motion that is integrated
-    with ``retract`` never comes near.  [Schaub and Junkins, section 3.6]
+    σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)).  No σ is singular, however large: only a
+    whole turn is, where σ would be infinite.  ``principal`` and ``retract`` give σ or its shadow −σ/σ², the same
+    rotation, whichever has |σ| ≤ 1, so a motion that is integrated with ``retract`` never comes near.
+    [Schaub and Junkins, section 3.6]
     """
 
     nq, nv = 3, 3
@@ -65,11 +66,6 @@ class SphericalMRP(JointType):
     def principal(self, q: Scalars) -> list[Any]:
         return [*MRP(Vec3.of(q)).short().sigma]
 
-    def regularity(self, q: Scalars) -> Any:
-        """cos²(θ/4) = 1/(1 + σ²): 0 after a whole turn, at infinity."""
-        sigma = Vec3.of(q)
-        return 1.0 / (1.0 + sigma.dot(sigma))
-
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
@@ -80,10 +76,6 @@ class SphericalMRP(JointType):
     def felt(self, inertia: Inertia) -> Inertia:
         """Without the mass at the centre, which does not move."""
         return Inertia(0.0, inertia.moment, inertia.about)
-
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True
 
 
 def random_parameters(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:

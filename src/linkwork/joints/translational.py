@@ -43,9 +43,5 @@ class Translational(JointType):
         """Without the rotational inertia: the joint turns nothing."""
         return Inertia(inertia.mass, inertia.moment, Symmetric3.zero())
 
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True
-
 
 _AXES = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)

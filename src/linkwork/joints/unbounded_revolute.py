@@ -97,7 +97,3 @@ class UnboundedRevolute(JointType):
 
     def reversed(self) -> UnboundedRevolute:
         return UnboundedRevolute(-self.axis)
-
-    @property
-    def has_fixed_subspaces(self) -> bool:
-        return True

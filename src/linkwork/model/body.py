@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..joints import JointType
+from ..joints.generic import independent_motions
 from ..shapes import Geometry
 from ..spatial import Inertia, Motion, Pose, Subspace
 
@@ -95,6 +96,9 @@ class Body:
     coupling: Coupling | None = None
     dynamics: str = "urdf"  # what damping and friction mean: "urdf", or "none" where they are kept and do not act
     links: tuple[str, str] | None = None  # the links that the joint connects, by name: bodies' own or welded to them
+
+    def __post_init__(self) -> None:
+        independent_motions(self.joint, self.joint_name)
 
     def X(self, q: Sequence[Any]) -> Pose:
         """X_parent_body: the pose of this body in its parent."""

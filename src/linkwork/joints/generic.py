@@ -1,0 +1,85 @@
+"""What holds of a type in nearly every configuration: how many motions it has, and whether they are always the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .refused import refused
+
+if TYPE_CHECKING:
+    from .contract import JointType
+
+__all__ = ["independent_motions", "rank", "same_motions"]
+
+_SAMPLES = 8
+_SAME = 1e-9  # of S, relative to its size
+
+
+def rank(joint: JointType) -> int:
+    """The rank of S in nearly every configuration."""
+    return joint.nv if _simple(joint) else int(_known(joint, _rank))
+
+
+def same_motions(joint: JointType) -> bool:
+    """Whether S is the same in every configuration, as far as random ones tell."""
+    return bool(_known(joint, _same))
+
+
+def independent_motions(joint: JointType, name: str = "") -> None:
+    """Raises ValueError where a type has more than six velocities, or motions that depend on each other everywhere."""
+    of = f"joint {name!r} ({joint.type_name()})" if name else joint.type_name()
+    if joint.nv > 6:
+        raise refused(of, "nv", "at most 6 degrees of freedom", str(joint.nv))
+    try:
+        found = rank(joint)
+    except Exception:  # what is wrong with its methods is told where they are used; and parameters may be symbols
+        return
+    if found < joint.nv:
+        got = f"{joint.nv} of which {found} {'is' if found == 1 else 'are'} independent, in every configuration tried"
+        raise refused(of, "motions", f"{joint.nv} columns of S that are independent", got, "leave out the others")
+
+
+def _simple(joint: JointType) -> bool:
+    """Whether it is one of linkwork's own that is made of no others: their motions are independent."""
+    return type(joint).__module__.startswith("linkwork.joints.") and not joint.parts
+
+
+def _known(joint: JointType, find: Callable[[JointType], Any]) -> Any:
+    kind = type(joint)
+    try:
+        return _found(joint, find, kind.X, kind.S, kind.q_dot)  # a method may have been replaced
+    except TypeError:  # it cannot be hashed
+        return find(joint)
+
+
+@lru_cache(maxsize=512)
+def _found(joint: JointType, find: Callable[[JointType], Any], *methods: object) -> Any:
+    return find(joint)
+
+
+def _rank(joint: JointType) -> int:
+    most = 0
+    for S in _subspaces(joint):
+        lengths = float(np.max(np.abs(S[3:]), initial=0.0))
+        scaled = np.concatenate([S[:3], S[3:] / lengths if lengths > 0.0 else S[3:]])
+        sizes = np.linalg.norm(scaled, axis=0)
+        most = max(most, int(np.linalg.matrix_rank(scaled / np.where(sizes > 0.0, sizes, 1.0), tol=1e-9)))
+    return most
+
+
+def _same(joint: JointType) -> bool:
+    first, *others = _subspaces(joint)
+    size = max(1.0, float(np.max(np.abs(first), initial=0.0)))
+    return all(float(np.max(np.abs(S - first), initial=0.0)) <= _SAME * size for S in others)
+
+
+def _subspaces(joint: JointType) -> list[np.ndarray]:
+    """S (6, nv) at random configurations."""
+    free = np.full(joint.nq, np.inf).tolist()
+    drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
+    found = [[[float(x) for x in column.elements()] for column in joint.S(q).columns] for q in drawn]
+    return [np.array(columns, dtype=float).reshape(-1, 6).T for columns in found]

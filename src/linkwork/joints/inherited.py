@@ -1,0 +1,72 @@
+"""What a type inherits, and what not: nothing that was said of another transform, or of other rates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["FOLLOWS", "TOGETHER", "settle"]
+
+TOGETHER = (("q_dot", "v_of"), ("v_of", "q_dot"), ("retract", "local"), ("local", "retract"), ("q_dot", "retract"))
+
+_MAPS = ("q_dot", "v_of", "retract", "local")
+_ALL = ("X", "S", *_MAPS, "zero", "normalize", "unit_length", "principal", "random", "regularity", "slides", "turns")
+
+FOLLOWS: dict[str, tuple[str, ...]] = {  # what is said of a type: what it is said about
+    "S": ("X", "q_dot"),
+    "bias": ("X", "q_dot", "S"),
+    "twist": ("X", "q_dot", "S"),
+    "acceleration": ("X", "q_dot", "S", "bias"),
+    "torque": ("X", "q_dot", "S"),
+    "constraint_wrench_subspace": ("X", "q_dot", "S"),
+    "q_dot_jacobian": ("q_dot",),
+    "v_of_jacobian": ("v_of",),
+    "v_of_adjoint": ("v_of",),
+    "local_rate": ("local", "q_dot"),
+    "distance": ("normalize", "unit_length"),
+    "principal": ("X",),
+    "regularity": ("X", "q_dot"),
+    "slides": ("X",),
+    "turns": ("X",),
+    "felt": ("X",),
+    "num_constraints": ("X", "q_dot", "S"),
+    "is_floating": ("X", "q_dot", "S"),
+    "has_fixed_subspaces": ("X", "q_dot", "S"),
+    "reversed": (*_ALL, "felt"),
+}
+
+
+def settle(cls: type[Any], contract: type[Any]) -> None:
+    """Lets a new class fall back to the contract's defaults where what it inherits was said about something else.
+
+    Raises TypeError where there is no default: of two maps that are each other's inverse, or of which one follows
+    from the other, only one is written.
+    """
+    for written, other in TOGETHER:
+        if _outdated(cls, contract, other, written):
+            whose = _definer(cls, other)
+            its = "its default, which takes the configuration's rate for its velocity,"
+            if whose is not contract:
+                its = f"the one of {whose.__name__}"
+            raise TypeError(
+                f"{cls.__name__}: {written} is written and {other} is not, and {its} does not fit it; "
+                f"write {cls.__name__}.{other}"
+            )
+    for said, about in FOLLOWS.items():
+        if any(_outdated(cls, contract, said, name) for name in about) and _definer(cls, said) is not contract:
+            setattr(cls, said, vars(contract)[said])
+
+
+def _outdated(cls: type[Any], contract: type[Any], said: str, about: str) -> bool:
+    """Whether the class that says it says it about another method than the one that this class has.
+
+    A base without a transform says what holds for any.
+    """
+    definer = _definer(cls, said)
+    before = getattr(definer, about, None)
+    if before is None or (about == "X" and before is contract.X):
+        return False
+    return before is not getattr(cls, about)
+
+
+def _definer(cls: type[Any], name: str) -> type[Any]:
+    return next(base for base in cls.__mro__ if name in vars(base))

@@ -1,0 +1,161 @@
+"""What a type inherits: nothing that was said of a transform, or of rates, that it does not have."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.joints import EVERY
+from linkwork.expr import sin
+from linkwork.joints import ALL, Floating, JointType, Revolute, SphericalEuler
+from linkwork.joints.inherited import FOLLOWS
+from linkwork.model.random import random_tree
+from linkwork.spatial import Motion, Pose, Rotation, Subspace, Vec3
+
+Z = Vec3(0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Crank(Revolute):
+    """A hinge whose frame also swings to the side: the closed forms of a hinge do not fit it."""
+
+    axis: Vec3 = Z
+    arm: float = 0.3
+
+    def X(self, q: Any) -> Pose:
+        return Pose(Rotation.about(self.axis, q[0]), Vec3(self.arm * sin(q[0]), 0.0, 0.1 * q[0]))
+
+
+class ClosedCrank(Crank):
+    """The same with closed forms of S and bias, right ones, and nothing else."""
+
+    def X(self, q: Any) -> Pose:
+        return Crank.X(self, q)
+
+    S, bias = JointType.S, JointType.bias
+
+
+@dataclass(frozen=True)
+class Alone(JointType):
+    """The same transform, and nothing else."""
+
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Alone:
+        return cls()
+
+    def X(self, q: Any) -> Pose:
+        return Crank().X(q)
+
+
+def arm(kind: JointType) -> lw.Robot:
+    """A random robot of hinges with this joint in its middle, one in each direction, and a body beyond."""
+    robot = lw.Robot(random_tree(np.random.default_rng(3), 5, types=[Revolute], shape="chain"))
+    for k, joint in enumerate(robot.joints[1:4:2]):
+        robot = robot.with_joint(joint.with_type(kind if k == 0 else kind.reversed()))
+    return robot
+
+
+def test_a_hinge_with_another_transform_is_another_joint() -> None:
+    """Mass matrix, inverse dynamics and poses of a robot with it are those with the transform alone."""
+    alone = arm(Alone())
+    rng = np.random.default_rng(0)
+    q, (v, a) = alone.random_configuration(1, size=4), rng.normal(size=(2, 4, alone.nv))
+    for kind in (Crank(), ClosedCrank()):
+        robot = arm(kind)
+        for name, arguments in (("mass_matrix", (q,)), ("inverse_dynamics", (q, v, a)), ("forward_kinematics", (q,))):
+            found, expected = getattr(robot, name)(*arguments), getattr(alone, name)(*arguments)
+            assert np.max(np.abs(found - expected)) <= 1e-13 * max(1.0, float(np.max(np.abs(expected)))), (kind, name)
+        assert not kind.slides() and not kind.turns() and not kind.has_fixed_subspaces
+        assert kind.reversed() == lw.joints.Reversed(kind)
+
+
+def test_every_type_falls_back_where_its_transform_is_another() -> None:
+    """The statements about X are the contract's; the manifold is inherited."""
+    about_X = [said for said, about in FOLLOWS.items() if "X" in about]
+    for kind in ALL:
+        other = type(f"Other{kind.__name__}", (kind,), {"X": lambda self, q: Pose.identity()})
+        for said in about_X:
+            assert getattr(other, said) is getattr(JointType, said), (kind, said)
+        for said in ("q_dot", "v_of", "retract", "local", "zero", "normalize", "random", "unit_length"):
+            same = getattr(other, said) == getattr(kind, said)
+            assert same, (kind, said)
+        plain = type(f"Plain{kind.__name__}", (kind,), {})
+        assert all(getattr(plain, said) is getattr(kind, said) for said in FOLLOWS)
+
+
+def test_what_is_written_again_is_kept() -> None:
+    """In the class itself, or said outright to hold still; and what a base without a transform says."""
+
+    class Slower(Crank):
+        def X(self, q: Any) -> Pose:
+            return Crank.X(self, [0.5 * q[0]])
+
+        turns = Revolute.turns
+
+    class Further(Slower):
+        arm = 0.2
+
+    assert Further.turns is Revolute.turns and Further.S is JointType.S
+    assert Further.reversed is JointType.reversed
+
+    class Base(JointType):
+        nq, nv = 1, 1
+        q_units, v_units = ("rad",), ("rad/s",)
+
+        def S(self, q: Any) -> Subspace:
+            return Subspace((Motion(Z, Vec3.zero()),))
+
+    class Made(Base):
+        def X(self, q: Any) -> Pose:
+            return Pose(Rotation.about(Z, q[0]), Vec3.zero())
+
+    assert Made.S is Base.S
+
+
+def test_other_rates_drop_what_was_said_of_the_old_ones() -> None:
+    """The velocity of a floating body in the axes of F: the identity is no longer its subspace."""
+
+    class InF(Floating):
+        def q_dot(self, q: Any, v: Any) -> list[Any]:
+            R = Floating.X(self, q).rotation
+            return Floating.q_dot(self, q, [*R.inv_act(Vec3.of(v[:3])), *R.inv_act(Vec3.of(v[3:]))])
+
+        def v_of(self, q: Any, q_dot: Any) -> list[Any]:
+            R, v = Floating.X(self, q).rotation, Floating.v_of(self, q, q_dot)
+            return [*(R @ Vec3.of(v[:3])), *(R @ Vec3.of(v[3:]))]
+
+        def retract(self, q: Any, phi: Any) -> list[Any]:
+            R = Floating.X(self, q).rotation
+            return Floating.retract(self, q, [*R.inv_act(Vec3.of(phi[:3])), *R.inv_act(Vec3.of(phi[3:]))])
+
+        def local(self, q: Any, other: Any) -> list[Any]:
+            R, v = Floating.X(self, q).rotation, Floating.local(self, q, other)
+            return [*(R @ Vec3.of(v[:3])), *(R @ Vec3.of(v[3:]))]
+
+    report = lw.check_joint(InF(), samples=4)
+    assert report.passed, str(report)
+    assert not InF().has_fixed_subspaces and InF().is_floating
+
+
+@pytest.mark.parametrize("written", ["q_dot", "v_of", "retract", "local"])
+def test_an_inherited_map_does_not_fit_a_new_one(written: str) -> None:
+    with pytest.raises(TypeError, match=rf"^Half: {written} is written and .* is not, and the one of Floating"):
+        type("Half", (Floating,), {written: lambda self, q, x: list(x)})
+
+
+def test_slots_and_parameters_make_no_difference() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Slotted(SphericalEuler):
+        def X(self, q: Any) -> Pose:
+            return SphericalEuler.X(self, [2.0 * x for x in q])
+
+    assert Slotted.S is JointType.S and [field.name for field in dataclasses.fields(Slotted)] == ["order"]
+    assert len(EVERY) > len(ALL)
