@@ -23,10 +23,12 @@ class Force:
 
     @staticmethod
     def zero() -> Force:
+        """No moment and no force."""
         return _ZERO
 
     @staticmethod
     def of(elements: Sequence[Any]) -> Force:
+        """From six coordinates: moment [N m], then force [N]."""
         return Force(Vec3.of(elements[0:3]), Vec3.of(elements[3:6]))
 
     def elements(self) -> tuple[Any, ...]:

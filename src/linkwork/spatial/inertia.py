@@ -30,6 +30,7 @@ class Inertia:
 
     @staticmethod
     def zero() -> Inertia:
+        """The inertia of nothing."""
         return Inertia(0.0, Vec3.zero(), Symmetric3.zero())
 
     @staticmethod
@@ -78,6 +79,7 @@ class ArticulatedInertia:
 
     @staticmethod
     def of(inertia: Inertia) -> ArticulatedInertia:
+        """A rigid body's inertia in this form."""
         m = inertia.mass
         return ArticulatedInertia(inertia.about, Matrix3.cross(inertia.moment), Symmetric3.diagonal(m, m, m))
 

@@ -20,6 +20,7 @@ class Matrix3:
 
     @staticmethod
     def zero() -> Matrix3:
+        """The matrix of zeros."""
         return Matrix3(Vec3.zero(), Vec3.zero(), Vec3.zero())
 
     @staticmethod
@@ -29,6 +30,7 @@ class Matrix3:
 
     @property
     def T(self) -> Matrix3:
+        """The transpose."""
         a, b, c = self.x, self.y, self.z
         return Matrix3(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
 
@@ -66,26 +68,32 @@ class Symmetric3:
 
     @staticmethod
     def zero() -> Symmetric3:
+        """The matrix of zeros."""
         return Symmetric3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     @staticmethod
     def diagonal(xx: Any, yy: Any, zz: Any) -> Symmetric3:
+        """The matrix with this diagonal, and zeros."""
         return Symmetric3(xx, 0.0, 0.0, yy, 0.0, zz)
 
     @property
     def T(self) -> Symmetric3:
+        """The transpose: the matrix itself."""
         return self
 
     @property
     def x(self) -> Vec3:
+        """The first row."""
         return Vec3(self.xx, self.xy, self.xz)
 
     @property
     def y(self) -> Vec3:
+        """The second row."""
         return Vec3(self.xy, self.yy, self.yz)
 
     @property
     def z(self) -> Vec3:
+        """The third row."""
         return Vec3(self.xz, self.yz, self.zz)
 
     def __add__(self, o: Symmetric3) -> Symmetric3:
@@ -109,4 +117,5 @@ class Symmetric3:
         return Matrix3(self.x, self.y, self.z) @ other
 
     def elements(self) -> tuple[Any, ...]:
+        """The six elements: xx, xy, xz, yy, yz, zz."""
         return (self.xx, self.xy, self.xz, self.yy, self.yz, self.zz)

@@ -24,10 +24,12 @@ class Motion:
 
     @staticmethod
     def zero() -> Motion:
+        """No motion."""
         return _ZERO
 
     @staticmethod
     def of(elements: Sequence[Any]) -> Motion:
+        """From six coordinates: angular [rad/s], then linear [m/s]."""
         return Motion(Vec3.of(elements[0:3]), Vec3.of(elements[3:6]))
 
     def elements(self) -> tuple[Any, ...]:
@@ -75,6 +77,7 @@ class Subspace:
 
     @property
     def T(self) -> _Transposed:
+        """The transpose, which takes a wrench to the forces along the columns."""
         return _Transposed(self.columns)
 
     def __len__(self) -> int:

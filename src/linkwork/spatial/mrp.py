@@ -38,6 +38,7 @@ class MRP:
         return Quaternion((1.0 - square) * scale, *(self.sigma * (2.0 * scale)))
 
     def rotation(self) -> Rotation:
+        """The rotation with these parameters."""
         return self.quaternion().rotation()
 
     def short(self) -> MRP:

@@ -52,6 +52,7 @@ class Pose(_Transform):
 
     @staticmethod
     def identity() -> Pose:
+        """The pose of a frame in itself."""
         return _IDENTITY
 
     @staticmethod
@@ -102,6 +103,7 @@ class InversePose(_Transform):
     translation: Vec3
 
     def inv(self) -> Pose:
+        """X_ab."""
         return Pose(self.rotation, self.translation)
 
     def formed(self) -> Pose:

@@ -30,15 +30,19 @@ class Quaternion:
 
     @property
     def vector(self) -> Vec3:
+        """(x, y, z)."""
         return Vec3(self.x, self.y, self.z)
 
     def elements(self) -> tuple[Any, ...]:
+        """The four numbers: w, x, y, z."""
         return (self.w, self.x, self.y, self.z)
 
     def conjugate(self) -> Quaternion:
+        """The opposite rotation: (w, −x, −y, −z)."""
         return Quaternion(self.w, -self.x, -self.y, -self.z)
 
     def rotation(self) -> Rotation:
+        """The rotation of this unit quaternion."""
         return Rotation.from_quaternion(self.w, self.x, self.y, self.z)
 
     def __matmul__(self, o: Quaternion) -> Quaternion:

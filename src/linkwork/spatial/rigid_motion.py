@@ -35,6 +35,7 @@ class RigidMotion:
 
     @staticmethod
     def of(w: Vec3, w_dot: Vec3, acceleration: Vec3) -> RigidMotion:
+        """From ω [rad/s], ω̇ [rad/s²] and the origin's acceleration [m/s²], in the body's axes."""
         xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
         xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
         omega = Matrix3(

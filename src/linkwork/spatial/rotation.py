@@ -30,6 +30,7 @@ class Rotation:
 
     @staticmethod
     def identity() -> Rotation:
+        """The rotation by no angle."""
         return _IDENTITY
 
     @staticmethod
@@ -77,6 +78,7 @@ class Rotation:
 
     @property
     def T(self) -> Rotation:
+        """The opposite rotation, R_ba."""
         a, b, c = self.x, self.y, self.z
         return Rotation(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
 
@@ -106,6 +108,7 @@ class Rotation:
         return Turn.of(self.rows()) is not None
 
     def rows(self) -> list[list[Any]]:
+        """The nine elements, row by row, as nested lists."""
         return _rows(self)
 
     def inv_act(self, v: Vec3) -> Vec3:

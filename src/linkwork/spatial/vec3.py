@@ -25,6 +25,7 @@ class Vec3:
 
     @staticmethod
     def zero() -> Vec3:
+        """The vector of zeros."""
         return _ZERO
 
     @staticmethod
@@ -49,9 +50,11 @@ class Vec3:
         return Vec3(self.x * k, self.y * k, self.z * k)
 
     def dot(self, other: Vec3) -> Any:
+        """a · b."""
         return self.x * other.x + self.y * other.y + self.z * other.z
 
     def cross(self, other: Vec3) -> Vec3:
+        """a × b."""
         return Vec3(
             self.y * other.z - self.z * other.y,
             self.z * other.x - self.x * other.z,
