@@ -15,7 +15,16 @@ ROOT = Path(__file__).parents[1]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-DOCUMENTS = ("conventions", "ARCHITECTURE", "casadi", "compiler", "expressions", "joints", "joints_of_your_own")
+DOCUMENTS = (
+    "ARCHITECTURE",
+    "building",
+    "casadi",
+    "compiler",
+    "conventions",
+    "expressions",
+    "joints",
+    "joints_of_your_own",
+)
 
 
 @pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in DOCUMENTS)])

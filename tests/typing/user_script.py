@@ -46,6 +46,29 @@ def robots() -> None:
     robot.warm_up(["mass_matrix", ("pose", "hand")], progress=False)
 
 
+def building() -> None:
+    def finger(side: str, y: float) -> list[lw.Link | lw.Joint]:
+        hinge = lw.joints.Revolute((1, 0, 0))
+        return [
+            lw.Link(
+                side,
+                lw.shapes.Box((0.01, 0.02, 0.05)).at((0, 0, 0.025)),
+                density=2700.0,
+                frames={f"{side}_tip": (0, 0, 0.05)},
+            ),
+            lw.Joint.of(
+                hinge, name=f"{side}_hinge", parent="palm", child=side, placement=(0, y, 0.1), lower=0, upper=1
+            ),
+        ]
+
+    palm = lw.Link("palm", mass=0.3, com=lw.pose((0, 0, 0.05), rpy=(0, 0, 0.1)), inertia=np.diag([1e-3, 1e-3, 2e-3]))
+    hand = lw.Robot.build("hand", palm, finger("left", 0.04), finger("right", -0.04), floating_base=True)
+    assert_type(hand, lw.Robot)
+    table: list[dict[str, Any]] = [{"a": 0.3}, {"a": 0.2, "lower": -1.0}, {"prismatic": True, "joint": "quill"}]
+    scara = lw.Robot.from_dh("scara", table, convention="modified", base=lw.pose((0, 0, 0.4)), tool=(0, 0, -0.1))
+    print(hand.mass, scara.pose([0.1, 0.2, 0.0], "tool"), lw.shapes.Mesh("palm.dae").at(None).origin, palm.com + 1.0)
+
+
 def joints() -> None:
     robot = lw.load("arm7")
     elbow = robot.joint("elbow")
@@ -104,6 +127,7 @@ def errors() -> None:
 
 if __name__ == "__main__":
     robots()
+    building()
     joints()
     kernels()
     errors()

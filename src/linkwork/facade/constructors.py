@@ -12,7 +12,7 @@ from ..model.couple import coupled, read_couplings
 from ..model.reroot import rerooted
 from ..model.tree import Tree
 from .building import Part, built
-from .denavit_hartenberg import DHRow, dh_parts
+from .denavit_hartenberg import dh_parts
 from .loading import read_robot, read_robot_string
 
 __all__ = ["Constructors"]
@@ -112,7 +112,7 @@ class Constructors:
     def from_dh(
         cls,
         name: str,
-        rows: Iterable[DHRow],
+        rows: Iterable[Mapping[str, Any]],
         *parts: Part,
         convention: Literal["standard", "modified"],
         base: ArrayLike | None = None,

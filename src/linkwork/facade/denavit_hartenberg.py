@@ -7,7 +7,7 @@ Sources: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -20,38 +20,18 @@ from ..spatial.rotation import cos_sin
 from .joint import Joint
 from .link import Link
 
-__all__ = ["DHRow", "dh_parts"]
-
-
-class DHRow(TypedDict, total=False):
-    """A row of the table: see `Robot.from_dh`."""
-
-    a: float
-    alpha: float
-    d: float
-    theta: float
-    prismatic: bool
-    joint: str
-    lower: float
-    upper: float
-    velocity: float
-    effort: float
-    damping: float
-    friction: float
-    link: str | Link
-    mass: float
-    com: ArrayLike
-    inertia: ArrayLike
+__all__ = ["dh_parts"]
 
 
 _NUMBERS = {"a": "m", "alpha": "rad", "d": "m", "theta": "rad"}
 _OF_JOINT = ("lower", "upper", "velocity", "effort", "damping", "friction")
 _OF_LINK = ("mass", "com", "inertia")
+_COLUMNS = (*_NUMBERS, "prismatic", "joint", *_OF_JOINT, "link", *_OF_LINK)
 _Z = Vec3(0.0, 0.0, 1.0)
 
 
 def dh_parts(
-    robot: str, rows: Iterable[DHRow], convention: str, base: ArrayLike | None, tool: ArrayLike | None
+    robot: str, rows: Iterable[Mapping[str, Any]], convention: str, base: ArrayLike | None, tool: ArrayLike | None
 ) -> list[Link | Joint]:
     """The links and joints of a table: see `Robot.from_dh`.  Raises ModelError with all rows that are none."""
     if convention not in ("standard", "modified"):
@@ -82,8 +62,8 @@ def _parts(row: Any, k: int, convention: str, before: str, X_before: Pose) -> tu
         order = "the order of columns is not the same in all books, so they are named"
         raise TypeError(f'expected a dict such as {{"a": 0.3, "alpha": 0.0}}, got {row!r}; {order}')
     for key in row:
-        if key not in DHRow.__annotations__:
-            raise ValueError(f"{quoted(str(key))} is no column: {nearest(str(key), DHRow.__annotations__)}")
+        if key not in _COLUMNS:
+            raise ValueError(f"{quoted(str(key))} is no column: {nearest(str(key), _COLUMNS)}")
     prismatic = row.get("prismatic", False)
     if not isinstance(prismatic, bool):
         raise ValueError(f"prismatic: expected True or False, got {prismatic!r}")
