@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from ._progress import Progress
 from ._terminal import Output
+from ._workers import run
 
 __all__ = ["in_parallel"]
 
@@ -24,11 +23,5 @@ def in_parallel(tasks: Sequence[Callable[[], Any]], label: str, progress: bool |
         return
     log = Output(sys.stderr)
     show = log.is_terminal if progress is None else progress
-    with ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        with Progress(log if show else Output(None), label, len(tasks)) as bar:
-            for future in as_completed(futures):
-                if future.exception() is not None:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                future.result()
-                bar.advance(1)
+    with Progress(log if show else Output(None), label, len(tasks)) as bar:
+        run(tasks, done=lambda: bar.advance(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import subprocess
 import sys
 import textwrap
@@ -226,7 +227,9 @@ def test_where_there_is_no_memory_for_a_sample_it_says_so() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     print((kernel(x, out=out) == 2.0).all())
     """
-    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    environment = os.environ | {"MALLOC_ARENA_MAX": "1"}  # the C library sets no memory aside for threads
+    program = textwrap.dedent(code)
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     said = "starved: no memory for the values of a sample\n"
     assert run.stdout == 2 * said + "True\n", run.stderr
 

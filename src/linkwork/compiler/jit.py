@@ -8,9 +8,7 @@ process: addresses of this one are in none (see `fastcall`).
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
+from .._workers import run
 from . import fastcall
 from .held import held
 from .ir import Text
@@ -93,11 +92,7 @@ def assembly(texts: Sequence[str], target: Target) -> str:
 def _all_emitted(texts: Sequence[str], target: Target, *, assembly: bool) -> list[bytes]:
     """What LLVM makes of every module, several at a time."""
     level = 1 if sum(map(len, texts)) > _QUICKLY else 2
-    one = partial(_emitted, target=target, level=level, assembly=assembly)
-    if len(texts) == 1:
-        return [one(texts[0])]
-    with ThreadPoolExecutor(min(len(texts), os.cpu_count() or 1)) as pool:
-        return list(pool.map(one, texts))
+    return run([partial(_emitted, text, target, level, assembly=assembly) for text in texts])
 
 
 def _emitted(text: str, target: Target, level: int, *, assembly: bool) -> bytes:

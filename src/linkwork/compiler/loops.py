@@ -28,6 +28,7 @@ _FEW = 3  # fewer samples than this take the scalar code
 _MOST_THREADS = 256
 _WORTH = 80_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
 _SHARES = 8  # that a thread takes one after the other
+_STACK = 1 << 20  # bytes that a thread started here has: a system's usual may be less than the code takes
 
 
 class State(ctypes.Structure):
@@ -211,6 +212,8 @@ def _range(layout: Layout) -> Function:
     return f
 
 
+_ATTRIBUTES_BYTES = 256  # of C's pthread_attr_t, at most: 64 on Linux and macOS
+
 # Of a batch that is shared between threads: where its parts stand in memory.
 _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 64
 
@@ -227,6 +230,8 @@ def _spread(text: Text, layout: Layout) -> None:
         "define internal void @spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan)", "noinline #0"
     )
     f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
+    f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
+    f.declare("declare i32 @pthread_attr_setstacksize(ptr, i64)")
     job = f.let(f"alloca [{_JOB_BYTES} x i8], align 64")
     handles = f.let(f"alloca [{_MOST_THREADS} x i64], align 8")
     started = f.let("alloca i64, align 8")
@@ -240,14 +245,18 @@ def _spread(text: Text, layout: Layout) -> None:
     share = f.let(f"udiv i64 {f.let(f'udiv i64 %n, {shares}')}, {tile}")  # in tiles, so that none is cut
     f.store("i64", f.let(f"mul i64 {f.let(f'add i64 {share}, 1')}, {tile}"), f.at(job, _SHARE))
     f.store("i64", "0", started)
+    attributes = f.let(f"alloca [{_ATTRIBUTES_BYTES} x i8], align 16")
+    f.let(f"call i32 @pthread_attr_init(ptr {attributes})")
+    f.let(f"call i32 @pthread_attr_setstacksize(ptr {attributes}, i64 {_STACK})")
     few = f.let(f"icmp ult i64 %wanted, {_MOST_THREADS}")
     others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {_MOST_THREADS}')}, 1")
     with f.loop(others):
         count = f.load("i64", started)
         handle = f.at(handles, f.let(f"shl i64 {count}, 3"))
-        status = f.let(f"call i32 @pthread_create(ptr {handle}, ptr null, ptr @work, ptr {job})")
+        status = f.let(f"call i32 @pthread_create(ptr {handle}, ptr {attributes}, ptr @work, ptr {job})")
         with f.when(f.let(f"icmp eq i32 {status}, 0")):
             f.store("i64", f.let(f"add i64 {count}, 1"), started)
+    f.let(f"call i32 @pthread_attr_destroy(ptr {attributes})")
     f.let(f"call ptr @work(ptr {job})")
     with f.loop(f.load("i64", started)) as k:
         handle = f.load("i64", f.at(handles, f.let(f"shl i64 {k}, 3")))

@@ -42,20 +42,21 @@ class Plan:
 WHOLE = 2000  # instructions of a program that is left whole
 MOST, MOST_OF_FEW = 600, 2500  # of a segment of a longer one, and where what is alive fits into registers, nearly
 _FEW = 64  # values alive
+_MANY = 400  # values alive at a time that one function may have: they wait on the stack, 25 KiB of AVX-512's vectors
 
 
 def plan(program: Program, whole: int = WHOLE, most: int | None = None) -> Plan:
-    """Cut a program of more than ``whole`` instructions into segments of at most ``most``.
+    """Cut a program of more than ``whole`` instructions, or very many values alive, into segments of at most ``most``.
 
     Where many values are alive, registers do not hold them anyway, and short segments that keep them in the workspace
     are faster than one long function; where few are, each cut costs a little.
     """
-    count = len(program.instructions)
-    if count <= whole:
+    count, alive = len(program.instructions), program.alive()
+    if count <= whole and max(alive) <= _MANY:
         return Plan(program, (Segment(0, count, {}, {}),), 0)
     program = _pairs_taken_apart(program)
     if most is None:
-        most = MOST if sum(program.alive()) > _FEW * count else MOST_OF_FEW
+        most = MOST if sum(alive) > _FEW * count or max(alive) > _MANY else MOST_OF_FEW
     return _with_workspace(program, _bounds(program, most))
 
 

@@ -31,7 +31,7 @@ NO_MEMORY, OFF = 1, 2  # what ``@sample`` says where it computed nothing, and wh
 
 _VECTORS = 8  # that a segment runs over before the next one does
 _CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
-_ON_STACK = 1 << 18  # a thread's stack is not asked for more bytes than this
+_ON_STACK = 1 << 14  # a thread's stack is not asked for more bytes than this: it may have 128 KiB in all
 
 
 class Layout:

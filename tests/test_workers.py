@@ -1,0 +1,79 @@
+"""Tasks side by side: results in order, the first error, and one thread where no other can be started."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.knobs import sizes
+from linkwork._workers import run
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:
+    """Let threads start only so often in all.  Returns a list that grows with each that is refused."""
+    start, started = threading.Thread.start, [0]
+    refused: list[int] = []
+
+    def limited(thread: threading.Thread) -> None:
+        started[0] += 1
+        if started[0] > after:
+            refused.append(1)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    return refused
+
+
+@pytest.mark.parametrize("after", [0, 1, 100])
+def test_results_come_in_order_on_as_many_threads_as_there_are(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    refused, done, here = refuse(monkeypatch, after), [], threading.get_ident()
+    where = run([lambda k=k: (k, threading.get_ident()) for k in range(20)], done=lambda: done.append(1))
+    assert [k for k, _ in where] == [*range(20)] and len(done) == 20
+    assert {thread == here for _, thread in where} == {after == 0}
+    assert refused or after
+    assert run([]) == []
+
+
+@pytest.mark.parametrize("after", [0, 100])
+def test_the_first_error_is_raised_and_what_had_not_begun_is_left(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    refuse(monkeypatch, after)
+    begun: list[int] = []
+
+    def task(k: int) -> None:
+        begun.append(k)
+        raise LookupError(str(k))
+
+    with pytest.raises(LookupError):
+        run([lambda k=k: task(k) for k in range(1000)])
+    assert len(begun) < 1000
+
+
+def test_where_no_thread_can_be_started_long_programs_compile_and_robots_warm_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refused = refuse(monkeypatch, 0)
+
+    def long(x: Any) -> Any:
+        return [sum(x[(k + j) % 3] * (k + j) for j in range(5)) for k in range(60)]
+
+    with sizes(whole=100, most=50):
+        kernel = lw.compile(long, x=3)
+        assert np.allclose(kernel(np.ones(3)), long(np.ones(3)))
+        robot = lw.load("double_pendulum")
+        robot.warm_up(["mass_matrix", "gravity_force"], progress=False)
+        assert robot.mass_matrix(np.zeros(2)).shape == (2, 2)
+    assert len(refused) >= 4
+
+
+@pytest.mark.parametrize("size", [1 << 18, 1 << 24])
+def test_stacks_of_other_threads_stay_as_they_were(size: int) -> None:
+    before = threading.stack_size(size)
+    try:
+        run([lambda: None] * 3)
+    finally:
+        assert threading.stack_size(before) == size  # what it was: to ask for it sets it
