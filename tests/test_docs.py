@@ -24,6 +24,7 @@ DOCUMENTS = (
     "expressions",
     "joints",
     "joints_of_your_own",
+    "robots",
 )
 
 

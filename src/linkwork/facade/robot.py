@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from keyword import iskeyword
 from typing import Any, Literal
@@ -17,9 +16,9 @@ from ..bridge.arguments import checked
 from ..bridge.kernels import Kernel, Request, compile_requests, labelled, read_request
 from ..model.couple import bounds
 from ..model.tree import Report, Tree
-from .constructors import Constructors
-from .joint import Joint, body_with, joint_of
+from .joint import Joint, joint_of
 from .loading import read_robot
+from .robot_editing import EditingMethods
 from .sampling import Size, generator_of, shape_of
 
 __all__ = ["Robot", "load"]
@@ -27,7 +26,7 @@ __all__ = ["Robot", "load"]
 Array = Any  # an array, anything NumPy makes one of, or a dict by joint name
 
 
-class Robot(Constructors):
+class Robot(EditingMethods):
     """An articulated system, and its functions as compiled code.
 
     Conventions: SI units and radians; frames are right-handed; 6-vectors have the angular part first; poses are 4 × 4
@@ -109,24 +108,6 @@ class Robot(Constructors):
     def frames(self) -> tuple[str, ...]:
         """The names of all frames: every link, whether it moves or is fixed to another.  "world" is one besides."""
         return tuple(frame.name for frame in self._tree.frames)
-
-    def with_joint(self, joint: Joint) -> Robot:
-        """The robot with one of its joints, by name, as it is given: with other limits, damping, type, placement ...
-
-        ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
-        UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
-        part in following another and its sizes change.
-        """
-        index = self._tree.joint_index(joint.name)
-        old = joint_of(self._tree, index)
-        if joint.links != old.links:
-            raise ValueError(f"joint {joint.name!r} connects {old.links} in the robot, not {joint.links}")
-        follows = old.mimic is not None or any(b.mimic and b.mimic.joint == joint.name for b in self._tree.bodies)
-        if follows and (joint.nq, joint.nv) != (old.nq, old.nv):
-            raise ValueError(f"joint {joint.name!r} follows a joint or is followed: its type cannot get other sizes")
-        bodies = list(self._tree.bodies)
-        bodies[index] = body_with(joint, bodies[index])
-        return Robot(replace(self._tree, bodies=tuple(bodies)))
 
     # -- configurations
 

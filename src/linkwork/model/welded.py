@@ -9,7 +9,7 @@ from .._text import quoted
 from ..spatial import Inertia, Pose
 from .body import WORLD, Body, Frame
 
-__all__ = ["check_inertias", "composed", "summed", "with_summed_inertias", "without_inertias"]
+__all__ = ["check_inertias", "composed", "summed", "told", "with_summed_inertias", "without_inertias"]
 
 _ROUNDING = 1e-9  # how far a body's inertia may be from the sum, relative to the largest number that goes into it
 
@@ -29,6 +29,20 @@ def summed(frames: Sequence[Frame]) -> Inertia:
     """The inertia of frames on one body (or on the world), about its origin, in its axes."""
     (total,) = _sums(1, [replace(frame, body=0) for frame in frames])
     return total
+
+
+def told(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames of a tree; where none on any body has an inertia, with each body's in the frame of its name."""
+    if any(f.body != WORLD and f.inertia != _NONE for f in frames) or all(b.inertia == _NONE for b in bodies):
+        return tuple(frames)
+    own = {(f.name, f.body) for f in frames}
+    missing = [Frame(b.name, i, _IDENTITY) for i, b in enumerate(bodies) if (b.name, i) not in own]
+    return tuple(
+        replace(f, inertia=f.placement.inv() @ bodies[f.body].inertia)
+        if f.body != WORLD and f.name == bodies[f.body].name
+        else f
+        for f in (*frames, *missing)
+    )
 
 
 def check_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> None:

@@ -1,0 +1,192 @@
+"""Editing a robot: every method gives a new robot, and the old one stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..bridge.arguments import real_array
+from ..errors import Findings, Location, UnknownNameError
+from ..model.body import Frame
+from ..model.check import check_inertial
+from ..model.lock import locked
+from ..model.tree import Report, Tree
+from ..model.welded import told, with_summed_inertias
+from ..shapes import Geometry
+from ..spatial import Inertia, Symmetric3, Vec3
+from .constructors import Constructors
+from .joint import Joint, body_with, joint_of
+from .locking import held_configurations
+
+__all__ = ["EditingMethods"]
+
+_ROUNDING = 1e-9  # [rad, m] how far beyond a limit, or off what it follows, a locked joint may be
+
+
+class EditingMethods(Constructors):
+    """How a robot with something changed is made of a robot."""
+
+    __slots__ = ()
+
+    def with_joint(self, joint: Joint) -> Self:
+        """The robot with one of its joints, by name, as it is given: with other limits, damping, type, placement ...
+
+        ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
+        UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
+        part in following another and its sizes change.
+        """
+        index = self._tree.joint_index(joint.name)
+        old = joint_of(self._tree, index)
+        if joint.links != old.links:
+            raise ValueError(f"joint {joint.name!r} connects {old.links} in the robot, not {joint.links}")
+        follows = old.mimic is not None or any(b.mimic and b.mimic.joint == joint.name for b in self._tree.bodies)
+        if follows and (joint.nq, joint.nv) != (old.nq, old.nv):
+            raise ValueError(f"joint {joint.name!r} follows a joint or is followed: its type cannot get other sizes")
+        bodies = list(self._tree.bodies)
+        bodies[index] = body_with(joint, bodies[index])
+        return type(self)(replace(self._tree, bodies=tuple(bodies)))
+
+    def with_inertia(
+        self,
+        link: str,
+        *,
+        mass: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | Inertia | None = None,
+    ) -> Self:
+        """The robot with another mass [kg], centre of mass or rotational inertia of one link; what is left out stays.
+
+        ``com`` (3,) is the centre of mass from the link's origin, in the link's axes [m]; ``inertia`` is about the
+        centre of mass, in the link's axes [kg·m²]: a symmetric matrix (3, 3) or the three numbers of its diagonal.  A
+        `linkwork.spatial.Inertia`, which is about the link's origin, stands for all three.  The link is any of
+        `links`, one that is welded to another too: what moves with it gets heavier in every function.
+
+        Raises UnknownNameError for a link that is not there, and ValueError for numbers that no body has, by the rules
+        of the reader; what these rules find odd is added to the warnings of `report`.
+        """
+        frame = _link(self._tree, link)
+        who = f"with_inertia: link {link!r}"
+        if isinstance(inertia, Inertia):
+            if mass is not None or com is not None:
+                raise TypeError(f"{who}: an Inertia has its mass and its centre: leave out mass and com")
+            mass, com, about = _taken_apart(inertia)
+        else:
+            old_mass, old_com, about = _taken_apart(frame.inertia)
+            mass, com = old_mass if mass is None else mass, old_com if com is None else com
+            about = about if inertia is None else _about(who, inertia)
+        found, findings = _checked(who, mass, com, about, (*frame.visuals, *frame.collisions))
+        frames = told(self._tree.bodies, self._tree.frames)
+        frames = tuple(replace(f, inertia=found) if f.name == link else f for f in frames)
+        return type(self)(_weighed(self._tree, frames, findings))
+
+    def with_payload(
+        self,
+        frame: str,
+        mass: float,
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        *,
+        name: str = "payload",
+    ) -> Self:
+        """The robot with a load of ``mass`` [kg] welded to a frame: what a hand holds, what a back carries.
+
+        ``com`` (3,) is its centre of mass from the frame's origin, in the frame's axes [m], and ``inertia`` about its
+        centre, in the same axes [kg·m²], as in `with_inertia`; none by default, a mass in a point.  The load is a link
+        of its own, called ``name``, whose frame is that of ``frame``; the fixed joint before it is called
+        ``{name}_joint``.  So it can be found, weighed and changed again.
+
+        Raises UnknownNameError for a frame that is not there, and ValueError for numbers that no body has and for a
+        name that is taken.
+        """
+        tree, joint = self._tree, f"{name}_joint"
+        carrier = tree.frame(frame)
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"with_payload: name: expected a text, got {name!r}")
+        if name == "world" or any(f.name == name for f in tree.frames):
+            raise ValueError(f"with_payload: the robot has a link {name!r} already: give the load another name=...")
+        if joint in _joint_names(tree):
+            raise ValueError(f"with_payload: the robot has a joint {joint!r} already: give the load another name=...")
+        who = f"with_payload: {name!r}"
+        about = Symmetric3.zero() if inertia is None else _about(who, inertia)
+        found, findings = _checked(who, mass, com, about, ())
+        load = Frame(name, carrier.body, carrier.placement, found, fixed_joint=joint, welded_to=frame)
+        return type(self)(_weighed(tree, (*told(tree.bodies, tree.frames), load), findings))
+
+    def locked(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
+        """The robot with joints held where they are given: they become fixed joints, and leave q and v.
+
+        ``joints`` is a dict of configurations by joint name, ``{"elbow": 1.2}``, a number or as many as the joint's nq
+        [rad, m], or a list of names, whose joints are held at their zero.  What a joint carries is welded to what
+        carries it; links and joints keep their names, and all else stays as it was.  Joints that follow a locked one
+        are locked with it, where their couplings have them.
+
+        >>> import linkwork as lw
+        >>> lw.load("arm7").locked({"elbow": -1.2, "wrist_roll": 0.0}).nq
+        5
+
+        Raises UnknownNameError for a joint that is not there, and ValueError, naming the joint, for a configuration
+        that is none or is outside of the joint's limits, and for a joint that follows another which is not locked, or
+        is locked elsewhere.
+        """
+        return type(self)(locked(self._tree, held_configurations(self._tree, joints)))
+
+
+# -- inertias as people write them
+
+
+def _link(tree: Tree, name: str) -> Frame:
+    """The link of this name.  Raises UnknownNameError, for the world too unless it is a link."""
+    known = {frame.name: frame for frame in told(tree.bodies, tree.frames)}
+    try:
+        return known[name]
+    except (KeyError, TypeError):
+        raise UnknownNameError("link", name, known) from None
+
+
+def _joint_names(tree: Tree) -> set[str | None]:
+    return {body.joint_name for body in tree.bodies} | {frame.fixed_joint for frame in tree.frames}
+
+
+def _taken_apart(inertia: Inertia) -> tuple[float, Any, Symmetric3]:
+    """Mass, centre of mass and the rotational inertia about it; the origin where there is no mass."""
+    if inertia.mass == 0.0:
+        return 0.0, (0.0, 0.0, 0.0), inertia.about
+    center = inertia.moment * (1.0 / inertia.mass)
+    return float(inertia.mass), tuple(center), inertia.shifted(-center).about
+
+
+def _about(who: str, given: ArrayLike) -> Symmetric3:
+    """A rotational inertia given as a symmetric matrix, or by its diagonal."""
+    expected = f"{who}: inertia: expected a symmetric matrix (3, 3) or three numbers [kg·m²]"
+    array = real_array(expected, given).astype(float)
+    if array.shape == (3,):
+        array = np.diag(array)
+    if array.shape != (3, 3):
+        raise ValueError(f"{expected}, got shape {array.shape}")
+    if np.isnan(array).any() or np.max(np.abs(array - array.T)) > _ROUNDING * np.max(np.abs(array)):
+        raise ValueError(f"{expected}, got {array.tolist()}")
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = array.tolist()
+    return Symmetric3(xx, xy, xz, yy, yz, zz)
+
+
+def _checked(who: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[Geometry]) -> tuple[Inertia, Findings]:
+    """The inertia about the link's origin, and what the reader's rules find odd about it.  Raises ValueError."""
+    weight = real_array(f"{who}: mass: expected a number [kg]", mass)
+    center = real_array(f"{who}: com: expected three numbers [m]", com)
+    if weight.shape != () or center.shape != (3,):
+        raise ValueError(f"{who}: expected a mass and a com of three numbers, got {mass!r} and {com!r}")
+    findings = Findings()
+    found = check_inertial(findings, Location(who), float(weight), Vec3.of(center.tolist()), about, shapes)
+    findings.raise_errors()
+    return found, findings
+
+
+def _weighed(tree: Tree, frames: tuple[Frame, ...], findings: Findings) -> Tree:
+    """The tree with these links, and bodies that weigh what they do."""
+    bodies = with_summed_inertias(tree.bodies, frames)
+    report = Report((*tree.report.warnings, *findings.warnings))
+    return replace(tree, bodies=bodies, frames=frames, report=report)
