@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import os
 import sys
 import tempfile
@@ -258,11 +259,13 @@ def _call_together(rng: np.random.Generator, kernel: Kernel, data: _Data, tally:
 # -- the command
 
 
-def soak(minutes: float, seed: int, tally: Tally, *, longest: int = 5000, log: Any = None) -> None:
-    """Run cases until the time is over.  Raises Mismatch at the first."""
+def soak(
+    minutes: float, seed: int, tally: Tally, *, cases: float = math.inf, longest: int = 5000, log: Any = None
+) -> None:
+    """Run cases until the time is over, or there were so many.  Raises Mismatch at the first."""
     begin = said = time.monotonic()
     case = 0
-    while (now := time.monotonic()) - begin < 60.0 * minutes:
+    while (now := time.monotonic()) - begin < 60.0 * minutes and case < cases:
         run_case(seed, case, tally, longest)
         case += 1
         if case % 10 == 0:
@@ -295,7 +298,8 @@ def growth(tally: Tally) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the soak; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("--minutes", type=float, default=10.0, help="how long it runs (10)")
+    parser.add_argument("--minutes", type=float, default=None, help="how long it runs (10, or as long as --cases take)")
+    parser.add_argument("--cases", type=int, default=None, help="how many cases it runs at the most (any number)")
     parser.add_argument("--seed", type=int, default=None, help="of the random numbers (that of the clock)")
     parser.add_argument("--case", type=int, default=None, help="run only the case of this number")
     parser.add_argument("--longest", type=int, default=5000, help="instructions of a program at the most (5000)")
@@ -308,7 +312,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.chmod(folder, 0o700)
         try:
             if chosen.case is None:
-                soak(chosen.minutes, seed, tally, longest=chosen.longest, log=sys.stderr)
+                cases = math.inf if chosen.cases is None else chosen.cases
+                usual = 10.0 if chosen.cases is None else math.inf
+                minutes = usual if chosen.minutes is None else chosen.minutes
+                soak(minutes, seed, tally, cases=cases, longest=chosen.longest, log=sys.stderr)
             else:
                 run_case(seed, chosen.case, tally, chosen.longest)
         except Mismatch as error:

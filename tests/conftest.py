@@ -1,10 +1,17 @@
-"""Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes."""
+"""Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes.
+
+No test may fail because a machine is slow: what is asserted counts steps, and figures of time belong to `benchmarks`.
+"""
 
 import os
 import shutil
 import tempfile
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("linkwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("linkwork")
 
 BEFORE = pytest.StashKey[dict[str, str | None]]()
 FOLDER = pytest.StashKey[str]()
@@ -15,7 +22,13 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """The tests, those modules that compile when they are imported and all processes started keep off the user's."""
+    """The tests, those modules that compile when they are imported and all processes started keep off the user's.
+
+    Processes that test side by side share one: what one has compiled, the others find.  Tests that look at the cache
+    have one of their own.
+    """
+    if hasattr(config, "workerinput"):
+        return  # the process that started this one has made it, and removes it
     config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
     here = {"LINKWORK_CACHE": config.stash[FOLDER], "LINKWORK_DEBUG": "1"}
     config.stash[BEFORE] = {name: os.environ.get(name) for name in here}
@@ -23,6 +36,8 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
+    if FOLDER not in config.stash:
+        return
     for name, value in config.stash[BEFORE].items():
         if value is None:
             del os.environ[name]

@@ -248,7 +248,7 @@ def test_every_function_of_the_table_runs():
         assert np.all(np.isfinite(found))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), bodies=st.integers(3, 8), shape=st.sampled_from(["random", "chain", "star"]))
 def test_dynamics_of_any_coupled_tree(seed, bodies, shape):
     rng = np.random.default_rng(seed)

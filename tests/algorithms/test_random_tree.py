@@ -91,7 +91,7 @@ def test_the_trees_that_tests_run_on_have_every_type():
     assert {type(body.joint) for tree in TREES.values() for body in tree.bodies} >= {*ALL}
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(
     seed=st.integers(0, 2**32 - 1),
     bodies=st.integers(1, 7),

@@ -117,7 +117,7 @@ def quick(monkeypatch):
 def test_the_compiler_is_measured():
     instructions, seconds = long_program_seconds(3000)
     assert 2000 < instructions < 5000 and seconds > 0.0
-    assert all(0.0 < value < 1e-3 for value in no_op_seconds(TINY.effort).values())
+    assert all(value > 0.0 for value in no_op_seconds(TINY.effort).values())
 
 
 def test_what_is_measured_of_a_robot_besides_functions():

@@ -39,7 +39,7 @@ def process() -> Callable[..., subprocess.CompletedProcess[bytes]]:
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "linkwork", *arguments]
-        return subprocess.run(command, capture_output=True, timeout=60, env={**os.environ, **environment}, check=False)
+        return subprocess.run(command, capture_output=True, env={**os.environ, **environment}, check=False)
 
     return run
 

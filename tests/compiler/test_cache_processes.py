@@ -18,7 +18,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKI
 
 # Both programs fork, which is much faster than starting Python anew, and make errors of all warnings.
 COMMON = """
-import os, random, signal, sys, time, warnings
+import os, random, signal, sys, warnings
 from pathlib import Path
 from linkwork.compiler.cache import Cache, Entry
 
@@ -44,28 +44,36 @@ def forked(work):
     return child
 """
 
+# A writer is killed at its first step, the next at its second ..., until one comes to its end: steps are the calls of
+# functions written in C, and the returns from them, whatever the cache does.
 KILLED = (
     COMMON
     + """
-def write():
-    k = 0
-    while True:
-        k = (k + 1) % 256
-        cache.store("ab"[k % 2], entry("ab"[k % 2], k, 2_000_000 + k))
+def write(last):
+    steps = 0
 
-cache, chance = Cache(folder, 1 << 30), random.Random(0)
-left, loaded = 0, 0
-for _ in range(40):
-    child = forked(write)
-    time.sleep(chance.uniform(0.001, 0.02))
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    for name in "ab":
-        found = cache.load(name)
-        assert found is None or is_whole(name, found)
-        loaded += found is not None
-    left = len(list(folder.glob("*.linkwork-part")))
-print(left, loaded)
+    def step(frame, event, function):
+        nonlocal steps
+        steps += event in ("c_call", "c_return")
+        if steps == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    cache, new = Cache(folder, 1 << 30), entry("a", last % 256, 200_000 + last)
+    sys.setprofile(step)
+    cache.store("a", new)
+    sys.setprofile(None)
+
+cache = Cache(folder, 1 << 30)
+cache.store("a", entry("a", 0, 200_000))
+last, ended, loaded = 0, None, set()
+while ended != 0:
+    last += 1
+    ended = os.waitpid(forked(lambda: write(last)), 0)[1]
+    assert ended in (0, signal.SIGKILL), ended
+    found = cache.load("a")
+    assert is_whole("a", found), last
+    loaded.add(len(found.code))
+print(len(list(folder.glob("*.linkwork-part"))), last, len(loaded))
 """
 )
 
@@ -74,9 +82,8 @@ TOGETHER = (
     + """
 def work(seed):
     chance, cache = random.Random(seed), Cache(folder, 300_000)
-    end = time.monotonic() + 1.5
     loaded = 0
-    while time.monotonic() < end:
+    for _ in range(400):
         name = chance.choice("abcdef")
         doing = chance.random()
         if doing < 0.45:
@@ -98,7 +105,7 @@ print([os.waitpid(child, 0)[1] for child in children])
 
 
 def printed(program: str, folder: Path) -> str:
-    ran = subprocess.run([sys.executable, "-c", program, str(folder)], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -106,16 +113,16 @@ def printed(program: str, folder: Path) -> str:
 @posix
 def test_writers_that_are_killed_leave_whole_entries_or_none(tmp_path):
     cache = Cache(tmp_path / "cache", 1 << 30)
-    left, loaded = map(int, printed(KILLED, cache.folder).split())
+    left, killed, loaded = map(int, printed(KILLED, cache.folder).split())
     assert left > 0, "no writer was killed while it wrote"
-    assert loaded > 0
+    assert killed > 20 and loaded > 2  # some came far enough for their entry to be the one
     cache.store("c", Entry({}, b""))  # which looks for what dead writers left, once that is old enough
     assert len(os.listdir(cache.folder)) >= left
     for path in cache.folder.glob("*.linkwork-part"):
         os.utime(path, (time.time() - 3600.0,) * 2)
     Cache(cache.folder, 1 << 30).store("c", Entry({}, b""))
     assert list(cache.folder.glob("*.linkwork-part")) == []
-    assert cache.clear()[0] == len("abc")
+    assert cache.clear()[0] == len("ac")
     assert os.listdir(cache.folder) == []
 
 

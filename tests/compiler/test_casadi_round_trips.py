@@ -34,7 +34,7 @@ def allowance(outputs: list[Any], symbols: list[Symbol], x: list[float]) -> np.n
 
 
 @given(st.lists(recipes(KINKED), min_size=1, max_size=3), points(3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_random_expressions_go_both_ways(steps: list[Recipe], x: list[float]) -> None:
     graph = Graph()
     symbols = graph.inputs("x", (3,))
@@ -49,7 +49,7 @@ def test_random_expressions_go_both_ways(steps: list[Recipe], x: list[float]) ->
 
 
 @given(recipes(KINKED, most=6), points(2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_random_expressions_of_casadi(recipe: Recipe, x: list[float]) -> None:
     symbols = ca.SX.sym("x", 2)
     expression = build(recipe, symbols.elements(), [ca.SX(k) for k in CONSTANTS])

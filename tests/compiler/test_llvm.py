@@ -171,7 +171,7 @@ def outputs(kernel: Kernel, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray
 
 
 @every_target
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(program=programs(operations=EXACT, most=60), seed=st.integers(0, 1000))
 def test_random_programs_are_the_interpreters_bit_for_bit(target: Target, program: Program, seed: int) -> None:
     kernel = Kernel(program, target=target, without_passes=["fuse"])
@@ -179,7 +179,7 @@ def test_random_programs_are_the_interpreters_bit_for_bit(target: Target, progra
     assert all_bits_equal(outputs(kernel, arrays), program.interpret(*arrays))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(program=programs(), seed=st.integers(0, 1000))
 def test_random_programs_compute_every_sample_alike(program: Program, seed: int) -> None:
     kernel = Kernel(program)
@@ -190,7 +190,7 @@ def test_random_programs_compute_every_sample_alike(program: Program, seed: int)
 
 
 @every_target
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(program=programs())
 def test_llvm_finds_the_module_well_formed(target: Target, program: Program) -> None:
     host()  # LLVM knows the target from here on

@@ -57,7 +57,7 @@ def check(cut: Plan, most: int) -> None:
     assert computed == set(range(len(program.instructions)))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(program=programs(most=120), most=st.integers(4, 40))
 def test_every_value_waits_where_it_is_looked_for(program: Program, most: int) -> None:
     optimized = optimize(program)
@@ -105,7 +105,7 @@ def outputs(kernel: Kernel, arrays: list[np.ndarray]) -> list[np.ndarray]:
 
 
 @every_level
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(program=programs(most=80), most=st.integers(4, 12), seed=st.integers(0, 1000))
 def test_segments_compute_what_the_whole_does(level: str, program: Program, most: int, seed: int) -> None:
     with sizes():

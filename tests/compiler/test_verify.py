@@ -33,7 +33,7 @@ def program(*instructions: Instruction, results: tuple[int, ...] = (0,)) -> Prog
     return Program("broken", (Port("x", (2,)),), (Port("z", (len(results),)),), instructions, results)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(programs())
 def test_good_programs_pass(good: Program) -> None:
     before = (good.instructions, good.results)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from helpers.expressions import (
@@ -36,8 +36,8 @@ from linkwork.expr.symbol import Graph, Symbol
 N = 3
 TIMES = 4.0
 
-often = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-seldom = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+often = settings(max_examples=120)
+seldom = settings(max_examples=60)
 
 
 def bounds(outputs: list[Any], values: dict[Symbol, float]) -> np.ndarray:

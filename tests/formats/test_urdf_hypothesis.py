@@ -76,28 +76,25 @@ def test_the_text_that_is_mutated_is_good():
 
 
 @given(st.binary(max_size=400))
-@settings(deadline=None)
 def test_random_bytes(data: bytes):
     assert check(data) is None
     assert check(b"<" + data) is None
 
 
 @given(st.text(max_size=400))
-@settings(deadline=None)
 def test_random_text(text: str):
     check(text)
     check(f'<robot name="r"><link name="a"/>{text}</robot>')
 
 
 @given(st.text(max_size=100))
-@settings(deadline=None)
 def test_random_attributes(text: str):
     for attribute in ("name", "value", "ixx", "xyz", "rgba", "filename", "link", "joint", "type", "radius", "lower"):
         check(re.sub(f' {attribute}="[^"]*"', lambda _, a=attribute: f' {a}="{text}"', GOOD, count=1))
 
 
 @given(st.data())
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 def test_mutated_texts(data: st.DataObject):
     tokens = list(TOKENS)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -131,7 +128,7 @@ ANY_NUMBER = st.one_of(
 
 
 @given(st.data())
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 def test_random_numbers(data: st.DataObject):
     tokens = list(TOKENS)
     for at in data.draw(st.lists(st.sampled_from(VALUES), min_size=1, max_size=6, unique=True)):
@@ -142,7 +139,6 @@ def test_random_numbers(data: st.DataObject):
 
 
 @given(st.integers(1, 12), st.data())
-@settings(deadline=None)
 def test_random_graphs(n: int, data: st.DataObject):
     names = st.integers(0, n).map(lambda i: f"l{i}")  # the last one does not exist
     kinds = st.sampled_from(["revolute", "prismatic", "fixed", "floating", "continuous"])
@@ -155,7 +151,6 @@ def test_random_graphs(n: int, data: st.DataObject):
 
 
 @given(st.permutations(range(1, 10)), st.data())
-@settings(deadline=None)
 def test_random_trees_load(order: list[int], data: st.DataObject):
     parents = [data.draw(st.integers(0, i - 1)) for i in range(1, 10)]
     kinds = data.draw(st.lists(st.sampled_from(["revolute", "fixed", "floating"]), min_size=9, max_size=9))
@@ -168,7 +163,6 @@ def test_random_trees_load(order: list[int], data: st.DataObject):
 
 
 @given(st.text(alphabet="<>/ab=\"' &;![]-?", max_size=60))
-@settings(deadline=None)
 def test_random_markup(text: str):
     try:
         outcome: str = parse(text).tag

@@ -26,7 +26,7 @@ def interpreted_alike(before: Program, after: Program, seed: int) -> bool:
 
 
 @every_pass
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(program=programs(), seed=seeds)
 def test_a_pass_alone_keeps_the_value(one_pass: Pass, program: Program, seed: int) -> None:
     after = one_pass(program)
@@ -36,7 +36,7 @@ def test_a_pass_alone_keeps_the_value(one_pass: Pass, program: Program, seed: in
     assert one_pass(program) == after
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(program=programs(), order=st.permutations(ALL), seed=seeds)
 def test_passes_in_any_order_keep_the_value(program: Program, order: list[Pass], seed: int) -> None:
     after = program
@@ -46,7 +46,7 @@ def test_passes_in_any_order_keep_the_value(program: Program, order: list[Pass],
     assert interpreted_alike(program, after, seed)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(program=programs(), without=st.sets(st.sampled_from([p.__name__ for p in ALL])), seed=seeds)
 def test_all_together_keep_the_value(program: Program, without: set[str], seed: int) -> None:
     after = optimize(program, without=sorted(without), debug=True)

@@ -32,7 +32,7 @@ def test_without_results_nothing_is_needed() -> None:
     assert dead_code(program).instructions == ()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(programs())
 def test_every_value_kept_is_used_and_a_second_run_finds_nothing(program: Program) -> None:
     kept = dead_code(program)

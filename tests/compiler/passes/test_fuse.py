@@ -65,7 +65,7 @@ def test_counts_of_matrix_product_and_polynomial() -> None:
     assert dead_code(fuse(sample("horner"))).operations == {"add": 1, "fma": 19}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(programs())
 def test_arithmetic_never_grows(program: Program) -> None:
     before = dead_code(program)

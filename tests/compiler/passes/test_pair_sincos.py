@@ -12,7 +12,7 @@ from linkwork.compiler.trace import trace
 from linkwork.expr import functions as f
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(programs())
 def test_one_pair_for_each_argument_and_no_sine_alone(program: Program) -> None:
     paired = pair_sincos(program)

@@ -40,7 +40,7 @@ def values(program: Program) -> Counter[object]:
     return Counter(trees)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(programs())
 def test_a_permutation_of_what_is_needed(program: Program) -> None:
     before = optimize(program, without=["schedule"])
@@ -50,7 +50,7 @@ def test_a_permutation_of_what_is_needed(program: Program) -> None:
     assert schedule(before) == after
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(programs())
 def test_without_dead_code_only_unused_leaves_go(program: Program) -> None:
     after = schedule(program)
