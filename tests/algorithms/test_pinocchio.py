@@ -36,7 +36,7 @@ def state(robot):
 def test_forward_kinematics(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, _, _ = state(robot)
-    expected = oracle.forward_kinematics(q, robot.bodies)
+    expected = oracle.forward_kinematics(q)
     assert_close(robot.forward_kinematics(q), expected, 1e-12, "forward_kinematics", core=2)
     assert example.frames
     for frame in example.frames:
@@ -91,8 +91,8 @@ def test_configurations(example):
         found[:, 3:7] *= np.sign(np.sum(found[:, 3:7] * expected[:, 3:7], axis=-1, keepdims=True))
     assert_close(found, expected, 1e-12, "integrate", core=1)
     found, expected = robot.difference(q, p), oracle.difference(q, p)
-    for ours, _, size, floats in oracle.joints:
-        if size == 2 and not floats:  # whole turns of a continuous joint
+    for ours, there, _ in oracle.configurations:
+        if there.stop - there.start == 2:  # whole turns of a continuous joint
             place = next(joint.v_slice for joint in robot.joints if joint.q_slice == ours)
             found[:, place] = (found[:, place] + np.pi) % (2.0 * np.pi) - np.pi
     assert_close(found, expected, 1e-12, "difference", core=1)

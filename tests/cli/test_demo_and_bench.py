@@ -77,7 +77,7 @@ def test_bench_beside_pinocchio(linkwork):
 
 
 def test_bench_alone(linkwork, monkeypatch):
-    monkeypatch.setattr("linkwork.cli.peer.pinocchio_version", lambda: None)
+    monkeypatch.setattr("linkwork.cli.pinocchio_model.pinocchio_version", lambda: None)
     ran = linkwork("bench", "double_pendulum", "--batch", "4")
     assert ran.code == 0
     assert "Pinocchio" not in ran.out

@@ -50,11 +50,11 @@ def test_what_is_timed_computes_that_too(peer, function):
     names = dict(call.names)
     exec(call.statement, names)
     if "out" in names:
-        np.testing.assert_allclose(names["out"].T[:, peer._v], expected, rtol=1e-8)
+        np.testing.assert_allclose(peer.ours(names["out"].T), expected, rtol=1e-8)
     single = peer.single(function, {name: x[0] for name, x in states.items()})
     found = eval(single.statement, dict(single.names))
     if function.endswith("dynamics"):
-        np.testing.assert_array_equal(found[peer._v], expected[0])
+        np.testing.assert_array_equal(peer.ours(found), expected[0])
 
 
 def test_states_are_translated(urdf):
@@ -83,8 +83,8 @@ def test_what_cannot_be_compared_says_so(urdf, monkeypatch):
     with pytest.raises(CannotCompare, match="no counterpart"):
         Pinocchio(robot).results("gravity_force", {"q": np.zeros((1, robot.nq))})
     text_only = lw.Robot.from_urdf_string(MIXED)
-    with pytest.raises(CannotCompare, match="does not read"):
+    with pytest.raises(CannotCompare, match="not read from a file"):
         Pinocchio(text_only)
-    monkeypatch.setattr("linkwork.cli.peer.pinocchio_version", lambda: None)
+    monkeypatch.setattr("linkwork.cli.pinocchio_model.pinocchio_version", lambda: None)
     with pytest.raises(CannotCompare, match="not installed"):
         Pinocchio(robot)
