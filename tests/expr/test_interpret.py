@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from linkwork.expr import functions as f
-from linkwork.expr.interpret import evaluate, reachable
+from linkwork.expr.derivative import adjoint, jacobian, tangent
+from linkwork.expr.dual import parts, seeded
+from linkwork.expr.interpret import evaluate, listed, reachable, run
 from linkwork.expr.symbol import Graph
 
 
@@ -83,3 +87,31 @@ def test_reachable_nodes_come_once_and_arguments_first() -> None:
     assert {node.op.name for node in nodes} == {"input", "mul", "sin", "add"}
     assert reachable([1.0]) == []
     assert reachable([]) == []
+
+
+def test_one_walk_serves_every_kind_of_number_and_every_question() -> None:
+    """The same instructions give values, another trace's nodes, derivatives and counts, as `apply` has it."""
+    x, y = Graph().inputs("x", (2,))
+    instructions, results = listed([f.sin(x * y) / y, f.where(x < y, x, 2.0), 2.0], [x, y])
+    values = run(instructions, [0.5, 3.0])
+    assert [values[r] for r in results] == [math.sin(1.5) / 3.0, 0.5, 2.0]
+    a, b = Graph().inputs("a", (2,))
+    nodes = run(instructions, [a + b, b])
+    assert nodes[results[0]] is f.sin((a + b) * b) / b
+    assert nodes[results[1]] is f.where((a + b) < b, a + b, 2.0)
+    again = run(instructions, [x, y])
+    assert again[results[0]] is f.sin(x * y) / y  # its own trace gives its own nodes
+    duals = run(instructions, seeded([0.5, 3.0], [1.0, 0.0]))
+    assert parts(duals[results[0]])[1] == pytest.approx(math.cos(1.5), abs=1e-15)
+    depth = run(instructions, [0, 0], lambda instruction, arguments: 1 + max(arguments), lambda number: 0)
+    assert [depth[r] for r in results] == [3, 2, 0]
+
+
+def test_any_node_can_be_what_others_are_made_of() -> None:
+    x, y = Graph().inputs("x", (2,))
+    u = x * x + y
+    instructions, results = listed([f.sin(u) * u], [u])
+    assert run(instructions, [0.5])[results[0]] == math.sin(0.5) * 0.5
+    (row, other) = jacobian([f.sin(u) * y, x], [u])
+    assert row[0] is f.cos(u) * y and other == [0.0]
+    assert tangent([u * x], [u], [2.0])[0] is adjoint([u * x], [u], [2.0])[0] is x * 2.0

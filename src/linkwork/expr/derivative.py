@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .functions import and_, not_, or_, where
-from .interpret import check_trace, reachable
+from .interpret import CONSTANT, INPUT, Instruction, check_trace, listed, reachable, run
 from .operations import BY_NAME
 from .symbol import Symbol
 
@@ -24,13 +24,13 @@ _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 
 def tangent(outputs: Sequence[Any], inputs: Sequence[Symbol], direction: Sequence[Any]) -> list[Any]:
     """The directional derivative: J·direction, where J is the Jacobian of the outputs by the inputs."""
-    seeds = {s.index: {} if _is_zero(d) else {0: d} for s, d in zip(inputs, direction, strict=True)}
-    return [row.get(0, 0.0) for row in _forward(outputs, inputs, seeds)]
+    rows = _forward(outputs, inputs, [{} if _is_zero(d) else {0: d} for d in direction])
+    return [row.get(0, 0.0) for row in rows]
 
 
 def jacobian(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> list[list[Any]]:
     """The Jacobian's rows, one for each output; structural zeros are the number 0.0."""
-    rows = _forward(outputs, inputs, {s.index: {k: 1.0} for k, s in enumerate(inputs)})
+    rows = _forward(outputs, inputs, [{k: 1.0} for k in range(len(inputs))])
     return [[row.get(k, 0.0) for k in range(len(inputs))] for row in rows]
 
 
@@ -40,7 +40,7 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
     for output, weight in zip(outputs, weights, strict=True):
         if isinstance(output, Symbol):
             _add(sums, output, (weight, None))
-    nodes = reachable(outputs)
+    nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
     ends = {s.index for s in inputs}
     for node in reversed(nodes):
@@ -50,40 +50,41 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
     return [_switched(*sums.get(s.index, (0.0, None))) for s in inputs]
 
 
-def _forward(
-    outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: dict[int, dict[int, Any]]
-) -> list[dict[int, Any]]:
-    """Push rows of derivatives (sparse: direction -> value) from the inputs to the outputs."""
-    rows = dict(seeds)
-    nodes = reachable(outputs)
+_Row = dict[int, Any]  # of derivatives, sparse: direction -> value
+
+
+def _forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_Row]) -> list[_Row]:
+    """Push rows of derivatives from the inputs to the outputs: a run on pairs of a scalar and its row."""
+    nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
-    for node in nodes:
-        if node.index in seeds or not any(a.index in rows for a in node.args):
-            continue
-        if node.op is _WHERE:
-            row = _choose(node, rows)
-        else:
-            row = {}
-            if node.op.partials is not None:
-                for argument, partial in zip(node.args, _partials(node), strict=True):
-                    if not _is_zero(partial):
-                        for k, d in rows.get(argument.index, {}).items():
-                            row[k] = row.get(k, 0.0) + partial * d
-        row = {k: d for k, d in row.items() if not _is_zero(d)}
-        if row:
-            rows[node.index] = row
-    return [rows.get(s.index, {}) if isinstance(s, Symbol) else {} for s in outputs]
+    given = set(inputs)
+    others = [node for node in nodes if node.op is INPUT and node not in given]
+    instructions, results = listed(outputs, [*inputs, *others])
+    pairs = [*zip(inputs, seeds, strict=True), *((node, {}) for node in others)]
+    values = run(instructions, pairs, _pushed, lambda number: (number, {}))
+    return [values[r][1] for r in results]
 
 
-def _choose(node: Symbol, rows: dict[int, dict[int, Any]]) -> dict[int, Any]:
-    condition, a, b = node.args
-    row_a, row_b = rows.get(a.index, {}), rows.get(b.index, {})
-    return {k: where(condition, row_a.get(k, 0.0), row_b.get(k, 0.0)) for k in {**row_a, **row_b}}
+def _pushed(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> tuple[Any, _Row]:
+    """An operation's result, and its row by the chain rule."""
+    operation = instruction.operation
+    values, rows = zip(*arguments, strict=True)
+    result = operation(*values)
+    row: _Row = {}
+    if operation is _WHERE:
+        _, row_a, row_b = rows
+        row = {k: where(values[0], row_a.get(k, 0.0), row_b.get(k, 0.0)) for k in {**row_a, **row_b}}
+    elif operation.partials is not None and any(rows):
+        for partial, argument in zip(operation.partials(*values, result), rows, strict=True):
+            if not _is_zero(partial):
+                for k, d in argument.items():
+                    row[k] = row.get(k, 0.0) + partial * d
+    return result, {k: d for k, d in row.items() if not _is_zero(d)}
 
 
 def _partials(node: Symbol) -> tuple[Any, ...]:
     assert node.op.partials is not None
-    arguments = [a.value if a.op.name == "constant" else a for a in node.args]
+    arguments = [a.value if a.op is CONSTANT else a for a in node.args]
     return node.op.partials(*arguments, node)
 
 
@@ -132,5 +133,5 @@ def _all(on: Symbol | None, condition: Symbol) -> Symbol:
 
 def _is_zero(x: Any) -> bool:
     if isinstance(x, Symbol):
-        return x.op.name == "constant" and x.value == 0.0
+        return x.op is CONSTANT and x.value == 0.0
     return bool(x == 0.0)

@@ -67,8 +67,11 @@ def run(
     return values
 
 
-def reachable(outputs: Sequence[Any]) -> list[Symbol]:
-    """The nodes that the outputs are made of, arguments first.  Numbers among the outputs are passed over."""
+def reachable(outputs: Sequence[Any], ends: Iterable[Symbol] = ()) -> list[Symbol]:
+    """The nodes that the outputs are made of, arguments first.  Numbers among the outputs are passed over.
+
+    Of what the ``ends`` are made of is not asked.
+    """
     roots = [s for s in outputs if isinstance(s, Symbol)]
     if not roots:
         return []
@@ -79,8 +82,9 @@ def reachable(outputs: Sequence[Any]) -> list[Symbol]:
     for root in roots:
         needed[root.index] = 1
     nodes = graph.nodes
+    stops = {end.index for end in ends if end.graph is graph}
     for index in range(len(needed) - 1, -1, -1):
-        if needed[index]:
+        if needed[index] and index not in stops:
             for argument in nodes[index].args:
                 needed[argument.index] = 1
     return [nodes[index] for index, flag in enumerate(needed) if flag]
@@ -94,21 +98,23 @@ def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
 
 
 def listed(outputs: Sequence[Any], inputs: Iterable[Symbol]) -> tuple[list[Instruction], list[int]]:
-    """Expressions as instructions, and the number of each output's value.  An output may be a number.
+    """Expressions as instructions, and the number of each output's value.  An output may be a number, an input any
+    node.
 
     Raises KeyError with the name of the first variable that is needed and not among the inputs.
     """
     places = {symbol: place for place, symbol in enumerate(inputs)}
     number: dict[Any, int] = {}
     instructions: list[Instruction] = []
-    for node in reachable(outputs):
-        value = node.value if node.op is CONSTANT else None
-        if node.op is INPUT:
-            if node not in places:
-                raise KeyError(node.value)
-            value = places[node]
+    for node in reachable(outputs, places):
         number[node.index] = len(instructions)
-        instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args]), value))
+        if node in places:
+            instructions.append(Instruction(INPUT, (), places[node]))
+        elif node.op is INPUT:
+            raise KeyError(node.value)
+        else:
+            value = node.value if node.op is CONSTANT else None
+            instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args]), value))
     results = []
     for x in outputs:
         key = x.index if isinstance(x, Symbol) else (float(x), math.copysign(1.0, x))  # 0.0 == -0.0: two numbers
