@@ -12,8 +12,8 @@ from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
+from .facade.check_joint import JointReport, check_joint
 from .facade.joint import Joint
-from .facade.joint_check import JointReport, check_joint
 from .facade.link import Link
 from .facade.posing import pose
 from .facade.robot import Robot, load

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.broken_joints import BREAKS, Broken, Crank, Hinge, Stated, WrongSlides, WrongZero
 from helpers.facade import EVERY, every_joint
+from helpers.joints import Swivel
 from linkwork.errors import JointContractError
-from linkwork.joints import Revolute
-from linkwork.spatial import Motion, Pose, Rotation, Subspace, Vec3
-
-Z = Vec3(0.0, 0.0, 1.0)
+from linkwork.facade.check_joint import LINES
+from linkwork.facade.joint_statements import RESULTS
+from linkwork.facade.joint_trial import Bare
+from linkwork.joints import JointType
 
 
 @every_joint
@@ -30,87 +29,45 @@ def test_a_joint_of_a_robot_is_tried_within_its_bounds() -> None:
     assert report.passed
 
 
-@dataclass(frozen=True)
-class Hinge(Revolute):
-    """A revolute joint to break."""
-
-    axis: Vec3 = Z
-
-
-class WrongSubspace(Hinge):
-    def S(self, q: Any) -> Subspace:
-        return Subspace((Motion(Vec3.zero(), Z),))
-
-
-class WrongBias(Hinge):
-    def bias(self, q: Any, v: Any) -> Motion:
-        return Motion(Z, Vec3.zero())
-
-
-class WrongZero(Hinge):
-    def zero(self) -> list[float]:
-        return [0.5]
-
-
-class NotRigid(Hinge):
-    def X(self, q: Any) -> Pose:
-        R = Rotation.about(Z, q[0])
-        return Pose(Rotation(R.x, R.y, R.z * 2.0), Vec3.zero())
-
-
-class WrongUnits(Hinge):
-    q_units = ("rad", "m")
-
-
-class WrongRandom(Hinge):
-    def random(self, rng: Any, lower: Any, upper: Any, size: Any) -> np.ndarray:
-        return np.full((*size, 1), 10.0)
-
-
-class WrongNormal(Hinge):
-    def normalize(self, q: Any) -> list[Any]:
-        return [q[0] + 1.0]
-
-
-class WrongPrincipal(Hinge):
-    def principal(self, q: Any) -> list[Any]:
-        return [0.0]
-
-
-class NotOverSymbols(Hinge):
-    def X(self, q: Any) -> Pose:
-        if q[0] > 0.0:
-            return super().X(q)
-        return super().X(q)
-
-
-class Broken(Hinge):
-    def bias(self, q: Any, v: Any) -> Motion:
-        return q.nonsense
-
-
-BREAKS = {
-    WrongSubspace: "S",
-    WrongBias: "bias",
-    WrongZero: "zero",
-    NotRigid: "X",
-    WrongUnits: "sizes and units",
-    WrongRandom: "random",
-    WrongNormal: "normalize",
-    WrongPrincipal: "principal",
-    NotOverSymbols: "symbols",
-    Broken: "bias",
-}
+def _made(kind: type[JointType]) -> JointType:
+    return kind(0.5) if issubclass(kind, Swivel) else kind()
 
 
 @pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)
-def test_a_broken_line_is_named(kind: type[Hinge]) -> None:
-    report = lw.check_joint(kind(), samples=3)
+def test_a_broken_line_is_named(kind: type[JointType]) -> None:
+    report = lw.check_joint(_made(kind), samples=3)
     assert not report.passed
     assert BREAKS[kind] in [line.name for line in report.failures]
     assert "FAIL" in str(report)
     with pytest.raises(JointContractError, match=f"joint type {kind.__name__} breaks the contract:\nFAIL"):
         report.raise_if_failed()
+
+
+def test_nothing_that_a_type_can_say_goes_unchecked() -> None:
+    """Every public name of the contract is held by a line, every line holds one that there is, and each can fail."""
+    said = {name for name in (*vars(JointType), *JointType.__annotations__) if not name.startswith("_")}
+    lines = [line for line in LINES if line not in RESULTS]
+    assert {name for line in lines for name in (line.holds or (line.name,))} == said
+    assert {line.name for line in LINES} - set(BREAKS.values()) == {"compiled", "dynamics"}
+
+
+def test_wrong_statements_are_wrong_physics_and_do_not_pass() -> None:
+    """A robot's mass matrix with them against the same joint without statements: off by far more than rounding."""
+
+    def arm(kind: JointType) -> lw.Robot:
+        robot = lw.load("arm7")
+        for joint in robot.joints[1:4]:
+            robot = robot.with_joint(joint.with_type(kind))
+        return robot
+
+    q = arm(Crank()).random_configuration(np.random.default_rng(0))
+    for kind, same, wrong in ((WrongSlides(), Bare(Hinge()), "slides"), (Stated(), Crank(), "felt")):
+        assert np.max(np.abs(arm(kind).mass_matrix(q) - arm(same).mass_matrix(q))) > 1e-3
+        failures = [line.name for line in lw.check_joint(kind, samples=2).failures]
+        assert wrong in failures and "dynamics" in failures
+    for kind, same in ((Hinge(), Bare(Hinge())), (Crank(), Bare(Crank()))):
+        expected = arm(same).mass_matrix(q)
+        assert np.max(np.abs(arm(kind).mass_matrix(q) - expected)) <= 1e-13 * np.max(np.abs(expected))
 
 
 def test_what_a_joint_raises_is_told_with_its_line() -> None:
