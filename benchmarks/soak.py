@@ -31,7 +31,7 @@ from unittest import mock
 import numpy as np
 
 import linkwork as lw
-from linkwork.compiler import jit, loops
+from linkwork.compiler import entries, loops
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Program
 from linkwork.compiler.real import DOUBLE, SINGLE
@@ -97,7 +97,7 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000) -> None:
     tally.count("cache", cached)
     try:
         with (
-            mock.patch.object(jit, "plan", lambda program: plan(program, whole, most)),
+            mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
             mock.patch.object(loops, "_WORTH", worth),
             _no_cache() if cached == "off" else nullcontext(),
         ):

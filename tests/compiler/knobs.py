@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from typing import Any
 from unittest import mock
 
 import pytest
 
 import linkwork as lw
-from linkwork.compiler import jit, loops, threads
+from linkwork.compiler import entries, loops, threads
+from linkwork.compiler.kernel import Kernel, make_ready
 from linkwork.compiler.segments import plan
 from linkwork.compiler.target import levels
 
@@ -22,8 +24,15 @@ every_level = pytest.mark.parametrize("level", LEVELS)
 def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._WORTH) -> Iterator[None]:
     """Kernels made inside, without the cache: programs of more than ``whole`` instructions are cut into ``most``, and a
     thread is worth its start for so many nanoseconds."""
+
+    def made(kernel: Kernel, *given: Any, **options: Any) -> None:
+        make(kernel, *given, **options)
+        make_ready(kernel)  # what is compiled later has these sizes, too
+
+    make = Kernel.__init__
     with (
-        mock.patch.object(jit, "plan", lambda program: plan(program, whole, most)),
+        mock.patch.object(Kernel, "__init__", made),
+        mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
         mock.patch.object(loops, "_WORTH", worth),
         mock.patch.dict(os.environ, {"LINKWORK_CACHE": "off"}),
     ):

@@ -223,5 +223,5 @@ def test_where_arrays_look_different_the_callable_itself_is_returned(monkeypatch
     kernel = example()
     handed = Handed()
     assert single_call(kernel, handed) is handed
-    assert "@fast" not in kernel.llvm_ir
+    assert ".fast" not in kernel.llvm_ir
     assert kernel(np.ones(3), np.ones((2, 3)))[1] == 3.0

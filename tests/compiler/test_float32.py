@@ -19,8 +19,9 @@ from compiler.knobs import LEVELS, every_level
 from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
 from compiler.test_llvm import program_of
 from linkwork.bridge.kernels import TABLE
-from linkwork.compiler import fastcall
+from linkwork.compiler import build, fastcall
 from linkwork.compiler.kernel import Kernel, call_state
+from linkwork.compiler.real import SINGLE
 from linkwork.compiler.trace import compile, trace
 from linkwork.expr import functions as f
 from linkwork.model.random import random_tree
@@ -262,15 +263,13 @@ def test_traced_programs_are_one_for_both_types() -> None:
 @pytest.fixture
 def careless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiling sets the processor's floating-point flags, as constants that are folded do."""
-    from linkwork.compiler import single as module
-
-    original = module.machine_code
+    original = build.compiled
 
     def overflowing(*arguments: Any) -> Any:
         assert [1e308 * x for x in (10.0, -10.0)] == [np.inf, -np.inf]
         return original(*arguments)
 
-    monkeypatch.setattr(module, "machine_code", overflowing)
+    monkeypatch.setattr(build, "compiled", overflowing)
 
 
 @pytest.mark.usefixtures("careless")
@@ -292,12 +291,14 @@ def test_the_first_call_raises_no_flag() -> None:
 
 
 def test_it_is_compiled_before_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwork.compiler import single as module
+    original = build.compiled
 
-    def fails(*_: Any) -> Any:
-        raise OSError("no room")
+    def fails(source: Any, parts: Any, real: Any) -> Any:
+        if real is SINGLE:
+            raise OSError("no room")
+        return original(source, parts, real)
 
-    monkeypatch.setattr(module, "machine_code", fails)
+    monkeypatch.setattr(build, "compiled", fails)
     kernel = compile(lambda x, y: x * y, x=3, y=())
     single = np.ones((40, 3), np.float32)
     out = np.full((40, 3), 7.0, np.float32)

@@ -80,7 +80,7 @@ def test_the_ufunc_outlives_the_kernel() -> None:
     kernel = wave()
     q = np.linspace(-3.0, 3.0, 66).reshape(11, 6)
     expected = kernel(q)
-    ufunc, machine_code = kernel.ufunc, weakref.ref(kernel._code.owner)
+    ufunc, machine_code = kernel.ufunc, weakref.ref(kernel._code.entry("loop").owner)
     kernels = [wave(float(k)) for k in range(3)]
     del kernel, kernels
     gc.collect()
@@ -96,7 +96,7 @@ def test_the_ufunc_outlives_the_kernel() -> None:
 
 def test_code_goes_with_the_last_kernel_without_the_collector() -> None:
     kernel = wave()
-    machine_code = weakref.ref(kernel._code.owner)
+    machine_code = weakref.ref(kernel._code.entry("loop").owner)
     gc.disable()
     try:
         del kernel

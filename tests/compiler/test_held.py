@@ -14,6 +14,7 @@ import pytest
 
 from linkwork.compiler import fastcall
 from linkwork.compiler.held import held
+from linkwork.compiler.real import DOUBLE, SINGLE
 from linkwork.compiler.trace import compile
 
 _TP_CLEAR = 51  # in Python's table of slots
@@ -149,7 +150,7 @@ def test_what_is_held_lives_as_long_as_what_holds_it() -> None:
 def test_code_goes_with_the_last_that_needs_it() -> None:
     kernel = compile(lambda q: 2.0 * q, q=3)
     kernel(np.ones((5, 3), np.float32))
-    code = weakref.ref(kernel._code.owner), weakref.ref(kernel._general.single.owners[0])
+    code = [weakref.ref(kernel._code.entry("loop", real).owner) for real in (DOUBLE, SINGLE)]
     call, ufunc = kernel.__call__, kernel.ufunc
     del kernel
     gc.collect()

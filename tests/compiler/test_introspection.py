@@ -13,7 +13,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler import build, fastcall
-from linkwork.compiler.kernel import Kernel, call_state, made_from
+from linkwork.compiler.kernel import Kernel, call_state, made_from, make_ready
 from linkwork.compiler.program import Port
 from linkwork.compiler.trace import compile
 from linkwork.expr import functions as f
@@ -60,9 +60,9 @@ def test_what_a_kernel_says(cache_folder: Path) -> None:
     assert about["arithmetic"] == sum(
         about["operations"][name] for name in ("mul", "add", "sub") if name in about["operations"]
     )
-    assert "define void @loop(" in about["llvm_ir"] and "define i32 @sample(" in about["llvm_ir"]
-    assert ("define ptr @fast(" in about["llvm_ir"]) == fastcall.available()
-    assert "ret" in about["assembly"] and "loop:" in about["assembly"]
+    assert "define void @example.loop(" in about["llvm_ir"] and "define i32 @example.sample(" in about["llvm_ir"]
+    assert ("define ptr @example.fast(" in about["llvm_ir"]) == fastcall.available()
+    assert "ret" in about["assembly"] and "example.loop:" in about["assembly"]
     assert len(about["program"].instructions) > 10
     assert kernel.compile_time > 0.0
 
@@ -70,9 +70,11 @@ def test_what_a_kernel_says(cache_folder: Path) -> None:
 def test_a_kernel_from_the_cache_says_the_same(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = made()
     arguments = np.arange(3.0), np.arange(6.0).reshape(2, 3)
+    make_ready(first)
     with monkeypatch.context() as patch:
         patch.setattr(build, "emit", lambda *_: pytest.fail("compiled"))
         second = made()
+        make_ready(second)
     assert said(second) == said(first)
     assert second.compile_time > 0.0
     for got, expected in zip(second(*arguments), first(*arguments), strict=True):

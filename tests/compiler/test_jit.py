@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import mmap
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 
 from compiler.passes.samples import SAMPLES, sample
 from compiler.support import bits_equal, every_target
-from linkwork.compiler import fastcall
-from linkwork.compiler.jit import emit, link, module_texts
+from linkwork.compiler.entries import ENTRIES, PARTS, Design, available, symbol_prefix
+from linkwork.compiler.jit import emit, link, text_bytes
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
@@ -32,8 +33,8 @@ MEMORY = Path("/proc/self/statm")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_llvm_finds_the_module_well_formed(name: str, target: Target) -> None:
     for real in (DOUBLE, SINGLE):
-        texts = module_texts(optimize(sample(name)), target, real)
-        assert texts == module_texts(optimize(sample(name)), target, real)
+        texts = Design(optimize(sample(name)), target, real).texts(PARTS)
+        assert texts == Design(optimize(sample(name)), target, real).texts(PARTS)
         for text in texts:
             llvm.parse_assembly(text).verify()
 
@@ -44,24 +45,39 @@ def test_empty_modules_are_well_formed() -> None:
         for outputs in ((Port("z", (0,)),), (Port("z", (0, 2)), Port("w", ()))):
             one = (Instruction(CONSTANT, (), 1.0),)
             program = Program("empty", inputs, outputs, one, (0,) * sum(port.size for port in outputs))
-            module = llvm.parse_assembly(*module_texts(program, host()))
-            module.verify()
-            assert module.get_function("loop").name == "loop"
+            for text in Design(program, host()).texts(PARTS):
+                llvm.parse_assembly(text).verify()
 
 
 @every_target
-def test_only_the_entries_are_visible(target: Target) -> None:
+def test_what_is_visible_carries_the_kernels_name(target: Target) -> None:
     host()
-    module = llvm.parse_assembly(*module_texts(optimize(sample("chain of rotations")), target))
-    visible = {g.name for g in module.functions if not g.is_declaration and g.linkage == llvm.Linkage.external}
-    assert visible == {"loop", "sample"} | ({"fast"} if fastcall.available() else set())
+    visible = set()
+    program = replace(optimize(sample("chain of rotations")), name="größe")
+    for text in Design(program, target).texts(PARTS):
+        functions = llvm.parse_assembly(text).functions
+        visible |= {f.name for f in functions if not f.is_declaration and f.linkage == llvm.Linkage.external}
+    assert visible == {"gr__e.loop", "gr__e.block", "gr__e.sample", "gr__e.fast"}
 
 
-def test_addresses_and_time() -> None:
-    objects = emit(module_texts(optimize(sample("horner")), host()), host())
-    code = link(objects, host(), fast_call=fastcall.available())
-    assert code.loop and code.sample
-    assert bool(code.fast) == bool(code.python_table) == fastcall.available()
+def test_names_that_are_llvms_own_are_not_taken() -> None:
+    assert symbol_prefix("llvm") == "llvm_" and symbol_prefix("llvm1") == "llvm1"
+    for name in ("llvm", "lw", "größe", "_"):
+        kernel = compile(lambda x: f.sin(x) + x, x=2, name=name)
+        for x in (np.ones(2), np.ones((9, 2))):
+            assert np.allclose(kernel(x), np.sin(1.0) + 1.0)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_entry_needs_its_parts_and_no_other(name: str) -> None:
+    if not available(name, DOUBLE):
+        pytest.skip("not to be had here")
+    design, entry = Design(optimize(sample("horner")), host()), ENTRIES[name]
+    objects = emit(design.texts(entry.parts), host())
+    table = entry.table and f"{design.prefix}.{entry.table}"
+    code = link(objects, host(), f"{design.prefix}.{name}", table)
+    assert code.address and bool(code.table) == bool(entry.table)
+    assert 0 < sum(map(text_bytes, objects)) < sum(map(len, objects))
 
 
 def test_code_uses_no_registers_wider_than_the_target() -> None:
@@ -70,9 +86,8 @@ def test_code_uses_no_registers_wider_than_the_target() -> None:
         if not host().triple.startswith("x86_64"):
             pytest.skip("registers of x86")
         target = Target(host().triple, cpu, "", lanes, fma=lanes > 2)
-        module = llvm.parse_assembly(*module_texts(program, target))
-        assembly = target.machine().emit_assembly(module)
-        assert wide not in assembly
+        for text in Design(program, target).texts(PARTS):
+            assert wide not in target.machine().emit_assembly(llvm.parse_assembly(text))
 
 
 def long_program(length: int) -> Program:

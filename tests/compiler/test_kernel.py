@@ -245,7 +245,7 @@ def test_descriptions() -> None:
     assert kernel.operations == {"add": 6, "mul": 9}
     assert kernel.arithmetic == 15
     assert kernel.compile_time > 0.0
-    assert "define void @loop" in kernel.llvm_ir
+    assert "define void @product.loop" in kernel.llvm_ir
     assert kernel.program.name == "product"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.passes.samples import sample
 from compiler.support import TARGETS, every_target
-from linkwork.compiler.jit import module_texts
+from linkwork.compiler.entries import PARTS, Design
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.target import Target, host
 
@@ -50,9 +50,10 @@ def test_code_for_other_machines_assembles(name: str) -> None:
     target = FOREIGN[name]
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    module = llvm.parse_assembly(*module_texts(optimize(sample("chain of rotations")), target))
-    module.verify()
-    assert len(target.machine().emit_object(module)) > 1000
+    for text in Design(optimize(sample("chain of rotations")), target).texts(PARTS):
+        module = llvm.parse_assembly(text)
+        module.verify()
+        assert len(target.machine().emit_object(module)) > 1000
 
 
 def test_older_processors_of_the_family_are_at_hand_for_the_tests() -> None:

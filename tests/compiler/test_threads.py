@@ -15,8 +15,9 @@ import pytest
 import linkwork as lw
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
-from linkwork.compiler import threads
+from linkwork.compiler import build, threads
 from linkwork.compiler.kernel import Kernel, call_state
+from linkwork.compiler.real import SINGLE
 from linkwork.compiler.target import host
 from linkwork.compiler.trace import trace
 from linkwork.expr import functions as f
@@ -205,18 +206,23 @@ def test_many_threads_of_python_call_at_once(dtype: type) -> None:
                 assert all(bits_equal(result, kernel(x)) and result.dtype == dtype for result in results)
 
 
+def without_float32(source: Any, parts: Any, real: Any, compiled: Any = build.compiled) -> Any:
+    """In the place of `build.compiled`: there is room for float64 alone."""
+    if real is SINGLE:
+        raise OSError("no room")
+    return compiled(source, parts, real)
+
+
 def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwork.compiler import single as module
-
     compiled: list[Any] = []
-    original = module.machine_code
+    original = build.compiled
 
-    def counted(source: Any, real: Any) -> Any:
+    def counted(source: Any, parts: Any, real: Any) -> Any:
         compiled.append(real.name)
-        return original(source, real)
+        return original(source, parts, real)
 
-    monkeypatch.setattr(module, "machine_code", counted)
     kernel = Kernel(trace(wave, "wave", {"x": 3}))
+    monkeypatch.setattr(build, "compiled", counted)
     together = threading.Barrier(6)
 
     def work() -> None:
@@ -235,32 +241,21 @@ def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch)
 def test_what_goes_wrong_while_compiling_float32_is_raised_and_may_go_right_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from linkwork.compiler import single as module
-
-    kernel, original = Kernel(trace(wave, "wave", {"x": 3})), module.machine_code
-
-    def fails(source: Any, real: Any) -> Any:
-        raise OSError("no room")
-
-    monkeypatch.setattr(module, "machine_code", fails)
+    kernel, original = Kernel(trace(wave, "wave", {"x": 3})), build.compiled
+    monkeypatch.setattr(build, "compiled", without_float32)
     x = np.ones((5, 3), np.float32)
     for _ in range(2):
         with pytest.raises(OSError, match="no room"):
             kernel(x)
     assert kernel(x.astype(np.float64)).shape == (5, 4)
-    monkeypatch.setattr(module, "machine_code", original)
+    monkeypatch.setattr(build, "compiled", original)
     assert kernel(x).dtype == np.float32
 
 
 def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread's whole call comes between this one's work and its look at what became of it."""
-    from linkwork.compiler import single as module
-
     kernel = Kernel(trace(wave, "wave", {"x": 3}))
     ufunc, others = kernel.ufunc, []
-
-    def fails(source: Any, real: Any) -> Any:
-        raise OSError("no room")
 
     def interrupted(*arrays: np.ndarray) -> np.ndarray:
         result = ufunc(*arrays)
@@ -270,7 +265,8 @@ def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: 
             other.join()
         return result
 
-    monkeypatch.setattr(module, "machine_code", fails)
+    kernel(np.ones((5, 3)))
+    monkeypatch.setattr(build, "compiled", without_float32)
     monkeypatch.setattr(kernel._general, "ufunc", interrupted)
     for k in range(3):
         with pytest.raises(OSError, match="no room"):

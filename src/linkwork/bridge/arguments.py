@@ -30,17 +30,19 @@ def checked(tree: Tree, kind: str, kernel: Kernel) -> Callable[..., np.ndarray]:
     they are searched before anything is written.
     """
     ufunc, state, ports, name = kernel.ufunc, call_state(kernel), kernel.inputs, kernel.name
+    ready = False  # whether there is nothing left to compile for float64
     unchecked = any(port.size == 0 for port in ports)  # NumPy takes any size where a gufunc's dimension is zero
 
     def call(*arguments: Any, out: Any = None) -> Any:
+        nonlocal ready
         if out is not None or unchecked:
             arguments = tuple(prepared(tree, name, ports, arguments))
         if out is not None:
             refuse_nan(tree, name, ports, arguments)
             return kernel(*on_manifold(tree, kind, ports, arguments), out=out)
         first = arguments[0] if arguments else None
-        if not (type(first) is np.ndarray and first.dtype is _FLOAT64):
-            ready_for(kernel, arguments)
+        if not (ready and type(first) is np.ndarray and first.dtype is _FLOAT64):
+            ready = ready_for(kernel, arguments)
         seen, failed, off = state.nan_calls, state.failed_calls, state.off_calls
         try:
             result = ufunc(*arguments)

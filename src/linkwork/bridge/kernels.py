@@ -15,7 +15,7 @@ from ..compiler.build import Recipe
 from ..compiler.cache import Cache
 from ..compiler.cache import place as cache_place
 from ..compiler.facts import CodeFacts, code_facts
-from ..compiler.kernel import Kernel, call_state, raise_failure, ready_for, single_call
+from ..compiler.kernel import Kernel, call_state, make_ready, raise_failure, ready_for, single_call
 from ..compiler.program import Port, Program, arithmetic
 from ..compiler.target import host, levels
 from ..compiler.threads import get_num_threads, set_num_threads
@@ -51,6 +51,7 @@ __all__ = [
     "host",
     "labelled",
     "levels",
+    "make_ready",
     "pose_numbers",
     "raise_failure",
     "read_request",

@@ -6,20 +6,20 @@ import hashlib
 import os
 import time
 from array import array
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .._locks import Lock
-from . import fastcall
 from .cache import Entry, digest, shared
-from .jit import MachineCode, emit, link, module_texts
+from .entries import ENTRIES, Design, available, symbol_prefix
+from .jit import MachineCode, emit, link, text_bytes
 from .passes import optimize
 from .program import CONSTANT, INPUT, Port, Program
 from .real import DOUBLE, Real
 from .target import Target
 
-__all__ = ["DEBUG", "Recipe", "Source", "machine_code"]
+__all__ = ["DEBUG", "Code", "Part", "Recipe", "Source", "compiled"]
 
 DEBUG = "LINKWORK_DEBUG"
 
@@ -53,6 +53,7 @@ class Source:
         self._lock = Lock()
         self._traced: Program | None = None
         self._program: Program | None = None
+        self._designs: dict[Real, Design] = {}
 
     @property
     def traced(self) -> Program:
@@ -73,46 +74,120 @@ class Source:
                 self._program = optimize(self.traced, without=self.without_passes, debug=debug)
             return self._program
 
-    def texts(self, real: Real) -> list[str]:
-        return module_texts(self.program, self.target, real)
+    def design(self, real: Real) -> Design:
+        """How the program is laid out as code."""
+        with self._lock:
+            if real not in self._designs:
+                self._designs[real] = Design(self.program, self.target, real)
+            return self._designs[real]
 
-    def key(self, real: Real) -> str | None:
-        """The name of the code in the cache; None where it is not to be kept."""
+    def texts(self, parts: Iterable[str], real: Real = DOUBLE) -> list[str]:
+        """The LLVM IR of parts of the code, a text for each module."""
+        return self.design(real).texts(parts)
+
+    def key(self, part: str, real: Real) -> str | None:
+        """The name of a part in the cache; None where it is not to be kept."""
         if not self._cached:
             return None
         content = self.recipe.content
         parts = ("program", _content(self.traced)) if content is None else ("recipe", *content)
-        return digest([real.name, *parts], self.target)
+        return digest([real.name, part, symbol_prefix(self.recipe.name), *parts], self.target)
 
 
-def machine_code(source: Source, real: Real) -> MachineCode:
-    """Machine code for the source's target, which must be able to run here."""
-    fast_call = fastcall.available() and real is DOUBLE
-    cache = shared()
-    key = source.key(real) if cache else None
-    if cache is not None and key is not None:
-        entry = cache.load(key)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a kernel's code, compiled."""
+
+    objects: tuple[bytes, ...]
+    cached: bool  # whether it comes from the cache on disk
+    seconds: float  # that it took to compile, perhaps in another process
+
+
+class Code:
+    """A kernel's machine code: entries, each compiled, or taken from the cache, when it is first asked for.
+
+    The target must be able to run here.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.seconds = 0.0  # to make what is there, without tracing
+        self.sizes: dict[tuple[str, Real], int] = {}  # of parts, in bytes of the processor's instructions
+        self.compile_seconds = 0.0  # that the parts took, perhaps in another process
+        self.cached = True  # whether all of them came from the cache
+        self._entries: dict[tuple[str, Real], MachineCode] = {}
+        self._parts: dict[tuple[str, Real], Part] = {}  # those that other entries may need
+        self._lock = Lock()
+
+    def entry(self, name: str, real: Real = DOUBLE) -> MachineCode:
+        """An entry that is available.  Raises what compiling it raises."""
+        found = self._entries.get((name, real))
+        if found is None:
+            self.make([name], real)
+            found = self._entries[name, real]
+        return found
+
+    def make(self, names: Iterable[str], real: Real = DOUBLE) -> None:
+        """Compile entries, those that are available and not there, side by side."""
+        with self._lock:
+            missing = [name for name in names if available(name, real) and (name, real) not in self._entries]
+            parts = dict.fromkeys(part for name in missing for part in ENTRIES[name].parts)
+            start, traced = time.perf_counter(), self.source.trace_seconds
+            wanted = [part for part in parts if (part, real) not in self._parts]
+            for part, made in compiled(self.source, wanted, real).items():
+                self._parts[part, real] = made
+                self.sizes[part, real] = sum(map(text_bytes, made.objects))
+                self.compile_seconds += made.seconds
+                self.cached &= made.cached
+            prefix = symbol_prefix(self.source.recipe.name)
+            for name in missing:
+                entry = ENTRIES[name]
+                objects = [code for part in entry.parts for code in self._parts[part, real].objects]
+                table = entry.table and f"{prefix}.{entry.table}"
+                self._entries[name, real] = link(objects, self.source.target, f"{prefix}.{name}", table)
+            self._forget()
+            self.seconds += time.perf_counter() - start - (self.source.trace_seconds - traced)
+
+    def _forget(self) -> None:
+        """Drop the parts that no entry still to come needs."""
+        to_come = [(n, real) for n, entry in ENTRIES.items() for real in entry.reals if available(n, real)]
+        needed = {(p, real) for n, real in to_come if (n, real) not in self._entries for p in ENTRIES[n].parts}
+        self._parts = {key: part for key, part in self._parts.items() if key in needed}
+
+
+def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Part]:
+    """Parts of a kernel's code: from the cache, or compiled side by side."""
+    cache, found = shared(), {}
+    keys = {part: source.key(part, real) if cache else None for part in parts}
+    for part, key in keys.items():
+        entry = cache.load(key) if cache is not None and key is not None else None
         if entry is not None:
-            code = link(_apart(entry), source.target, fast_call=fast_call)
-            return replace(code, cached=True, seconds=float(entry.facts["seconds"]))
-    start = time.perf_counter()
-    objects = emit(source.texts(real), source.target)
-    seconds = time.perf_counter() - start
-    if cache is not None and key is not None:
-        cache.store(key, _together(source, real, objects, seconds))
-    return replace(link(objects, source.target, fast_call=fast_call), seconds=seconds)
+            found[part] = Part(tuple(_apart(entry)), True, float(entry.facts["seconds"]))
+    missing = [part for part in parts if part not in found]
+    if missing:
+        design, start = source.design(real), time.perf_counter()
+        texts = {part: design.texts([part]) for part in missing}
+        objects = iter(emit([text for part in missing for text in texts[part]], source.target))
+        each = (time.perf_counter() - start) / sum(len(text) for part in missing for text in texts[part])
+        for part in missing:
+            made = Part(tuple([next(objects) for _ in texts[part]]), False, each * sum(map(len, texts[part])))
+            key = keys[part]
+            if cache is not None and key is not None:
+                cache.store(key, _together(source, part, real, made))
+            found[part] = made
+    return found
 
 
-def _together(source: Source, real: Real, objects: Sequence[bytes], seconds: float) -> Entry:
+def _together(source: Source, part: str, real: Real, made: Part) -> Entry:
     facts: dict[str, Any] = {
-        "kernel": source.recipe.name,
+        "kernel": f"{source.recipe.name}.{part}",
         **dict(source.recipe.facts),
         "type": real.dtype.__name__,
         "lanes": source.target.lanes_of(real),
-        "seconds": round(seconds, 3),
-        "sizes": [len(code) for code in objects],
+        "seconds": round(made.seconds, 3),
+        "sizes": [len(code) for code in made.objects],
     }
-    return Entry(facts, b"".join(objects))
+    return Entry(facts, b"".join(made.objects))
 
 
 def _apart(entry: Entry) -> list[bytes]:

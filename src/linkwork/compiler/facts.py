@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .kernel import Kernel, made_from
+from .kernel import Kernel, made_from, make_ready
 from .program import FMA, FMS, FNMA
 from .real import DOUBLE
 from .segments import plan
@@ -29,7 +29,8 @@ class CodeFacts:
 
 
 def code_facts(kernel: Kernel) -> CodeFacts:
-    """The facts of a kernel.  Where its code came from the cache, it is traced for them."""
+    """The facts of a kernel, all of whose code is compiled for them, and traced where it came from the cache."""
+    make_ready(kernel)
     (source, code), program = made_from(kernel), kernel.program
     operations = program.operations
     return CodeFacts(
@@ -38,9 +39,9 @@ def code_facts(kernel: Kernel) -> CodeFacts:
         most_alive=max(program.alive()),
         segments=len(plan(program).segments),
         lanes=source.target.lanes_of(DOUBLE),
-        code_bytes=code.size,
+        code_bytes=sum(size for (_, real), size in code.sizes.items() if real is DOUBLE),
         trace_seconds=source.trace_seconds,
         seconds=kernel.compile_time,
         cached=code.cached,
-        compile_seconds=code.seconds,
+        compile_seconds=code.compile_seconds,
     )

@@ -27,6 +27,7 @@ from .held import held
 from .ir import MOST_UNROLLED, Function, Text
 from .program import Port, Program
 from .real import DOUBLE
+from .straight import sample_declaration
 
 __all__ = ["available", "fast_function", "make_fast"]
 
@@ -135,9 +136,10 @@ def fast_function(text: Text, program: Program) -> None:
 
     ``self`` is a tuple, whose first item is the Python callable for everything else.
     """
-    f = Function("define ptr @fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
-    f.declare(f"@python = global [{len(_TABLE)} x ptr] zeroinitializer")
-    api = {name: f.load("ptr", f.at("@python", 8 * k)) for k, name in enumerate(_TABLE)}
+    f = Function("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
+    f.declare(sample_declaration(program))
+    f.declare(f"@.python = global [{len(_TABLE)} x ptr] zeroinitializer")
+    api = {name: f.load("ptr", f.at("@.python", 8 * k)) for k, name in enumerate(_TABLE)}
     f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
     out = _out(f, len(program.inputs), api)
     data, flags = [], []
@@ -196,7 +198,7 @@ def _write(f: Function, program: Program, out: str, data: list[str], api: dict[s
             apart.append(f.let(f"or i1 {before}, {f.let(f'icmp ule ptr {end}, {pointer}')}"))
         f.require(f.all_of(apart), "other")
         result = f.let(f"alloca [{port.size} x double], align 64") if program.guards else start
-        status = f.let(f"call i32 @sample({', '.join(f'ptr {d}' for d in [*data, result])})")
+        status = f.let(f"call i32 @.sample({', '.join(f'ptr {d}' for d in [*data, result])})")
         f.require(f.let(f"icmp eq i32 {status}, 0"), "other")
         if program.guards:
             f.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
@@ -212,15 +214,15 @@ def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -
     pointers = list(data)
     for j, port in enumerate(program.outputs):
         sizes = f"[{max(len(port.shape), 1)} x i64] [{', '.join(f'i64 {n}' for n in port.shape or (0,))}]"
-        f.declare(f"@shape{j} = internal constant {sizes}")
+        f.declare(f"@.shape{j} = internal constant {sizes}")
         array = f.let(
-            f"call ptr {api['new_array']}(ptr {api['ndarray']}, i32 {len(port.shape)}, ptr @shape{j}, "
+            f"call ptr {api['new_array']}(ptr {api['ndarray']}, i32 {len(port.shape)}, ptr @.shape{j}, "
             f"i32 {DOUBLE.number}, ptr null, ptr null, i32 0, i32 0, ptr null)"
         )
         f.require(f.let(f"icmp ne ptr {array}, null"), f"failed{j}")
         pointers.append(f.load("ptr", f.at(array, _DATA)))
         arrays.append(array)
-    status = f.let(f"call i32 @sample({', '.join(f'ptr {d}' for d in pointers)})")
+    status = f.let(f"call i32 @.sample({', '.join(f'ptr {d}' for d in pointers)})")
     f.require(f.let(f"icmp eq i32 {status}, 0"), "unused")
     results = [  # as from every function of NumPy, a number comes as a scalar
         array if port.shape else f.let(f"call ptr {api['as_scalar']}(ptr {array})")
@@ -270,11 +272,9 @@ def make_fast(name: str, code: Any, otherwise: Callable[..., Any], result: type 
 
     Several results come as a ``result``, a type of named tuples.
     """
-    if not (available() and code.fast):
-        return otherwise
-    table = (ctypes.c_void_p * len(_TABLE)).from_address(code.python_table)
+    table = (ctypes.c_void_p * len(_TABLE)).from_address(code.table)
     table[:] = [*_addresses(), id(result or tuple)]
-    definition = _MethodDef(name.encode(), code.fast, _METH_FASTCALL_KEYWORDS, None)
+    definition = _MethodDef(name.encode(), code.address, _METH_FASTCALL_KEYWORDS, None)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object
     create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]

@@ -11,9 +11,13 @@ MOST_UNROLLED = 128  # what is done for each of more numbers than this is writte
 
 
 class Text:
-    """The pieces of a module: declarations and functions, each there once."""
+    """The pieces of a module: declarations and functions, each there once.
 
-    def __init__(self) -> None:
+    Names that begin with a point are a kernel's own, and get its ``name`` in front: ``@.loop`` is ``@spring.loop``.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
         self.declarations: dict[str, None] = {}
         self.functions: dict[str, str] = {}
 
@@ -29,7 +33,7 @@ class Text:
             self.functions[function.name] = str(function)
 
     def __str__(self) -> str:
-        return "\n".join([*self.declarations, *self.functions.values()])
+        return "\n".join([*self.declarations, *self.functions.values()]).replace("@.", f"@{self.name}.")
 
 
 def structure(kinds: Sequence[str]) -> str:

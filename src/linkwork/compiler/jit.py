@@ -1,8 +1,8 @@
-"""From a program to machine code in this process.
+"""From LLVM IR to machine code in this process.
 
-A program's code is one module of LLVM IR or, if it is long, several, which are compiled at the same time on the
-processors there are.  What LLVM makes of a module is an object file, which can be kept and linked into another
-process: addresses of this one are in none (see `fastcall`).
+A kernel's code is several modules, which are compiled at the same time on the processors there are.  What LLVM makes of
+a module is an object file, which can be kept and linked into another process: addresses of this one are in none (see
+`fastcall`).
 """
 
 from __future__ import annotations
@@ -17,66 +17,22 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from .._workers import run
-from . import fastcall
 from .held import held
-from .ir import Text
 from .llvm_lock import LLVM_LOCK, without_lock
-from .loops import loop_function
-from .program import Program
-from .real import DOUBLE, Real
-from .segments import plan
-from .straight import Layout, block_function, sample_function, segment_function
 from .target import Target
 
-__all__ = ["MachineCode", "assembly", "emit", "link", "module_texts"]
+__all__ = ["MachineCode", "assembly", "emit", "link", "text_bytes"]
 
-_ONE_MODULE = 600  # instructions; of a longer program the code for vectors and that for one sample are two modules
 _QUICKLY = 4_000_000  # characters of LLVM IR; more is compiled with fewer attempts to improve it, in half of the time
 
 
 @dataclass(frozen=True)
 class MachineCode:
-    """Code in memory: the addresses of its entries hold as long as its owner lives."""
+    """An entry in memory: its addresses hold as long as its owner lives."""
 
-    loop: int  # NumPy's inner-loop function
-    sample: int  # one sample of contiguous arrays
-    fast: int  # the single call from Python, and the table of addresses it uses; 0 where there is none
-    python_table: int
-    size: int  # bytes of the processor's instructions
+    address: int
+    table: int  # the address of the data to be filled in, or 0
     owner: Any  # see `held`
-    cached: bool = False  # whether it comes from the cache on disk
-    seconds: float = 0.0  # that it took to trace and compile, perhaps in another process
-
-
-def module_texts(program: Program, target: Target, real: Real = DOUBLE) -> list[str]:
-    """The LLVM IR of everything that the program's kernel needs, a text for each module."""
-    cut = plan(program)
-    vectors, scalar = (Layout(cut, target, real, lanes) for lanes in (target.lanes_of(real), 1))
-    main, texts = Text(), []
-    if cut.segmented:
-        for layout in (vectors, scalar):
-            for k in range(len(cut.segments)):
-                texts.append(Text())
-                segment_function(texts[-1], layout, k)
-    block_function(main, vectors)
-    beside = main
-    if len(program.instructions) > _ONE_MODULE and not cut.segmented:
-        texts.append(beside := Text())
-        arrays = len(program.inputs) + len(program.outputs)
-        main.declare(f"declare i32 @sample({', '.join(['ptr'] * arrays)})")
-    sample_function(beside, scalar)
-    loop_function(main, vectors)
-    if fastcall.available() and real is DOUBLE:
-        fastcall.fast_function(main, program)
-    return [_module(text, target) for text in (main, *texts)]
-
-
-def _module(text: Text, target: Target) -> str:
-    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
-    return (
-        f'target triple = "{target.triple}"\n{text}\n'
-        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n!0 = !{{}}\n"
-    )
 
 
 def emit(texts: Sequence[str], target: Target) -> list[bytes]:
@@ -129,18 +85,19 @@ def _emit_without_lock() -> Any:
     return getattr(locked, "_cfn", locked)
 
 
-def link(objects: Sequence[bytes], target: Target, *, fast_call: bool) -> MachineCode:
-    """Load object files; ``fast_call`` says whether the single call is among their functions."""
+def text_bytes(code: bytes) -> int:
+    """How many bytes of an object file are the processor's instructions."""
+    with LLVM_LOCK:
+        return sum(section.size() for section in llvm.ObjectFileRef.from_data(code).sections() if section.is_text())
+
+
+def link(objects: Sequence[bytes], target: Target, function: str, table: str = "") -> MachineCode:
+    """Load object files, for a function in them and, where one is named, a table of data."""
     with LLVM_LOCK:
         # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does not
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
-        size = 0
         for code in objects:
-            file = llvm.ObjectFileRef.from_data(code)
-            size += sum(section.size() for section in file.sections() if section.is_text())
-            engine.add_object_file(file)
+            engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        loop, sample = engine.get_function_address("loop"), engine.get_function_address("sample")
-        table = engine.get_global_value_address("python") if fast_call else 0
-        fast = engine.get_function_address("fast") if fast_call else 0
-    return MachineCode(loop, sample, fast, table, size, held(engine))
+        address = engine.get_function_address(function)
+        return MachineCode(address, engine.get_global_value_address(table) if table else 0, held(engine))

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import inspect
-import time
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .build import Recipe, Source, machine_code
+from .build import Code, Recipe, Source
+from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
 from .gufunc import make_gufunc, signature
 from .interpreter import in_main_interpreter
-from .jit import MachineCode, assembly
+from .jit import assembly
 from .loops import State
 from .program import Port, Program
 from .real import DOUBLE, SINGLE
-from .single import Single, is_double, takes_single
 from .target import Target, host
 from .threads import setting_address
 from .to_casadi import to_casadi
+from .typed_loop import TypedLoop, is_double, takes_single
 
-__all__ = ["Kernel", "call_state", "made_from", "raise_failure", "ready_for", "single_call"]
+__all__ = ["Kernel", "call_state", "made_from", "make_ready", "raise_failure", "ready_for", "single_call"]
 
 
 class Kernel:
@@ -36,7 +36,7 @@ class Kernel:
     `linkwork.set_num_threads`.
     """
 
-    __slots__ = ("__weakref__", "_call", "_code", "_compile_time", "_general", "_source")
+    __slots__ = ("__weakref__", "_call", "_code", "_general", "_source")
 
     if TYPE_CHECKING:  # it is the slot `_call`: what stands there is called without a detour through Python
 
@@ -50,13 +50,11 @@ class Kernel:
         target: Target | None = None,
         without_passes: Sequence[str] = (),
     ) -> None:
-        start = time.perf_counter()
         recipe = Recipe.of(program) if isinstance(program, Program) else program
         self._source = Source(recipe, host() if target is None else target, without_passes)
-        self._code = machine_code(self._source, DOUBLE)
+        self._code = Code(self._source)
         self._general = _General(self._source, self._code, doc)
-        self._compile_time = time.perf_counter() - start - self._source.trace_seconds
-        self._call: Any = make_fast(recipe.name, self._code, self._general, self._general.result)
+        self._call: Any = single_call(self, self._general)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -100,24 +98,28 @@ class Kernel:
 
     @property
     def compile_time(self) -> float:
-        """Seconds from the traced program to machine code, or to find and load it where the cache on disk has it."""
-        return self._compile_time
+        """Seconds from the traced program to machine code, or to find and load it where the cache on disk has it.
+
+        Of what has been asked for until now: the code for a batch is compiled with the first one.
+        """
+        return self._code.seconds
 
     @property
     def llvm_ir(self) -> str:
         """The LLVM IR that the machine code was made from: of float64, all modules one after the other."""
-        return "\n".join(self._source.texts(DOUBLE))
+        return "\n".join(self._source.texts(parts_here(DOUBLE)))
 
     @property
     def assembly(self) -> str:
         """The processor's instructions, as text that LLVM writes: of float64."""
-        return assembly(self._source.texts(DOUBLE), self._source.target)
+        return assembly(self._source.texts(parts_here(DOUBLE)), self._source.target)
 
     @property
     def ufunc(self) -> np.ufunc:
         """The kernel as a NumPy generalized ufunc."""
-        if not in_main_interpreter() and self.inputs:
-            self._general.single.make()  # in other interpreters, nothing can be compiled while NumPy waits for it
+        if not in_main_interpreter():  # in others, nothing can be compiled while NumPy waits for it
+            for loop in self._general.loops:
+                loop.make()
         return self._general.ufunc
 
     def interpret(self, *arrays: Any) -> Any:
@@ -150,18 +152,20 @@ class _General:
 
     __slots__ = (
         "__weakref__",
+        "_double",
         "_has_empty",
         "_mixed_ranks",
+        "_single",
         "inputs",
+        "loops",
         "name",
         "outputs",
         "result",
-        "single",
         "state",
         "ufunc",
     )
 
-    def __init__(self, source: Source, code: MachineCode, doc: str) -> None:
+    def __init__(self, source: Source, code: Code, doc: str) -> None:
         recipe = source.recipe
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
         self._has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
@@ -171,15 +175,16 @@ class _General:
             names: Any = [port.name for port in self.outputs]
             self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
         self.state = State(threads=setting_address())
-        self.single = Single(source, self.state)
-        loops = [(SINGLE, self.single.address), (DOUBLE, code.loop)]
-        if not self.inputs:  # nothing tells which type is meant, and NumPy cannot choose one
-            loops = loops[1:]
-        owners = code.owner, self.single.callback, self.single.owners
+        self._double, self._single = self.loops = [TypedLoop(code, real, self.state) for real in (DOUBLE, SINGLE)]
+        # nothing tells which type is meant where there are no inputs, and NumPy cannot choose one
+        chosen = [self._single, self._double] if self.inputs else [self._double]
+        owners = [(loop.callback, loop.owners) for loop in chosen]
+        addresses = [(loop.real, loop.address) for loop in chosen]
         self.ufunc, table = make_gufunc(
-            self.name, doc, self.inputs, self.outputs, loops, self.state, owners, self.single
+            self.name, doc, self.inputs, self.outputs, addresses, self.state, owners, chosen
         )
-        self.single.found_in(table)
+        for place, loop in enumerate(chosen):
+            loop.found_in(table, place)
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if named:
@@ -188,8 +193,8 @@ class _General:
             arrays = self._apart(arrays, out)
         if self._has_empty:
             out = self._with_empty(arrays, out)
-        if not (arrays and is_double(arrays[0])):
-            self.single.prepare(arrays)
+        if not (self._double.ready and arrays and is_double(arrays[0])):
+            self.prepare(arrays)
         failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
         result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
         if self.state.failed_calls != failed:
@@ -198,9 +203,22 @@ class _General:
 
     def raise_failure(self) -> None:
         """Raise why results are not to be used."""
-        if self.single.failure is not None:
-            raise self.single.failure
+        for loop in self.loops:
+            if loop.failure is not None:
+                raise loop.failure
         raise MemoryError(f"{self.name}: no memory for the values of a sample")
+
+    def prepare(self, arrays: Sequence[Any]) -> bool:
+        """Compile the loop that NumPy is going to take for these arrays.  Raises what goes wrong.
+
+        What is no array yet (a list, say) is float64 most of the time; where it is not, and NumPy may still have a loop
+        compiled itself, it is not looked into.  Returned is whether the loop over float64 is there.
+        """
+        if not (self._double.ready and self._single.ready):
+            known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
+            look = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
+            (self._single if look and takes_single(arrays) else self._double).make()
+        return self._double.ready
 
     def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         names = [p.name for p in self.inputs]
@@ -258,9 +276,15 @@ class _General:
         return shape[:count]
 
 
-def made_from(kernel: Kernel) -> tuple[Source, MachineCode]:
-    """What a kernel was made from, and its code for float64."""
+def made_from(kernel: Kernel) -> tuple[Source, Code]:
+    """What a kernel was made from, and its code."""
     return kernel._source, kernel._code
+
+
+def make_ready(kernel: Kernel) -> None:
+    """Compile all that calls with float64 may need, if it is not there."""
+    kernel._code.make(ENTRIES)
+    kernel._general.loops[0].make()
 
 
 def call_state(kernel: Kernel) -> State:
@@ -273,11 +297,20 @@ def raise_failure(kernel: Kernel) -> None:
     kernel._general.raise_failure()
 
 
-def ready_for(kernel: Kernel, arrays: Sequence[Any]) -> None:
-    """Compile what a call of the kernel's ufunc with these arrays is going to need: its loop over float32."""
-    kernel._general.single.prepare(arrays)
+def ready_for(kernel: Kernel, arrays: Sequence[Any]) -> bool:
+    """Compile what a call of the kernel's ufunc with these arrays is going to need.
+
+    Returned is whether there is nothing left to compile for float64.
+    """
+    return kernel._general.prepare(arrays)
 
 
 def single_call(kernel: Kernel, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else."""
-    return make_fast(kernel.name, kernel._code, otherwise, kernel._general.result)
+    """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else.
+
+    Where there can be none, the loop over a batch is compiled, so that a kernel that has been made can run.
+    """
+    if not available("fast", DOUBLE):
+        kernel._general.loops[0].make()
+        return otherwise
+    return make_fast(kernel.name, kernel._code.entry("fast"), otherwise, kernel._general.result)

@@ -19,7 +19,7 @@ from typing import Any
 from .ir import MOST_UNROLLED, Function, Text
 from .packing import packing, packing_functions
 from .program import Port
-from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory
+from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory, sample_declaration
 from .target import Target
 
 __all__ = ["State", "loop_function"]
@@ -48,11 +48,12 @@ def threads_available() -> bool:
 
 
 def loop_function(text: Text, layout: Layout) -> None:
-    """Add ``@loop`` and what it needs; ``@block`` is there already, and ``@sample`` for very few samples."""
+    """Add ``@loop`` and what it needs but other modules' ``@block`` and, for very few samples, ``@sample``."""
     target = layout.target
     packing_functions(text, layout)
     text.add(_range(layout))
-    f = Function("define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+    f = Function("define void @.loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+    f.declare(sample_declaration(layout.program), "declare void @.block(ptr, ptr, ptr, i64)")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
     flags = _save_flags(f, target)
@@ -70,11 +71,11 @@ def loop_function(text: Text, layout: Layout) -> None:
             wanted = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
             many = f.let(f"icmp ugt i64 {wanted}, 1")
             with f.when(many):
-                f.do(f"call void @spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan)")
+                f.do(f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan)")
             with f.unless(many):
-                f.do(f"call void @range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
+                f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
         else:
-            f.do(f"call void @range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
+            f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
     with f.when(f.load("i1", "%nan")):
         _count(f, State.nan_calls)
     _restore_flags(f, target, flags)
@@ -125,7 +126,7 @@ class _Arrays:
     def unpack(self, first: str, left: str, buffer: str) -> None:
         """The results of a vector of samples."""
         for j, port in enumerate(self.outputs):
-            self._move("unpack", len(self.inputs) + j, port, first, left, buffer, f"@slots{j}")
+            self._move("unpack", len(self.inputs) + j, port, first, left, buffer, f"@.slots{j}")
 
     def _move(self, what: str, j: int, port: Port, first: str, left: str, buffer: str, last: str) -> None:
         """Pack or unpack the array numbered ``j``; what the function does it with is its ``last`` argument."""
@@ -147,7 +148,7 @@ class _Arrays:
         f, real = self.f, self.layout.real
         with f.loop(n) as sample:
             at = [f.at(a, f.let(f"mul i64 {sample}, {s}")) for a, s in zip(self.start, self.steps, strict=True)]
-            status = f.let(f"call i32 @sample({', '.join(f'ptr {a}' for a in at)})")
+            status = f.let(f"call i32 @.sample({', '.join(f'ptr {a}' for a in at)})")
             for meaning, field in ((NO_MEMORY, State.failed_calls), (OFF, State.off_calls)):
                 if meaning != OFF or self.layout.guards:
                     with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):
@@ -174,14 +175,14 @@ def _range(layout: Layout) -> Function:
     """``@range``: the samples from ``first`` to ``stop``."""
     lanes = layout.lanes
     f = Function(
-        "define internal void @range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)", "noinline #0"
+        "define internal void @.range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)", "noinline #0"
     )
     start, taken = memory(f, layout.bytes)
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, out = layout.at(f, start)
     arrays = _Arrays(f, layout)
-    block = f"call void @block(ptr {into}, ptr {work}, ptr {out}, i64"
+    block = f"call void @.block(ptr {into}, ptr {work}, ptr {out}, i64"
     with f.loop("%stop", start="%first", step=lanes * layout.vectors) as sample:
         left = f.let(f"sub i64 %stop, {sample}")
         if layout.vectors == 1:
@@ -227,7 +228,7 @@ def _worth_a_thread(layout: Layout) -> int:
 def _spread(text: Text, layout: Layout) -> None:
     """``@spread``: a batch on several threads; the calling one is among them, and may be the only one to be had."""
     f = Function(
-        "define internal void @spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan)", "noinline #0"
+        "define internal void @.spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan)", "noinline #0"
     )
     f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
     f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
@@ -253,11 +254,11 @@ def _spread(text: Text, layout: Layout) -> None:
     with f.loop(others):
         count = f.load("i64", started)
         handle = f.at(handles, f.let(f"shl i64 {count}, 3"))
-        status = f.let(f"call i32 @pthread_create(ptr {handle}, ptr {attributes}, ptr @work, ptr {job})")
+        status = f.let(f"call i32 @pthread_create(ptr {handle}, ptr {attributes}, ptr @.work, ptr {job})")
         with f.when(f.let(f"icmp eq i32 {status}, 0")):
             f.store("i64", f.let(f"add i64 {count}, 1"), started)
     f.let(f"call i32 @pthread_attr_destroy(ptr {attributes})")
-    f.let(f"call ptr @work(ptr {job})")
+    f.let(f"call ptr @.work(ptr {job})")
     with f.loop(f.load("i64", started)) as k:
         handle = f.load("i64", f.at(handles, f.let(f"shl i64 {k}, 3")))
         f.let(f"call i32 @pthread_join(i64 {handle}, ptr null)")
@@ -269,7 +270,7 @@ def _spread(text: Text, layout: Layout) -> None:
 
 def _work() -> Function:
     """``@work``: what every thread does: take a share of the samples that nobody has taken, as long as there is one."""
-    f = Function("define internal ptr @work(ptr %job)", "noinline #0", end="ret ptr null")
+    f = Function("define internal ptr @.work(ptr %job)", "noinline #0", end="ret ptr null")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
     args, steps, data = (f.load("ptr", f.at("%job", place)) for place in (_ARGS, _STEPS, _DATA))
@@ -282,7 +283,7 @@ def _work() -> Function:
     end = f.let(f"add i64 {first}, {share}")
     inside = f.let(f"icmp slt i64 {end}, {n}")
     stop = f.let(f"select i1 {inside}, i64 {end}, i64 {n}")
-    f.do(f"call void @range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan)")
+    f.do(f"call void @.range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan)")
     f.do("br label %again")
     f.label("done")
     with f.when(f.load("i1", "%nan")):

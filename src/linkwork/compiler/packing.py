@@ -25,7 +25,7 @@ def packing_functions(text: Text, layout: Layout) -> None:
         text.add(_pack_slowly(port, real, lanes))
     for j, port in enumerate(layout.program.outputs):
         table = ", ".join(f"i64 {layout.width * s}" for s in layout.slot_of[start : start + port.size])
-        text.declare(f"@slots{j} = internal constant [{port.size} x i64] [{table}]")
+        text.declare(f"@.slots{j} = internal constant [{port.size} x i64] [{table}]")
         start += port.size
         text.add(_unpack(port, real, lanes))
         text.add(_unpack_slowly(port, real, lanes))
@@ -33,7 +33,7 @@ def packing_functions(text: Text, layout: Layout) -> None:
 
 def packing(what: str, port: Port) -> str:
     """The name of the function that packs or unpacks arrays of a port's shape, fast or slowly."""
-    return f"@{what}.{'x'.join(map(str, port.shape)) if what.endswith('slowly') else port.size}"
+    return f"@.{what}.{'x'.join(map(str, port.shape)) if what.endswith('slowly') else port.size}"
 
 
 def _pack(port: Port, real: Real, lanes: int) -> Function:

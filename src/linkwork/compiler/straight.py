@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .ir import Function, Text
 from .llvm import Instructions
-from .program import CONSTANT, INPUT
+from .program import CONSTANT, INPUT, Program
 from .real import Real
 from .segments import Plan
 from .target import Target
@@ -23,6 +23,7 @@ __all__ = [
     "block_function",
     "guards_exceeded",
     "memory",
+    "sample_declaration",
     "sample_function",
     "segment_function",
 ]
@@ -69,30 +70,30 @@ Place = tuple[str, int]  # a pointer's name, and how many numbers further on
 
 def block_function(text: Text, layout: Layout) -> None:
     """``@block`` of a program that is left whole, or the one that calls segments, which are other modules'."""
-    signature = f"define internal void @block({_block_arguments(layout)}, i64 %vectors)"
+    signature = f"define void @.block({_block_arguments(layout)}, i64 %vectors)"
     if not layout.plan.segmented:
         _block_segment(text, layout, 0, signature)
         return
     f = Function(signature)
     sizes = (layout.in_bytes, layout.work_bytes, layout.out_bytes)
     for k in range(len(layout.plan.segments)):
-        f.declare(f"declare void @block.{k}(ptr, ptr, ptr)")
+        f.declare(f"declare void @.block.{k}(ptr, ptr, ptr)")
         with f.loop("%vectors") as vector:
             places = [
                 f.at(pointer, f.let(f"mul i64 {vector}, {size}"))
                 for pointer, size in zip(("%in", "%work", "%out"), sizes, strict=True)
             ]
-            f.do(f"call void @block.{k}({', '.join(f'ptr {place}' for place in places)})")
+            f.do(f"call void @.block.{k}({', '.join(f'ptr {place}' for place in places)})")
     text.add(f)
 
 
 def segment_function(text: Text, layout: Layout, k: int) -> None:
     """A segment's code, for one vector or one sample, as a function that other modules can call."""
     if layout.lanes > 1:
-        _block_segment(text, layout, k, f"define void @block.{k}({_block_arguments(layout)})")
+        _block_segment(text, layout, k, f"define void @.block.{k}({_block_arguments(layout)})")
         return
     out = ", ".join(f"ptr noalias {pointer}" for pointer in _out_arguments(layout))
-    signature = f"define void @sample.{k}({_working_arguments(layout)}, {out})"
+    signature = f"define void @.sample.{k}({_working_arguments(layout)}, {out})"
     f = Instructions(signature, layout.target, layout.real, 1, unchanging=True)
     _write(f, layout, k, _in_order, _array_sinks(layout))
     text.add(f)
@@ -108,14 +109,14 @@ def sample_function(text: Text, layout: Layout) -> None:
         attributed = [f"ptr noalias readonly %in{j}" for j in range(len(layout.program.inputs))]
         attributed += [f"ptr noalias {out}" for out in outputs]
         places = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
-        signature = f"define i32 @sample({', '.join(attributed)})"
+        signature = f"define i32 @.sample({', '.join(attributed)})"
         one = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
         name = _write(one, layout, 0, lambda number: places[number], _array_sinks(layout))
         one.end = f"ret i32 {one.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
         text.add(one)
         return
     arguments = [f"ptr %in{j}" for j in range(len(layout.program.inputs))] + [f"ptr {out}" for out in outputs]
-    f = Function(f"define i32 @sample({', '.join(arguments)})")
+    f = Function(f"define i32 @.sample({', '.join(arguments)})")
     start, taken = memory(f, layout.bytes)
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
@@ -129,8 +130,8 @@ def sample_function(text: Text, layout: Layout) -> None:
             offset = f.let(f"shl i64 {element}, {real.shift}")
             f.store(real.name, f.load(real.name, f.at(f"%in{j}", offset), real.bytes), f.at(row, offset), real.bytes)
     for k in range(len(layout.plan.segments)):
-        f.declare(f"declare void @sample.{k}({', '.join(['ptr'] * len(pointers))})")
-        f.do(f"call void @sample.{k}({', '.join(f'ptr {pointer}' for pointer in pointers)})")
+        f.declare(f"declare void @.sample.{k}({', '.join(['ptr'] * len(pointers))})")
+        f.do(f"call void @.sample.{k}({', '.join(f'ptr {pointer}' for pointer in pointers)})")
     status = "0"
     if layout.guards:
         off = f.any_of("i1", guards_exceeded(f, layout, guards))
@@ -142,6 +143,11 @@ def sample_function(text: Text, layout: Layout) -> None:
         f.label("none")
         f.end = f"ret i32 {NO_MEMORY}"
     text.add(f)
+
+
+def sample_declaration(program: Program) -> str:
+    """How other modules know ``@sample``."""
+    return f"declare i32 @.sample({', '.join(['ptr'] * (len(program.inputs) + len(program.outputs)))})"
 
 
 def guards_exceeded(f: Function, layout: Layout, results: str) -> list[str]:

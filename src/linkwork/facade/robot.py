@@ -13,7 +13,7 @@ import numpy as np
 from .._locks import Lock
 from .._parallel import in_parallel
 from ..bridge.arguments import checked
-from ..bridge.kernels import Kernel, Request, compile_requests, labelled, read_request
+from ..bridge.kernels import Kernel, Request, compile_requests, labelled, make_ready, read_request
 from ..model.couple import bounds
 from ..model.tree import Report, Tree
 from .joint import Joint, joint_of
@@ -323,7 +323,12 @@ class Robot(EditingMethods):
         if isinstance(functions, (str, Mapping)) or not isinstance(functions, Iterable):
             raise TypeError(f"warm_up: expected a list of functions, got {functions!r}")
         requests = list(dict.fromkeys(read_request(self._tree, asked) for asked in functions))
-        in_parallel([partial(self._prepared, request) for request in requests], "compiling", progress)
+        in_parallel([partial(self._warmed_up, request) for request in requests], "compiling", progress)
+
+    def _warmed_up(self, request: Request) -> None:
+        """A method's code, for single calls and for batches."""
+        self._prepared(request)
+        make_ready(self._kernel(request.label, {request.label: request}))
 
     def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
         key = (name, *requests.items())

@@ -1,4 +1,4 @@
-"""The loop over float32: compiled when it is first needed, before NumPy is called.
+"""A kernel's loop over one type of numbers: compiled when it is first needed, before NumPy is called.
 
 NumPy is given the address of a C function that compiles the loop and puts the loop's own address in its place.  A
 kernel's calls do not leave it to that: they compile first, outside of NumPy's loop.  What is left is a call of the
@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from .._locks import Lock
-from .build import Source, machine_code
-from .interpreter import in_main_interpreter
+from .build import Code
 from .loops import State
-from .real import SINGLE
+from .real import Real
 
-__all__ = ["Single", "is_double", "takes_single"]
+__all__ = ["TypedLoop", "is_double", "takes_single"]
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _FLOAT64 = np.dtype(np.float64)
@@ -40,47 +39,38 @@ def takes_single(arrays: Sequence[Any]) -> bool:
     return bool(arrays) and all(np.can_cast(np.asarray(x).dtype, np.float32) for x in typed)
 
 
-class Single:
-    """A kernel's loop over float32."""
+class TypedLoop:
+    """A kernel's loop over one type of numbers."""
 
-    def __init__(self, source: Source, state: State) -> None:
+    def __init__(self, code: Code, real: Real, state: State) -> None:
+        self.real = real
         self.ready = False
         self.failure: BaseException | None = None
         self.owners: list[Any] = []  # what the code lives as long as
         self.callback = _LOOP(_called_by_numpy(weakref.ref(self)))
-        self._source, self._state, self._lock = source, state, Lock()
-        self._table: Any = None
+        self._code, self._state, self._lock = code, state, Lock()
+        self._found_in: tuple[Any, int] | None = None
 
     @property
     def address(self) -> int:
         """What NumPy calls at first."""
         return int(ctypes.cast(self.callback, ctypes.c_void_p).value or 0)
 
-    def found_in(self, table: Any) -> None:
-        """Where NumPy looks the addresses of loops up: this one's is the first."""
-        self._table = table
-
-    def prepare(self, arrays: Sequence[Any]) -> None:
-        """Compile the loop if NumPy is going to take it for these arrays.  Raises what goes wrong.
-
-        What is no array yet (a list, say) is not looked into where NumPy may still have the loop compiled later.
-        """
-        if self.ready or any(map(is_double, arrays)):
-            return
-        if in_main_interpreter() and not all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays):
-            return
-        if takes_single(arrays):
-            self.make()
+    def found_in(self, table: Any, place: int) -> None:
+        """Where NumPy looks the addresses of loops up, and which of them is this one's."""
+        self._found_in = table, place
 
     def make(self) -> int:
         """The loop's address; it is compiled once."""
         with self._lock:
             if not self.ready:
-                code = machine_code(self._source, SINGLE)
+                code = self._code.entry("loop", self.real)
                 self.owners.append(code.owner)
-                self._table[0] = code.loop
+                if self._found_in is not None:
+                    table, place = self._found_in
+                    table[place] = code.address
                 self.ready, self.failure = True, None
-            return int(self._table[0])
+            return self._code.entry("loop", self.real).address
 
     def failed(self, error: BaseException) -> None:
         """Remember why a call's results are not to be used."""
@@ -88,11 +78,11 @@ class Single:
         self._state.failed_calls += 1
 
 
-def _called_by_numpy(single: weakref.ref[Single]) -> Callable[[int, int, int, int], None]:
+def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int, int], None]:
     """What the C function does.  It refers to its kernel weakly: NumPy's function, which keeps it, is the kernel's."""
 
     def call(args: int, dimensions: int, steps: int, data: int) -> None:
-        here = single()
+        here = loop_of()
         if here is None:
             return
         try:

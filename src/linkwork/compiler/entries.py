@@ -1,0 +1,106 @@
+"""The entries of a kernel's code, by which it is called, and the parts that each is made of.
+
+An entry is compiled when it is first asked for (see `build.Code`), and so is a part, which several entries may need.  A
+further entry is a row of `ENTRIES`, and what it alone needs a row of `PARTS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from . import fastcall
+from .fastcall import fast_function
+from .ir import Text
+from .loops import loop_function
+from .program import Program
+from .real import DOUBLE, SINGLE, Real
+from .segments import plan
+from .straight import Layout, block_function, sample_function, segment_function
+from .target import Target
+
+__all__ = ["ENTRIES", "PARTS", "Design", "Entry", "available", "parts_here", "symbol_prefix"]
+
+
+class Entry(NamedTuple):
+    """A function that is called from outside of the code, named as the entry is."""
+
+    parts: tuple[str, ...]
+    reals: tuple[Real, ...]  # the types of numbers that there is one for
+    table: str = ""  # data that is filled in when the code has been loaded
+
+
+def available(name: str, real: Real) -> bool:
+    """Whether an entry can be had here for this type of numbers."""
+    return real in ENTRIES[name].reals and (name != "fast" or fastcall.available())
+
+
+def parts_here(real: Real) -> list[str]:
+    """The parts of all entries that can be had here for this type of numbers, in the order of `PARTS`."""
+    needed = {part for name, entry in ENTRIES.items() if available(name, real) for part in entry.parts}
+    return [part for part in PARTS if part in needed]
+
+
+def symbol_prefix(name: str) -> str:
+    """What the symbols of a kernel's code begin with: its name, as far as linkers and LLVM take it."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"{plain}_" if plain == "llvm" else plain  # what begins with "llvm." is LLVM's own
+
+
+class Design:
+    """How a program is laid out as code for a target and a type of numbers."""
+
+    def __init__(self, program: Program, target: Target, real: Real = DOUBLE) -> None:
+        self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
+        cut = plan(program)
+        self.vectors, self.scalar = (Layout(cut, target, real, lanes) for lanes in (target.lanes_of(real), 1))
+
+    def texts(self, parts: Iterable[str]) -> list[str]:
+        """The LLVM IR of some parts, a text for each module."""
+        return [_module(text, self.target) for part in parts for text in PARTS[part](self)]
+
+    def text(self) -> Text:
+        """A module to write in."""
+        return Text(self.prefix)
+
+
+def _straight(design: Design, layout: Layout, write: Callable[[Text, Layout], None]) -> list[Text]:
+    """Straight-line code: the function that is called and, of a long program, its segments."""
+    texts = [design.text()]
+    write(texts[0], layout)
+    for k in range(len(layout.plan.segments) if layout.plan.segmented else 0):
+        texts.append(design.text())
+        segment_function(texts[-1], layout, k)
+    return texts
+
+
+def _loop(design: Design) -> list[Text]:
+    text = design.text()
+    loop_function(text, design.vectors)
+    return [text, *_straight(design, design.vectors, block_function)]
+
+
+def _fast(design: Design) -> list[Text]:
+    text = design.text()
+    fast_function(text, design.program)
+    return [text]
+
+
+PARTS: dict[str, Callable[[Design], list[Text]]] = {
+    "sample": lambda design: _straight(design, design.scalar, sample_function),
+    "loop": _loop,
+    "fast": _fast,
+}
+ENTRIES: dict[str, Entry] = {
+    "fast": Entry(("fast", "sample"), (DOUBLE,), "python"),
+    "loop": Entry(("loop", "sample"), (DOUBLE, SINGLE)),
+}
+
+
+def _module(text: Text, target: Target) -> str:
+    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
+    return (
+        f'target triple = "{target.triple}"\n{text}\n'
+        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n!0 = !{{}}\n"
+    )
