@@ -21,7 +21,7 @@ from linkwork.cli.peer import Pinocchio
 from linkwork.cli.states import random_states
 from linkwork.cli.timing import Call, Comparison, Effort, compare
 
-from .robots import BenchmarkRobot
+from .robots import BenchmarkRobot, quietly
 
 __all__ = ["Figure", "compiler_figures", "long_program_seconds", "no_op_seconds"]
 
@@ -148,7 +148,8 @@ def _fixed_fingers(entry: BenchmarkRobot) -> lw.Robot:
     """The Panda whose fingers do not move."""
     text = Path(entry.path).read_text(encoding="utf-8")
     text = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', text)
-    robot = lw.Robot.from_urdf_string(re.sub(r"<mimic[^>]*/>", "", text))
+    with quietly():
+        robot = lw.Robot.from_urdf_string(text, mimic="ignore")
     assert robot.nv == 7
     return robot
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.metadata
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import linkwork as lw
 
-__all__ = ["ROBOTS", "BenchmarkRobot", "NotInstalled", "example_robots"]
+__all__ = ["ROBOTS", "BenchmarkRobot", "NotInstalled", "example_robots", "quietly"]
 
 
 class NotInstalled(Exception):
@@ -34,7 +37,16 @@ class BenchmarkRobot:
         return str(file)
 
     def load(self) -> lw.Robot:
-        return lw.load(self.path, floating_base=self.floating_base)
+        with quietly():
+            return lw.load(self.path, floating_base=self.floating_base)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """What reading a file repairs is no news here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.errors.ModelWarning)
+        yield
 
 
 def example_robots() -> Path:

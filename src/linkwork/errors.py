@@ -4,7 +4,8 @@ A `ModelError` is about a robot's description: it says what is wrong, where (fil
 got and what was expected, the nearest valid name and the remedy.  A reader collects up to `MOST_ISSUES` of them and
 raises one exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for
 a name that the robot does not have.  What is wrong with the cache of machine code is never an error but a
-`CacheWarning`; a configuration a little off its manifold is normalised with a `ConfigurationWarning`.
+`CacheWarning`; a configuration a little off its manifold is normalised with a `ConfigurationWarning`; what reading a
+robot repairs is told once, with a `ModelWarning`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ._text import nearest
 
 __all__ = [
     "MOST_ISSUES",
+    "NOTED",
     "CacheWarning",
     "ConfigurationWarning",
     "Findings",
@@ -23,11 +25,13 @@ __all__ = [
     "JointContractError",
     "Location",
     "ModelError",
+    "ModelWarning",
     "SingularInertiaError",
     "UnknownNameError",
 ]
 
 MOST_ISSUES = 20
+NOTED = frozenset({"IGNORED", "INERTIA_IGNORED", "MIMIC_FREE"})  # codes of what is said without being a repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,8 @@ class Findings:
             self.warnings.append(issue)
 
     def note(self, issue: Issue) -> None:
-        """Keeps a warning about something left out that has no bearing on the model."""
+        """Keeps a warning about something that is left out as it was asked for or has no bearing: one of `NOTED`."""
+        assert issue.code in NOTED, issue
         self.warnings.append(issue)
 
     def raise_errors(self) -> None:
@@ -163,6 +168,14 @@ class UnknownNameError(KeyError):
 
     def __str__(self) -> str:
         return f"no {self.kind} named {self.name!r}; {nearest(str(self.name), self.known)}"
+
+
+class ModelWarning(UserWarning):
+    """Reading a robot repaired, guessed or left out something that bears on it: ``robot.report`` lists everything.
+
+    Once a robot is known, ``warnings.filterwarnings("ignore", category=ModelWarning)`` keeps them quiet, and
+    ``load(..., strict=True)`` makes errors of them.
+    """
 
 
 class CacheWarning(UserWarning):

@@ -49,7 +49,7 @@ def branching():
 
 def gripper(name):
     example = next(example for example in (*EXAMPLES, *SHIPPED) if example.name == name)
-    return Robot.from_urdf_string(example.text(), mimic="coupled", floating_base=example.floating)
+    return example.load(mimic="coupled")
 
 
 MADE = {

@@ -5,7 +5,6 @@ import functools
 import numpy as np
 import pytest
 
-from linkwork import Robot
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED
 
@@ -20,7 +19,7 @@ every_gripper = pytest.mark.parametrize("name", ["panda", "pr2", "tiago_pro", "b
 @functools.cache
 def both(name):
     example = FOUND[name]
-    robot = Robot.from_urdf_string(example.text(), mimic="coupled", floating_base=example.floating)
+    robot = example.load(mimic="coupled")
     assert robot.nv < example.robot().nv
     return robot, Pinocchio(example, robot)
 

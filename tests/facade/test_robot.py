@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.bridge.kernels import TABLE
-from linkwork.errors import ModelError, UnknownNameError
+from linkwork.errors import ModelError, ModelWarning, UnknownNameError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
 from linkwork.model.random import random_tree
 from oracles.example_robots import shipped
@@ -111,7 +111,8 @@ def test_a_floating_base(one):
 
 def test_strict_makes_errors_of_repairs():
     text = TEXT.replace('xyz="0 1 0"', 'xyz="0 2 0"')
-    assert [issue.code for issue in lw.Robot.from_urdf_string(text).report.warnings] == ["AXIS_NORM"]
+    with pytest.warns(ModelWarning, match="the axis has length 2"):
+        assert [issue.code for issue in lw.Robot.from_urdf_string(text).report.warnings] == ["AXIS_NORM"]
     with pytest.raises(ModelError, match="AXIS_NORM"):
         lw.Robot.from_urdf_string(text, strict=True)
 

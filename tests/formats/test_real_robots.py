@@ -36,14 +36,14 @@ def robots() -> dict[str, pathlib.Path]:
 
 
 ROBOTS = robots()
-# Files that say what no robot can be, and the errors that say so.
+# Files that say what no robot can be, the errors that say so, and the option with which they load all the same.
 BAD = {
-    "alex/alex_psyonic_hands": {"MIMIC_UNKNOWN"},
-    "romeo/romeo_laas_small": {"INERTIA_NOT_PSD"},
-    "tiago/tiago": {"INERTIA_NOT_PSD"},
-    "tiago/tiago_dual": {"INERTIA_NOT_PSD"},
-    "tiago/tiago_no_hand": {"INERTIA_NOT_PSD"},
-    "ur/ur3": {"BAD_NAME"},
+    "alex/alex_psyonic_hands": ("MIMIC_UNKNOWN", {"mimic": "ignore"}),
+    "romeo/romeo_laas_small": ("INERTIA_NOT_PSD", {"inertia": "nearest"}),
+    "tiago/tiago": ("INERTIA_NOT_PSD", {"inertia": "nearest"}),
+    "tiago/tiago_dual": ("INERTIA_NOT_PSD", {"inertia": "nearest"}),
+    "tiago/tiago_no_hand": ("INERTIA_NOT_PSD", {"inertia": "nearest"}),
+    "ur/ur3": ("BAD_NAME", None),  # without a name, which Pinocchio refuses too
 }
 GOOD = [name for name in ROBOTS if name not in BAD]
 # What is odd about the files, and only that.
@@ -82,9 +82,28 @@ def ten_numbers_of_pinocchio(inertia: pin.Inertia) -> np.ndarray:
 def test_bad_files_are_refused(name: str):
     if name not in ROBOTS:
         pytest.skip("this version of example-robot-data does not have it")
+    code, _ = BAD[name]
     with pytest.raises(ModelError) as caught:
         tree(name)
-    assert {issue.code for issue in caught.value.issues} == BAD[name]
+    assert {issue.code for issue in caught.value.issues} == {code}
+
+
+@pytest.mark.parametrize("name", [name for name, (_, options) in BAD.items() if options])
+def test_bad_files_load_with_the_option_that_says_how(name: str):
+    """Placements are Pinocchio's, and so are inertias but for bodies with links that are listed as repaired."""
+    if name not in ROBOTS:
+        pytest.skip("this version of example-robot-data does not have it")
+    _, options = BAD[name]
+    description = read_urdf(ROBOTS[name], inertia=options.get("inertia", "given"))
+    ours, theirs = build_tree(description, mimic=options.get("mimic", "free")), model(name)
+    check_frames(ours, theirs)
+    repairs = [issue for issue in ours.report.repairs if issue.code == "INERTIA_NEAREST"]
+    assert bool(repairs) == ("inertia" in options)
+    repaired = {frame.body for frame in ours.frames for issue in repairs if f"link[{frame.name}]/" in str(issue.where)}
+    for i, body in enumerate(ours.bodies):
+        expected = ten_numbers_of_pinocchio(theirs.inertias[theirs.getJointId(body.joint_name)])
+        same = np.allclose(ten_numbers(body.inertia), expected, rtol=1e-12, atol=1e-14 * max(1, expected[0]))
+        assert same == (i not in repaired), body.name
 
 
 @pytest.mark.parametrize("name", GOOD)

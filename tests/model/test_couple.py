@@ -11,7 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.bridge.kernels import _content, compile_requests, read_request
-from linkwork.errors import ModelError, UnknownNameError
+from linkwork.errors import ModelError, ModelWarning, UnknownNameError
 from linkwork.joints import Floating, Prismatic, Revolute
 from linkwork.model.body import Coupling, Limits
 from linkwork.model.couple import bounds, coupled
@@ -88,7 +88,7 @@ def test_from_a_file(free, bound):
     with pytest.raises(ModelError, match="MIMIC_CYCLE"):
         lw.Robot.from_urdf_string(text(j1='<mimic joint="j2"/>', j2='<mimic joint="j1"/>'), mimic="coupled")
     for wrong in ("yes", None, True):
-        with pytest.raises(ValueError, match="mimic: expected 'free' or 'coupled'"):
+        with pytest.raises(ValueError, match="mimic: expected 'free', 'coupled' or 'ignore'"):
             lw.load("arm7_gripper", mimic=wrong)
 
 
@@ -197,7 +197,8 @@ def test_limits_that_leave_nothing():
     with pytest.raises(ValueError, match=r"joint 'j1' is never within its limits \[-1, 2\].*j1 = 1 \* j0 \+ 10"):
         found.random_configuration(seed=0)
     assert found.mass_matrix(found.neutral()).shape == (3, 3)  # all else works
-    fixed = lw.Robot.from_urdf_string(text(j1='<mimic joint="j0" multiplier="0" offset="10"/>'), mimic="coupled")
+    with pytest.warns(ModelWarning, match="with multiplier 0: it never moves"):
+        fixed = lw.Robot.from_urdf_string(text(j1='<mimic joint="j0" multiplier="0" offset="10"/>'), mimic="coupled")
     with pytest.raises(ValueError, match="never within its limits"):
         fixed.random_configuration(seed=0)
 

@@ -166,9 +166,8 @@ def test_the_root_itself():
 )
 def test_arms_held_by_their_hands(name, link):
     """As the floating robot whose hand is held at the world's origin."""
-    text = EXAMPLE[name].text()
-    fixed = lw.Robot.from_urdf_string(text)
-    held, floating = fixed.rerooted(link), lw.Robot.from_urdf_string(text, floating_base=True).rerooted(link)
+    fixed = EXAMPLE[name].load(floating_base=False)
+    held, floating = fixed.rerooted(link), EXAMPLE[name].load(floating_base=True).rerooted(link)
     rng = np.random.default_rng(0)
     q, v, a = fixed.neutral() + rng.uniform(-1, 1, (3, fixed.nq)), *rng.normal(size=(2, 3, fixed.nv))
     base = np.broadcast_to(floating.neutral()[:7], (3, 7))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from linkwork import Robot, robots
+from linkwork.errors import ModelWarning
 
 __all__ = ["EXAMPLES", "SHIPPED", "Example", "shipped"]
 
@@ -37,7 +40,13 @@ class Example:
     @functools.cache  # noqa: B019 - the examples live as long as the tests
     def robot(self) -> Robot:
         """The robot, loaded once: its functions are compiled once for all tests."""
-        return Robot.from_urdf_string(self.text(), floating_base=self.floating)
+        return self.load()
+
+    def load(self, **options: Any) -> Robot:
+        """The robot, loaded anew; what reading its file repairs is looked at elsewhere."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            return Robot.from_urdf_string(self.text(), **{"floating_base": self.floating, **options})
 
 
 def _folder() -> Path:

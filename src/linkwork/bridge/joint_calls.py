@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._user import levels_up
 from ..algorithms.joint_functions import CONFIGURATIONS, INPUTS, Site
 from ..errors import ConfigurationWarning
 from ..joints.checked import EXACT, NEAR
@@ -146,7 +147,7 @@ class _Guard:
         warnings.warn(
             f"{what} is off the configurations of a {self.site.type.type_name()} joint by {worst:.3g}: normalised",
             ConfigurationWarning,
-            stacklevel=_levels_up(),
+            stacklevel=levels_up(),
         )
         return np.asarray(joint_kernel("normalize_configuration", self.site)(q))
 
@@ -171,13 +172,3 @@ def _listed(values: Any) -> str:
 
 def _shown(array: np.ndarray) -> str:
     return f": {_listed(array)}" if array.ndim <= 1 and array.size <= 12 else ""
-
-
-def _levels_up() -> int:
-    """How far up the stack the call is that is not linkwork's own: where a warning is of use."""
-    import sys
-
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("linkwork."):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -238,12 +238,15 @@ class Request:
 def read_request(tree: Tree, asked: Any) -> Request:
     """What ``"mass_matrix"``, ``("jacobian", "hand")`` or ``("jacobian", "hand", {"at": "world"})`` asks for.
 
-    Raises UnknownNameError for a function or frame that is not there, TypeError for anything else.
+    Raises UnknownNameError for a function or frame that is not there, TypeError for anything else; ValueError for a
+    function of inertias where the robot was loaded without them.
     """
     name, *rest = asked if isinstance(asked, (tuple, list)) else (asked,)
     function = TABLE.get(name) if isinstance(name, str) else None
     if function is None:
         raise UnknownNameError("function", name, TABLE)
+    if function.joint_space:
+        tree.require_inertias(function.name)
     options: dict[str, str | None] = {}
     for part in rest:
         if isinstance(part, Mapping):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from .. import __version__
-from ..errors import CacheWarning, SingularInertiaError
+from ..errors import CacheWarning, ModelWarning, SingularInertiaError
 from . import bench, cache, demo, explain, info, robots
 from .arguments import BAD_MODEL, FAILED, USAGE, CommandError
 from .output import Output, Terminal, escaped
@@ -86,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
 def _cache_warnings_logged(terminal: Terminal) -> Iterator[None]:
     """What is wrong with the cache of machine code is logged like any warning of a command, without a place in code."""
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # commands list all that is odd about a robot
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -13,7 +13,7 @@ from ..model.reroot import rerooted
 from ..model.tree import Tree
 from .building import Part, built
 from .denavit_hartenberg import dh_parts
-from .loading import read_robot, read_robot_string
+from .loading import LoadOptions, Options, read_robot, read_robot_string
 
 __all__ = ["Constructors"]
 
@@ -27,52 +27,14 @@ class Constructors:
         self._tree = tree
 
     @classmethod
-    def from_urdf(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        floating_base: bool = False,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        strict: bool = False,
-        multi_root: bool = False,
-        mimic: Literal["free", "coupled"] = "free",
-        continuous: Literal["angle", "sincos"] = "angle",
-    ) -> Self:
-        """Read a URDF file: see `linkwork.load`."""
-        tree = read_robot(
-            path,
-            floating_base=floating_base,
-            gravity=gravity,
-            strict=strict,
-            multi_root=multi_root,
-            mimic=mimic,
-            continuous=continuous,
-        )
-        return cls(tree)
+    def from_urdf(cls, path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Self:
+        """Read a URDF file: the options are those of `linkwork.load`."""
+        return cls(read_robot(path, Options.of("from_urdf", options)))
 
     @classmethod
-    def from_urdf_string(
-        cls,
-        text: str | bytes,
-        *,
-        floating_base: bool = False,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        strict: bool = False,
-        multi_root: bool = False,
-        mimic: Literal["free", "coupled"] = "free",
-        continuous: Literal["angle", "sincos"] = "angle",
-    ) -> Self:
-        """Read the text of a URDF file: see `linkwork.load`."""
-        tree = read_robot_string(
-            text,
-            floating_base=floating_base,
-            gravity=gravity,
-            strict=strict,
-            multi_root=multi_root,
-            mimic=mimic,
-            continuous=continuous,
-        )
-        return cls(tree)
+    def from_urdf_string(cls, text: str | bytes, **options: Unpack[LoadOptions]) -> Self:
+        """Read the text of a URDF file: the options are those of `linkwork.load`."""
+        return cls(read_robot_string(text, Options.of("from_urdf_string", options)))
 
     @classmethod
     def build(

@@ -3,67 +3,110 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self, TypedDict
 
 from .. import robots
-from ..errors import UnknownNameError
+from .._text import nearest
+from .._user import levels_up
+from ..errors import ModelWarning, UnknownNameError
 from ..formats import parse_urdf, read_urdf
 from ..model.build import build_tree
 from ..model.description import Description
 from ..model.tree import Tree
 
-__all__ = ["read_robot", "read_robot_string"]
+__all__ = ["LoadOptions", "Options", "read_robot", "read_robot_string"]
+
+Mimicry = Literal["free", "coupled", "ignore"]
+Continuous = Literal["angle", "sincos"]
+Inertias = Literal["given", "nearest", "ignore"]
 
 
-def read_robot(
-    robot: str | os.PathLike[str],
-    *,
-    floating_base: bool,
-    gravity: Sequence[float],
-    strict: bool,
-    multi_root: bool,
-    mimic: str,
-    continuous: str,
-) -> Tree:
+class LoadOptions(TypedDict, total=False):
+    """The keywords of `linkwork.load`, for type checkers."""
+
+    floating_base: bool
+    gravity: Sequence[float]
+    strict: bool
+    multi_root: bool
+    mimic: Mimicry
+    continuous: Continuous
+    inertia: Inertias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a robot is read: see `linkwork.load`.  Raises TypeError where a switch is neither True nor False."""
+
+    floating_base: bool = False
+    gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    strict: bool = False
+    multi_root: bool = False
+    mimic: Mimicry = "free"
+    continuous: Continuous = "angle"
+    inertia: Inertias = "given"
+
+    def __post_init__(self) -> None:
+        for name in ("floating_base", "strict", "multi_root"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
+
+    @classmethod
+    def of(cls, function: str, given: Mapping[str, Any]) -> Self:
+        """From a function's keywords.  Raises TypeError for one that is not known."""
+        known = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{function}: no option named {name!r}; {nearest(name, known)}")
+        return cls(**given)
+
+    def tree(self, description: Description) -> Tree:
+        """The tree of a description, with a `ModelWarning` for what reading it repaired."""
+        tree = build_tree(
+            description,
+            floating_base=self.floating_base,
+            gravity=self.gravity,
+            strict=self.strict,
+            multi_root=self.multi_root,
+            mimic=self.mimic,
+        )
+        if tree.report.repairs:
+            warnings.warn(_announcement(tree), ModelWarning, stacklevel=levels_up())
+        return tree
+
+
+def read_robot(robot: str | os.PathLike[str], options: Options) -> Tree:
     """The tree of a robot inside linkwork, by name, or of a file: see `linkwork.load`."""
     path: str | os.PathLike[str] = robot
-    if isinstance(robot, str):
-        if robot in robots.names():
-            path = robots.path(robot)
-        elif robot.isidentifier() and not os.path.exists(robot):
+    if isinstance(robot, str) and robot in robots.names():
+        path = robots.path(robot)
+    elif isinstance(robot, (str, os.PathLike)):
+        path = os.path.expanduser(robot)
+        if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
-    description = read_urdf(path, strict=strict, continuous=continuous)
-    return _built(description, floating_base, gravity, strict, multi_root, mimic)
+    return options.tree(read_urdf(path, strict=options.strict, continuous=options.continuous, inertia=options.inertia))
 
 
-def read_robot_string(
-    text: str | bytes,
-    *,
-    floating_base: bool,
-    gravity: Sequence[float],
-    strict: bool,
-    multi_root: bool,
-    mimic: str,
-    continuous: str,
-) -> Tree:
+def read_robot_string(text: str | bytes, options: Options) -> Tree:
     """The tree of a robot given as the text of a URDF file."""
-    description = parse_urdf(text, strict=strict, continuous=continuous)
-    return _built(description, floating_base, gravity, strict, multi_root, mimic)
+    return options.tree(parse_urdf(text, strict=options.strict, continuous=options.continuous, inertia=options.inertia))
 
 
-def _built(
-    description: Description,
-    floating_base: bool,
-    gravity: Sequence[float],
-    strict: bool,
-    multi_root: bool,
-    mimic: str,
-) -> Tree:
-    return build_tree(
-        description,
-        floating_base=floating_base,
-        gravity=gravity,
-        strict=strict,
-        multi_root=multi_root,
-        mimic=mimic,
-    )
+def _announcement(tree: Tree) -> str:
+    """What reading a robot repaired, in short."""
+    repairs = tree.report.repairs
+    many = "1 thing" if len(repairs) == 1 else f"{len(repairs)} things"
+    file = f"{tree.source}: " if tree.source else ""
+    lines = [f"{file}reading robot {tree.name!r} repaired or left out {many}; print(robot.report) lists all:"]
+    for issue in repairs[:_SHOWN]:
+        place = f"line {issue.where.line}, {issue.where.element}: " if issue.where.line else ""
+        text = issue.message if len(issue.message) <= _LENGTH else issue.message[: _LENGTH - 3] + "..."
+        lines.append(f"  {place}{text} [{issue.code}]")
+    if len(repairs) > _SHOWN:
+        lines.append(f"  ... and {len(repairs) - _SHOWN} more")
+    return "\n".join(lines)
+
+
+_SHOWN, _LENGTH = 3, 320

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from keyword import iskeyword
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..bridge.kernels import Kernel, Request, compile_requests, labelled, make_r
 from ..model.couple import bounds
 from ..model.tree import Report, Tree
 from .joint import Joint, joint_of
-from .loading import read_robot
+from .loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .robot_editing import EditingMethods
 from .sampling import Size, generator_of, shape_of
 
@@ -67,7 +67,7 @@ class Robot(EditingMethods):
 
     @property
     def report(self) -> Report:
-        """What reading the robot's file found odd: everything repaired or ignored is listed in its warnings."""
+        """What reading the robot's file found odd: everything repaired or ignored is listed in it, and printed."""
         return self._tree.report
 
     @property
@@ -88,6 +88,7 @@ class Robot(EditingMethods):
     @property
     def mass(self) -> float:
         """The mass of all links [kg], those fixed to the world included."""
+        self._tree.require_inertias("mass")
         return self._tree.mass
 
     @property
@@ -377,30 +378,36 @@ def load(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     strict: bool = False,
     multi_root: bool = False,
-    mimic: Literal["free", "coupled"] = "free",
-    continuous: Literal["angle", "sincos"] = "angle",
+    mimic: Mimicry = "free",
+    continuous: Continuous = "angle",
+    inertia: Inertias = "given",
 ) -> Robot:
     """A robot: one of those that linkwork has inside, by name (`linkwork.robots.names`), or from a URDF file.
 
     ``floating_base`` frees the root link: it moves by a floating joint named "floating_base" instead of being fixed
     to the world.  ``multi_root`` allows a file several links without a parent, all fixed to the world.  ``gravity`` is
-    in the world's axes [m/s²].  What the reader repairs or ignores is listed in ``robot.report.warnings``; ``strict``
-    makes errors of it.
+    in the world's axes [m/s²].  What the reader repairs or ignores is listed in ``robot.report``; repairs are told by
+    one `linkwork.errors.ModelWarning`, and ``strict`` makes errors of them.
 
     ``mimic="coupled"`` binds joints that the file makes follow others, exactly (`Robot.coupled`): they have no numbers
-    in q and v; ``"free"`` leaves them free, and what the file says in ``joint.mimic``.  ``continuous`` says how the
-    configuration of a continuous joint is written: as its ``"angle"``, or as ``"sincos"``, two numbers (sin, cos).
+    in q and v; ``"free"`` leaves them free, and what the file says in ``joint.mimic``; ``"ignore"`` does not look at
+    it.  ``continuous`` says how the configuration of a continuous joint is written: as its ``"angle"``, or as
+    ``"sincos"``, two numbers (sin, cos).  ``inertia="nearest"`` replaces rotational inertias that no body has by the
+    nearest that one has, where it is near enough, instead of refusing the robot as ``"given"`` does; ``"ignore"``
+    leaves all inertias out, for kinematics alone.  The page on robot files says more of all of these.
+
+    A path may begin with ``~``, one's home; ``./~`` is a file of that name.
 
     Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
     PermissionError as the system gives them; UnknownNameError for a name that is none of a robot inside.
     """
-    tree = read_robot(
-        robot,
+    options = Options(
         floating_base=floating_base,
         gravity=gravity,
         strict=strict,
         multi_root=multi_root,
         mimic=mimic,
         continuous=continuous,
+        inertia=inertia,
     )
-    return Robot(tree)
+    return Robot(read_robot(robot, options))

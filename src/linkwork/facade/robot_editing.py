@@ -68,6 +68,7 @@ class EditingMethods(Constructors):
         Raises UnknownNameError for a link that is not there, and ValueError for numbers that no body has, by the rules
         of the reader; what these rules find odd is added to the warnings of `report`.
         """
+        self._tree.require_inertias("with_inertia")
         frame = _link(self._tree, link)
         who = f"with_inertia: link {link!r}"
         if isinstance(inertia, Inertia):
@@ -103,6 +104,7 @@ class EditingMethods(Constructors):
         name that is taken.
         """
         tree, joint = self._tree, f"{name}_joint"
+        tree.require_inertias("with_payload")
         carrier = tree.frame(frame)
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"with_payload: name: expected a text, got {name!r}")

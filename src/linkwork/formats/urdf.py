@@ -7,6 +7,7 @@ done is an error or a listed warning, and a mesh is kept by the name that the fi
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from .._text import nearest, quoted
 from ..errors import Findings, Issue, Location, ModelError
@@ -22,18 +23,28 @@ __all__ = ["parse_urdf", "read_urdf"]
 
 
 def read_urdf(
-    path: str | os.PathLike[str], *, strict: bool = False, budget: Budget | None = None, continuous: str = "angle"
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    budget: Budget | None = None,
+    continuous: str = "angle",
+    inertia: str = "given",
 ) -> Description:
     """The robot that a URDF file describes.
 
     ``strict`` makes errors of repairs; ``budget`` bounds the file's size; ``continuous`` says whether the configuration
-    of a continuous joint is an ``"angle"`` or its ``"sincos"``.  Raises ModelError with all that is wrong, or the
-    operating system's error (FileNotFoundError, PermissionError ...) where the file cannot be read.
+    of a continuous joint is an ``"angle"`` or its ``"sincos"``; ``inertia`` whether inertias are those ``"given"``, the
+    ``"nearest"`` ones that a body can have, or left out (``"ignore"``).
+
+    Raises ModelError with all that is wrong, or the operating system's error (FileNotFoundError, PermissionError ...)
+    where the file cannot be read.
     """
     budget = budget or Budget()
     _expect_path(path)
     data = read_regular(path, budget.max_bytes)
-    return parse_urdf(data, source=path_text(path), strict=strict, budget=budget, continuous=continuous)
+    return parse_urdf(
+        data, source=path_text(path), strict=strict, budget=budget, continuous=continuous, inertia=inertia
+    )
 
 
 def parse_urdf(
@@ -43,11 +54,14 @@ def parse_urdf(
     strict: bool = False,
     budget: Budget | None = None,
     continuous: str = "angle",
+    inertia: str = "given",
 ) -> Description:
     """The robot that the text of a URDF describes.  ``source`` names it in messages.  Raises ModelError."""
     _expect_text(text, source)
     if continuous not in ("angle", "sincos"):
         raise ValueError(f"continuous: expected 'angle' or 'sincos', got {continuous!r}")
+    if inertia not in ("given", "nearest", "ignore"):
+        raise ValueError(f"inertia: expected 'given', 'nearest' or 'ignore', got {inertia!r}")
     root = parse(text, source, budget=budget)
     reader = Reader(source, Findings(strict=strict), version=root.attributes.get("version", "1.0").strip())
     if root.tag != "robot" or (root.first("link") is None and any(root.first(tag) for tag in _SRDF)):
@@ -55,13 +69,17 @@ def parse_urdf(
     check(reader, root)
     materials = read_materials(reader, root)
     _check_version(reader, root)
+    if inertia == "ignore" and (first := next(_inertials(root), None)) is not None:
+        count = sum(1 for _ in _inertials(root))
+        reader.note(first, "INERTIA_IGNORED", f"<inertial> is ignored ({count} times, here first), as it was asked for")
     description = Description(
         name=reader.name(root) or "",
-        links=tuple([read_link(reader, element, materials) for element in root.all("link")]),
+        links=tuple([read_link(reader, element, materials, inertia) for element in root.all("link")]),
         joints=tuple([read_joint(reader, element, continuous) for element in root.all("joint")]),
         warnings=tuple(reader.findings.warnings),
         source=source,
         where=reader.where(root),
+        inertias_ignored=inertia == "ignore",
     )
     reader.findings.raise_errors()
     return description
@@ -101,6 +119,10 @@ def _refuse_other_format(reader: Reader, root: Element) -> None:
         message = f"expected <robot> as the root of a URDF, got {quoted(root.tag)}"
         hint = close if close.startswith("did") else None
     raise ModelError(Issue("WRONG_FORMAT", message, reader.where(root), hint))
+
+
+def _inertials(root: Element) -> Iterator[Element]:
+    return (inertial for link in root.all("link") for inertial in link.all("inertial"))
 
 
 def _check_version(reader: Reader, root: Element) -> None:

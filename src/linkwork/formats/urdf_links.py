@@ -26,17 +26,19 @@ class Materials:
     unknown: set[str] = field(default_factory=set)
 
 
-def read_link(reader: Reader, element: Element, materials: Materials) -> LinkDescription:
-    """A `<link>`."""
+def read_link(reader: Reader, element: Element, materials: Materials, how: str = "given") -> LinkDescription:
+    """A `<link>`; its inertia as it is ``"given"``, the ``"nearest"`` possible one, or none (``"ignore"``)."""
     name = reader.name(element) or ""
     visuals = _shapes(reader, element, "visual", materials)
     collisions = _shapes(reader, element, "collision", materials)
-    inertial = element.first("inertial")
-    inertia = Inertia.zero() if inertial is None else _inertia(reader, inertial, (*visuals, *collisions))
+    inertial = element.first("inertial") if how != "ignore" else None
+    inertia = Inertia.zero()
+    if inertial is not None:
+        inertia = _inertia(reader, inertial, (*visuals, *collisions), how == "nearest")
     return LinkDescription(name, inertia, visuals, collisions, reader.where(element))
 
 
-def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...]) -> Inertia:
+def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...], nearest: bool) -> Inertia:
     """An `<inertial>`: mass, and rotational inertia about the centre of mass in the axes of its `<origin>`."""
     pose = reader.pose(element.first("origin"))
     mass_element, matrix = reader.required(element, "mass"), reader.required(element, "inertia")
@@ -48,7 +50,9 @@ def _inertia(reader: Reader, element: Element, shapes: tuple[Geometry, ...]) -> 
     if len(reader.findings.errors) > errors:
         return Inertia.zero()
     about = pose.rotation @ about
-    return check_inertial(reader.findings, reader.where(element), mass, pose.translation, about, shapes)
+    return check_inertial(
+        reader.findings, reader.where(element), mass, pose.translation, about, shapes, nearest=nearest
+    )
 
 
 # -- shapes

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .._text import quoted
-from ..errors import Findings, Issue
+from ..errors import NOTED, Findings, Issue
 from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body, Coupling, Frame, Limits, Mimic
 from .check import LARGEST
 from .couple import coupled
 from .description import Description, JointDescription
-from .mimic import flatten_mimics
+from .mimic import flatten_mimics, ignored_mimics
 from .structure import check_names, check_structure
 from .tree import Report, Tree
 from .values import check_values
@@ -44,19 +44,21 @@ def build_tree(
     and what is welded to it are fixed to the world.  ``multi_root`` allows several roots, all fixed to the world.
     Bodies come depth first, children in the order of their joints in the file.  Joints that the file makes follow
     others have numbers of their own where ``mimic`` is ``"free"``, which is noted (MIMIC_FREE), and none where it is
-    ``"coupled"``.  Raises ModelError with all that is wrong (with ``strict``, all repairs too), and ValueError where
-    gravity is not three finite numbers or ``mimic`` neither word.
+    ``"coupled"``; with ``"ignore"`` what the file says about it is not looked at.
+
+    Raises ModelError with all that is wrong (with ``strict``, all repairs too), and ValueError where gravity is not
+    three finite numbers or ``mimic`` none of these words.
     """
-    if mimic not in ("free", "coupled"):
-        raise ValueError(f"mimic: expected 'free' or 'coupled', got {mimic!r}")
+    if mimic not in ("free", "coupled", "ignore"):
+        raise ValueError(f"mimic: expected 'free', 'coupled' or 'ignore', got {mimic!r}")
     findings = Findings(strict=strict)
     for issue in description.warnings:
-        findings.note(issue) if issue.code == "IGNORED" else findings.warn(issue)
-    check_names(findings, description)
-    findings.raise_errors()  # what is no name at all cannot be looked for
+        findings.note(issue) if issue.code in NOTED else findings.warn(issue)
+    if not check_names(findings, description):
+        findings.raise_errors()  # what is no name at all cannot be looked for
     check_values(findings, description)
     roots = check_structure(findings, description, FLOATING_BASE if floating_base else None, multi_root)
-    mimics = flatten_mimics(findings, description)
+    mimics = flatten_mimics(findings, description) if mimic != "ignore" else ignored_mimics(findings, description)
     if mimics and mimic == "free":
         first = next(joint for joint in description.joints if joint.name in mimics)
         many = f"joint {quoted(first.name)} moves" if len(mimics) == 1 else f"{len(mimics)} joints move"
@@ -74,9 +76,10 @@ def build_tree(
         frames=frames,
         gravity=_gravity(gravity),
         source=description.source,
+        inertias_ignored=description.inertias_ignored,
         report=Report(tuple(findings.warnings)),
     )
-    if mimic == "free":
+    if mimic != "coupled":
         return tree
     return coupled(tree, {name: Coupling(m.joint, m.multiplier, m.offset) for name, m in mimics.items()})
 

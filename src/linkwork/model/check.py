@@ -11,10 +11,12 @@ import numpy as np
 from ..errors import Findings, Issue, Location
 from ..shapes import Geometry
 from ..spatial import Inertia, Symmetric3, Vec3
+from .physical import nearest_possible
 
-__all__ = ["LARGEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments"]
+__all__ = ["FARTHEST", "LARGEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments"]
 
 LARGEST = 1e20  # numbers beyond it are refused: products of them, as algorithms make them, would overflow
+FARTHEST = 0.5  # relative: half of the second moments of mass, beyond which what is given tells little of the body
 SUSPICIOUS = 1e12  # and beyond it suspicious
 _TINY = 1e-12  # masses below it [kg] are suspicious
 _ROUNDING = 5e-6  # relative: half of the last of six digits, with which many tools print an inertia
@@ -24,20 +26,28 @@ _LARGE = 10.0  # radius of gyration [m] that is suspicious where the shapes' siz
 
 
 def check_inertial(
-    findings: Findings, where: Location, mass: float, center: Vec3, about: Symmetric3, shapes: Sequence[Geometry]
+    findings: Findings,
+    where: Location,
+    mass: float,
+    center: Vec3,
+    about: Symmetric3,
+    shapes: Sequence[Geometry],
+    *,
+    nearest: bool = False,
 ) -> Inertia:
     """The inertia, about the link's origin, of a mass [kg] at ``center`` [m] with the rotational inertia ``about`` its
-    centre [kg m²] in the link's axes.  ``shapes`` are the link's own.
+    centre [kg m²] in the link's axes.  ``shapes`` are the link's own.  With ``nearest``, a rotational inertia that no
+    body has is replaced by the nearest that one has, if that is within `FARTHEST`.
 
-    Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, NOT_FINITE, MAGNITUDE (numbers beyond `LARGEST`).  Warnings: MAGNITUDE
-    (numbers beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_UNITS, COM_FAR.
+    Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, INERTIA_FAR, NOT_FINITE, MAGNITUDE (numbers beyond `LARGEST`).  Warnings:
+    MAGNITUDE (numbers beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_NEAREST, INERTIA_UNITS, COM_FAR.
     """
     for what, unit, numbers, largest in (
         ("mass", "kg", (mass,), LARGEST),
         ("centre of mass", "m", tuple(center), LARGEST),
         ("moments of inertia", "kg m²", about.elements(), LARGEST**3),
     ):
-        shown = ", ".join(f"{x:.6g}" for x in numbers)
+        shown = _listed(numbers)
         if not all_finite(numbers):
             findings.error(Issue("NOT_FINITE", f"{what}: expected finite numbers, got {shown} {unit}", where))
             return Inertia.zero()
@@ -45,23 +55,16 @@ def check_inertial(
             message = f"{what}: {shown} {unit} is beyond {largest:.0e}: products of such numbers overflow"
             findings.error(Issue("MAGNITUDE", message, where))
             return Inertia.zero()
-    inertia = Inertia.at_center(mass, center, about)
     if mass < 0.0:
         findings.error(Issue("MASS_NEGATIVE", f"mass must not be negative, got {mass!r}", where))
         return Inertia.zero()
-    moments = principal_moments(about)
-    low, middle, high = moments
-    shown = ", ".join(f"{m:.6g}" for m in moments)
-    # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
-    rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
-    if low < -(3.0 * rounding + point):
-        message = f"inertia is not positive semi-definite: its eigenvalues are {shown} kg m²"
-        hint = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the numbers right?"
-        findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
+    errors = len(findings.errors)
+    about = _possible(findings, where, mass, about, nearest)
+    if len(findings.errors) > errors:
         return Inertia.zero()
-    if low + middle < high - (9.0 * rounding + point):
-        message = f"no body has the principal moments {shown} kg m²: the largest is more than the sum of the others"
-        findings.warn(Issue("INERTIA_TRIANGLE", message, where))
+    inertia = Inertia.at_center(mass, center, about)
+    low, middle, high = principal_moments(about)
+    shown = _listed((low, middle, high))
     if mass == 0.0:
         if high > 0.0:
             findings.warn(Issue("MASS_ZERO", f"mass is zero but the moments of inertia are {shown} kg m²", where))
@@ -73,6 +76,43 @@ def check_inertial(
     else:
         _check_size(findings, where, math.sqrt(max(high, 0.0) / mass), center, shapes)
     return inertia
+
+
+def _possible(findings: Findings, where: Location, mass: float, about: Symmetric3, nearest: bool) -> Symmetric3:
+    """The rotational inertia as it is given or, where no body has it and ``nearest``, the nearest that one has."""
+    moments = low, middle, high = principal_moments(about)
+    # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
+    rounding, point = _ROUNDING * max(high, -low), _POINT * _POINT * mass
+    negative = low < -(3.0 * rounding + point)
+    if not negative and low + middle >= high - (9.0 * rounding + point):
+        return about
+    message = (
+        f"no body has the principal moments {_listed(moments)} kg m²: the largest is more than the sum of the others"
+    )
+    if negative:
+        message = f"inertia is not positive semi-definite: its eigenvalues are {_listed(moments)} kg m²"
+    possible, distance = nearest_possible(about)
+    if nearest and distance <= FARTHEST:
+        message += (
+            f"; (ixx, ixy, ixz, iyy, iyz, izz) = ({_listed(about.elements())}) in the link's axes is replaced by the "
+            f"nearest that a body has, ({_listed(possible.elements())}), {100.0 * distance:.3g} % away"
+        )
+        findings.warn(Issue("INERTIA_NEAREST", message, where))
+        return possible
+    if nearest:
+        message += f"; the nearest that a body has is {100.0 * distance:.3g} % away, more than {100.0 * FARTHEST:.3g} %"
+        findings.error(Issue("INERTIA_FAR", message, where, f"{_SIGNS}; {_WITHOUT}"))
+    elif negative:
+        near = f'inertia="nearest" takes the nearest that a body has, {100.0 * distance:.3g} % away'
+        hint = f"{_SIGNS}; {near if distance <= FARTHEST else _WITHOUT}"
+        findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
+    else:
+        findings.warn(Issue("INERTIA_TRIANGLE", message, where))
+    return about
+
+
+def _listed(numbers: Iterable[float]) -> str:
+    return ", ".join(f"{x:.6g}" for x in numbers)
 
 
 def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
@@ -120,3 +160,7 @@ def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
     middle = sum(places[1:], start=places[0]) * (1.0 / len(places))
     reach = max(math.hypot(*(p - middle)) + (r or 0.0) for p, r in zip(places, radii, strict=True))
     return (middle, reach) if math.isfinite(reach) else None
+
+
+_SIGNS = "no body has a negative moment: are the signs of ixy, ixz, iyz and the order of the numbers right?"
+_WITHOUT = 'for kinematics alone, inertia="ignore" loads the robot without inertias'

@@ -67,3 +67,4 @@ class Description:
     source: str | None = None
     frames: tuple[FrameDescription, ...] = ()
     where: Location = Location()
+    inertias_ignored: bool = False  # whether the links' inertias were left out

@@ -8,7 +8,7 @@ from .body import Mimic
 from .check import LARGEST
 from .description import Description, JointDescription
 
-__all__ = ["flatten_mimics"]
+__all__ = ["flatten_mimics", "ignored_mimics"]
 
 
 def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mimic]:
@@ -37,7 +37,7 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
             if master in on_chain:
                 cycle = chain[chain.index(master) :]
                 message = f"joints mimic each other in a cycle: {listed((*cycle, master), ' -> ')}"
-                findings.error(Issue("MIMIC_CYCLE", message, joints[master].where))
+                findings.error(Issue("MIMIC_CYCLE", message, joints[master].where, _WITHOUT))
                 for name in chain:
                     del mimics[name]
                 chain = []
@@ -53,6 +53,15 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
     return done
 
 
+def ignored_mimics(findings: Findings, description: Description) -> dict[str, Mimic]:
+    """The same where joints are asked to follow none: nothing, which is noted."""
+    following = [joint for joint in description.joints if joint.mimic is not None]
+    if following:
+        message = f"<mimic> is ignored ({len(following)} times, here first)"
+        findings.note(Issue("IGNORED", message, following[0].where))
+    return {}
+
+
 def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, JointDescription]) -> bool:
     """Whether a joint can follow the one that it names."""
     mimic, where, who = joint.mimic, joint.where, f"joint {quoted(joint.name)}"
@@ -60,11 +69,13 @@ def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, Joi
     master = joints.get(mimic.joint)
     if master is None:
         message = f"{who} mimics joint {quoted(mimic.joint)}, which does not exist"
-        findings.error(Issue("MIMIC_UNKNOWN", message, where, nearest(mimic.joint, joints)))
+        findings.error(Issue("MIMIC_UNKNOWN", message, where, f"{nearest(mimic.joint, joints)}; {_WITHOUT}"))
     elif master is joint:
-        findings.error(Issue("MIMIC_SELF", f"{who} mimics itself", where))
+        findings.error(Issue("MIMIC_SELF", f"{who} mimics itself", where, _WITHOUT))
     elif master.joint.nq == 0:
-        findings.error(Issue("MIMIC_FIXED", f"{who} mimics joint {quoted(mimic.joint)}, which is fixed", where))
+        findings.error(
+            Issue("MIMIC_FIXED", f"{who} mimics joint {quoted(mimic.joint)}, which is fixed", where, _WITHOUT)
+        )
     elif joint.joint.nq != 1 or master.joint.nq != 1:
         message = (
             f"{who} mimics joint {quoted(mimic.joint)}: only joints with one coordinate can do that, or be mimicked"
@@ -85,3 +96,6 @@ def _through(mimic: Mimic, master: Mimic | None) -> Mimic:
     if master is None:
         return mimic
     return Mimic(master.joint, mimic.multiplier * master.multiplier, mimic.multiplier * master.offset + mimic.offset)
+
+
+_WITHOUT = 'mimic="ignore" loads the robot without any'

@@ -9,7 +9,7 @@ from .description import Description, JointDescription, LinkDescription
 __all__ = ["check_names", "check_structure"]
 
 
-def check_names(findings: Findings, description: Description) -> None:
+def check_names(findings: Findings, description: Description) -> bool:
     """Whether the names of the robot, its links and joints, and those that joints name, are text at all: BAD_NAME."""
     named: list[tuple[str, object, Location]] = [("the robot's name", description.name, description.where)]
     named += [("a link's name", link.name, link.where) for link in description.links]
@@ -25,6 +25,7 @@ def check_names(findings: Findings, description: Description) -> None:
         if not isinstance(name, str):
             message = f"{what}: expected text, got {quoted(repr(name))} of type {type(name).__name__}"
             findings.error(Issue("BAD_NAME", message, where))
+    return all(isinstance(name, str) for _, name, _ in named)
 
 
 def check_structure(
@@ -100,7 +101,7 @@ def _check_names(
 def _check_frames(findings: Findings, description: Description) -> None:
     """Whether further frames have names of their own, and sit on links that exist."""
     first = {link.name: ("link", link.where) for link in description.links}
-    links = [*first]
+    links = dict.fromkeys(first)
     for frame in description.frames:
         who = f"frame {quoted(frame.name)}"
         if frame.name == "world":

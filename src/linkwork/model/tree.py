@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import Issue, UnknownNameError
+from ..errors import NOTED, Issue, UnknownNameError
 from ..spatial import Pose, Vec3
 from .body import WORLD, Body, Frame
 from .welded import check_inertias
@@ -16,9 +16,17 @@ __all__ = ["Report", "Tree"]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What reading the description found odd: every repair and everything ignored is listed here."""
+    """What reading the description found odd: every repair and everything ignored is listed here, and printed."""
 
     warnings: tuple[Issue, ...] = ()
+
+    @property
+    def repairs(self) -> tuple[Issue, ...]:
+        """The warnings that ``strict`` makes errors of: all but what is noted without bearing on the robot."""
+        return tuple(issue for issue in self.warnings if issue.code not in NOTED)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.warnings)) if self.warnings else "nothing was odd"
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,7 @@ class Tree:
     source: str | None = field(default=None, compare=False)  # the file it was read from
     report: Report = field(default=Report(), compare=False)
     stacking: tuple[int, ...] = ()  # bodies as their joints' numbers stand in q and v, if not as in ``bodies``
+    inertias_ignored: bool = False  # whether those of the description were left out: all are zero, and mean nothing
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)
@@ -87,6 +96,14 @@ class Tree:
 
     nq: int = field(init=False, compare=False, repr=False, default=0)
     nv: int = field(init=False, compare=False, repr=False, default=0)
+
+    def require_inertias(self, what: str) -> None:
+        """Raises ValueError where the inertias were left out, and ``what`` depends on them."""
+        if self.inertias_ignored:
+            raise ValueError(
+                f'{what}: robot {self.name!r} was loaded without its inertias (inertia="ignore"), for kinematics '
+                f'alone: load it with inertia="given" or inertia="nearest"'
+            )
 
     # -- walking the tree
 

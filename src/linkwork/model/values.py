@@ -19,7 +19,7 @@ _RIGID = 1e-6  # how far the rows of a rotation may be from orthonormal
 
 
 def check_values(findings: Findings, description: Description) -> None:
-    """Looks at every link and joint by itself.  Products that algorithms make of numbers in these bounds stay finite.
+    """Looks at every link, joint and frame by itself.  Products that algorithms make of numbers in these bounds stay finite.
 
     Errors: NUMBER (what is none), NOT_FINITE, MAGNITUDE (beyond `LARGEST`), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
     LIMIT_FINITE (a limit that is nan), LIMIT_ORDER.  Warning: MAGNITUDE (beyond `SUSPICIOUS`).
@@ -30,6 +30,8 @@ def check_values(findings: Findings, description: Description) -> None:
         _check_pose(_Log(findings, f"frame {quoted(frame.name)}", frame.where), "its place", frame.placement)
     for joint in description.joints:
         _check_joint(_Log(findings, f"joint {quoted(joint.name)}", joint.where), joint)
+    for frame in description.frames:
+        _check_pose(_Log(findings, f"frame {quoted(frame.name)}", frame.where), "its placement", frame.placement)
 
 
 class _Log:
