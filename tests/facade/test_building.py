@@ -312,7 +312,7 @@ def test_what_is_no_part() -> None:
     for part in (3, "link", None, HINGE):
         with pytest.raises(TypeError, match="build: expected links, joints and lists of them, got"):
             lw.Robot.build("r", part)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="mimic: expected 'free' or 'coupled', got 'never'"):
+    with pytest.raises(ValueError, match="mimic: expected 'free', 'coupled' or 'ignore', got 'never'"):
         lw.Robot.build("r", lw.Link("a"), mimic="never")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="gravity: expected three"):
         lw.Robot.build("r", lw.Link("a"), gravity=(0, 0))

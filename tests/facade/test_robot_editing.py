@@ -56,7 +56,7 @@ def test_an_inertia_is_that_of_the_file_to_the_bit(name, links):
     for link in links:
         text = with_inertial(example.text(), link, INERTIAL)
         found = example.robot().with_inertia(link, **NUMBERS)
-        expected = lw.Robot.from_urdf_string(text, floating_base=example.floating)
+        expected = example.load(text)
         assert found == expected
         assert found.mass == expected.mass != example.robot().mass
         assert type(found) is lw.Robot
@@ -200,7 +200,7 @@ def test_locked_at_zero_is_the_file_with_fixed_joints_to_the_bit(name):
         if not joint.lower[0] <= 0.0 <= joint.upper[0]:
             robot = robot.with_joint(joint.with_position_limits_enabled(False))
     found = robot.locked(inside)
-    expected = lw.Robot.from_urdf_string(fixed_in(example.text(), names), floating_base=example.floating)
+    expected = example.load(fixed_in(example.text(), names))
     assert found.frames == expected.frames
     assert (found.nq, found.nv) == (expected.nq, expected.nv) == (robot.nq - len(names), robot.nv - len(names))
     for one, other in zip(found.tree.bodies, expected.tree.bodies, strict=True):

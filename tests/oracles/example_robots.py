@@ -42,11 +42,11 @@ class Example:
         """The robot, loaded once: its functions are compiled once for all tests."""
         return self.load()
 
-    def load(self, **options: Any) -> Robot:
-        """The robot, loaded anew; what reading its file repairs is looked at elsewhere."""
+    def load(self, text: str | None = None, **options: Any) -> Robot:
+        """The robot, loaded anew, or one of a changed text; what reading its file repairs is looked at elsewhere."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
-            return Robot.from_urdf_string(self.text(), **{"floating_base": self.floating, **options})
+            return Robot.from_urdf_string(text or self.text(), **{"floating_base": self.floating, **options})
 
 
 def _folder() -> Path:

@@ -19,7 +19,7 @@ _RIGID = 1e-6  # how far the rows of a rotation may be from orthonormal
 
 
 def check_values(findings: Findings, description: Description) -> None:
-    """Looks at every link, joint and frame by itself.  Products that algorithms make of numbers in these bounds stay finite.
+    """Looks at every link, joint and frame.  Products that algorithms make of numbers in these bounds stay finite.
 
     Errors: NUMBER (what is none), NOT_FINITE, MAGNITUDE (beyond `LARGEST`), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
     LIMIT_FINITE (a limit that is nan), LIMIT_ORDER.  Warning: MAGNITUDE (beyond `SUSPICIOUS`).
