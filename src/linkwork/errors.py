@@ -160,14 +160,14 @@ class SingularInertiaError(ValueError):
 
 
 class UnknownNameError(KeyError):
-    """A name that the robot does not have."""
+    """A name that the robot does not have.  ``known`` are those of its kind, ``remedy`` says what is meant here."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
-        self.kind, self.name, self.known = kind, name, tuple(known)
-        super().__init__(kind, name, self.known)
+    def __init__(self, kind: str, name: object, known: Iterable[str], remedy: str = "") -> None:
+        self.kind, self.name, self.known, self.remedy = kind, name, tuple(known), remedy
+        super().__init__(kind, name, self.known, remedy)
 
     def __str__(self) -> str:
-        return f"no {self.kind} named {self.name!r}; {nearest(str(self.name), self.known)}"
+        return f"no {self.kind} named {self.name!r}; {self.remedy or nearest(str(self.name), self.known)}"
 
 
 class ModelWarning(UserWarning):

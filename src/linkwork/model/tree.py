@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import NOTED, Issue, UnknownNameError
 from ..spatial import Pose, Vec3
 from .body import WORLD, Body, Frame
+from .meant import meant_by
 from .welded import check_inertias
 
 __all__ = ["Report", "Tree"]
@@ -186,4 +187,6 @@ class Tree:
         except (KeyError, TypeError):
             if name == "world":
                 return Frame("world", WORLD, Pose.identity())
-            raise UnknownNameError("frame", name, ["world", *index]) from None
+            roots = [f.name for f in self.frames if f.body == WORLD and f.fixed_joint is None]
+            roots = roots or [body.name for body in self.bodies if body.parent == WORLD]
+            raise UnknownNameError("frame", name, ["world", *index], meant_by(name, roots)) from None

@@ -1,0 +1,45 @@
+"""Names of frames that other libraries have: the error says what they are called here."""
+
+import pickle
+
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+
+ARM, DOG = lw.load("arm7"), lw.load("quadruped", floating_base=True)
+
+
+@pytest.mark.parametrize(
+    ("robot", "name", "remedy"),
+    [
+        (ARM, "local", 'a frame\'s own axes go by its name, as in jacobian(q, "hand", expressed_in="hand")'),
+        (ARM, "LOCAL", "a frame's own axes go by its name"),
+        (ARM, "body", "a frame's own axes go by its name"),
+        (ARM, "LOCAL_WORLD_ALIGNED", 'are the default: expressed_in="world", without at='),
+        (ARM, "World", 'the world\'s frame is called "world"'),
+        (ARM, "universe", 'the world\'s frame is called "world"'),
+        (ARM, "base_link", "the root link is called 'base'"),
+        (DOG, "base", "the root link is called 'trunk'"),
+        (ARM, "hnad", "did you mean 'hand'?"),
+        (ARM, None, "there are 'base'"),
+    ],
+)
+def test_what_is_meant(robot, name, remedy):
+    q = robot.neutral()
+    for ask in (
+        lambda: robot.jacobian(q, robot.frames[-1], expressed_in=name),
+        lambda: robot.pose(q, name),
+        lambda: robot.compile(("pose", robot.frames[-1], {"relative_to": name})),
+    ):
+        with pytest.raises(UnknownNameError) as caught:
+            ask()
+        assert str(caught.value).startswith(f"no frame named {name!r}; ")
+        assert remedy in str(caught.value)
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert str(again) == str(caught.value) and again.known == caught.value.known
+
+
+def test_a_frame_of_such_a_name_is_that_frame():
+    assert ARM.pose(ARM.neutral(), "base").shape == (4, 4)
+    assert ARM.pose(ARM.neutral(), "world").shape == (4, 4)
