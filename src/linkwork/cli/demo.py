@@ -12,9 +12,9 @@ import numpy as np
 from .. import __version__
 from .._progress import Progress
 from ..bridge.kernels import get_num_threads
+from ..facade.drawing import tree_lines
 from ..facade.robot import Robot
 from .arguments import FAILED, add_json, load_robot, positive
-from .drawing import tree_lines
 from .output import Terminal, label, number, numbers, quantity
 from .states import random_states
 

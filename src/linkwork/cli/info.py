@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import __version__
 from ..errors import Issue
+from ..facade.drawing import axis_text, parameters, tree_lines
 from ..facade.joint import Joint
 from ..facade.robot import Robot
 from ..model.body import WORLD, Coupling, Frame
 from ..model.tree import Tree
 from .arguments import add_json, add_robot, load_robot, read_robot
-from .drawing import axis_text, parameters, tree_lines
 from .output import Terminal, escaped, finite, label, number, numbers, quantity, table
 
 __all__ = ["HELP", "add_arguments", "run"]

@@ -5,14 +5,14 @@ Data goes to standard output and logs to standard error.  There is no colour.
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._terminal import Output, backslashed
+from .._printing import escaped, label, number, numbers, width
+from .._terminal import Output
 
 __all__ = ["Output", "Terminal", "escaped", "finite", "label", "number", "numbers", "quantity", "table", "width"]
 
@@ -29,29 +29,6 @@ class Terminal:
 
     def error(self, text: str) -> None:
         self.log.line(f"linkwork: error: {text}")
-
-
-def escaped(text: str) -> str:
-    """A text from outside, with control characters (and all else that does not print) as backslash escapes."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else backslashed(c) for c in text)
-
-
-def label(text: str) -> str:
-    """A name from a file as tables have it: `escaped`, and cut where it is very long."""
-    return escaped(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
-
-
-def number(x: float) -> str:
-    """A number with up to six digits."""
-    return f"{x + 0.0:.6g}"
-
-
-def numbers(values: Iterable[float]) -> str:
-    """One number, or several in parentheses; a dash where none of them is finite."""
-    shown = [number(x) for x in values]
-    if all(text in ("inf", "-inf") for text in shown):
-        return "-"
-    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
 
 def quantity(count: int, singular: str) -> str:
@@ -75,13 +52,3 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequenc
             cells.append(cell + space if k in left else space + cell)
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def width(text: str) -> int:
-    """How many columns a text takes in a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-_LONGEST = 60  # characters of a name in a table

@@ -84,6 +84,10 @@ class Program:
     results: tuple[int, ...]
     guards: int = 0  # how many of the results, the last ones, are guards
 
+    def __repr__(self) -> str:
+        inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"<Program {self.name}: {inputs} -> {outputs}, {len(self.instructions)} instructions>"
+
     @staticmethod
     def of(
         name: str,

@@ -16,9 +16,9 @@ from ..bridge.arguments import checked
 from ..bridge.kernels import Kernel, Request, compile_requests, labelled, make_ready, read_request
 from ..model.couple import bounds
 from ..model.tree import Report, Tree
-from .joint import Joint, joint_of
 from .loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .robot_editing import EditingMethods
+from .robot_structure import StructureMethods
 from .sampling import Size, generator_of, shape_of
 
 __all__ = ["Robot", "load"]
@@ -26,7 +26,7 @@ __all__ = ["Robot", "load"]
 Array = Any  # an array, anything NumPy makes one of, or a dict by joint name
 
 
-class Robot(EditingMethods):
+class Robot(EditingMethods, StructureMethods):
     """An articulated system, and its functions as compiled code.
 
     Conventions: SI units and radians; frames are right-handed; 6-vectors have the angular part first; poses are 4 × 4
@@ -90,25 +90,6 @@ class Robot(EditingMethods):
         """The mass of all links [kg], those fixed to the world included."""
         self._tree.require_inertias("mass")
         return self._tree.mass
-
-    @property
-    def joints(self) -> tuple[Joint, ...]:
-        """The moving joints, in the order of their numbers in q and v; a follower's are its master's."""
-        return tuple(joint_of(self._tree, i) for i in self._tree.order)
-
-    def joint(self, name: str) -> Joint:
-        """The named joint.  Raises UnknownNameError."""
-        return joint_of(self._tree, self._tree.joint_index(name))
-
-    @property
-    def bodies(self) -> tuple[str, ...]:
-        """The names of the moving bodies, in the order of `forward_kinematics`."""
-        return tuple(body.name for body in self._tree.bodies)
-
-    @property
-    def frames(self) -> tuple[str, ...]:
-        """The names of all frames: every link, whether it moves or is fixed to another.  "world" is one besides."""
-        return tuple(frame.name for frame in self._tree.frames)
 
     # -- configurations
 

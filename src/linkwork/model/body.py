@@ -133,7 +133,7 @@ class Frame:
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
     fixed_joint: str | None = None  # the name of the fixed joint that welded it, if one did
-    welded_to: str | None = None  # and the name of the link that it is welded to by that joint
+    welded_to: str | None = None  # the name of the link that it is welded to, or was put on without a joint
 
 
 _IDENTITY = Pose.identity()

@@ -163,7 +163,7 @@ class _Builder:
             found.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, joint, other))
         for frame in self.further_frames:
             body, placement, _ = self.places[frame.link]
-            found.append(Frame(frame.name, body, composed(placement, frame.placement)))
+            found.append(Frame(frame.name, body, composed(placement, frame.placement), welded_to=frame.link))
         return tuple(found)
 
 

@@ -95,6 +95,9 @@ class Tree:
             )
         return master
 
+    def __repr__(self) -> str:
+        return f"<Tree {self.name!r}: {len(self.bodies)} bodies, {len(self.frames)} frames, nq {self.nq}, nv {self.nv}>"
+
     nq: int = field(init=False, compare=False, repr=False, default=0)
     nv: int = field(init=False, compare=False, repr=False, default=0)
 

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from .._printing import escaped, label, number, width
 from ..joints import JointType
 from ..model.body import WORLD, Body, Frame
 from ..model.tree import Tree
 from ..spatial import Vec3
-from .output import escaped, label, number, width
 
 __all__ = ["axis_text", "parameters", "tree_lines"]
 
@@ -32,7 +32,7 @@ def tree_lines(tree: Tree) -> list[str]:
 def parameters(joint: JointType) -> dict[str, Any]:
     """What a joint type is given: its fields, vectors as lists of numbers."""
     values = {}
-    for field in dataclasses.fields(joint):  # type: ignore[arg-type]
+    for field in _fields(joint):
         value = getattr(joint, field.name)
         if isinstance(value, Vec3):
             value = [float(x) for x in value]
@@ -42,7 +42,7 @@ def parameters(joint: JointType) -> dict[str, Any]:
 
 def axis_text(joint: JointType) -> str:
     """A joint's parameters for people, but for those at their default: an axis of the frame by its letter."""
-    usual = {field.name: field.default for field in dataclasses.fields(joint)}  # type: ignore[arg-type]
+    usual = {field.name: field.default for field in _fields(joint)}
     shown = []
     for name, value in parameters(joint).items():
         if getattr(joint, name) == usual[name]:
@@ -53,6 +53,11 @@ def axis_text(joint: JointType) -> str:
             text = number(value) if isinstance(value, float) else escaped(str(value))
         shown.append(text if name == "axis" else f"{name} {text}")
     return ", ".join(shown)
+
+
+def _fields(joint: JointType) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a type that is a dataclass; of another, one of a user's, none are known."""
+    return dataclasses.fields(joint) if dataclasses.is_dataclass(joint) else ()
 
 
 def _rows(tree: Tree) -> list[tuple[str, str, str, str]]:

@@ -1,0 +1,42 @@
+"""Names and numbers as people read them: made safe to print, cut where they are long, as wide as they are."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from ._terminal import backslashed
+
+__all__ = ["escaped", "label", "number", "numbers", "width"]
+
+_LONGEST = 60  # characters of a name in a table
+
+
+def escaped(text: str) -> str:
+    """A text from outside, with control characters (and all else that does not print) as backslash escapes."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else backslashed(c) for c in text)
+
+
+def label(text: str) -> str:
+    """A name from a file as tables have it: `escaped`, and cut where it is very long."""
+    return escaped(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+
+
+def number(x: float) -> str:
+    """A number with up to six digits."""
+    return f"{x + 0.0:.6g}"
+
+
+def numbers(values: Iterable[float]) -> str:
+    """One number, or several in parentheses; a dash where none of them is finite."""
+    shown = [number(x) for x in values]
+    if all(text in ("inf", "-inf") for text in shown):
+        return "-"
+    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+
+
+def width(text: str) -> int:
+    """How many columns a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,0 +1,115 @@
+"""A link of a robot: where it is, what it weighs, what it looks like, and what holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..joints import Fixed
+from ..model.body import WORLD, Frame
+from ..model.tree import Tree
+from ..shapes import Geometry
+from ..spatial import Inertia, Pose
+from .joint import Joint
+from .joint_editing import fixed_array, matrix_of
+
+__all__ = ["PlacedLink", "fixed_joints_of", "links_of", "placed_link"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlacedLink:
+    """A link of a robot: an immutable value, equal and hashable by content.
+
+    It moves with ``body``, the body that it is or that fixed joints weld it to.
+    """
+
+    name: str
+    body: str  # the name of the body that it moves with; "world" where it is fixed
+    placement: Pose  # X_body_link
+    inertia_at_origin: Inertia  # about the link's origin, in its axes
+    visuals: tuple[Geometry, ...]
+    collisions: tuple[Geometry, ...]
+    joint: str | None  # the name of the joint between it and ``parent``; None for a root that is fixed to the world
+    parent: str  # the link, by name, that its joint hangs from; "world" for a root
+    is_welded: bool  # whether that joint is a fixed one
+
+    @property
+    def pose(self) -> np.ndarray:
+        """X_body_link (4, 4), where its frame is in the frame of its body: p_body = X p_link [1, m]."""
+        return matrix_of(self.placement)
+
+    @property
+    def mass(self) -> float:
+        """Its own mass [kg]; nothing else on its body is in it."""
+        return float(self.inertia_at_origin.mass)
+
+    @property
+    def com(self) -> np.ndarray:
+        """Its centre of mass from its origin, in its axes (3,) [m]; zeros where it has no mass."""
+        mass = self.mass
+        return fixed_array([x / mass if mass else 0.0 for x in self.inertia_at_origin.moment])
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """Its rotational inertia about its centre of mass, in its axes (3, 3) [kg·m²]."""
+        mass, moment = self.mass, self.inertia_at_origin.moment
+        about = self.inertia_at_origin.shifted(moment * (-1.0 / mass)).about if mass else self.inertia_at_origin.about
+        return fixed_array([[*row] for row in (about.x, about.y, about.z)])
+
+    def __repr__(self) -> str:
+        if self.joint is None:
+            how = "fixed to the world" if self.body == "world" else f"a frame on {self.parent!r}"
+        else:
+            how = f"{'welded to' if self.is_welded else 'moves on'} {self.parent!r} by {self.joint!r}"
+        return f"<PlacedLink {self.name!r}: {how}, {self.mass:.6g} kg>"
+
+
+def placed_link(tree: Tree, name: str) -> PlacedLink:
+    """The named link, or frame.  Raises UnknownNameError."""
+    known = {frame.name: frame for frame in tree.frames}
+    try:
+        return _placed(tree, known[name])
+    except (KeyError, TypeError):
+        raise UnknownNameError("link", name, known) from None
+
+
+def links_of(tree: Tree) -> tuple[PlacedLink, ...]:
+    """The links: frames but for those that were only put on a link."""
+    return tuple(_placed(tree, f) for f in tree.frames if f.fixed_joint is not None or f.welded_to is None)
+
+
+def fixed_joints_of(tree: Tree) -> tuple[Joint, ...]:
+    """The fixed joints, in the order of the links that they weld: each is at the pose of its link in the link before.
+
+    The world is a place to hang from, and needs to be no link.
+    """
+    places = {"world": Pose.identity(), **{frame.name: frame.placement for frame in tree.frames}}
+    found = []
+    for frame in tree.frames:
+        if frame.fixed_joint is not None:
+            link = _placed(tree, frame)
+            held = places[link.parent]
+            placement = frame.placement if held == Pose.identity() else held.inv() @ frame.placement
+            name, parent = frame.fixed_joint, link.parent
+            found.append(Joint.of(Fixed(), name=name, parent=parent, child=frame.name, placement=placement))
+    return tuple(found)
+
+
+def _placed(tree: Tree, frame: Frame) -> PlacedLink:
+    body = None if frame.body == WORLD else tree.bodies[frame.body]
+    carrier = "world" if body is None else body.name
+    joint, parent = frame.fixed_joint, frame.welded_to or carrier
+    if body is not None and body.name == frame.name:
+        joint, parent = body.joint_name, _parent(tree, frame.body)
+    parts = frame.placement, frame.inertia, frame.visuals, frame.collisions
+    return PlacedLink(frame.name, carrier, *parts, joint, parent, frame.fixed_joint is not None)
+
+
+def _parent(tree: Tree, i: int) -> str:
+    """The link that the joint of a body hangs from."""
+    body = tree.bodies[i]
+    if body.links is not None:
+        return body.links[0]
+    return "world" if body.parent == WORLD else tree.bodies[body.parent].name
