@@ -115,6 +115,15 @@ def test_a_link_is_a_value(gripper):
             gripper.link(name)
 
 
+def test_links_without_masses():
+    robot = lw.load("arm7", inertia="ignore")
+    assert repr(robot.link("wrist")) == "<PlacedLink 'wrist': moves on 'forearm_distal' by 'wrist_flex'>"
+    assert "kg" not in robot._repr_html_()
+    for name in ("mass", "com", "inertia"):
+        with pytest.raises(ValueError, match="link 'wrist': the robot was loaded without inertias"):
+            getattr(robot.link("wrist"), name)
+
+
 def test_a_frame_on_a_link_is_no_link():
     pendulum = lw.Robot.build(
         "pendulum",

@@ -17,7 +17,8 @@ _MOST = 200  # lines of the tree and rows of the table that are shown
 def robot_html(tree: Tree) -> str:
     """The tree in a <pre>, and below it a <table> with a row for each joint."""
     joints = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
-    head = f"<b>{escape(label(tree.name))}</b>: {joints}, nq {tree.nq}, nv {tree.nv}, {number(tree.mass)} kg"
+    mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
+    head = f"<b>{escape(label(tree.name))}</b>: {joints}, nq {tree.nq}, nv {tree.nv}{mass}"
     lines = tree_lines(tree)
     drawn = escape("\n".join([*lines[:_MOST], *_more(len(lines), "links")]))
     rows = [_row(tree, i) for i in tree.order[:_MOST]]

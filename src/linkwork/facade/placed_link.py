@@ -28,7 +28,7 @@ class PlacedLink:
     name: str
     body: str  # the name of the body that it moves with; "world" where it is fixed
     placement: Pose  # X_body_link
-    inertia_at_origin: Inertia  # about the link's origin, in its axes
+    inertia_at_origin: Inertia | None  # about its origin, in its axes; None in a robot that was loaded without
     visuals: tuple[Geometry, ...]
     collisions: tuple[Geometry, ...]
     joint: str | None  # the name of the joint between it and ``parent``; None for a root that is fixed to the world
@@ -43,27 +43,34 @@ class PlacedLink:
     @property
     def mass(self) -> float:
         """Its own mass [kg]; nothing else on its body is in it."""
-        return float(self.inertia_at_origin.mass)
+        return float(self._own.mass)
 
     @property
     def com(self) -> np.ndarray:
         """Its centre of mass from its origin, in its axes (3,) [m]; zeros where it has no mass."""
         mass = self.mass
-        return fixed_array([x / mass if mass else 0.0 for x in self.inertia_at_origin.moment])
+        return fixed_array([x / mass if mass else 0.0 for x in self._own.moment])
 
     @property
     def inertia(self) -> np.ndarray:
         """Its rotational inertia about its centre of mass, in its axes (3, 3) [kg·m²]."""
-        mass, moment = self.mass, self.inertia_at_origin.moment
-        about = self.inertia_at_origin.shifted(moment * (-1.0 / mass)).about if mass else self.inertia_at_origin.about
+        own, mass = self._own, self.mass
+        about = own.shifted(own.moment * (-1.0 / mass)).about if mass else own.about
         return fixed_array([[*row] for row in (about.x, about.y, about.z)])
+
+    @property
+    def _own(self) -> Inertia:
+        if self.inertia_at_origin is None:
+            raise ValueError(f'link {self.name!r}: the robot was loaded without inertias, inertia="ignore"')
+        return self.inertia_at_origin
 
     def __repr__(self) -> str:
         if self.joint is None:
             how = "fixed to the world" if self.body == "world" else f"a frame on {self.parent!r}"
         else:
             how = f"{'welded to' if self.is_welded else 'moves on'} {self.parent!r} by {self.joint!r}"
-        return f"<PlacedLink {self.name!r}: {how}, {self.mass:.6g} kg>"
+        weight = "" if self.inertia_at_origin is None else f", {self.mass:.6g} kg"
+        return f"<PlacedLink {self.name!r}: {how}{weight}>"
 
 
 def placed_link(tree: Tree, name: str) -> PlacedLink:
@@ -103,7 +110,8 @@ def _placed(tree: Tree, frame: Frame) -> PlacedLink:
     joint, parent = frame.fixed_joint, frame.welded_to or carrier
     if body is not None and body.name == frame.name:
         joint, parent = body.joint_name, _parent(tree, frame.body)
-    parts = frame.placement, frame.inertia, frame.visuals, frame.collisions
+    inertia = None if tree.inertias_ignored else frame.inertia
+    parts = frame.placement, inertia, frame.visuals, frame.collisions
     return PlacedLink(frame.name, carrier, *parts, joint, parent, frame.fixed_joint is not None)
 
 
