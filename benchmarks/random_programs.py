@@ -35,10 +35,8 @@ from linkwork.compiler.real import Real
 from linkwork.compiler.target import Target
 from linkwork.expr.operations import BY_NAME, Operation
 
-__all__ = ["Reference", "bits_equal", "random_program", "text"]
+__all__ = ["Reference", "bits_equal", "exact", "random_program", "text"]
 
-EXACT = {"neg", "add", "sub", "mul", "div", "sqrt", "abs", "sign", "floor", "copysign", "fmin", "fmax"}
-LOGICAL = {"lt", "le", "eq", "and_", "or_", "not_", "where"}
 _CLOSE = 8.0  # units in the last place, between a function of ours and NumPy's
 
 
@@ -52,6 +50,12 @@ def bits_equal(a: np.ndarray, b: np.ndarray) -> bool:
     return np.array_equal(nan, np.isnan(b)) and np.array_equal(
         np.where(nan, zero, a).view(whole), np.where(nan, zero, b).view(whole)
     )
+
+
+def exact(operation: Operation) -> bool:
+    """Whether IEEE 754 leaves no choice of its result."""
+    lowering = operation.lowering
+    return lowering.kind in ("instruction", "intrinsic") or lowering.code in ("sign", "not", "where")
 
 
 # -- programs
@@ -107,7 +111,7 @@ def random_program(rng: np.random.Generator, length: int) -> Program:
     names = [name for name, operation in BY_NAME.items() if operation.arity]
     weights = np.array([_WEIGHTS.get(name, 1.0) for name in names])
     if rng.random() < 0.3:
-        weights[[name not in EXACT | LOGICAL for name in names]] = 0.0
+        weights[[not exact(BY_NAME[name]) for name in names]] = 0.0
     weights /= weights.sum()
     chosen = iter(rng.choice(len(names), size=8 * length + 100, p=weights))
     with np.errstate(all="ignore"):
@@ -188,7 +192,7 @@ class Reference:
 
     def apply(self, operation: Operation, args: list[Any]) -> Any:
         """One operation."""
-        if operation.name in EXACT | LOGICAL:
+        if exact(operation):
             return operation.value(*args)
         if operation in (SIN_OF, COS_OF):
             return args[0][operation is COS_OF]

@@ -39,7 +39,7 @@ from linkwork.compiler.segments import MOST, WHOLE, plan
 from linkwork.compiler.target import Target, levels
 
 from .layouts import laid_out, overlapping
-from .random_programs import EXACT, LOGICAL, Reference, bits_equal, random_program, text
+from .random_programs import Reference, bits_equal, exact, random_program, text
 
 __all__ = ["Mismatch", "Tally", "main", "run_case", "soak"]
 
@@ -137,12 +137,12 @@ def _data(rng: np.random.Generator, kernel: Kernel, program: Program, target: Ta
     wide = [_numbers(rng, samples, *port.shape) for port in kernel.inputs]
     with np.errstate(all="ignore"):
         narrow = [x.astype(np.float32) for x in wide]
-    exact = all(i.operation.name in EXACT | LOGICAL for i in program.instructions if i.operation.arity)
+    every = all(exact(i.operation) for i in program.instructions if i.operation.arity)
     for label, arrays, real in (("float64", wide, DOUBLE), ("float32", narrow, SINGLE), ("mixed", narrow, DOUBLE)):
         if label == "mixed" and len(arrays) == 1:
             continue
         expected = Reference(target, real).results(kernel.program, arrays)
-        if real is DOUBLE and exact and not target.fma:
+        if real is DOUBLE and every and not target.fma:
             for got, traced in zip(expected, program.interpret(*arrays), strict=True):
                 _same(got, traced, "the interpreter of the program as traced, and after all passes")
         yield _Data(label, arrays, expected)

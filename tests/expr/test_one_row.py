@@ -19,7 +19,7 @@ from linkwork.compiler.trace import compile
 from linkwork.expr import functions
 from linkwork.expr.derivative import jacobian
 from linkwork.expr.dual import Dual, parts
-from linkwork.expr.operations import BY_METHOD, BY_NAME, Lowering, Operation, operation, remove
+from linkwork.expr.operations import BY_METHOD, BY_NAME, Operation, operation, remove
 from linkwork.expr.symbol import Graph, Symbol
 
 X = np.array([2.7, -2.7, 0.3, -0.3, 5.0, 2.5])
@@ -33,7 +33,7 @@ def whole() -> Iterator[Any]:
         np.rint,
         lambda x: math.copysign(round(x), x),
         lambda x, r: (0.0,),
-        Lowering("intrinsic", "rint"),
+        "llvm.rint",
         odd=True,
         arrays=("rint", "round_"),
         casadi=lambda x: x - remainder(x, 1.0),
@@ -112,7 +112,7 @@ def test_a_program_with_it_is_taken_into_another_trace(whole: Any) -> None:
 
 def test_it_goes_as_it_came(whole: Any) -> None:
     with pytest.raises(ValueError, match="there is an operation called 'sin' already"):
-        operation(np.sin, math.sin, None, Lowering("vector", "sin"), name="sin")(lambda x: x)
+        operation(np.sin, math.sin, None, "@sin", name="sin")(lambda x: x)
     remove(whole.operation)
     assert not {"whole", "rint", "round_"} & {*BY_NAME, *BY_METHOD}
     BY_NAME["whole"] = whole.operation  # for the fixture to take out

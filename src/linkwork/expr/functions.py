@@ -24,18 +24,6 @@ from .operations import add as _add
 Scalar = Any  # "any scalar": no static type says it
 
 
-def _instruction(code: str) -> Lowering:
-    return Lowering("instruction", code)
-
-
-def _intrinsic(code: str) -> Lowering:
-    return Lowering("intrinsic", code)
-
-
-def _vector(code: str) -> Lowering:
-    return Lowering("vector", code)
-
-
 def _zeros(*arguments: Any) -> tuple[Any, ...]:
     return (0.0,) * (len(arguments) - 1)
 
@@ -53,45 +41,31 @@ for _leaf in ("input", "constant"):
 # -- arithmetic, which is written by Python's operators; on floats, these are IEEE's (1/0 is infinite)
 
 
-@operation(np.negative, lambda x: -x, lambda x, r: (-1.0,), _instruction("fneg"), composition=operator.neg)
+@operation(np.negative, operator.neg, lambda x, r: (-1.0,), "fneg", composition=operator.neg)
 def neg(x: Scalar) -> Scalar:
     """``-x``."""
 
 
-@operation(
-    np.add,
-    lambda x, y: x + y,
-    lambda x, y, r: (1.0, 1.0),
-    _instruction("fadd"),
-    commutative=True,
-    composition=operator.add,
-)
+@operation(np.add, operator.add, lambda x, y, r: (1.0, 1.0), "fadd", commutative=True, composition=operator.add)
 def add(x: Scalar, y: Scalar) -> Scalar:
     """``x + y``."""
 
 
-@operation(np.subtract, lambda x, y: x - y, lambda x, y, r: (1.0, -1.0), _instruction("fsub"), composition=operator.sub)
+@operation(np.subtract, operator.sub, lambda x, y, r: (1.0, -1.0), "fsub", composition=operator.sub)
 def sub(x: Scalar, y: Scalar) -> Scalar:
     """``x - y``."""
 
 
-@operation(
-    np.multiply,
-    lambda x, y: x * y,
-    lambda x, y, r: (y, x),
-    _instruction("fmul"),
-    commutative=True,
-    composition=operator.mul,
-)
+@operation(np.multiply, operator.mul, lambda x, y, r: (y, x), "fmul", commutative=True, composition=operator.mul)
 def mul(x: Scalar, y: Scalar) -> Scalar:
     """``x * y``."""
 
 
 @operation(
     np.divide,
-    lambda x, y: x / y,
+    operator.truediv,
     lambda x, y, r: (1.0 / y, -r / y),
-    _instruction("fdiv"),
+    "fdiv",
     composition=operator.truediv,
     domain=((-3.0, 3.0), (0.2, 3.0)),
 )
@@ -102,17 +76,17 @@ def div(x: Scalar, y: Scalar) -> Scalar:
 # -- roots, powers, exponentials
 
 
-@operation(np.sqrt, math.sqrt, lambda x, r: (0.5 / r,), _intrinsic("sqrt"), domain=((0.05, 9.0),))
+@operation(np.sqrt, math.sqrt, lambda x, r: (0.5 / r,), "llvm.sqrt", domain=((0.05, 9.0),))
 def sqrt(x: Scalar) -> Scalar:
     """Square root."""
 
 
-@operation(np.exp, math.exp, lambda x, r: (r,), _vector("exp"), domain=((-5.0, 5.0),))
+@operation(np.exp, math.exp, lambda x, r: (r,), "@exp", domain=((-5.0, 5.0),))
 def exp(x: Scalar) -> Scalar:
     """Exponential."""
 
 
-@operation(np.log, math.log, lambda x, r: (1.0 / x,), _vector("log"), domain=((0.05, 9.0),))
+@operation(np.log, math.log, lambda x, r: (1.0 / x,), "@log", domain=((0.05, 9.0),))
 def log(x: Scalar) -> Scalar:
     """Natural logarithm."""
 
@@ -121,7 +95,7 @@ def log(x: Scalar) -> Scalar:
     np.power,
     math.pow,
     lambda x, y, r: (y * f.pow(x, y - 1.0), f.where(x > 0.0, r * f.log(f.where(x > 0.0, x, 1.0)), 0.0)),
-    _vector("pow"),
+    "@pow",
     casadi="power",
     domain=((0.1, 4.0), (-3.0, 3.0)),
 )
@@ -130,12 +104,7 @@ def pow(x: Scalar, y: Scalar) -> Scalar:
 
 
 @operation(
-    np.hypot,
-    math.hypot,
-    lambda x, y, r: (x / r, y / r),
-    _vector("hypot"),
-    commutative=True,
-    domain=((-3.0, 3.0), (0.1, 3.0)),
+    np.hypot, math.hypot, lambda x, y, r: (x / r, y / r), "@hypot", commutative=True, domain=((-3.0, 3.0), (0.1, 3.0))
 )
 def hypot(x: Scalar, y: Scalar) -> Scalar:
     """Length of the vector (x, y), without overflow."""
@@ -144,42 +113,37 @@ def hypot(x: Scalar, y: Scalar) -> Scalar:
 # -- circular functions
 
 
-@operation(np.sin, math.sin, lambda x, r: (f.cos(x),), _vector("sin"), odd=True, domain=((-9.0, 9.0),))
+@operation(np.sin, math.sin, lambda x, r: (f.cos(x),), "@sin", odd=True, domain=((-9.0, 9.0),))
 def sin(x: Scalar) -> Scalar:
     """Sine of an angle [rad]."""
 
 
-@operation(np.cos, math.cos, lambda x, r: (-f.sin(x),), _vector("cos"), even=True, domain=((-9.0, 9.0),))
+@operation(np.cos, math.cos, lambda x, r: (-f.sin(x),), "@cos", even=True, domain=((-9.0, 9.0),))
 def cos(x: Scalar) -> Scalar:
     """Cosine of an angle [rad]."""
 
 
-@operation(np.tan, math.tan, lambda x, r: (1.0 + r * r,), _vector("tan"), odd=True, domain=((-1.4, 1.4),))
+@operation(np.tan, math.tan, lambda x, r: (1.0 + r * r,), "@tan", odd=True, domain=((-1.4, 1.4),))
 def tan(x: Scalar) -> Scalar:
     """Tangent of an angle [rad]."""
 
 
-@operation(np.arcsin, math.asin, lambda x, r: (1.0 / _complement(x),), _vector("asin"), odd=True, domain=((-0.9, 0.9),))
+@operation(np.arcsin, math.asin, lambda x, r: (1.0 / _complement(x),), "@asin", odd=True, domain=((-0.9, 0.9),))
 def asin(x: Scalar) -> Scalar:
     """Inverse sine [rad], in [-π/2, π/2]."""
 
 
-@operation(np.arccos, math.acos, lambda x, r: (-1.0 / _complement(x),), _vector("acos"), domain=((-0.9, 0.9),))
+@operation(np.arccos, math.acos, lambda x, r: (-1.0 / _complement(x),), "@acos", domain=((-0.9, 0.9),))
 def acos(x: Scalar) -> Scalar:
     """Inverse cosine [rad], in [0, π]."""
 
 
-@operation(np.arctan, math.atan, lambda x, r: (1.0 / (1.0 + x * x),), _vector("atan"), odd=True, domain=((-5.0, 5.0),))
+@operation(np.arctan, math.atan, lambda x, r: (1.0 / (1.0 + x * x),), "@atan", odd=True, domain=((-5.0, 5.0),))
 def atan(x: Scalar) -> Scalar:
     """Inverse tangent [rad], in [-π/2, π/2]."""
 
 
-@operation(
-    np.arctan2,
-    math.atan2,
-    lambda y, x, r: (x / (x * x + y * y), -y / (x * x + y * y)),
-    _vector("atan2"),
-)
+@operation(np.arctan2, math.atan2, lambda y, x, r: (x / (x * x + y * y), -y / (x * x + y * y)), "@atan2")
 def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Angle [rad] of the point (x, y), in [-π, π]."""
 
@@ -187,17 +151,17 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 # -- hyperbolic functions
 
 
-@operation(np.sinh, math.sinh, lambda x, r: (f.cosh(x),), _vector("sinh"), odd=True)
+@operation(np.sinh, math.sinh, lambda x, r: (f.cosh(x),), "@sinh", odd=True)
 def sinh(x: Scalar) -> Scalar:
     """Hyperbolic sine."""
 
 
-@operation(np.cosh, math.cosh, lambda x, r: (f.sinh(x),), _vector("cosh"), even=True)
+@operation(np.cosh, math.cosh, lambda x, r: (f.sinh(x),), "@cosh", even=True)
 def cosh(x: Scalar) -> Scalar:
     """Hyperbolic cosine."""
 
 
-@operation(np.tanh, math.tanh, lambda x, r: (1.0 - r * r,), _vector("tanh"), odd=True)
+@operation(np.tanh, math.tanh, lambda x, r: (1.0 - r * r,), "@tanh", odd=True)
 def tanh(x: Scalar) -> Scalar:
     """Hyperbolic tangent."""
 
@@ -209,7 +173,7 @@ def tanh(x: Scalar) -> Scalar:
     np.abs,
     abs,
     lambda x, r: (f.sign(x),),
-    _intrinsic("fabs"),
+    "llvm.fabs",
     name="abs",
     even=True,
     arrays=("abs", "absolute", "fabs"),
@@ -219,17 +183,17 @@ def fabs(x: Scalar) -> Scalar:
     """Absolute value."""
 
 
-@operation(np.sign, lambda x: x if x != x else float((x > 0.0) - (x < 0.0)), _zeros, _vector("sign"), odd=True)
+@operation(np.sign, lambda x: x if x != x else float((x > 0.0) - (x < 0.0)), _zeros, "@sign", odd=True)
 def sign(x: Scalar) -> Scalar:
     """-1, 0 or 1, as ``x`` is negative, zero or positive."""
 
 
-@operation(np.floor, lambda x: math.copysign(math.floor(x), x), _zeros, _intrinsic("floor"))
+@operation(np.floor, lambda x: math.copysign(math.floor(x), x), _zeros, "llvm.floor")
 def floor(x: Scalar) -> Scalar:
     """Largest whole number that is not above ``x``."""
 
 
-@operation(np.copysign, math.copysign, lambda x, y, r: (f.sign(x) * f.copysign(1.0, y), 0.0), _intrinsic("copysign"))
+@operation(np.copysign, math.copysign, lambda x, y, r: (f.sign(x) * f.copysign(1.0, y), 0.0), "llvm.copysign")
 def copysign(x: Scalar, y: Scalar) -> Scalar:
     """The magnitude of ``x`` with the sign of ``y``."""
 
@@ -238,7 +202,7 @@ def copysign(x: Scalar, y: Scalar) -> Scalar:
     np.fmin,
     lambda x, y: float(np.fmin(x, y)),
     lambda x, y, r: (f.where(x <= y, 1.0, 0.0), f.where(x <= y, 0.0, 1.0)),
-    _intrinsic("minnum"),
+    "llvm.minnum",
     commutative=True,
 )
 def fmin(x: Scalar, y: Scalar) -> Scalar:
@@ -249,7 +213,7 @@ def fmin(x: Scalar, y: Scalar) -> Scalar:
     np.fmax,
     lambda x, y: float(np.fmax(x, y)),
     lambda x, y, r: (f.where(y <= x, 1.0, 0.0), f.where(y <= x, 0.0, 1.0)),
-    _intrinsic("maxnum"),
+    "llvm.maxnum",
     commutative=True,
 )
 def fmax(x: Scalar, y: Scalar) -> Scalar:
@@ -259,50 +223,34 @@ def fmax(x: Scalar, y: Scalar) -> Scalar:
 # -- truth values, and the choice between two numbers
 
 
-@operation(np.equal, lambda x, y: x == y, None, _instruction("fcmp oeq"), gives="t", commutative=True)
+@operation(np.equal, operator.eq, None, "fcmp oeq", gives="t", commutative=True)
 def eq(x: Scalar, y: Scalar) -> Scalar:
     """Whether two numbers are equal."""
 
 
-@operation(np.less, lambda x, y: x < y, None, _instruction("fcmp olt"), gives="t")
+@operation(np.less, operator.lt, None, "fcmp olt", gives="t")
 def lt(x: Scalar, y: Scalar) -> Scalar:
     """Whether ``x < y``.  On arrays of symbols, whose ``<`` is NumPy's, too."""
 
 
-@operation(np.less_equal, lambda x, y: x <= y, None, _instruction("fcmp ole"), gives="t")
+@operation(np.less_equal, operator.le, None, "fcmp ole", gives="t")
 def le(x: Scalar, y: Scalar) -> Scalar:
     """Whether ``x <= y``.  On arrays of symbols, whose ``<=`` is NumPy's, too."""
 
 
 @operation(
-    np.logical_and,
-    lambda x, y: x and y,
-    None,
-    _instruction("and"),
-    kinds="tt",
-    gives="t",
-    commutative=True,
-    casadi="logic_and",
+    np.logical_and, lambda x, y: x and y, None, "and", kinds="tt", gives="t", commutative=True, casadi="logic_and"
 )
 def and_(x: Scalar, y: Scalar) -> Scalar:
     """Whether both truth values hold."""
 
 
-@operation(
-    np.logical_or,
-    lambda x, y: x or y,
-    None,
-    _instruction("or"),
-    kinds="tt",
-    gives="t",
-    commutative=True,
-    casadi="logic_or",
-)
+@operation(np.logical_or, lambda x, y: x or y, None, "or", kinds="tt", gives="t", commutative=True, casadi="logic_or")
 def or_(x: Scalar, y: Scalar) -> Scalar:
     """Whether one truth value, or both, holds."""
 
 
-@operation(np.logical_not, lambda x: not x, None, _vector("not"), kinds="t", gives="t", casadi="logic_not")
+@operation(np.logical_not, operator.not_, None, "@not", kinds="t", gives="t", casadi="logic_not")
 def not_(x: Scalar) -> Scalar:
     """Whether a truth value does not hold."""
 
@@ -311,7 +259,7 @@ def not_(x: Scalar) -> Scalar:
     np.where,
     lambda condition, x, y: x if condition else y,
     lambda condition, x, y, r: (0.0, f.where(condition, 1.0, 0.0), f.where(condition, 0.0, 1.0)),
-    _vector("where"),
+    "@where",
     kinds="tnn",
     casadi="if_else",
 )

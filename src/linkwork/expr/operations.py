@@ -35,6 +35,14 @@ class Lowering:
     kind: str
     code: str = ""
 
+    @staticmethod
+    def of(text: str) -> Lowering:
+        """As a row writes it: an instruction, an intrinsic as ``llvm.sqrt``, or code of our own as ``@sin``."""
+        if text.startswith("@"):
+            return Lowering("vector", text[1:])
+        code = text.removeprefix("llvm.")
+        return Lowering("instruction" if code == text else "intrinsic", code)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operation:
@@ -133,14 +141,15 @@ def operation(
     value: Callable[..., Any],
     scalar: Callable[..., Any],
     partials: Callable[..., tuple[Any, ...]] | None,
-    lowering: Lowering,
+    lowering: str,
     *,
     name: str = "",
     **facts: Any,
 ) -> Callable[[Function], Function]:
     """A row of the table, as a decorator of the function that people call: its name, arguments and text are the row's.
 
-    ``scalar`` may raise where Python has no answer; IEEE's (infinity, NaN) is given there.
+    ``scalar`` may raise where Python has no answer; IEEE's (infinity, NaN) is given there.  For ``lowering`` see
+    `Lowering.of`, and `Operation` for further facts.
     """
 
     def decorate(function: Function) -> Function:
@@ -148,7 +157,8 @@ def operation(
         arity = len(signature.parameters)
         called = name or function.__name__
         on_floats, doc = _reference(scalar, value), inspect.getdoc(function) or ""
-        row = add(Operation(called, arity, value, on_floats, partials, lowering, doc=doc, **facts))
+        row = Operation(called, arity, value, on_floats, partials, Lowering.of(lowering), doc=doc, **facts)
+        add(row)
 
         @wraps(function)
         def applied(*arguments: Any, **named: Any) -> Any:
