@@ -11,9 +11,12 @@ import linkwork
 SOURCE = Path(linkwork.__file__).parents[1]
 
 # Imports that close a circle, and why they stay.
+_PART = "for types only: a part of the contract in a file of its own"
 ALLOWED = {
     ("linkwork.joints.contract", "linkwork.joints.reversed"): "every type can be turned round, which gives a type",
-    ("linkwork.joints.checked", "linkwork.joints.contract"): "for types only: a rule of the contract by itself",
+    ("linkwork.joints.checked", "linkwork.joints.contract"): _PART,
+    ("linkwork.joints.derived", "linkwork.joints.contract"): _PART,
+    ("linkwork.joints.generic", "linkwork.joints.contract"): _PART,
     ("linkwork.shapes.geometry", "linkwork.shapes.shape"): "for types only: a shape makes geometry, which has a shape",
 }
 
