@@ -14,6 +14,7 @@ from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
 from .gufunc import make_gufunc, signature
 from .interpreter import in_main_interpreter
+from .interrupts import interrupts_address
 from .jit import assembly
 from .loops import State
 from .program import Port, Program
@@ -174,7 +175,7 @@ class _General:
         if len(self.outputs) > 1:
             names: Any = [port.name for port in self.outputs]
             self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
-        self.state = State(threads=setting_address())
+        self.state = State(threads=setting_address(), interrupts=interrupts_address())
         self._double, self._single = self.loops = [TypedLoop(code, real, self.state) for real in (DOUBLE, SINGLE)]
         # nothing tells which type is meant where there are no inputs, and NumPy cannot choose one
         chosen = [self._single, self._double] if self.inputs else [self._double]

@@ -16,6 +16,7 @@ import ctypes
 import sys
 from typing import Any
 
+from .interrupts import attend_function, begin_function, ended_function
 from .ir import MOST_UNROLLED, Function, Text
 from .packing import packing, packing_functions
 from .program import Port
@@ -27,6 +28,7 @@ __all__ = ["State", "loop_function"]
 _FEW = 3  # fewer samples than this take the scalar code
 _MOST_THREADS = 256
 _WORTH = 80_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
+_AT_ONCE = 1_000_000.0  # nanoseconds of work between two looks at the time, to see whether to look for signals
 _SHARES = 8  # that a thread takes one after the other
 _STACK = 1 << 20  # bytes that a thread started here has: a system's usual may be less than the code takes
 
@@ -39,6 +41,8 @@ class State(ctypes.Structure):
         ("off_calls", ctypes.c_int64),  # vectors of samples, or samples, for which a guard was greater than zero
         ("failed_calls", ctypes.c_int64),  # calls whose results are not to be used: there was no memory for them
         ("threads", ctypes.c_void_p),  # an int64: how many threads a call may use
+        ("interrupts", ctypes.c_void_p),  # an `Interrupts`
+        ("done", ctypes.c_int64),  # samples of short batches since signals were looked for
     ]
 
 
@@ -59,29 +63,35 @@ def loop_function(text: Text, layout: Layout) -> None:
     flags = _save_flags(f, target)
     n = f.load("i64", "%dimensions")
     arrays = _Arrays(f, layout)
+    interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
+    f.require(f.let(f"icmp eq i1 {f.let(f'call i1 @.ended(ptr {interrupts})')}, false"), "end")
     scalar = f.all_of([f.let(f"icmp slt i64 {n}, {_FEW}"), *arrays.whole, *arrays.apart()])
     with f.when(scalar):
         arrays.sample_by_sample(n)
     with f.unless(scalar):
+        wanted, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_AT_ONCE, layout)}")
         if threads_available():
-            least = _worth_a_thread(layout)
             allowed = f.load("i64", f.load("ptr", f.at("%data", State.threads.offset)))
-            useful = f.let(f"udiv i64 {n}, {least}")
+            useful = f.let(f"udiv i64 {n}, {_samples_in(_WORTH, layout)}")
             fewer = f.let(f"icmp ult i64 {useful}, {allowed}")
             wanted = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
-            many = f.let(f"icmp ugt i64 {wanted}, 1")
-            with f.when(many):
-                f.do(f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan)")
-            with f.unless(many):
-                f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
-        else:
+            long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {wanted}, 1")])
+        with f.when(long):
+            f.do(f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan)")
+        with f.unless(long):
             f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
+    done = f.let(f"add i64 {f.load('i64', f.at('%data', State.done.offset))}, {n}")  # NumPy may come again and again
+    much = f.let(f"icmp ugt i64 {done}, {_samples_in(_AT_ONCE, layout)}")
+    f.store("i64", f.let(f"select i1 {much}, i64 0, i64 {done}"), f.at("%data", State.done.offset))
+    with f.when(much):
+        f.let(f"call i1 @.attend(ptr {interrupts})")
     with f.when(f.load("i1", "%nan")):
         _count(f, State.nan_calls)
+    f.do("br label %end")
+    f.label("end")
     _restore_flags(f, target, flags)
-    text.add(f)
-    if threads_available():
-        _spread(text, layout)
+    for function in (begin_function(), attend_function(), ended_function(), _shares(), _work(), _spread(layout), f):
+        text.add(function)
 
 
 class _Arrays:
@@ -219,23 +229,21 @@ _ATTRIBUTES_BYTES = 256  # of C's pthread_attr_t, at most: 64 on Linux and macOS
 _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 64
 
 
-def _worth_a_thread(layout: Layout) -> int:
-    """How many samples are worth a thread: an instruction takes about 0.3 nanoseconds, for all lanes."""
+def _samples_in(time: float, layout: Layout) -> int:
+    """How many samples take so many nanoseconds: an instruction takes about 0.3 of them, for all lanes."""
     sample = 0.3 * (len(layout.program.instructions) + 20) / layout.lanes
-    return max(int(_WORTH / sample), layout.lanes * layout.vectors, 1)
+    return max(int(time / sample), layout.lanes * layout.vectors, 1)
 
 
-def _spread(text: Text, layout: Layout) -> None:
-    """``@spread``: a batch on several threads; the calling one is among them, and may be the only one to be had."""
+def _spread(layout: Layout) -> Function:
+    """``@spread``: a long batch in shares, on several threads where so many are wanted; the calling one is among them.
+
+    It may be the only one to be had.  It looks for signals after each of its shares.
+    """
     f = Function(
         "define internal void @.spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan)", "noinline #0"
     )
-    f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
-    f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
-    f.declare("declare i32 @pthread_attr_setstacksize(ptr, i64)")
     job = f.let(f"alloca [{_JOB_BYTES} x i8], align 64")
-    handles = f.let(f"alloca [{_MOST_THREADS} x i64], align 8")
-    started = f.let("alloca i64, align 8")
     for kind, value, place in (("ptr", "%args", _ARGS), ("ptr", "%steps", _STEPS), ("i64", "%n", _N)):
         f.store(kind, value, f.at(job, place))
     f.store("i64", "0", f.at(job, _NEXT))
@@ -244,7 +252,27 @@ def _spread(text: Text, layout: Layout) -> None:
     tile = layout.lanes * layout.vectors
     shares = f.let(f"mul i64 %wanted, {_SHARES}")
     share = f.let(f"udiv i64 {f.let(f'udiv i64 %n, {shares}')}, {tile}")  # in tiles, so that none is cut
-    f.store("i64", f.let(f"mul i64 {f.let(f'add i64 {share}, 1')}, {tile}"), f.at(job, _SHARE))
+    share = f.let(f"mul i64 {f.let(f'add i64 {share}, 1')}, {tile}")
+    most = _samples_in(_AT_ONCE, layout) // tile * tile
+    f.store("i64", f.let(f"call i64 @llvm.umin.i64(i64 {share}, i64 {most})"), f.at(job, _SHARE))
+    f.declare("declare i64 @llvm.umin.i64(i64, i64)")
+    f.do(f"call void @.begin(ptr {f.load('ptr', f.at('%data', State.interrupts.offset))})")
+    if threads_available():
+        _with_threads(f, job)
+    else:
+        f.do(f"call void @.shares(ptr {job}, i1 true)")
+    with f.when(f.let(f"icmp ne i8 {f.load('i8', f.at(job, _NAN))}, 0")):
+        f.store("i1", "true", "%nan")
+    return f
+
+
+def _with_threads(f: Function, job: str) -> None:
+    """Start the other threads that are wanted, share the work with them, and wait for them."""
+    f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
+    f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
+    f.declare("declare i32 @pthread_attr_setstacksize(ptr, i64)")
+    handles = f.let(f"alloca [{_MOST_THREADS} x i64], align 8")
+    started = f.let("alloca i64, align 8")
     f.store("i64", "0", started)
     attributes = f.let(f"alloca [{_ATTRIBUTES_BYTES} x i8], align 16")
     f.let(f"call i32 @pthread_attr_init(ptr {attributes})")
@@ -258,19 +286,25 @@ def _spread(text: Text, layout: Layout) -> None:
         with f.when(f.let(f"icmp eq i32 {status}, 0")):
             f.store("i64", f.let(f"add i64 {count}, 1"), started)
     f.let(f"call i32 @pthread_attr_destroy(ptr {attributes})")
-    f.let(f"call ptr @.work(ptr {job})")
+    f.do(f"call void @.shares(ptr {job}, i1 true)")
     with f.loop(f.load("i64", started)) as k:
         handle = f.load("i64", f.at(handles, f.let(f"shl i64 {k}, 3")))
         f.let(f"call i32 @pthread_join(i64 {handle}, ptr null)")
-    with f.when(f.let(f"icmp ne i8 {f.load('i8', f.at(job, _NAN))}, 0")):
-        f.store("i1", "true", "%nan")
-    text.add(_work())
-    text.add(f)
 
 
 def _work() -> Function:
-    """``@work``: what every thread does: take a share of the samples that nobody has taken, as long as there is one."""
+    """``@work``: what a thread does that is started here."""
     f = Function("define internal ptr @.work(ptr %job)", "noinline #0", end="ret ptr null")
+    f.do("call void @.shares(ptr %job, i1 false)")
+    return f
+
+
+def _shares() -> Function:
+    """``@shares``: take a share of the samples that nobody has taken, as long as there is one.
+
+    The thread that ``leads`` was there before; where it is to end, there is none any more.
+    """
+    f = Function("define internal void @.shares(ptr %job, i1 %leads)", "noinline #0")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
     args, steps, data = (f.load("ptr", f.at("%job", place)) for place in (_ARGS, _STEPS, _DATA))
@@ -284,6 +318,10 @@ def _work() -> Function:
     inside = f.let(f"icmp slt i64 {end}, {n}")
     stop = f.let(f"select i1 {inside}, i64 {end}, i64 {n}")
     f.do(f"call void @.range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan)")
+    f.require("%leads", "again")
+    ended = f.let(f"call i1 @.attend(ptr {f.load('ptr', f.at(data, State.interrupts.offset))})")
+    f.require(ended, "again")
+    f.do(f"store atomic i64 {n}, ptr {following} monotonic, align 8")
     f.do("br label %again")
     f.label("done")
     with f.when(f.load("i1", "%nan")):

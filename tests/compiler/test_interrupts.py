@@ -1,0 +1,159 @@
+"""Signals while a batch is computed: what handlers raise ends it, what they do not lets it go on; nothing is timed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="of POSIX systems")
+
+# A batch of seconds.  Another thread of Python sends a signal when the first numbers are there.
+COMMON = """
+import os, signal, threading, time
+from unittest import mock
+import numpy as np
+import linkwork as lw
+from linkwork.compiler import interrupts
+from linkwork.expr import functions as f
+
+interrupts._interrupts.interval = 0
+
+def slow(x):
+    y = x[0]
+    for k in range(150):
+        y = f.sin(y + x[k % 3])
+    return y
+
+kernel = lw.compile(slow, x=3)
+whole = np.full((N, 3), 0.3)
+expected = kernel(whole[0])
+
+def sent(out, number=signal.SIGINT, times=1):
+    '''Send a signal when some of the results are there, and again when more are.'''
+    def send():
+        for k in range(times):
+            while not np.count_nonzero(out[:: max(out.size // 1000, 1)]) > 20 * k:
+                time.sleep(0.0005)
+            os.kill(os.getpid(), number)
+    thread = threading.Thread(target=send)
+    thread.start()
+    return thread
+
+def interrupted(call, out):
+    out[...] = 0
+    thread = sent(out)
+    try:
+        call()
+    except KeyboardInterrupt:
+        print("interrupted", bool(0 < np.count_nonzero(out) < out.size), interrupts._interrupts.pending)
+    thread.join()
+    assert np.array_equal(kernel(whole[:5]), np.full(5, expected))
+"""
+
+
+def printed(code: str, samples: int = 3_000_000) -> list[str]:
+    folder = os.path.dirname(os.path.dirname(__file__))
+    program = COMMON.replace("N,", f"{samples},") + textwrap.dedent(code)
+    ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=500)
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    return ran.stdout.splitlines()
+
+
+def test_ctrl_c_ends_a_batch_however_it_is_called() -> None:
+    code = """
+    out = np.zeros(len(whole))
+    for threads in (1, 3):
+        lw.set_num_threads(threads)
+        interrupted(lambda: kernel(whole, out=out), out)
+    interrupted(lambda: kernel.ufunc(whole, out), out)
+    single, results = whole.astype(np.float32), out.astype(np.float32)
+    kernel(single[:5])
+    interrupted(lambda: kernel(single, out=results), results)
+    parts = out.reshape(-1, 2)[:, ::-1]  # NumPy calls the loop for two samples at a time
+    interrupted(lambda: kernel(whole.reshape(-1, 2, 3)[:, ::-1], out=parts), parts)
+    parts = np.zeros((len(whole) // 50, 100))[:, ::2]
+    rows = np.broadcast_to(whole[::50, None], (*parts.shape, 3))
+    interrupted(lambda: kernel(rows, out=parts), parts)
+    """
+    assert printed(code) == ["interrupted True 0"] * 6
+
+
+def test_a_robot_s_function_ends_too() -> None:
+    code = """
+    robot = lw.load("arm7")
+    q = np.zeros((2_000_000, 7))
+    out = np.zeros_like(q)
+    robot.gravity_force(q[:4])
+    def call():
+        try:
+            robot.gravity_force(q, out=out)
+        except (TypeError, ValueError):
+            print("taken for wrong arguments")
+    interrupted(call, out)
+    """
+    assert printed(code, 10) == ["interrupted True 0"]
+
+
+def test_what_a_handler_raises_is_raised_as_it_is_and_one_that_returns_lets_the_batch_go_on() -> None:
+    code = """
+    class TooLong(Exception):
+        pass
+
+    seen = []
+
+    def raises(number, frame):
+        seen.append(number)
+        raise TooLong("stop", 3)
+
+    def returns(number, frame):
+        seen.append(number)
+        kernel(whole[:100])  # compiled code may run again in a handler
+
+    out = np.zeros(len(whole))
+    signal.signal(signal.SIGUSR1, raises)
+    thread = sent(out, signal.SIGUSR1)
+    try:
+        kernel(whole, out=out)
+    except TooLong as error:
+        names = [frame.name for frame in __import__("traceback").extract_tb(error.__traceback__)]
+        print(error.args, "raises" in names, bool(0 < np.count_nonzero(out) < out.size), len(seen))
+    thread.join()
+    signal.signal(signal.SIGUSR1, returns)
+    out[:], seen[:] = 0.0, []
+    thread = sent(out, signal.SIGUSR1, times=3)
+    kernel(whole, out=out)
+    print(np.array_equal(out, np.full(len(whole), expected)), bool(seen))
+    thread.join()
+    """
+    assert printed(code) == ["('stop', 3) True True 1", "True True"]
+
+
+def test_other_threads_compute_on_and_a_forked_process_is_interrupted_too() -> None:
+    code = """
+    out = np.zeros(len(whole))
+    worker = threading.Thread(target=lambda: kernel(whole, out=out))
+    worker.start()
+    try:
+        sent(out).join()
+        worker.join()
+        time.sleep(600)
+    except KeyboardInterrupt:
+        worker.join()
+        print(np.array_equal(out, np.full(len(whole), expected)), flush=True)
+
+    def fork():
+        if os.fork() == 0:
+            interrupted(lambda: kernel(whole, out=out), out)
+            sys.stdout.flush()
+            os._exit(0)
+        os.wait()
+
+    forking = threading.Thread(target=fork)
+    forking.start()
+    forking.join()
+    """
+    assert printed("import sys\n" + textwrap.dedent(code)) == ["True", "interrupted True 0"]
