@@ -1,0 +1,183 @@
+"""Entries on demand: what is compiled when, once, and what becomes of what goes wrong."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.support import all_bits_equal, bits_equal
+from linkwork.compiler import build, entries, fastcall
+from linkwork.compiler.entries import ENTRIES, PARTS, Design, Entry
+from linkwork.compiler.facts import code_facts
+from linkwork.compiler.ir import Function, Text
+from linkwork.compiler.kernel import Kernel, make_ready
+from linkwork.compiler.real import DOUBLE, Real
+from linkwork.compiler.straight import sample_declaration
+from linkwork.compiler.trace import compile, trace
+from linkwork.expr import functions as f
+
+fast = pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
+
+
+class Compiled:
+    """Which parts of which types have been compiled; with ``failing``, those of one type cannot be."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.parts: list[str] = []
+        self.failing: str | None = None
+        self._compiled = build.compiled
+        monkeypatch.setenv("LINKWORK_CACHE", "off")
+        monkeypatch.setattr(build, "compiled", self)
+
+    def __call__(self, source: build.Source, parts: Sequence[str], real: Real) -> dict[str, build.Part]:
+        if self.failing in parts:
+            raise OSError("no room")
+        self.parts += [f"{part} {real.name}" for part in parts]
+        return self._compiled(source, parts, real)
+
+    def since(self) -> set[str]:
+        """What has been since the last time, each at most once."""
+        done, self.parts = self.parts, []
+        assert len(set(done)) == len(done)
+        return set(done)
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
+    return Compiled(monkeypatch)
+
+
+def made() -> Kernel:
+    return compile(lambda x, y: (f.sin(x) * y, x @ y), name="waves", x=3, y=3)
+
+
+X = np.linspace(-1.0, 1.0, 60).reshape(20, 3)
+
+
+@fast
+def test_what_is_compiled_when(compiled: Compiled) -> None:
+    kernel = made()
+    assert compiled.since() == {"fast double", "sample double"}
+    alone = kernel(X[3], X[4])
+    assert str(kernel.ufunc.signature) == kernel.signature and compiled.since() == set()
+    batch = kernel(X[2:], X[1:-1])
+    assert compiled.since() == {"loop double"}
+    assert bits_equal(batch[0][1], kernel(X[3], X[2])[0]) and all_bits_equal(
+        kernel(X[3:4], X[4:5]), [[x] for x in alone]
+    )
+    single = kernel(X.astype(np.float32), X.astype(np.float32))
+    assert single[0].dtype == np.float32 and compiled.since() == {"loop float", "sample float"}
+    kernel(list(X), X)
+    kernel(X[0], X[0])
+    assert compiled.since() == set()
+    assert kernel._code._parts == {}  # object files are kept for entries still to come, and there are none
+
+
+@pytest.mark.parametrize("way", ["list", "number", "named", "float32", "ufunc"])
+def test_whatever_is_called_first(compiled: Compiled, way: str) -> None:
+    kernel = compile(lambda x: 2.0 * x + 1.0, x=() if way == "number" else 3)
+    x = X.astype(np.float32) if way == "float32" else X
+    ways = {"list": lambda: kernel(x.tolist()), "named": lambda: kernel(x=x), "ufunc": lambda: kernel.ufunc(x)}
+    result = ways.get(way, lambda: kernel(x))()
+    assert np.allclose(result, 2.0 * x + 1.0) and result.dtype == x.dtype
+    assert ("loop float" in compiled.since()) == (way == "float32")
+
+
+def test_made_ready_nothing_is_left(compiled: Compiled) -> None:
+    kernel = made()
+    make_ready(kernel)
+    robot = lw.load("double_pendulum")
+    robot.warm_up(["gravity_force"], progress=False)
+    compiled.parts.clear()
+    kernel(X, X)
+    kernel(X[0], X[0])
+    robot.gravity_force(X[:, :2])
+    robot.gravity_force(X[0, :2])
+    assert compiled.since() == set()
+
+
+def test_facts_are_of_all_the_code(compiled: Compiled) -> None:
+    kernel = made()
+    first = kernel.compile_time
+    facts = code_facts(kernel)
+    assert {part.split()[0] for part in compiled.since()} == {part for name in ENTRIES for part in parts_of(name)}
+    assert 0.0 < first < kernel.compile_time == facts.seconds
+    assert facts.code_bytes == sum(kernel._code.sizes.values()) > 1000 and facts.compile_seconds > 0.0
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    return ENTRIES[name].parts if entries.available(name, DOUBLE) else ()
+
+
+def test_what_goes_wrong_is_raised_by_the_call_and_may_go_right_later(compiled: Compiled) -> None:
+    compiled.failing = "sample"
+    with pytest.raises(OSError, match="no room"):
+        made()
+    compiled.failing = None
+    kernel = made()
+    compiled.failing = "loop"
+    for arrays in ((X, X), (X.tolist(), X.tolist()), (X.astype(np.float32), X.astype(np.float32))):
+        with pytest.raises(OSError, match="no room"):
+            kernel(*arrays)
+    if fastcall.available():
+        assert kernel(X[0], X[0])[0].shape == (3,)  # another entry, which is there
+    robot = lw.load("double_pendulum")
+    with pytest.raises(OSError, match="no room"):
+        robot.gravity_force(X[:, :2])
+    compiled.failing = None
+    assert kernel(X, X)[0].shape == (20, 3) and robot.gravity_force(X[:, :2]).shape == (20, 2)
+
+
+def test_without_a_single_call_the_loop_is_compiled_with_the_kernel(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fastcall, "available", lambda: False)
+    kernel = made()
+    assert compiled.since() == {"loop double", "sample double"}
+    assert kernel(X[0], X[0])[0].shape == (3,) and kernel(X, X)[0].shape == (20, 3)
+    assert compiled.since() == set()
+
+
+def test_threads_compile_an_entry_once(compiled: Compiled) -> None:
+    kernel, together, wrong = made(), threading.Barrier(6), []
+    compiled.since()
+    expected = kernel.interpret(X, X)[1]
+
+    def work() -> None:
+        together.wait()
+        if not np.allclose(kernel(X, X)[1], expected):
+            wrong.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong and compiled.since() - {"sample double"} == {"loop double"}
+
+
+def test_a_further_entry_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(design: Design) -> list[Text]:
+        """``@twice(in, out)``: one sample, and the same once more behind it."""
+        text, program = design.text(), design.program
+        call = Function("define void @.twice(ptr %in, ptr %out)")
+        call.declare(sample_declaration(program))
+        call.let("call i32 @.sample(ptr %in, ptr %out)")
+        call.let(f"call i32 @.sample(ptr %in, ptr {call.at('%out', 8 * program.outputs[0].size)})")
+        text.add(call)
+        return [text]
+
+    monkeypatch.setitem(PARTS, "twice", twice)
+    monkeypatch.setitem(ENTRIES, "twice", Entry(("twice", "sample"), (DOUBLE,)))
+    kernel = Kernel(trace(lambda x: f.exp(x), "grown", {"x": 3}))
+    assert kernel._code.entry("twice") is kernel._code.entry("twice")
+    out = np.zeros(6)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel._code.entry("twice").address)
+    call(X[5].ctypes.data, out.ctypes.data)
+    assert bits_equal(out, np.tile(kernel(X[5]), 2))
+    assert "@grown.twice(" in kernel.llvm_ir
