@@ -26,6 +26,7 @@ from ..expr.symbol import Graph, Symbol
 from ..joints import JointType
 from ..joints.checked import EXACT
 from ..model.regroup import regrouped
+from ..model.seat import seated
 from ..model.slide import slid
 from ..model.tilt import tilted
 from ..model.tree import Tree
@@ -380,7 +381,8 @@ def expressions(
 
     ``watched`` may put another tree in the place of the one that an algorithm would walk, to see how it does.
     """
-    felt = regrouped(slid(tilted(tree))) if any(request.function.joint_space for request in requests.values()) else tree
+    in_joint_space = any(request.function.joint_space for request in requests.values())
+    felt = regrouped(slid(tilted(seated(tree)))) if in_joint_space else tree
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in _inputs(tree, requests)]
     symbols = {port.name: values for port, values in inputs}

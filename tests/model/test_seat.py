@@ -1,0 +1,42 @@
+"""Seated trees: the same dynamics and the same frames, without rotors."""
+
+from dataclasses import replace
+
+import pytest
+
+from linkwork.model.reroot import rerooted
+from linkwork.model.seat import seated
+from linkwork.spatial import Pose
+from oracles.comparison import assert_close
+from oracles.example_robots import SHIPPED
+from oracles.same_dynamics import assert_same_dynamics
+from oracles.scalars import Direct
+from oracles.trees import every_tree, state
+
+
+def assert_same_robot(tree):
+    found = seated(tree)
+    assert all(body.rotor == Pose.identity() for body in found.bodies)
+    q, v, a = state(tree)
+    assert_same_dynamics(tree, found, q, v, a)
+    for frame in tree.frames[:20]:
+        assert_close(Direct(found).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2)
+
+
+@every_tree
+def test_random_trees_stay_the_same(tree):
+    assert_same_robot(tree)
+
+
+@pytest.mark.parametrize("example", SHIPPED[:4], ids=str)
+def test_robots_with_another_root_stay_the_same(example):
+    tree = example.robot().tree
+    assert seated(tree) is tree  # a URDF has no rotors
+    assert_same_robot(rerooted(tree, example.frames[0]))
+
+
+def test_a_tree_whose_bodies_are_seated_stays_as_it_is():
+    tree = SHIPPED[1].robot().tree
+    found = seated(rerooted(rerooted(tree, tree.bodies[3].name), tree.frames[0].name))
+    assert seated(found) is found
+    assert replace(found) == found
