@@ -14,7 +14,7 @@ import pytest
 import linkwork as lw
 from helpers.urdf_as_code import as_code, random_urdf
 from linkwork import joints, shapes
-from linkwork.errors import ModelError
+from linkwork.errors import ModelError, ModelWarning
 from linkwork.model.random import random_tree
 from linkwork.model.tree import Tree
 
@@ -299,21 +299,41 @@ def test_names_of_frames() -> None:
     assert "no frame may be named 'world'" in issues(lw.Link("a", frames={"world": (0, 0, 1)}))["BAD_NAME"]
 
 
-def test_oddities_are_listed_and_errors_where_strict() -> None:
+def test_oddities_are_told_once_and_errors_where_strict() -> None:
     odd = lw.Link("a", mass=1.0, inertia=(1, 1, 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    message = r"building robot 'r' repaired or left out 1 thing; .*\n  robot\[r\]/link\[a\]: no body has"
+    with pytest.warns(ModelWarning, match=message) as caught:
         robot = lw.Robot.build("r", odd)
+    assert caught[0].filename == __file__
     assert [issue.code for issue in robot.report.warnings] == ["INERTIA_TRIANGLE"]
-    assert issues(odd, strict=True).keys() == {"INERTIA_TRIANGLE"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert issues(odd, strict=True).keys() == {"INERTIA_TRIANGLE"}
+        assert issues(odd, lw.Link("b", mass=-1.0)).keys() >= {"MASS_NEGATIVE"}
+
+
+def test_inertias_that_no_body_has() -> None:
+    """The options of `load`: the nearest possible one, or none at all."""
+    bad = lw.Link("a", mass=1.0, inertia=(1, 1, -0.01))
+    assert issues(bad).keys() == {"INERTIA_NOT_PSD"}
+    with pytest.warns(ModelWarning, match="INERTIA_NEAREST"):
+        near = lw.Robot.build("r", bad, inertia="nearest")
+    assert near.mass == 1.0 and near.tree.frame("a").inertia.about.zz >= 0.0
+    without = lw.Robot.build("r", bad, inertia="ignore")
+    assert without.tree.frame("a").inertia.mass == 0.0 and without.tree.inertias_ignored
+    for option in ({"inertia": "best"}, {"mimic": "never"}):
+        with pytest.raises(ValueError, match=f"{next(iter(option))}: expected"):
+            lw.Robot.build("r", bad, **option)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="build: no option named 'continuous'"):
+        lw.Robot.build("r", bad, continuous="angle")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"from_dh: no option named 'floating'; did you mean 'floating_base'"):
+        lw.Robot.from_dh("r", [{}], convention="standard", floating=True)  # type: ignore[call-arg]
 
 
 def test_what_is_no_part() -> None:
     for part in (3, "link", None, HINGE):
         with pytest.raises(TypeError, match="build: expected links, joints and lists of them, got"):
             lw.Robot.build("r", part)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="mimic: expected 'free', 'coupled' or 'ignore', got 'never'"):
-        lw.Robot.build("r", lw.Link("a"), mimic="never")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="gravity: expected three"):
         lw.Robot.build("r", lw.Link("a"), gravity=(0, 0))
     with pytest.raises(ModelError, match="the robot's name: expected text, got '3'"):

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from .._text import printable
-from ..errors import Findings, Location, ModelError
+from ..errors import Findings, Location
 from ..model.body import Mimic
-from ..model.build import build_tree
 from ..model.check import check_inertial
 from ..model.description import Description, FrameDescription, JointDescription, LinkDescription
 from ..model.tree import Tree
 from ..spatial import Inertia
 from .joint import Joint, limits_of
 from .link import Link
+from .loading import Options
 
 __all__ = ["Part", "built"]
 
 Part = Link | Joint | Iterable["Part"]
 
 
-def built(name: str, parts: Iterable[Part], *, strict: bool, **options: Any) -> Tree:
+def built(name: str, parts: Iterable[Part], options: Options) -> Tree:
     """The tree of these parts: see `Robot.build`.  Raises ModelError with all that is wrong, TypeError."""
-    findings = Findings(strict=strict)
-    description = _described(name, parts, findings)
-    try:
-        tree = build_tree(description, strict=strict, **options)
-    except ModelError as error:
-        raise ModelError([*findings.errors, *error.issues]) from None
-    findings.raise_errors()
-    return tree
+    return options.tree(_described(name, parts, options), "building")
 
 
-def _described(name: str, parts: Iterable[Part], findings: Findings) -> Description:
+def _described(name: str, parts: Iterable[Part], options: Options) -> Description:
     """Links and joints in their order.  The link "world" is there where a joint hangs from it."""
+    if options.inertia not in ("given", "nearest", "ignore"):
+        raise ValueError(f"inertia: expected 'given', 'nearest' or 'ignore', got {options.inertia!r}")
+    findings = Findings(strict=options.strict)
     flat = [*_flat(parts)]
     links = [part for part in flat if isinstance(part, Link)]
     joints = [part for part in flat if isinstance(part, Joint)]
@@ -42,8 +37,8 @@ def _described(name: str, parts: Iterable[Part], findings: Findings) -> Descript
         links.insert(0, Link("world"))
     return Description(
         name=name,
-        links=tuple(_link(name, link, findings) for link in links),
-        joints=tuple(_joint(name, joint) for joint in joints),
+        links=tuple([_link(name, link, findings, options.inertia) for link in links]),
+        joints=tuple([_joint(name, joint) for joint in joints]),
         warnings=tuple(findings.warnings),
         where=Location(element=_element(name)),
         frames=tuple(
@@ -51,6 +46,8 @@ def _described(name: str, parts: Iterable[Part], findings: Findings) -> Descript
             for link in links
             for frame, place in link.places
         ),
+        inertias_ignored=options.inertia == "ignore",
+        errors=tuple(findings.errors),
     )
 
 
@@ -65,11 +62,12 @@ def _flat(parts: Iterable[Part]) -> Iterator[Link | Joint]:
             raise TypeError(f"build: expected links, joints and lists of them, got {part!r}")
 
 
-def _link(robot: str, link: Link, findings: Findings) -> LinkDescription:
+def _link(robot: str, link: Link, findings: Findings, how: str) -> LinkDescription:
+    """A link; its inertia as it is ``"given"``, the ``"nearest"`` possible one, or none (``"ignore"``)."""
     where, inertia = _where(robot, "link", link.name), Inertia.zero()
-    if link.mass is not None:
-        shapes = (*link.visuals, *link.collisions)
-        inertia = check_inertial(findings, where, link.mass, link.center, link.about, shapes)
+    if link.mass is not None and how != "ignore":
+        shapes, nearest = (*link.visuals, *link.collisions), how == "nearest"
+        inertia = check_inertial(findings, where, link.mass, link.center, link.about, shapes, nearest=nearest)
     return LinkDescription(link.name, inertia, link.visuals, link.collisions, where)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self, Unpack
 
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from ..model.reroot import rerooted
 from ..model.tree import Tree
 from .building import Part, built
 from .denavit_hartenberg import dh_parts
-from .loading import LoadOptions, Options, read_robot, read_robot_string
+from .loading import BuildOptions, LoadOptions, Options, read_robot, read_robot_string
 
 __all__ = ["Constructors"]
 
@@ -37,16 +37,7 @@ class Constructors:
         return cls(read_robot_string(text, Options.of("from_urdf_string", options)))
 
     @classmethod
-    def build(
-        cls,
-        name: str,
-        *parts: Part,
-        floating_base: bool = False,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        strict: bool = False,
-        multi_root: bool = False,
-        mimic: Literal["free", "coupled"] = "coupled",
-    ) -> Self:
+    def build(cls, name: str, *parts: Part, **options: Unpack[BuildOptions]) -> Self:
         """A robot from its links and joints, written in a program: what a file would say, through the same checks.
 
         ``parts`` are links (`linkwork.Link`), joints that connect them (`linkwork.Joint.of` with ``parent`` and
@@ -62,13 +53,13 @@ class Constructors:
         >>> pendulum.gravity_force([0.3]).round(3)
         array([1.45])
 
-        The robot equals the one of a URDF file that says the same, bit for bit.  Options are those of `linkwork.load`;
-        but joints that are written to follow others do so (``mimic="coupled"``), where a file's are free unless asked.
+        The robot equals the one of a URDF file that says the same, bit for bit.  The options are those of
+        `linkwork.load` but ``continuous``, which the joints' types say; and joints that are written to follow others do
+        so, ``mimic="coupled"``, where a file's are free unless asked.
 
         Raises ModelError that lists all that is wrong with the robot; TypeError for what is no part.
         """
-        options = {"floating_base": floating_base, "gravity": gravity, "multi_root": multi_root, "mimic": mimic}
-        return cls(built(name, parts, strict=strict, **options))
+        return cls(built(name, parts, _options("build", options)))
 
     @classmethod
     def from_dh(
@@ -79,9 +70,7 @@ class Constructors:
         convention: Literal["standard", "modified"],
         base: ArrayLike | None = None,
         tool: ArrayLike | None = None,
-        floating_base: bool = False,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        strict: bool = False,
+        **options: Unpack[BuildOptions],
     ) -> Self:
         """A chain of revolute and prismatic joints from its table of Denavit and Hartenberg's parameters.
 
@@ -99,6 +88,7 @@ class Constructors:
 
         ``base`` is the pose of frame 0 in the root link "base", and ``tool`` that of a frame "tool" in the last one: a
         pose (4, 4) or a place (3,).  Further ``parts`` may hang from these links: a gripper, a payload.
+        The options are those of `build`.
 
         >>> from math import pi
         >>> import linkwork as lw
@@ -108,9 +98,8 @@ class Constructors:
 
         Raises ModelError that lists all that is wrong, ValueError for a convention or pose that is none.
         """
-        chain = dh_parts(name, rows, convention, base, tool)
-        options = {"floating_base": floating_base, "gravity": gravity}
-        return cls(built(name, (chain, parts), strict=strict, multi_root=False, mimic="coupled", **options))
+        chosen = _options("from_dh", options)
+        return cls(built(name, (dh_parts(name, rows, convention, base, tool), parts), chosen))
 
     def coupled(self, couplings: Mapping[str, Any]) -> Self:
         """The robot with joints that follow others, exactly and in every function: q = ratio · q_master + offset.
@@ -142,3 +131,8 @@ class Constructors:
         Raises UnknownNameError for a link that is not there, ValueError where what moves then has no name of its own.
         """
         return type(self)(rerooted(self._tree, link))
+
+
+def _options(function: str, given: BuildOptions) -> Options:
+    """How a robot is built: joints follow others where they are written to."""
+    return Options.of(function, {"mimic": "coupled", **given}, without=("continuous",))

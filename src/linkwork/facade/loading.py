@@ -17,23 +17,28 @@ from ..model.build import build_tree
 from ..model.description import Description
 from ..model.tree import Tree
 
-__all__ = ["LoadOptions", "Options", "read_robot", "read_robot_string"]
+__all__ = ["BuildOptions", "LoadOptions", "Options", "read_robot", "read_robot_string"]
 
 Mimicry = Literal["free", "coupled", "ignore"]
 Continuous = Literal["angle", "sincos"]
 Inertias = Literal["given", "nearest", "ignore"]
 
 
-class LoadOptions(TypedDict, total=False):
-    """The keywords of `linkwork.load`, for type checkers."""
+class BuildOptions(TypedDict, total=False):
+    """The keywords of `Robot.build` and `Robot.from_dh`, for type checkers."""
 
     floating_base: bool
     gravity: Sequence[float]
     strict: bool
     multi_root: bool
     mimic: Mimicry
-    continuous: Continuous
     inertia: Inertias
+
+
+class LoadOptions(BuildOptions, total=False):
+    """The keywords of `linkwork.load`, for type checkers."""
+
+    continuous: Continuous
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +59,16 @@ class Options:
                 raise TypeError(f"{name}: expected True or False, got {getattr(self, name)!r}")
 
     @classmethod
-    def of(cls, function: str, given: Mapping[str, Any]) -> Self:
-        """From a function's keywords.  Raises TypeError for one that is not known."""
-        known = [field.name for field in fields(cls)]
+    def of(cls, function: str, given: Mapping[str, Any], *, without: Sequence[str] = ()) -> Self:
+        """From a function's keywords, all but some.  Raises TypeError for one that is not known."""
+        known = [field.name for field in fields(cls) if field.name not in without]
         for name in given:
             if name not in known:
                 raise TypeError(f"{function}: no option named {name!r}; {nearest(name, known)}")
         return cls(**given)
 
-    def tree(self, description: Description) -> Tree:
-        """The tree of a description, with a `ModelWarning` for what reading it repaired."""
+    def tree(self, description: Description, doing: str = "reading") -> Tree:
+        """The tree of a description, with a `ModelWarning` for what reading (or building) it repaired."""
         tree = build_tree(
             description,
             floating_base=self.floating_base,
@@ -73,7 +78,7 @@ class Options:
             mimic=self.mimic,
         )
         if tree.report.repairs:
-            warnings.warn(_announcement(tree), ModelWarning, stacklevel=levels_up())
+            warnings.warn(_announcement(tree, doing), ModelWarning, stacklevel=levels_up())
         return tree
 
 
@@ -94,14 +99,15 @@ def read_robot_string(text: str | bytes, options: Options) -> Tree:
     return options.tree(parse_urdf(text, strict=options.strict, continuous=options.continuous, inertia=options.inertia))
 
 
-def _announcement(tree: Tree) -> str:
-    """What reading a robot repaired, in short."""
+def _announcement(tree: Tree, doing: str) -> str:
+    """What reading or building a robot repaired, in short."""
     repairs = tree.report.repairs
     many = "1 thing" if len(repairs) == 1 else f"{len(repairs)} things"
     file = f"{tree.source}: " if tree.source else ""
-    lines = [f"{file}reading robot {tree.name!r} repaired or left out {many}; print(robot.report) lists all:"]
+    lines = [f"{file}{doing} robot {tree.name!r} repaired or left out {many}; print(robot.report) lists all:"]
     for issue in repairs[:_SHOWN]:
-        place = f"line {issue.where.line}, {issue.where.element}: " if issue.where.line else ""
+        line = f"line {issue.where.line}, " if issue.where.line else ""
+        place = f"{line}{issue.where.element}: " if issue.where.element else ""
         text = issue.message if len(issue.message) <= _LENGTH else issue.message[: _LENGTH - 3] + "..."
         lines.append(f"  {place}{text} [{issue.code}]")
     if len(repairs) > _SHOWN:

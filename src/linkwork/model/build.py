@@ -52,6 +52,8 @@ def build_tree(
     if mimic not in ("free", "coupled", "ignore"):
         raise ValueError(f"mimic: expected 'free', 'coupled' or 'ignore', got {mimic!r}")
     findings = Findings(strict=strict)
+    for issue in description.errors:
+        findings.error(issue)
     for issue in description.warnings:
         findings.note(issue) if issue.code in NOTED else findings.warn(issue)
     if not check_names(findings, description):

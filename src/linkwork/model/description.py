@@ -68,3 +68,4 @@ class Description:
     frames: tuple[FrameDescription, ...] = ()
     where: Location = Location()
     inertias_ignored: bool = False  # whether the links' inertias were left out
+    errors: tuple[Issue, ...] = ()  # what is wrong already, to be told with all else that is

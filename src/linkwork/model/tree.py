@@ -105,8 +105,8 @@ class Tree:
         """Raises ValueError where the inertias were left out, and ``what`` depends on them."""
         if self.inertias_ignored:
             raise ValueError(
-                f'{what}: robot {self.name!r} was loaded without its inertias (inertia="ignore"), for kinematics '
-                f'alone: load it with inertia="given" or inertia="nearest"'
+                f'{what}: robot {self.name!r} is without its inertias (inertia="ignore"), for kinematics '
+                f'alone: make it with inertia="given" or inertia="nearest"'
             )
 
     # -- walking the tree
