@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.bridge.kernels import levels
+from linkwork.bridge.machine import levels
 from linkwork.cli.measure import environment, threads
 from linkwork.cli.peer import Pinocchio
 from linkwork.cli.states import random_states

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.bridge.kernels import INPUTS, TABLE
+from linkwork.algorithms import ROBOT
+from linkwork.algorithms.row import QUANTITIES
 from oracles.example_robots import shipped
 
-every_function = pytest.mark.parametrize("name", TABLE)
+every_function = pytest.mark.parametrize("name", ROBOT)
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +31,11 @@ def legs():
 def arguments(robot, name, size, seed=0):
     """Arrays for a function, and a frame if it takes one."""
     rng = np.random.default_rng(seed)
-    row = TABLE[name]
+    row = ROBOT[name]
     arrays = [
-        robot.random_configuration(rng, size=size) if INPUTS[key].shape == "nq" else rng.normal(size=(size, robot.nv))
+        robot.random_configuration(rng, size=size)
+        if QUANTITIES[key].shape == ("nq",)
+        else rng.normal(size=(size, robot.nv))
         for key in row.inputs
     ]
     return arrays, ((robot.frames[-1],) if row.options else ())
@@ -186,7 +189,7 @@ def test_another_process_gives_the_same_bits(arm):
 DIGEST = """
 import hashlib, linkwork as lw, numpy as np
 robot = lw.load("arm7_gripper", floating_base=True)
-q = robot.random_configuration(seed=0, size=5)
+q = robot.random_configuration(0, size=5)
 v = np.ones(robot.nv)
 parts = [robot.inverse_dynamics(q, v, v).tobytes(), robot.jacobian(q, "tool").tobytes(), repr(robot.joints).encode(),
          repr(robot.frames).encode(), repr(robot.report).encode(),

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.bridge.kernels import read_request, trace_requests
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot
+from linkwork.bridge.tracing import trace_requests
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 MOST = {"panda": 1200, "talos": 6100}  # for inverse dynamics: requirements, whatever the golden file says
@@ -25,7 +27,7 @@ def counts(example):
     tree, found = example.robot().tree, {}
     for function in FUNCTIONS:
         asked = (function, example.frames[0]) if function == "pose" else function
-        program = trace_requests(tree, function, {function: read_request(tree, asked)})
+        program = trace_requests(OfRobot(tree), function, {function: read_request(OfRobot(tree), asked)})
         operations = program.operations
         label = f"{function} of {example.frames[0]}" if function == "pose" else function
         found[label] = {"mul+add+sub": sum(operations.get(name, 0) for name in ARITHMETIC)}

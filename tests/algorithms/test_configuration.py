@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linkwork import algorithms
+from linkwork.algorithms import ROBOT
 from linkwork.expr import jacobian, tangent
 from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph
@@ -90,7 +90,7 @@ def test_the_rate_of_a_step_is_the_rate_of_the_configuration(tree):
     graph = Graph()
     q, v = graph.inputs("q", (tree.nq,)), graph.inputs("v", (tree.nv,))
     at, rate, _ = state(tree)
-    reached = algorithms.integrate(tree, q, v)
+    reached = ROBOT["integrate"].compute(tree, q, v)
     rates = tangent(reached, v, rate[0].tolist())
     found = np.array(evaluate(rates, dict(zip(q, at[0], strict=True)) | dict.fromkeys(v, 0.0)), dtype=float)
     q, v = tree.split_q(at[0].tolist()), tree.split_v(rate[0].tolist())
@@ -104,7 +104,7 @@ def test_derivatives_of_steps_are_finite_and_inverse(tree, angle):
     """Difference undoes the step, so ∂difference/∂step is 1: at the identity, and up to half a turn."""
     graph = Graph()
     q, v = graph.inputs("q", (tree.nq,)), graph.inputs("v", (tree.nv,))
-    rows = jacobian(algorithms.difference(tree, q, algorithms.integrate(tree, q, v)), v)
+    rows = jacobian(ROBOT["difference"].compute(tree, q, ROBOT["integrate"].compute(tree, q, v)), v)
     at, step, _ = state(tree, size=1)
     step = step / np.linalg.norm(step) * angle
     values = evaluate([x for row in rows for x in row], dict(zip([*q, *v], [*at[0], *step[0]], strict=True)))

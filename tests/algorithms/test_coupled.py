@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 import linkwork as lw
 from linkwork import Robot
-from linkwork.bridge.kernels import TABLE, read_request, trace_requests
+from linkwork.algorithms import ROBOT
+from linkwork.algorithms.row import QUANTITIES
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot, shape_of
+from linkwork.bridge.tracing import trace_requests
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
 from linkwork.model.body import Coupling
@@ -206,7 +210,7 @@ def test_a_coupling_costs_little():
     """It takes no more operations to bind two fingers, and as many for each body of a long chain of bound pairs."""
 
     def count(some):
-        return trace_requests(some, "f", {"f": read_request(some, "forward_dynamics")}).arithmetic
+        return trace_requests(OfRobot(some), "f", {"f": read_request(OfRobot(some), "forward_dynamics")}).arithmetic
 
     tree = random_tree(np.random.default_rng(3), 8, types=[Revolute], shape="star")
     assert count(coupled(tree, {"joint7": Coupling("joint6")})) < 1.05 * count(tree)
@@ -239,12 +243,10 @@ def test_every_function_of_the_table_runs():
     robot = Robot(MADE["branching"])
     q = robot.random_configuration(seed=0, size=2)
     values = {"nq": q, "nv": np.ones((2, robot.nv))}
-    from linkwork.bridge.kernels import INPUTS
-
-    for row in TABLE.values():
+    for row in ROBOT.values():
         frames = ("tool2",) if row.options else ()
-        found = getattr(robot, row.name)(*(values[INPUTS[name].shape] for name in row.inputs), *frames)
-        assert found.shape == (2, *row.shape_for(robot.tree))
+        found = getattr(robot, row.name)(*(values[QUANTITIES[name].shape[0]] for name in row.inputs), *frames)
+        assert found.shape == (2, *shape_of(OfRobot(robot.tree), row.outputs[0].shape))
         assert np.all(np.isfinite(found))
 
 

@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 
-from linkwork import algorithms, joints
+from linkwork import joints
+from linkwork.algorithms import ROBOT
 from linkwork.expr import adjoint, jacobian, tangent
 from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph
@@ -30,12 +31,12 @@ class Traced:
         return tangent(outputs, [*self.q, *self.v], [*self.q_dot, *self.a])
 
     def kinetic_energy(self):
-        M = algorithms.mass_matrix(self.tree, self.q)
+        M = ROBOT["mass_matrix"].compute(self.tree, self.q)
         return sum((0.5 * x * y * M[i][j] for i, x in enumerate(self.v) for j, y in enumerate(self.v)), start=0.0)
 
     def potential_energy(self):
         """−Σ m g·c, from the poses of the bodies."""
-        poses = algorithms.forward_kinematics(self.tree, self.q)
+        poses = ROBOT["forward_kinematics"].compute(self.tree, self.q)
         bodies = zip(self.tree.bodies, poses, strict=True)
         moments = [X.rotation @ body.inertia.moment + X.translation * body.inertia.mass for body, X in bodies]
         return sum((-self.tree.gravity.dot(moment) for moment in moments), start=0.0)
@@ -54,10 +55,10 @@ traced = functools.cache(Traced)
 def test_acceleration_is_the_rate_of_jacobian_times_velocity(tree):
     t, (q, v, a) = traced(tree), state(tree)
     for frame, A in (("tool1", "world"), ("body2", "tool0")):
-        columns = algorithms.jacobian(tree, t.q, frame, relative_to=A, expressed_in=A)
-        J = [x for column in columns for x in column.elements()]
-        J_dot, J = (t.values(x, q, v, a).reshape(-1, tree.nv, 6) for x in (t.rate(J), J))
-        expected = np.einsum("nki,nk->ni", J_dot, v) + np.einsum("nki,nk->ni", J, a)
+        rows = ROBOT["jacobian"].compute(tree, t.q, frame, relative_to=A, expressed_in=A)
+        J = [x for row in rows for x in row]
+        J_dot, J = (t.values(x, q, v, a).reshape(-1, 6, tree.nv) for x in (t.rate(J), J))
+        expected = np.einsum("nik,nk->ni", J_dot, v) + np.einsum("nik,nk->ni", J, a)
         found = Direct(tree).acceleration(q, v, a, frame, relative_to=A, expressed_in=A)
         assert_close(found, expected, 1e-12, core=1)
 
@@ -79,7 +80,7 @@ def test_gravity_force_is_the_gradient_of_potential_energy(tree):
 def test_coriolis_forces_do_no_work_but_change_the_mass_matrix(tree):
     """½ vᵀ Ṁ v = vᵀ (h − g): what Ṁ − 2C antisymmetric says, without naming C."""
     t, (q, v, a) = traced(tree), state(tree)
-    M = [x for row in algorithms.mass_matrix(tree, t.q) for x in row]
+    M = [x for row in ROBOT["mass_matrix"].compute(tree, t.q) for x in row]
     M_dot = t.values(tangent(M, t.q, t.q_dot), q, v, a).reshape(-1, tree.nv, tree.nv)
     expected = np.einsum("ni,ni->n", v, Direct(tree).bias_force(q, v) - Direct(tree).gravity_force(q))
     assert_close(0.5 * np.einsum("ni,nij,nj->n", v, M_dot, v), expected, 1e-12, core=0)
@@ -99,7 +100,7 @@ def test_lagranges_equations():
     plain = [kind for kind in joints.ALL if kind.q_dot is joints.JointType.q_dot and kind is not joints.Fixed]
     tree = random_tree(np.random.default_rng(1), 6, types=plain)
     t, (q, v, a), n = traced(tree), state(tree), tree.nv
-    M = [x for row in algorithms.mass_matrix(tree, t.q) for x in row]
+    M = [x for row in ROBOT["mass_matrix"].compute(tree, t.q) for x in row]
     D = t.values([x for row in jacobian(M, t.q) for x in row], q, v, a).reshape(-1, n, n, n)  # ∂M_kj/∂q_i
     g = t.values(jacobian([t.potential_energy()], t.q)[0], q, v, a)
     expected = np.einsum("nkj,nj->nk", t.values(M, q, v, a).reshape(-1, n, n), a) + g
@@ -110,7 +111,7 @@ def test_lagranges_equations():
 @every_moving_tree
 def test_forward_dynamics_by_torque_is_the_inverse_mass_matrix(tree):
     t, (q, v, tau) = traced(tree), state(tree)
-    rows = jacobian(algorithms.forward_dynamics(tree, t.q, t.v, t.a), t.a)
+    rows = jacobian(ROBOT["forward_dynamics"].compute(tree, t.q, t.v, t.a), t.a)
     inverse = t.values([x for row in rows for x in row], q, v, tau).reshape(-1, tree.nv, tree.nv)
     M = Direct(tree).mass_matrix(q)
     bound = 2.0 * EPS * float(np.max(np.linalg.cond(M))) * tree.nv

@@ -4,8 +4,11 @@ import pickle
 
 import numpy as np
 
-from linkwork import Robot, algorithms
-from linkwork.bridge.kernels import read_request, trace_requests
+from linkwork import Robot
+from linkwork.algorithms import ROBOT
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot
+from linkwork.bridge.tracing import trace_requests
 from linkwork.joints import Prismatic, Revolute
 from linkwork.model.random import random_tree
 
@@ -28,8 +31,8 @@ def chain_text(links):
 def test_a_long_chain_loads_and_traces():
     robot = Robot.from_urdf_string(chain_text(LINKS))
     assert robot.nv == LINKS
-    requests = {"inverse_dynamics": read_request(robot.tree, "inverse_dynamics")}
-    program = trace_requests(robot.tree, "inverse_dynamics", requests)
+    requests = {"inverse_dynamics": read_request(OfRobot(robot.tree), "inverse_dynamics")}
+    program = trace_requests(OfRobot(robot.tree), "inverse_dynamics", requests)
     assert len(program.results) == LINKS
     assert LINKS < program.arithmetic < 100 * LINKS
     again = pickle.loads(pickle.dumps(robot))
@@ -41,16 +44,16 @@ def test_a_long_chain_computes():
     """A line of 0.01 kg every 0.01 m, held out straight in x; gravity along −y bends its hinges about z."""
     robot = Robot.from_urdf_string(chain_text(SOME), gravity=(0.0, -9.81, 0.0))
     zero = [0.0] * SOME
-    tau = np.array(algorithms.inverse_dynamics(robot.tree, zero, zero, zero))
+    tau = np.array(ROBOT["inverse_dynamics"].compute(robot.tree, zero, zero, zero))
     after = np.arange(SOME, 0, -1)  # links that a joint carries, itself the first
     expected = 0.01 * 9.81 * 0.01 * after * (after - 1) / 2.0
     assert np.max(np.abs(tau - expected)) <= 1e-12 * expected[0]
-    X = algorithms.pose(robot.tree, zero, f"link{SOME}")
+    X = ROBOT["pose"].compute(robot.tree, zero, f"link{SOME}")
     assert abs(X.translation.x - 0.01 * SOME) <= 1e-10
-    a = np.array(algorithms.forward_dynamics(robot.tree, zero, zero, tau.tolist()))
+    a = np.array(ROBOT["forward_dynamics"].compute(robot.tree, zero, zero, tau.tolist()))
     assert np.all(np.isfinite(a))
     zeros_after = [*zero[1:], 1.0]
-    V = algorithms.twist(robot.tree, zero, zeros_after, f"link{SOME}", relative_to="link0")
+    V = ROBOT["twist"].compute(robot.tree, zero, zeros_after, f"link{SOME}", relative_to="link0")
     assert V.angular.z == 1.0
 
 
@@ -58,8 +61,8 @@ def test_a_long_random_tree():
     tree = random_tree(np.random.default_rng(0), SOME, types=[Revolute, Prismatic], shape="chain")
     assert [body.parent for body in tree.bodies[:3]] == [-1, 0, 1]
     q = [0.01] * tree.nq
-    assert len(algorithms.inverse_dynamics(tree, q, q, q)) == SOME
-    assert len(algorithms.forward_kinematics(tree, q)) == SOME
+    assert len(ROBOT["inverse_dynamics"].compute(tree, q, q, q)) == SOME
+    assert len(ROBOT["forward_kinematics"].compute(tree, q)) == SOME
     sliding = random_tree(np.random.default_rng(0), SOME, types=[Prismatic], shape="chain")
     requests = {"inverse_dynamics": read_request(sliding, "inverse_dynamics")}
     assert len(trace_requests(sliding, "inverse_dynamics", requests).results) == SOME

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.joints import scaled
 from linkwork import Robot
-from linkwork.bridge.kernels import TABLE
+from linkwork.algorithms import ROBOT
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.random import random_pose
 from linkwork.model.welded import without_inertias
@@ -98,7 +98,7 @@ def test_dimensions(tree):
         assert_close(there[name], value, 1e-12, name)
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", ROBOT)
 def test_a_massless_frame_changes_no_bit(name):
     tree = TREES["mixed_2"]
     extra = Frame("extra", 3, random_pose(np.random.default_rng(1)))

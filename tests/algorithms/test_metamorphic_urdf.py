@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from linkwork import Robot, robots
-from linkwork.bridge.kernels import TABLE, read_request, trace_requests
+from linkwork.algorithms import ROBOT
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot
+from linkwork.bridge.tracing import trace_requests
 from oracles.comparison import assert_close
 from oracles.scalars import Direct
 
@@ -121,9 +124,12 @@ def test_a_massless_link_changes_no_bit(originals, name):
     for link in xml.findall("link"):
         add_fixed(xml, "sensor on " + link.get("name"), link.get("name"), "0.1 -0.2 0.3", "0.4 0.5 0.6")
     here, there = originals[name], robot_of(name, xml)
-    for function in TABLE:
-        asked = (function, here.frames[-1]) if TABLE[function].options else function
-        programs = [trace_requests(r.tree, function, {function: read_request(r.tree, asked)}) for r in (here, there)]
+    for function in ROBOT:
+        asked = (function, here.frames[-1]) if ROBOT[function].options else function
+        programs = [
+            trace_requests(OfRobot(r.tree), function, {function: read_request(OfRobot(r.tree), asked)})
+            for r in (here, there)
+        ]
         assert programs[0] == programs[1], function
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from linkwork import Robot
-from linkwork.bridge.kernels import TABLE
+from linkwork.algorithms import ROBOT
 from oracles.comparison import EPS, assert_close, solving_bound
 from oracles.scalars import Direct, arguments_of
 from oracles.trees import TREES, few_trees, robot_of
 
-every_function = pytest.mark.parametrize("name", TABLE)
+every_function = pytest.mark.parametrize("name", ROBOT)
 
 
 def bound(tree, name, arrays):

@@ -7,16 +7,20 @@ import numpy as np
 import pytest
 
 from linkwork import load
+from linkwork.algorithms import ROBOT
 from linkwork.bridge.explain import explain
-from linkwork.bridge.kernels import TABLE, Request, expressions, read_request, trace_requests
+from linkwork.bridge.requests import Request, read_request
+from linkwork.bridge.subjects import OfRobot
+from linkwork.bridge.tracing import trace_requests, traced
 from linkwork.errors import SingularInertiaError, UnknownNameError
 from linkwork.expr import cos, sin
 from linkwork.model.body import WORLD
 from linkwork.model.random import random_inertia, random_tree
+from linkwork.model.welded import without_inertias
 from linkwork.spatial import Inertia
 from oracles.example_robots import SHIPPED
 
-every_row = pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)
+every_row = pytest.mark.parametrize("row", ROBOT.values(), ids=ROBOT)
 DYNAMICS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
 
 
@@ -46,10 +50,10 @@ def is_whole(explained, program):
 @pytest.mark.parametrize("example", SHIPPED, ids=str)
 def test_the_parts_make_up_the_traced_function(row, example):
     robot = example.robot()
-    request = read_request(robot.tree, asked(row, robot))
+    request = read_request(OfRobot(robot.tree), asked(row, robot))
     explained = explain(robot.tree, asked(row, robot))
     assert len(explained.bodies) == len(robot.bodies)
-    is_whole(explained, trace_requests(robot.tree, row.name, {row.name: request}))
+    is_whole(explained, trace_requests(OfRobot(robot.tree), row.name, {row.name: request}))
 
 
 @pytest.mark.parametrize("function", DYNAMICS)
@@ -65,20 +69,20 @@ def test_and_the_kernel(function):
 def test_random_trees(seed):
     tree = random_tree(np.random.default_rng(seed), 8)
     for function in DYNAMICS:
-        request = {function: read_request(tree, function)}
-        is_whole(explain(tree, function), trace_requests(tree, function, request))
+        request = {function: read_request(OfRobot(tree), function)}
+        is_whole(explain(tree, function), trace_requests(OfRobot(tree), function, request))
 
 
 def test_the_tree_of_every_request_may_be_watched():
     tree, seen = load("arm6").tree, []
     functions = ("mass_matrix", "bias_force")
-    requests = {function: read_request(tree, function) for function in functions}
+    requests = {function: read_request(OfRobot(tree), function) for function in functions}
 
     def watched(walked, graph):
         seen.append((walked.nq, len(walked.bodies), len(graph.nodes)))
         return walked
 
-    inputs, outputs = expressions(tree, requests, watched)
+    inputs, outputs, _ = traced(OfRobot(tree), requests, watched)
     assert [port.name for port, _ in inputs] == ["q", "v"]
     assert [port.name for port, _ in outputs] == list(functions)
     assert [(nq, bodies) for nq, bodies, _ in seen] == [(6, 6)] * 2
@@ -151,7 +155,7 @@ def test_a_mass_at_a_tip_is_work_for_those_who_carry_it_alone(function):
 def with_inertia(tree, i, inertia):
     bodies = list(tree.bodies)
     bodies[i] = replace(bodies[i], inertia=inertia)
-    return replace(tree, bodies=tuple(bodies))
+    return replace(tree, bodies=tuple(bodies), frames=without_inertias(tree.frames))
 
 
 # -- walks of other kinds than our algorithms take
@@ -159,7 +163,7 @@ def with_inertia(tree, i, inertia):
 
 def made_by(monkeypatch, algorithm, tree):
     """The explanation of a function that is not in the table: how many operations in each body and elsewhere."""
-    row = replace(TABLE["normalize"], algorithm=algorithm)
+    row = replace(ROBOT["normalize"], compute=algorithm)
     monkeypatch.setattr("linkwork.bridge.explain.read_request", lambda tree, asked: Request(row))
     explained = explain(tree, "normalize")
     return [work.arithmetic for work in explained.bodies], explained.elsewhere.arithmetic, explained.passes

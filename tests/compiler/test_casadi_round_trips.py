@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import linkwork as lw
 from compiler.support import bits_equal
 from helpers.expressions import CONSTANTS, KINKED, Recipe, UndecidedError, build, points, recipes, rounding
-from linkwork.bridge.kernels import TABLE
+from linkwork.algorithms import ROBOT
 from linkwork.compiler.from_casadi import from_casadi
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.to_casadi import to_casadi
@@ -77,7 +77,7 @@ def test_arithmetic_comes_back_bit_for_bit() -> None:
 
 def state(robot: Any, seed: int = 0) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
-    return [robot.random_configuration(seed=seed), rng.normal(size=robot.nv), rng.normal(size=robot.nv)]
+    return [robot.random_configuration(seed), rng.normal(size=robot.nv), rng.normal(size=robot.nv)]
 
 
 @pytest.mark.parametrize("name", ["arm7", "quadruped"])
@@ -144,7 +144,7 @@ def test_algorithms_run_on_casadis_own_numbers() -> None:
     """A function that CasADi's operators built: another way to the same numbers as the robot's."""
     robot = lw.load("arm7")
     q, v, a = (ca.SX.sym(name, 7) for name in "qva")
-    tau = TABLE["inverse_dynamics"].algorithm(robot.tree, *(x.elements() for x in (q, v, a)))
+    tau = ROBOT["inverse_dynamics"].compute(robot.tree, *(x.elements() for x in (q, v, a)))
     kernel = from_casadi(ca.Function("rnea", [q, v, a], [ca.vertcat(*tau)], ["q", "v", "a"], ["tau"]))
     arguments = state(robot)
     assert np.allclose(kernel(*arguments), robot.inverse_dynamics(*arguments), rtol=1e-12, atol=1e-12)

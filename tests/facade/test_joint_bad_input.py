@@ -16,7 +16,7 @@ FREE = lw.Joint.of(lw.joints.Floating(), name="base")
 
 
 def test_a_configuration_of_the_wrong_length() -> None:
-    message = r"joint 'elbow': transform: q: expected an array of shape \(\.\.\., 1\), the configuration; "
+    message = r"joint 'elbow': transform: q: expected an array of shape \(\.\.\., 1\), the configuration \[.*\]; "
     with pytest.raises(ValueError, match=message + r"got shape \(2,\): \[0.1, 0.2\]"):
         HINGE.transform([0.1, 0.2])
     with pytest.raises(ValueError, match=message + r"got shape \(5, 3\)"):
@@ -51,14 +51,18 @@ def test_a_number_that_is_none() -> None:
 def test_a_quaternion_far_from_unit_is_refused() -> None:
     q = FREE.zero_configuration()
     q[0] = 1.01
-    with pytest.raises(ValueError, match=r"joint 'base': transform: q = \[1.01, 0, .*off by 0.01, more than 0.001"):
+    with pytest.raises(
+        ValueError,
+        match=r"joint 'base' \(floating\): expected \(qw, .*\) of length 1, got \[1.01, .* of length 1.01",
+    ):
         FREE.transform(q)
     many = np.stack([FREE.zero_configuration(), q])
-    with pytest.raises(ValueError, match=r"joint 'base': twist: q\[1\] = \[1.01"):
+    with pytest.raises(ValueError, match=r"joint 'base' .* got \[1.01"):
         FREE.twist(many, np.zeros(6))
-    for zero in (np.zeros(7), np.full(7, np.inf)):
-        with pytest.raises(ValueError, match="near none of them"):
-            FREE.motion_subspace(zero)
+    with pytest.raises(ValueError, match=r"joint 'base' .* of length 0"):
+        FREE.motion_subspace(np.zeros(7))
+    with pytest.raises(ValueError, match=r"joint 'base' .* finite numbers"):
+        FREE.motion_subspace(np.full(7, np.inf))
     with pytest.raises(ValueError, match="has no nearest configuration"):
         FREE.normalize_configuration(np.zeros(7))
 
@@ -67,7 +71,7 @@ def test_a_quaternion_nearly_unit_is_normalised_with_a_warning() -> None:
     q = FREE.random_configuration(seed=0)
     off = q.copy()
     off[:4] *= 1.0 + 5e-4
-    with pytest.warns(ConfigurationWarning, match=r"joint 'base': transform: q = .* by 0.0005: normalised") as caught:
+    with pytest.warns(ConfigurationWarning, match=r"joint 'base' .* of length 1.0005: normalised") as caught:
         X = FREE.transform(off)
     assert caught[0].filename == __file__
     assert np.max(np.abs(X - FREE.transform(q))) <= 1e-15

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.joint_functions import TABLE
+from linkwork.algorithms import JOINT
 
 HERE = Path(__file__).parent
 TEXT = (HERE.parents[1] / "docs" / "joints.md").read_text(encoding="utf-8")
@@ -40,4 +40,4 @@ def test_every_function_that_is_named_is_there() -> None:
 
 def test_every_function_of_a_joint_is_named() -> None:
     named = {name for _, here, _, _ in ROWS for name in re.findall(r"`([\w.]+)`", here)}
-    assert {name for name in TABLE if not name.startswith(("off_", "split_wrench_in"))} <= named
+    assert {name for name in JOINT if not name.startswith(("off_", "split_wrench_in"))} <= named

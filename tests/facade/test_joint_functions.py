@@ -10,7 +10,9 @@ import pytest
 
 import linkwork as lw
 from helpers.facade import EVERY, SAMPLES, every_joint, every_moving_joint, matrix, near, six, state
-from linkwork.algorithms.joint_functions import INPUTS, TABLE
+from linkwork.algorithms import JOINT
+from linkwork.algorithms.row import QUANTITIES
+from linkwork.bridge import kernels
 from linkwork.joints import JointType
 from linkwork.spatial import Force
 
@@ -30,33 +32,29 @@ def columns(parts: Any) -> list[Any]:
 
 
 def test_a_method_for_every_row() -> None:
-    for name, row in TABLE.items():
-        if name in INTERNAL:
-            continue
+    for name, row in JOINT.items():
         method = getattr(lw.Joint, name)
         parameters = list(inspect.signature(method).parameters)[1:]
         assert tuple(parameters[: len(row.inputs)]) == row.inputs, name
         text = inspect.getdoc(method)
         assert text and "->" in text, name
-        assert all(key in INPUTS for key in row.inputs)
-        assert ("child" in parameters or "on" in parameters) == row.of_links
+        assert all(key in QUANTITIES for key in row.inputs)
+        assert ("child" in parameters or "on" in parameters) == row.placed
 
 
 def test_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkwork.bridge import joint_kernels
-
     made = []
-    compiled = joint_kernels._compiled
-    monkeypatch.setattr(joint_kernels, "_compiled", lambda *a: made.append(a) or compiled(*a))
+    compiled = kernels.compile_requests
+    monkeypatch.setattr(kernels, "compile_requests", lambda *a: made.append(a) or compiled(*a))
     for name in ("one", "other"):
         joint = lw.Joint.of(lw.joints.Revolute((0.25, 0.5, -1.0)), name=name)
         joint.transform([0.3])
         joint.transform([0.4])
     assert len(made) == 1
-    monkeypatch.setattr(joint_kernels, "CACHED", 2)
+    monkeypatch.setattr(kernels._of_joints, "most", 2)
     for k in range(5):
         lw.Joint.of(lw.joints.Revolute((1.0, k, 0.0))).transform([0.1])
-    assert len(joint_kernels._kernels) <= 2
+    assert len(kernels._of_joints) <= 2
 
 
 @every_joint

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.bridge.kernels import TABLE
+from linkwork.algorithms import ROBOT
 from linkwork.errors import ModelError, ModelWarning, UnknownNameError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
 from linkwork.model.random import random_tree
@@ -331,10 +331,10 @@ def test_without_degrees_of_freedom(make, batch):
     assert robot.neutral().shape == (0,)
     assert robot.random_configuration(seed=0, size=batch).shape == (*batch, 0)
     sizes = {"nq": 0, "nv": 0, "nb": bodies}
-    for row in TABLE.values():
+    for row in ROBOT.values():
         frame = (robot.frames[0],) if row.options else ()
         found = getattr(robot, row.name)(*[nothing] * len(row.inputs), *frame)
-        assert found.shape == (*batch, *(sizes.get(n, n) for n in row.shape)), row.name
+        assert found.shape == (*batch, *(sizes.get(n, n) for n in row.outputs[0].shape)), row.name
     for wrong in (np.zeros(1), np.zeros((*batch, 3)), 0.0):
         with pytest.raises(ValueError, match=r"expected an array of shape \(\.\.\., 0\)"):
             robot.mass_matrix(wrong)

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot
+from linkwork.bridge.tracing import trace_requests
 from linkwork.errors import UnknownNameError
 from linkwork.facade.drawing import tree_lines
 from linkwork.joints import Fixed, JointType, Revolute
@@ -222,9 +225,8 @@ def test_a_robot_prints_as_its_tree(gripper):
 
 
 def test_a_program_prints_short(gripper):
-    from linkwork.bridge.kernels import read_request, trace_requests
-
-    program = trace_requests(gripper.tree, "g", {"g": read_request(gripper.tree, "gravity_force")})
+    of = OfRobot(gripper.tree)
+    program = trace_requests(of, "g", {"g": read_request(of, "gravity_force")})
     assert repr(program) == f"<Program g: q(9) -> g(9), {len(program.instructions)} instructions>"
 
 

@@ -7,7 +7,10 @@ import pytest
 
 from helpers.joints import Cam
 from linkwork import Robot
-from linkwork.bridge.kernels import TABLE, read_request, trace_requests
+from linkwork.algorithms import ROBOT
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot
+from linkwork.bridge.tracing import trace_requests
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import ALL, Prismatic, Revolute
 from linkwork.model.random import random_inertia, random_tree
@@ -129,9 +132,9 @@ def test_what_forward_dynamics_refuses_it_still_refuses():
 def test_kernels_regroup_joint_space_functions_only():
     """Wrenches and masses that people ask about are those of the bodies; torques do not tell them apart."""
     tree = SHIPPED[1].robot().tree
-    assert {name for name, row in TABLE.items() if row.joint_space} == {
+    assert {name for name, row in ROBOT.items() if row.joint_space} == {
         "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force",
     }  # fmt: skip
-    traced = trace_requests(tree, "f", {"f": read_request(tree, "inverse_dynamics")})
-    again = trace_requests(regrouped(slid(tree)), "f", {"f": read_request(tree, "inverse_dynamics")})
+    traced = trace_requests(OfRobot(tree), "f", {"f": read_request(OfRobot(tree), "inverse_dynamics")})
+    again = trace_requests(OfRobot(regrouped(slid(tree))), "f", {"f": read_request(OfRobot(tree), "inverse_dynamics")})
     assert traced.operations == again.operations

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.bridge.kernels import TABLE, Function
+from linkwork.algorithms import ROBOT
+from linkwork.algorithms.row import Row
+from linkwork.bridge.subjects import OfRobot, shape_of
 from linkwork.model.tree import Tree
 
 from .trees import TREES, robot_of
@@ -25,38 +27,36 @@ class Direct:
         self.tree, self.kind = tree, kind
 
     def __getattr__(self, name: str) -> Callable[..., np.ndarray]:
-        row = TABLE[name]
+        row = ROBOT[name]
         return lambda *arguments, **options: self._evaluate(row, *_split(row, arguments, options))
 
-    def _evaluate(self, row: Function, arrays: list[np.ndarray], options: dict[str, Any]) -> np.ndarray:
+    def _evaluate(self, row: Row, arrays: list[np.ndarray], options: dict[str, Any]) -> np.ndarray:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
         if self.kind == "batch":
             columns = [list(np.moveaxis(x, -1, 0)) for x in arrays]
-            return self._shaped(row, row.algorithm(self.tree, *columns, **options), batch)
+            return self._shaped(row, row.compute(self.tree, *columns, **options), batch)
         full = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(math.prod(batch), x.shape[-1]) for x in arrays]
         function = self._casadi(row, options, [x.shape[-1] for x in full]) if self.kind == "casadi" else self._on_floats
         samples = [function(row, options, *sample) for sample in zip(*full, strict=True)]
-        return np.array(samples).reshape(*batch, *row.shape_for(self.tree))
+        return np.array(samples).reshape(*batch, *shape_of(OfRobot(self.tree), row.outputs[0].shape))
 
-    def _on_floats(self, row: Function, options: dict[str, Any], *arrays: np.ndarray) -> np.ndarray:
-        result = row.algorithm(self.tree, *(x.tolist() for x in arrays), **options)
+    def _on_floats(self, row: Row, options: dict[str, Any], *arrays: np.ndarray) -> np.ndarray:
+        result = row.compute(self.tree, *(x.tolist() for x in arrays), **options)
         return self._shaped(row, result, ())
 
-    def _casadi(self, row: Function, options: dict[str, Any], sizes: list[int]) -> Callable[..., np.ndarray]:
+    def _casadi(self, row: Row, options: dict[str, Any], sizes: list[int]) -> Callable[..., np.ndarray]:
         import casadi
 
         symbols = [casadi.SX.sym(f"x{k}", n) for k, n in enumerate(sizes)]
         arguments = [casadi.vertsplit(s) if s.numel() else [] for s in symbols]
-        result = _scalars(row.algorithm(self.tree, *arguments, **options))
+        result = _scalars(row.compute(self.tree, *arguments, **options))
         function = casadi.Function("f", symbols, [casadi.vertcat(*result)])
         return lambda _row, _options, *x: self._shaped(row, list(np.array(function(*x)).ravel()), ())
 
-    def _shaped(self, row: Function, result: Any, batch: tuple[int, ...]) -> np.ndarray:
+    def _shaped(self, row: Row, result: Any, batch: tuple[int, ...]) -> np.ndarray:
         parts = [np.broadcast_to(x, batch) for x in _scalars(result)]
         array = np.stack(parts, axis=-1).astype(float) if parts else np.zeros((*batch, 0))
-        shape = row.shape_for(self.tree)
-        if row.name == "jacobian":  # the algorithm gives columns
-            return np.swapaxes(array.reshape(*batch, *reversed(shape)), -1, -2)
+        shape = shape_of(OfRobot(self.tree), row.outputs[0].shape)
         return array.reshape(*batch, *shape)
 
 
@@ -71,7 +71,7 @@ with_functions = pytest.mark.parametrize(
 
 def arguments_of(tree: Tree, name: str, seed: int = 0, size: int = 4) -> tuple[list[np.ndarray], tuple[str, ...]]:
     """Random arrays, and a frame where the function takes one."""
-    row = TABLE[name]
+    row = ROBOT[name]
     rng = np.random.default_rng(seed)
     drawn = {
         key: robot_of(tree).random_configuration(rng, size=size)
@@ -82,11 +82,11 @@ def arguments_of(tree: Tree, name: str, seed: int = 0, size: int = 4) -> tuple[l
     return list(drawn.values()), (tree.frames[-3].name,) if row.options else ()
 
 
-def _split(row: Function, arguments: tuple[Any, ...], options: Any) -> tuple[list[np.ndarray], dict[str, Any]]:
+def _split(row: Row, arguments: tuple[Any, ...], options: Any) -> tuple[list[np.ndarray], dict[str, Any]]:
     """Arrays, and the frames that are named: as the robot's methods take them."""
     n = len(row.inputs)
     arrays = [np.asarray(x, dtype=float) for x in arguments[:n]]
-    return arrays, dict(zip(row.options, arguments[n:], strict=False)) | options
+    return arrays, dict(zip([option.name for option in row.options], arguments[n:], strict=False)) | options
 
 
 def _scalars(result: Any) -> list[Any]:

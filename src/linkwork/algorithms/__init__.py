@@ -1,24 +1,12 @@
-"""Algorithms over any scalar, one file a computed quantity."""
+"""Algorithms over any scalar, one file a computed quantity with its row beside it, a folder a subject.
 
-from .configuration import difference, integrate, normalize
-from .forward_dynamics import forward_dynamics
-from .forward_kinematics import forward_kinematics
-from .frame_kinematics import acceleration, jacobian, pose, twist
-from .inverse_dynamics import bias_force, gravity_force, inverse_dynamics
-from .mass_matrix import mass_matrix
+`ROBOT` and `JOINT` are the tables of every function of a robot and of a joint.
+"""
 
-__all__ = [
-    "acceleration",
-    "bias_force",
-    "difference",
-    "forward_dynamics",
-    "forward_kinematics",
-    "gravity_force",
-    "integrate",
-    "inverse_dynamics",
-    "jacobian",
-    "mass_matrix",
-    "normalize",
-    "pose",
-    "twist",
-]
+from . import configuration, dynamics, joint, kinematics
+from .row import table
+
+ROBOT = table((*configuration.ROWS, *kinematics.ROWS, *dynamics.ROWS))
+JOINT = table(joint.ROWS)
+
+__all__ = ["JOINT", "ROBOT"]

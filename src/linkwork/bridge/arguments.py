@@ -1,97 +1,129 @@
-"""What users hand to a robot's functions, made ready for a kernel or refused with a reason.
+"""What users hand to functions of a robot or a joint, made ready for a kernel or refused with a reason.
 
-A kernel takes well-formed arrays by itself; this file is asked only when it did not, or when it met a NaN.
+A kernel takes well-formed arrays by itself; this file is asked only when it did not, or when it met a NaN or a
+configuration that is none.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..algorithms.row import QUANTITIES, Quantity
+from ..compiler.program import Port
 from ..model.couple import coupling_text
-from ..model.tree import Tree
-from .kernels import INPUTS, Kernel, Port, call_state, raise_failure, ready_for, single_call
-from .manifold import on_manifold, telling_of_singularities
+from .subjects import OfRobot, Subject
 
-__all__ = ["checked", "prepared", "real_array", "refuse_nan", "stacked"]
+__all__ = ["Asked", "real_array", "stacked"]
 
-_FLOAT64 = np.dtype(np.float64)
+Arrays = Sequence[Any]
 
 
-def checked(tree: Tree, kind: str, kernel: Kernel) -> Callable[..., np.ndarray]:
-    """The call of a kernel for one function, its ``kind``, that turns dicts into arrays, explains what is wrong with
-    arguments, refuses NaN and normalises quaternions that are a little off.
+class Asked:
+    """Which function of what is asked for, and the arrays that its kernel takes and gives."""
 
-    Plain arrays of one sample take the compiled single call and see nothing of this.  The compiled loop over a batch
-    counts the calls in which it met a NaN; only where the count has grown are the arguments searched.  With ``out=``
-    they are searched before anything is written.
-    """
-    ufunc, state, ports, name = kernel.ufunc, call_state(kernel), kernel.inputs, kernel.name
-    ready = False  # whether there is nothing left to compile for float64
-    unchecked = any(port.size == 0 for port in ports)  # NumPy takes any size where a gufunc's dimension is zero
+    def __init__(self, subject: Subject, function: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> None:
+        self.subject, self.inputs, self.outputs = subject, inputs, outputs
+        self.label = f"{subject.says}{function}"
 
-    def call(*arguments: Any, out: Any = None) -> Any:
-        nonlocal ready
-        if out is not None or unchecked:
-            arguments = tuple(prepared(tree, name, ports, arguments))
-        if out is not None:
-            refuse_nan(tree, name, ports, arguments)
-            return kernel(*on_manifold(tree, kind, ports, arguments), out=out)
-        first = arguments[0] if arguments else None
-        if not (ready and type(first) is np.ndarray and first.dtype is _FLOAT64):
-            ready = ready_for(kernel, arguments)
-        seen, failed, off = state.nan_calls, state.failed_calls, state.off_calls
+    def prepared(self, arguments: Arrays) -> list[np.ndarray]:
+        """The arguments as arrays of the right core shape; dicts by joint name are stacked.
+
+        Raises ValueError where a type or shape is wrong, UnknownNameError for a joint that is not there.
+        """
+        arrays = [self._prepared(port, x) for port, x in zip(self.inputs, arguments, strict=True)]
+        self._broadcast(arrays)
+        return arrays
+
+    def _prepared(self, port: Port, x: Any) -> np.ndarray:
+        quantity = QUANTITIES[port.name]
+        if isinstance(x, Mapping) and quantity.stacked and isinstance(self.subject, OfRobot):
+            return stacked(self.subject, quantity, x)
+        sizes = ", ".join(["...", *map(str, port.shape)])
+        expected = f"{self.label}: {port.name}: expected an array of shape ({sizes}), the {quantity.doc}"
+        array = real_array(expected, x)
+        count = array.ndim - len(port.shape)
+        if count < 0 or array.shape[count:] != port.shape:
+            raise ValueError(f"{expected}; got shape {array.shape}{_shown(array)}{_hint(port, array)}")
+        return array
+
+    def _broadcast(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+        """The leading dimensions of all together."""
         try:
-            result = ufunc(*arguments)
-        except (TypeError, ValueError):
-            arguments = tuple(prepared(tree, name, ports, arguments))
-            ready_for(kernel, arguments)
-            result = ufunc(*arguments)
-        if state.failed_calls != failed:
-            raise_failure(kernel)
-        if state.nan_calls != seen:
-            refuse_nan(tree, name, ports, arguments)
-        if state.off_calls != off:
-            result = ufunc(*on_manifold(tree, kind, ports, prepared(tree, name, ports, arguments)))
-        return result
+            return np.broadcast_shapes(
+                *(a.shape[: a.ndim - len(port.shape)] for port, a in zip(self.inputs, arrays, strict=True))
+            )
+        except ValueError:
+            shapes = ", ".join(f"{port.name} {a.shape}" for port, a in zip(self.inputs, arrays, strict=True))
+            raise ValueError(f"{self.label}: the leading dimensions do not broadcast together: {shapes}") from None
 
-    found = single_call(kernel, call)
-    if kind == "forward_dynamics":
-        return telling_of_singularities(tree, lambda q: stacked(tree, "q", q) if isinstance(q, Mapping) else q, found)
-    return found
+    def check_out(self, arrays: Sequence[np.ndarray], out: Any) -> None:
+        """Raises TypeError and ValueError where results cannot be written to what was given as ``out``."""
+        batch = self._broadcast(arrays)
+        given = out if isinstance(out, tuple) else (out,)
+        if len(given) != len(self.outputs):
+            names = ", ".join(port.name for port in self.outputs)
+            raise ValueError(f"{self.label}: out: expected {len(self.outputs)} arrays ({names}), got {len(given)}")
+        for port, array in zip(self.outputs, given, strict=True):
+            expected = f"{self.label}: out: expected an array of float64 of shape {(*batch, *port.shape)} to write to"
+            if array is None:
+                continue
+            if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+                raise TypeError(f"{expected}, got {type(array).__name__}")
+            if array.dtype.kind != "f":
+                raise TypeError(f"{expected}, got numbers of type {array.dtype}")
+            if not _holds(array.shape, batch, port.shape):
+                raise ValueError(f"{expected}, got shape {array.shape}")
+            if not array.flags.writeable:
+                raise ValueError(f"{expected}, got one that cannot be written to")
+
+    def refuse_nan(self, arguments: Arrays) -> None:
+        """Raise ValueError if an argument has a NaN, saying where the first one is and which joint's it is."""
+        for port, x in zip(self.inputs, arguments, strict=True):
+            array = np.asarray(x, dtype=np.float64)
+            if array.size and math.isnan(array.max()):  # the largest of numbers with a NaN among them is NaN
+                places = np.argwhere(np.isnan(array))
+                place = tuple(int(k) for k in places[0])
+                parts = self.subject.parts(QUANTITIES[port.name]) if self.subject.says == "" else ()
+                whose = [part.joint for part in parts if part.place.start <= place[-1] < part.place.stop]
+                joint = f" (joint {whose[0]!r})" if whose else ""
+                kernel = "" if self.subject.says else ".  A kernel from Robot.compile lets NaN pass, sample by sample"
+                raise ValueError(
+                    f"{self.label}: {port.name}[{', '.join(map(str, place))}] is NaN{joint}; "
+                    f"{len(places)} NaN in this argument{kernel}"
+                )
+
+    def on_manifold(self, arguments: Arrays) -> list[Any]:
+        """The arguments, configurations that are a little off their manifold normalised, with a warning.
+
+        Raises ValueError, with the joint's name and the value, where one is further off than 1e-3.
+        """
+        found: list[Any] = []
+        for port, x in zip(self.inputs, arguments, strict=True):
+            quantity = QUANTITIES[port.name]
+            for part in self.subject.parts(quantity) if quantity.configuration else ():
+                if _may_be_off(part.type):
+                    x = np.array(x) if x is arguments[len(found)] else x
+                    x[..., part.place] = part.type.checked(x[..., part.place], part.joint)
+            found.append(x)
+        return found
 
 
-def prepared(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> list[np.ndarray]:
-    """The arguments as arrays of the right core shape; dicts by joint name are stacked.
-
-    Raises ValueError where a type or shape is wrong, UnknownNameError for a joint that the robot does not have.
-    """
-    arrays = [_prepared(tree, function, port, x) for port, x in zip(ports, arguments, strict=True)]
+def _holds(shape: tuple[int, ...], batch: tuple[int, ...], core: tuple[int, ...]) -> bool:
+    """Whether results of a batch, each of a core shape, can be written to an array: its batch may be larger."""
+    leading = shape[: len(shape) - len(core)]
     try:
-        np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        return shape[len(leading) :] == core and np.broadcast_shapes(batch, leading) == leading
     except ValueError:
-        shapes = ", ".join(f"{port.name} {a.shape}" for port, a in zip(ports, arrays, strict=True))
-        raise ValueError(f"{function}: the leading dimensions do not broadcast together: {shapes}") from None
-    return arrays
+        return False
 
 
-def _prepared(tree: Tree, function: str, port: Port, x: Any) -> np.ndarray:
-    (n,) = port.shape
-    if isinstance(x, Mapping):
-        return stacked(tree, port.name, x)
-    expected = f"{function}: {port.name}: expected an array of shape (..., {n}), the {INPUTS[port.name].doc}"
-    array = real_array(expected, x)
-    if array.ndim == 0 or array.shape[-1] != n:
-        hint = ""
-        if array.ndim >= 2 and array.shape[-2:] == (n, 1):
-            hint = f"; a column: drop its last dimension, {port.name}[..., 0]"
-        elif array.ndim >= 2 and array.shape[0] == n:
-            hint = f"; samples stand in rows here: transpose it, {port.name}.T"
-        raise ValueError(f"{expected}; got shape {array.shape}{hint}")
-    return array
+def _may_be_off(joint: Any) -> bool:
+    """Whether some numbers are no configuration of a joint type."""
+    return bool(joint.unit_length) or joint.distance([float("nan")] * joint.nq) != 0.0
 
 
 def real_array(expected: str, x: Any) -> np.ndarray:
@@ -101,6 +133,8 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     """
     if isinstance(x, (str, bytes)):
         raise ValueError(f"{expected}; got {x!r}")
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError(f"{expected}; got a masked array: say what its masked numbers are, with its method filled()")
     try:
         array = np.asarray(x)
     except ValueError as error:
@@ -110,13 +144,14 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
 
 
-def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
+def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> np.ndarray:
     """A configuration or velocity from values by joint name; joints left out are at their zero, followers at none.
 
     The value of a joint with one number is a number or any array of numbers, a batch; other joints have their numbers
     in the last dimension.
     """
-    configuration = INPUTS[name].shape == "nq"
+    tree, name = subject.tree, quantity.name
+    configuration = quantity.shape == ("nq",)
     parts = {}
     for joint, value in values.items():
         index = tree.joint_index(joint)
@@ -133,31 +168,29 @@ def stacked(tree: Tree, name: str, values: Mapping[str, Any]) -> np.ndarray:
             part = part[..., np.newaxis]
         if part.ndim == 0 or part.shape[-1] != size:
             raise ValueError(f"{expected}, got shape {np.shape(value)}")
-        parts[index] = part
+        parts[joint] = part
     try:
         batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts.values()))
     except ValueError:
-        shapes = ", ".join(f"{tree.bodies[i].joint_name} {np.shape(values[tree.bodies[i].joint_name])}" for i in parts)
+        shapes = ", ".join(f"{joint} {np.shape(values[joint])}" for joint in parts)
         raise ValueError(f"{name}: the joints' values do not broadcast together: {shapes}") from None
-    total = tree.nq if configuration else tree.nv
-    array = np.zeros((*batch, total))
-    for i, body in tree.stacked():
-        place = tree.q_slices[i] if configuration else tree.v_slices[i]
-        array[..., place] = parts.get(i, np.array(body.joint.zero()) if configuration else 0.0)
+    array = np.zeros((*batch, *(subject.sizes[size] for size in quantity.shape if isinstance(size, str))))
+    for own in subject.parts(quantity):
+        array[..., own.place] = parts.get(own.joint, np.array(own.type.zero()) if configuration else 0.0)
     return array
 
 
-def refuse_nan(tree: Tree, function: str, ports: tuple[Port, ...], arguments: tuple[Any, ...]) -> None:
-    """Raise ValueError if an argument has a NaN, saying where the first one is and which joint's it is."""
-    for port, x in zip(ports, arguments, strict=True):
-        array = np.asarray(x, dtype=np.float64)
-        if array.size and math.isnan(array.max()):  # the largest of numbers with a NaN among them is NaN
-            places = np.argwhere(np.isnan(array))
-            place = tuple(int(k) for k in places[0])
-            slices = tree.q_slices if INPUTS[port.name].shape == "nq" else tree.v_slices
-            joint = next(b.joint_name for i, b in tree.stacked() if slices[i].start <= place[-1] < slices[i].stop)
-            index = ", ".join(map(str, place))
-            raise ValueError(
-                f"{function}: {port.name}[{index}] is NaN (joint {joint!r}); {len(places)} NaN in this argument. "
-                f"A kernel from Robot.compile lets NaN pass through, sample by sample"
-            )
+def _hint(port: Port, array: np.ndarray) -> str:
+    """What may have been meant by an array of another shape."""
+    if len(port.shape) != 1 or array.ndim < 2:
+        return ""
+    if array.shape[-2:] == (*port.shape, 1):
+        return f"; a column: drop its last dimension, {port.name}[..., 0]"
+    if array.shape[0] == port.shape[0]:
+        return f"; samples stand in rows here: transpose it, {port.name}.T"
+    return ""
+
+
+def _shown(array: np.ndarray) -> str:
+    few = array.ndim <= 1 and array.size <= 12
+    return f": [{', '.join(f'{float(x):.6g}' for x in np.ravel(array))}]" if few else ""

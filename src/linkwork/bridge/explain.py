@@ -17,7 +17,10 @@ from ..expr.interpret import reachable
 from ..expr.symbol import Graph
 from ..model.body import Body
 from ..model.tree import Tree
-from .kernels import arithmetic, expressions, read_request
+from .machine import arithmetic
+from .requests import read_request
+from .subjects import OfRobot
+from .tracing import traced
 
 __all__ = ["Explanation", "Work", "explain"]
 
@@ -59,18 +62,19 @@ class Explanation:
 
 
 def explain(tree: Tree, asked: Any) -> Explanation:
-    """Explain one function, asked for as of `kernels.read_request`.
+    """Explain one function, asked for as of `requests.read_request`.
 
     Raises what that raises, and SingularInertiaError as the functions do.
     """
-    request = read_request(tree, asked)
+    subject = OfRobot(tree)
+    request = read_request(subject, asked)
     watches: list[_Watch] = []
 
     def watched(walked: Tree, graph: Graph) -> Tree:
         watches.append(_Watch(graph))
         return cast(Tree, _WatchedTree(walked, watches[-1]))
 
-    _, ((_, elements),) = expressions(tree, {request.label: request}, watched)
+    elements = [x for _, part in traced(subject, {request.label: request}, watched).outputs for x in part]
     found = watches[0].counted(elements)
     walks = sorted({walk for counts in found.values() for walk, c in counts.items() if walk >= 0 and arithmetic(c)})
     return Explanation(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..bridge.kernels import Cache, cache_place
+from ..bridge.machine import Cache, cache_place
 from .arguments import FAILED, CommandError, add_json
 from .output import Terminal, escaped, label, number, quantity, table
 

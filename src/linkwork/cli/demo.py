@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._progress import Progress
-from ..bridge.kernels import get_num_threads
+from ..bridge.machine import get_num_threads
 from ..facade.drawing import tree_lines
 from ..facade.robot import Robot
 from .arguments import FAILED, add_json, load_robot, positive

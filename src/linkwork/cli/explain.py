@@ -9,8 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import __version__
+from ..algorithms import ROBOT
 from ..bridge.explain import Explanation, Work, explain
-from ..bridge.kernels import TABLE, CodeFacts, code_facts
+from ..bridge.machine import CodeFacts, code_facts
 from ..errors import UnknownNameError
 from ..facade.joint import Joint
 from ..facade.robot import Robot
@@ -26,7 +27,7 @@ _SHORTEST = 6  # characters of a name that is cut for a narrow terminal
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument("function", metavar="FUNCTION", help=f"one of {', '.join(TABLE)}")
+    parser.add_argument("function", metavar="FUNCTION", help=f"one of {', '.join(ROBOT)}")
     parser.add_argument("--frame", metavar="NAME", help="the frame, for a function of one (pose, twist ...)")
     add_json(parser)
 
@@ -55,11 +56,11 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 def _asked(robot: Robot, function: str, frame: str | None) -> Any:
     """The function as `Robot.compile` takes it.  Raises CommandError where a frame is missing, or too much."""
-    row = TABLE.get(function)
-    if row is not None and row.options and frame is None:
+    row = ROBOT.get(function)
+    if row is not None and row.asks_for_a_frame and frame is None:
         example = f", such as {escaped(robot.frames[-1])}" if robot.frames else ""
         raise CommandError(USAGE, f"{function} is about a frame: name one with --frame{example}")
-    if row is not None and not row.options and frame is not None:
+    if row is not None and not row.asks_for_a_frame and frame is not None:
         raise CommandError(USAGE, f"{function} is about no frame: leave out --frame")
     return function if frame is None else (function, frame)
 

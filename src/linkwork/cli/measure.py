@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bridge.kernels import get_num_threads, set_num_threads
+from ..bridge.machine import get_num_threads, set_num_threads
 from ..facade.robot import Robot
 from .peer import Pinocchio, disagreement
 from .states import random_states

@@ -1,10 +1,10 @@
-"""Random states of a robot, as the functions of the kernel table take them."""
+"""Random states of a robot, as the functions of the table take them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..bridge.kernels import INPUTS, TABLE
+from ..algorithms import ROBOT
 from ..facade.robot import Robot
 
 __all__ = ["random_states"]
@@ -20,8 +20,9 @@ def random_states(
     """
     generator = np.random.default_rng(rng)
     states = {}
-    for name in TABLE[function].inputs:
-        if INPUTS[name].shape == "nq":
+    for quantity in ROBOT[function].quantities:
+        name = quantity.name
+        if quantity.configuration:
             states[name] = robot.random_configuration(generator, size=size)
         else:
             shape = robot.nv if size is None else (size, robot.nv)

@@ -10,21 +10,18 @@ from numpy.typing import ArrayLike
 
 from ..model.couple import coupled, read_couplings
 from ..model.reroot import rerooted
-from ..model.tree import Tree
 from .building import Part, built
 from .denavit_hartenberg import dh_parts
 from .loading import BuildOptions, LoadOptions, Options, read_robot, read_robot_string
+from .robot_base import RobotBase
 
 __all__ = ["Constructors"]
 
 
-class Constructors:
+class Constructors(RobotBase):
     """What makes robots, of any class that a tree alone makes one of."""
 
-    __slots__ = ("_tree",)
-
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
+    __slots__ = ()
 
     @classmethod
     def from_urdf(cls, path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Self:

@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.joint_functions import Site
-from ..bridge.joint_calls import checked_joint_call
+from ..algorithms.joint import Site
+from ..bridge.calls import checked
+from ..bridge.kernels import joint_kernel
+from ..bridge.requests import read_request
+from ..bridge.subjects import OfJoint
 from ..joints import JointType
 from ..spatial import Pose
 
@@ -47,15 +50,19 @@ class JointMethods:
         result: np.ndarray = call(*arguments) if out is None else call(*arguments, out=out)
         return result
 
-    def _parts(self, name: str, *arguments: Any, swapped: bool = False) -> tuple[np.ndarray, ...]:
-        """A function of several results."""
-        call = self._calls.get((name, swapped)) or self._made(name, swapped)
+    def _parts(
+        self, name: str, *arguments: Any, swapped: bool = False, given: tuple[str, ...] = ()
+    ) -> tuple[np.ndarray, ...]:
+        """A function of several results; ``given`` names those of its optional inputs that are there."""
+        call = self._calls.get((name, swapped, *given)) or self._made(name, swapped, given)
         results: tuple[np.ndarray, ...] = call(*arguments)
         return results
 
-    def _made(self, name: str, swapped: bool) -> Callable[..., Any]:
-        call = checked_joint_call(self.name, name, Site(self.type, self.placement, self.rotor, swapped))
-        self._calls[name, swapped] = call
+    def _made(self, name: str, swapped: bool, given: tuple[str, ...] = ()) -> Callable[..., Any]:
+        subject = OfJoint(self.name, Site(self.type, self.placement, self.rotor, swapped))
+        request = read_request(subject, name, given)
+        call = checked(subject, request, joint_kernel(subject, request))
+        self._calls[name, swapped, *given] = call
         return call
 
     # -- kinematics
@@ -131,7 +138,7 @@ class JointMethods:
         """
         if world_pose is None:
             return SplitWrench(*self._parts("split_wrench", q, wrench))
-        return SplitWrench(*self._parts("split_wrench_in_world", q, wrench, world_pose))
+        return SplitWrench(*self._parts("split_wrench", q, wrench, world_pose, given=("world_pose",)))
 
     def reaction(self, q: ArrayLike, wrench: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """−X_FM w: what the link before the joint feels where the link after it feels w (Newton's third law).

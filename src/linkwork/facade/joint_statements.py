@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import inverse_dynamics, mass_matrix
+from ..algorithms.dynamics.inverse_dynamics import inverse_dynamics
+from ..algorithms.dynamics.mass_matrix import mass_matrix
 from ..expr.interpret import evaluate
 from ..expr.symbol import Graph
 from ..joints import JointType, Revolute

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._user import levels_up
 from ..errors import ConfigurationWarning
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
         what = f"{who}: expected {_expected(joint, numbers[at], float(off[at]))}"
         if not off[at] <= NEAR:
             raise ValueError(f"{what}; `normalize` gives the nearest configuration, where there is one")
-        warnings.warn(f"{what}: normalised", ConfigurationWarning, stacklevel=3)
+        warnings.warn(f"{what}: normalised", ConfigurationWarning, stacklevel=levels_up())
     return np.where(off[..., np.newaxis] > _ROUNDING, normalized(joint, numbers), numbers)
 
 

@@ -28,7 +28,7 @@ Angular parts come first everywhere; units are SI and radians.  Sources are give
 from .force import Force
 from .inertia import ArticulatedInertia, Inertia
 from .matrix3 import Matrix3, Symmetric3
-from .motion import Motion, Subspace, cross, cross_star
+from .motion import Motion, Subspace, by_rows, cross, cross_star
 from .mrp import MRP
 from .pose import InversePose, Pose
 from .quaternion import Quaternion
@@ -51,6 +51,7 @@ __all__ = [
     "Subspace",
     "Symmetric3",
     "Vec3",
+    "by_rows",
     "cross",
     "cross_star",
 ]

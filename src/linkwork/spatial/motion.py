@@ -12,7 +12,7 @@ from typing import Any
 from .force import Force
 from .vec3 import Vec3
 
-__all__ = ["Motion", "Subspace", "cross", "cross_star"]
+__all__ = ["Motion", "Subspace", "by_rows", "cross", "cross_star"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,12 @@ def cross(V: Motion, M: Motion) -> Motion:
 def cross_star(V: Motion, F: Force) -> Force:
     """V ×* F, the rate of a force vector F that moves with V (RBDA 2.32): (ω × n + v × f; ω × f)."""
     return Force(V.angular.cross(F.moment) + V.linear.cross(F.force), V.angular.cross(F.force))
+
+
+def by_rows(columns: Sequence[Motion | Force]) -> list[list[Any]]:
+    """The matrix (6 × n) of these columns, as a list of its rows."""
+    listed = [column.elements() for column in columns]
+    return [[column[i] for column in listed] for i in range(6)]
 
 
 @dataclass(frozen=True, slots=True)

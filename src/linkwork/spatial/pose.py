@@ -7,6 +7,7 @@ the action, and ``X_ab.inv()`` is X_ba.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -60,6 +61,11 @@ class Pose(_Transform):
         """The pose of a homogeneous 4×4 matrix (anything indexed [row][column])."""
         rows = [Vec3.of(matrix[k][:3]) for k in range(3)]
         return Pose(Rotation(*rows), Vec3(matrix[0][3], matrix[1][3], matrix[2][3]))
+
+    @staticmethod
+    def of_elements(elements: Sequence[Any]) -> Pose:
+        """The pose whose matrix has these sixteen elements, row by row."""
+        return Pose.of([elements[4 * k : 4 * k + 4] for k in range(4)])
 
     def elements(self) -> tuple[Any, ...]:
         """The sixteen elements of the homogeneous 4×4 matrix, row by row."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model.body import WORLD
-from ..model.tree import Tree
+from ...model.body import WORLD
+from ...model.tree import Tree
+from ..row import Output, Row
 
-__all__ = ["mass_matrix"]
+__all__ = ["ROWS", "mass_matrix"]
 
 
 def mass_matrix(tree: Tree, q: Sequence[Any]) -> list[list[Any]]:
@@ -39,3 +40,14 @@ def mass_matrix(tree: Tree, q: Sequence[Any]) -> list[list[Any]]:
         if p != WORLD:
             composite[p] += X[i] @ composite[i]
     return M
+
+
+ROWS = (
+    Row.of(
+        mass_matrix,
+        "q",
+        Output(("nv", "nv"), "kg·m², kg·m, kg"),
+        "Joint-space mass matrix.",
+        joint_space=True,
+    ),
+)

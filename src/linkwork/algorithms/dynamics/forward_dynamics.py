@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import SingularInertiaError
-from ..model.body import WORLD, Body
-from ..model.tree import Tree
-from ..spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
+from ...errors import SingularInertiaError
+from ...model.body import WORLD, Body
+from ...model.tree import Tree
+from ...spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
+from ..row import Output, Row
 from .coupled_dynamics import coupled_forward_dynamics
 
-__all__ = ["forward_dynamics"]
+__all__ = ["ROWS", "forward_dynamics"]
 
 Scalars = Sequence[Any]
 
@@ -80,3 +81,15 @@ def _inverse(D: Any, body: Body) -> Any:
     if isinstance(D, float) and rounding >= D:
         raise SingularInertiaError(body.joint_name)
     return 1.0 / D
+
+
+ROWS = (
+    Row.of(
+        forward_dynamics,
+        "q v tau",
+        Output(("nv",), "rad/s², m/s²"),
+        "Accelerations under given joint forces.",
+        joint_space=True,
+        regular=True,
+    ),
+)

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model.body import WORLD, Frame
-from ..model.tree import Tree
-from ..spatial import Motion, Pose, RigidMotion, Rotation, Vec3
+from ...model.body import WORLD, Frame
+from ...model.tree import Tree
+from ...spatial import Motion, Pose, RigidMotion, Rotation, Vec3, by_rows
+from ..row import Output, Row, frame_options
 
-__all__ = ["acceleration", "jacobian", "pose", "twist"]
+__all__ = ["ROWS", "acceleration", "jacobian", "pose", "twist"]
 
 Scalars = Sequence[Any]
 
@@ -83,8 +84,8 @@ def jacobian(
     relative_to: str = "world",
     expressed_in: str = "world",
     at: str | None = None,
-) -> list[Motion]:
-    """The columns J_k (one for each velocity): the twist of B relative to A, expressed in E, at P, is Σ J_k v_k."""
+) -> list[list[Any]]:
+    """J (6 × nv): the twist of B relative to A, expressed in E, at P, is J v."""
     q = tree.split_q(q)
     view = _View(tree, q, frame, relative_to, expressed_in, at)
     columns = [Motion.zero()] * tree.nv
@@ -96,7 +97,7 @@ def jacobian(
             X_Ei = X_Ei @ body.X(q[i])
             for k, column in enumerate(body.S(q[i]).columns, start=tree.v_slices[i].start):
                 columns[k] += _moved(X_Ei @ column, view.point) * sign
-    return columns
+    return by_rows(columns)
 
 
 class _View:
@@ -179,3 +180,37 @@ def _rotated(R: Rotation, V: Motion) -> Motion:
 def _moved(V: Motion, point: Vec3) -> Motion:
     """The same twist, its linear part taken at a point instead of the origin."""
     return Motion(V.angular, V.linear + V.angular.cross(point))
+
+
+_VIEW = frame_options("frame", "relative_to", "expressed_in", "at")
+
+ROWS = (
+    Row.of(
+        pose,
+        "q",
+        Output((4, 4), "1, m"),
+        "Pose of a frame relative to another.",
+        options=frame_options("frame", "relative_to"),
+    ),
+    Row.of(
+        twist,
+        "q v",
+        Output((6,), "rad/s, m/s"),
+        "Twist (ω; v) of a frame relative to another.",
+        options=_VIEW,
+    ),
+    Row.of(
+        acceleration,
+        "q v a",
+        Output((6,), "rad/s², m/s²"),
+        "Acceleration (ω̇; v̇) of a frame relative to another.",
+        options=_VIEW,
+    ),
+    Row.of(
+        jacobian,
+        "q",
+        Output((6, "nv"), "1, m"),
+        "Matrix that maps velocities to a frame's twist.",
+        options=_VIEW,
+    ),
+)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model.body import WORLD
-from ..model.tree import Tree
-from ..spatial import Pose
+from ...model.body import WORLD
+from ...model.tree import Tree
+from ...spatial import Pose
+from ..row import Output, Row
 
-__all__ = ["forward_kinematics"]
+__all__ = ["ROWS", "forward_kinematics"]
 
 
 def forward_kinematics(tree: Tree, q: Sequence[Any]) -> list[Pose]:
@@ -19,3 +20,6 @@ def forward_kinematics(tree: Tree, q: Sequence[Any]) -> list[Pose]:
     for i, p, body in tree.outward():
         X[i] = X[p] @ body.X(q[i])
     return [X[i] for i, _, _ in tree.outward()]
+
+
+ROWS = (Row.of(forward_kinematics, "q", Output(("nb", 4, 4), "1, m"), "Poses of all bodies in the world."),)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model.body import WORLD
-from ..model.tree import Tree
-from ..spatial import Force, Pose, RigidMotion, Subspace
+from ...model.body import WORLD
+from ...model.tree import Tree
+from ...spatial import Force, Pose, RigidMotion, Subspace
+from ..row import Output, Row
 
-__all__ = ["bias_force", "gravity_force", "inverse_dynamics"]
+__all__ = ["ROWS", "bias_force", "gravity_force", "inverse_dynamics"]
 
 Scalars = Sequence[Any]
 
@@ -44,3 +45,24 @@ def bias_force(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
 def gravity_force(tree: Tree, q: Scalars) -> list[Any]:
     """g(q): the joint forces (nv) that hold the robot still."""
     return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv)
+
+
+_FORCES = Output(("nv",), "N·m, N")
+
+ROWS = (
+    Row.of(
+        inverse_dynamics,
+        "q v a",
+        _FORCES,
+        "Joint forces under which the robot accelerates as asked.",
+        joint_space=True,
+    ),
+    Row.of(
+        bias_force,
+        "q v",
+        _FORCES,
+        "Joint forces at which nothing accelerates: Coriolis, centrifugal and gravity.",
+        joint_space=True,
+    ),
+    Row.of(gravity_force, "q", _FORCES, "Joint forces that hold the robot still.", joint_space=True),
+)

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import SingularInertiaError
-from ..model.body import WORLD, Body
-from ..model.tree import Tree
-from ..spatial import ArticulatedInertia, Force, Inertia, Motion, Pose, RigidMotion, Subspace, Vec3
+from ...errors import SingularInertiaError
+from ...model.body import WORLD, Body
+from ...model.tree import Tree
+from ...spatial import ArticulatedInertia, Force, Inertia, Motion, Pose, RigidMotion, Subspace, Vec3
 
 __all__ = ["coupled_forward_dynamics"]
 

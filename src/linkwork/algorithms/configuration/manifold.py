@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model.tree import Tree
+from ...model.tree import Tree
+from ..row import Output, Row
 
-__all__ = ["difference", "integrate", "normalize"]
+__all__ = ["ROWS", "difference", "integrate", "normalize"]
 
 Scalars = Sequence[Any]
 
@@ -31,3 +32,26 @@ def normalize(tree: Tree, q: Scalars) -> list[Any]:
     """The configuration (nq) on the joints' manifolds nearest to q: quaternions become unit."""
     q = tree.split_q(q)
     return [x for i, body in tree.stacked() for x in body.joint.normalize(q[i])]
+
+
+ROWS = (
+    Row.of(
+        integrate,
+        "q v",
+        Output(("nq",), "rad, m, 1"),
+        "Configuration that a velocity, held for unit time, leads to.",
+    ),
+    Row.of(
+        difference,
+        "q0 q1",
+        Output(("nv",), "rad, m"),
+        "Velocity that leads from one configuration to another in unit time.",
+    ),
+    Row.of(
+        normalize,
+        "q",
+        Output(("nq",), "rad, m, 1"),
+        "Nearest configuration on the joints' manifolds: quaternions become unit.",
+        any_configuration=True,
+    ),
+)

@@ -1,0 +1,5 @@
+"""Configurations of a robot as points of a manifold."""
+
+from .manifold import ROWS
+
+__all__ = ["ROWS"]

@@ -1,0 +1,9 @@
+"""Forces, accelerations, and the inertia between them."""
+
+from .forward_dynamics import ROWS as _FORWARD
+from .inverse_dynamics import ROWS as _INVERSE
+from .mass_matrix import ROWS as _INERTIA
+
+__all__ = ["ROWS"]
+
+ROWS = (*_INVERSE, *_FORWARD, *_INERTIA)

@@ -1,0 +1,135 @@
+"""A row: what there is to know of a function of a robot or of a joint besides its formula.
+
+A row stands beside its algorithm.  Methods, kernels, the command line, the documentation, the tests and the benchmarks
+read it.  Arrays of one name mean the same in every function: they are in `QUANTITIES`, in the order in which kernels of
+several functions take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["QUANTITIES", "Option", "Output", "Quantity", "Row", "Shape", "frame_options", "table"]
+
+Shape = tuple[int | str, ...]
+"""Sizes: numbers, or names of numbers of what a function is of, such as "nq" and "nv"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An array that functions take."""
+
+    name: str
+    shape: Shape
+    doc: str
+    configuration: bool = False  # lies on the manifold of the joints' configurations
+
+    @property
+    def stacked(self) -> bool:
+        """Whether it has some numbers for each joint, side by side."""
+        return self.shape in (("nq",), ("nv",))
+
+
+_POSE, _SIX = (4, 4), (6,)
+
+QUANTITIES: dict[str, Quantity] = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity("q", ("nq",), "configuration [rad, m; unit quaternions (w, x, y, z)]", configuration=True),
+        Quantity("v", ("nv",), "velocity [rad/s, m/s]"),
+        Quantity("a", ("nv",), "acceleration [rad/s², m/s²]"),
+        Quantity("tau", ("nv",), "joint forces [N·m, N]"),
+        Quantity("q0", ("nq",), "configuration to start from [rad, m; unit quaternions (w, x, y, z)]", True),
+        Quantity("q1", ("nq",), "configuration to reach [rad, m; unit quaternions (w, x, y, z)]", True),
+        Quantity("q_dot", ("nq",), "rate of the configuration [rad/s, m/s, 1/s]"),
+        Quantity("f_v", ("nv",), "force on the velocity [N·m, N]"),
+        Quantity("phi", ("nv",), "local coordinates [rad, m]"),
+        Quantity("wrench", _SIX, "wrench (moment [N·m]; force [N])"),
+        Quantity("world_pose", _POSE, "pose X_WM of the frame after the joint in the world [1, m]"),
+        Quantity("parent_pose", _POSE, "pose of the parent [1, m]"),
+        Quantity("parent_twist", _SIX, "twist (ω [rad/s]; v [m/s]) of the parent, in its own coordinates"),
+        Quantity(
+            "parent_acceleration", _SIX, "spatial acceleration [rad/s²; m/s²] of the parent, in its own coordinates"
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A result: its shape and units, and its name where a function has several."""
+
+    shape: Shape
+    units: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is settled when code is made, not when it is called: a frame's name, or one of several words."""
+
+    name: str
+    default: str | None = None
+    choices: tuple[str, ...] = ()  # the words; none where it is a frame
+    required: bool = False
+
+
+def frame_options(*names: str) -> tuple[Option, ...]:
+    """The frame that a function is asked about, and those that it is asked in: A, E and P of `docs/conventions.md`."""
+    defaults = {"relative_to": "world", "expressed_in": "world"}
+    return tuple(Option(name, defaults.get(name), required=name == "frame") for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A function: what computes it over any scalar, what goes in and what comes out.
+
+    ``compute`` takes what the function is of (a `Tree`, or a `Site` of a joint), a list of scalars for each input, and
+    options and optional inputs by name; it gives scalars in nested lists or values that list their ``elements``.
+    """
+
+    compute: Callable[..., Any]
+    inputs: tuple[str, ...]  # names of quantities
+    outputs: tuple[Output, ...]
+    doc: str
+    optional: tuple[str, ...] = ()  # quantities that may be left out: None then
+    options: tuple[Option, ...] = ()
+    joint_space: bool = False  # depends on the inertias only as the joints feel them, and not on the frames
+    placed: bool = False  # of a joint: depends on where it sits on its links, and on the direction
+    any_configuration: bool = False  # takes configurations that are off their manifold
+    regular: bool = False  # means nothing where the joints' coordinates are singular
+
+    @staticmethod
+    def of(compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any) -> Row:
+        """A row, its inputs named in one text."""
+        found = (outputs,) if isinstance(outputs, Output) else tuple(outputs)
+        return Row(compute, tuple(inputs.split()), found, doc, **more)
+
+    @property
+    def name(self) -> str:
+        return self.compute.__name__
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The inputs that are always there."""
+        return tuple(QUANTITIES[name] for name in self.inputs)
+
+    @property
+    def units(self) -> str:
+        """Those of the first result."""
+        return self.outputs[0].units
+
+    @property
+    def asks_for_a_frame(self) -> bool:
+        return any(option.required for option in self.options)
+
+
+def table(rows: Iterable[Row]) -> Mapping[str, Row]:
+    """Rows by the functions' names.  Raises ValueError where two have one name."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        if found.setdefault(row.name, row) is not row:
+            raise ValueError(f"two rows are of functions named {row.name!r}")
+    return found

@@ -1,0 +1,29 @@
+"""What the rooms above may know of the compiler."""
+
+from ..compiler.cache import Cache as Cache
+from ..compiler.cache import place as cache_place
+from ..compiler.facts import CodeFacts as CodeFacts
+from ..compiler.facts import code_facts as code_facts
+from ..compiler.kernel import Kernel as Kernel
+from ..compiler.kernel import make_ready as make_ready
+from ..compiler.program import Port as Port
+from ..compiler.program import arithmetic as arithmetic
+from ..compiler.target import host as host
+from ..compiler.target import levels as levels
+from ..compiler.threads import get_num_threads as get_num_threads
+from ..compiler.threads import set_num_threads as set_num_threads
+
+__all__ = [
+    "Cache",
+    "CodeFacts",
+    "Kernel",
+    "Port",
+    "arithmetic",
+    "cache_place",
+    "code_facts",
+    "get_num_threads",
+    "host",
+    "levels",
+    "make_ready",
+    "set_num_threads",
+]

@@ -1,0 +1,188 @@
+"""What functions are of: a robot's tree, or a joint where it sits.  All that the bridge needs to know of either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from ..algorithms import JOINT, ROBOT
+from ..algorithms.joint import Site
+from ..algorithms.row import Option, Quantity, Row, Shape
+from ..joints import JointType
+from ..model.regroup import regrouped
+from ..model.seat import seated
+from ..model.slide import slid
+from ..model.tilt import tilted
+from ..model.tree import Tree
+from ..spatial import Pose
+
+__all__ = ["OfJoint", "OfRobot", "Part", "Subject", "made_here"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The numbers of one joint in an array that has some for each."""
+
+    joint: str
+    type: JointType
+    place: slice
+
+
+class Subject(Protocol):
+    """A robot or a joint, as the bridge sees it."""
+
+    kind: str  # "robot" or "joint"
+
+    @property
+    def says(self) -> str:
+        """What messages begin with."""
+
+    @property
+    def about(self) -> str:
+        """What lists of the cache's entries call it."""
+
+    @property
+    def rows(self) -> Mapping[str, Row]:
+        """Its functions."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The numbers that shapes name."""
+
+    def parts(self, quantity: Quantity) -> Sequence[Part]:
+        """The joints whose numbers stand in an array; none where the array is not made of joints' numbers."""
+
+    def walked(self, row: Row) -> Any:
+        """What a row's algorithm takes first."""
+
+    def check_row(self, row: Row) -> None:
+        """Raises ValueError for a function of what is not known."""
+
+    def check(self, option: Option, value: Any) -> None:
+        """Raises UnknownNameError for a frame that is not there."""
+
+    def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
+        """All that programs of these rows depend on; None if that includes code that is not linkwork's."""
+
+
+def shape_of(subject: Subject, shape: Shape) -> tuple[int, ...]:
+    """A shape in numbers."""
+    return tuple(n if isinstance(n, int) else subject.sizes[n] for n in shape)
+
+
+@dataclass(frozen=True)
+class OfRobot:
+    """Functions of a robot."""
+
+    tree: Tree
+    kind = "robot"
+    says = ""
+    rows = ROBOT
+
+    @property
+    def about(self) -> str:
+        return self.tree.name
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        return {"nq": self.tree.nq, "nv": self.tree.nv, "nb": len(self.tree.bodies)}
+
+    def parts(self, quantity: Quantity) -> Sequence[Part]:
+        if not quantity.stacked:
+            return ()
+        slices = self.tree.q_slices if quantity.shape == ("nq",) else self.tree.v_slices
+        return [Part(body.joint_name, body.joint, slices[i]) for i, body in self.tree.stacked()]
+
+    @cached_property
+    def _felt(self) -> Tree:
+        """A tree of the same joint-space dynamics that takes fewer operations."""
+        return regrouped(slid(tilted(seated(self.tree))))
+
+    def walked(self, row: Row) -> Tree:
+        return self._felt if row.joint_space else self.tree
+
+    def check_row(self, row: Row) -> None:
+        if row.joint_space:
+            self.tree.require_inertias(row.name)
+
+    def check(self, option: Option, value: Any) -> None:
+        if not option.choices and value is not None:
+            self.tree.frame(value)
+
+    def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
+        tree = self.tree
+        if not all(made_here(body.joint) for body in tree.bodies):
+            return None
+        bodies = [
+            (
+                b.parent,
+                type(b.joint).__qualname__,
+                b.joint,
+                _numbers(b.placement),
+                _numbers(b.rotor),
+                b.inertia,
+                b.coupling,
+            )
+            for b in tree.bodies
+        ]
+        known = {frame.name for frame in tree.frames}
+        named = {value for _, value in options if value in known}
+        frames = [(name, tree.frame(name).body, _numbers(tree.frame(name).placement)) for name in sorted(named)]
+        return repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)), repr(frames)
+
+
+@dataclass(frozen=True)
+class OfJoint:
+    """Functions of a joint: those between its frames do not know where it sits."""
+
+    name: str
+    site: Site
+    kind = "joint"
+    rows = JOINT
+
+    @property
+    def says(self) -> str:
+        return f"joint {self.name!r}: "
+
+    @property
+    def about(self) -> str:
+        return self.site.type.type_name()
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        joint = self.site.type
+        return {"nq": joint.nq, "nv": joint.nv, "nc": 6 - joint.nv}
+
+    def parts(self, quantity: Quantity) -> Sequence[Part]:
+        return [Part(self.name, self.site.type, slice(None))] if quantity.stacked else ()
+
+    def walked(self, row: Row) -> Site:
+        return self.site if row.placed else Site(self.site.type)
+
+    def check_row(self, row: Row) -> None:
+        pass
+
+    def check(self, option: Option, value: Any) -> None:
+        raise NotImplementedError(f"no function of a joint has the option {option.name!r}")
+
+    def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
+        joint = self.site.type
+        if not made_here(joint):
+            return None
+        return type(joint).__qualname__, repr(joint), *(str(place(self.walked(row))) for row in rows)
+
+
+def place(site: Site) -> tuple[Any, ...]:
+    """Where a joint sits, in numbers."""
+    return _numbers(site.placement), _numbers(site.rotor), site.swapped
+
+
+def made_here(joint: JointType) -> bool:
+    """Whether a joint's code, and that of the joints that it is made of, is linkwork's own."""
+    return type(joint).__module__.startswith("linkwork.joints.") and all(map(made_here, joint.parts))
+
+
+def _numbers(pose: Pose) -> tuple[float, ...]:
+    return tuple(pose.elements())

@@ -1,0 +1,101 @@
+"""From requests to expressions: inputs become symbols, algorithms run on them, and joints say what to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..algorithms.row import QUANTITIES
+from ..compiler.program import Port, Program
+from ..compiler.trace import quiet_collector
+from ..expr.symbol import Graph, Symbol
+from ..joints.checked import EXACT
+from .requests import Request
+from .subjects import Subject, shape_of
+
+__all__ = ["Traced", "elements_of", "input_ports", "output_ports", "trace_requests", "traced"]
+
+
+class Traced(NamedTuple):
+    """The inputs and the results of several functions as expressions of one graph, and their guards."""
+
+    inputs: list[tuple[Port, list[Symbol]]]
+    outputs: list[tuple[Port, Sequence[Any]]]
+    guards: list[Any]
+
+
+def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
+    """All inputs that any of the functions take: of one function in its own order, of several in that of the table."""
+    if len(requests) == 1:
+        (request,) = requests.values()
+        return tuple(Port(name, shape_of(subject, QUANTITIES[name].shape)) for name in request.inputs)
+    needed = {name for request in requests.values() for name in request.inputs}
+    return tuple(Port(name, shape_of(subject, QUANTITIES[name].shape)) for name in QUANTITIES if name in needed)
+
+
+def output_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
+    """The results by name: those of a function that has several have the function's name before their own."""
+    return tuple(port for key, request in requests.items() for port in _outputs(subject, key, request, len(requests)))
+
+
+def _outputs(subject: Subject, key: str, request: Request, count: int) -> list[Port]:
+    outputs = request.row.outputs
+    if len(outputs) == 1:
+        return [Port(key, shape_of(subject, outputs[0].shape))]
+    return [Port(out.name if count == 1 else f"{key}_{out.name}", shape_of(subject, out.shape)) for out in outputs]
+
+
+def traced(
+    subject: Subject, requests: Mapping[str, Request], watched: Callable[[Any, Graph], Any] | None = None
+) -> Traced:
+    """Run the algorithms on symbols.
+
+    ``watched`` may put something in the place of what an algorithm would walk over, to see how it does.
+    """
+    graph = Graph()
+    inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
+    symbols = {port.name: values for port, values in inputs}
+    outputs: list[tuple[Port, Sequence[Any]]] = []
+    for key, request in requests.items():
+        row = request.row
+        walked = subject.walked(row)
+        if watched is not None:
+            walked = watched(walked, graph)
+        given = {name: symbols[name] for name in request.given}
+        result = row.compute(walked, *(symbols[name] for name in row.inputs), **given, **dict(request.options))
+        ports = _outputs(subject, key, request, len(requests))
+        for port, part in zip(ports, result if len(ports) > 1 else (result,), strict=True):
+            elements = elements_of(part)
+            if len(elements) != port.size:
+                raise ValueError(
+                    f"{subject.says}{row.name}: expected {port.size} numbers of {port.name}, got {len(elements)}"
+                )
+            outputs.append((port, elements))
+    return Traced(inputs, outputs, _guards(subject, requests, symbols))
+
+
+def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
+    """How far configurations are off their manifolds, above what is exact enough."""
+    found = []
+    for name in dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs):
+        if QUANTITIES[name].configuration:
+            for part in subject.parts(QUANTITIES[name]):
+                distance = part.type.distance(symbols[name][part.place])
+                if isinstance(distance, Symbol):
+                    found.append(distance - EXACT)
+    return found
+
+
+def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
+    """The program of several functions, traced together."""
+    with quiet_collector():
+        return Program.of(name, *traced(subject, requests))
+
+
+def elements_of(result: Any) -> Sequence[Any]:
+    """The scalars of an algorithm's result, row by row."""
+    if hasattr(result, "elements"):
+        return list(result.elements())
+    if isinstance(result, (list, tuple)):
+        return [x for part in result for x in elements_of(part)]
+    return [result]

@@ -1,0 +1,72 @@
+"""What all of a robot's methods stand on: its tree, its kernels, and the calls made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..bridge.calls import checked
+from ..bridge.kernels import compile_requests
+from ..bridge.machine import Kernel
+from ..bridge.once import Once
+from ..bridge.requests import Request, read_request
+from ..bridge.subjects import OfRobot
+from ..model.tree import Tree
+
+__all__ = ["Array", "RobotBase"]
+
+Array = Any  # an array, anything NumPy makes one of, or a dict by joint name
+
+
+class RobotBase:
+    """A tree and its kernels; a class of a subject's methods adds methods and nothing else."""
+
+    __slots__ = ("__weakref__", "_calls", "_kernels", "_subject", "_tree")
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._subject = OfRobot(tree)
+        self._calls: dict[Any, Callable[..., np.ndarray]] = {}
+        self._kernels: Once[Kernel] = Once()
+
+    @property
+    def name(self) -> str:
+        return self._tree.name
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of bodies, joints and frames that the robot is made of."""
+        return self._tree
+
+    @property
+    def nq(self) -> int:
+        """How many numbers a configuration has."""
+        return self._tree.nq
+
+    @property
+    def nv(self) -> int:
+        """How many degrees of freedom there are: the numbers of a velocity."""
+        return self._tree.nv
+
+    # -- how methods compute
+
+    def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
+        key = (name, *requests.items())
+        return self._kernels.get(key, lambda: compile_requests(self._subject, name, requests))
+
+    def _prepared(self, request: Request) -> Callable[..., np.ndarray]:
+        """What a method runs: the kernel, with a look at the arguments where the kernel is not content with them."""
+        call = self._calls.get(request)
+        if call is None:
+            call = checked(self._subject, request, self._kernel(request.label, {request.label: request}))
+            self._calls[request] = call
+        return call
+
+    def _call(self, name: str, **frames: str | None) -> Callable[..., np.ndarray]:
+        """The same for a method's arguments, by which it is found faster the next time."""
+        key = (name, *frames.values()) if frames else name
+        call = self._prepared(read_request(self._subject, (name, frames) if frames else name))
+        self._calls[key] = call
+        return call
