@@ -12,7 +12,7 @@ import pytest
 from compiler.knobs import num_threads, sizes
 from compiler.support import all_bits_equal, bits_equal, every_target
 from linkwork.compiler import fastcall
-from linkwork.compiler.build import _content
+from linkwork.compiler.content import content
 from linkwork.compiler.kernel import Kernel, call_state, single_call
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Port, Program
@@ -145,7 +145,7 @@ def test_guards_are_part_of_what_is_verified_and_kept() -> None:
     with pytest.raises(InvalidProgramError, match="outputs and 2 guards"):
         verify(replace(guarded, guards=2))
     verify(guarded)
-    assert len({_content(p) for p in (guarded, guarded.unguarded, replace(guarded, guards=2))}) == 3
+    assert len({content(p) for p in (guarded, guarded.unguarded, replace(guarded, guards=2))}) == 3
 
 
 def test_casadi_sees_outputs_alone() -> None:

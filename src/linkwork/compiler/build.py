@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .._locks import Lock
 from .cache import Entry, digest, shared
+from .content import content
 from .entries import ENTRIES, Design, available, symbol_prefix
 from .jit import MachineCode, emit, link, text_bytes
 from .passes import optimize
-from .program import CONSTANT, INPUT, Port, Program
+from .program import Port, Program
 from .real import DOUBLE, Real
 from .target import Target
 
@@ -89,8 +88,8 @@ class Source:
         """The name of a part in the cache; None where it is not to be kept."""
         if not self._cached:
             return None
-        content = self.recipe.content
-        parts = ("program", _content(self.traced)) if content is None else ("recipe", *content)
+        told = self.recipe.content
+        parts = ("program", content(self.traced)) if told is None else ("recipe", *told)
         return digest([real.name, part, symbol_prefix(self.recipe.name), *parts], self.target)
 
 
@@ -196,21 +195,3 @@ def _apart(entry: Entry) -> list[bytes]:
         objects.append(entry.code[start : start + size])
         start += size
     return objects
-
-
-def _content(program: Program) -> str:
-    """A digest of everything in a program that its code depends on: all but names."""
-    names: dict[str, int] = {}
-    operations, arguments, numbers = array("q"), array("q"), array("d")
-    for operation, args, value in program.instructions:
-        operations.append(names.setdefault(operation.name, len(names)))
-        arguments.extend(args)
-        if operation is INPUT:
-            arguments.append(value)
-        elif operation is CONSTANT:
-            numbers.append(value)
-    shapes = [[port.shape for port in side] for side in (program.inputs, program.outputs)]
-    total = hashlib.sha256(repr((shapes, program.guards, list(names), len(operations), len(arguments))).encode())
-    for part in (operations, arguments, numbers, array("q", program.results)):
-        total.update(part.tobytes())
-    return total.hexdigest()

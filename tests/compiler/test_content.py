@@ -1,0 +1,107 @@
+"""The cache's name of a program covers everything in it: whatever is altered, the name is another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import pytest
+
+from linkwork.compiler.content import content
+from linkwork.compiler.passes import optimize
+from linkwork.compiler.program import CONSTANT, Instruction, Port, Program
+from linkwork.compiler.trace import trace
+from linkwork.expr import functions as f
+from linkwork.expr.operations import BY_NAME, Lowering, Operation
+
+PROGRAM = trace(
+    lambda x, y: ([f.sin(x[0]) * y + 2.5 * x[1], f.cos(x[0])], f.where(x[0] < y, x[1], -0.0)), "one", {"x": 2, "y": ()}
+)
+NAMES = {(Program, "name"), (Port, "name")}
+
+
+def altered(value: Any) -> list[Any]:
+    """Some values of the same kind, each other than this one.  A kind that is not here needs a line, and a place in
+    the name."""
+    if value is None:
+        return [0, 1.0, (), "x", PROGRAM]  # what an instruction without a value may come to have
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1]
+    if isinstance(value, float) and math.isinf(value):
+        return [0.0, -value]
+    if isinstance(value, float):
+        return [value + 1.0, -value, value * (1 + 2**-52) if value else 5e-324]
+    if isinstance(value, str):
+        return [value + "x"]
+    if isinstance(value, Operation):
+        return [operation for operation in BY_NAME.values() if operation is not value][:40] + variants(value)
+    if isinstance(value, Instruction):
+        return [
+            value._replace(**{name: other}) for name in Instruction._fields for other in altered(getattr(value, name))
+        ]
+    if isinstance(value, tuple):
+        if not value:
+            return [(0,)]
+        inside = [(*value[:k], other, *value[k + 1 :]) for k in range(len(value)) for other in altered(value[k])]
+        return [*inside, (*value, value[-1]), value[:-1], *([value[::-1]] if value != value[::-1] else [])]
+    if isinstance(value, (Program, Port, Lowering)):
+        return variants(value)
+    raise AssertionError(f"{value!r} is of a kind that the name may not cover")
+
+
+def variants(value: Any) -> list[Any]:
+    """A dataclass with each of its fields altered, except for names that code does not depend on."""
+    found = []
+    for field in fields(value):
+        old = getattr(value, field.name)
+        if (type(value), field.name) in NAMES or callable(old):
+            continue
+        if isinstance(value, Operation):  # which fills in some fields that are left empty
+            ways = [replace(value, **{field.name: other}) for other in altered(old) if old is not None]
+            found += [way for way in ways if getattr(way, field.name) != old]
+        else:
+            found += [replace(value, **{field.name: other}) for other in altered(old)]
+    return found
+
+
+@pytest.mark.parametrize("program", [PROGRAM, optimize(PROGRAM)], ids=["traced", "optimised"])
+def test_every_change_of_every_field_has_another_name(program: Program) -> None:
+    others = variants(program)
+    names = [content(one) for one in (program, *others)]
+    assert names.count(names[0]) == 1 and len(others) > 500
+    by_name: dict[str, Program] = {}
+    for name, one in zip(names, (program, *others), strict=True):
+        assert one == by_name.setdefault(name, one)  # two that share a name are the same change
+
+
+def test_names_do_not_matter() -> None:
+    ports = tuple(replace(port, name=f"other_{port.name}") for port in PROGRAM.inputs)
+    assert content(replace(PROGRAM, name="two", inputs=ports)) == content(PROGRAM)
+
+
+def test_zeros_of_both_signs_whole_numbers_and_truth_values_are_not_one() -> None:
+    def of(value: Any) -> str:
+        return content(Program("x", (), (Port("y", ()),), (Instruction(CONSTANT, (), value),), (0,)))
+
+    assert len({of(value) for value in (0.0, -0.0, 0, False, None, "0", (0,))}) == 7
+
+
+def test_a_field_that_programs_do_not_have_yet_is_covered() -> None:
+    """What a program or an instruction may come to have is in the name without a line there."""
+
+    @dataclass(frozen=True)
+    class Further(Program):
+        regions: tuple[Program, ...] = ()
+
+    plain = [getattr(PROGRAM, field.name) for field in fields(Program)]
+    assert len({content(Further(*plain, regions=regions)) for regions in ((), (PROGRAM,), (PROGRAM, PROGRAM))}) == 3
+    longer = [((*PROGRAM.instructions[0], bound), *PROGRAM.instructions[1:]) for bound in (None, 1, 2)]
+    assert len({content(replace(PROGRAM, instructions=instructions)) for instructions in longer}) == 3  # type: ignore[arg-type]
+
+
+def test_what_is_not_known_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"a program's content: expected numbers"):
+        content(replace(PROGRAM, guards={1}))  # type: ignore[arg-type]
