@@ -1,0 +1,78 @@
+"""`python -m benchmarks.fuzz reader` and `... arguments`: random input, until the time or the count is over.
+
+``reader`` changes the texts of robots in every way that a damaged, hostile or careless file may be changed, and reads
+them with random options; ``arguments`` calls robots' functions and kernels with arrays of every kind, good and bad.
+Whatever comes in, a robot that is sound or an error that says what is wrong comes out.
+
+A find prints the seed and the number of the case, which repeat it (``--seed S --case N``), and what was given; the exit
+code is then 1.  With ``--go-on`` all cases are run, and finds of one kind are told once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from . import fuzz_arguments, fuzz_reader
+from .finds import Find
+
+__all__ = ["Case", "fuzz", "main"]
+
+Case = Callable[[np.random.Generator, Counter[str]], None]
+CASES: dict[str, Case] = {"reader": fuzz_reader.case, "arguments": fuzz_arguments.case}
+
+
+def fuzz(what: str, seed: int, cases: Sequence[int] | None, seconds: float, *, go_on: bool = False) -> Counter[str]:
+    """Runs the cases of these numbers, or all from 0 until the time is over; counts what came out.  Raises Find."""
+    tally: Counter[str] = Counter()
+    found: dict[str, str] = {}
+    begin, number = time.monotonic(), 0
+    while number < len(cases) if cases is not None else time.monotonic() - begin < seconds:
+        case = number if cases is None else cases[number]
+        number += 1
+        try:
+            CASES[what](np.random.default_rng([seed, case]), tally)
+        except Find as find:
+            tally["finds"] += 1
+            text = f"seed {seed}, case {case}: {find}"
+            if not go_on:
+                raise Find(find.kind, text) from find
+            found.setdefault(find.kind, text)
+    tally["cases"] = number
+    for text in found.values():
+        print(f"fuzz: FIND: {text}\n", file=sys.stderr)
+    return tally
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a fuzzer; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("what", choices=CASES, help="what is given random input")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long it runs (60)")
+    parser.add_argument("--count", type=int, default=None, help="how many cases it runs instead")
+    parser.add_argument("--seed", type=int, default=None, help="of the random numbers (that of the clock)")
+    parser.add_argument("--case", type=int, default=None, help="run only the case of this number")
+    parser.add_argument("--go-on", action="store_true", help="do not stop at a find")
+    chosen = parser.parse_args(arguments)
+    seed = int(time.time()) if chosen.seed is None else chosen.seed
+    cases = range(chosen.count) if chosen.count is not None else None
+    if chosen.case is not None:
+        cases = range(chosen.case, chosen.case + 1)
+    print(f"fuzz: seed {seed}", file=sys.stderr, flush=True)
+    try:
+        tally = fuzz(chosen.what, seed, cases, chosen.seconds, go_on=chosen.go_on)
+    except Find as find:
+        print(f"fuzz: FIND: {find}", file=sys.stderr)
+        return 1
+    for name, count in sorted(tally.items()):
+        print(f"{name:32} {count:,}")
+    return 1 if tally["finds"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
