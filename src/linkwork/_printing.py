@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ._terminal import backslashed
 
-__all__ = ["escaped", "label", "number", "numbers", "width"]
+__all__ = ["cut", "escaped", "label", "number", "numbers", "width"]
 
 _LONGEST = 60  # characters of a name in a table
 
@@ -33,6 +33,15 @@ def numbers(values: Iterable[float]) -> str:
     if all(text in ("inf", "-inf") for text in shown):
         return "-"
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+
+
+def cut(text: str, columns: int) -> str:
+    """A text in at most so many columns: its end is left out where it takes more."""
+    if width(text) <= columns:
+        return text
+    while width(text) >= columns:
+        text = text[:-1]
+    return text + "…"
 
 
 def width(text: str) -> int:

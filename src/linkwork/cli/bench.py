@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from .. import __version__
@@ -12,8 +13,9 @@ from ..errors import SingularInertiaError
 from ..facade.robot import Robot
 from .arguments import BAD_MODEL, FAILED, CommandError, add_json, add_robot, load_robot, positive, read_robot
 from .measure import Compiled, agreement, batch_calls, compile_cold, single_calls, threads
-from .output import Terminal, escaped, label, number, quantity, table
+from .output import Terminal, escaped, label, number, quantity
 from .peer import FUNCTIONS, CannotCompare, Pinocchio, pinocchio_version
+from .tables import columns_of, folded
 from .timing import Comparison, Effort, compare
 
 __all__ = ["HELP", "add_arguments", "run"]
@@ -58,7 +60,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if arguments.json:
         terminal.out.json(_data(robot, peer, rows, arguments.batch))
     else:
-        terminal.out.lines(_text(robot, peer, rows, arguments.batch))
+        terminal.out.lines(_text(robot, peer, rows, arguments.batch, columns_of(terminal.out)))
     wrong = [row.function for row in rows if row.differs]
     if wrong:
         terminal.error(f"outputs differ from Pinocchio's by more than rounding explains: {', '.join(wrong)}")
@@ -93,15 +95,18 @@ def _measured(robot: Robot, peer: Pinocchio | None, function: str, size: int) ->
 # -- for people
 
 
-def _text(robot: Robot, peer: Pinocchio | None, rows: list[Row], size: int) -> list[str]:
+def _text(robot: Robot, peer: Pinocchio | None, rows: list[Row], size: int, columns: int | None) -> list[str]:
     header = ["function", "operations", "trace [ms]", "compile [s]", f"batch of {size} [ns/state]", "one call [µs]"]
     if peer is not None:
         header[5:] = ["Pinocchio", "speed", "one call [µs]", "Pinocchio", "speed", "difference"]
-    lines = table(header, [_row_text(row, peer is not None, size) for row in rows])
+    together = [(1, 2, 3), (4, 5, 6), (7, 8, 9, 10)] if peer is not None else []
+    lines = folded(header, [_row_text(row, peer is not None, size) for row in rows], columns, together=together)
     notes = [f"{row.function}: {row.note}" for row in rows if row.note]
     version = f", Pinocchio {pinocchio_version()}" if peer is not None else ""
+    title = f"{label(robot.name)}: {quantity(robot.nv, 'degree')} of freedom"
     about = f"linkwork {__version__}{version}; float64, one thread; medians"
-    return [f"{label(robot.name)}: {quantity(robot.nv, 'degree')} of freedom", "", *lines, "", *notes, about]
+    below = [line for text in (*notes, about) for line in (wrap(text, columns) if columns else [text])]
+    return [title, "", *lines, "", *below]
 
 
 def _row_text(row: Row, compared: bool, size: int) -> list[str]:

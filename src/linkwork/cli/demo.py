@@ -17,6 +17,7 @@ from ..facade.robot import Robot
 from .arguments import FAILED, add_json, load_robot, positive
 from .output import Terminal, label, number, numbers, quantity
 from .states import random_states
+from .tables import columns_of
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     pose = robot.pose(q, frame)
     if not arguments.json:
         size = f"{quantity(robot.nv, 'degree')} of freedom, {number(robot.mass)} kg"
-        out.lines([f"{label(robot.name)}: {size}", "", *tree_lines(robot.tree), ""])
+        out.lines([f"{label(robot.name)}: {size}", "", *tree_lines(robot.tree, columns_of(out)), ""])
         out.lines([*_pose_text(robot, frame, q, pose), ""])
     start = time.perf_counter()
     robot.compile("inverse_dynamics")

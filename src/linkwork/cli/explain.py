@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from .. import __version__
+from .._printing import cut
 from ..algorithms import ROBOT
 from ..bridge.explain import Explanation, Work, explain
 from ..bridge.machine import CodeFacts, code_facts
@@ -17,6 +17,7 @@ from ..facade.joint import Joint
 from ..facade.robot import Robot
 from .arguments import USAGE, CommandError, add_json, add_robot, load_robot, read_robot
 from .output import Terminal, escaped, label, number, quantity, table, width
+from .tables import columns_of
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         about = {"floating_base": arguments.floating_base, "function": arguments.function, "frame": arguments.frame}
         terminal.out.json(_data(robot, explained, code, about))
     else:
-        columns = shutil.get_terminal_size().columns if terminal.out.is_terminal else None
+        columns = columns_of(terminal.out)
         of = "" if arguments.frame is None else f" of {label(arguments.frame)}"
         size = f"{quantity(explained.total.arithmetic, 'operation')} (mul, add, sub)"
         terminal.out.line(f"{label(robot.name)}: {arguments.function}{of}, {size}")
@@ -89,7 +90,7 @@ def _bodies(robot: Robot, explained: Explanation, columns: int | None) -> list[s
     if excess <= 0:
         return short
     longest = max(max(width(body) for body, _, _ in names) - excess, _SHORTEST)
-    return lines(("body",), [(_cut(body, longest),) for body, _, _ in names])
+    return lines(("body",), [(cut(body, longest),) for body, _, _ in names])
 
 
 def _row(work: Work, total: Work) -> list[str]:
@@ -100,15 +101,6 @@ def _row(work: Work, total: Work) -> list[str]:
 
 def _or_dash(count: int) -> str:
     return str(count) if count else "-"
-
-
-def _cut(text: str, columns: int) -> str:
-    """A text in at most so many columns."""
-    if width(text) <= columns:
-        return text
-    while width(text) >= columns:
-        text = text[:-1]
-    return text + "…"
 
 
 def _kinds(total: Work) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from ..facade.robot import Robot
 from ..model.body import WORLD, Coupling, Frame
 from ..model.tree import Tree
 from .arguments import add_json, add_robot, load_robot, read_robot
-from .output import Terminal, escaped, finite, label, number, numbers, quantity, table
+from .output import Terminal, escaped, finite, label, number, numbers, quantity
+from .tables import columns_of, folded
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -36,32 +38,42 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if arguments.json:
         terminal.out.json(_data(read_robot(arguments.file, **options), arguments.floating_base))
     else:
-        terminal.out.lines(_text(load_robot(arguments.file, terminal, **options)))
+        terminal.out.lines(_text(load_robot(arguments.file, terminal, **options), columns_of(terminal.out)))
     return 0
 
 
 # -- for people
 
 
-def _text(robot: Robot) -> list[str]:
+def _text(robot: Robot, columns: int | None) -> list[str]:
     tree = robot.tree
     joints, links = robot.joints, robot.tree.frames
     followers = sum(body.coupling is not None for body in tree.bodies)
     bound = f", {followers} of them bound to others" if followers else ""
     moving = f"{quantity(len(joints), 'moving joint')}{bound}"
     size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
+    about = f"{size}, {number(robot.mass)} kg, gravity {numbers(robot.gravity)} m/s²"
+    rows = [_joint_row(tree, joint) for joint in joints]
     return [
         label(robot.name),
-        f"  {size}, {number(robot.mass)} kg, gravity {numbers(robot.gravity)} m/s²",
-        f"  read from {escaped(tree.source or '<string>')}",
+        *(wrap(f"  {about}", columns, subsequent_indent="  ") if columns else [f"  {about}"]),
+        f"  read from {_end(escaped(tree.source or '<string>'), columns)}",
         "",
-        *tree_lines(tree),
+        *tree_lines(tree, columns),
         "",
-        *(table(_JOINT_HEADER, [_joint_row(tree, joint) for joint in joints], left=(0, 1, 2)) if joints else []),
+        *(folded(_JOINT_HEADER, rows, columns, left=(0, 1, 2)) if joints else []),
         *([""] if joints else []),
-        *table(_LINK_HEADER, [_link_row(tree, frame) for frame in links], left=(0, 1, 4)),
+        *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4)),
         f"total mass {number(robot.mass)} kg",
     ]
+
+
+def _end(path: str, columns: int | None) -> str:
+    """The end of a path, from a separator on, where it is too long for its line."""
+    if columns is None or len(path) <= (most := max(columns - len("  read from "), 2)):
+        return path
+    kept = path[len(path) - most + 1 :]
+    return "…" + kept[max(kept.find("/"), 0) :]
 
 
 _JOINT_HEADER = (

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from .._printing import escaped, label, number, width
+from .._printing import cut, escaped, label, number, width
 from ..joints import JointType
 from ..model.body import WORLD, Body, Frame
 from ..model.tree import Tree
@@ -15,16 +15,26 @@ from ..spatial import Vec3
 __all__ = ["axis_text", "parameters", "tree_lines"]
 
 _DEEPEST = 24  # levels that are drawn; deeper ones show their number instead of all lines on the left
+_NARROWEST = 6  # columns that each of link, joint, type and axis has, however narrow the terminal is
 _WIDEST = 72  # columns that the links may take before the joints stop to be aligned
 
 
-def tree_lines(tree: Tree) -> list[str]:
-    """The drawing.  Links that are welded to another follow it, before what moves on it."""
-    rows = _rows(tree)
-    widest = [min(max((width(row[k]) for row in rows), default=0), _WIDEST) for k in range(3)]
+def tree_lines(tree: Tree, columns: int | None = None) -> list[str]:
+    """The drawing.  Links that are welded to another follow it, before what moves on it.
+
+    Where it takes more than so many ``columns``, fewer levels are drawn and texts are cut.
+    """
+    rows: list[tuple[str, ...]] = _rows(tree, _DEEPEST)
+    if columns is not None and max((len("  ".join(row)) for row in rows), default=0) > columns:
+        rows = _rows(tree, max(2, min(_DEEPEST, columns // 8)))
+    widest = [min(max((width(row[k]) for row in rows), default=0), _WIDEST) for k in range(4)]
+    if columns is not None:
+        while sum(widest) + 2 * 3 > max(columns, 4 * _NARROWEST + 2 * 3):
+            widest[widest.index(max(widest))] -= 1
+        rows = [tuple(map(cut, row, widest)) for row in rows]
     lines = [""] * len(rows)
     for k, row in enumerate(rows):
-        cells = [cell + " " * (n - width(cell)) for cell, n in zip(row, widest, strict=False)]
+        cells = [cell + " " * (n - width(cell)) for cell, n in zip(row[:3], widest[:3], strict=True)]
         lines[k] = "  ".join([*cells, *row[3:]]).rstrip()
     return ["world", *lines]
 
@@ -60,7 +70,7 @@ def _fields(joint: JointType) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(joint) if dataclasses.is_dataclass(joint) else ()
 
 
-def _rows(tree: Tree) -> list[tuple[str, str, str, str]]:
+def _rows(tree: Tree, deepest: int) -> list[tuple[str, ...]]:
     """(drawn link, joint, type, axis) for every link, depth first."""
     children: dict[int, list[Frame | int]] = {WORLD: []}
     for i in range(len(tree.bodies)):
@@ -70,17 +80,17 @@ def _rows(tree: Tree) -> list[tuple[str, str, str, str]]:
             children[frame.body].append(frame)
     for i, parent, _ in tree.outward():
         children[parent].append(i)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     stack = list(reversed(_placed(children[WORLD], "", 1)))
     while stack:
         child, before, last, depth = stack.pop()
         line = before + ("└─ " if last else "├─ ")
-        if depth > _DEEPEST:
+        if depth > deepest:
             line = f"…{depth}… {line[-3:]}"
         if isinstance(child, int):
             body = tree.bodies[child]
             rows.append((line + label(body.name), *_carried(body)))
-            below = (before + ("   " if last else "│  "))[-3 * _DEEPEST :]
+            below = (before + ("   " if last else "│  "))[-3 * deepest :]
             stack += reversed(_placed(children[child], below, depth + 1))
         else:
             how = "welded" if child.fixed_joint is not None else "root" if child.body == WORLD else "frame"
