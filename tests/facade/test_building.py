@@ -17,6 +17,7 @@ from linkwork import joints, shapes
 from linkwork.errors import ModelError, ModelWarning
 from linkwork.model.random import random_tree
 from linkwork.model.tree import Tree
+from oracles.example_robots import EXAMPLES, Example
 
 HINGE = joints.Revolute((0, 1, 0))
 
@@ -57,6 +58,11 @@ def test_the_robots_inside_built_in_code_are_those_of_their_files_to_the_bit() -
         text = lw.robots.path(name).read_text(encoding="utf-8")
         assert_same(text, floating_base=name in ("quadruped", "humanoid"), gravity=(0.1, 0.2, -1.62))
     assert_same(lw.robots.path("arm7_gripper").read_text(encoding="utf-8"), mimic="coupled")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_real_robots_built_in_code_are_those_of_their_files_to_the_bit(example: Example) -> None:
+    assert_same(example.text(), floating_base=example.floating)
 
 
 def test_random_robots_built_in_code_are_those_of_their_texts_to_the_bit() -> None:
@@ -231,6 +237,7 @@ BAD_LINKS: dict[str, Callable[[], object]] = {
         "a", shapes.Sphere(1), mass=1, com=(0, 0, 1)
     ),
     r"link 'a': the volume of Mesh\(.*\) is not known: give com": lambda: lw.Link("a", shapes.Mesh("m"), mass=1),
+    r"link 'a': its shapes are so small that": lambda: lw.Link("a", shapes.Sphere(1e-200), mass=1),
     r"link 'a': shapes: expected a shape, such as .*, got 3": lambda: lw.Link("a", 3),  # type: ignore[arg-type]
     r"link 'a': visuals: expected a list of shapes": lambda: lw.Link("a", visuals=shapes.Sphere(1)),  # type: ignore[arg-type]
     r"link 'a': frames: expected a dict of poses": lambda: lw.Link("a", frames=["tip"]),  # type: ignore[arg-type]

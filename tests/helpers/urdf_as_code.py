@@ -34,15 +34,20 @@ def _pose(element: Element | None) -> np.ndarray:
 
 
 def _material(element: Element, materials: dict[str, shapes.Material]) -> shapes.Material:
-    color = element.find("color")
-    if color is None:
-        return materials[element.attrib["name"]]
-    return shapes.Material(element.attrib["name"], tuple(_numbers(color.attrib["rgba"])))  # type: ignore[arg-type]
+    """A material by what it says, or by the name of one that says it; a link's own may be named by later ones."""
+    name, color, texture = element.get("name", ""), element.find("color"), element.find("texture")
+    file = None if texture is None else texture.get("filename")
+    if color is None and not file:
+        return materials.get(name, shapes.Material(name))
+    rgba = None if color is None else tuple(_numbers(color.attrib["rgba"]))
+    material = shapes.Material(name, rgba, file)  # type: ignore[arg-type]
+    materials.setdefault(name, material)
+    return material
 
 
 def _geometry(element: Element, materials: dict[str, shapes.Material]) -> shapes.Geometry:
     (shape,) = element.find("geometry") or ()
-    look = element.find("material")
+    look = element.find("material") if element.tag == "visual" else None
     made: dict[str, Any] = {
         "box": lambda size: shapes.Box(_numbers(size)),  # type: ignore[arg-type]
         "cylinder": lambda radius, length: shapes.Cylinder(float(radius), float(length)),
@@ -90,6 +95,7 @@ def _joint(element: Element) -> lw.Joint:
     for tag, words in (("limit", ("velocity", "effort", "lower", "upper")), ("dynamics", ("damping", "friction"))):
         found = element.find(tag)
         if found is not None and kind in ("revolute", "continuous", "prismatic"):
+            words = words[:2] if kind == "continuous" else words
             said |= {word: float(found.attrib[word]) for word in words if word in found.attrib}
     mimic = element.find("mimic")
     if mimic is not None:

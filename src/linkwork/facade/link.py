@@ -176,15 +176,16 @@ def _uniform(
             hint = "give com and inertia, or make it one of visuals= and collisions="
             raise ValueError(f"{who}: the volume of {solid.shape!r} is not known: {hint}")
         volumes.append(solid.shape.volume)
-    density = density if mass is None else mass / sum(volumes)
-    assert density is not None
+    total = sum(volumes)
+    if total == 0.0:
+        raise ValueError(f"{who}: its shapes are so small that their volume is 0: give com and inertia")
     parts = []
     for solid, volume in zip(solids, volumes, strict=True):
-        share = mass if mass is not None and len(solids) == 1 else density * volume
+        share = density * volume if density is not None else (mass or 0.0) * (volume / total)
         about = solid.origin.rotation @ (solid.shape.gyration() or Symmetric3.zero())
         parts.append((share, solid.origin.translation, about * share))
     if len(parts) == 1:
         return parts[0]
-    total = sum((Inertia.at_center(*part) for part in parts), Inertia.zero())
-    center = total.moment * (1.0 / total.mass) if total.mass else Vec3.zero()
-    return total.mass, center, total.shifted(-center).about
+    whole = sum((Inertia.at_center(*part) for part in parts), Inertia.zero())
+    center = whole.moment * (1.0 / whole.mass) if whole.mass else Vec3.zero()
+    return whole.mass, center, whole.shifted(-center).about
