@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,54 @@ def test_a_damaged_entry_is_compiled_anew_with_a_warning(
     assert work.since()[1] == 4
     assert bits_equal(robot().gravity_force(Q.astype(dtype)), expected)  # and no warning: whole again
     assert work.since() == (0, 0)
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any], bytes], tuple[Any, bytes]]) -> None:
+    """An entry with other content, and the digest that belongs to it."""
+    entry = cache._unpacked(path.stem, path.read_bytes())
+    assert entry is not None
+    path.write_bytes(cache._packed(path.stem, cache.Entry(*change(dict(entry.facts), entry.code))))
+
+
+def without(facts: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: fact for name, fact in facts.items() if name not in names}
+
+
+WRONG: dict[str, Callable[[dict[str, Any], bytes], tuple[Any, bytes]]] = {
+    "no facts": lambda facts, code: ({}, code),
+    "no sizes": lambda facts, code: (without(facts, "sizes"), code),
+    "no seconds": lambda facts, code: (without(facts, "seconds"), code),
+    "sizes that do not add up": lambda facts, code: (facts | {"sizes": [len(code) - 1]}, code),
+    "more sizes": lambda facts, code: (facts | {"sizes": [*facts["sizes"], 1]}, code),
+    "a negative size": lambda facts, code: (facts | {"sizes": [len(code) + 1, -1]}, code),
+    "sizes of a wrong type": lambda facts, code: (facts | {"sizes": ["1"]}, code),
+    "a size alone": lambda facts, code: (facts | {"sizes": len(code)}, code),
+    "seconds of a wrong type": lambda facts, code: (facts | {"seconds": "many"}, code),
+    "seconds that are none": lambda facts, code: (facts | {"seconds": float("nan")}, code),
+    "no code": lambda facts, code: (facts | {"sizes": []}, b""),
+    "text": lambda facts, code: (facts, b"x" * len(code)),
+    "code that ends too soon": lambda facts, code: (facts | {"sizes": [len(code) // 2]}, code[: len(code) // 2]),
+    "sections elsewhere": lambda facts, code: (facts, code[:40] + b"\xff" * 8 + code[48:]),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of ELF files")
+def test_an_entry_of_wrong_structure_is_compiled_anew_with_a_warning(
+    work: Work, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = trace(lambda x: x * x + 1.0, "plain", {"x": 3})
+    Kernel(program)(np.ones(3))
+    work.since()
+    for what, change in WRONG.items():
+        files = sorted(cache_folder.glob("*.linkwork"))
+        for file in files:
+            rewritten(file, change)
+        monkeypatch.setattr(cache, "_warned", set())
+        with pytest.warns(CacheWarning, match="is damaged; its code is made anew") as caught:
+            assert Kernel(program)(np.ones(3)).tolist() == [2.0] * 3, what
+        assert len(caught) == len(files) and work.since()[1], what
+        assert Kernel(program)(np.ones(3)).tolist() == [2.0] * 3
+        assert work.since()[1] == 0, what
 
 
 def test_off_means_off(work: Work, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

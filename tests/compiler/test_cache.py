@@ -296,7 +296,7 @@ class TestWhatFails:
         assert len(os.listdir(cache.folder)) == 1
 
     def test_an_interrupt_leaves_nothing(self, cache, monkeypatch):
-        def interrupted(*_):
+        def interrupted(*_, **__):
             raise KeyboardInterrupt
 
         monkeypatch.setattr(os, "replace", interrupted)
@@ -306,6 +306,6 @@ class TestWhatFails:
 
     def test_being_cleared_while_writing(self, cache, monkeypatch):
         move = os.replace
-        monkeypatch.setattr(os, "replace", lambda *paths: (cache.clear(), move(*paths)))
+        monkeypatch.setattr(os, "replace", lambda *paths, **at: (cache.clear(), move(*paths, **at)))
         cache.store(NAME, ENTRY)
         assert os.listdir(cache.folder) == []

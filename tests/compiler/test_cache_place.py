@@ -17,7 +17,7 @@ import pytest
 import linkwork as lw
 from linkwork import errors
 from linkwork.compiler import cache as module
-from linkwork.compiler import fastcall
+from linkwork.compiler import fastcall, private
 from linkwork.compiler.cache import CacheWarning, Entry, digest, directory, place, shared
 from linkwork.compiler.target import host
 
@@ -161,6 +161,55 @@ class TestOwners:
         cache_folder.symlink_to(tmp_path / "large")
         os.lchown(cache_folder if theirs == "link" else tmp_path / "large", 12345, -1)
         refused("belongs to another user")
+
+    @pytest.mark.parametrize("mode", [0o777, 0o757, 0o775])
+    def test_a_directory_on_the_way_that_others_may_write_to(self, monkeypatch, tmp_path, mode):
+        inside = tmp_path / "shared" / "mine" / "cache"
+        inside.mkdir(parents=True, mode=0o700)
+        monkeypatch.setenv("LINKWORK_CACHE", str(inside))
+        shared().store("a", ENTRY)
+        monkeypatch.setattr(private, "_is_own_group", lambda group: False)
+        (tmp_path / "shared").chmod(mode)
+        refused("shared, which it is in, can be written by others")
+        (tmp_path / "shared").chmod(0o1777)  # as /tmp is: nobody can put something else in the place of "mine"
+        assert shared().load("a") == ENTRY
+
+    @root
+    def test_a_directory_on_the_way_of_someone_else(self, monkeypatch, tmp_path):
+        inside = tmp_path / "theirs" / "cache"
+        inside.mkdir(parents=True, mode=0o700)
+        monkeypatch.setenv("LINKWORK_CACHE", str(inside))
+        os.chown(tmp_path / "theirs", 12345, -1)
+        refused("theirs, which it is in, belongs to another user")
+
+    @root
+    def test_a_link_on_the_way_of_someone_else(self, monkeypatch, tmp_path):
+        (tmp_path / "real" / "cache").mkdir(parents=True, mode=0o700)
+        (tmp_path / "link").symlink_to("real")
+        monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "link" / "cache"))
+        shared().store("a", ENTRY)
+        assert (tmp_path / "real" / "cache" / f"{'a'}.linkwork").exists()
+        os.lchown(tmp_path / "link", 12345, -1)
+        refused("link belongs to another user")
+
+    def test_links_that_lead_round(self, monkeypatch, tmp_path):
+        (tmp_path / "a").symlink_to("b")
+        (tmp_path / "b").symlink_to(tmp_path / "a")
+        monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "a" / "cache"))
+        refused("cannot be used: Too many levels")
+
+    def test_a_directory_that_takes_the_place_of_the_one_that_was_looked_at(self, cache_folder, tmp_path):
+        shared().store("a", ENTRY)
+        with private.opened(cache_folder) as here:
+            cache_folder.rename(tmp_path / "away")
+            cache_folder.mkdir(mode=0o777)
+            here.write("b", b"what is written")
+            here.move("b", "c")
+            assert here.read("c") == b"what is written"
+        assert os.listdir(cache_folder) == [] and (tmp_path / "away" / "c").exists()
+
+    def test_a_group_of_ones_own_is_nobody_else(self, monkeypatch):
+        assert not private._is_own_group(os.geteuid() + 1)
 
     def test_a_link_to_nowhere(self, cache_folder, tmp_path):
         cache_folder.symlink_to(tmp_path / "nowhere")

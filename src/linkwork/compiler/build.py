@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 from .._locks import Lock
 from .cache import Entry, digest, shared
 from .content import content
 from .entries import ENTRIES, Design, available, symbol_prefix
-from .jit import MachineCode, emit, link, text_bytes
+from .jit import MachineCode, emit, is_object_file, link, text_bytes
 from .passes import optimize
 from .program import Port, Program
 from .real import DOUBLE, Real
@@ -160,8 +162,12 @@ def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Part
     keys = {part: source.key(part, real) if cache else None for part in parts}
     for part, key in keys.items():
         entry = cache.load(key) if cache is not None and key is not None else None
-        if entry is not None:
-            found[part] = Part(tuple(_apart(entry)), True, float(entry.facts["seconds"]))
+        if cache is not None and key is not None and entry is not None:
+            whole = _apart(entry)
+            if whole is None:
+                cache.refuse(key)
+            else:
+                found[part] = whole
     missing = [part for part in parts if part not in found]
     if missing:
         design, start = source.design(real), time.perf_counter()
@@ -189,9 +195,13 @@ def _together(source: Source, part: str, real: Real, made: Part) -> Entry:
     return Entry(facts, b"".join(made.objects))
 
 
-def _apart(entry: Entry) -> list[bytes]:
-    objects, start = [], 0
-    for size in entry.facts["sizes"]:
-        objects.append(entry.code[start : start + size])
-        start += size
-    return objects
+def _apart(entry: Entry) -> Part | None:
+    """The part in an entry; None where another program made it, with what is not as it is here."""
+    sizes, seconds = entry.facts.get("sizes"), entry.facts.get("seconds")
+    if not isinstance(sizes, list) or not all(type(size) is int and size > 0 for size in sizes):
+        return None
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf or sum(sizes) != len(entry.code):
+        return None
+    ends = list(accumulate(sizes, initial=0))
+    objects = tuple(entry.code[start:end] for start, end in pairwise(ends))
+    return Part(objects, True, float(seconds)) if objects and all(map(is_object_file, objects)) else None

@@ -6,24 +6,22 @@ full of zeros by a machine that went down (nothing waits for the disk here) is n
 An entry is written beside its place and moved there at once, so a reader meets a whole one or none, whatever became of
 its writer and however many write at a time; of two writers of one name, the last wins, and both wrote the same.
 
-The cache lies in a directory of the user's own, and is not used, with a warning, where that belongs to someone else or
-others may write to it; the same goes for each entry.  (Windows has no such owners: there, the directory is as private
-as the user's profile.)  The environment variable ``LINKWORK_CACHE`` names another directory, or is ``off``;
-``LINKWORK_CACHE_SIZE`` is the most it holds [MiB, 512], and entries that have not been used for longest go first.
-Whatever goes wrong with the cache is a `CacheWarning`, once for each place in a process: never an error.
+The cache lies in a directory of the user's own, and is not used, with a warning, where someone else could put another
+in its place or write to it (see `private`); the same goes for each entry.  The environment variable ``LINKWORK_CACHE``
+names another directory, or is ``off``; ``LINKWORK_CACHE_SIZE`` is the most it holds [MiB, 512], and entries that have
+not been used for longest go first.  Whatever goes wrong with the cache is a `CacheWarning`, once for each place in a
+process: never an error.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import importlib
 import inspect
 import json
 import math
 import os
-import stat
 import struct
 import sys
 import time
@@ -40,6 +38,7 @@ import numpy as np
 
 from ..errors import CacheWarning
 from . import fastcall
+from .private import Opened, UntrustedError, opened, reason, untrusted_place
 from .target import Target
 
 __all__ = ["Cache", "CacheWarning", "Entry", "Place", "digest", "directory", "place", "shared"]
@@ -119,19 +118,22 @@ class Cache:
         """The entry of this name, or None where there is none that can be trusted.  It counts as used now."""
         path = self._path(name)
         try:
-            data = _read(path)
+            with opened(self.folder) as here:
+                data = here.read(path.name)
+                here.touch(path.name)
         except FileNotFoundError:
             return None
         except OSError as error:
-            _warn_once(f"cannot use {path}: {_reason(error)}; its code is made anew")
+            _warn_once(f"cannot use {path}: {reason(error)}; its code is made anew")
             return None
         entry = _unpacked(name, data)
         if entry is None:
-            _warn_once(f"{path} is damaged; its code is made anew")
-            return None
-        with contextlib.suppress(OSError):
-            os.utime(path)
+            self.refuse(name)
         return entry
+
+    def refuse(self, name: str) -> None:
+        """Warn that what an entry holds is not as it should be."""
+        _warn_once(f"{self._path(name)} is damaged; its code is made anew")
 
     def store(self, name: str, entry: Entry) -> None:
         """Keep an entry, unless it is larger than the whole cache may be.  Where that fails, warn."""
@@ -140,13 +142,13 @@ class Cache:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            untrusted = _untrusted(self.folder)
-            if untrusted:
-                _warn_once(f"not used: {self.folder} {untrusted}")
-                return
-            self._write(self._path(name), data)
+            with opened(self.folder) as here:
+                self._write(here, self._path(name).name, data)
+        except UntrustedError as error:
+            _warn_once(f"not used: {error}")
+            return
         except OSError as error:
-            _warn_once(f"cannot write to {self.folder}: {_reason(error)}")
+            _warn_once(f"cannot write to {self.folder}: {reason(error)}")
             return
         self._unlisted += len(data)
         if self._unlisted > self._room:
@@ -155,7 +157,8 @@ class Cache:
     def facts(self, path: Path) -> dict[str, Any] | None:
         """The facts in an entry's file, or None where it cannot be trusted; that is no use of the entry."""
         try:
-            entry = _unpacked(path.name.removesuffix(_SUFFIX), _read(path))
+            with opened(path.parent) as here:
+                entry = _unpacked(path.name.removesuffix(_SUFFIX), here.read(path.name))
         except OSError:
             return None
         return None if entry is None else entry.facts
@@ -188,20 +191,19 @@ class Cache:
         self._sweep(-math.inf)  # also those of a clock ahead of ours
         return len(sizes), sum(sizes)
 
-    def _write(self, path: Path, data: bytes) -> None:
-        part = path.with_name(os.urandom(16).hex() + _PART)
+    def _write(self, here: Opened, name: str, data: bytes) -> None:
+        part = os.urandom(16).hex() + _PART
         try:
-            with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-                file.write(data)
-            os.replace(part, path)
+            here.write(part, data)
+            here.move(part, name)
         except FileNotFoundError:  # cleared meanwhile
             pass
         except PermissionError:
-            self._removed(part.name)
-            if not path.is_file():  # Windows moves nothing onto a file that someone is reading, which is as good
+            self._removed(part)
+            if not (self.folder / name).is_file():  # Windows moves nothing onto a file that is being read: as good
                 raise
         except BaseException:
-            self._removed(part.name)
+            self._removed(part)
             raise
 
     def _sweep(self, seconds: float) -> None:
@@ -223,7 +225,8 @@ class Cache:
     def _removed(self, name: str) -> bool:
         """Remove a file, and whether it is gone."""
         try:
-            os.unlink(self.folder / name)
+            with opened(self.folder) as here:
+                here.remove(name)
         except FileNotFoundError:
             return True
         except OSError:
@@ -232,19 +235,6 @@ class Cache:
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}{_SUFFIX}"
-
-
-def _read(path: Path) -> bytes:
-    """What is in a file, which must be an ordinary one that only the user can have written."""
-    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, and no waiting for a pipe
-    with open(path, "rb", opener=lambda path, flags: os.open(path, flags | careful)) as file:
-        state = os.fstat(file.fileno())
-        if not stat.S_ISREG(state.st_mode):
-            raise OSError(errno.EINVAL, "it is not a file")
-        foreign = _foreign(state)
-        if foreign:
-            raise PermissionError(errno.EACCES, f"it {foreign}")
-        return file.read()
 
 
 def _packed(name: str, entry: Entry) -> bytes:
@@ -310,10 +300,10 @@ def place() -> Place:
     try:
         folder = directory()
     except (OSError, RuntimeError) as error:  # no home directory, or the current one is gone
-        return Place(None, most, f"there is no directory for it: {_reason(error)}")
+        return Place(None, most, f"there is no directory for it: {reason(error)}")
     if folder is None:
         return Place(None, most, "it is switched off by LINKWORK_CACHE", off=True)
-    untrusted = _untrusted(folder)
+    untrusted = untrusted_place(folder)
     return Place(folder, most, f"{folder} {untrusted}" if untrusted else None)
 
 
@@ -342,30 +332,6 @@ def _most_bytes() -> int:
     return _USUAL_MIB * _MIB
 
 
-def _untrusted(folder: Path) -> str | None:
-    """Why a directory is not to be used, if so; one that is not there yet may be made."""
-    try:
-        link, state = folder.lstat(), folder.stat()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return f"cannot be used: {_reason(error)}"
-    if not stat.S_ISDIR(state.st_mode):
-        return "is not a directory"
-    return _foreign(state) or (_foreign(link) if stat.S_ISLNK(link.st_mode) else None)
-
-
-def _foreign(state: os.stat_result) -> str | None:
-    """Why a directory, file or link is not the user's alone to write, if so."""
-    if sys.platform == "win32":
-        return None
-    if state.st_uid != os.geteuid():
-        return "belongs to another user"
-    if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(state.st_mode):
-        return "can be written by others: take that away with chmod go-w"
-    return None
-
-
 # -- warnings
 
 
@@ -381,7 +347,3 @@ def _warn_once(message: str) -> None:
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("linkwork."):
         level, frame = level + 1, frame.f_back
     warnings.warn(f"cache of machine code: {message}", CacheWarning, stacklevel=max(level, 2))
-
-
-def _reason(error: BaseException) -> str:
-    return str(getattr(error, "strerror", None) or error)

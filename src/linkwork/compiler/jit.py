@@ -8,6 +8,8 @@ a module is an object file, which can be kept and linked into another process: a
 from __future__ import annotations
 
 import ctypes
+import struct
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -89,6 +91,31 @@ def text_bytes(code: bytes) -> int:
     """How many bytes of an object file are the processor's instructions."""
     with LLVM_LOCK:
         return sum(section.size() for section in llvm.ObjectFileRef.from_data(code).sections() if section.is_text())
+
+
+def is_object_file(code: bytes) -> bool:
+    """Whether this looks like an object file of this system: LLVM ends the process where it is given something else.
+
+    Of ELF files, Linux's, sections are looked for where they should be.
+    """
+    if sys.platform == "win32":
+        return code[:2] in (b"\x64\x86", b"\x64\xaa")  # COFF, of x86-64 and ARM64
+    if sys.platform == "darwin":
+        return code[:4] == b"\xcf\xfa\xed\xfe"  # Mach-O
+    if len(code) < 64 or code[:7] != b"\x7fELF\x02\x01\x01":
+        return False
+    kind, start = struct.unpack_from("<H", code, 16)[0], struct.unpack_from("<Q", code, 40)[0]
+    size, count, names = struct.unpack_from("<HHH", code, 58)
+    if kind != 1 or size != 64 or not 0 < names < count or start + size * count > len(code):
+        return False
+    for place in range(start, start + size * count, size):
+        section, (offset, length) = (
+            struct.unpack_from("<I", code, place + 4)[0],
+            struct.unpack_from("<QQ", code, place + 24),
+        )
+        if section not in (0, 8) and offset + length > len(code):  # those hold nothing in the file
+            return False
+    return True
 
 
 def link(objects: Sequence[bytes], target: Target, function: str, table: str = "") -> MachineCode:

@@ -1,0 +1,189 @@
+"""Directories and files that only the user can have written, and others cannot put something else in the place of.
+
+A path is walked from its root: each directory on the way must belong to the user or to root and be for no one else to
+write to, or be one that all share and in which only owners remove things (/tmp); a link must belong to the user or to
+root, and is followed in the same way.  The last directory must be the user's.  What is then done there is done relative
+to the directory that was looked at, not to its name, which may have come to mean another one.  (Windows has no such
+owners: there, directories are as private as the user's profile.)
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Opened", "UntrustedError", "opened", "reason", "untrusted_place"]
+
+_MOST_LINKS = 40
+_RELATIVE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and sys.platform != "win32"
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_PATH", os.O_RDONLY)
+
+
+class UntrustedError(OSError):
+    """A path is not to be used: others could change what is there."""
+
+
+class Opened:
+    """A directory that was looked at, and what is done in it."""
+
+    def __init__(self, folder: Path, number: int | None) -> None:
+        self._folder, self._number = folder, number
+
+    def _at(self, name: str) -> dict[str, Any]:
+        """How functions of `os` are given a file here."""
+        if self._number is None:
+            return {"path": self._folder / name}
+        return {"path": name, "dir_fd": self._number}
+
+    def read(self, name: str) -> bytes:
+        """What is in a file, which must be an ordinary one that only the user can have written."""
+        careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, and no waiting for a pipe
+        with open(name, "rb", opener=lambda _, flags: os.open(flags=flags | careful, **self._at(name))) as file:
+            state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise OSError(errno.EINVAL, "it is not a file")
+            foreign = _foreign(state)
+            if foreign:
+                raise PermissionError(errno.EACCES, f"it {foreign}")
+            return file.read()
+
+    def write(self, name: str, data: bytes) -> None:
+        """A new file, for the user alone."""
+        with open(name, "xb", opener=lambda _, flags: os.open(flags=flags, mode=0o600, **self._at(name))) as file:
+            file.write(data)
+
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name, in the place of what has it."""
+        if self._number is None:
+            os.replace(self._folder / name, self._folder / to)
+        else:
+            os.replace(name, to, src_dir_fd=self._number, dst_dir_fd=self._number)
+
+    def touch(self, name: str) -> None:
+        """Note that a file was used now, if it can be noted."""
+        with suppress(OSError):
+            os.utime(**self._at(name))
+
+    def remove(self, name: str) -> None:
+        os.unlink(**self._at(name))
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Opened]:
+    """A directory to work in.  Raises FileNotFoundError where there is none, `UntrustedError` where it is not private,
+    and OSError as the system gives it."""
+    if not _RELATIVE:
+        if not folder.is_dir() and folder.exists():
+            raise UntrustedError(f"{folder} is not a directory")
+        yield Opened(folder, None)
+        return
+    number = _walked(folder)
+    try:
+        yield Opened(folder, number)
+    finally:
+        os.close(number)
+
+
+def untrusted_place(folder: Path) -> str | None:
+    """Why a directory is not to be used, if so; one that is not there yet may be made."""
+    try:
+        with opened(folder):
+            return None
+    except FileNotFoundError:
+        return None
+    except UntrustedError as error:
+        return str(error)
+    except OSError as error:
+        return f"{folder} cannot be used: {reason(error)}"
+
+
+def reason(error: BaseException) -> str:
+    """What the system says is wrong."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _walked(folder: Path) -> int:
+    """An open directory, each on whose way was looked at."""
+    here, at = os.open("/", _DIRECTORY), Path("/")
+    try:
+        left, links = list(folder.parts[:0:-1]), 0
+        _look(os.fstat(here), at, last=not left)
+        while left:
+            name = left.pop()
+            state = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISLNK(state.st_mode):
+                links += 1
+                if links > _MOST_LINKS:
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                if state.st_uid not in _trusted():
+                    raise UntrustedError(f"{at / name} belongs to another user")
+                target = Path(os.readlink(name, dir_fd=here))
+                left += target.parts[: 0 if target.is_absolute() else None : -1]
+                if not target.is_absolute():
+                    continue
+                name, at = "/", Path("/")
+            elif not stat.S_ISDIR(state.st_mode):
+                if left:
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+                raise UntrustedError(f"{at / name} is not a directory")
+            further = os.open(name, _DIRECTORY, dir_fd=here)
+            os.close(here)
+            here, at = further, at / name
+            _look(os.fstat(here), at, last=not left)
+        return here
+    except BaseException:
+        os.close(here)
+        raise
+
+
+def _look(state: os.stat_result, at: Path, *, last: bool) -> None:
+    """Raise `UntrustedError` where someone else could put something else in the place of what is in a directory."""
+    if last:
+        foreign = _foreign(state)
+        if foreign:
+            raise UntrustedError(f"{at} {foreign}")
+        return
+    if state.st_uid not in _trusted():
+        raise UntrustedError(f"{at}, which it is in, belongs to another user")
+    others = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if others == stat.S_IWGRP and _is_own_group(state.st_gid):
+        return
+    if others and not state.st_mode & stat.S_ISVTX:
+        raise UntrustedError(f"{at}, which it is in, can be written by others: take that away with chmod go-w")
+
+
+@cache
+def _trusted() -> frozenset[int]:
+    """The user, root, and whoever owns the root of all files, as others do in some containers."""
+    return frozenset({os.geteuid(), 0, os.stat("/").st_uid})
+
+
+def _is_own_group(group: int) -> bool:
+    """Whether a group has nobody in it but the user: many systems give each user one, of the same number."""
+    if group != os.geteuid():
+        return False
+    try:
+        import grp
+        import pwd
+
+        return set(grp.getgrgid(group).gr_mem) <= {pwd.getpwuid(os.geteuid()).pw_name}
+    except (ImportError, KeyError):
+        return False
+
+
+def _foreign(state: os.stat_result) -> str | None:
+    """Why a directory or file is not the user's alone to write, if so."""
+    if sys.platform == "win32":
+        return None
+    if state.st_uid != os.geteuid():
+        return "belongs to another user"
+    if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "can be written by others: take that away with chmod go-w"
+    return None
