@@ -110,11 +110,12 @@ def listed(outputs: Sequence[Any], inputs: Iterable[Symbol]) -> tuple[list[Instr
         number[node.index] = len(instructions)
         if node in places:
             instructions.append(Instruction(INPUT, (), places[node]))
-        elif node.op is INPUT:
-            raise KeyError(node.value)
+        elif node.args:
+            instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args])))
+        elif node.op is CONSTANT:
+            instructions.append(Instruction(CONSTANT, (), node.value))
         else:
-            value = node.value if node.op is CONSTANT else None
-            instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args]), value))
+            raise KeyError(node.value)
     results = []
     for x in outputs:
         key = x.index if isinstance(x, Symbol) else (float(x), math.copysign(1.0, x))  # 0.0 == -0.0: two numbers
