@@ -23,6 +23,7 @@ __all__ = [
     "Findings",
     "Issue",
     "JointContractError",
+    "JointMethodError",
     "Location",
     "ModelError",
     "ModelWarning",
@@ -146,13 +147,21 @@ class Findings:
 
 
 class SingularInertiaError(ValueError):
-    """Forward dynamics was asked of a robot in which some joint moves no mass.  ``joint`` names it."""
+    """Forward dynamics was asked of a robot in which some joint moves no mass.  ``joint`` names it.
 
-    def __init__(self, joint: str) -> None:
-        self.joint = joint
-        super().__init__(joint)
+    ``motions`` says that it does move some, but its motions depend on each other where it is (gimbal lock).
+    """
+
+    def __init__(self, joint: str, motions: bool = False) -> None:
+        self.joint, self.motions = joint, motions
+        super().__init__(joint, motions)
 
     def __str__(self) -> str:
+        if self.motions:
+            return (
+                f"joint {self.joint!r}: its motions depend on each other in this configuration (gimbal lock, or axes "
+                f"that meet), so their accelerations are not determined: ask `regularity`, or choose other coordinates"
+            )
         return (
             f"joint {self.joint!r} moves bodies without inertia, so its acceleration is not determined: "
             f"give a link after it a mass, or fix the joint"
@@ -184,6 +193,23 @@ class CacheWarning(UserWarning):
 
 class ConfigurationWarning(UserWarning):
     """A configuration is a little off its manifold (a quaternion that is not quite unit): the nearest one is used."""
+
+
+class JointMethodError(RuntimeError):
+    """A method of a joint type raised, in use by a joint or a robot: ``joint``, its ``type``, the ``method``.
+
+    What it raised is the error's cause.
+    """
+
+    def __init__(self, joint: str, type: str, method: str, problem: str) -> None:
+        self.joint, self.type, self.method, self.problem = joint, type, method, problem
+        super().__init__(joint, type, method, problem)
+
+    def __str__(self) -> str:
+        return (
+            f"joint {self.joint!r}: {self.type}.{self.method} raised {self.problem}; "
+            f"`linkwork.check_joint` tries the type by itself"
+        )
 
 
 class JointContractError(ValueError):

@@ -1,15 +1,17 @@
 """Bodies without mass, and point masses: what can be computed is, and the rest is refused by the joint's name."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from linkwork import Robot
+from linkwork.algorithms import forward_dynamics
 from linkwork.errors import SingularInertiaError
-from linkwork.joints import ALL
+from linkwork.joints import ALL, SphericalEuler
 from linkwork.model.random import random_tree
-from linkwork.spatial import Inertia
+from linkwork.spatial import Inertia, Pose
 from oracles.comparison import assert_close, solving_bound
 from oracles.scalars import Direct
 from oracles.textbook import Textbook
@@ -62,6 +64,22 @@ def test_massless_bodies_on_the_way_do_no_harm():
     tau, f = Textbook(tree, q, v, a).inverse_dynamics(), Direct(tree)
     bound = solving_bound(f.mass_matrix(q), (tau, f.bias_force(q, v)), a)
     assert_close(Robot(tree).forward_dynamics(q, v, tau), a, bound, core=1)
+
+
+def test_motions_that_depend_on_each_other_are_named_as_such():
+    """At gimbal lock a body of mass is moved, but in two directions for three rates: that is no lack of inertia."""
+    tree = random_tree(np.random.default_rng(3), 1, types=[SphericalEuler])
+    for placement in (tree.bodies[0].placement, Pose.identity()):
+        body = replace(tree.bodies[0], joint=SphericalEuler("xyx"), placement=placement, rotor=Pose.identity())
+        locked = replace(tree, bodies=(body,))
+        q, v = [0.4, 0.0, 0.0], [0.1, 0.2, 0.3]
+        with pytest.raises(SingularInertiaError, match="joint 'joint0': its motions depend on each other") as caught:
+            forward_dynamics(locked, q, v, v)
+        assert (caught.value.joint, caught.value.motions) == ("joint0", True)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+        with pytest.raises(SingularInertiaError, match="moves bodies without inertia") as caught:
+            forward_dynamics(without_mass(locked, 0), [0.4, 0.5, 0.0], v, v)
+        assert not caught.value.motions
 
 
 POINT = """

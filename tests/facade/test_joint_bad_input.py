@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from helpers.facade import EVERY
-from linkwork.errors import ConfigurationWarning
+from linkwork.errors import ConfigurationWarning, JointMethodError
 
 HINGE = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow")
 FREE = lw.Joint.of(lw.joints.Floating(), name="base")
@@ -84,6 +84,94 @@ def test_rounding_is_no_reason_to_warn() -> None:
         FREE.transform(q.astype(np.float32))
         FREE.transform(q * (1.0 + 1e-9))
         FREE.normalize_configuration(3.0 * q)
+
+
+def test_poses_that_are_not_rigid() -> None:
+    """Everywhere: a rotation within 1e-6, right-handed, and the last row 0 0 0 1."""
+    warped = [
+        2.0 * np.eye(4),
+        np.diag([1.0, 1.0, -1.0, 1.0]),
+        np.diag([1.0, 1.0, 1.0 + 1e-5, 1.0]),
+        np.full((4, 4), np.inf),
+    ]
+    warped.append(np.eye(4) + np.outer([0, 0, 0, 1.0], [0, 1.0, 0, 0]))
+    twist, q = np.zeros(6), [0.1]
+    for X in (*warped, np.stack([np.eye(4), warped[1]])):
+        for call in (
+            lambda X=X: HINGE.split_wrench(q, twist, world_pose=X),
+            lambda X=X: HINGE.link_pose(q, X),
+            lambda X=X: HINGE.link_motion(q, [0.0], [0.0], X, twist, twist),
+        ):
+            with pytest.raises(ValueError, match=r"joint 'elbow': .*_pose: expected poses, with a rotation \(within"):
+                call()
+    near = np.eye(4) + 1e-7 * np.random.default_rng(0).normal(size=(4, 4)) * [[1.0], [1.0], [1.0], [0.0]]
+    assert np.max(np.abs(HINGE.link_pose([0.0], near.astype(np.float32)) - near)) <= 1e-6
+    for X in warped:
+        with pytest.raises(ValueError, match="joint 'elbow': placement: expected a pose"):
+            HINGE.with_placements(X)
+
+
+def test_what_is_no_joint_of_two_links() -> None:
+    hinge = lw.joints.Revolute((0, 0, 1))
+    for wrong in ({"name": ""}, {"name": " "}, {"name": 3}, {"parent": ""}, {"child": None}):
+        with pytest.raises(ValueError, match=r"expected (a name|the name of a link), got"):
+            lw.Joint.of(hinge, **wrong)
+    with pytest.raises(ValueError, match="joint 'elbow': expected two links, got 'arm' twice"):
+        lw.Joint.of(hinge, name="elbow", parent="arm", child="arm")
+    for links in (("a", "a"), ("", "b"), ("a", 3)):
+        with pytest.raises(ValueError, match="joint 'elbow': "):
+            HINGE.with_links(*links)
+
+
+def test_bounds_damping_and_velocities_that_cannot_be() -> None:
+    hinge = lw.joints.Revolute((0, 0, 1))
+    for lower, upper in ((1.0, -1.0), (np.inf, np.inf), (-np.inf, -np.inf)):
+        with pytest.raises(ValueError, match=r"joint 'elbow': lower limit .* of number 0 is above upper limit"):
+            lw.Joint.of(hinge, name="elbow", lower=lower, upper=upper)
+    for what in ("damping", "friction"):
+        for value in (np.inf, np.nan, np.ma.masked_array([1.0], [True])):
+            with pytest.raises(ValueError, match=f"joint 'elbow': {what}: expected a finite number"):
+                lw.Joint.of(hinge, name="elbow", **{what: value})
+            with pytest.raises(ValueError, match=f"joint 'elbow': {what}: expected a finite number"):
+                getattr(HINGE, f"with_{what}")(value, dof=0)
+    for value in ([np.nan], [np.inf], ["fast"], None, np.ma.masked_array([1.0], [True]), 1.0, [1.0, 2.0]):
+        with pytest.raises(ValueError, match=r"joint 'elbow': passive_torque: expected v of shape \(\.\.\., 1\)"):
+            HINGE.with_damping(1.0).passive_torque(value)
+    for value in (np.nan, "fast", np.ma.masked_array([1.0], [True])):
+        with pytest.raises(ValueError, match="joint 'elbow': velocity: expected a number"):
+            HINGE.with_velocity_limit(value)
+    for axis in ("abc", "001", [0, 0], [0, 0, 0], [0, np.nan, 1], ["0", "0", "1"], None):
+        with pytest.raises(ValueError, match="joint 'elbow': axis: expected three numbers"):
+            HINGE.with_axis(axis)
+    with pytest.raises(ValueError, match="expected a degree of freedom from 0 to 0"):
+        HINGE.with_damping(1.0, dof=True)
+    for q in (np.ma.masked_array([1.0], [True]), [1j], np.array([1j]), ["1"], [True], None):
+        with pytest.raises(ValueError, match=r"joint 'elbow' .*: expected a configuration of 1 numbers, got"):
+            HINGE.regularity(q)
+
+
+class Faulty(lw.joints.Revolute):
+    """Its transform asks what only a float can answer."""
+
+    def X(self, q):
+        return super().X([abs(float(q[0]))])
+
+
+def test_what_a_joint_of_ones_own_raises_names_the_joint_and_the_method() -> None:
+    joint = lw.Joint.of(Faulty((0, 0, 1)), name="elbow")
+    robot = lw.load("arm7")
+    robot = robot.with_joint(robot.joint("elbow").with_type(Faulty((0, 0, 1))))
+    message = r"joint 'elbow': Faulty\.X raised TypeError: .* in Faulty\.X, line \d+: return super\(\)\.X"
+    for call in (
+        lambda: joint.transform([0.1]),
+        lambda: joint.link_pose([0.1], np.eye(4)),
+        lambda: robot.mass_matrix(robot.neutral()),
+        lambda: robot.pose(robot.neutral(), robot.frames[-1]),
+    ):
+        with pytest.raises(JointMethodError, match=message) as caught:
+            call()
+        assert isinstance(caught.value.__cause__, TypeError)
+        assert (caught.value.joint, caught.value.type, caught.value.method) == ("elbow", "Faulty", "X")
 
 
 def test_what_is_no_joint() -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
+import linkwork as lw
 from helpers.facade import EVERY, SAMPLES, every_joint, motion, near, six, state, wrench
 from linkwork.errors import UnknownNameError
+from linkwork.spatial import Pose, Rotation, Vec3
 
 # what `link_motion` gives of every type, the functions of a single quantity give of these too
 _FEW = [(EVERY[name], ends) for name in ("revolute", "floating", "swivel") for ends in ({}, {"child": "before"})]
@@ -86,6 +92,73 @@ def test_axes_of_every_degree_of_freedom(joint) -> None:
     screws = np.concatenate([np.where(turns[..., None], axes.direction, 0.0), linear], axis=-1)
     size = np.linalg.norm(np.where(turns[..., None], S[..., :3], S[..., 3:]), axis=-1, keepdims=True)
     near(screws * size, S)
+
+
+@dataclass(frozen=True)
+class Parallelogram(lw.joints.JointType):
+    """q (1,): the cranks' angle [rad].  Two equal cranks: what they carry moves on a circle and does not turn."""
+
+    length: float
+    nq, nv = 1, 1
+    q_units, v_units = ("rad",), ("rad/s",)
+
+    @classmethod
+    def example(cls, rng: np.random.Generator) -> Parallelogram:
+        return cls(0.3)
+
+    def X(self, q: Any) -> Pose:
+        there, back = (Rotation.about(Vec3(0.6, 0.0, 0.8), angle) for angle in (q[0], -q[0]))
+        return Pose(there, Vec3.zero()) @ Pose(back, Vec3(self.length, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("length", [1e-3, 0.3, 50.0])
+def test_a_motion_that_turns_by_rounding_is_a_translation(length: float) -> None:
+    """At every scale; and a hinge far from its link is still one."""
+    joint = lw.Joint.of(Parallelogram(length))
+    q = np.linspace(-3.0, 3.0, 41)[:, None]
+    for found in (joint.axes(q), joint.axes(q.astype(np.float32))):
+        assert np.all(np.isinf(found.pitch)) and np.max(np.abs(found.point)) <= 1e-9 * length
+        assert np.max(np.abs(np.linalg.norm(found.direction, axis=-1) - 1.0)) <= 1e-15
+    far = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), rotor=[1e6 * length, 0.0, 0.0])
+    axes = far.axes(np.array([0.3], dtype=np.float32))
+    assert axes.pitch.tolist() == [0.0] and abs(axes.point[0, 0] + 1e6 * length) <= 1e-3 * length
+
+
+def test_links_welded_to_a_joints_links() -> None:
+    """Another name in the same place; elsewhere it is refused, with the link that is meant and the way to it."""
+    robot = lw.Robot.from_urdf_string(WELDED)
+    joint = robot.joint("hinge")
+    for child in ("arm", "sleeve"):
+        near(joint.link_transform([0.3], child=child), joint.link_transform([0.3]))
+        near(joint.link_transform([0.3], parent=child, child="base"), np.linalg.inv(joint.link_transform([0.3])))
+        near(joint.reversed().link_transform([0.3], child=child), joint.link_transform([0.3]))
+    assert joint.link_torque([0.3], np.ones(6), on="sleeve") == joint.link_torque([0.3], np.ones(6))
+    message = r"joint 'hinge': link 'tool0' is welded to 'arm' in another place: ask for 'arm', and robot.pose"
+    with pytest.raises(ValueError, match=message):
+        joint.link_transform([0.3], child="tool0")
+    rest = robot.pose({}, "tool0", relative_to="arm")
+    near(joint.link_transform([0.3]) @ rest, robot.pose({"hinge": 0.3}, "tool0", relative_to="base"))
+    with pytest.raises(UnknownNameError, match="did you mean 'sleeve'"):
+        joint.link_transform([0.3], child="sleve")
+    with pytest.raises(ValueError, match="expected two links, got 'arm' as child and as parent"):
+        joint.link_transform([0.3], child="sleeve", parent="arm")
+    again = pickle.loads(pickle.dumps(joint))
+    assert again == joint and again.link_transform([0.3], child="sleeve").shape == (4, 4)
+    with pytest.raises(UnknownNameError):
+        joint.with_links("base", "other").link_transform([0.3], child="sleeve")
+
+
+WELDED = """
+<robot name="welded">
+  <link name="base"/>
+  <link name="arm"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="sleeve"/><link name="tool0"/>
+  <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+    <origin xyz="0.1 0 0.2" rpy="0.3 0 0"/></joint>
+  <joint name="same" type="fixed"><parent link="arm"/><child link="sleeve"/></joint>
+  <joint name="flange" type="fixed"><parent link="arm"/><child link="tool0"/><origin xyz="0 0 0.5"/></joint>
+</robot>"""
 
 
 @every_joint

@@ -33,7 +33,7 @@ from linkwork.joints import (
     Universal,
 )
 from linkwork.model.random import random_tree
-from linkwork.spatial import Pose
+from linkwork.spatial import Pose, Rotation, Vec3
 
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 NAN = math.nan
@@ -65,6 +65,13 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
     (lambda: Composite((Floating(), Revolute((0, 0, 1)))), "at most 6 degrees of freedom, got 7: floating, revolute"),
     (lambda: Composite((Spherical(),), (Pose.identity(),) * 2), "placements: expected 1, one before each joint, got 2"),
     (lambda: Composite((Spherical(),), (np.eye(4),)), "composite: placements: expected poses, got array"),
+    (lambda: Revolute("001"), "revolute: axis: expected three numbers, got '001'"),
+    (lambda: Revolute(np.ma.masked_array([0, 0, 1.0], [0, 0, 1])), "revolute: axis: expected three numbers, got mask"),
+    (lambda: Helical((0, 0, 1), "0.1"), "helical: pitch: expected a number, got '0.1'"),
+    (
+        lambda: Composite((Spherical(),), (Pose(Rotation.identity(), Vec3(NAN, 0.0, 0.0)),)),
+        "composite: placements: expected a pose",
+    ),
     (lambda: Reversed(3), "reversed: joint: expected a joint, got 3"),
 ]
 

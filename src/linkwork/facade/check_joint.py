@@ -7,13 +7,13 @@ zero.  The references are the contract's own derivations from X, differences, an
 from __future__ import annotations
 
 import math
-import traceback
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import JointContractError
 from ..joints import JointType
+from ..joints.blamed import own_line
 from .joint import Joint
 from .joint_lines import MOTION
 from .joint_statements import RESULTS, STATEMENTS
@@ -90,17 +90,6 @@ def check_joint(
             found = [float(e) for e in line.errors(trial)]
             error = max((math.inf if math.isnan(e) else e for e in found), default=0.0)
         except Exception as raised:
-            problem = _place(raised, type(held.type))
+            problem = own_line(raised, type(held.type))
         lines.append(JointLine(line.name, line.identity, error, line.tolerance, problem))
     return JointReport(f"joint type {type(held.type).__name__}", tuple(lines))
-
-
-def _place(raised: Exception, kind: type[JointType]) -> str:
-    """The error and the last line of the joint's own code that it came through."""
-    bases = kind.__mro__[: kind.__mro__.index(JointType)]
-    files = {
-        value.__code__.co_filename for base in bases for value in vars(base).values() if hasattr(value, "__code__")
-    }
-    own = [frame for frame in traceback.extract_tb(raised.__traceback__) if frame.filename in files]
-    where = f" in {kind.__name__}.{own[-1].name}, line {own[-1].lineno}: {own[-1].line}" if own else ""
-    return f"{type(raised).__name__}: {raised}{where}"

@@ -15,7 +15,8 @@ from ..model.body import WORLD, Body, Coupling, Limits, Mimic
 from ..model.couple import read_mimic
 from ..model.tree import Tree
 from ..spatial import Pose
-from .joint_editing import JointEditing, dof_values, fixed_array, matrix_of, pose_of
+from ..spatial.given import given_numbers, given_text
+from .joint_editing import JointEditing, check_links, check_order, dof_values, fixed_array, matrix_of, pose_of
 from .joint_links import LinkMethods
 from .sampling import Size, generator_of, shape_of
 
@@ -67,6 +68,7 @@ class Joint(LinkMethods, JointEditing):
     position_limits_enabled: bool = True  # whether the bounds of the configuration hold
     dynamics: Literal["none", "urdf"] = "urdf"  # whether damping and friction act: see `passive_torque`
     coupling: Coupling | None = None  # the joint that it follows, whose places in q and v it then has
+    welded: tuple[tuple[str, str, Pose], ...] = ()  # links fixed to its two: name, to which, and where; no part of it
     _calls: dict[Any, Callable[..., Any]] = field(init=False, repr=False, default_factory=dict)
 
     @classmethod
@@ -93,12 +95,18 @@ class Joint(LinkMethods, JointEditing):
         places (3,) [1, m]; the identity by default.  Bounds are numbers or one for each number of q (lower, upper) or v
         (the others); none by default.  ``mimic`` is the joint that it follows, or (joint, ratio, offset): q = ratio ·
         q_joint + offset, with the ratio 1 and the offset 0 if left out.  Raises ValueError for sizes that do not fit,
-        TypeError for what is no joint type or mimic.
+        names that are none, bounds in the wrong order and poses that are not rigid (within 1e-6), TypeError for what is
+        no joint type or mimic.
         """
         if not isinstance(type, JointType):
             raise TypeError(f"joint {name!r}: expected a joint type with its parameters, got {type!r}")
+        given_text(name, "joint")
+        check_links(name, parent, child)
         independent_motions(type, name)
         inf, nq, nv = float("inf"), type.nq, type.nv
+        low = dof_values(name, "lower", -inf if lower is None else lower, nq)
+        high = dof_values(name, "upper", inf if upper is None else upper, nq)
+        check_order(name, low, high)
         return cls(
             name,
             type,
@@ -106,12 +114,12 @@ class Joint(LinkMethods, JointEditing):
             child,
             slice(0, nq),
             slice(0, nv),
-            lower=dof_values(name, "lower", -inf if lower is None else lower, nq),
-            upper=dof_values(name, "upper", inf if upper is None else upper, nq),
+            lower=low,
+            upper=high,
             velocity=dof_values(name, "velocity", inf if velocity is None else velocity, nv, least=0.0),
             effort=dof_values(name, "effort", inf if effort is None else effort, nv, least=0.0),
-            damping=dof_values(name, "damping", damping, nv, least=0.0),
-            friction=dof_values(name, "friction", friction, nv, least=0.0),
+            damping=dof_values(name, "damping", damping, nv, least=0.0, infinite=False),
+            friction=dof_values(name, "friction", friction, nv, least=0.0, infinite=False),
             mimic=None if mimic is None else read_mimic(name, mimic),
             placement=pose_of(name, "placement", placement),
             rotor=pose_of(name, "rotor", rotor),
@@ -198,10 +206,10 @@ class Joint(LinkMethods, JointEditing):
         Zero where ``dynamics`` is "none"; sign(0) is 0.  The robot's dynamics do not include it: add it to τ there.
         v (..., nv) -> (..., nv) [N·m, N].
         """
-        rate = np.asarray(v, dtype=float)
+        expected = f"joint {self.name!r}: passive_torque: expected v of shape (..., {self.nv}), finite numbers"
+        rate = given_numbers(v, expected, np.shape(v))
         if rate.ndim == 0 or rate.shape[-1] != self.nv:
-            expected = f"expected v of shape (..., {self.nv})"
-            raise ValueError(f"joint {self.name!r}: passive_torque: {expected}, got {rate.shape}")
+            raise ValueError(f"{expected}, got shape {rate.shape}")
         if self.dynamics == "none":
             return np.zeros_like(rate)
         torque: np.ndarray = 0.0 - self.damping * rate - self.friction * np.sign(rate)
@@ -272,7 +280,14 @@ def joint_of(tree: Tree, index: int) -> Joint:
         position_limits_enabled=body.limits.enabled,
         dynamics=cast(Any, body.dynamics),
         coupling=body.coupling,
+        welded=(*_welded(tree, body.parent), *_welded(tree, index)),
     )
+
+
+def _welded(tree: Tree, body: int) -> list[tuple[str, str, Pose]]:
+    """The links fixed to a body, but for its own: their names, the body's, and where they sit."""
+    name = "world" if body == WORLD else tree.bodies[body].name
+    return [(frame.name, name, frame.placement) for frame in tree.frames_on(body) if frame.name != name]
 
 
 def limits_of(joint: Joint) -> Limits:

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from ..joints import JointType
 from ..joints.generic import independent_motions
 from ..spatial import Pose, Vec3
-from ..spatial.given import given_numbers, given_pose
+from ..spatial.given import given_numbers, given_pose, given_text
 from .joint_methods import JointMethods
 
-__all__ = ["JointEditing", "dof_values", "fixed_array", "matrix_of", "pose_of"]
+__all__ = ["JointEditing", "check_links", "check_order", "dof_values", "fixed_array", "matrix_of", "pose_of"]
 
 
 class JointEditing(JointMethods):
@@ -41,10 +41,7 @@ class JointEditing(JointMethods):
         """
         low = self._changed("lower", lower, self.lower, dof, self.type.q_names)
         high = self._changed("upper", upper, self.upper, dof, self.type.q_names)
-        for k in range(len(low)):
-            if not low[k] <= high[k] or low[k] == math.inf or high[k] == -math.inf:
-                message = f"lower limit {float(low[k])!r} of number {k} is above upper limit {float(high[k])!r}"
-                raise ValueError(f"joint {self.name!r}: {message}")
+        check_order(self.name, low, high)
         return self._replaced(lower=low, upper=high)
 
     def with_position_limits_enabled(self, enabled: bool) -> Self:
@@ -61,11 +58,13 @@ class JointEditing(JointMethods):
 
     def with_damping(self, damping: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with viscous damping [N·m·s/rad, N·s/m]: a number, one for each of v, or with ``dof`` one."""
-        return self._replaced(damping=self._changed("damping", damping, self.damping, dof, least=0.0))
+        return self._replaced(damping=self._changed("damping", damping, self.damping, dof, least=0.0, infinite=False))
 
     def with_friction(self, friction: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with static friction [N·m, N]: a number, one for each of v, or with ``dof`` one of them."""
-        return self._replaced(friction=self._changed("friction", friction, self.friction, dof, least=0.0))
+        return self._replaced(
+            friction=self._changed("friction", friction, self.friction, dof, least=0.0, infinite=False)
+        )
 
     def with_dynamics(self, dynamics: Literal["none", "urdf"]) -> Self:
         """The joint whose damping and friction act as URDF has it, or are kept and do not act: see `passive_torque`."""
@@ -75,9 +74,8 @@ class JointEditing(JointMethods):
 
     def with_links(self, parent: str, child: str) -> Self:
         """The joint attached to other links.  A robot takes back only joints whose links are its own."""
-        if parent == child:
-            raise ValueError(f"joint {self.name!r}: expected two links, got {parent!r} twice")
-        return self._replaced(parent=parent, child=child)
+        check_links(self.name, parent, child)
+        return self._replaced(parent=parent, child=child, welded=())
 
     def with_rest_transform(self, X_parent_child: ArrayLike | Pose) -> Self:
         """The joint with this pose (4, 4) of the child in the parent at the zero configuration [1, m].
@@ -104,7 +102,9 @@ class JointEditing(JointMethods):
             raise TypeError(f"joint {self.name!r}: a {self.type.type_name()} joint has no axis to change")
         if child not in (None, self.parent, self.child):
             raise ValueError(f"joint {self.name!r}: expected link {self.parent!r} or {self.child!r}, got {child!r}")
-        a = Vec3.of([float(x) for x in axis])
+        a = Vec3.of(given_numbers(axis, f"joint {self.name!r}: axis: expected three numbers", (3,)).tolist())
+        if a == Vec3.zero():
+            raise ValueError(f"joint {self.name!r}: axis: expected three numbers that are not all zero, got {axis!r}")
         turned = -self.placement.rotation.inv_act(a) if child == self.parent else self.rotor.rotation @ a
         return self.with_type(replace(self.type, axis=turned))  # type: ignore[type-var]
 
@@ -134,24 +134,43 @@ class JointEditing(JointMethods):
         dof: int | str | None,
         names: tuple[str, ...] | None = None,
         least: float = -math.inf,
+        infinite: bool = True,
     ) -> np.ndarray:
         names = self.type.v_names if names is None else names
         if dof is None:
-            return dof_values(self.name, what, value, len(before), least)
+            return dof_values(self.name, what, value, len(before), least, infinite)
         index = names.index(dof) if isinstance(dof, str) and dof in names else dof
-        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(before):
+        if not isinstance(index, (int, np.integer)) or isinstance(index, bool) or not 0 <= index < len(before):
             known = f", one of {', '.join(names)}" if names else ""
             expected = f"expected a degree of freedom from 0 to {len(before) - 1}{known}"
             raise ValueError(f"joint {self.name!r}: {what}: {expected}, got {dof!r}")
         values = before.copy()
-        values[index] = dof_values(self.name, what, value, 1, least)[0]
+        values[index] = dof_values(self.name, what, value, 1, least, infinite)[0]
         return fixed_array(values)
 
 
-def dof_values(joint: str, what: str, value: Any, count: int, least: float = -math.inf) -> np.ndarray:
+def check_links(joint: str, parent: str, child: str) -> None:
+    """Raises ValueError where the links of a joint are not two names."""
+    for what, name in (("parent", parent), ("child", child)):
+        given_text(name, f"joint {joint!r}: {what}", "the name of a link")
+    if parent == child:
+        raise ValueError(f"joint {joint!r}: expected two links, got {parent!r} twice")
+
+
+def check_order(joint: str, lower: np.ndarray, upper: np.ndarray) -> None:
+    """Raises ValueError where a lower bound is above the upper one, or bounds leave nothing between them."""
+    for k, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
+        if not low <= high or low == math.inf or high == -math.inf:
+            raise ValueError(f"joint {joint!r}: lower limit {low!r} of number {k} is above upper limit {high!r}")
+
+
+def dof_values(
+    joint: str, what: str, value: Any, count: int, least: float = -math.inf, infinite: bool = True
+) -> np.ndarray:
     """A number, or one for each, as an array that cannot be written to.  Raises ValueError."""
-    expected = f"joint {joint!r}: {what}: expected a number" + (f" or {count} of them" if count != 1 else "")
-    values = given_numbers(value, expected, (), (count,), infinite=True)
+    kind = "number" if infinite else "finite number"
+    expected = f"joint {joint!r}: {what}: expected a {kind}" + (f" or {count} of them" if count != 1 else "")
+    values = given_numbers(value, expected, (), (count,), infinite=infinite)
     if (values < least).any():
         raise ValueError(f"{expected}, none negative, got {value!r}")
     return fixed_array(np.broadcast_to(values, (count,)))

@@ -1,7 +1,8 @@
 """The functions of a joint between the two links that it connects, asked in either direction: a documented method each.
 
 ``child`` and ``parent`` name the two links.  By default they are the joint's own; named the other way round, every
-function answers for the joint as seen from its other side, with the same q, v and τ.  A link's frame is its body's.
+function answers for the joint as seen from its other side, with the same q, v and τ.  A link's frame is its body's.  A
+link that fixed joints weld to one of the two, in the same place, is another name for it; elsewhere it is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import UnknownNameError
+from ..spatial import Pose
 from .joint_methods import JointMethods
 
 __all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]
@@ -51,16 +53,33 @@ class LinkMethods(JointMethods):
 
     parent: str
     child: str
+    welded: tuple[tuple[str, str, Pose], ...]
 
     def _swapped(self, child: str | None, parent: str | None) -> bool:
         """Whether the link before the joint is asked for as the child.  Raises UnknownNameError, ValueError."""
-        ends = (self.parent, self.child)
-        for name in (child, parent):
-            if name is not None and name not in ends:
-                raise UnknownNameError(f"link of joint {self.name!r}", name, ends)
+        child, parent = (name if name is None else self._end(name) for name in (child, parent))
         if child is not None and child == parent:
             raise ValueError(f"joint {self.name!r}: expected two links, got {child!r} as child and as parent")
         return child == self.parent or parent == self.child
+
+    def _end(self, name: str) -> str:
+        """Which of the joint's two links a name means: a link welded to one in the same place is the same to a joint.
+
+        Raises UnknownNameError, and ValueError for a link that is welded to one of them elsewhere.
+        """
+        ends = self.parent, self.child
+        if name in ends:
+            return name
+        for link, body, placement in self.welded:
+            if link == name and placement == Pose.identity():
+                return body
+            if link == name:
+                raise ValueError(
+                    f"joint {self.name!r}: link {name!r} is welded to {body!r} in another place: ask for {body!r}, and "
+                    f"robot.pose({{}}, {name!r}, relative_to={body!r}) for the rest of the way"
+                )
+        known = [*ends, *(link for link, _, placement in self.welded if placement == Pose.identity())]
+        raise UnknownNameError(f"link of joint {self.name!r}", name, known)
 
     @property
     def links(self) -> tuple[str, str]:
@@ -104,13 +123,16 @@ class LinkMethods(JointMethods):
 
         Turning about ``direction`` by the right hand is what a positive v does to the child relative to the parent, so
         the direction's sign changes with the roles of the links.  A column (ω; v) of the motion subspace has the
-        direction ω/|ω|, the point ω × v/|ω|² and the pitch ω·v/|ω|².  q (..., nq).
+        direction ω/|ω|, the point ω × v/|ω|² and the pitch ω·v/|ω|².  Where |ω| is below 1e-9 |v|, an axis a million
+        kilometres away, the motion is a translation: what is left of ω is rounding.  q (..., nq), taken in float64.
         """
         q = self.zero_configuration() if q is None else q
+        if isinstance(q, np.ndarray) and q.dtype.kind == "f":
+            q = q.astype(np.float64)
         S = np.swapaxes(self.link_motion_subspace(q, child=child, parent=parent), -1, -2)
         w, v = S[..., :3], S[..., 3:]
         square = np.sum(w * w, axis=-1)
-        slides = square == 0.0
+        slides = square <= 1e-18 * np.sum(v * v, axis=-1)
         safe = np.where(slides, 1.0, square)
         along = np.where(slides[..., None], v, w)
         length = np.sqrt(np.sum(along * along, axis=-1, keepdims=True))
@@ -133,6 +155,7 @@ class LinkMethods(JointMethods):
 
         q (..., nq), parent_pose (..., 4, 4) -> (..., 4, 4) [1, m].
         """
+        self._refuse_warped("link_pose: parent_pose", parent_pose)
         return self._run("link_pose", q, parent_pose, out=out, swapped=self._swapped(child, parent))
 
     def link_velocity(
@@ -208,6 +231,7 @@ class LinkMethods(JointMethods):
         q (..., nq), v, a (..., nv), parent_pose (..., 4, 4), parent_twist, parent_acceleration (..., 6)
         -> (..., 4, 4), (..., 6), (..., 6).
         """
+        self._refuse_warped("link_motion: parent_pose", parent_pose)
         swapped = self._swapped(child, parent)
         arguments = (q, v, a, parent_pose, parent_twist, parent_acceleration)
         return LinkMotion(*self._parts("link_motion", *arguments, swapped=swapped))

@@ -14,7 +14,9 @@ from ..bridge.kernels import joint_kernel
 from ..bridge.requests import read_request
 from ..bridge.subjects import OfJoint
 from ..joints import JointType
+from ..joints.blamed import blaming
 from ..spatial import Pose
+from ..spatial.given import is_rigid
 
 __all__ = ["JointMethods", "LocalCoordinates", "SplitWrench"]
 
@@ -61,9 +63,17 @@ class JointMethods:
     def _made(self, name: str, swapped: bool, given: tuple[str, ...] = ()) -> Callable[..., Any]:
         subject = OfJoint(self.name, Site(self.type, self.placement, self.rotor, swapped))
         request = read_request(subject, name, given)
-        call = checked(subject, request, joint_kernel(subject, request))
+        with blaming(self.name, self.type):
+            call = checked(subject, request, joint_kernel(subject, request))
         self._calls[name, swapped, *given] = call
         return call
+
+    def _refuse_warped(self, what: str, poses: ArrayLike) -> None:
+        """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; other shapes are told of later."""
+        X = poses if isinstance(poses, np.ndarray) else np.asarray(poses)
+        if X.shape[-2:] == (4, 4) and X.dtype.kind in "iuf" and not is_rigid(X):
+            expected = "expected poses, with a rotation (within 1e-6) and the last row 0 0 0 1"
+            raise ValueError(f"joint {self.name!r}: {what}: {expected}, got\n{X}")
 
     # -- kinematics
 
@@ -138,6 +148,7 @@ class JointMethods:
         """
         if world_pose is None:
             return SplitWrench(*self._parts("split_wrench", q, wrench))
+        self._refuse_warped("split_wrench: world_pose", world_pose)
         return SplitWrench(*self._parts("split_wrench", q, wrench, world_pose, given=("world_pose",)))
 
     def reaction(self, q: ArrayLike, wrench: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:

@@ -19,6 +19,8 @@ def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
     ``of`` is the type of the joint and ``name`` the parameter's, for the message.
     """
     try:
+        if isinstance(axis, (str, bytes, np.ma.MaskedArray)) or any(isinstance(a, (str, bytes, bool)) for a in axis):
+            raise TypeError
         x, y, z = (float(a) for a in axis)
     except (TypeError, ValueError):
         raise refused(of, name, "three numbers", repr(axis)) from None

@@ -24,9 +24,12 @@ def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
     """The configuration (..., nq) as floats: see `JointType.checked`."""
     who = f"joint {name!r} ({joint.type_name()})" if name else f"{joint.type_name()} joint"
     try:
-        numbers = np.array(q, dtype=float)
+        given = np.asarray(q)
+        numbers = np.array(given, dtype=float) if given.dtype.kind in "iuf" or given.size == 0 else None
     except (TypeError, ValueError):
-        raise ValueError(f"{who}: expected a configuration of {joint.nq} numbers, got {q!r}") from None
+        numbers = None
+    if numbers is None or isinstance(q, np.ma.MaskedArray):
+        raise ValueError(f"{who}: expected a configuration of {joint.nq} numbers, got {q!r}")
     if numbers.ndim == 0 or numbers.shape[-1] != joint.nq:
         got = f"shape {numbers.shape}" if numbers.ndim != 1 else f"{len(numbers)}: {numbers.tolist()}"
         named = f" ({', '.join(joint.q_names)})" if joint.q_names else ""

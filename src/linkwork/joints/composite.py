@@ -10,6 +10,7 @@ import numpy as np
 
 from ..expr.functions import fmin
 from ..spatial import Motion, Pose, Rotation, Subspace, Vec3, cross
+from ..spatial.given import given_pose
 from .axis import random_axis
 from .contract import JointType, Scalars
 from .prismatic import Prismatic
@@ -42,6 +43,8 @@ class Composite(JointType):
         for placement in placements:
             if not isinstance(placement, Pose):
                 raise refused("composite", "placements", "poses", repr(placement))
+            if all(isinstance(x, (float, int)) for x in placement.elements()):  # they may be symbols
+                given_pose(placement, "composite: placements")
         if len(placements) != len(joints):
             raise refused("composite", "placements", f"{len(joints)}, one before each joint", str(len(placements)))
         nv = sum(joint.nv for joint in joints)

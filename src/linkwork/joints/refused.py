@@ -17,6 +17,8 @@ def refused(of: str, parameter: str, expected: str, got: str, remedy: str = "") 
 def finite(value: Any, of: str, parameter: str) -> float:
     """The parameter as a float.  Raises ValueError where it is not a finite number."""
     try:
+        if isinstance(value, (str, bytes, bool)):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise refused(of, parameter, "a number", repr(value)) from None

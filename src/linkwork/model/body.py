@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..joints import JointType
+from ..joints.blamed import asked
 from ..joints.generic import independent_motions
 from ..shapes import Geometry
 from ..spatial import Inertia, Motion, Pose, Subspace
@@ -100,22 +101,26 @@ class Body:
     def __post_init__(self) -> None:
         independent_motions(self.joint, self.joint_name)
 
+    def asked(self, method: str, *arguments: Any) -> Any:
+        """What a method of the joint's type gives.  Raises JointMethodError, which names the joint, where it raises."""
+        return asked(self.joint_name, self.joint, method, *arguments)
+
     def X(self, q: Sequence[Any]) -> Pose:
         """X_parent_body: the pose of this body in its parent."""
         q = q if self.coupling is None else self.coupling.q(q)
-        X = self.placement @ self.joint.X(q)
+        X: Pose = self.placement @ self.asked("X", q)
         return X if self.rotor == _IDENTITY else X @ self.rotor
 
     def S(self, q: Sequence[Any]) -> Subspace:
         """The motion subspace, in this body's coordinates: S(q) v is its twist relative to its parent."""
-        S = self.joint.S(q) if self.coupling is None else self.coupling.S(self.joint.S(self.coupling.q(q)))
+        S = self.asked("S", q) if self.coupling is None else self.coupling.S(self.asked("S", self.coupling.q(q)))
         return S if self.rotor == _IDENTITY else self.rotor.inv() @ S
 
     def bias(self, q: Sequence[Any], v: Sequence[Any]) -> Motion:
         """The acceleration of this body relative to its parent while v̇ = 0, in this body's coordinates."""
         if self.coupling is not None:
             q, v = self.coupling.q(q), self.coupling.v(v)
-        A = self.joint.bias(q, v)
+        A: Motion = self.asked("bias", q, v)
         return A if self.rotor == _IDENTITY else self.rotor.inv() @ A
 
 

@@ -62,7 +62,10 @@ class Tree:
             "_order": order,
             "_joint_index": {body.joint_name: i for i, body in enumerate(self.bodies)},
             "_frame_index": {frame.name: i for i, frame in enumerate(self.frames)},
+            "_frames_on": {},
         }
+        for frame in self.frames:
+            lookup["_frames_on"].setdefault(frame.body, []).append(frame)
         for name, value in lookup.items():
             object.__setattr__(self, name, value)
         masters = [self._master(i, body) for i, body in enumerate(self.bodies)]
@@ -181,6 +184,10 @@ class Tree:
             return index[name]
         except (KeyError, TypeError):
             raise UnknownNameError("joint", name, index) from None
+
+    def frames_on(self, body: int) -> tuple[Frame, ...]:
+        """The frames fixed to a body, or to the world, in their order."""
+        return tuple(self._frames_on.get(body, ()))  # type: ignore[attr-defined]
 
     def frame(self, name: str) -> Frame:
         """The named frame; ``"world"`` is the world's.  Raises UnknownNameError."""

@@ -14,7 +14,7 @@ from .pose import Pose
 from .rotation import Rotation
 from .vec3 import Vec3
 
-__all__ = ["RIGID", "given_numbers", "given_pose", "given_text"]
+__all__ = ["RIGID", "given_numbers", "given_pose", "given_text", "is_rigid"]
 
 RIGID = 1e-6  # how far the columns of a rotation may be from orthonormal
 
@@ -42,6 +42,15 @@ def given_numbers(value: Any, expected: str, *shapes: tuple[int, ...], infinite:
     return numbers + 0.0
 
 
+def is_rigid(X: np.ndarray) -> bool:
+    """Whether matrices (..., 4, 4) are rigid transforms: a rotation, within 1e-6, and the last row 0 0 0 1."""
+    R = X[..., :3, :3]
+    square = np.swapaxes(R, -1, -2) @ R - np.eye(3)
+    last = X[..., 3, :] - [0.0, 0.0, 0.0, 1.0]
+    near = np.max(np.abs(square), initial=0.0) <= RIGID and np.max(np.abs(last), initial=0.0) <= RIGID
+    return bool(near and np.isfinite(X).all() and (np.linalg.det(R) > 0.0).all())
+
+
 def given_text(value: Any, what: str, kind: str = "a name") -> str:
     """A text that is not blank.  Raises ValueError."""
     if not isinstance(value, str) or not value.strip():
@@ -61,9 +70,7 @@ def given_pose(value: Any, what: str) -> Pose:
     X = given_numbers(matrix, expected, (4, 4), (3,))
     if X.shape == (3,):
         return Pose(Rotation.identity(), Vec3.of(X.tolist())) if X.any() else Pose.identity()
-    R = X[:3, :3]
-    off = float(np.max(np.abs(np.append(R.T @ R - np.eye(3), X[3] - [0.0, 0.0, 0.0, 1.0]))))
-    if off > RIGID or np.linalg.det(R) < 0.0:
+    if not is_rigid(X):
         raise ValueError(f"{expected} with a rotation and the last row 0 0 0 1, got\n{X}")
     pose = value if isinstance(value, Pose) else Pose.of(np.asarray(value, dtype=float).tolist())
     return Pose.identity() if pose == Pose.identity() else pose

@@ -19,19 +19,19 @@ Scalars = Sequence[Any]
 def integrate(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
     """q ⊕ v (nq): where the velocity v, held for unit time, leads from q."""
     q, v = tree.split_q(q), tree.split_v(v)
-    return [x for i, body in tree.stacked() for x in body.joint.retract(q[i], v[i])]
+    return [x for i, body in tree.stacked() for x in body.asked("retract", q[i], v[i])]
 
 
 def difference(tree: Tree, q0: Scalars, q1: Scalars) -> list[Any]:
     """q1 ⊖ q0 (nv): the velocity that leads from q0 to q1 in unit time."""
     q0, q1 = tree.split_q(q0), tree.split_q(q1)
-    return [x for i, body in tree.stacked() for x in body.joint.local(q0[i], q1[i])]
+    return [x for i, body in tree.stacked() for x in body.asked("local", q0[i], q1[i])]
 
 
 def normalize(tree: Tree, q: Scalars) -> list[Any]:
     """The configuration (nq) on the joints' manifolds nearest to q: quaternions become unit."""
     q = tree.split_q(q)
-    return [x for i, body in tree.stacked() for x in body.joint.normalize(q[i])]
+    return [x for i, body in tree.stacked() for x in body.asked("normalize", q[i])]
 
 
 ROWS = (

@@ -53,7 +53,7 @@ def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[A
         I_a, p_a = I_A[i], p_A[i]
         for column, torque in zip(reversed(S[i].columns), reversed(tau[i]), strict=True):
             U_k = I_a @ column
-            D_k = _inverse(column.dot(U_k), body)
+            D_k = _inverse(column.dot(U_k), body, I_A[i], column)
             u_k = torque - column.dot(p_a)
             I_a = I_a.freed(column, U_k, D_k)
             p_a += U_k * (D_k * u_k)
@@ -76,10 +76,15 @@ def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[A
     return tree.gathered(a)
 
 
-def _inverse(D: Any, body: Body) -> Any:
+def _inverse(D: Any, body: Body, I: ArticulatedInertia, motion: Motion) -> Any:
+    """1/D, D what resists a motion of the body while the joint's later ones are free; I resists it while they are not.
+
+    Raises SingularInertiaError where D is nothing: because nothing is moved, or what is moved has later motions too.
+    """
     rounding = 1e-15 * (abs(body.inertia.about.xx) + abs(body.inertia.mass))
     if isinstance(D, float) and rounding >= D:
-        raise SingularInertiaError(body.joint_name)
+        alone = motion.dot(I @ motion)
+        raise SingularInertiaError(body.joint_name, motions=isinstance(alone, float) and alone > rounding)
     return 1.0 / D
 
 
