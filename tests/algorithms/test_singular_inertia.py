@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linkwork import Robot
-from linkwork.algorithms import forward_dynamics
+from linkwork.algorithms.dynamics.forward_dynamics import forward_dynamics
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import ALL, SphericalEuler
 from linkwork.model.random import random_tree

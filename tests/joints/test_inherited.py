@@ -67,7 +67,7 @@ def test_a_hinge_with_another_transform_is_another_joint() -> None:
     """Mass matrix, inverse dynamics and poses of a robot with it are those with the transform alone."""
     alone = arm(Alone())
     rng = np.random.default_rng(0)
-    q, (v, a) = alone.random_configuration(1, size=4), rng.normal(size=(2, 4, alone.nv))
+    q, (v, a) = alone.random_configuration(seed=1, size=4), rng.normal(size=(2, 4, alone.nv))
     for kind in (Crank(), ClosedCrank()):
         robot = arm(kind)
         for name, arguments in (("mass_matrix", (q,)), ("inverse_dynamics", (q, v, a)), ("forward_kinematics", (q,))):

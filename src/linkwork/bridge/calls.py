@@ -63,7 +63,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
 
 def _moves(joint: JointType) -> bool:
     """Whether normalizing changes some numbers."""
-    return type(joint).normalize is not JointType.normalize
+    return bool(joint.unit_length) or type(joint).normalize is not JointType.normalize
 
 
 def _configurations(subject: Subject, request: Request) -> list[Part]:

@@ -16,6 +16,7 @@ from ..joints import JointType, Revolute
 from ..model.body import Body, Limits
 from ..model.random import random_inertia
 from ..model.regroup import regrouped
+from ..model.seat import seated
 from ..model.slide import slid
 from ..model.tilt import tilted
 from ..model.tree import Tree
@@ -286,7 +287,7 @@ def _dynamics(t: Trial) -> list[float]:
     """In the middle of a chain of hinges, as algorithms see it, against the transform and the manifold alone."""
     errors = []
     stated, plain = (_chain(joint) for joint in (t.type, Bare(t.type)))
-    seen = regrouped(slid(tilted(stated)))
+    seen = regrouped(slid(tilted(seated(stated))))
     a = np.random.default_rng(10).normal(size=stated.nv).tolist()
     for (q, v), turn in zip(t.states(), np.random.default_rng(11).normal(size=(t.samples + 1, 4)), strict=False):
         q, v = [turn[0], *q, turn[1]], [turn[2], *v, turn[3]]
