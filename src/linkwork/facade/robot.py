@@ -15,13 +15,20 @@ from .robot_configuration import ConfigurationMethods
 from .robot_dynamics import DynamicsMethods
 from .robot_editing import EditingMethods
 from .robot_kinematics import KinematicsMethods
+from .robot_limits import LimitMethods
 from .robot_structure import StructureMethods
 
 __all__ = ["Robot", "load"]
 
 
 class Robot(
-    ConfigurationMethods, KinematicsMethods, DynamicsMethods, CompilingMethods, EditingMethods, StructureMethods
+    ConfigurationMethods,
+    KinematicsMethods,
+    DynamicsMethods,
+    CompilingMethods,
+    EditingMethods,
+    StructureMethods,
+    LimitMethods,
 ):
     """An articulated system, and its functions as compiled code.
 
