@@ -148,3 +148,14 @@ def test_rotations_go_the_short_way_round():
         assert np.max(turn) <= np.pi
         assert np.max(turn) > 3.0
     assert_close(f.difference(q, other), step, 1e-13, core=1)
+
+
+@with_functions
+def test_rates_are_those_of_steps(tree, f):
+    """q̇ is the derivative of moving along v, and v comes back from it, joints that follow others or not."""
+    q, v, _ = state(tree)
+    rate = f.velocity_to_configuration_derivative(q, v)
+    h = 1e-5
+    moved = (f.integrate(q, h * v) - f.integrate(q, -h * v)) / (2.0 * h)
+    assert np.max(np.abs(rate - moved), initial=0.0) <= 1e-7 * max(1.0, np.max(np.abs(rate), initial=0.0))
+    assert_close(f.configuration_derivative_to_velocity(q, rate), v, 1e-11, core=1)

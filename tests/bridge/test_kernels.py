@@ -61,12 +61,12 @@ def test_the_method_and_the_algorithm_have_the_same_defaults(row):
 def test_the_docstring_states_shapes_and_units(row):
     """As in: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]; inputs may have their units in brackets too."""
     text = " ".join(getattr(Robot, row.name).__doc__.split())
-    found = re.search(r"((?:[a-z0-9, ]+ \(\.\.\., n[qv]\)(?: \[[^\]]*\])?)+) -> \(([^)]*)\) \[([^\]]*)\]", text)
+    found = re.search(r"((?:[a-z0-9_, ]+ \(\.\.\., n[qv]\)(?: \[[^\]]*\])?)+) -> \(([^)]*)\) \[([^\]]*)\]", text)
     assert found, text
     inputs, shape, units = found.groups()
     stated = {}
-    for names, size in re.findall(r"([a-z0-9, ]+) \(\.\.\., (n[qv])\)", inputs):
-        for name in re.findall(r"[a-z0-9]+", names):
+    for names, size in re.findall(r"([a-z0-9_, ]+) \(\.\.\., (n[qv])\)", inputs):
+        for name in re.findall(r"[a-z0-9_]+", names):
             stated[name] = size
     assert stated == {name: QUANTITIES[name].shape[0] for name in row.inputs}
     assert shape == ", ".join(["...", *map(str, row.outputs[0].shape)])

@@ -73,6 +73,82 @@ def test_limits_of_followers_count_for_their_masters():
         coupled(1.0, 100.0).lower  # noqa: B018
 
 
+# -- damping and friction
+
+
+@some_robots
+def test_passive_torque_is_the_joints(name):
+    robot = ROBOTS[name].robot()
+    v = np.random.default_rng(0).normal(size=(4, 3, robot.nv))
+    v[0] = 0.0
+    found = robot.passive_torque(v)
+    parts = [joint.passive_torque(v[..., joint.v_slice]) for joint in robot.joints]
+    assert np.array_equal(found, np.concatenate(parts, axis=-1))
+    assert not found[0].any() and found[1:].any()
+    assert np.array_equal(found[1, 2], robot.passive_torque(v[1, 2]))
+
+
+def test_passive_torque_of_followers_counts_for_their_masters():
+    """With v_free = G v, the coupled robot feels Gᵀ τ(G v)."""
+    arm = shipped("arm7")
+    robot = arm.coupled({"wrist_flex": ("elbow", -2.0, 0.3), "wrist_roll": ("elbow", 0.5, 0.0)})
+    G = np.zeros((arm.nv, robot.nv))
+    for joint in arm.joints:
+        own = robot.joint(joint.name)
+        G[joint.v_slice, own.v_slice] = 1.0 if own.coupling is None else own.coupling.ratio
+    v = np.random.default_rng(1).normal(size=(10, robot.nv))
+    expected = arm.passive_torque(v @ G.T) @ G
+    assert np.allclose(robot.passive_torque(v), expected, rtol=1e-14, atol=1e-14)
+    elbow = arm.joint("elbow").with_dynamics("none")
+    assert arm.with_joint(elbow).passive_torque({"elbow": 1.0}).any() == np.False_
+
+
+def test_what_passive_torque_takes():
+    arm = shipped("arm7")
+    by_name = arm.passive_torque({"elbow": [1.0, -2.0]})
+    assert by_name.shape == (2, 7)
+    assert np.count_nonzero(by_name) == 2
+    with pytest.raises(ValueError, match=r"passive_torque: v: expected an array of shape \(\.\.\., 7\)"):
+        arm.passive_torque(np.zeros(6))
+    with pytest.raises(ValueError, match=r"passive_torque: v\[1\] is NaN \(joint 'shoulder_lift'\)"):
+        arm.passive_torque([0, np.nan, 0, 0, 0, 0, 0])
+    with pytest.raises(lw.errors.UnknownNameError):
+        arm.passive_torque({"elbw": 1.0})
+
+
+# -- rates
+
+
+@pytest.mark.parametrize("name", ["arm7", "humanoid", "talos"])
+def test_rates_of_real_robots(name):
+    """q̇ is the derivative of moving along v, and v comes back from it."""
+    robot = ROBOTS[name].robot()
+    rng = np.random.default_rng(2)
+    q, v = robot.random_configuration(rng, size=(2, 3)), rng.normal(size=(2, 3, robot.nv))
+    rate = robot.velocity_to_configuration_derivative(q, v)
+    assert rate.shape == (2, 3, robot.nq)
+    h = 1e-5
+    moved = (robot.integrate(q, h * v) - robot.integrate(q, -h * v)) / (2.0 * h)
+    assert np.allclose(rate, moved, rtol=0, atol=1e-8)
+    assert np.allclose(robot.configuration_derivative_to_velocity(q, rate), v, rtol=0, atol=1e-13)
+    for joint in robot.joints:
+        own = joint.velocity_to_configuration_derivative(q[..., joint.q_slice], v[..., joint.v_slice])
+        assert np.allclose(rate[..., joint.q_slice], own, rtol=1e-14, atol=1e-14)
+
+
+def test_rates_by_joint_name():
+    """Joints that are left out of a rate do not move: zeros, and no unit quaternion."""
+    legs = shipped("quadruped")
+    q = legs.random_configuration(seed=0)
+    v = legs.configuration_derivative_to_velocity(q, {"front_left_knee": 2.0})
+    expected = np.zeros(legs.nv)
+    expected[legs.joint("front_left_knee").v_slice] = 2.0
+    assert np.array_equal(v, expected)
+    turning = legs.configuration_derivative_to_velocity(q, {"floating_base": [0, 0, 0, 0, 1.0, 0, 0]})
+    R = legs.pose(q, "trunk")[:3, :3]
+    assert np.allclose(turning[:6], [0, 0, 0, *R[0]], atol=1e-15)
+
+
 def test_limits_of_robots_that_do_not_move():
     rock = lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>')
     for found in (rock.lower, rock.upper, rock.velocity_limits, rock.effort_limits):

@@ -145,13 +145,13 @@ def real_array(expected: str, x: Any) -> np.ndarray:
 
 
 def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> np.ndarray:
-    """A configuration or velocity from values by joint name; joints left out are at their zero, followers at none.
+    """A configuration, a rate or a velocity from values by joint name; joints left out are at their zero.
 
     The value of a joint with one number is a number or any array of numbers, a batch; other joints have their numbers
     in the last dimension.
     """
     tree, name = subject.tree, quantity.name
-    configuration = quantity.shape == ("nq",)
+    per_q = quantity.shape == ("nq",)
     parts = {}
     for joint, value in values.items():
         index = tree.joint_index(joint)
@@ -161,7 +161,7 @@ def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> 
                 f"{name}[{joint!r}]: joint {joint!r} has no numbers of its own: it follows joint {coupling.joint!r}, "
                 f"{coupling_text(joint, coupling)}"
             )
-        size = tree.bodies[index].joint.nq if configuration else tree.bodies[index].joint.nv
+        size = tree.bodies[index].joint.nq if per_q else tree.bodies[index].joint.nv
         expected = f"{name}[{joint!r}]: expected {'a number or an array of them' if size == 1 else f'{size} numbers'}"
         part = real_array(expected, value)
         if size == 1:
@@ -176,7 +176,7 @@ def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> 
         raise ValueError(f"{name}: the joints' values do not broadcast together: {shapes}") from None
     array = np.zeros((*batch, *(subject.sizes[size] for size in quantity.shape if isinstance(size, str))))
     for own in subject.parts(quantity):
-        array[..., own.place] = parts.get(own.joint, np.array(own.type.zero()) if configuration else 0.0)
+        array[..., own.place] = parts.get(own.joint, np.array(own.type.zero()) if quantity.configuration else 0.0)
     return array
 
 

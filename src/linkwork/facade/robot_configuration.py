@@ -63,3 +63,25 @@ class ConfigurationMethods(RobotBase):
         """
         call = self._calls.get("difference") or self._call("difference")
         return call(q0, q1) if out is None else call(q0, q1, out=out)
+
+    def velocity_to_configuration_derivative(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """q̇, linear in v: how the configuration changes at velocity v.  Where all joints' q̇ is v, it is v.
+
+        q (..., nq), v (..., nv) -> (..., nq) [rad/s, m/s, 1/s].
+        """
+        call = self._calls.get("velocity_to_configuration_derivative") or self._call(
+            "velocity_to_configuration_derivative"
+        )
+        return call(q, v) if out is None else call(q, v, out=out)
+
+    def configuration_derivative_to_velocity(
+        self, q: Array, q_dot: Array, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """v, linear in q̇: the inverse of `velocity_to_configuration_derivative` for a q̇ tangent to the manifold.
+
+        q, q_dot (..., nq) -> (..., nv) [rad/s, m/s].
+        """
+        call = self._calls.get("configuration_derivative_to_velocity") or self._call(
+            "configuration_derivative_to_velocity"
+        )
+        return call(q, q_dot) if out is None else call(q, q_dot, out=out)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bridge.arguments import real_array
-from ..errors import Findings, Location, UnknownNameError
+from ..errors import Findings, Location, ModelError, UnknownNameError
 from ..model.body import Frame
 from ..model.check import check_inertial
 from ..model.lock import locked
@@ -183,7 +183,8 @@ def _checked(who: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[
         raise ValueError(f"{who}: expected a mass and a com of three numbers, got {mass!r} and {com!r}")
     findings = Findings()
     found = check_inertial(findings, Location(who), float(weight), Vec3.of(center.tolist()), about, shapes)
-    findings.raise_errors()
+    if findings.errors:
+        raise ModelError([replace(issue, hint=None) for issue in findings.errors])  # hints are for those of files
     return found, findings
 
 

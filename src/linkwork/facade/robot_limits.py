@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..bridge.arguments import Asked
+from ..bridge.machine import Port
 from ..model.couple import bounds
-from ..model.tree import Tree
+from .robot_base import Array, RobotBase
 
 __all__ = ["LimitMethods"]
 
 
-class LimitMethods:
+class LimitMethods(RobotBase):
     """Bounds of the numbers of q, v and τ, in their order; there are none where they are infinite."""
 
     __slots__ = ()
-
-    _tree: Tree
 
     @property
     def lower(self) -> np.ndarray:
@@ -52,6 +52,25 @@ class LimitMethods:
         They are those of the joints that have numbers of their own: a joint that follows another is not driven itself.
         """
         return np.array([x for _, body in self._tree.stacked() for x in body.limits.effort], dtype=float)
+
+    def passive_torque(self, v: Array) -> np.ndarray:
+        """τ = −damping · v − friction · sign(v), what damping and dry friction of all joints exert at velocity v.
+
+        What they exert on joints that follow others counts for their masters, times the ratio; nothing comes from
+        joints whose ``dynamics`` is "none".  sign(0) is 0.  The functions of dynamics do not include it: add it to τ.
+        v (..., nv) -> (..., nv) [N·m, N].
+        """
+        asked = Asked(self._subject, "passive_torque", (Port("v", (self.nv,)),), ())
+        (rate,) = asked.prepared([v])
+        asked.refuse_nan([rate])
+        damping, friction = np.zeros((2, self.nv))
+        for body, place in zip(self._tree.bodies, self._tree.v_slices, strict=True):
+            if body.dynamics != "none":
+                ratio = 1.0 if body.coupling is None else body.coupling.ratio
+                damping[place] += ratio * ratio * np.array(body.damping)
+                friction[place] += abs(ratio) * np.array(body.friction)
+        torque: np.ndarray = 0.0 - damping * rate - friction * np.sign(rate)
+        return torque
 
     def _positions(self, side: int) -> np.ndarray:
         found = bounds(self._tree)

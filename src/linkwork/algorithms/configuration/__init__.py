@@ -1,5 +1,7 @@
 """Configurations of a robot as points of a manifold."""
 
-from .manifold import ROWS
+from . import manifold, rates
+
+ROWS = (*manifold.ROWS, *rates.ROWS)
 
 __all__ = ["ROWS"]
