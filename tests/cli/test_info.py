@@ -73,7 +73,7 @@ def test_a_mimic_joint_says_what_it_follows(linkwork, urdf):
     assert "-2 × j + 0.5" in ran.out
     assert "(0, 0.6, -0.8)" in ran.out
     (_, k) = json.loads(linkwork("info", path, "--json").out)["joints"]
-    assert k["mimic"] == {"joint": "j", "multiplier": -2.0, "offset": 0.5}
+    assert k["mimic"] == {"joint": "j", "ratio": -2.0, "offset": 0.5}
     assert k["lower"] == [None]
     assert k["axis"] == pytest.approx([0.0, 0.6, -0.8])
 

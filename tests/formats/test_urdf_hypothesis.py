@@ -44,7 +44,7 @@ def every_number(tree: Tree) -> list[float]:
     for body in tree.bodies:
         found += [*body.damping, *body.friction, *body.rotor.elements(), *getattr(body.joint, "axis", ())]
         if body.mimic:
-            found += [body.mimic.multiplier, body.mimic.offset]
+            found += [body.mimic.ratio, body.mimic.offset]
     return found
 
 

@@ -219,10 +219,10 @@ def test_row_44_chains_are_flattened():
     tree = read(text, strict=True)
     first, second, third = (body.mimic for body in tree.bodies)
     assert first is not None and second is not None and third is None
-    assert (first.joint, first.multiplier, first.offset) == ("j2", -10.0, 17.0)
-    assert (second.joint, second.multiplier, second.offset) == ("j2", -5.0, 7.0)
+    assert (first.joint, first.ratio, first.offset) == ("j2", -10.0, 17.0)
+    assert (second.joint, second.ratio, second.offset) == ("j2", -5.0, 7.0)
     plain = read(three('<mimic joint="j1"/>')).bodies[0].mimic
-    assert plain is not None and (plain.multiplier, plain.offset) == (1.0, 0.0)
+    assert plain is not None and (plain.ratio, plain.offset) == (1.0, 0.0)
 
 
 def test_row_44_multiplier_zero():

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from linkwork import algorithms
+from linkwork.algorithms import ROBOT
 from linkwork.errors import SingularInertiaError
 from linkwork.formats import parse_urdf
 from linkwork.joints import Floating, Planar, Prismatic, Revolute
@@ -425,10 +425,10 @@ def test_the_largest_numbers_that_are_read_give_finite_results(length: float, mi
     description = parse_urdf(robot(*(link(name, big) for name in "abcd"), *joints))
     tree = build_tree(description, floating_base=True, mimic=mimic, gravity=(1e20, 0.0, 0.0))
     q, v = [0.3] * tree.nq, [1.0] * tree.nv
-    M = [x for row in algorithms.mass_matrix(tree, q) for x in row]
-    assert all(map(math.isfinite, [*M, *algorithms.inverse_dynamics(tree, q, v, v)]))
+    M = [x for row in ROBOT["mass_matrix"].compute(tree, q) for x in row]
+    assert all(map(math.isfinite, [*M, *ROBOT["inverse_dynamics"].compute(tree, q, v, v)]))
     try:
-        a = algorithms.forward_dynamics(tree, q, v, v)
+        a = ROBOT["forward_dynamics"].compute(tree, q, v, v)
     except SingularInertiaError:
         a = []
     assert all(map(math.isfinite, a)) and (a or length > 1.0)

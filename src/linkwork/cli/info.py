@@ -119,7 +119,7 @@ def _follows_text(tree: Tree, joint: Joint) -> str:
     if coupling is not None:
         return f"{number(coupling.ratio)} × {label(coupling.joint)} + {number(coupling.offset)}"
     if mimic is not None:
-        return f"({number(mimic.multiplier)} × {label(mimic.joint)} + {number(mimic.offset)})"
+        return f"({number(mimic.ratio)} × {label(mimic.joint)} + {number(mimic.offset)})"
     return "-"
 
 
@@ -185,7 +185,7 @@ def _joint_data(tree: Tree, joint: Joint) -> dict[str, Any]:
         "effort": finite(joint.effort),
         "damping": finite(joint.damping),
         "friction": finite(joint.friction),
-        "mimic": mimic and {"joint": mimic.joint, "multiplier": mimic.multiplier, "offset": mimic.offset},
+        "mimic": mimic and {"joint": mimic.joint, "ratio": mimic.ratio, "offset": mimic.offset},
         "coupling": coupling and {"joint": coupling.joint, "ratio": coupling.ratio, "offset": coupling.offset},
     }
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from .._text import printable
 from ..errors import Findings, Location
-from ..model.body import Mimic
 from ..model.check import check_inertial
 from ..model.description import Description, FrameDescription, JointDescription, LinkDescription
 from ..model.tree import Tree
@@ -72,7 +71,6 @@ def _link(robot: str, link: Link, findings: Findings, how: str) -> LinkDescripti
 
 
 def _joint(robot: str, joint: Joint) -> JointDescription:
-    mimic, coupling = joint.mimic, joint.coupling
     return JointDescription(
         name=joint.name,
         parent=joint.parent,
@@ -82,7 +80,7 @@ def _joint(robot: str, joint: Joint) -> JointDescription:
         limits=limits_of(joint),
         damping=tuple(joint.damping.tolist()),
         friction=tuple(joint.friction.tolist()),
-        mimic=mimic if coupling is None else Mimic(coupling.joint, coupling.ratio, coupling.offset),
+        mimic=joint.mimic if joint.coupling is None else joint.coupling,
         rotor=joint.rotor,
         where=_where(robot, "joint", joint.name),
         dynamics=joint.dynamics,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..joints import JointType
 from ..joints.generic import independent_motions
-from ..model.body import WORLD, Body, Coupling, Limits, Mimic
+from ..model.body import WORLD, Body, Coupling, Limits
 from ..model.couple import read_mimic
 from ..model.tree import Tree
 from ..spatial import Pose
@@ -62,7 +62,7 @@ class Joint(LinkMethods, JointEditing):
     effort: np.ndarray  # (nv,) bounds of the force [N·m, N], inf where there is none
     damping: np.ndarray  # (nv,) viscous damping [N·m·s/rad, N·s/m]
     friction: np.ndarray  # (nv,) static friction [N·m, N]
-    mimic: Mimic | None  # the joint it is meant to follow, as the file says
+    mimic: Coupling | None  # the joint it is meant to follow, as the file says
     placement: Pose = Pose.identity()  # X_parent_stator
     rotor: Pose = Pose.identity()  # X_rotor_child
     position_limits_enabled: bool = True  # whether the bounds of the configuration hold
@@ -87,7 +87,7 @@ class Joint(LinkMethods, JointEditing):
         effort: ArrayLike | None = None,
         damping: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
-        mimic: str | tuple[str, float] | tuple[str, float, float] | Mimic | None = None,
+        mimic: str | tuple[str, float] | tuple[str, float, float] | Coupling | None = None,
     ) -> Joint:
         """A joint alone or for `Robot.build`, of a type such as ``linkwork.joints.Revolute(axis)`` or one of your own.
 

@@ -6,7 +6,7 @@ import math
 
 from .._text import nearest, quoted
 from ..joints import Fixed, Floating, JointType, Planar, Prismatic, Revolute, UnboundedRevolute
-from ..model.body import Limits, Mimic
+from ..model.body import Coupling, Limits
 from ..model.check import LARGEST
 from ..model.description import JointDescription
 from ..spatial import Vec3
@@ -168,6 +168,6 @@ def _bound(reader: Reader, limit: Element, attribute: str, default: float) -> fl
     return value
 
 
-def _mimic(reader: Reader, element: Element) -> Mimic:
+def _mimic(reader: Reader, element: Element) -> Coupling:
     joint = reader.name(element, "joint") or ""
-    return Mimic(joint, reader.number(element, "multiplier", 1.0), reader.number(element, "offset", 0.0))
+    return Coupling(joint, reader.number(element, "multiplier", 1.0), reader.number(element, "offset", 0.0))

@@ -14,7 +14,7 @@ from .._text import quoted
 from ..errors import NOTED, Findings, Issue
 from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
-from .body import WORLD, Body, Coupling, Frame, Limits, Mimic
+from .body import WORLD, Body, Coupling, Frame, Limits
 from .check import LARGEST
 from .couple import coupled
 from .description import Description, JointDescription
@@ -83,7 +83,7 @@ def build_tree(
     )
     if mimic != "coupled":
         return tree
-    return coupled(tree, {name: Coupling(m.joint, m.multiplier, m.offset) for name, m in mimics.items()})
+    return coupled(tree, mimics)
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class _Carrier:
 class _Builder:
     """Walks the links from the root, and gives bodies and frames."""
 
-    def __init__(self, description: Description, mimics: dict[str, Mimic]) -> None:
+    def __init__(self, description: Description, mimics: dict[str, Coupling]) -> None:
         self.links, self.further_frames, self.mimics = description.links, description.frames, mimics
         self.children: dict[str, list[JointDescription]] = {}  # by the parent link's name
         for joint in description.joints:

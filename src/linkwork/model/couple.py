@@ -14,7 +14,8 @@ from typing import Any
 from .._text import quoted
 from ..expr.symbol import Graph
 from ..joints import JointType
-from .body import Coupling, Mimic
+from .body import Coupling
+from .chains import led_back
 from .check import all_finite
 from .tree import Tree
 
@@ -39,9 +40,9 @@ def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Coupling]:
     return found
 
 
-def read_mimic(follower: str, given: Any) -> Mimic:
+def read_mimic(follower: str, given: Any) -> Coupling:
     """The joint that another is meant to follow, as users write it: ``(master, ratio, offset)``.  Raises TypeError."""
-    return given if isinstance(given, Mimic) else Mimic(*_parts(f"joint {follower!r}: mimic", given))
+    return given if isinstance(given, Coupling) else Coupling(*_parts(f"joint {follower!r}: mimic", given))
 
 
 def coupled(tree: Tree, couplings: Mapping[str, Coupling]) -> Tree:
@@ -138,35 +139,18 @@ def _is_plain(joint: JointType) -> bool:
 
 
 def _flattened(wanted: Mapping[str, Coupling]) -> dict[str, Coupling]:
-    """Every follower led back to the joint at the start of its chain.
+    """Every follower led back to the joint at the start of its chain.  Raises ValueError."""
 
-    If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n).
-    """
-    done: dict[str, Coupling] = {}
-    for start in wanted:
-        chain = [start]  # from the follower on, as long as the next one follows another and is not done
-        passed = {start}
-        while chain[-1] not in done and (after := wanted[chain[-1]].joint) in wanted:
-            if after in passed:
-                cycle = chain[chain.index(after) :]
-                equations = ", ".join(coupling_text(name, wanted[name]) for name in cycle[:_SHOWN])
-                more = f" and {len(cycle) - _SHOWN} more" if len(cycle) > _SHOWN else ""
-                raise ValueError(f"joints follow each other in a cycle: {equations}{more}")
-            chain.append(after)
-            passed.add(after)
-        for name in reversed(chain):
-            if name not in done:
-                coupling = wanted[name]
-                master = done.get(coupling.joint)
-                if master is not None:
-                    offset = coupling.ratio * master.offset + coupling.offset
-                    coupling = Coupling(master.joint, coupling.ratio * master.ratio, offset)
-                if not all_finite((coupling.ratio, coupling.offset)):
-                    raise ValueError(
-                        f"the chain of joints before a follower overflows: {coupling_text(name, coupling)}"
-                    )
-                done[name] = coupling
-    return done
+    def refused(cycle: list[str]) -> None:
+        equations = ", ".join(coupling_text(name, wanted[name]) for name in cycle[:_SHOWN])
+        more = f" and {len(cycle) - _SHOWN} more" if len(cycle) > _SHOWN else ""
+        raise ValueError(f"joints follow each other in a cycle: {equations}{more}")
+
+    found = led_back(wanted, refused)
+    for name, coupling in found.items():
+        if not all_finite((coupling.ratio, coupling.offset)):
+            raise ValueError(f"the chain of joints before a follower overflows: {coupling_text(name, coupling)}")
+    return found
 
 
 _SHOWN = 10  # joints of a cycle

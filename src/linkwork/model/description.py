@@ -12,7 +12,7 @@ from ..errors import Issue, Location
 from ..joints import JointType
 from ..shapes import Geometry
 from ..spatial import Inertia, Pose
-from .body import Limits, Mimic
+from .body import Coupling, Limits
 
 __all__ = ["Description", "FrameDescription", "JointDescription", "LinkDescription"]
 
@@ -40,7 +40,7 @@ class JointDescription:
     limits: Limits
     damping: tuple[float, ...]
     friction: tuple[float, ...]
-    mimic: Mimic | None = None
+    mimic: Coupling | None = None
     rotor: Pose = Pose.identity()  # of the child link in the joint's frame M
     where: Location = Location()
     dynamics: str = "urdf"  # what damping and friction mean: see `Body`

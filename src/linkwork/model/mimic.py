@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from .._text import listed, nearest, quoted
 from ..errors import Findings, Issue
-from .body import Mimic
+from .body import Coupling
+from .chains import led_back
 from .check import LARGEST
 from .description import Description, JointDescription
 
 __all__ = ["flatten_mimics", "ignored_mimics"]
 
 
-def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mimic]:
+def flatten_mimics(findings: Findings, description: Description) -> dict[str, Coupling]:
     """By the name of each joint that follows another: the joint at the start of the chain, and how it follows that one.
 
     If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n).  Errors: MIMIC_UNKNOWN, MIMIC_SELF,
@@ -27,33 +28,20 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Mi
     moving = [joint for joint in joints.values() if joint.mimic is not None and joint.joint.nq > 0]
     followers = [joint for joint in moving if _is_sound(findings, joint, joints)]
     mimics = {joint.name: joint.mimic for joint in followers if joint.mimic is not None}
-    done: dict[str, Mimic] = {}
-    for joint in followers:
-        if joint.name not in mimics:  # on a cycle that is found already
-            continue
-        chain = [joint.name]  # from the follower to the last one that is not done yet
-        on_chain = {joint.name}
-        while chain[-1] not in done and (master := mimics[chain[-1]].joint) in mimics:
-            if master in on_chain:
-                cycle = chain[chain.index(master) :]
-                message = f"joints mimic each other in a cycle: {listed((*cycle, master), ' -> ')}"
-                findings.error(Issue("MIMIC_CYCLE", message, joints[master].where, _WITHOUT))
-                for name in chain:
-                    del mimics[name]
-                chain = []
-                break
-            chain.append(master)
-            on_chain.add(master)
-        for name in reversed(chain):
-            if name not in done:
-                done[name] = _through(mimics[name], done.get(mimics[name].joint))
-                if not max(abs(done[name].multiplier), abs(done[name].offset)) <= LARGEST:
-                    message = f"joint {quoted(name)}: the multipliers of the joints that it mimics become too large"
-                    findings.error(Issue("MAGNITUDE", message, joints[name].where))
+
+    def found_cycle(cycle: list[str]) -> None:
+        message = f"joints mimic each other in a cycle: {listed((*cycle, cycle[0]), ' -> ')}"
+        findings.error(Issue("MIMIC_CYCLE", message, joints[cycle[0]].where, _WITHOUT))
+
+    done = led_back(mimics, found_cycle)
+    for name, mimic in done.items():
+        if not max(abs(mimic.ratio), abs(mimic.offset)) <= LARGEST:
+            message = f"joint {quoted(name)}: the multipliers of the joints that it mimics become too large"
+            findings.error(Issue("MAGNITUDE", message, joints[name].where))
     return done
 
 
-def ignored_mimics(findings: Findings, description: Description) -> dict[str, Mimic]:
+def ignored_mimics(findings: Findings, description: Description) -> dict[str, Coupling]:
     """The same where joints are asked to follow none: nothing, which is noted."""
     following = [joint for joint in description.joints if joint.mimic is not None]
     if following:
@@ -84,18 +72,11 @@ def _is_sound(findings: Findings, joint: JointDescription, joints: dict[str, Joi
         hint = with_angle if joint.joint.nv == master.joint.nv == 1 else None
         findings.error(Issue("MIMIC_TYPE", message, where, hint))
     else:
-        if mimic.multiplier == 0.0:
+        if mimic.ratio == 0.0:
             message = f"{who} mimics joint {quoted(mimic.joint)} with multiplier 0: it never moves"
             findings.warn(Issue("MIMIC_ZERO", message, where))
         return True
     return False
-
-
-def _through(mimic: Mimic, master: Mimic | None) -> Mimic:
-    """A mimic of a joint that itself follows another."""
-    if master is None:
-        return mimic
-    return Mimic(master.joint, mimic.multiplier * master.multiplier, mimic.multiplier * master.offset + mimic.offset)
 
 
 _WITHOUT = 'mimic="ignore" loads the robot without any'

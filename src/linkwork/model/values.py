@@ -97,7 +97,7 @@ def _check_joint(log: _Log, joint: JointDescription) -> None:
     if sound:
         _check_bounds(log, joint)
     if joint.mimic is not None:
-        log.numbers("its mimic", (joint.mimic.multiplier, joint.mimic.offset))
+        log.numbers("its mimic", (joint.mimic.ratio, joint.mimic.offset))
 
 
 def _check_limits(log: _Log, what: str, values: Sequence[float]) -> bool:
