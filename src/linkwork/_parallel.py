@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._notice import shown_elsewhere
 from ._progress import Progress
 from ._terminal import Output
 from ._workers import run
@@ -23,5 +24,5 @@ def in_parallel(tasks: Sequence[Callable[[], Any]], label: str, progress: bool |
         return
     log = Output(sys.stderr)
     show = log.is_terminal if progress is None else progress
-    with Progress(log if show else Output(None), label, len(tasks)) as bar:
+    with shown_elsewhere(), Progress(log if show else Output(None), label, len(tasks)) as bar:
         run(tasks, done=lambda: bar.advance(1))

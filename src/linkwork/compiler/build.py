@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from .._locks import Lock
+from .._notice import Notice
 from .cache import Entry, digest, shared
 from .content import content
 from .entries import ENTRIES, Design, available, symbol_prefix
@@ -170,9 +171,10 @@ def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Part
                 found[part] = whole
     missing = [part for part in parts if part not in found]
     if missing:
+        notice = Notice(f"linkwork: compiling {source.recipe.name} takes more than a second{_kept(keys[missing[0]])}")
         design, start = source.design(real), time.perf_counter()
         texts = {part: design.texts([part]) for part in missing}
-        objects = iter(emit([text for part in missing for text in texts[part]], source.target))
+        objects = iter(emit([text for part in missing for text in texts[part]], source.target, notice))
         each = (time.perf_counter() - start) / sum(len(text) for part in missing for text in texts[part])
         for part in missing:
             made = Part(tuple([next(objects) for _ in texts[part]]), False, each * sum(map(len, texts[part])))
@@ -181,6 +183,10 @@ def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Part
                 cache.store(key, _together(source, part, real, made))
             found[part] = made
     return found
+
+
+def _kept(key: str | None) -> str:
+    return "" if key is None else "; the cache keeps it for the next process"
 
 
 def _together(source: Source, part: str, real: Real, made: Part) -> Entry:

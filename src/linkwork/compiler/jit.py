@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -37,20 +37,22 @@ class MachineCode:
     owner: Any  # see `held`
 
 
-def emit(texts: Sequence[str], target: Target) -> list[bytes]:
-    """An object file for each module."""
-    return _all_emitted(texts, target, assembly=False)
+def emit(texts: Sequence[str], target: Target, waiting: Callable[[], float | None] = lambda: None) -> list[bytes]:
+    """An object file for each module.  ``waiting`` is called meanwhile: see `linkwork._workers.run`."""
+    return _all_emitted(texts, target, waiting, assembly=False)
 
 
 def assembly(texts: Sequence[str], target: Target) -> str:
     """The processor's instructions, as text."""
-    return "\n".join(text.decode() for text in _all_emitted(texts, target, assembly=True))
+    return "\n".join(text.decode() for text in _all_emitted(texts, target, lambda: None, assembly=True))
 
 
-def _all_emitted(texts: Sequence[str], target: Target, *, assembly: bool) -> list[bytes]:
+def _all_emitted(
+    texts: Sequence[str], target: Target, waiting: Callable[[], float | None], *, assembly: bool
+) -> list[bytes]:
     """What LLVM makes of every module, several at a time."""
     level = 1 if sum(map(len, texts)) > _QUICKLY else 2
-    return run([partial(_emitted, text, target, level, assembly=assembly) for text in texts])
+    return run([partial(_emitted, text, target, level, assembly=assembly) for text in texts], waiting=waiting)
 
 
 def _emitted(text: str, target: Target, level: int, *, assembly: bool) -> bytes:
