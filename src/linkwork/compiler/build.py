@@ -145,6 +145,7 @@ class Code:
             for name in missing:
                 entry = ENTRIES[name]
                 objects = [code for part in entry.parts for code in self._parts[part, real].objects]
+                objects.reverse()  # what is called comes before what calls it: see `link`
                 table = entry.table and f"{prefix}.{entry.table}"
                 self._entries[name, real] = link(objects, self.source.target, f"{prefix}.{name}", table)
             self._forget()

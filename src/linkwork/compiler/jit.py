@@ -121,7 +121,10 @@ def is_object_file(code: bytes) -> bool:
 
 
 def link(objects: Sequence[bytes], target: Target, function: str, table: str = "") -> MachineCode:
-    """Load object files, for a function in them and, where one is named, a table of data."""
+    """Load object files, for a function in them and, where one is named, a table of data.
+
+    A call of a function that was loaded before goes straight to it, and one of a later one takes a detour.
+    """
     with LLVM_LOCK:
         # an engine that compiles a module keeps it, and megabytes of what that took; one that links an object does not
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())

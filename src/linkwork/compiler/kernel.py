@@ -26,6 +26,8 @@ from .typed_loop import TypedLoop, is_double, takes_single
 
 __all__ = ["Kernel", "call_state", "made_from", "make_ready", "raise_failure", "ready_for", "single_call"]
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 class Kernel:
     """A compiled function of arrays: call it with one array for each input, by place or by name.
@@ -194,7 +196,8 @@ class _General:
             arrays = self._apart(arrays, out)
         if self._has_empty:
             out = self._with_empty(arrays, out)
-        if not (self._double.ready and arrays and is_double(arrays[0])):
+        first = arrays[0] if arrays else None
+        if not (type(first) is np.ndarray and first.dtype is _FLOAT64 and self._double.ready):
             self.prepare(arrays)
         failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
         result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)

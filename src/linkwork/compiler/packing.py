@@ -78,7 +78,7 @@ def _unpack(port: Port, real: Real, lanes: int) -> Function:
     rows = _rows(f, lanes)
 
     def taken(number: str | int) -> str:
-        slot = f.load("i64", f.at("%slots", f.let(f"shl i64 {number}, 3")))
+        slot = f.let(f"load i64, ptr {f.at('%slots', f.let(f'shl i64 {number}, 3'))}, align 8, !invariant.load !0")
         return f.load(vector, f.at("%buffer", slot), width)
 
     def strip(first: str | int, numbers: int) -> None:
