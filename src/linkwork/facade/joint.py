@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..joints import JointType
+from ..joints.blamed import asked
 from ..joints.generic import independent_motions
 from ..model.body import WORLD, Body, Coupling, Limits
 from ..model.couple import read_mimic
@@ -159,7 +160,7 @@ class Joint(LinkMethods, JointEditing):
         ValueError for a configuration that is none.
         """
         numbers = self.type.checked(q, self.name)
-        found = self.type.regularity([numbers[..., k] for k in range(self.nq)])
+        found = asked(self.name, self.type, "regularity", [numbers[..., k] for k in range(self.nq)])
         return np.broadcast_to(np.asarray(found, dtype=float), numbers.shape[:-1])
 
     # -- bounds
@@ -196,7 +197,10 @@ class Joint(LinkMethods, JointEditing):
         (TypeError): it could be a seed as well as a size.
         """
         lower, upper = self.position_bounds
-        return self.type.random(generator_of(rng, seed), lower.tolist(), upper.tolist(), shape_of(size))
+        drawn: np.ndarray = asked(
+            self.name, self.type, "random", generator_of(rng, seed), lower.tolist(), upper.tolist(), shape_of(size)
+        )
+        return drawn
 
     # -- damping and friction
 
