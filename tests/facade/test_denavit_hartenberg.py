@@ -155,7 +155,7 @@ def test_tables_that_are_none() -> None:
         "d: expected a number [m], got 'x'": {"d": "x"},
         "theta: expected a number [rad], got nan": {"theta": math.nan},
         "prismatic: expected True or False, got 'yes'": {"prismatic": "yes"},
-        "joint 'joint7': lower: expected a number, got (1, 2)": {"lower": (1, 2)},
+        "joint 'joint7': lower: expected a number, got an array of shape (2,)": {"lower": (1, 2)},
         "link 'link8': com is given and mass is not": {"com": (0, 0, 1)},
         "link 'l' says itself what it weighs": {"link": lw.Link("l"), "mass": 1.0},
     }
@@ -163,9 +163,7 @@ def test_tables_that_are_none() -> None:
         lw.Robot.from_dh("r", [*bad.values()], convention="standard")
     assert len(caught.value.issues) == len(bad)
     for k, (issue, message) in enumerate(zip(caught.value.issues, bad, strict=True), 1):
-        assert str(issue).startswith(f"robot[r]/row[{k}]: ") and message in str(issue).replace(
-            "an array of shape (2,)", "(1, 2)"
-        )
+        assert str(issue).startswith(f"robot[r]/row[{k}]: ") and message in str(issue)
     with pytest.raises(
         ValueError, match=r"convention: expected 'standard' \(distal\) or 'modified' \(proximal\), got 'dh'"
     ):
@@ -177,4 +175,4 @@ def test_tables_that_are_none() -> None:
     with pytest.raises(ValueError, match="tool: expected a pose"):
         lw.Robot.from_dh("r", UR5, convention="standard", tool=(1, 2))
     with pytest.raises(ModelError, match="two links are named 'base'"):
-        lw.Robot.from_dh("r", [{"link": "base"}], convention="standard")
+        lw.Robot.from_dh("r", [{}, {"link": "base"}], convention="standard")
