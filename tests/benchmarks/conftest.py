@@ -1,6 +1,0 @@
-"""The benchmarks are a package at the repository's root, which is not installed."""
-
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).parents[2]))
