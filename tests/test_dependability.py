@@ -189,7 +189,7 @@ def test_another_process_gives_the_same_bits(arm):
 DIGEST = """
 import hashlib, linkwork as lw, numpy as np
 robot = lw.load("arm7_gripper", floating_base=True)
-q = robot.random_configuration(0, size=5)
+q = robot.random_configuration(seed=0, size=5)
 v = np.ones(robot.nv)
 parts = [robot.inverse_dynamics(q, v, v).tobytes(), robot.jacobian(q, "tool").tobytes(), repr(robot.joints).encode(),
          repr(robot.frames).encode(), repr(robot.report).encode(),

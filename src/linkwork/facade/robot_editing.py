@@ -37,8 +37,10 @@ class EditingMethods(Constructors):
 
         ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
         UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
-        part in following another and its sizes change.
+        part in following another and its sizes change, and for a fixed joint.
         """
+        if any(frame.fixed_joint == joint.name for frame in self._tree.frames):
+            raise ValueError(f"with_joint: joint {joint.name!r} is a fixed joint, and cannot be another")
         index = self._tree.joint_index(joint.name)
         old = joint_of(self._tree, index)
         if joint.links != old.links:
