@@ -67,7 +67,7 @@ def test_at_any_magnitude(scale: float):
 WHERE = Location("arm.urdf", 3, 1, "robot/link[a]/inertial")
 
 
-def checked(about: Symmetric3, *, nearest: bool = True, strict: bool = False) -> tuple[Inertia, Findings]:
+def checked(about: Symmetric3, *, nearest: bool | None = True, strict: bool = False) -> tuple[Inertia, Findings]:
     findings = Findings(strict=strict)
     return check_inertial(findings, WHERE, 1.0, Vec3(0.1, 0.0, 0.0), about, (), nearest=nearest), findings
 
@@ -105,5 +105,7 @@ def test_what_is_too_far_is_refused():
     assert nearest_possible(near)[1] <= FARTHEST
     _, findings = checked(near, nearest=False)
     assert findings.errors[0].code == "INERTIA_NOT_PSD" and 'inertia="nearest"' in str(findings.errors[0].hint)
+    _, findings = checked(near, nearest=None)  # where there is no such choice
+    assert findings.errors[0].code == "INERTIA_NOT_PSD" and "inertia=" not in str(findings.errors[0].hint)
     _, findings = checked(Symmetric3.diagonal(1.0, 1.0, 4.0), nearest=False)
     assert [issue.code for issue in findings.warnings] == ["INERTIA_TRIANGLE"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._text import printable
 from .._user import levels_up
 from ..errors import ConfigurationWarning
 
@@ -29,7 +30,7 @@ def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
     except (TypeError, ValueError):
         numbers = None
     if numbers is None or isinstance(q, np.ma.MaskedArray):
-        raise ValueError(f"{who}: expected a configuration of {joint.nq} numbers, got {q!r}")
+        raise ValueError(f"{who}: expected a configuration of {joint.nq} numbers, got {printable(repr(q))}")
     if numbers.ndim == 0 or numbers.shape[-1] != joint.nq:
         got = f"shape {numbers.shape}" if numbers.ndim != 1 else f"{len(numbers)}: {numbers.tolist()}"
         named = f" ({', '.join(joint.q_names)})" if joint.q_names else ""

@@ -33,11 +33,12 @@ def check_inertial(
     about: Symmetric3,
     shapes: Sequence[Geometry],
     *,
-    nearest: bool = False,
+    nearest: bool | None = None,
 ) -> Inertia:
     """The inertia, about the link's origin, of a mass [kg] at ``center`` [m] with the rotational inertia ``about`` its
     centre [kg m²] in the link's axes.  ``shapes`` are the link's own.  With ``nearest``, a rotational inertia that no
-    body has is replaced by the nearest that one has, if that is within `FARTHEST`.
+    body has is replaced by the nearest that one has, if that is within `FARTHEST`; None stands where there is no such
+    choice, which hints then do not name.
 
     Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, INERTIA_FAR, NOT_FINITE, MAGNITUDE (numbers beyond `LARGEST`).  Warnings:
     MAGNITUDE (numbers beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_NEAREST, INERTIA_UNITS, COM_FAR.
@@ -78,7 +79,7 @@ def check_inertial(
     return inertia
 
 
-def _possible(findings: Findings, where: Location, mass: float, about: Symmetric3, nearest: bool) -> Symmetric3:
+def _possible(findings: Findings, where: Location, mass: float, about: Symmetric3, nearest: bool | None) -> Symmetric3:
     """The rotational inertia as it is given or, where no body has it and ``nearest``, the nearest that one has."""
     moments = low, middle, high = principal_moments(about)
     # Elements rounded by ε·high move an eigenvalue by up to 3 ε·high, and low + middle − high = trace − 2 high by 9.
@@ -101,10 +102,10 @@ def _possible(findings: Findings, where: Location, mass: float, about: Symmetric
         return possible
     if nearest:
         message += f"; the nearest that a body has is {100.0 * distance:.3g} % away, more than {100.0 * FARTHEST:.3g} %"
-        findings.error(Issue("INERTIA_FAR", message, where, f"{_SIGNS}; {_WITHOUT}"))
+        findings.error(Issue("INERTIA_FAR", message, where, f"{_SIGNS} {_WITHOUT}"))
     elif negative:
         near = f'inertia="nearest" takes the nearest that a body has, {100.0 * distance:.3g} % away'
-        hint = f"{_SIGNS}; {near if distance <= FARTHEST else _WITHOUT}"
+        hint = _SIGNS if nearest is None else f"{_SIGNS} {near if distance <= FARTHEST else _WITHOUT}"
         findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
     else:
         findings.warn(Issue("INERTIA_TRIANGLE", message, where))

@@ -1,0 +1,32 @@
+"""The codes of issues: those in the source are those in the page on robot files."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import linkwork
+from linkwork.errors import NOTED
+
+PAGE = Path(__file__).parents[2] / "docs" / "robot_files.md"
+SAID_BY = {"Issue", "BadNumber", "_fail", "add", "bad_number", "error", "note", "warn"}
+
+
+def codes(folder: Path) -> Iterator[str]:
+    """The codes that calls which make issues are given."""
+    for file in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in SAID_BY:
+                for part in (x for argument in node.args for x in ast.walk(argument)):
+                    if isinstance(part, ast.Constant) and re.fullmatch(r"[A-Z][A-Z0-9_]{4,}", str(part.value)):
+                        yield str(part.value)
+
+
+def test_every_code_is_explained() -> None:
+    source = Path(linkwork.__file__).parent
+    said = {code for room in ("formats", "model") for code in codes(source / room)}
+    table = re.findall(r"^\| `([A-Z_0-9]+)` \| ([EWN, ]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(said) > 50 and [code for code, _ in table] == sorted(said)
+    assert {code for code, kinds in table if kinds == "N"} == NOTED
