@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork import algorithms
+from linkwork.algorithms import ROBOT
 from linkwork.errors import MOST_ISSUES, ModelError, ModelWarning, SingularInertiaError
 
 from .finds import Find, expect
@@ -235,11 +235,11 @@ def _check_functions(robot: lw.Robot, rng: np.random.Generator, shown: str) -> N
     expect(np.isfinite(q).all(), "configurations are finite", f"{q}\n{shown}")
     state = q.tolist()
     v = rng.normal(size=tree.nv).tolist()
-    results = {"poses": [x for pose in algorithms.forward_kinematics(tree, state) for x in pose.elements()]}
+    results = {"poses": [x for pose in ROBOT["forward_kinematics"].compute(tree, state) for x in pose.elements()]}
     if not tree.inertias_ignored:
-        results["joint forces"] = algorithms.inverse_dynamics(tree, state, v, v)
+        results["joint forces"] = ROBOT["inverse_dynamics"].compute(tree, state, v, v)
         try:
-            results["accelerations"] = algorithms.forward_dynamics(tree, state, v, results["joint forces"])
+            results["accelerations"] = ROBOT["forward_dynamics"].compute(tree, state, v, results["joint forces"])
         except SingularInertiaError:
             pass
         except ArithmeticError as error:

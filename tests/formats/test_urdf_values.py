@@ -115,8 +115,6 @@ def test_row_34_not_finite(text: str):
 
 PROGRAM = """
 import locale, sys
-from linkwork import algorithms
-from linkwork.errors import SingularInertiaError
 from linkwork.formats import parse_urdf
 locale.setlocale(locale.LC_ALL, sys.argv[1])
 assert sys.argv[1] == "C" or locale.localeconv()["decimal_point"] == ","
