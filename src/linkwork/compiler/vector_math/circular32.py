@@ -73,7 +73,7 @@ def _fused(code: Code, x: Number) -> tuple[Number, Number]:
 
 
 def reduce32(code: Code, x: Number) -> tuple[Number, Int]:
-    """x - n pi/2 as a double, and n modulo 4; to be called once in a function."""
+    """x - n pi/2 as a double, and n modulo 4."""
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = (shifted - _ROUNDER).widened()
     first, second = half_pi_parts(_ENDS_PLAIN)

@@ -14,7 +14,7 @@ __all__ = ["tan"]
 
 
 def tan(code: Code, x: Number) -> Number:
-    """tan x; to be called before anything else is written into the function but conversions of x."""
+    """tan x."""
     r, c, n = reduce(code, abs(x))
     z, z2, h, h_rest = half_square(code, r, c)
     cosine = add_fast(h, parts_of_cosine(code, z, z2, h_rest))
