@@ -5,6 +5,30 @@
 >>> q = robot.random_configuration(seed=0, size=1000)
 >>> robot.pose(q, "hand").shape
 (1000, 4, 4)
+
+Robots:
+
+- `load` reads a URDF file, or one of the robots inside (`robots.names()`); `Robot.build` makes one of Python, from
+  `Link`, `Joint.of`, the shapes in `shapes` and `pose`.
+- `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` makes one `Kernel` of several.
+- `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
+  a `JointReport`.
+- `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
+
+The compiler:
+
+- `compile` makes a `Kernel` of a Python function of arrays; `expr` has mathematics and derivatives for it.
+- `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
+- `get_num_threads` and `set_num_threads`: how many share a large batch.
+
+`errors` is the family of errors and warnings.  `__version__` is the version.
+
+Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
+lists them; howto.md has short answers, reference.md every function, coming_from.md the words of other libraries;
+robots.md, robot_files.md, building.md, joints.md, joints_of_your_own.md, compiler.md, expressions.md, mathematics.md
+and casadi.md have a subject each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
+
+On the command line: `linkwork --help`.
 """
 
 from . import errors, expr, joints, robots, shapes, spatial

@@ -19,9 +19,12 @@ def meant_by(name: object, roots: Sequence[str]) -> str:
     """
     word = name.lower().replace("-", "_").replace(" ", "_") if isinstance(name, str) else ""
     if word in _OWN:
-        return 'a frame\'s own axes go by its name, as in jacobian(q, "hand", expressed_in="hand")'
+        return 'a frame\'s own axes go by its name, as in expressed_in="hand": see docs/conventions.md'
     if word in _ALIGNED:
-        return 'axes of the world at the frame\'s own origin are the default: expressed_in="world", without at='
+        return (
+            'axes of the world at the frame\'s own origin are the default, expressed_in="world" without at=: '
+            "see docs/conventions.md"
+        )
     if word in _WORLDS:
         return 'the world\'s frame is called "world"'
     if word in _ROOTS and roots:
