@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from linkwork.algorithms import ROBOT
-from linkwork.algorithms.row import Row
+from linkwork.algorithms.row import QUANTITIES, Row
 from linkwork.bridge.subjects import OfRobot, shape_of
 from linkwork.model.tree import Tree
 
@@ -75,8 +75,8 @@ def arguments_of(tree: Tree, name: str, seed: int = 0, size: int = 4) -> tuple[l
     rng = np.random.default_rng(seed)
     drawn = {
         key: robot_of(tree).random_configuration(rng, size=size)
-        if key in ("q", "q0", "q1")
-        else rng.normal(size=(size, tree.nv))
+        if QUANTITIES[key].configuration
+        else rng.normal(size=(size, tree.nq if QUANTITIES[key].shape == ("nq",) else tree.nv))
         for key in row.inputs
     }
     return list(drawn.values()), (tree.frames[-3].name,) if row.options else ()

@@ -15,8 +15,8 @@ def random_states(
 ) -> dict[str, np.ndarray]:
     """Arrays for the inputs of a function, by name and in its order: (n,), or (size, n) in rows.
 
-    Configurations lie within the joints' limits, with unit quaternions; velocities, accelerations and forces are
-    drawn from the normal distribution, of standard deviation 1 in SI units (forces: 10).
+    Configurations lie within the joints' limits, with unit quaternions; rates, velocities, accelerations and forces
+    are drawn from the normal distribution, of standard deviation 1 in SI units (forces: 10).
     """
     generator = np.random.default_rng(rng)
     states = {}
@@ -25,6 +25,7 @@ def random_states(
         if quantity.configuration:
             states[name] = robot.random_configuration(generator, size=size)
         else:
-            shape = robot.nv if size is None else (size, robot.nv)
+            count = robot.nq if quantity.shape == ("nq",) else robot.nv
+            shape = count if size is None else (size, count)
             states[name] = generator.normal(scale=10.0 if name == "tau" else 1.0, size=shape)
     return states

@@ -1,0 +1,19 @@
+"""Random states fit the functions that they are for."""
+
+import pytest
+
+from linkwork.algorithms import ROBOT
+from linkwork.bridge.subjects import OfRobot, shape_of
+from linkwork.cli.states import random_states
+from oracles.example_robots import shipped
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_states_of_every_function(size):
+    """Where nq is not nv, too."""
+    robot = shipped("quadruped")
+    batch = () if size is None else (size,)
+    for name, row in ROBOT.items():
+        found = random_states(robot, name, 0, size)
+        expected = {q.name: (*batch, *shape_of(OfRobot(robot.tree), q.shape)) for q in row.quantities}
+        assert {key: x.shape for key, x in found.items()} == expected
