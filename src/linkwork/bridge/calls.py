@@ -15,7 +15,7 @@ import numpy as np
 
 from .._user import levels_up
 from ..algorithms.row import QUANTITIES
-from ..compiler.kernel import Kernel, call_state, single_call
+from ..compiler.kernel import Kernel, call_state, general_call, single_call
 from ..errors import ConfigurationWarning
 from ..joints import JointType
 from .arguments import Asked, stacked
@@ -26,33 +26,35 @@ __all__ = ["checked"]
 
 _SINGULAR = 1e-7  # regularity below which accelerations have lost half of their digits, and soon all
 
+_MASKED = np.ma.MaskedArray
+
 Call = Callable[..., Any]
 
 
 def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     """The call of a kernel for one function that turns dicts into arrays, explains what is wrong with arguments,
     refuses NaN and normalises configurations that are a little off their manifold."""
-    row, state = request.row, call_state(kernel)
+    row, state, run = request.row, call_state(kernel), general_call(kernel)
     asked = Asked(subject, row.name, kernel.inputs, kernel.outputs)
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero
 
     def call(*arguments: Any, out: Any = None) -> Any:
-        if out is not None or unchecked or any(isinstance(x, np.ma.MaskedArray) for x in arguments):
+        if out is not None or unchecked or _MASKED in map(type, arguments):
             arguments = tuple(asked.prepared(arguments))
         if out is not None:
             asked.check_out(arguments, out)
             asked.refuse_nan(arguments)
-            return kernel(*(arguments if row.any_configuration else asked.on_manifold(arguments)), out=out)
+            return run(*(arguments if row.any_configuration else asked.on_manifold(arguments)), out=out)
         seen, off = state.nan_calls, state.off_calls
         try:
-            result = kernel(*arguments)
+            result = run(*arguments)
         except (TypeError, ValueError):
             arguments = tuple(asked.prepared(arguments))
-            result = kernel(*arguments)
+            result = run(*arguments)
         if state.nan_calls != seen:
             asked.refuse_nan(arguments)
         if state.off_calls != off:
-            result = kernel(*asked.on_manifold(asked.prepared(arguments)))
+            result = run(*asked.on_manifold(asked.prepared(arguments)))
         return result
 
     if row.any_configuration and any(_moves(part.type) for part in _configurations(subject, request)):

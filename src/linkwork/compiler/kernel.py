@@ -24,7 +24,7 @@ from .threads import setting_address
 from .to_casadi import to_casadi
 from .typed_loop import TypedLoop, is_double, takes_single
 
-__all__ = ["Kernel", "call_state", "made_from", "make_ready", "raise_failure", "ready_for", "single_call"]
+__all__ = ["Kernel", "call_state", "general_call", "made_from", "make_ready", "single_call"]
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -296,17 +296,9 @@ def call_state(kernel: Kernel) -> State:
     return kernel._general.state
 
 
-def raise_failure(kernel: Kernel) -> None:
-    """Raise why the results of a kernel's loop are not to be used, where its ``failed_calls`` have grown."""
-    kernel._general.raise_failure()
-
-
-def ready_for(kernel: Kernel, arrays: Sequence[Any]) -> bool:
-    """Compile what a call of the kernel's ufunc with these arrays is going to need.
-
-    Returned is whether there is nothing left to compile for float64.
-    """
-    return kernel._general.prepare(arrays)
+def general_call(kernel: Kernel) -> Callable[..., Any]:
+    """The kernel's call with any arguments, through NumPy: for those that the single call has not taken."""
+    return kernel._general
 
 
 def single_call(kernel: Kernel, otherwise: Callable[..., Any]) -> Callable[..., Any]:
