@@ -67,6 +67,24 @@ def test_a_quaternion_far_from_unit_is_refused() -> None:
         FREE.normalize_configuration(np.zeros(7))
 
 
+def test_unit_lengths_alone_say_what_is_nearest() -> None:
+    """A type of one's own that names them, and writes no ``normalize`` and no names of its numbers."""
+
+    class Ball(lw.joints.Spherical):
+        normalize, q_names = lw.joints.JointType.normalize, ()
+
+        def __post_init__(self) -> None:
+            pass
+
+    joint = lw.Joint.of(Ball(), name="hip")
+    assert joint.normalize_configuration([0.0, 3.0, 0.0, 4.0]).tolist() == [0.0, 0.6, 0.0, 0.8]
+    for call in (joint.normalize_configuration, joint.transform):
+        with pytest.raises(
+            ValueError, match=r"joint 'hip'.*no nearest configuration|length 1, got \[0.0, 0.0, 0.0, 0.0\]"
+        ):
+            call(np.zeros(4))
+
+
 def test_a_quaternion_nearly_unit_is_normalised_with_a_warning() -> None:
     q = FREE.random_configuration(seed=0)
     off = q.copy()
