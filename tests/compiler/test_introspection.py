@@ -145,9 +145,9 @@ def test_a_ufunc_keeps_its_loops_and_its_counter() -> None:
     assert (
         ufunc(q, np.ones((2, 3), np.float32), out=(None, None, np.zeros((5, 0, 2), np.float32)))[1].dtype == np.float32
     )
-    assert state.nan_calls == 0
+    assert state.not_finite_calls == 0
     ufunc(q * np.nan, np.ones((2, 3), np.float32), out=(None, None, np.zeros((5, 0, 2), np.float32)))
-    assert state.nan_calls == 1
+    assert state.not_finite_calls == 1
 
 
 def resident() -> int:

@@ -1,12 +1,11 @@
 """What users hand to functions of a robot or a joint, made ready for a kernel or refused with a reason.
 
-A kernel takes well-formed arrays by itself; this file is asked only when it did not, or when it met a NaN or a
-configuration that is none.
+A kernel takes well-formed arrays by itself; this file is asked only when it did not, or when it met a number
+that is not finite or a configuration that is none.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,20 +79,22 @@ class Asked:
             if not array.flags.writeable:
                 raise ValueError(f"{expected}, got one that cannot be written to")
 
-    def refuse_nan(self, arguments: Arrays) -> None:
-        """Raise ValueError if an argument has a NaN, saying where the first one is and which joint's it is."""
+    def refuse_not_finite(self, arguments: Arrays) -> None:
+        """Raise ValueError if a number in an argument is not finite, saying where the first one is and whose it is."""
         for port, x in zip(self.inputs, arguments, strict=True):
             array = np.asarray(x, dtype=np.float64)
-            if array.size and math.isnan(array.max()):  # the largest of numbers with a NaN among them is NaN
-                places = np.argwhere(np.isnan(array))
+            if not np.isfinite(array).all():
+                places = np.argwhere(~np.isfinite(array))
                 place = tuple(int(k) for k in places[0])
+                value = "NaN" if np.isnan(array[place]) else str(array[place])
+                many = "NaN" if np.isnan(array).sum() == len(places) else "numbers that are not finite"
                 parts = self.subject.parts(QUANTITIES[port.name]) if self.subject.says == "" else ()
                 whose = [part.joint for part in parts if part.place.start <= place[-1] < part.place.stop]
                 joint = f" (joint {whose[0]!r})" if whose else ""
-                kernel = "" if self.subject.says else ".  A kernel from Robot.compile lets NaN pass, sample by sample"
+                kernel = "" if self.subject.says else ".  A kernel from Robot.compile lets them pass, sample by sample"
                 raise ValueError(
-                    f"{self.label}: {port.name}[{', '.join(map(str, place))}] is NaN{joint}; "
-                    f"{len(places)} NaN in this argument{kernel}"
+                    f"{self.label}: {port.name}[{', '.join(map(str, place))}] is {value}{joint}; "
+                    f"{len(places)} {many} in this argument{kernel}"
                 )
 
     def on_manifold(self, arguments: Arrays) -> list[Any]:

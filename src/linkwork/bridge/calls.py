@@ -1,8 +1,8 @@
 """The call of one function: a kernel, and a look at the arguments where the kernel is not content with them.
 
 Plain arrays of one sample take the compiled single call and see nothing of this.  The compiled loop over a batch counts
-the calls in which it met a NaN or a configuration off its manifold; only where a count has grown are the arguments
-searched.  With ``out=`` they are searched before anything is written.
+the calls in which it met a number that is not finite or a configuration off its manifold; only where a count has grown
+are the arguments searched.  With ``out=`` they are searched before anything is written.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Call = Callable[..., Any]
 
 def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     """The call of a kernel for one function that turns dicts into arrays, explains what is wrong with arguments,
-    refuses NaN and normalises configurations that are a little off their manifold."""
+    refuses what is not finite and normalises configurations that are a little off their manifold."""
     row, state, run = request.row, call_state(kernel), general_call(kernel)
     asked = Asked(subject, row.name, kernel.inputs, kernel.outputs)
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero
@@ -43,16 +43,16 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
             arguments = tuple(asked.prepared(arguments))
         if out is not None:
             asked.check_out(arguments, out)
-            asked.refuse_nan(arguments)
+            asked.refuse_not_finite(arguments)
             return run(*(arguments if row.any_configuration else asked.on_manifold(arguments)), out=out)
-        seen, off = state.nan_calls, state.off_calls
+        seen, off = state.not_finite_calls, state.off_calls
         try:
             result = run(*arguments)
         except (TypeError, ValueError):
             arguments = tuple(asked.prepared(arguments))
             result = run(*arguments)
-        if state.nan_calls != seen:
-            asked.refuse_nan(arguments)
+        if state.not_finite_calls != seen:
+            asked.refuse_not_finite(arguments)
         if state.off_calls != off:
             result = run(*asked.on_manifold(asked.prepared(arguments)))
         return result

@@ -142,7 +142,8 @@ def fast_function(text: Text, program: Program) -> None:
     api = {name: f.load("ptr", f.at("@.python", 8 * k)) for k, name in enumerate(_TABLE)}
     f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
     out = _out(f, len(program.inputs), api)
-    data, flags = [], []
+    data: list[str] = []
+    numbers: list[str] = []
     for j, port in enumerate(program.inputs):
         array = f.load("ptr", f.at("%args", 8 * j))
         f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _TYPE))}, {api['ndarray']}"), "other")
@@ -151,12 +152,12 @@ def fast_function(text: Text, program: Program) -> None:
         if port.size > MOST_UNROLLED:
             with f.loop(port.size) as element:
                 x = f.load("double", f.at(pointer, f.let(f"shl i64 {element}, 3")))
-                f.require(f.let(f"fcmp ord double {x}, {x}"), "other")
-        for e in range(0, port.size if port.size <= MOST_UNROLLED else 0, 2):
-            pair = [f.load("double", f.at(pointer, 8 * min(k, port.size - 1))) for k in (e, e + 1)]
-            flags.append(f.let(f"fcmp ord double {pair[0]}, {pair[1]}"))
+                f.refuse(f.not_finite(DOUBLE, 1, [x]), "other")
+        else:
+            numbers += [f.load("double", f.at(pointer, 8 * k)) for k in range(port.size)]
         data.append(pointer)
-    f.require(f.all_of(flags), "other")
+    if numbers:
+        f.refuse(f.not_finite(DOUBLE, 1, numbers), "other")
     with f.unless(f.let(f"icmp eq ptr {out}, null")):
         _write(f, program, out, data, api)
     _make(f, program, data, api)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from .real import Real
+
 __all__ = ["MOST_UNROLLED", "Function", "Text", "structure"]
 
 MOST_UNROLLED = 128  # what is done for each of more numbers than this is written as a loop
@@ -113,6 +115,18 @@ class Function:
             total = self.let(f"or {kind} {total}, {flag}")
         return total
 
+    def not_finite(self, real: Real, lanes: int, numbers: Sequence[str]) -> str:
+        """Whether some of the numbers are infinite or NaN, lane by lane: zero times their sum is NaN then.
+
+        It is true also where a sum of finite numbers overflows, so who asks looks again.
+        """
+        kind, terms = real.vector(lanes), list(numbers)
+        while len(terms) > 1:  # in pairs, so that none waits for all others
+            pairs = [self.let(f"fadd {kind} {a}, {b}") for a, b in zip(terms[::2], terms[1::2], strict=False)]
+            terms = pairs + terms[2 * len(pairs) :]
+        zero = self.let(f"fmul {kind} {terms[0]}, {real.literal(0.0, lanes)}")
+        return self.let(f"fcmp uno {kind} {zero}, {zero}")
+
     @contextmanager
     def loop(self, stop: str | int, *, start: str | int = 0, step: int = 1) -> Iterator[str]:
         """A loop whose index runs from start in steps, as long as it is below stop; it may run not at all."""
@@ -167,6 +181,12 @@ class Function:
         """Go on only if the flag is set, else to a label."""
         here = self._label("on")
         self.do(f"br i1 {flag}, label %{here}, label %{otherwise}")
+        self._start(here)
+
+    def refuse(self, flag: str, otherwise: str) -> None:
+        """Go on only if the flag is not set, else to a label."""
+        here = self._label("on")
+        self.do(f"br i1 {flag}, label %{otherwise}, label %{here}")
         self._start(here)
 
     def label(self, name: str) -> None:

@@ -292,7 +292,8 @@ def make_ready(kernel: Kernel) -> None:
 
 
 def call_state(kernel: Kernel) -> State:
-    """What a kernel's loop tells: its ``nan_calls`` grow with every call in which some input was NaN."""
+    """What a kernel's loop tells: its ``not_finite_calls`` grow with every call in which some input
+    was not finite, or so large that sums of inputs are not."""
     return kernel._general.state
 
 

@@ -37,7 +37,7 @@ class State(ctypes.Structure):
     """What a kernel's loop is told and tells."""
 
     _fields_ = [
-        ("nan_calls", ctypes.c_int64),  # calls in which some input was NaN
+        ("not_finite_calls", ctypes.c_int64),  # calls in which an input was NaN, infinite, or about to be
         ("off_calls", ctypes.c_int64),  # vectors of samples, or samples, for which a guard was greater than zero
         ("failed_calls", ctypes.c_int64),  # calls whose results are not to be used: there was no memory for them
         ("threads", ctypes.c_void_p),  # an int64: how many threads a call may use
@@ -86,7 +86,7 @@ def loop_function(text: Text, layout: Layout) -> None:
     with f.when(much):
         f.let(f"call i1 @.attend(ptr {interrupts})")
     with f.when(f.load("i1", "%nan")):
-        _count(f, State.nan_calls)
+        _count(f, State.not_finite_calls)
     f.do("br label %end")
     f.label("end")
     _restore_flags(f, target, flags)
@@ -163,21 +163,18 @@ class _Arrays:
                 if meaning != OFF or self.layout.guards:
                     with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):
                         _count(f, field)
-            flags = []
+            numbers: list[str] = []
             for port, array in zip(self.inputs, at, strict=False):
                 if port.size > MOST_UNROLLED:
                     with f.loop(port.size) as element:
                         address = f.at(array, f.let(f"shl i64 {element}, {real.shift}"))
                         x = f.load(real.name, address, real.bytes)
-                        with f.when(f.let(f"fcmp uno {real.name} {x}, {x}")):
+                        with f.when(f.not_finite(real, 1, [x])):
                             f.store("i1", "true", "%nan")
                     continue
-                for e in range(0, port.size, 2):
-                    places = (e, min(e + 1, port.size - 1))
-                    pair = [f.load(real.name, f.at(array, real.bytes * k), real.bytes) for k in places]
-                    flags.append(f.let(f"fcmp uno {real.name} {pair[0]}, {pair[1]}"))
-            if flags:
-                with f.when(f.any_of("i1", flags)):
+                numbers += [f.load(real.name, f.at(array, real.bytes * k), real.bytes) for k in range(port.size)]
+            if numbers:
+                with f.when(f.not_finite(real, 1, numbers)):
                     f.store("i1", "true", "%nan")
 
 

@@ -39,7 +39,7 @@ def packing(what: str, port: Port) -> str:
 def _pack(port: Port, real: Real, lanes: int) -> Function:
     """A block's samples of a contiguous input into vectors, one for each of its numbers."""
     f = Function(f"define internal void {packing('pack', port)}(ptr %buffer, ptr %array, i64 %step, ptr %nan)")
-    vector, truth, width = real.vector(lanes), f"<{lanes} x i1>", real.bytes * lanes
+    vector, width = real.vector(lanes), real.bytes * lanes
     rows = _rows(f, lanes)
     seen: list[str] = []
 
@@ -50,12 +50,13 @@ def _pack(port: Port, real: Real, lanes: int) -> Function:
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
         for k, column in enumerate(_transpose(f, joined, real, lanes)):
             f.store(vector, column, f.at(buffer, width * k), width)
-        return [f.let(f"fcmp uno {vector} {joined[k]}, {joined[k + 1]}") for k in range(0, numbers, 2)]
+        return joined
 
     many, strips, columns = _split(port.size, lanes)
     if many:
-        with f.loop(many, step=lanes) as first, f.when(_some(f, strip(first, lanes), lanes)):
-            f.store("i1", "true", "%nan")
+        with f.loop(many, step=lanes) as first:
+            with f.when(_some(f, [f.not_finite(real, lanes, strip(first, lanes))], lanes)):
+                f.store("i1", "true", "%nan")
     for place, numbers in strips:
         seen += strip(place, numbers)
     for k in columns:
@@ -64,9 +65,9 @@ def _pack(port: Port, real: Real, lanes: int) -> Function:
             x = f.load(real.name, f.at(row, real.bytes * k), real.bytes)
             column = f.let(f"insertelement {vector} {column}, {real.name} {x}, i32 {lane}")
         f.store(vector, column, f.at("%buffer", width * k), width)
-        seen.append(f.let(f"fcmp uno {vector} {column}, {column}"))
+        seen.append(column)
     if seen:
-        with f.when(_some(f, [f.any_of(truth, seen)], lanes)):
+        with f.when(_some(f, [f.not_finite(real, lanes, seen)], lanes)):
             f.store("i1", "true", "%nan")
     return f
 
@@ -114,7 +115,7 @@ def _pack_slowly(port: Port, real: Real, lanes: int) -> Function:
             sample = f.let(f"select i1 {inside}, i64 {lane}, i64 {last}")
             x = f.load(real.name, f.at(f.at("%array", f.let(f"mul i64 {sample}, %step")), offset), real.bytes)
             f.store(real.name, x, f.at(row, f.let(f"shl i64 {lane}, {real.shift}")), real.bytes)
-            with f.when(f.let(f"fcmp uno {real.name} {x}, {x}")):
+            with f.when(f.not_finite(real, 1, [x])):
                 f.store("i1", "true", "%nan")
     return f
 

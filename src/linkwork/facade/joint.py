@@ -42,8 +42,9 @@ class Joint(LinkMethods, JointEditing):
 
     All take arrays with any leading dimensions, a batch, which broadcast as NumPy's do, and are compiled when first
     called.  They compute in float64, or in float32 where all arguments are.  They raise ValueError, with the joint's
-    name, for an array of the wrong shape or type, with a NaN in it, or for a configuration further than 1e-3 off its
-    manifold (a quaternion that is not unit); nearer ones are normalised with a `linkwork.errors.ConfigurationWarning`.
+    name, for an array of the wrong shape or type, with a number in it that is not finite, or for a configuration
+    further than 1e-3 off its manifold (a quaternion that is not unit); nearer ones are normalised with a
+    `linkwork.errors.ConfigurationWarning`.
 
     >>> import linkwork as lw
     >>> hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge")

@@ -41,9 +41,9 @@ class Robot(
     (..., nq), ``v``, ``a`` and ``tau`` (..., nv).  A dict by joint name does too; joints that it leaves out are at
     their zero.  ``out=`` takes an array to write to.  A function is compiled when it is first called (see `compile`).
 
-    They raise ValueError for an array of the wrong shape or type, with a NaN in it, or with a quaternion whose length
-    is off by more than 1e-3 (nearer ones are normalised with a `linkwork.errors.ConfigurationWarning`), and
-    UnknownNameError (a KeyError) for a name that the robot does not have.
+    They raise ValueError for an array of the wrong shape or type, with a number in it that is not finite, or with a
+    quaternion whose length is off by more than 1e-3 (nearer ones are normalised with a
+    `linkwork.errors.ConfigurationWarning`), and UnknownNameError (a KeyError) for a name that the robot does not have.
 
     A robot is an immutable value: equal robots compare and hash equal, and it pickles.
     """

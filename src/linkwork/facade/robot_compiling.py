@@ -29,7 +29,7 @@ class CompilingMethods(RobotBase):
         tuple.  In a list, a function asked for once is named as it is, and otherwise with its frame:
         ``jacobian_left_foot``.
 
-        Unlike the robot's methods, a kernel lets NaN pass through as IEEE 754 has it.
+        Unlike the robot's methods, a kernel lets NaN and infinity pass through as IEEE 754 has it.
         """
         if isinstance(functions, Mapping):
             requests = {key: read_request(self._subject, asked) for key, asked in functions.items()}

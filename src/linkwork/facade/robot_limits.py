@@ -62,7 +62,7 @@ class LimitMethods(RobotBase):
         """
         asked = Asked(self._subject, "passive_torque", (Port("v", (self.nv,)),), ())
         (rate,) = asked.prepared([v])
-        asked.refuse_nan([rate])
+        asked.refuse_not_finite([rate])
         damping, friction = np.zeros((2, self.nv))
         for body, place in zip(self._tree.bodies, self._tree.v_slices, strict=True):
             if body.dynamics != "none":
