@@ -1,0 +1,115 @@
+"""`python -m benchmarks.figures`: the figures in docs/ARCHITECTURE.md that count operations, counted.
+
+They do not depend on the machine.  ``--write`` puts them where the page has them; a test holds the page to them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import linkwork as lw
+from linkwork.algorithms import ROBOT
+from linkwork.bridge.tracing import elements_of
+from linkwork.compiler.program import Port, Program
+from linkwork.expr.symbol import Graph
+from linkwork.model.regroup import regrouped
+from linkwork.model.seat import seated
+from linkwork.model.slide import slid
+from linkwork.model.tilt import tilted
+from linkwork.model.tree import Tree
+
+from .robots import example_robots, quietly
+
+__all__ = ["PAGE", "figures", "written"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "ARCHITECTURE.md"
+FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+PASSED = {
+    "Panda with fingers": ("panda_description/urdf/panda.urdf", False),
+    "UR5": ("ur_description/urdf/ur5_robot.urdf", False),
+    "Talos, free base": ("talos_data/robots/talos_reduced.urdf", True),
+    "G1, free base": ("g1_description/urdf/g1_29dof_rev_1_0.urdf", True),
+    "Solo12, free base": ("solo_description/robots/solo12.urdf", True),
+    "Kinova (1.5708 for π/2)": ("kinova_description/robots/kinova.urdf", False),
+    "TIAGo Pro": ("tiago_pro_description/robots/tiago_pro.urdf", False),
+}
+COUPLED = {
+    "Panda": "panda_description/urdf/panda.urdf",
+    "PR2": "pr2_description/urdf/pr2.urdf",
+    "TIAGo Pro": "tiago_pro_description/robots/tiago_pro.urdf",
+}
+WITHOUT: dict[str, Callable[[Tree], Tree]] = {
+    "regrouping": lambda tree: slid(tilted(tree)),
+    "sliding": lambda tree: regrouped(tilted(tree)),
+    "tilting": lambda tree: regrouped(slid(tree)),
+}
+
+
+def count(tree: Tree, function: str) -> int:
+    """Multiplications, additions and subtractions of a function on just this tree."""
+    graph, row = Graph(), ROBOT[function]
+    ports = [Port(quantity.name, (tree.nq if quantity.shape == ("nq",) else tree.nv,)) for quantity in row.quantities]
+    inputs = [(port, graph.inputs(port.name, port.shape)) for port in ports]
+    elements = elements_of(row.compute(tree, *(symbols for _, symbols in inputs)))
+    return Program.of(function, inputs, [(Port("result", (len(elements),)), elements)]).arithmetic
+
+
+def figures() -> dict[str, str]:
+    """The tables, by the names that they have in the page."""
+    return {"passes": _passes(), "couplings": _couplings()}
+
+
+def _tree(file: str, floating_base: bool = False, mimic: str = "free") -> Tree:
+    with quietly():
+        return lw.load(example_robots() / file, floating_base=floating_base, mimic=mimic).tree  # type: ignore[arg-type]
+
+
+def _passes() -> str:
+    lines = [f"| | {' | '.join(WITHOUT)} |", f"|---{'|---' * len(WITHOUT)}|"]
+    for name, (file, floating) in PASSED.items():
+        tree = seated(_tree(file, floating))
+        full = [count(regrouped(slid(tilted(tree))), function) for function in FUNCTIONS]
+        cells = []
+        for without in WITHOUT.values():
+            other = [count(without(tree), function) for function in FUNCTIONS]
+            saved = [round(100.0 * (1.0 - a / b)) for a, b in zip(full, other, strict=True)]
+            cells.append(f"{', '.join(map(str, saved)).replace('-', '−')} %" if any(saved) else "0")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _couplings() -> str:
+    lines = ["| | followers | bound | free |", "|---|---|---|---|"]
+    for name, file in COUPLED.items():
+        free, bound = _tree(file), _tree(file, mimic="coupled")
+        counts = [count(regrouped(slid(tilted(seated(tree)))), "forward_dynamics") for tree in (bound, free)]
+        lines.append(f"| {name} | {free.nv - bound.nv} | {counts[0]} | {counts[1]} |")
+    return "\n".join(lines)
+
+
+def written(page: str, found: dict[str, str]) -> str:
+    """The page with the tables in their places, each between two comments of its name."""
+    for name, table in found.items():
+        begin, end = f"<!-- figures: {name} -->\n", "<!-- end of figures -->"
+        start = page.index(begin) + len(begin)
+        page = page[:start] + table + "\n" + page[page.index(end, start) :]
+    return page
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables, or write them; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.figures", description="Count what the page states.")
+    parser.add_argument("--write", action="store_true", help=f"write them into {PAGE.name}")
+    chosen, found = parser.parse_args(arguments), figures()
+    for name, table in found.items():
+        sys.stdout.write(f"{name}\n\n{table}\n\n")
+    if chosen.write:
+        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
