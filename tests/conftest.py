@@ -19,6 +19,21 @@ FOLDER = pytest.StashKey[str]()
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write the files in tests/golden anew")
+    fast = "leave out tests marked slow, and all but the first case of each parametrised test"
+    parser.addoption("--fast", action="store_true", help=fast)
+
+
+def pytest_collection_modifyitems(config, items):
+    """What is run with --fast: every test that is not slow, for one robot, joint type, function ... each."""
+    if not config.getoption("--fast"):
+        return
+    kept, left, seen = [], [], set()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        (left if item.get_closest_marker("slow") or test in seen else kept).append(item)
+        seen.add(test)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)
 
 
 def pytest_configure(config):

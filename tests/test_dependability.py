@@ -198,6 +198,7 @@ print(hashlib.sha256(b"".join(parts)).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_seed_of_pythons_hashes_does_not_matter():
     digests = set()
     for seed in ("0", "1", "2", "3"):

@@ -80,6 +80,7 @@ def test_a_hint_looks_at_so_many_names_and_no_more():
     assert nearest("q" * 50, many).endswith(f"and {10**12 - 12} more")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [20, 120])
 def test_the_work_of_all_hints_of_a_file_is_bounded(length: int, monkeypatch: pytest.MonkeyPatch):
     """Every joint misses its link by a letter, and every link's name is like every other."""

@@ -98,11 +98,13 @@ def check(robot, q, v, a):
     assert_close(power, there, 1e-12, "power", core=0)
 
 
+@pytest.mark.slow
 @every_made
 def test_dynamics_of_trees(tree):
     check(Robot(tree), *state(tree))
 
 
+@pytest.mark.slow
 @every_gripper
 def test_dynamics_of_grippers(name):
     robot = robot_of_gripper(name)
@@ -110,6 +112,7 @@ def test_dynamics_of_grippers(name):
     check(robot, spread(robot), *rng.normal(size=(2, 3, robot.nv)))
 
 
+@pytest.mark.slow
 @every_made
 def test_kinematics_of_trees(tree):
     q, v, a = state(tree)

@@ -39,6 +39,7 @@ def test_dynamics(name):
     assert_close(robot.gravity_force(q), pin.gravity_force(q), 1e-12, core=1)
 
 
+@pytest.mark.slow
 @every_gripper
 def test_kinematics(name):
     robot, pin = both(name)

@@ -104,6 +104,7 @@ def rates(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.array(rows, dtype=float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("name", SIMPLER)
 def test_dynamics_are_those_of_simpler_joints(name: str, place: int) -> None:

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pytest
 
 from linkwork import Robot
 from linkwork.algorithms import ROBOT
@@ -28,6 +29,7 @@ def chain_text(links):
     return "".join(parts) + "</robot>"
 
 
+@pytest.mark.slow
 def test_a_long_chain_loads_and_traces():
     robot = Robot.from_urdf_string(chain_text(LINKS))
     assert robot.nv == LINKS
@@ -57,6 +59,7 @@ def test_a_long_chain_computes():
     assert V.angular.z == 1.0
 
 
+@pytest.mark.slow
 def test_a_long_random_tree():
     tree = random_tree(np.random.default_rng(0), SOME, types=[Revolute, Prismatic], shape="chain")
     assert [body.parent for body in tree.bodies[:3]] == [-1, 0, 1]

@@ -18,6 +18,7 @@ ROBOTS = [*(example for example in EXAMPLES if example.name in ACCEPTED), *SHIPP
 SAMPLES = 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ROBOTS, ids=str)
 def test_every_function(example):
     robot = example.robot()

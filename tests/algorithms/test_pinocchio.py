@@ -59,6 +59,7 @@ def test_frames_twist_acceleration_and_jacobian(example):
             assert_close(robot.jacobian(q, frame, **ours), expected, 1e-12, "jacobian", core=2)
 
 
+@pytest.mark.slow
 @every_robot
 def test_dynamics(example):
     robot, oracle = example.robot(), pinocchio(example)

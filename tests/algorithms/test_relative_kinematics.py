@@ -55,6 +55,7 @@ def test_every_view(sample, B, A):
             assert_close(np.einsum("nij,nj->ni", J, v), twist, 1e-12, f"jacobian {view}", core=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("B", "A"), [("tool6", "tool4"), ("body0", "tool4")])
 def test_compiled_views(sample, B, A):
     q, v, a, book, _ = sample

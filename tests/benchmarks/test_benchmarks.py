@@ -120,6 +120,7 @@ def test_the_compiler_is_measured():
     assert all(value > 0.0 for value in no_op_seconds(TINY.effort).values())
 
 
+@pytest.mark.slow
 def test_what_is_measured_of_a_robot_besides_functions():
     pytest.importorskip("pinocchio")
     robot = loaded("panda")

@@ -17,6 +17,7 @@ from linkwork.compiler.target import levels
 from linkwork.compiler.verify import verify
 
 
+@pytest.mark.slow
 def test_some_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     tally = Tally()

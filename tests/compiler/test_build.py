@@ -292,6 +292,7 @@ print(len(compiled), repr(float(poses[1, :3, 3] @ poses[0, :3, 2])))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_code_of_a_users_joint_is_never_stale(cache_folder: Path) -> None:
     """The joint's parameters are the same in all processes; what its transform does is not."""
@@ -308,6 +309,7 @@ def test_code_of_a_users_joint_is_never_stale(cache_folder: Path) -> None:
     assert run(2.0) == ["0", second[1]]
 
 
+@pytest.mark.slow
 def test_many_processes_make_the_same_kernel_at_once(cache_folder: Path) -> None:
     code = """
     import warnings

@@ -110,6 +110,7 @@ def printed(program: str, folder: Path) -> str:
     return ran.stdout
 
 
+@pytest.mark.slow
 @posix
 def test_writers_that_are_killed_leave_whole_entries_or_none(tmp_path):
     cache = Cache(tmp_path / "cache", 1 << 30)
@@ -126,6 +127,7 @@ def test_writers_that_are_killed_leave_whole_entries_or_none(tmp_path):
     assert os.listdir(cache.folder) == []
 
 
+@pytest.mark.slow
 @posix
 def test_many_processes_at_once(tmp_path):
     folder = tmp_path / "cache"

@@ -48,6 +48,7 @@ def test_random_expressions_go_both_ways(steps: list[Recipe], x: list[float]) ->
     assert np.all(abs(np.reshape(back(np.array(x)), -1) - expected) <= allowed)
 
 
+@pytest.mark.slow
 @given(recipes(KINKED, most=6), points(2))
 @settings(max_examples=60)
 def test_random_expressions_of_casadi(recipe: Recipe, x: list[float]) -> None:

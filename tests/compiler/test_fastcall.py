@@ -138,6 +138,7 @@ def test_other_numbers_of_arguments_and_keywords_are_handed_on() -> None:
     assert handed.calls[3][1]["A"] is A
 
 
+@pytest.mark.slow
 def test_every_place_of_a_nan_is_seen() -> None:
     for size in [*range(1, 12), 127, 128, 129, 130]:
         call, handed = single(compile(lambda q: q, q=size))
@@ -165,6 +166,7 @@ def test_errors_pass_through() -> None:
         call(1.0)
 
 
+@pytest.mark.slow
 def test_it_outlives_the_kernel_and_dies_with_its_last_reference() -> None:
     kernel = example()
     call, handed = single(kernel)

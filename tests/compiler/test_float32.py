@@ -212,6 +212,7 @@ BOUNDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_in_float32_are_near_float64(name: str) -> None:
     robot = ROBOTS[name]()

@@ -107,6 +107,7 @@ def test_the_single_call_hands_on_what_a_guard_tells_of(segmented: bool) -> None
     assert all_bits_equal(kernel(wrong), Kernel(program(guarded=False))(wrong))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
 @pytest.mark.parametrize("size", [3, 3000])
 def test_an_array_to_write_to_is_left_alone_where_a_guard_tells(size: int) -> None:

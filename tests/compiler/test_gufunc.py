@@ -108,6 +108,7 @@ def test_code_goes_with_the_last_kernel_without_the_collector() -> None:
 MEMORY = Path("/proc/self/statm")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MEMORY.exists(), reason="no way to see the memory in use")
 def test_kernels_that_come_and_go_leave_no_memory_behind() -> None:
     def resident() -> int:
@@ -182,6 +183,7 @@ def test_threads_may_call_one_kernel_at_once() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_threads_may_compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     q = np.linspace(-1.0, 1.0, 6)

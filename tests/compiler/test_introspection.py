@@ -154,6 +154,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see the memory in use")
 def test_two_hundred_kernels_of_both_types_leave_no_memory_behind(cache_folder: Path) -> None:
     """Most of them come out of the cache: what is looked at is what stays, not how it was made."""

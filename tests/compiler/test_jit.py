@@ -141,6 +141,7 @@ def test_large_arrays_need_no_large_stack(target: Target) -> None:
         assert np.array_equal(got, function(given))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MEMORY.exists(), reason="no way to see the memory in use")
 def test_a_small_kernel_takes_little_memory() -> None:
     def resident() -> int:

@@ -170,6 +170,7 @@ def outputs(kernel: Kernel, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray
     return result if len(kernel.outputs) > 1 else (result,)
 
 
+@pytest.mark.slow
 @every_target
 @settings(max_examples=20)
 @given(program=programs(operations=EXACT, most=60), seed=st.integers(0, 1000))
@@ -179,6 +180,7 @@ def test_random_programs_are_the_interpreters_bit_for_bit(target: Target, progra
     assert all_bits_equal(outputs(kernel, arrays), program.interpret(*arrays))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(program=programs(), seed=st.integers(0, 1000))
 def test_random_programs_compute_every_sample_alike(program: Program, seed: int) -> None:

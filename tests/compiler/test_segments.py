@@ -57,6 +57,7 @@ def check(cut: Plan, most: int) -> None:
     assert computed == set(range(len(program.instructions)))
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(program=programs(most=120), most=st.integers(4, 40))
 def test_every_value_waits_where_it_is_looked_for(program: Program, most: int) -> None:
@@ -104,6 +105,7 @@ def outputs(kernel: Kernel, arrays: list[np.ndarray]) -> list[np.ndarray]:
     return list(result) if len(kernel.outputs) > 1 else [result]
 
 
+@pytest.mark.slow
 @every_level
 @settings(max_examples=6)
 @given(program=programs(most=80), most=st.integers(4, 12), seed=st.integers(0, 1000))
@@ -179,6 +181,7 @@ def test_truth_values_and_pairs_wait(level: str, dtype: type) -> None:
         assert all(bits_equal(kernel(x[k]), expected[k]) for k in range(0, 333, 11))
 
 
+@pytest.mark.slow
 @every_level
 def test_a_workspace_on_the_heap(level: str) -> None:
     """So many values wait that a thread's stack is not asked for their vectors."""
@@ -205,6 +208,7 @@ def test_a_workspace_on_the_heap(level: str) -> None:
     assert bits_equal(kernel(x[1]), expected[1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 def test_where_there_is_no_memory_for_a_sample_it_says_so() -> None:
     code = """

@@ -105,6 +105,7 @@ def printed(code: str) -> str:
     return run.stdout
 
 
+@pytest.mark.slow
 def test_as_many_threads_are_started_as_are_allowed_and_worth_it() -> None:
     lanes = host().lanes
     code = f"""
@@ -118,6 +119,7 @@ def test_as_many_threads_are_started_as_are_allowed_and_worth_it() -> None:
     assert printed(code) == "[0, 1, 4, 255]\n[0, 0, 0, 0, 0, 1, 4]\n[0, 0, 0] 3\n"
 
 
+@pytest.mark.slow
 def test_where_some_threads_or_all_cannot_be_started_the_others_do_all_the_work() -> None:
     code = """
     kernel = made(worth=0.0)

@@ -180,6 +180,7 @@ def symbols_alive() -> int:
     return sum(1 for x in gc.get_objects() if type(x) in (Symbol, Graph))
 
 
+@pytest.mark.slow
 def test_a_kernel_keeps_no_symbols() -> None:
     before = symbols_alive()
     kernel = compile(lambda q: (f.sin(q[0]) * q[1], q), q=3)
@@ -187,6 +188,7 @@ def test_a_kernel_keeps_no_symbols() -> None:
     del kernel
 
 
+@pytest.mark.slow
 def test_a_function_that_raises_leaves_nothing_and_the_collector_on() -> None:
     before = symbols_alive()
 

@@ -131,6 +131,7 @@ def test_a_symbol_keeps_its_trace_alive() -> None:
     assert reference() is None
 
 
+@pytest.mark.slow
 def test_traces_leave_nothing_behind() -> None:
     work()
     gc.collect()
@@ -167,6 +168,7 @@ def chain(graph: Graph, length: int) -> tuple[Symbol, Symbol]:
     return x, node
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_evaluated_differentiated_and_freed() -> None:
     graph = Graph()
     x, last = chain(graph, LENGTH)
@@ -198,6 +200,7 @@ def test_long_chains_of_other_operations(step: Any) -> None:
     assert abs(forward - backward) <= LENGTH * EPS * max(1.0, abs(forward))
 
 
+@pytest.mark.slow
 def test_many_arguments_of_one_node() -> None:
     """A node that many others use, and a sum of many terms."""
     graph = Graph()

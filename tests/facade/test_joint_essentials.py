@@ -69,6 +69,7 @@ def test_force_kinematics(at) -> None:
     near(np.array([u @ at.v]), [F @ ARM.twist(at.q, at.v, TOOL)])
 
 
+@pytest.mark.slow
 def test_propagation_in_world_vectors(at) -> None:
     """p + P, v + V + ω×P, ω + W, v̇ + V̇ + 2 ω×V + (ω×ω× + ω̇×) P, ω̇ + Ẇ + ω×W: capitals are relative, in the world."""
     for joint in ARM.joints[1:]:

@@ -137,6 +137,7 @@ def test_the_four_types_by_number() -> None:
     assert sizes == {1: (1, 1), 2: (3, 3), 3: (1, 1), 4: (4, 3)}
 
 
+@pytest.mark.slow
 def test_parents_come_first(c) -> None:
     assert all(p < i for i, p, _ in c.tree.outward())
 
@@ -212,6 +213,7 @@ def test_equation_8_joint_velocities(c) -> None:
         near(c.de[i], de_p + np.cross(w_p, d) + slide(c, i, number, C_p, v))
 
 
+@pytest.mark.slow
 def test_equation_9_velocities_of_centres(c) -> None:
     found = np.array([c.robot.twist(c.q, c.v, name)[3:] for name in c.centres])
     near(found, c.de + np.cross(c.w, c.s))
@@ -231,6 +233,7 @@ def test_equation_11_joint_accelerations(c) -> None:
         near(c.dde[i], expected, 1e-12)
 
 
+@pytest.mark.slow
 def test_equation_12_accelerations_of_centres(c) -> None:
     found = np.array([c.robot.acceleration(c.q, c.v, c.a, name)[3:] for name in c.centres])
     near(found, c.dde + np.cross(c.dw, c.s) + np.cross(c.w, np.cross(c.w, c.s)), 1e-12)
@@ -263,6 +266,7 @@ def test_universal_and_six_dof_as_compositions() -> None:
 # -- markers: points and directions on bodies are frames
 
 
+@pytest.mark.slow
 def test_equations_13_to_16_position_markers(c) -> None:
     """p = C p', its position, velocity and acceleration, for a marker on every body."""
     for i, (name, body) in enumerate(zip((f"tool{k}" for k in range(len(c.names))), c.tree.bodies, strict=True)):

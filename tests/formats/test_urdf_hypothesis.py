@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,18 +82,21 @@ def test_random_bytes(data: bytes):
     assert check(b"<" + data) is None
 
 
+@pytest.mark.slow
 @given(st.text(max_size=400))
 def test_random_text(text: str):
     check(text)
     check(f'<robot name="r"><link name="a"/>{text}</robot>')
 
 
+@pytest.mark.slow
 @given(st.text(max_size=100))
 def test_random_attributes(text: str):
     for attribute in ("name", "value", "ixx", "xyz", "rgba", "filename", "link", "joint", "type", "radius", "lower"):
         check(re.sub(f' {attribute}="[^"]*"', lambda _, a=attribute: f' {a}="{text}"', GOOD, count=1))
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=1000)
 def test_mutated_texts(data: st.DataObject):
@@ -127,6 +131,7 @@ ANY_NUMBER = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=1000)
 def test_random_numbers(data: st.DataObject):

@@ -94,6 +94,7 @@ def test_row_25_a_cycle_beside_the_tree_and_many_cycles():
     assert len(found) == MOST_ISSUES and {issue.code for issue in found} == {"CYCLE"}
 
 
+@pytest.mark.slow
 def test_row_25_a_long_cycle_is_printed_in_part():
     n = 20_000
     joints = [joint(f"j{i}", f"l{i}", f"l{(i + 1) % n}") for i in range(n)]
@@ -128,6 +129,7 @@ def test_row_27_two_roots_on_request():
     assert caught.value.code == "MULTIPLE_ROOTS" and "not float" in str(caught.value.hint)
 
 
+@pytest.mark.slow
 def test_row_28_a_long_chain():
     n = 20_000
     text = robot(*(link(f"l{i}", "") for i in range(n)), *(joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(n - 1)))
@@ -136,6 +138,7 @@ def test_row_28_a_long_chain():
     assert [body.parent for body in tree.bodies] == list(range(-1, n - 2))
 
 
+@pytest.mark.slow
 def test_row_28_a_long_chain_of_fixed_joints_and_of_mimics():
     n = 5_000
     links = [link(f"l{i}") for i in range(n)]
@@ -262,6 +265,7 @@ print(repr(tree))
 """
 
 
+@pytest.mark.slow
 def test_the_same_tree_in_every_process(tmp_path: pathlib.Path):
     names = [f"l{i}" for i in range(40)]
     joints = [joint(f"j{i}", names[(i - 1) // 3], names[i], ("revolute", "fixed")[i % 5 == 0]) for i in range(1, 40)]

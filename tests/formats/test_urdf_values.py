@@ -122,6 +122,7 @@ print(ascii(parse_urdf(sys.argv[2])))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["de_DE", "tr_TR"])
 def test_row_35_the_locale_has_no_say(name: str, tmp_path: pathlib.Path):
     compiler = shutil.which("localedef")

@@ -161,6 +161,7 @@ def test_the_root_itself():
     assert walker.rerooted(walker.bodies[0]) == walker
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "link"), [("panda", "panda_hand"), ("arm7_gripper", "hand"), ("pr2", "head_pan_link")]
 )
@@ -186,6 +187,7 @@ def test_arms_held_by_their_hands(name, link):
 # -- floating
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "link"), [("talos", "leg_left_6_link"), ("quadruped", "front_left_foot"), ("g1", "left_rubber_hand")]
 )
@@ -237,6 +239,7 @@ def _configuration(X):
     return np.concatenate([[np.cos(half)], np.sin(half) * axis, X[:3, 3]])
 
 
+@pytest.mark.slow
 def test_joint_forces_of_a_robot_that_nothing_holds_do_not_depend_on_the_root():
     """With the base's wrench zero, equal joint forces give equal joint accelerations, whatever carries the base."""
     old = lw.load("quadruped", floating_base=True, gravity=(0.0, 0.0, 0.0))
@@ -292,6 +295,7 @@ def test_nothing_on_the_ground():
         rerooted(tree, "body1")
 
 
+@pytest.mark.slow
 def test_long_chains():
     tree = grounded(random_tree(np.random.default_rng(0), 3000, types=[MOVING[0]], shape="chain"))
     found = rerooted(tree, "body2999")
