@@ -17,11 +17,12 @@ def robot(*joints):
     links, parent = ['<link name="base"/>'], "base"
     for k, (kind, axis, xyz, mass, center, moments) in enumerate(joints):
         ixx, iyy, izz = moments
+        limit = '<limit lower="-10" upper="10" effort="100" velocity="100"/>' if kind == "prismatic" else ""
         links.append(
             f'<link name="link{k}"><inertial><origin xyz="{center}"/><mass value="{mass!r}"/>'
             f'<inertia ixx="{ixx!r}" iyy="{iyy!r}" izz="{izz!r}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
             f'<joint name="joint{k}" type="{kind}"><parent link="{parent}"/><child link="link{k}"/>'
-            f'<origin xyz="{xyz}"/><axis xyz="{axis}"/></joint>'
+            f'<origin xyz="{xyz}"/><axis xyz="{axis}"/>{limit}</joint>'
         )
         parent = f"link{k}"
     return Robot.from_urdf_string(f'<robot name="r">{"".join(links)}</robot>')

@@ -78,7 +78,7 @@ def test_arithmetic_comes_back_bit_for_bit() -> None:
 
 def state(robot: Any, seed: int = 0) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
-    return [robot.random_configuration(seed), rng.normal(size=robot.nv), rng.normal(size=robot.nv)]
+    return [robot.random_configuration(seed=seed), rng.normal(size=robot.nv), rng.normal(size=robot.nv)]
 
 
 @pytest.mark.parametrize("name", ["arm7", "quadruped"])

@@ -21,6 +21,7 @@ from linkwork.compiler import interrupts
 from linkwork.expr import functions as f
 
 interrupts._interrupts.interval = 0
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
 
 def slow(x):
     y = x[0]

@@ -304,7 +304,9 @@ def place() -> Place:
     if folder is None:
         return Place(None, most, "it is switched off by LINKWORK_CACHE", off=True)
     untrusted = untrusted_place(folder)
-    return Place(folder, most, f"{folder} {untrusted}" if untrusted else None)
+    if untrusted and not untrusted.startswith(str(folder)):  # it is about a directory on the way there
+        untrusted = f"{folder}: {untrusted}"
+    return Place(folder, most, untrusted)
 
 
 def shared() -> Cache | None:

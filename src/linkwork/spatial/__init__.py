@@ -18,7 +18,7 @@ True
 - `Rotation` (three rows), `Quaternion` (w, x, y, z), `MRP` (three modified Rodrigues parameters);
 - `Pose` (rotation, translation) and `InversePose`, which ``inv`` gives and which acts without being formed;
 - `Motion` (angular, linear), `Force` (moment, force), `Subspace` (columns that are motions); `cross` and `cross_star`
-  are their rates as they move;
+  are their rates as they move, `by_rows` the columns as a matrix;
 - `Inertia` (mass, moment, about), `ArticulatedInertia` (a symmetric 6×6), `RigidMotion` (of a body, up to
   accelerations).
 
