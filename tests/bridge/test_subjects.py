@@ -85,6 +85,21 @@ def test_what_is_asked_wrongly(odd: OfRobot) -> None:
     for wrong in ("_everything", ("_everything", frame, "sum"), ("_everything", frame, {"at": "world"})):
         with pytest.raises(TypeError, match=r'expected \("_everything", frame\) or .*options \(\'kind\',\)'):
             read_request(odd, wrong)
+    with pytest.raises(TypeError, match="_everything: it takes no 'tau', but wrench"):
+        read_request(odd, ("_everything", frame), given=("tau",))
+
+
+def test_words_are_options_of_joints_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sized(site: Any, q: Any, kind: str = "once") -> Any:
+        return [x * (2.0 if kind == "twice" else 1.0) for x in q]
+
+    row = Row.of(sized, "q", Output(("nq",)), "q, or twice.", options=(Option("kind", "once", ("once", "twice")),))
+    monkeypatch.setattr(OfJoint, "rows", {**JOINT, "sized": row})
+    hinge = OfJoint("hinge", Site(Revolute((0.0, 0.0, 1.0))))
+    kernel = kernels.joint_kernel(hinge, read_request(hinge, ("sized", {"kind": "twice"})))
+    assert kernel([1.5]).tolist() == [3.0]
+    with pytest.raises(ValueError, match="kind: expected one of once, twice, got 'thrice'"):
+        read_request(hinge, ("sized", {"kind": "thrice"}))
 
 
 # -- configurations that are none

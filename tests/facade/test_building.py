@@ -301,6 +301,9 @@ def test_names_of_frames() -> None:
     twice = lw.Link("a", frames={"f": (0, 0, 1)}).with_frame("f", (0, 0, 2))
     assert "frame 'f' has the name of a frame" in issues(twice)["DUPLICATE_NAME"]
     assert "no frame may be named 'world'" in issues(lw.Link("a", frames={"world": (0, 0, 1)}))["BAD_NAME"]
+    with pytest.raises(ModelError, match="frame 'f': its placement's offset") as caught:
+        lw.Robot.build("r", lw.Link("a", frames={"f": (0, 0, 1e30)}))
+    assert len(caught.value.issues) == 1  # what is wrong is said once
 
 
 def test_oddities_are_told_once_and_errors_where_strict() -> None:

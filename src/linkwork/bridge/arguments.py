@@ -13,8 +13,9 @@ import numpy as np
 
 from ..algorithms.row import QUANTITIES, Quantity
 from ..compiler.program import Port
+from ..joints.checked import may_be_off
 from ..model.couple import coupling_text
-from .subjects import OfRobot, Subject
+from .subjects import OfRobot, Subject, configurations
 
 __all__ = ["Asked", "real_array", "stacked"]
 
@@ -102,15 +103,14 @@ class Asked:
 
         Raises ValueError, with the joint's name and the value, where one is further off than 1e-3.
         """
-        found: list[Any] = []
-        for port, x in zip(self.inputs, arguments, strict=True):
-            quantity = QUANTITIES[port.name]
-            for part in self.subject.parts(quantity) if quantity.configuration else ():
-                if _may_be_off(part.type):
-                    x = np.array(x) if x is arguments[len(found)] else x
-                    x[..., part.place] = part.type.checked(x[..., part.place], part.joint)
-            found.append(x)
-        return found
+        given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
+        found = dict(given)
+        for name, part in configurations(self.subject, given):
+            if may_be_off(part.type):
+                if found[name] is given[name]:
+                    found[name] = np.array(given[name])
+                found[name][..., part.place] = part.type.checked(found[name][..., part.place], part.joint)
+        return [*found.values()]
 
 
 def _holds(shape: tuple[int, ...], batch: tuple[int, ...], core: tuple[int, ...]) -> bool:
@@ -120,11 +120,6 @@ def _holds(shape: tuple[int, ...], batch: tuple[int, ...], core: tuple[int, ...]
         return shape[len(leading) :] == core and np.broadcast_shapes(batch, leading) == leading
     except ValueError:
         return False
-
-
-def _may_be_off(joint: Any) -> bool:
-    """Whether some numbers are no configuration of a joint type."""
-    return bool(joint.unit_length) or joint.distance([float("nan")] * joint.nq) != 0.0
 
 
 def real_array(expected: str, x: Any) -> np.ndarray:

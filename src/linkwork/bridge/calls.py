@@ -18,9 +18,10 @@ from ..algorithms.row import QUANTITIES
 from ..compiler.kernel import Kernel, call_state, general_call, single_call
 from ..errors import ConfigurationWarning
 from ..joints import JointType
+from ..joints.checked import may_be_off
 from .arguments import Asked, stacked
 from .requests import Request
-from .subjects import OfRobot, Part, Subject
+from .subjects import OfRobot, Subject, configurations
 
 __all__ = ["checked"]
 
@@ -57,20 +58,10 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
             result = run(*asked.on_manifold(asked.prepared(arguments)))
         return result
 
-    if row.any_configuration and any(_moves(part.type) for part in _configurations(subject, request)):
+    if row.any_configuration and any(may_be_off(part.type) for _, part in configurations(subject, request.inputs)):
         return _refusing_the_centre(asked, call)
     found: Call = call if unchecked else single_call(kernel, call)
     return _telling_of_singularities(subject, request, found) if row.regular else found
-
-
-def _moves(joint: JointType) -> bool:
-    """Whether normalizing changes some numbers."""
-    return bool(joint.unit_length) or type(joint).normalize is not JointType.normalize
-
-
-def _configurations(subject: Subject, request: Request) -> list[Part]:
-    quantities = [QUANTITIES[name] for name in request.inputs]
-    return [part for quantity in quantities if quantity.configuration for part in subject.parts(quantity)]
 
 
 def _refusing_the_centre(asked: Asked, call: Call) -> Call:
@@ -94,7 +85,8 @@ def _refusing_the_centre(asked: Asked, call: Call) -> Call:
 def _telling_of_singularities(subject: Subject, request: Request, call: Call) -> Call:
     """A call that warns where a joint's coordinates are singular (Euler angles at gimbal lock)."""
     name = request.row.name
-    joints = [p for p in _configurations(subject, request) if type(p.type).regularity is not JointType.regularity]
+    parts = [part for _, part in configurations(subject, request.inputs)]
+    joints = [part for part in parts if type(part.type).regularity is not JointType.regularity]
     if not joints:
         return call
 

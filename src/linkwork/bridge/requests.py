@@ -59,6 +59,9 @@ def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> R
         if known[key].choices and value not in known[key].choices:
             raise ValueError(f"{name}: {key}: expected one of {', '.join(known[key].choices)}, got {value!r}")
         subject.check(known[key], value)
+    for optional in given:
+        if optional not in row.optional:
+            raise TypeError(f"{name}: it takes no {optional!r}, but {', '.join(row.optional) or 'nothing more'}")
     unusual = {key: value for key, value in options.items() if known[key].required or value != known[key].default}
     return Request(row, tuple(sorted(unusual.items())), given)
 

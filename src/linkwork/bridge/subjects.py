@@ -9,16 +9,13 @@ from typing import Any, Protocol
 
 from ..algorithms import JOINT, ROBOT
 from ..algorithms.joint import Site
-from ..algorithms.row import Option, Quantity, Row, Shape
+from ..algorithms.row import QUANTITIES, Option, Quantity, Row, Shape
 from ..joints import JointType
-from ..model.regroup import regrouped
-from ..model.seat import seated
-from ..model.slide import slid
-from ..model.tilt import tilted
+from ..model.lighten import lightened
 from ..model.tree import Tree
 from ..spatial import Pose
 
-__all__ = ["OfJoint", "OfRobot", "Part", "Subject", "made_here"]
+__all__ = ["OfJoint", "OfRobot", "Part", "Subject", "configurations", "made_here", "place", "shape_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +69,12 @@ def shape_of(subject: Subject, shape: Shape) -> tuple[int, ...]:
     return tuple(n if isinstance(n, int) else subject.sizes[n] for n in shape)
 
 
+def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, Part]]:
+    """The joints whose configurations stand in some inputs, each with the input's name."""
+    found = [QUANTITIES[name] for name in inputs if QUANTITIES[name].configuration]
+    return [(quantity.name, part) for quantity in found for part in subject.parts(quantity)]
+
+
 @dataclass(frozen=True)
 class OfRobot:
     """Functions of a robot."""
@@ -97,8 +100,7 @@ class OfRobot:
 
     @cached_property
     def _felt(self) -> Tree:
-        """A tree of the same joint-space dynamics that takes fewer operations."""
-        return regrouped(slid(tilted(seated(self.tree))))
+        return lightened(self.tree)
 
     def walked(self, row: Row) -> Tree:
         return self._felt if row.joint_space else self.tree
@@ -165,7 +167,8 @@ class OfJoint:
         pass
 
     def check(self, option: Option, value: Any) -> None:
-        raise NotImplementedError(f"no function of a joint has the option {option.name!r}")
+        if not option.choices:
+            raise NotImplementedError(f"no function of a joint has a frame as an option, {option.name!r}")
 
     def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
         joint = self.site.type

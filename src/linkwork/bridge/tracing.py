@@ -11,7 +11,7 @@ from ..compiler.trace import quiet_collector
 from ..expr.symbol import Graph, Symbol
 from ..joints.checked import EXACT
 from .requests import Request
-from .subjects import Subject, shape_of
+from .subjects import Subject, configurations, shape_of
 
 __all__ = ["Traced", "elements_of", "input_ports", "output_ports", "trace_requests", "traced"]
 
@@ -76,14 +76,9 @@ def traced(
 
 def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
     """How far configurations are off their manifolds, above what is exact enough."""
-    found = []
-    for name in dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs):
-        if QUANTITIES[name].configuration:
-            for part in subject.parts(QUANTITIES[name]):
-                distance = part.type.distance(symbols[name][part.place])
-                if isinstance(distance, Symbol):
-                    found.append(distance - EXACT)
-    return found
+    looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
+    found = [part.type.distance(symbols[name][part.place]) for name, part in configurations(subject, looked_at)]
+    return [distance - EXACT for distance in found if isinstance(distance, Symbol)]
 
 
 def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:

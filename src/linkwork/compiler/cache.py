@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
-import inspect
 import json
 import math
 import os
@@ -36,6 +35,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from .._user import levels_up
 from ..errors import CacheWarning
 from . import fastcall
 from .private import Opened, UntrustedError, opened, reason, untrusted_place
@@ -345,7 +345,4 @@ def _warn_once(message: str) -> None:
     if message in _warned:
         return
     _warned.add(message)
-    level, frame = 1, inspect.currentframe()
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("linkwork."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(f"cache of machine code: {message}", CacheWarning, stacklevel=max(level, 2))
+    warnings.warn(f"cache of machine code: {message}", CacheWarning, stacklevel=levels_up())

@@ -14,11 +14,8 @@ from ..expr.interpret import evaluate
 from ..expr.symbol import Graph
 from ..joints import JointType, Revolute
 from ..model.body import Body, Limits
+from ..model.lighten import lightened
 from ..model.random import random_inertia
-from ..model.regroup import regrouped
-from ..model.seat import seated
-from ..model.slide import slid
-from ..model.tilt import tilted
 from ..model.tree import Tree
 from ..spatial import Force, Inertia, Pose, Rotation, Vec3
 from .joint_trial import TOLERANCE, Bare, Line, Trial, flat, matrix, off
@@ -287,7 +284,7 @@ def _dynamics(t: Trial) -> list[float]:
     """In the middle of a chain of hinges, as algorithms see it, against the transform and the manifold alone."""
     errors = []
     stated, plain = (_chain(joint) for joint in (t.type, Bare(t.type)))
-    seen = regrouped(slid(tilted(seated(stated))))
+    seen = lightened(stated)
     a = np.random.default_rng(10).normal(size=stated.nv).tolist()
     for (q, v), turn in zip(t.states(), np.random.default_rng(11).normal(size=(t.samples + 1, 4)), strict=False):
         q, v = [turn[0], *q, turn[1]], [turn[2], *v, turn[3]]

@@ -14,7 +14,7 @@ from ..errors import ConfigurationWarning
 if TYPE_CHECKING:
     from .contract import JointType
 
-__all__ = ["EXACT", "NEAR", "checked", "distances", "normalized"]
+__all__ = ["EXACT", "NEAR", "checked", "distances", "may_be_off", "normalized"]
 
 NEAR = 1e-3  # a configuration as near to its manifold as this is normalised, with a warning
 EXACT = 1e-6  # and one as near as this without a word: float32 rounds by 6e-8
@@ -49,6 +49,11 @@ def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
             raise ValueError(f"{what}; `normalize` gives the nearest configuration, where there is one")
         warnings.warn(f"{what}: normalised", ConfigurationWarning, stacklevel=levels_up())
     return np.where(off[..., np.newaxis] > _ROUNDING, normalized(joint, numbers), numbers)
+
+
+def may_be_off(joint: JointType) -> bool:
+    """Whether some numbers are no configuration of a joint type."""
+    return bool(joint.unit_length) or joint.distance([float("nan")] * joint.nq) != 0.0
 
 
 def distances(joint: JointType, q: np.ndarray) -> np.ndarray:

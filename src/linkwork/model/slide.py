@@ -1,9 +1,9 @@
 """Sliding: an equal robot whose bodies' origins sit where the offsets between them have more zeros.
 
-Both frames of a joint may be moved together along directions in which their place does not matter, `Joint.slides`: a
-hinge may sit anywhere on its axis.  Body by body, the origin slides until its offset from its parent's, or a child's
-from it, loses a coordinate.  Joint forces, mass matrix and accelerations stay the same, and all frames where they are;
-the poses of bodies, whose origins moved, do not.
+Both frames of a joint may be moved together along directions in which their place does not matter,
+`JointType.slides`: a hinge may sit anywhere on its axis.  Body by body, the origin slides until its offset from its
+parent's, or a child's from it, loses a coordinate.  Joint forces, mass matrix and accelerations stay the same, and all
+frames where they are; the poses of bodies, whose origins moved, do not.
 
 Source: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms, ASME J. Applied Mechanics 22, 1955:
 origins on common normals.  Here they move along coordinate axes only, so that what becomes zero is zero exactly.

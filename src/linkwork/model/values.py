@@ -10,12 +10,11 @@ from typing import Any
 from .._text import quoted
 from ..errors import Findings, Issue, Location
 from ..spatial import Inertia, Pose
+from ..spatial.given import RIGID
 from .check import LARGEST, SUSPICIOUS, all_finite
 from .description import Description, JointDescription, LinkDescription
 
 __all__ = ["check_values"]
-
-_RIGID = 1e-6  # how far the rows of a rotation may be from orthonormal
 
 
 def check_values(findings: Findings, description: Description) -> None:
@@ -26,8 +25,6 @@ def check_values(findings: Findings, description: Description) -> None:
     """
     for link in description.links:
         _check_link(_Log(findings, f"link {quoted(link.name)}", link.where), link)
-    for frame in description.frames:
-        _check_pose(_Log(findings, f"frame {quoted(frame.name)}", frame.where), "its place", frame.placement)
     for joint in description.joints:
         _check_joint(_Log(findings, f"joint {quoted(joint.name)}", joint.where), joint)
     for frame in description.frames:
@@ -127,7 +124,7 @@ def _check_pose(log: _Log, what: str, pose: Pose) -> None:
     x, y, z = rows
     products = (_dot(x, x) - 1.0, _dot(y, y) - 1.0, _dot(z, z) - 1.0, _dot(x, y), _dot(x, z), _dot(y, z))
     turned = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
-    if max(map(abs, products)) > _RIGID or _dot(turned, z) < 0.0:
+    if max(map(abs, products)) > RIGID or _dot(turned, z) < 0.0:
         log.error("ROTATION", f"{what}'s rotation is none: its rows must be orthonormal and right-handed, got {rows!r}")
 
 

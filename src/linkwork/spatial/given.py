@@ -16,7 +16,7 @@ from .vec3 import Vec3
 
 __all__ = ["RIGID", "given_numbers", "given_pose", "given_text", "is_rigid"]
 
-RIGID = 1e-6  # how far the columns of a rotation may be from orthonormal
+RIGID = 1e-6  # how far rows or columns of a rotation may be from orthonormal
 
 
 def given_numbers(value: Any, expected: str, *shapes: tuple[int, ...], infinite: bool = False) -> np.ndarray:
