@@ -37,6 +37,7 @@ def test_info(linkwork, cache):
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
+    assert linkwork("cache").out == ran.out  # a bare word shows it too
     assert lines[:2] == [f"directory  {cache.folder}", "in use     yes"]
     assert lines[2].startswith("holds      3 entries, 2 MiB of at most 512 MiB")
     assert lines[3] == "last used  2001-09-09T01:46:40Z .. 2001-09-09T01:46:42Z"
@@ -158,7 +159,7 @@ def test_warnings_are_logged_without_a_place_in_code(process, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("arguments", [("cache",), ("cache", "burn"), ("cache", "info", "clear")])
+@pytest.mark.parametrize("arguments", [("cache", "burn"), ("cache", "info", "clear")])
 def test_wrong_usage(linkwork, arguments):
     ran = linkwork(*arguments)
     assert (ran.code, ran.out) == (2, "")

@@ -308,7 +308,7 @@ def test_names_of_frames() -> None:
 
 def test_oddities_are_told_once_and_errors_where_strict() -> None:
     odd = lw.Link("a", mass=1.0, inertia=(1, 1, 3))
-    message = r"building robot 'r' repaired or left out 1 thing; .*\n  robot\[r\]/link\[a\]: no body has"
+    message = r"building robot 'r' found 1 thing odd; .*\n  robot\[r\]/link\[a\]: no body has"
     with pytest.warns(ModelWarning, match=message) as caught:
         robot = lw.Robot.build("r", odd)
     assert caught[0].filename == __file__

@@ -150,13 +150,14 @@ def test_rows_say_what_joints_and_links_are() -> None:
 def test_tables_that_are_none() -> None:
     bad: dict[str, Any] = {
         "'alfa' is no column: did you mean 'alpha'?": {"alfa": 1.0},
+        "'type' is no column: there are a, alpha, d, theta, prismatic, joint, ": {"type": "prismatic"},
         "expected a dict such as": (0.1, 0.2, 0.3, 0.4),
         "the order of columns is not the same": [0.1, 0.2, 0.3, 0.4],
         "d: expected a number [m], got 'x'": {"d": "x"},
         "theta: expected a number [rad], got nan": {"theta": math.nan},
         "prismatic: expected True or False, got 'yes'": {"prismatic": "yes"},
-        "joint 'joint7': lower: expected a number, got an array of shape (2,)": {"lower": (1, 2)},
-        "link 'link8': com is given and mass is not": {"com": (0, 0, 1)},
+        "joint 'joint8': lower: expected a number, got an array of shape (2,)": {"lower": (1, 2)},
+        "link 'link9': com is given and mass is not": {"com": (0, 0, 1)},
         "link 'l' says itself what it weighs": {"link": lw.Link("l"), "mass": 1.0},
     }
     with pytest.raises(ModelError) as caught:

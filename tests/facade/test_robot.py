@@ -124,7 +124,7 @@ def test_what_a_robot_says_of_itself(one):
     assert (one.name, one.nq, one.nv, one.mass) == ("one", 1, 1, 2.0)
     assert one.bodies == ("arm",)
     assert one.frames == ("base", "arm")
-    assert repr(one) == "<Robot 'one': 1 moving bodies, 1 degrees of freedom>"
+    assert repr(one) == "<Robot 'one': 1 moving body, 1 degree of freedom>"
     assert one.report.warnings == ()
 
 

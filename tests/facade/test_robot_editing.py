@@ -26,6 +26,20 @@ def arm():
     return shipped("arm7")
 
 
+# -- gravity
+
+
+def test_another_gravity():
+    for name, free in (("arm7_gripper", False), ("quadruped", True)):
+        robot = lw.load(name, floating_base=free)
+        moon = robot.with_gravity((0.0, 0.0, -1.62))
+        assert moon == lw.load(name, floating_base=free, gravity=(0.0, 0.0, -1.62)) != robot
+        assert moon.with_gravity(robot.gravity) == robot
+    for bad in (9.81, (0, 0), (0, 0, float("nan")), "down"):
+        with pytest.raises(ValueError, match=r"^gravity: expected three"):
+            robot.with_gravity(bad)
+
+
 # -- one link's inertia
 
 

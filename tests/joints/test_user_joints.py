@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork as lw
 from helpers.joints import Ball, Cam, Helical, Swivel
 from helpers.precise import difference_jacobian, differences
 from helpers.scalars import assert_near, every_scalar, symbolic_jacobian
@@ -207,6 +208,43 @@ def test_a_joint_needs_a_transform() -> None:
 
     with pytest.raises(TypeError, match=r"abstract"):
         Nothing()
+
+
+def test_a_joint_needs_sizes_and_units() -> None:
+    class Turn(JointType):
+        def X(self, q: Any) -> Pose:
+            return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3.zero())
+
+    for what, value, shown in (
+        ("nq", 1, "nq = 1"),
+        ("nv", 1, "nv = 1"),
+        ("q_units", ("rad",), 'q_units = ("rad",)'),
+        ("v_units", ("rad/s",), 'v_units = ("rad/s",)'),
+    ):
+        with pytest.raises(ValueError) as caught:
+            lw.Joint.of(Turn(), name="j")
+        assert (
+            str(caught.value)
+            == f"joint 'j' (turn): {what}: expected the type to say it, such as `{shown}`, got nothing"
+        )
+        setattr(Turn, what, value)
+    assert lw.Joint.of(Turn()).transform([0.0]).shape == (4, 4)
+
+
+def test_an_example_is_for_random_trees_alone() -> None:
+    @dataclass(frozen=True)
+    class Turn(JointType):
+        nq, nv = 1, 1
+        q_units, v_units = ("rad",), ("rad/s",)
+
+        def X(self, q: Any) -> Pose:
+            return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3.zero())
+
+    lw.check_joint(Turn()).raise_if_failed()
+    with pytest.raises(NotImplementedError, match=r"Turn: no random examples: the type does not write `example`"):
+        Turn.example(np.random.default_rng(0))
+    loose = type("Loose", (Turn,), {"__eq__": object.__eq__, "__hash__": object.__hash__})
+    assert [line.name for line in lw.check_joint(loose()).failures] == ["value"]
 
 
 def test_defaults_where_rate_and_velocity_are_one() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..algorithms.row import QUANTITIES, Quantity
 from ..compiler.program import Port
+from ..expr.symbol import Symbol
 from ..joints.checked import may_be_off
 from ..model.couple import coupling_text
 from .subjects import OfRobot, Subject, configurations
@@ -47,8 +48,21 @@ class Asked:
         array = real_array(expected, x)
         count = array.ndim - len(port.shape)
         if count < 0 or array.shape[count:] != port.shape:
-            raise ValueError(f"{expected}; got shape {array.shape}{_shown(array)}{_hint(port, array)}")
+            raise ValueError(f"{expected}; got shape {array.shape}{_shown(array)}{self._hint(port, array)}")
         return array
+
+    def _hint(self, port: Port, array: np.ndarray) -> str:
+        """What may have been meant by an array of another shape."""
+        if len(port.shape) != 1 or array.ndim == 0:
+            return ""
+        if array.shape[-2:] == (*port.shape, 1):
+            return f"; a column: drop its last dimension, {port.name}[..., 0]"
+        if array.ndim > 1 and array.shape[0] == port.shape[0]:
+            return f"; samples stand in rows here: transpose it, {port.name}.T"
+        parts = self.subject.parts(QUANTITIES[port.name])
+        if len(parts) > 1 and parts[0].type.is_floating and array.shape[-1] == port.size - parts[0].place.stop:
+            return f"; the first {parts[0].place.stop} numbers are those of joint {parts[0].joint!r}"
+        return ""
 
     def _broadcast(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         """The leading dimensions of all together."""
@@ -125,7 +139,8 @@ def _holds(shape: tuple[int, ...], batch: tuple[int, ...], core: tuple[int, ...]
 def real_array(expected: str, x: Any) -> np.ndarray:
     """An array that float32 holds exactly, or else one of float64.
 
-    Raises ValueError, which begins with what is expected, where it is none or could not be exact.
+    Raises ValueError, which begins with what is expected, where it is none or could not be exact, and TypeError for
+    symbols.
     """
     if isinstance(x, (str, bytes)):
         raise ValueError(f"{expected}; got {x!r}")
@@ -135,6 +150,9 @@ def real_array(expected: str, x: Any) -> np.ndarray:
         array = np.asarray(x)
     except ValueError as error:
         raise ValueError(f"{expected}; got something that is no array: {error}") from None
+    if array.dtype == object and any(isinstance(element, Symbol) for element in array.ravel()):
+        computes = "this computes with numbers only: a kernel of robot functions is made by Robot.compile"
+        raise TypeError(f"{expected}; got symbols of a function that is being traced: {computes}")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
@@ -174,17 +192,6 @@ def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> 
     for own in subject.parts(quantity):
         array[..., own.place] = parts.get(own.joint, np.array(own.type.zero()) if quantity.configuration else 0.0)
     return array
-
-
-def _hint(port: Port, array: np.ndarray) -> str:
-    """What may have been meant by an array of another shape."""
-    if len(port.shape) != 1 or array.ndim < 2:
-        return ""
-    if array.shape[-2:] == (*port.shape, 1):
-        return f"; a column: drop its last dimension, {port.name}[..., 0]"
-    if array.shape[0] == port.shape[0]:
-        return f"; samples stand in rows here: transpose it, {port.name}.T"
-    return ""
 
 
 def _shown(array: np.ndarray) -> str:

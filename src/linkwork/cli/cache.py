@@ -23,7 +23,8 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("info", "clear"), help="what it holds, or remove all of it")
+    said = "show what it holds (without a word, too), or remove all of it"
+    parser.add_argument("action", nargs="?", choices=("info", "clear"), default="info", help=said)
     add_json(parser)
 
 

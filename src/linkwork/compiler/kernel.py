@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ..expr.symbol import Symbol
 from .build import Code, Recipe, Source
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
@@ -200,10 +201,30 @@ class _General:
         if not (type(first) is np.ndarray and first.dtype is _FLOAT64 and self._double.ready):
             self.prepare(arrays)
         failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
-        result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
+        try:
+            result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
+        except TypeError:
+            self._refuse(arrays, out)
+            raise
         if self.state.failed_calls != failed:
             self.raise_failure()
         return result if self.result is None else self.result(*result)
+
+    def _refuse(self, arrays: Sequence[Any], out: Any) -> None:
+        """Raise TypeError for what NumPy has no words for: missing arguments, dicts, one ``out`` of several."""
+        names = [port.name for port in self.inputs]
+        if len(arrays) < len(names):
+            raise TypeError(f"{self.name}: missing argument {names[len(arrays)]!r}; the inputs are {names}")
+        for port, x in zip(self.inputs, arrays, strict=False):
+            if isinstance(x, Mapping):
+                expected = f"{self.name}: {port.name}: expected an array of {port.size} numbers"
+                raise TypeError(f"{expected}, got a dict; dicts by joint name are for a robot's methods")
+            if isinstance(x, np.ndarray) and x.dtype == object and any(isinstance(part, Symbol) for part in x.ravel()):
+                use = "call the Python function that the kernel was made of"
+                raise TypeError(f"{self.name}: {port.name}: got symbols of a function that is being traced: {use}")
+        if out is not None and len(self.outputs) > 1 and not isinstance(out, tuple):
+            given = ", ".join(port.name for port in self.outputs)
+            raise TypeError(f"{self.name}: out: expected a tuple of {len(self.outputs)} arrays ({given})")
 
     def raise_failure(self) -> None:
         """Raise why results are not to be used."""

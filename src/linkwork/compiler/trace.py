@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import keyword
 import math
 import operator
@@ -47,16 +48,32 @@ def compile(function: Callable[..., Any], /, *, name: str | None = None, **shape
     >>> float(distance([0.0, 0.0, 0.0], [3.0, 4.0, 0.0]))
     5.0
 
-    Raises TypeError where the function returns something that is no number, or takes a truth value for one, and
-    ValueError for a shape that is none or a name that is no identifier.
+    Raises TypeError where an argument has no shape, or the function returns something that is no number, or takes a
+    truth value for one, and ValueError for a shape that is none or a name that is no identifier.
     """
     if not (name is None or isinstance(name, str)):
         raise TypeError(f"name: expected the kernel's name, got {name!r}; an input cannot be called 'name'")
     if name is not None and not name.isidentifier():
         raise ValueError(f"name: expected an identifier as the kernel's name, got {name!r}")
+    _check_inputs(function, shapes)
     called = str(name or getattr(function, "__name__", "function"))
     called = called if called.isidentifier() else "function"  # a lambda, say
     return Kernel(trace(function, called, shapes), doc=(function.__doc__ or "").strip())
+
+
+def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> None:
+    """Raises TypeError where the function's arguments are not those that have shapes."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a built-in function may not tell
+        return
+    try:
+        signature.bind(**dict.fromkeys(shapes))
+    except TypeError as error:
+        needed = [key for key, p in signature.parameters.items() if p.default is p.empty and p.kind in (1, 3)]
+        shown = ", ".join(f"{key}=(3,)" for key in needed) or "x=()"
+        inputs = f"inputs are the function's arguments, each with its shape, as in compile(f, {shown})"
+        raise TypeError(f"compile: {error}; {inputs}") from None
 
 
 def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) -> Program:

@@ -68,3 +68,8 @@ __all__ = [
     "tanh",
     "where",
 ]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

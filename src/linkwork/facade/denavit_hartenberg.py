@@ -63,7 +63,9 @@ def _parts(row: Any, k: int, convention: str, before: str, X_before: Pose) -> tu
         raise TypeError(f'expected a dict such as {{"a": 0.3, "alpha": 0.0}}, got {row!r}; {order}')
     for key in row:
         if key not in _COLUMNS:
-            raise ValueError(f"{quoted(str(key))} is no column: {nearest(str(key), _COLUMNS)}")
+            close = nearest(str(key), _COLUMNS)
+            hint = close if close.startswith("did") else f"there are {', '.join(_COLUMNS)}"
+            raise ValueError(f"{quoted(str(key))} is no column: {hint}")
     prismatic = row.get("prismatic", False)
     if not isinstance(prismatic, bool):
         raise ValueError(f"prismatic: expected True or False, got {prismatic!r}")

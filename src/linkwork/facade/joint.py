@@ -17,6 +17,7 @@ from ..model.couple import read_mimic
 from ..model.tree import Tree
 from ..spatial import Pose
 from ..spatial.given import given_numbers, given_text
+from .inherited_names import named_after
 from .joint_editing import JointEditing, check_links, check_order, dof_values, fixed_array, matrix_of, pose_of
 from .joint_links import LinkMethods
 from .sampling import Size, generator_of, shape_of
@@ -101,7 +102,10 @@ class Joint(LinkMethods, JointEditing):
         no joint type or mimic.
         """
         if not isinstance(type, JointType):
-            raise TypeError(f"joint {name!r}: expected a joint type with its parameters, got {type!r}")
+            raise TypeError(
+                f"joint {name!r}: expected a joint type with its parameters, such as "
+                f"linkwork.joints.Revolute((0, 0, 1)), got {type!r}"
+            )
         given_text(name, "joint")
         check_links(name, parent, child)
         independent_motions(type, name)
@@ -293,6 +297,9 @@ def _welded(tree: Tree, body: int) -> list[tuple[str, str, Pose]]:
     """The links fixed to a body, but for its own: their names, the body's, and where they sit."""
     name = "world" if body == WORLD else tree.bodies[body].name
     return [(frame.name, name, frame.placement) for frame in tree.frames_on(body) if frame.name != name]
+
+
+named_after(Joint)
 
 
 def limits_of(joint: Joint) -> Limits:

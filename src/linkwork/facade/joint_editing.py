@@ -111,7 +111,10 @@ class JointEditing(JointMethods):
     def with_type(self, type: JointType) -> Self:
         """The joint with another type, at the same place; where q or v have other sizes it is without bounds."""
         if not isinstance(type, JointType):
-            raise TypeError(f"joint {self.name!r}: expected a joint type with its parameters, got {type!r}")
+            raise TypeError(
+                f"joint {self.name!r}: expected a joint type with its parameters, such as "
+                f"linkwork.joints.Revolute((0, 0, 1)), got {type!r}"
+            )
         independent_motions(type, self.name)
         if (type.nq, type.nv) == (self.type.nq, self.type.nv):
             return self._replaced(type=type)

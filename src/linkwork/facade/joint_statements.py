@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -75,13 +76,13 @@ def _names(t: Trial) -> list[float]:
 
 
 def _value(t: Trial) -> list[float]:
-    made = [type(t.type).example(np.random.default_rng(0)) for _ in range(2)]
+    kind = type(t.type)
+    written = kind.example.__func__ is not JointType.example.__func__  # type: ignore[attr-defined]
+    made = [kind.example(np.random.default_rng(0)) if written else copy(t.type) for _ in range(2)]
     if not isinstance(made[0], type(t.type)):
         raise ValueError(f"example: expected a joint of this type, got {made[0]!r}")
     if made[0] != made[1] or hash(made[0]) != hash(made[1]) or t.type != t.type:
-        raise ValueError(
-            "example: the same generator gives joints that are not equal: make the type a frozen dataclass"
-        )
+        raise ValueError("two joints of the same parameters are not equal: make the type a frozen dataclass")
     if not all(isinstance(part, JointType) for part in t.type.parts):
         raise ValueError(f"parts: expected joint types, got {t.type.parts!r}")
     return []
@@ -326,7 +327,7 @@ STATEMENTS = (
         _names,
         ("q_units", "v_units", "q_names", "v_names", "type_name"),
     ),
-    Line("value", "two examples of the same generator are equal and hash", 0.0, _value, ("example", "parts")),
+    Line("value", "two joints of the same parameters are equal and hash", 0.0, _value, ("example", "parts")),
     Line(
         "what kind it is",
         "num_constraints is 6 less the rank of S, which is nv; is_floating where that is 0",

@@ -100,11 +100,11 @@ def read_robot_string(text: str | bytes, options: Options) -> Tree:
 
 
 def _announcement(tree: Tree, doing: str) -> str:
-    """What reading or building a robot repaired, in short."""
+    """What reading or building a robot found odd, in short."""
     repairs = tree.report.repairs
     many = "1 thing" if len(repairs) == 1 else f"{len(repairs)} things"
     file = f"{tree.source}: " if tree.source else ""
-    lines = [f"{file}{doing} robot {tree.name!r} repaired or left out {many}; print(robot.report) lists all:"]
+    lines = [f"{file}{doing} robot {tree.name!r} found {many} odd; print(robot.report) lists all:"]
     for issue in repairs[:_SHOWN]:
         line = f"line {issue.where.line}, " if issue.where.line else ""
         place = f"{line}{issue.where.element}: " if issue.where.element else ""

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import UnknownNameError
 from ..joints import Fixed
 from ..model.body import WORLD, Frame
+from ..model.meant import another_kind
 from ..model.tree import Tree
 from ..shapes import Geometry
 from ..spatial import Inertia, Pose
@@ -79,7 +80,7 @@ def placed_link(tree: Tree, name: str) -> PlacedLink:
     try:
         return _placed(tree, known[name])
     except (KeyError, TypeError):
-        raise UnknownNameError("link", name, known) from None
+        raise UnknownNameError("link", name, known, another_kind("link", name, tree.carried)) from None
 
 
 def links_of(tree: Tree) -> tuple[PlacedLink, ...]:

@@ -82,5 +82,9 @@ def _quaternion(value: Any) -> Rotation:
 
 def _matrix(value: Any) -> Rotation:
     X = np.eye(4)
-    X[:3, :3] = given_numbers(value, "pose: rotation: expected a matrix of shape (3, 3)", (3, 3))
-    return given_pose(X, "pose: rotation").rotation
+    expected = "pose: rotation: expected a rotation matrix (3, 3), whose columns are right-handed unit axes"
+    X[:3, :3] = given_numbers(value, expected, (3, 3))
+    try:
+        return given_pose(X, "pose: rotation").rotation
+    except ValueError:
+        raise ValueError(f"{expected}, got {X[:3, :3].tolist()}") from None

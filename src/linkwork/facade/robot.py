@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..model.tree import Report
+from .inherited_names import named_after
 from .loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .robot_compiling import CompilingMethods
 from .robot_configuration import ConfigurationMethods
@@ -81,7 +82,11 @@ class Robot(
 
     def __repr__(self) -> str:
         bodies, dof = len(self._tree.bodies), self.nv
-        return f"<Robot {self.name!r}: {bodies} moving bodies, {dof} degrees of freedom>"
+        moving = f"{bodies} moving {'body' if bodies == 1 else 'bodies'}"
+        return f"<Robot {self.name!r}: {moving}, {dof} degree{'' if dof == 1 else 's'} of freedom>"
+
+
+named_after(Robot)
 
 
 def load(

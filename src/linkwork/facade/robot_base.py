@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..bridge.once import Once
 from ..bridge.requests import Request, read_request
 from ..bridge.subjects import OfRobot
 from ..model.tree import Tree
+from .words import no_attribute
 
 __all__ = ["Array", "RobotBase"]
 
@@ -26,10 +27,18 @@ class RobotBase:
     __slots__ = ("__weakref__", "_calls", "_kernels", "_subject", "_tree")
 
     def __init__(self, tree: Tree) -> None:
+        if not isinstance(tree, Tree):
+            made = "linkwork.load reads one from a file, Robot.build and Robot.from_dh make one of Python"
+            raise TypeError(f"Robot: expected a tree, got {tree!r}; {made}")
         self._tree = tree
         self._subject = OfRobot(tree)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: Once[Kernel] = Once()
+
+    if not TYPE_CHECKING:  # an attribute that is not there: type checkers tell it by themselves
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_attribute(type(self), name)
 
     @property
     def name(self) -> str:
@@ -63,6 +72,14 @@ class RobotBase:
             call = checked(self._subject, request, self._kernel(request.label, {request.label: request}))
             self._calls[request] = call
         return call
+
+    def _refuse_frames(self, function: str, **frames: object) -> None:
+        """Raise TypeError for a frame that is no name, as where a configuration stands in its place."""
+        for option, frame in frames.items():
+            if not (frame is None or isinstance(frame, str)):
+                got = f"an array of shape {frame.shape}" if isinstance(frame, np.ndarray) else repr(frame)
+                order = "; arrays come before it, as in pose(q, frame)" if option == "frame" else ""
+                raise TypeError(f"{function}: {option}: expected a frame's name, got {got}{order}")
 
     def _call(self, name: str, **frames: str | None) -> Callable[..., np.ndarray]:
         """The same for a method's arguments, by which it is found faster the next time."""

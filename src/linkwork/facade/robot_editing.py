@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from ..bridge.arguments import real_array
 from ..errors import Findings, Location, ModelError, UnknownNameError
 from ..model.body import Frame
+from ..model.build import read_gravity
 from ..model.check import check_inertial
 from ..model.lock import locked
+from ..model.meant import another_kind
 from ..model.tree import Report, Tree
 from ..model.welded import told, with_summed_inertias
 from ..shapes import Geometry
@@ -86,6 +88,17 @@ class EditingMethods(Constructors):
         frames = tuple(replace(f, inertia=found) if f.name == link else f for f in frames)
         return type(self)(_weighed(self._tree, frames, findings))
 
+    def with_gravity(self, gravity: Sequence[float]) -> Self:
+        """The robot under another gravity, three numbers in the world's axes [m/s²]; ``(0, 0, 0)`` is none.
+
+        >>> import linkwork as lw
+        >>> lw.load("arm7").with_gravity((0, 0, 0)).gravity_force({"elbow": -1.2}).tolist()
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+        Raises ValueError for what is no three finite numbers.
+        """
+        return type(self)(replace(self._tree, gravity=read_gravity(gravity)))
+
     def with_payload(
         self,
         frame: str,
@@ -148,7 +161,7 @@ def _link(tree: Tree, name: str) -> Frame:
     try:
         return known[name]
     except (KeyError, TypeError):
-        raise UnknownNameError("link", name, known) from None
+        raise UnknownNameError("link", name, known, another_kind("link", name, tree.carried)) from None
 
 
 def _joint_names(tree: Tree) -> set[str | None]:

@@ -27,7 +27,13 @@ class KinematicsMethods(RobotBase):
 
         q (..., nq) -> (..., 4, 4) [1, m].
         """
-        call = self._calls.get(("pose", frame, relative_to)) or self._call("pose", frame=frame, relative_to=relative_to)
+        try:
+            call = self._calls.get(("pose", frame, relative_to)) or self._call(
+                "pose", frame=frame, relative_to=relative_to
+            )
+        except TypeError:
+            self._refuse_frames("pose", frame=frame, relative_to=relative_to)
+            raise
         return call(q) if out is None else call(q, out=out)
 
     def twist(
@@ -46,9 +52,13 @@ class KinematicsMethods(RobotBase):
         v is the velocity of the point of B that coincides with the origin of the frame ``at`` (B's own by default;
         ``at="world"`` is the Plücker form).  q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
         """
-        call = self._calls.get(("twist", frame, relative_to, expressed_in, at)) or self._call(
-            "twist", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
-        )
+        try:
+            call = self._calls.get(("twist", frame, relative_to, expressed_in, at)) or self._call(
+                "twist", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
+            )
+        except TypeError:
+            self._refuse_frames("twist", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+            raise
         return call(q, v) if out is None else call(q, v, out=out)
 
     def acceleration(
@@ -68,9 +78,13 @@ class KinematicsMethods(RobotBase):
         v̇ is the classical acceleration of the point of B that coincides with the origin of the frame ``at`` (B's own
         by default): no gravity in it.  q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
         """
-        call = self._calls.get(("acceleration", frame, relative_to, expressed_in, at)) or self._call(
-            "acceleration", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
-        )
+        try:
+            call = self._calls.get(("acceleration", frame, relative_to, expressed_in, at)) or self._call(
+                "acceleration", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
+            )
+        except TypeError:
+            self._refuse_frames("acceleration", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+            raise
         return call(q, v, a) if out is None else call(q, v, a, out=out)
 
     def jacobian(
@@ -87,7 +101,11 @@ class KinematicsMethods(RobotBase):
 
         q (..., nq) -> (..., 6, nv) [1, m].
         """
-        call = self._calls.get(("jacobian", frame, relative_to, expressed_in, at)) or self._call(
-            "jacobian", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
-        )
+        try:
+            call = self._calls.get(("jacobian", frame, relative_to, expressed_in, at)) or self._call(
+                "jacobian", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at
+            )
+        except TypeError:
+            self._refuse_frames("jacobian", frame=frame, relative_to=relative_to, expressed_in=expressed_in, at=at)
+            raise
         return call(q) if out is None else call(q, out=out)

@@ -45,7 +45,7 @@ class StructureMethods(RobotBase):
                 if joint.name == name:
                     return joint
             fixed = (frame.fixed_joint for frame in self._tree.frames if frame.fixed_joint is not None)
-            raise UnknownNameError("joint", name, (*error.known, *fixed)) from None
+            raise UnknownNameError("joint", name, (*error.known, *fixed), error.remedy) from None
 
     @property
     def bodies(self) -> Named[str]:

@@ -42,3 +42,8 @@ ALL: tuple[type[JointType], ...] = (
 )
 
 __all__ = ["ALL", "JointType", *(kind.__name__ for kind in ALL)]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

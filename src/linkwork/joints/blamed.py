@@ -44,7 +44,8 @@ def blaming(name: str, joint: JointType) -> Iterator[None]:
 def own_line(raised: BaseException, kind: type[JointType]) -> str:
     """The error, and the last line of the type's own code that it came through."""
     own = _own_frames(raised, kind)
-    where = f" in {kind.__name__}.{own[-1].name}, line {own[-1].lineno}: {own[-1].line}" if own else ""
+    text = f": {own[-1].line}" if own and own[-1].line else ""  # what was typed at a prompt has none
+    where = f" in {kind.__name__}.{own[-1].name}, line {own[-1].lineno}{text}" if own else ""
     return f"{type(raised).__name__}: {raised}{where}"
 
 

@@ -54,9 +54,12 @@ class JointType(ABC):
         settle(cls, JointType)
 
     @classmethod
-    @abstractmethod
     def example(cls, rng: np.random.Generator) -> JointType:
-        """A joint of this type with random parameters: what random trees and the tests are made of."""
+        """A joint of this type with random parameters: what random trees and linkwork's own tests are made of.
+
+        Default: NotImplementedError; a type needs it for these alone.
+        """
+        raise NotImplementedError(f"{cls.__name__}: no random examples: the type does not write `example`")
 
     # -- kinematics
 

@@ -30,8 +30,12 @@ def same_motions(joint: JointType) -> bool:
 
 
 def independent_motions(joint: JointType, name: str = "") -> None:
-    """Raises ValueError where a type has more than six velocities, or motions that depend on each other everywhere."""
+    """Raises ValueError where a type does not say its sizes and units, has more than six velocities, or motions that
+    depend on each other everywhere."""
     of = f"joint {name!r} ({joint.type_name()})" if name else joint.type_name()
+    for what, example in _STATED.items():
+        if not hasattr(joint, what):
+            raise refused(of, what, f"the type to say it, such as `{what} = {example}`", "nothing")
     if joint.nv > 6:
         raise refused(of, "nv", "at most 6 degrees of freedom", str(joint.nv))
     try:
@@ -41,6 +45,9 @@ def independent_motions(joint: JointType, name: str = "") -> None:
     if found < joint.nv:
         got = f"{joint.nv} of which {found} {'is' if found == 1 else 'are'} independent, in every configuration tried"
         raise refused(of, "motions", f"{joint.nv} columns of S that are independent", got, "leave out the others")
+
+
+_STATED = {"nq": "1", "nv": "1", "q_units": '("rad",)', "v_units": '("rad/s",)'}  # what no type goes without
 
 
 def _simple(joint: JointType) -> bool:

@@ -24,7 +24,7 @@ from .tree import Report, Tree
 from .values import check_values
 from .welded import composed, with_summed_inertias
 
-__all__ = ["FLOATING_BASE", "build_tree"]
+__all__ = ["FLOATING_BASE", "build_tree", "read_gravity"]
 
 FLOATING_BASE = "floating_base"  # the name of the joint that carries the root link of a free robot
 
@@ -76,7 +76,7 @@ def build_tree(
         name=description.name,
         bodies=with_summed_inertias(builder.bodies(), frames),
         frames=frames,
-        gravity=_gravity(gravity),
+        gravity=read_gravity(gravity),
         source=description.source,
         inertias_ignored=description.inertias_ignored,
         report=Report(tuple(findings.warnings)),
@@ -169,7 +169,8 @@ class _Builder:
         return tuple(found)
 
 
-def _gravity(gravity: Sequence[float] | Vec3) -> Vec3:
+def read_gravity(gravity: Sequence[float] | Vec3) -> Vec3:
+    """Gravity as a vector.  Raises ValueError for what is no three finite numbers."""
     try:
         x, y, z = (float(g) for g in gravity)
     except (TypeError, ValueError):

@@ -1,10 +1,10 @@
-"""What is meant by names of frames that other libraries have and a robot does not: the word for the same here."""
+"""What is meant by names that a robot does not have: words of other libraries, a joint's for a link's, places."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-__all__ = ["meant_by"]
+__all__ = ["another_kind", "meant_by"]
 
 _OWN = {"local", "body", "self", "own", "tool", "ee", "end_effector"}
 _ALIGNED = {"local_world_aligned", "world_aligned", "aligned", "lwa", "mixed", "hybrid"}
@@ -30,3 +30,21 @@ def meant_by(name: object, roots: Sequence[str]) -> str:
     if word in _ROOTS and roots:
         return f"the root link is called {' or '.join(map(repr, roots[:3]))}"
     return ""
+
+
+def another_kind(kind: str, name: object, joints: Mapping[str, str]) -> str:
+    """A remedy for what is no name of its kind ("frame", "link" or "joint") but another thing of the robot's.
+
+    ``joints`` are the links by the joint that carries each.  Empty where there is nothing to say.
+    """
+    own = getattr(name, "name", None)
+    if isinstance(own, str):
+        return another_kind(kind, own, joints) or f"{kind}s go by their names: {own!r}"
+    if isinstance(name, int):
+        return "" if kind == "frame" else f"it is robot.{kind}s[{name}], by its place in the list"
+    if not isinstance(name, str):
+        return f"expected a {kind}'s name, a text"
+    if kind == "joint":
+        carrying = [joint for joint, link in joints.items() if link == name]
+        return f"it is a link, carried by joint {carrying[0]!r}" if carrying else ""
+    return f"it is a joint, which carries link {joints[name]!r}" if name in joints else ""

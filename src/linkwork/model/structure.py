@@ -67,7 +67,7 @@ def check_structure(
                 f"{quoted(other.parent)}, and joint {quoted(joint.name)} from {quoted(joint.parent)}"
                 f"{_lines(other.where, joint.where)}"
             )
-            hint = "a tree has no loops: cut the loop at one of these joints, and close it with a loop constraint"
+            hint = "a robot is a tree, without loops: cut this one at one of these joints"
             findings.error(Issue("TWO_PARENTS", message, joint.where, hint))
     _check_cycles(findings, links, carrying)
     if len(findings.errors) > errors:
@@ -149,7 +149,7 @@ def _check_cycles(
             cycle = [name, *reversed(cycle[1:]), name]  # from parent to child
             joint = carrying[name]
             message = f"the links form a cycle: {listed(cycle, ' -> ')}"
-            hint = "a tree has no loops: cut the loop at one of its joints, and close it with a loop constraint"
+            hint = "a robot is a tree, without loops: cut this one at one of its joints"
             findings.error(Issue("CYCLE", message, joint.where, hint))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import NOTED, Issue, UnknownNameError
 from ..spatial import Pose, Vec3
 from .body import WORLD, Body, Frame
-from .meant import meant_by
+from .meant import another_kind, meant_by
 from .welded import check_inertias
 
 __all__ = ["Report", "Tree"]
@@ -177,13 +177,19 @@ class Tree:
         """Where each body's numbers are in v; a follower's are its master's."""
         return self._v_slices  # type: ignore[attr-defined,no-any-return]
 
+    @property
+    def carried(self) -> dict[str, str]:
+        """The link that each joint carries, by the joint's name, fixed joints too."""
+        fixed = {frame.fixed_joint: frame.name for frame in self.frames if frame.fixed_joint is not None}
+        return {body.joint_name: body.name for body in self.bodies} | fixed
+
     def joint_index(self, name: str) -> int:
         """The index of the body that the named joint carries.  Raises UnknownNameError."""
         index: dict[str, int] = self._joint_index  # type: ignore[attr-defined]
         try:
             return index[name]
         except (KeyError, TypeError):
-            raise UnknownNameError("joint", name, index) from None
+            raise UnknownNameError("joint", name, index, another_kind("joint", name, self.carried)) from None
 
     def frames_on(self, body: int) -> tuple[Frame, ...]:
         """The frames fixed to a body, or to the world, in their order."""
@@ -199,4 +205,5 @@ class Tree:
                 return Frame("world", WORLD, Pose.identity())
             roots = [f.name for f in self.frames if f.body == WORLD and f.fixed_joint is None]
             roots = roots or [body.name for body in self.bodies if body.parent == WORLD]
-            raise UnknownNameError("frame", name, ["world", *index], meant_by(name, roots)) from None
+            remedy = another_kind("frame", name, self.carried) or meant_by(name, roots)
+            raise UnknownNameError("frame", name, ["world", *index], remedy) from None

@@ -10,6 +10,11 @@ from ..errors import UnknownNameError
 __all__ = ["names", "path"]
 
 
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)
+
+
 def names() -> tuple[str, ...]:
     """The names that `linkwork.load` finds."""
     return tuple(sorted(file.name.removesuffix(".urdf") for file in _folder().iterdir() if file.suffix == ".urdf"))

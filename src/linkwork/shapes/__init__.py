@@ -8,3 +8,8 @@ from .shape import Shape
 from .sphere import Sphere
 
 __all__ = ["Box", "Cylinder", "Geometry", "Material", "Mesh", "Shape", "Sphere"]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

@@ -55,3 +55,8 @@ __all__ = [
     "cross",
     "cross_star",
 ]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

@@ -1,0 +1,122 @@
+"""What is said to those who ask by a word of another library, in another order, or for another kind of thing."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+ARM = lw.load("arm7")
+Q = np.zeros(7)
+
+
+def told(ask: Callable[[], Any]) -> str:
+    with pytest.raises((AttributeError, TypeError, KeyError, ValueError)) as caught:
+        ask()
+    return str(caught.value)
+
+
+def test_words_of_other_libraries_lead_to_those_here() -> None:
+    for word, here in {
+        "rnea": "inverse_dynamics(q, v, a)",
+        "nonLinearEffects": "bias_force(q, v)",
+        "computeFrameJacobian": "jacobian(q, frame)",
+        "createData": "functions give arrays",
+        "center_of_mass": "docs/howto.md",
+        "lowerPositionLimit": "robot.lower",
+        "jacobain": "did you mean 'jacobian'?",
+    }.items():
+        text = told(lambda word=word: getattr(ARM, word))  # type: ignore[misc]
+        assert text.startswith(f"'Robot' object has no attribute {word!r}; ") and here in text
+    assert told(lambda: ARM.xyzzy) == "'Robot' object has no attribute 'xyzzy'"  # type: ignore[attr-defined]
+    assert not hasattr(ARM, "_ipython_display_") and copy.deepcopy(ARM) == ARM
+
+
+def test_remedies_name_what_there_is() -> None:
+    from linkwork.facade.words import _WORDS
+
+    for remedy, words in _WORDS.items():
+        for method in ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_force", "pose", "neutral"):
+            assert method not in remedy or hasattr(lw.Robot, method)
+        for word in words.split():
+            assert not hasattr(lw.Robot, word) and word == word.lower()
+
+
+def test_another_kind_of_thing_is_told_for_what_it_is() -> None:
+    for ask, remedy in (
+        (lambda: ARM.jacobian(Q, "elbow"), "it is a joint, which carries link 'forearm_proximal'"),
+        (lambda: ARM.pose(Q, "hand_mount"), "it is a joint, which carries link 'hand'"),
+        (lambda: ARM.joint("hand"), "it is a link, carried by joint 'hand_mount'"),
+        (lambda: ARM.joint("wrist"), "it is a link, carried by joint 'wrist_flex'"),
+        (lambda: ARM.link("elbow"), "it is a joint, which carries link 'forearm_proximal'"),
+        (lambda: ARM.with_inertia("elbow", mass=1.0), "it is a joint, which carries link 'forearm_proximal'"),
+        (lambda: ARM.joint(3), "it is robot.joints[3], by its place in the list"),
+        (lambda: ARM.link(2), "it is robot.links[2], by its place in the list"),
+        (lambda: ARM.pose(Q, ARM.link("hand")), "frames go by their names: 'hand'"),
+        (lambda: ARM.pose(Q, ARM.joint("elbow")), "it is a joint, which carries link 'forearm_proximal'"),
+        (lambda: ARM.pose(Q, 7), "there are 'base', "),
+    ):
+        assert f"; {remedy}" in told(ask)  # type: ignore[arg-type]
+
+
+def test_frames_are_names_and_come_after_arrays() -> None:
+    assert told(lambda: ARM.pose("hand", Q)) == (  # type: ignore[arg-type]
+        "pose: frame: expected a frame's name, got an array of shape (7,); arrays come before it, as in pose(q, frame)"
+    )
+    point: Any = [0, 0, 1]
+    for ask, begins in (
+        (lambda: ARM.twist(Q, Q, "hand", at=point), "twist: at: expected a frame's name, got [0, 0, 1]"),
+        (lambda: ARM.jacobian(Q, "hand", expressed_in=point), "jacobian: expressed_in: expected a frame's name"),
+        (lambda: ARM.acceleration(Q, Q, Q, "hand", relative_to=point), "acceleration: relative_to: expected a frame's"),
+    ):
+        assert told(ask).startswith(begins)
+
+
+def test_functions_go_by_their_names() -> None:
+    assert "functions go by their names: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
+
+
+def test_a_robot_is_no_name() -> None:
+    assert "expected a tree, got 'arm7'; linkwork.load reads one" in told(lambda: lw.Robot("arm7"))  # type: ignore[arg-type]
+
+
+def test_methods_go_by_the_name_of_their_class() -> None:
+    hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)))
+    assert told(lambda: ARM.mass_matrix()).startswith("Robot.mass_matrix() missing")  # type: ignore[call-arg]
+    assert told(lambda: hinge.twist()).startswith("Joint.twist() missing")  # type: ignore[call-arg]
+    assert pickle.loads(pickle.dumps(lw.Robot.pose)) is lw.Robot.pose
+
+
+def test_numbers_of_a_floating_base_are_missed() -> None:
+    dog = lw.load("quadruped", floating_base=True)
+    text = told(lambda: dog.forward_dynamics(dog.neutral(), np.zeros(18), np.zeros(12)))
+    assert text.endswith("; the first 6 numbers are those of joint 'floating_base'")
+    assert told(lambda: dog.pose(np.zeros((5, 12)), "trunk")).endswith(
+        "; the first 7 numbers are those of joint 'floating_base'"
+    )
+    assert "floating_base" not in told(lambda: dog.pose(np.zeros(11), "trunk"))
+
+
+def test_robots_compute_with_numbers() -> None:
+    text = told(lambda: lw.compile(lambda q: ARM.gravity_force(q), q=(7,)))
+    assert "got symbols of a function that is being traced" in text and "Robot.compile" in text
+
+
+@pytest.mark.parametrize("of", [ARM, ARM.joint("elbow")])
+def test_what_random_configurations_take(of: Any) -> None:
+    expected = "size: expected a whole number or a tuple of whole numbers, got 2.0"
+    assert expected in told(lambda: of.random_configuration(size=2.0))
+    for seed in ("a", -1):
+        expected = f"seed: expected a whole number that is not negative, or a generator, got {seed!r}"
+        assert expected in told(lambda seed=seed: of.random_configuration(seed=seed))  # type: ignore[misc]
+
+
+def test_rooms_list_their_documented_names() -> None:
+    for room in (lw, lw.joints, lw.shapes, lw.spatial, lw.expr, lw.robots):
+        assert dir(room) == sorted(room.__all__)
