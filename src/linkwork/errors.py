@@ -1,8 +1,8 @@
 """The one family of errors of linkwork.
 
 A `ModelError` is about a robot's description: it says what is wrong, where (file, line, column, element), what was
-got and what was expected, the nearest valid name and the remedy.  A reader collects up to `MOST_ISSUES` of them and
-raises one exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for
+got and what was expected, the nearest valid name and the remedy.  A reader collects up to 20 of them and raises one
+exception that lists all.  Errors of a call are plain `ValueError`, or `UnknownNameError` (a `KeyError`) for
 a name that the robot does not have.  What is wrong with the cache of machine code is never an error but a
 `CacheWarning`; a configuration a little off its manifold is normalised with a `ConfigurationWarning`; what reading a
 robot repairs is told once, with a `ModelWarning`.
@@ -16,11 +16,8 @@ from dataclasses import dataclass
 from ._text import nearest
 
 __all__ = [
-    "MOST_ISSUES",
-    "NOTED",
     "CacheWarning",
     "ConfigurationWarning",
-    "Findings",
     "Issue",
     "JointContractError",
     "JointMethodError",

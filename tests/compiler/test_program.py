@@ -80,10 +80,6 @@ def test_of_symbols_of_two_traces_is_refused() -> None:
         Program.of("mixed", [(Port("x", ()), [x])], [(Port("z", (2,)), [x, y])])
 
 
-def test_use_counts_arguments_and_results() -> None:
-    assert polynomial().use_counts() == [1, 1, 1, 2, 1, 1]
-
-
 def test_values_are_alive_from_their_making_to_their_last_use() -> None:
     x = [Instruction(INPUT, (), 0), Instruction(CONSTANT, (), 2.0)]
     body = [

@@ -154,9 +154,16 @@ def test_bounds_damping_and_velocities_that_cannot_be() -> None:
                 lw.Joint.of(hinge, name="elbow", **{what: value})
             with pytest.raises(ValueError, match=f"joint 'elbow': {what}: expected a finite number"):
                 getattr(HINGE, f"with_{what}")(value, dof=0)
-    for value in ([np.nan], [np.inf], ["fast"], None, np.ma.masked_array([1.0], [True]), 1.0, [1.0, 2.0]):
-        with pytest.raises(ValueError, match=r"joint 'elbow': passive_torque: expected v of shape \(\.\.\., 1\)"):
+    for value in (["fast"], None, np.ma.masked_array([1.0], [True]), 1.0, [1.0, 2.0]):
+        with pytest.raises(ValueError, match=r"'elbow': passive_torque: v: expected an array of shape \(\.\.\., 1\)"):
             HINGE.with_damping(1.0).passive_torque(value)
+    for value in ([np.nan], [np.inf]):
+        with pytest.raises(ValueError, match=r"joint 'elbow': passive_torque: v\[0\] is"):
+            HINGE.with_damping(1.0).passive_torque(value)
+    whole = lw.Robot.build("r", lw.Link("forearm"), HINGE.with_damping(2.0).with_links("world", "forearm"))
+    for held in (whole, whole.joint("elbow")):
+        for one in ([True], np.array([1], np.int8), np.float32([1.0])):  # numbers of any kind, as compiled functions do
+            assert held.passive_torque(one).tolist() == [-2.0] and held.passive_torque(one).dtype == np.float64
     for value in (np.nan, "fast", np.ma.masked_array([1.0], [True])):
         with pytest.raises(ValueError, match="joint 'elbow': velocity: expected a number"):
             HINGE.with_velocity_limit(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 
 from .. import __version__
 from ..errors import Issue
-from ..facade.drawing import axis_text, parameters, tree_lines
+from ..facade.drawing import axis_text, follows_text, parameters, slice_text, tree_lines
 from ..facade.joint import Joint
 from ..facade.robot import Robot
-from ..model.body import WORLD, Coupling, Frame
+from ..model.body import WORLD, Frame
 from ..model.tree import Tree
 from .arguments import add_json, add_robot, load_robot, read_robot
 from .output import Terminal, escaped, finite, label, number, numbers, quantity
@@ -53,7 +54,7 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
     moving = f"{quantity(len(joints), 'moving joint')}{bound}"
     size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
     about = f"{size}, {number(robot.mass)} kg, gravity {numbers(robot.gravity)} m/s²"
-    rows = [_joint_row(tree, joint) for joint in joints]
+    rows = [_joint_row(joint) for joint in joints]
     return [
         label(robot.name),
         *(wrap(f"  {about}", columns, subsequent_indent="  ") if columns else [f"  {about}"]),
@@ -83,28 +84,24 @@ _JOINT_HEADER = (
 _LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "welded by")
 
 
-def _joint_row(tree: Tree, joint: Joint) -> list[str]:
+def _joint_row(joint: Joint) -> list[str]:
     return [
         label(joint.name),
         joint.type_name,
         axis_text(joint.type),
-        _slice_text(joint.q_slice),
-        _slice_text(joint.v_slice),
+        slice_text(joint.q_slice),
+        slice_text(joint.v_slice),
         _range_text(joint),
         numbers(joint.velocity),
         numbers(joint.effort),
         _or_dash(joint.damping),
         _or_dash(joint.friction),
-        _follows_text(tree, joint),
+        _follows_text(joint),
     ]
 
 
 def _or_dash(values: np.ndarray) -> str:
     return numbers(values) if values.any() else "-"
-
-
-def _slice_text(place: slice) -> str:
-    return str(place.start) if place.stop == place.start + 1 else f"{place.start}:{place.stop}"
 
 
 def _range_text(joint: Joint) -> str:
@@ -113,18 +110,11 @@ def _range_text(joint: Joint) -> str:
     return " ".join(f"{number(low)} .. {number(high)}" for low, high in zip(joint.lower, joint.upper, strict=True))
 
 
-def _follows_text(tree: Tree, joint: Joint) -> str:
+def _follows_text(joint: Joint) -> str:
     """What a joint is bound to, or in brackets what the file says that it should follow."""
-    coupling, mimic = _coupling(tree, joint), joint.mimic
-    if coupling is not None:
-        return f"{number(coupling.ratio)} × {label(coupling.joint)} + {number(coupling.offset)}"
-    if mimic is not None:
-        return f"({number(mimic.ratio)} × {label(mimic.joint)} + {number(mimic.offset)})"
-    return "-"
-
-
-def _coupling(tree: Tree, joint: Joint) -> Coupling | None:
-    return tree.bodies[tree.joint_index(joint.name)].coupling
+    if joint.coupling is not None:
+        return follows_text(joint.coupling)
+    return "-" if joint.mimic is None else f"({follows_text(joint.mimic)})"
 
 
 def _link_row(tree: Tree, frame: Frame) -> list[str]:
@@ -162,14 +152,14 @@ def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
         "nv": robot.nv,
         "mass": robot.mass,
         "gravity": [float(g) for g in robot.gravity],
-        "joints": [_joint_data(tree, joint) for joint in robot.joints],
+        "joints": [_joint_data(joint) for joint in robot.joints],
         "links": [_link_data(tree, frame) for frame in tree.frames],
         "warnings": [_warning_data(issue) for issue in robot.report.warnings],
     }
 
 
-def _joint_data(tree: Tree, joint: Joint) -> dict[str, Any]:
-    mimic, coupling, values = joint.mimic, _coupling(tree, joint), parameters(joint.type)
+def _joint_data(joint: Joint) -> dict[str, Any]:
+    values = parameters(joint.type)
     return {
         "name": joint.name,
         "type": joint.type_name,
@@ -185,8 +175,8 @@ def _joint_data(tree: Tree, joint: Joint) -> dict[str, Any]:
         "effort": finite(joint.effort),
         "damping": finite(joint.damping),
         "friction": finite(joint.friction),
-        "mimic": mimic and {"joint": mimic.joint, "ratio": mimic.ratio, "offset": mimic.offset},
-        "coupling": coupling and {"joint": coupling.joint, "ratio": coupling.ratio, "offset": coupling.offset},
+        "mimic": joint.mimic and asdict(joint.mimic),
+        "coupling": joint.coupling and asdict(joint.coupling),
     }
 
 

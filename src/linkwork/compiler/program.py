@@ -167,16 +167,6 @@ class Program:
                 change[last[k] + 1] -= 1
         return list(accumulate(change[:-1]))
 
-    def use_counts(self) -> list[int]:
-        """How often each value is used, as an argument or a result."""
-        uses = [0] * len(self.instructions)
-        for instruction in self.instructions:
-            for a in instruction.args:
-                uses[a] += 1
-        for r in self.results:
-            uses[r] += 1
-        return uses
-
     def run(
         self, elements: Sequence[Any], apply: Apply = called, constant: Callable[[float], Any] = float
     ) -> list[Any]:

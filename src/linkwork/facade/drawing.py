@@ -8,11 +8,11 @@ from typing import Any
 
 from .._printing import cut, escaped, label, number, width
 from ..joints import JointType
-from ..model.body import WORLD, Body, Frame
+from ..model.body import WORLD, Body, Coupling, Frame
 from ..model.tree import Tree
 from ..spatial import Vec3
 
-__all__ = ["axis_text", "parameters", "tree_lines"]
+__all__ = ["axis_text", "follows_text", "parameters", "slice_text", "tree_lines"]
 
 _DEEPEST = 24  # levels that are drawn; deeper ones show their number instead of all lines on the left
 _NARROWEST = 6  # columns that each of link, joint, type and axis has, however narrow the terminal is
@@ -63,6 +63,16 @@ def axis_text(joint: JointType) -> str:
             text = number(value) if isinstance(value, float) else escaped(str(value))
         shown.append(text if name == "axis" else f"{name} {text}")
     return ", ".join(shown)
+
+
+def slice_text(place: slice) -> str:
+    """Where a joint's numbers are: "3", or "3:6"."""
+    return str(place.start) if place.stop == place.start + 1 else f"{place.start}:{place.stop}"
+
+
+def follows_text(coupling: Coupling) -> str:
+    """What a joint follows, as tables have it: "2 × elbow + 0.1"."""
+    return f"{number(coupling.ratio)} × {label(coupling.joint)} + {number(coupling.offset)}"
 
 
 def _fields(joint: JointType) -> tuple[dataclasses.Field[Any], ...]:

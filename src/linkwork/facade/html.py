@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from .._printing import escaped, label, number, numbers
+from .._printing import label, number, numbers
 from ..model.tree import Tree
-from .drawing import axis_text, tree_lines
+from .drawing import axis_text, follows_text, slice_text, tree_lines
 
 __all__ = ["robot_html"]
 
@@ -33,22 +33,16 @@ _HEADER = ("joint", "type", "axis", "q", "v", "lower", "upper", "velocity", "eff
 def _row(tree: Tree, i: int) -> str:
     body = tree.bodies[i]
     lower, upper = body.limits.positions
-    coupling = body.coupling
-    follows = "" if coupling is None else f"{number(coupling.ratio)} × {coupling.joint} + {number(coupling.offset)}"
     cells = (
         label(body.joint_name),
         body.joint.type_name(),
         axis_text(body.joint),
-        _slice_text(tree.q_slices[i]),
-        _slice_text(tree.v_slices[i]),
+        slice_text(tree.q_slices[i]),
+        slice_text(tree.v_slices[i]),
         *(numbers(x) if len(x) else "-" for x in (lower, upper, body.limits.velocity, body.limits.effort)),
-        escaped(follows),
+        "" if body.coupling is None else follows_text(body.coupling),
     )
     return _tag("tr", *(_tag("td", escape(cell)) for cell in cells))
-
-
-def _slice_text(place: slice) -> str:
-    return str(place.start) if place.stop == place.start + 1 else f"{place.start}:{place.stop}"
 
 
 def _more(count: int, what: str) -> Sequence[str]:

@@ -16,11 +16,12 @@ from ..model.body import WORLD, Body, Coupling, Limits
 from ..model.couple import read_mimic
 from ..model.tree import Tree
 from ..spatial import Pose
-from ..spatial.given import given_numbers, given_text
+from ..spatial.given import given_text
 from .inherited_names import named_after
 from .joint_editing import JointEditing, check_links, check_order, dof_values, fixed_array, matrix_of, pose_of
 from .joint_links import LinkMethods
-from .sampling import Size, generator_of, shape_of
+from .passive import resistance
+from .sampling import Size, generator_of, leading_of
 
 __all__ = ["Bounds", "Joint", "body_with", "joint_of", "limits_of"]
 
@@ -203,7 +204,7 @@ class Joint(LinkMethods, JointEditing):
         """
         lower, upper = self.position_bounds
         drawn: np.ndarray = asked(
-            self.name, self.type, "random", generator_of(rng, seed), lower.tolist(), upper.tolist(), shape_of(size)
+            self.name, self.type, "random", generator_of(rng, seed), lower.tolist(), upper.tolist(), leading_of(size)
         )
         return drawn
 
@@ -215,14 +216,8 @@ class Joint(LinkMethods, JointEditing):
         Zero where ``dynamics`` is "none"; sign(0) is 0.  The robot's dynamics do not include it: add it to τ there.
         v (..., nv) -> (..., nv) [N·m, N].
         """
-        expected = f"joint {self.name!r}: passive_torque: expected v of shape (..., {self.nv}), finite numbers"
-        rate = given_numbers(v, expected, np.shape(v))
-        if rate.ndim == 0 or rate.shape[-1] != self.nv:
-            raise ValueError(f"{expected}, got shape {rate.shape}")
-        if self.dynamics == "none":
-            return np.zeros_like(rate)
-        torque: np.ndarray = 0.0 - self.damping * rate - self.friction * np.sign(rate)
-        return torque
+        acts = 0.0 if self.dynamics == "none" else 1.0
+        return resistance(self._subject(), v, acts * self.damping, acts * self.friction)
 
     # -- the other direction
 

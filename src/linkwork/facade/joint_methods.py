@@ -61,12 +61,15 @@ class JointMethods:
         return results
 
     def _made(self, name: str, swapped: bool, given: tuple[str, ...] = ()) -> Callable[..., Any]:
-        subject = OfJoint(self.name, Site(self.type, self.placement, self.rotor, swapped))
+        subject = self._subject(swapped)
         request = read_request(subject, name, given)
         with blaming(self.name, self.type):
             call = checked(subject, request, joint_kernel(subject, request))
         self._calls[name, swapped, *given] = call
         return call
+
+    def _subject(self, swapped: bool = False) -> OfJoint:
+        return OfJoint(self.name, Site(self.type, self.placement, self.rotor, swapped))
 
     def _refuse_warped(self, what: str, poses: ArrayLike) -> None:
         """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; other shapes are told of later."""

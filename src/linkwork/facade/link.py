@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..model.physical import taken_apart
 from ..shapes import Geometry, Shape
 from ..spatial import Inertia, Pose, Symmetric3, Vec3
-from ..spatial.given import given_numbers, given_pose, given_text
+from ..spatial.given import given_inertia, given_numbers, given_pose, given_text
 from .joint_editing import fixed_array
 
 __all__ = ["Link"]
-
-_SYMMETRIC = 1e-9  # relative: how far an inertia may be from symmetric
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -150,20 +149,8 @@ def _weight(
     )
     if not solids or stated:
         X = given_pose(com, f"{who}: com")
-        return float(number), X.translation, X.rotation @ _inertia(inertia, who)
+        return float(number), X.translation, X.rotation @ given_inertia(inertia, who)
     return _uniform(who, solids, *((None, float(number)) if mass is None else (float(number), None)))
-
-
-def _inertia(inertia: Any, who: str) -> Symmetric3:
-    if inertia is None:
-        return Symmetric3.zero()
-    expected = f"{who}: inertia: expected a symmetric matrix (3, 3) or three numbers [kg m²]"
-    J = given_numbers(inertia, expected, (3, 3), (3,))
-    if J.ndim == 1:
-        return Symmetric3.diagonal(*J.tolist())
-    if np.abs(J - J.T).max() > _SYMMETRIC * np.abs(J).max():
-        raise ValueError(f"{expected}, got\n{J}")
-    return Symmetric3(*J[np.triu_indices(3)].tolist())
 
 
 def _uniform(
@@ -187,5 +174,4 @@ def _uniform(
     if len(parts) == 1:
         return parts[0]
     whole = sum((Inertia.at_center(*part) for part in parts), Inertia.zero())
-    center = whole.moment * (1.0 / whole.mass) if whole.mass else Vec3.zero()
-    return whole.mass, center, whole.shifted(-center).about
+    return taken_apart(whole)

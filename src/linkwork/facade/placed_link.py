@@ -10,6 +10,7 @@ from ..errors import UnknownNameError
 from ..joints import Fixed
 from ..model.body import WORLD, Frame
 from ..model.meant import another_kind
+from ..model.physical import taken_apart
 from ..model.tree import Tree
 from ..shapes import Geometry
 from ..spatial import Inertia, Pose
@@ -49,14 +50,12 @@ class PlacedLink:
     @property
     def com(self) -> np.ndarray:
         """Its centre of mass from its origin, in its axes (3,) [m]; zeros where it has no mass."""
-        mass = self.mass
-        return fixed_array([x / mass if mass else 0.0 for x in self._own.moment])
+        return fixed_array([*taken_apart(self._own)[1]])
 
     @property
     def inertia(self) -> np.ndarray:
         """Its rotational inertia about its centre of mass, in its axes (3, 3) [kg·m²]."""
-        own, mass = self._own, self.mass
-        about = own.shifted(own.moment * (-1.0 / mass)).about if mass else own.about
+        about = taken_apart(self._own)[2]
         return fixed_array([[*row] for row in (about.x, about.y, about.z)])
 
     @property

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..model.couple import bounds
 from .robot_base import Array, RobotBase
-from .sampling import Size, generator_of, shape_of
+from .sampling import Size, generator_of, leading_of
 
 __all__ = ["ConfigurationMethods"]
 
@@ -31,7 +31,7 @@ class ConfigurationMethods(RobotBase):
         (TypeError): it could be a seed as well as a size.
         """
         generator = generator_of(rng, seed)
-        shape = shape_of(size)
+        shape = leading_of(size)
         q = np.zeros((*shape, self.nq))
         limits = bounds(self._tree)
         for i, body in self._tree.stacked():

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bridge.arguments import real_array
@@ -16,17 +15,17 @@ from ..model.build import read_gravity
 from ..model.check import check_inertial
 from ..model.lock import locked
 from ..model.meant import another_kind
+from ..model.physical import taken_apart
 from ..model.tree import Report, Tree
 from ..model.welded import told, with_summed_inertias
 from ..shapes import Geometry
 from ..spatial import Inertia, Symmetric3, Vec3
+from ..spatial.given import given_inertia
 from .constructors import Constructors
 from .joint import Joint, body_with, joint_of
 from .locking import held_configurations
 
 __all__ = ["EditingMethods"]
-
-_ROUNDING = 1e-9  # [rad, m] how far beyond a limit, or off what it follows, a locked joint may be
 
 
 class EditingMethods(Constructors):
@@ -75,14 +74,13 @@ class EditingMethods(Constructors):
         self._tree.require_inertias("with_inertia")
         frame = _link(self._tree, link)
         who = f"with_inertia: link {link!r}"
-        if isinstance(inertia, Inertia):
-            if mass is not None or com is not None:
-                raise TypeError(f"{who}: an Inertia has its mass and its centre: leave out mass and com")
-            mass, com, about = _taken_apart(inertia)
-        else:
-            old_mass, old_com, about = _taken_apart(frame.inertia)
-            mass, com = old_mass if mass is None else mass, old_com if com is None else com
-            about = about if inertia is None else _about(who, inertia)
+        whole = inertia if isinstance(inertia, Inertia) else None
+        if whole is not None and (mass is not None or com is not None):
+            raise TypeError(f"{who}: an Inertia has its mass and its centre: leave out mass and com")
+        old_mass, old_com, about = taken_apart(frame.inertia if whole is None else whole)
+        if whole is None and inertia is not None:
+            about = given_inertia(inertia, who)
+        mass, com = old_mass if mass is None else mass, tuple(old_com) if com is None else com
         found, findings = _checked(who, mass, com, about, (*frame.visuals, *frame.collisions))
         frames = told(self._tree.bodies, self._tree.frames)
         frames = tuple(replace(f, inertia=found) if f.name == link else f for f in frames)
@@ -128,8 +126,7 @@ class EditingMethods(Constructors):
         if joint in _joint_names(tree):
             raise ValueError(f"with_payload: the robot has a joint {joint!r} already: give the load another name=...")
         who = f"with_payload: {name!r}"
-        about = Symmetric3.zero() if inertia is None else _about(who, inertia)
-        found, findings = _checked(who, mass, com, about, ())
+        found, findings = _checked(who, mass, com, given_inertia(inertia, who), ())
         load = Frame(name, carrier.body, carrier.placement, found, fixed_joint=joint, welded_to=frame)
         return type(self)(_weighed(tree, (*told(tree.bodies, tree.frames), load), findings))
 
@@ -166,28 +163,6 @@ def _link(tree: Tree, name: str) -> Frame:
 
 def _joint_names(tree: Tree) -> set[str | None]:
     return {body.joint_name for body in tree.bodies} | {frame.fixed_joint for frame in tree.frames}
-
-
-def _taken_apart(inertia: Inertia) -> tuple[float, Any, Symmetric3]:
-    """Mass, centre of mass and the rotational inertia about it; the origin where there is no mass."""
-    if inertia.mass == 0.0:
-        return 0.0, (0.0, 0.0, 0.0), inertia.about
-    center = inertia.moment * (1.0 / inertia.mass)
-    return float(inertia.mass), tuple(center), inertia.shifted(-center).about
-
-
-def _about(who: str, given: ArrayLike) -> Symmetric3:
-    """A rotational inertia given as a symmetric matrix, or by its diagonal."""
-    expected = f"{who}: inertia: expected a symmetric matrix (3, 3) or three numbers [kg·m²]"
-    array = real_array(expected, given).astype(float)
-    if array.shape == (3,):
-        array = np.diag(array)
-    if array.shape != (3, 3):
-        raise ValueError(f"{expected}, got shape {array.shape}")
-    if np.isnan(array).any() or np.max(np.abs(array - array.T)) > _ROUNDING * np.max(np.abs(array)):
-        raise ValueError(f"{expected}, got {array.tolist()}")
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = array.tolist()
-    return Symmetric3(xx, xy, xz, yy, yz, zz)
 
 
 def _checked(who: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[Geometry]) -> tuple[Inertia, Findings]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bridge.arguments import Asked
-from ..bridge.machine import Port
 from ..model.couple import bounds
+from .passive import resistance
 from .robot_base import Array, RobotBase
 
 __all__ = ["LimitMethods"]
@@ -60,17 +59,13 @@ class LimitMethods(RobotBase):
         joints whose ``dynamics`` is "none".  sign(0) is 0.  The functions of dynamics do not include it: add it to τ.
         v (..., nv) -> (..., nv) [N·m, N].
         """
-        asked = Asked(self._subject, "passive_torque", (Port("v", (self.nv,)),), ())
-        (rate,) = asked.prepared([v])
-        asked.refuse_not_finite([rate])
         damping, friction = np.zeros((2, self.nv))
         for body, place in zip(self._tree.bodies, self._tree.v_slices, strict=True):
             if body.dynamics != "none":
                 ratio = 1.0 if body.coupling is None else body.coupling.ratio
                 damping[place] += ratio * ratio * np.array(body.damping)
                 friction[place] += abs(ratio) * np.array(body.friction)
-        torque: np.ndarray = 0.0 - damping * rate - friction * np.sign(rate)
-        return torque
+        return resistance(self._subject, v, damping, friction)
 
     def _positions(self, side: int) -> np.ndarray:
         found = bounds(self._tree)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["Size", "generator_of", "shape_of"]
+__all__ = ["Size", "generator_of", "leading_of"]
 
 Size = int | tuple[int, ...] | None
 
@@ -34,7 +34,7 @@ def generator_of(rng: np.random.Generator | None, seed: int | None) -> np.random
     return rng
 
 
-def shape_of(size: Size) -> tuple[int, ...]:
+def leading_of(size: Size) -> tuple[int, ...]:
     """The leading dimensions of what is drawn: none, so many, or these.  Raises ValueError for a negative one,
     TypeError for what is no whole number."""
     try:

@@ -13,9 +13,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spatial import Symmetric3
+from ..spatial import Inertia, Symmetric3, Vec3
 
-__all__ = ["nearest_possible"]
+__all__ = ["nearest_possible", "taken_apart"]
+
+
+def taken_apart(inertia: Inertia) -> tuple[float, Vec3, Symmetric3]:
+    """Mass, centre of mass and the rotational inertia about it, in the same axes: what `Inertia.at_center` is made of.
+
+    Where there is no mass, the origin stands for its centre.
+    """
+    if inertia.mass == 0.0:
+        return 0.0, Vec3.zero(), inertia.about
+    center = inertia.moment * (1.0 / inertia.mass)
+    return float(inertia.mass), center, inertia.shifted(-center).about
 
 
 def nearest_possible(about: Symmetric3) -> tuple[Symmetric3, float]:

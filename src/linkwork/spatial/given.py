@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from .matrix3 import Symmetric3
 from .pose import Pose
 from .rotation import Rotation
 from .vec3 import Vec3
 
-__all__ = ["RIGID", "given_numbers", "given_pose", "given_text", "is_rigid"]
+__all__ = ["RIGID", "given_inertia", "given_numbers", "given_pose", "given_text", "is_rigid"]
 
 RIGID = 1e-6  # how far rows or columns of a rotation may be from orthonormal
+_SYMMETRIC = 1e-9  # relative: how far an inertia may be from symmetric
 
 
 def given_numbers(value: Any, expected: str, *shapes: tuple[int, ...], infinite: bool = False) -> np.ndarray:
@@ -40,6 +42,22 @@ def given_numbers(value: Any, expected: str, *shapes: tuple[int, ...], infinite:
     if not (infinite or np.isfinite(numbers).all()) or np.isnan(numbers).any():
         raise ValueError(f"{expected}, got {value!r}")
     return numbers + 0.0
+
+
+def given_inertia(value: Any, what: str) -> Symmetric3:
+    """A rotational inertia: a symmetric matrix (3, 3), the three numbers of its diagonal, or None for none at all.
+
+    Raises ValueError.
+    """
+    if value is None:
+        return Symmetric3.zero()
+    expected = f"{what}: inertia: expected a symmetric matrix (3, 3) or three numbers [kg·m²]"
+    J = given_numbers(value, expected, (3, 3), (3,))
+    if J.ndim == 1:
+        return Symmetric3.diagonal(*J.tolist())
+    if np.abs(J - J.T).max() > _SYMMETRIC * np.abs(J).max():
+        raise ValueError(f"{expected}, got {J.tolist()}")
+    return Symmetric3(*J[np.triu_indices(3)].tolist())
 
 
 def is_rigid(X: np.ndarray) -> bool:

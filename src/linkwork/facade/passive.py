@@ -1,0 +1,23 @@
+"""What damping and dry friction exert: URDF's dynamics of joints, of one or of a whole robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bridge.arguments import Asked
+from ..bridge.machine import Port
+from ..bridge.subjects import Subject
+
+__all__ = ["resistance"]
+
+
+def resistance(subject: Subject, v: Any, damping: np.ndarray, friction: np.ndarray) -> np.ndarray:
+    """τ = −damping · v − friction · sign(v), at a velocity that is looked at as those of compiled functions are."""
+    asked = Asked(subject, "passive_torque", (Port("v", damping.shape),), ())
+    (given,) = asked.prepared([v])
+    asked.refuse_not_finite([given])
+    rate = given.astype(float)
+    torque: np.ndarray = 0.0 - damping * rate - friction * np.sign(rate)
+    return torque
