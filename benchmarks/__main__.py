@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwork.cli.output import Output, Terminal
+from linkwork.cli.output import Stream, Terminal
 
 from .compiler import long_program_seconds, no_op_seconds
 from .machine import machine
@@ -30,7 +30,7 @@ QUICK_ROBOTS = ("panda", "talos")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks; returns the exit code."""
     chosen = _parser().parse_args(arguments)
-    terminal = Terminal(Output(sys.stdout), Output(sys.stderr))
+    terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
     plan = QUICK if chosen.quick else FULL
     about = machine()
     startup = measure_startup(3 if chosen.quick else 7)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.cli.output import Output
+from linkwork.cli.output import Stream
 from linkwork.cli.timing import Call, Effort, compare
 from linkwork.compiler.target import host
 from linkwork.compiler.vector_math import CODES
@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--samples", type=int, default=300, metavar="N", help="arguments a range (default 300)")
     parser.add_argument("--functions", nargs="+", default=CODES, choices=CODES, metavar="NAME")
     chosen = parser.parse_args(arguments)
-    out = Output(sys.stdout)
+    out = Stream(sys.stdout)
     out.line(f"Code for {host().cpu}, {host().lanes} lanes of float64; NumPy {np.__version__}.")
     for bits in (64, 32):
         out.lines(["", *table(bits, chosen.samples, Effort(rounds=5, at_least=0.01), chosen.functions)])

@@ -1,7 +1,9 @@
 """Every module of the package is in an import contract, so that a new room does not stand outside of all rules."""
 
+import ast
 import pkgutil
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import linkwork
@@ -24,6 +26,15 @@ def uncovered(modules):
 
 def all_modules():
     return [module.name for module in pkgutil.walk_packages(linkwork.__path__, "linkwork.")]
+
+
+def test_no_two_classes_have_one_name():
+    """But for those that a file keeps to itself: who reads of a class knows which is meant."""
+    root = Path(linkwork.__path__[0])
+    parts = [node for path in root.rglob("*.py") for node in ast.parse(path.read_text(encoding="utf-8")).body]
+    names = Counter(node.name for node in parts if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
+    assert len(names) > 100
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_every_module_is_in_a_contract():

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import linkwork
-from linkwork import errors, expr, joints, robots, shapes
+from linkwork import errors, expr, joints, robots, shapes, spatial
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
@@ -19,6 +19,7 @@ MODULES = {
     "linkwork.joints": joints,
     "linkwork.robots": robots,
     "linkwork.shapes": shapes,
+    "linkwork.spatial": spatial,
 }
 SPECIAL = ("__init__", "__call__")
 HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pytest", "matplotlib")
@@ -79,6 +80,11 @@ def public_api():
                 lines += sorted(described(*item) for item in members(value).items())
                 lines.append("")
     return "\n".join(lines)
+
+
+def test_editors_complete_the_published_names_and_no_others():
+    for module in MODULES.values():
+        assert dir(module) == sorted(module.__all__), module.__name__
 
 
 def test_the_public_api_is_as_it_was(update_golden):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ._terminal import Output
+from ._terminal import Stream
 
 __all__ = ["Notice", "shown_elsewhere"]
 
@@ -24,7 +24,7 @@ class Notice:
 
     def __call__(self) -> float | None:
         """Say it if it is time.  Returns after how many more seconds it may be; None: not any more."""
-        log = Output(sys.stderr)
+        log = Stream(sys.stderr)
         if self._done or _elsewhere or not log.is_terminal:
             return None
         left = self._begin + _LONG - _clock()

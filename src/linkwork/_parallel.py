@@ -8,7 +8,7 @@ from typing import Any
 
 from ._notice import shown_elsewhere
 from ._progress import Progress
-from ._terminal import Output
+from ._terminal import Stream
 from ._workers import run
 
 __all__ = ["in_parallel"]
@@ -22,7 +22,7 @@ def in_parallel(tasks: Sequence[Callable[[], Any]], label: str, progress: bool |
     """
     if not tasks:
         return
-    log = Output(sys.stderr)
+    log = Stream(sys.stderr)
     show = log.is_terminal if progress is None else progress
-    with shown_elsewhere(), Progress(log if show else Output(None), label, len(tasks)) as bar:
+    with shown_elsewhere(), Progress(log if show else Stream(None), label, len(tasks)) as bar:
         run(tasks, done=lambda: bar.advance(1))

@@ -7,7 +7,7 @@ import shutil
 import time
 from types import TracebackType
 
-from ._terminal import Output
+from ._terminal import Stream
 
 __all__ = ["Progress"]
 
@@ -18,7 +18,7 @@ _PAUSE = 0.1  # seconds between two drawings in a terminal
 class Progress:
     """Shows how much of ``total`` is done, from its `with` statement's beginning to its end."""
 
-    def __init__(self, log: Output, label: str, total: int) -> None:
+    def __init__(self, log: Stream, label: str, total: int) -> None:
         self._log, self._label, self._total = log, label, total
         self._bar = log.is_terminal and os.environ.get("TERM") != "dumb"
         self._done = 0

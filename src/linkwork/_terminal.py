@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-__all__ = ["Output", "backslashed"]
+__all__ = ["Stream", "backslashed"]
 
 
-class Output:
+class Stream:
     """A stream of lines.  What its encoding lacks is written in ASCII; a closed stream takes nothing."""
 
     def __init__(self, stream: TextIO | None) -> None:

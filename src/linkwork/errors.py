@@ -211,3 +211,8 @@ class JointMethodError(RuntimeError):
 
 class JointContractError(ValueError):
     """A joint type breaks identities of the contract, which the message lists: see `linkwork.check_joint`."""
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from linkwork._progress import Progress
-from linkwork.cli.output import Output, escaped, finite, label, numbers, table, width
+from linkwork.cli.output import Stream, escaped, finite, label, numbers, table, width
 from linkwork.cli.timing import Call, Effort, compare, percentiles
 
 
@@ -25,13 +25,13 @@ def ascii_stream() -> io.TextIOWrapper:
 
 def test_what_cannot_be_encoded_is_written_in_ascii():
     stream = ascii_stream()
-    Output(stream).line("└─ 10 µs ×2 ä 手 \udc80")
+    Stream(stream).line("└─ 10 µs ×2 ä 手 \udc80")
     stream.flush()
     assert stream.buffer.getvalue() == rb"`- 10 us x2 \xe4 \u624b \udc80" + b"\n"
 
 
 def test_a_closed_stream_takes_nothing():
-    output = Output(None)
+    output = Stream(None)
     output.line("x")
     output.flush()
     assert not output.is_terminal
@@ -39,10 +39,10 @@ def test_a_closed_stream_takes_nothing():
 
 def test_json_is_ascii_and_strict():
     stream = io.StringIO()
-    Output(stream).json({"name": "ä\x1b\udc80"})
+    Stream(stream).json({"name": "ä\x1b\udc80"})
     assert stream.getvalue().isascii() and "\x1b" not in stream.getvalue()
     with pytest.raises(ValueError):
-        Output(stream).json(float("nan"))
+        Stream(stream).json(float("nan"))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_numbers():
 
 def test_progress_in_a_terminal_is_one_line_that_goes_away():
     screen = Screen()
-    with Progress(Output(screen), "work", 4) as progress:
+    with Progress(Stream(screen), "work", 4) as progress:
         for _ in range(4):
             progress.advance(1)
     text = screen.getvalue()
@@ -92,7 +92,7 @@ def test_progress_in_a_terminal_is_one_line_that_goes_away():
 def test_progress_elsewhere_is_a_few_lines(monkeypatch, terminal):
     stream = Screen() if terminal else io.StringIO()
     monkeypatch.setenv("TERM", terminal or "xterm")
-    with Progress(Output(stream), "work", 1000) as progress:
+    with Progress(Stream(stream), "work", 1000) as progress:
         for _ in range(1000):
             progress.advance(1)
     assert stream.getvalue().splitlines() == [f"work: {n} % of 1000" for n in (25, 50, 75, 100)]

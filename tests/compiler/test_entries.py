@@ -12,7 +12,7 @@ import pytest
 import linkwork as lw
 from compiler.support import all_bits_equal, bits_equal
 from linkwork.compiler import build, entries, fastcall
-from linkwork.compiler.entries import ENTRIES, PARTS, Design, Entry
+from linkwork.compiler.entries import ENTRIES, PARTS, Design, EntryPoint
 from linkwork.compiler.facts import code_facts
 from linkwork.compiler.ir import Function, Text
 from linkwork.compiler.kernel import Kernel, make_ready
@@ -34,7 +34,7 @@ class Compiled:
         monkeypatch.setenv("LINKWORK_CACHE", "off")
         monkeypatch.setattr(build, "compiled", self)
 
-    def __call__(self, source: build.Source, parts: Sequence[str], real: Real) -> dict[str, build.Part]:
+    def __call__(self, source: build.Source, parts: Sequence[str], real: Real) -> dict[str, build.CompiledPart]:
         if self.failing in parts:
             raise OSError("no room")
         self.parts += [f"{part} {real.name}" for part in parts]
@@ -173,7 +173,7 @@ def test_a_further_entry_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
         return [text]
 
     monkeypatch.setitem(PARTS, "twice", twice)
-    monkeypatch.setitem(ENTRIES, "twice", Entry(("twice", "sample"), (DOUBLE,)))
+    monkeypatch.setitem(ENTRIES, "twice", EntryPoint(("twice", "sample"), (DOUBLE,)))
     kernel = Kernel(trace(lambda x: f.exp(x), "grown", {"x": 3}))
     assert kernel._code.entry("twice") is kernel._code.entry("twice")
     out = np.zeros(6)

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Timed:
     """What was measured of one function."""
 
     function: str
@@ -75,11 +75,11 @@ def _peer(robot: Robot, terminal: Terminal) -> Pinocchio | None:
         return None
 
 
-def _measured(robot: Robot, peer: Pinocchio | None, function: str, size: int) -> Row:
+def _measured(robot: Robot, peer: Pinocchio | None, function: str, size: int) -> Timed:
     try:
         compiled = compile_cold(robot, function)
     except SingularInertiaError as singular:
-        return Row(function, note=escaped(str(singular)))
+        return Timed(function, note=escaped(str(singular)))
     error = bound = None
     if peer is not None:
         error, bound = agreement(robot, peer, function)
@@ -89,13 +89,13 @@ def _measured(robot: Robot, peer: Pinocchio | None, function: str, size: int) ->
     with threads(1):
         batch = compare(*batch_calls(robot, peer, function, size), effort)
     call = compare(*single_calls(robot, peer, function), effort)
-    return Row(function, compiled, error, bound, batch, call)
+    return Timed(function, compiled, error, bound, batch, call)
 
 
 # -- for people
 
 
-def _text(robot: Robot, peer: Pinocchio | None, rows: list[Row], size: int, columns: int | None) -> list[str]:
+def _text(robot: Robot, peer: Pinocchio | None, rows: list[Timed], size: int, columns: int | None) -> list[str]:
     header = ["function", "operations", "trace [ms]", "compile [s]", f"batch of {size} [ns/state]", "one call [µs]"]
     if peer is not None:
         header[5:] = ["Pinocchio", "speed", "one call [µs]", "Pinocchio", "speed", "difference"]
@@ -109,7 +109,7 @@ def _text(robot: Robot, peer: Pinocchio | None, rows: list[Row], size: int, colu
     return [title, "", *lines, "", *below]
 
 
-def _row_text(row: Row, compared: bool, size: int) -> list[str]:
+def _row_text(row: Timed, compared: bool, size: int) -> list[str]:
     if row.compiled is None or row.batch is None or row.call is None:
         return [row.function, *["-"] * (10 if compared else 5)]
     work = [
@@ -133,7 +133,7 @@ def _pair(found: Comparison, scale: float) -> list[str]:
 # -- for programs
 
 
-def _data(robot: Robot, peer: Pinocchio | None, rows: list[Row], size: int) -> dict[str, Any]:
+def _data(robot: Robot, peer: Pinocchio | None, rows: list[Timed], size: int) -> dict[str, Any]:
     return {
         "linkwork": __version__,
         "robot": robot.name,
@@ -145,7 +145,7 @@ def _data(robot: Robot, peer: Pinocchio | None, rows: list[Row], size: int) -> d
     }
 
 
-def _row_data(row: Row, size: int) -> dict[str, Any]:
+def _row_data(row: Timed, size: int) -> dict[str, Any]:
     compiled, batch, call = row.compiled, row.batch, row.call
     return {
         "name": row.function,

@@ -17,7 +17,7 @@ from .. import __version__
 from ..errors import CacheWarning, ModelWarning, SingularInertiaError
 from . import bench, cache, demo, explain, info, robots
 from .arguments import BAD_MODEL, FAILED, USAGE, CommandError
-from .output import Output, Terminal, escaped
+from .output import Stream, Terminal, escaped
 
 __all__ = ["main"]
 
@@ -28,7 +28,7 @@ _COMMANDS = (demo, info, robots, explain, bench, cache)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (``sys.argv`` where no arguments are given); returns the exit code."""
-    terminal = Terminal(Output(sys.stdout), Output(sys.stderr))
+    terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
     try:
         with _cache_warnings_logged(terminal):
             code = _run(arguments, terminal)

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from .._printing import escaped, label, number, numbers, width
-from .._terminal import Output
+from .._terminal import Stream
 
-__all__ = ["Output", "Terminal", "escaped", "finite", "label", "number", "numbers", "quantity", "table", "width"]
+__all__ = ["Stream", "Terminal", "escaped", "finite", "label", "number", "numbers", "quantity", "table", "width"]
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
     """Where a command prints: data and logs."""
 
-    out: Output
-    log: Output
+    out: Stream
+    log: Stream
 
     def warning(self, text: str) -> None:
         self.log.line(f"linkwork: warning: {text}")

@@ -6,14 +6,14 @@ import shutil
 from collections.abc import Sequence
 
 from .._printing import cut, width
-from .output import Output, table
+from .output import Stream, table
 
 __all__ = ["columns_of", "folded"]
 
 _GAP = 2  # columns between two of a table
 
 
-def columns_of(out: Output) -> int | None:
+def columns_of(out: Stream) -> int | None:
     """How many columns a terminal shows; None for what is no terminal, which takes all."""
     return shutil.get_terminal_size().columns if out.is_terminal else None
 

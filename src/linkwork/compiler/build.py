@@ -21,7 +21,7 @@ from .program import Port, Program
 from .real import DOUBLE, Real
 from .target import Target
 
-__all__ = ["DEBUG", "Code", "Part", "Recipe", "Source", "compiled"]
+__all__ = ["DEBUG", "CompiledPart", "KernelCode", "Recipe", "Source", "compiled"]
 
 DEBUG = "LINKWORK_DEBUG"
 
@@ -97,7 +97,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CompiledPart:
     """A part of a kernel's code, compiled."""
 
     objects: tuple[bytes, ...]
@@ -105,7 +105,7 @@ class Part:
     seconds: float  # that it took to compile, perhaps in another process
 
 
-class Code:
+class KernelCode:
     """A kernel's machine code: entries, each compiled, or taken from the cache, when it is first asked for.
 
     The target must be able to run here.
@@ -118,7 +118,7 @@ class Code:
         self.compile_seconds = 0.0  # that the parts took, perhaps in another process
         self.cached = True  # whether all of them came from the cache
         self._entries: dict[tuple[str, Real], MachineCode] = {}
-        self._parts: dict[tuple[str, Real], Part] = {}  # those that other entries may need
+        self._parts: dict[tuple[str, Real], CompiledPart] = {}  # those that other entries may need
         self._lock = Lock()
 
     def entry(self, name: str, real: Real = DOUBLE) -> MachineCode:
@@ -158,7 +158,7 @@ class Code:
         self._parts = {key: part for key, part in self._parts.items() if key in needed}
 
 
-def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Part]:
+def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, CompiledPart]:
     """Parts of a kernel's code: from the cache, or compiled side by side."""
     cache, found = shared(), {}
     keys = {part: source.key(part, real) if cache else None for part in parts}
@@ -178,7 +178,7 @@ def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, Part
         objects = iter(emit([text for part in missing for text in texts[part]], source.target, notice))
         each = (time.perf_counter() - start) / sum(len(text) for part in missing for text in texts[part])
         for part in missing:
-            made = Part(tuple([next(objects) for _ in texts[part]]), False, each * sum(map(len, texts[part])))
+            made = CompiledPart(tuple([next(objects) for _ in texts[part]]), False, each * sum(map(len, texts[part])))
             key = keys[part]
             if cache is not None and key is not None:
                 cache.store(key, _together(source, part, real, made))
@@ -190,7 +190,7 @@ def _kept(key: str | None) -> str:
     return "" if key is None else "; the cache keeps it for the next process"
 
 
-def _together(source: Source, part: str, real: Real, made: Part) -> Entry:
+def _together(source: Source, part: str, real: Real, made: CompiledPart) -> Entry:
     facts: dict[str, Any] = {
         "kernel": f"{source.recipe.name}.{part}",
         **dict(source.recipe.facts),
@@ -202,7 +202,7 @@ def _together(source: Source, part: str, real: Real, made: Part) -> Entry:
     return Entry(facts, b"".join(made.objects))
 
 
-def _apart(entry: Entry) -> Part | None:
+def _apart(entry: Entry) -> CompiledPart | None:
     """The part in an entry; None where another program made it, with what is not as it is here."""
     sizes, seconds = entry.facts.get("sizes"), entry.facts.get("seconds")
     if not isinstance(sizes, list) or not all(type(size) is int and size > 0 for size in sizes):
@@ -211,4 +211,4 @@ def _apart(entry: Entry) -> Part | None:
         return None
     ends = list(accumulate(sizes, initial=0))
     objects = tuple(entry.code[start:end] for start, end in pairwise(ends))
-    return Part(objects, True, float(seconds)) if objects and all(map(is_object_file, objects)) else None
+    return CompiledPart(objects, True, float(seconds)) if objects and all(map(is_object_file, objects)) else None

@@ -1,7 +1,7 @@
 """The entries of a kernel's code, by which it is called, and the parts that each is made of.
 
-An entry is compiled when it is first asked for (see `build.Code`), and so is a part, which several entries may need.  A
-further entry is a row of `ENTRIES`, and what it alone needs a row of `PARTS`.
+An entry is compiled when it is first asked for (see `build.KernelCode`), and so is a part, which several entries may
+need.  A further entry is a row of `ENTRIES`, and what it alone needs a row of `PARTS`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .segments import plan
 from .straight import Layout, block_function, sample_function, segment_function
 from .target import Target
 
-__all__ = ["ENTRIES", "PARTS", "Design", "Entry", "available", "parts_here", "symbol_prefix"]
+__all__ = ["ENTRIES", "PARTS", "Design", "EntryPoint", "available", "parts_here", "symbol_prefix"]
 
 
-class Entry(NamedTuple):
+class EntryPoint(NamedTuple):
     """A function that is called from outside of the code, named as the entry is."""
 
     parts: tuple[str, ...]
@@ -92,9 +92,9 @@ PARTS: dict[str, Callable[[Design], list[Text]]] = {
     "loop": _loop,
     "fast": _fast,
 }
-ENTRIES: dict[str, Entry] = {
-    "fast": Entry(("fast", "sample"), (DOUBLE,), "python"),
-    "loop": Entry(("loop", "sample"), (DOUBLE, SINGLE)),
+ENTRIES: dict[str, EntryPoint] = {
+    "fast": EntryPoint(("fast", "sample"), (DOUBLE,), "python"),
+    "loop": EntryPoint(("loop", "sample"), (DOUBLE, SINGLE)),
 }
 
 

@@ -25,7 +25,7 @@ from .verify import verify
 __all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi"]
 
 
-class Row(NamedTuple):
+class Expressed(NamedTuple):
     """How an operation of CasADi's is expressed: ``kinds`` has an n for each argument that is to be a number, a t for
     each that is to be a truth value, and an x for one that stays what it is."""
 
@@ -53,30 +53,30 @@ def _power(x: Any, y: Any) -> Any:
     return x**y if isinstance(x, Symbol) else f.pow(x, y)
 
 
-COMPOSED: dict[str, Row] = {
-    "OP_ASSIGN": Row("x", lambda x: x),
-    "OP_ADD": Row("nn", _plus),
-    "OP_POW": Row("nn", _power),
-    "OP_CONSTPOW": Row("nn", _power),
-    "OP_SQ": Row("n", lambda x: x * x),
-    "OP_TWICE": Row("n", lambda x: 2.0 * x),
-    "OP_NE": Row("nn", lambda x, y: f.not_(f.eq(x, y))),
-    "OP_CEIL": Row("n", c.ceil),
-    "OP_FMOD": Row("nn", c.fmod),
-    "OP_REMAINDER": Row("nn", c.remainder),
-    "OP_IF_ELSE_ZERO": Row("tn", lambda t, x: f.where(t, x, 0.0)),
-    "OP_INV": Row("n", lambda x: f.div(1.0, x)),
-    "OP_ASINH": Row("n", c.asinh),
-    "OP_ACOSH": Row("n", c.acosh),
-    "OP_ATANH": Row("n", c.atanh),
-    "OP_LOG1P": Row("n", c.log1p),
-    "OP_EXPM1": Row("n", c.expm1),
-    "OP_LIFT": Row("xn", lambda x, hint: x),  # a hint to solvers
-    "OP_PRINTME": Row("xn", lambda x, tag: x),  # prints while CasADi evaluates; a kernel prints nothing
+COMPOSED: dict[str, Expressed] = {
+    "OP_ASSIGN": Expressed("x", lambda x: x),
+    "OP_ADD": Expressed("nn", _plus),
+    "OP_POW": Expressed("nn", _power),
+    "OP_CONSTPOW": Expressed("nn", _power),
+    "OP_SQ": Expressed("n", lambda x: x * x),
+    "OP_TWICE": Expressed("n", lambda x: 2.0 * x),
+    "OP_NE": Expressed("nn", lambda x, y: f.not_(f.eq(x, y))),
+    "OP_CEIL": Expressed("n", c.ceil),
+    "OP_FMOD": Expressed("nn", c.fmod),
+    "OP_REMAINDER": Expressed("nn", c.remainder),
+    "OP_IF_ELSE_ZERO": Expressed("tn", lambda t, x: f.where(t, x, 0.0)),
+    "OP_INV": Expressed("n", lambda x: f.div(1.0, x)),
+    "OP_ASINH": Expressed("n", c.asinh),
+    "OP_ACOSH": Expressed("n", c.acosh),
+    "OP_ATANH": Expressed("n", c.atanh),
+    "OP_LOG1P": Expressed("n", c.log1p),
+    "OP_EXPM1": Expressed("n", c.expm1),
+    "OP_LIFT": Expressed("xn", lambda x, hint: x),  # a hint to solvers
+    "OP_PRINTME": Expressed("xn", lambda x, tag: x),  # prints while CasADi evaluates; a kernel prints nothing
 }
 
 
-def counterpart(name: str) -> Row | None:
+def counterpart(name: str) -> Expressed | None:
     """How CasADi's operation of that name is expressed, if it can be.
 
     In truth values CasADi takes every number but zero for true, NaN too, as C does.
@@ -85,7 +85,7 @@ def counterpart(name: str) -> Row | None:
         return COMPOSED[name]
     for row in BY_NAME.values():
         if row.arity and isinstance(row.casadi, str) and f"OP_{row.casadi.removeprefix('logic_').upper()}" == name:
-            return Row(row.kinds, row)
+            return Expressed(row.kinds, row)
     return None
 
 

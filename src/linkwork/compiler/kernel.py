@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..expr.symbol import Symbol
-from .build import Code, Recipe, Source
+from .build import KernelCode, Recipe, Source
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
 from .gufunc import make_gufunc, signature
@@ -56,7 +56,7 @@ class Kernel:
     ) -> None:
         recipe = Recipe.of(program) if isinstance(program, Program) else program
         self._source = Source(recipe, host() if target is None else target, without_passes)
-        self._code = Code(self._source)
+        self._code = KernelCode(self._source)
         self._general = _General(self._source, self._code, doc)
         self._call: Any = single_call(self, self._general)
 
@@ -169,7 +169,7 @@ class _General:
         "ufunc",
     )
 
-    def __init__(self, source: Source, code: Code, doc: str) -> None:
+    def __init__(self, source: Source, code: KernelCode, doc: str) -> None:
         recipe = source.recipe
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
         self._has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
@@ -301,7 +301,7 @@ class _General:
         return shape[:count]
 
 
-def made_from(kernel: Kernel) -> tuple[Source, Code]:
+def made_from(kernel: Kernel) -> tuple[Source, KernelCode]:
     """What a kernel was made from, and its code."""
     return kernel._source, kernel._code
 

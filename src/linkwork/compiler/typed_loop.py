@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._locks import Lock
-from .build import Code
+from .build import KernelCode
 from .loops import State
 from .real import Real
 
@@ -42,7 +42,7 @@ def takes_single(arrays: Sequence[Any]) -> bool:
 class TypedLoop:
     """A kernel's loop over one type of numbers."""
 
-    def __init__(self, code: Code, real: Real, state: State) -> None:
+    def __init__(self, code: KernelCode, real: Real, state: State) -> None:
         self.real = real
         self.ready = False
         self.failure: BaseException | None = None
