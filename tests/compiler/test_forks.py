@@ -39,7 +39,7 @@ class Told:
 
     def __init__(self, lock):
         self.lock, self.has, self.may_go = lock, threading.Event(), threading.Event()
-        self.thread = threading.Thread(target=self.run)
+        self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
         self.has.wait()
 
@@ -51,11 +51,11 @@ class Told:
 if __name__ == "__main__":
     multiprocessing.set_start_method(sys.argv[1])
     shared, stop, begun = lw.load("double_pendulum"), threading.Event(), threading.Event()
-    others = [threading.Thread(target=compile_again_and_again) for _ in range(2)]
+    others = [threading.Thread(target=compile_again_and_again, daemon=True) for _ in range(2)]
     for other in others:
         other.start()
     begun.wait()
-    owner = Told(shared._lock)  # what another thread may be at as well
+    owner = Told(shared._kernels._lock)  # what another thread may be at as well
     codes = []
     for number in range(2, 2 + int(sys.argv[2])):
         process = multiprocessing.Process(target=work, args=(number,))
@@ -69,13 +69,14 @@ if __name__ == "__main__":
 
 
 @forks
-@pytest.mark.parametrize(("way", "count"), [("fork", 30), ("spawn", 1)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("way", "count"), [("fork", 8), ("spawn", 1)])
 def test_a_process_that_starts_while_others_compile_computes(way: str, count: int, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     environment = os.environ | {"LINKWORK_CACHE": "off"}
     ran = subprocess.run(
-        [sys.executable, program, way, str(count)], env=environment, capture_output=True, text=True, timeout=500
+        [sys.executable, program, way, str(count)], env=environment, capture_output=True, text=True, check=False
     )
     assert ran.stdout == f"{[7] * count}\n", ran.stderr
 

@@ -116,7 +116,6 @@ def test_a_robot_in_cyclic_garbage(program: str, memory: dict[str, str]) -> None
         env=os.environ | memory,
         capture_output=True,
         text=True,
-        timeout=300,
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")
 

@@ -39,5 +39,5 @@ except ImportError as error:
     not any(map(importlib.util.find_spec, ("_interpreters", "_xxsubinterpreters"))), reason="only one interpreter here"
 )
 def test_float32_in_another_interpreter() -> None:
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300)
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert ran.stdout.startswith("done") and "Error" not in ran.stderr, ran.stderr

@@ -59,7 +59,7 @@ def interrupted(call, out):
 def printed(code: str, samples: int = 3_000_000) -> list[str]:
     folder = os.path.dirname(os.path.dirname(__file__))
     program = COMMON.replace("N,", f"{samples},") + textwrap.dedent(code)
-    ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=500)
+    ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     return ran.stdout.splitlines()
 
