@@ -1,4 +1,4 @@
-"""docs/reference.md: the tables of functions as people read them, and a method for each.
+"""docs/reference.md: the tables of functions as people read them, a method for each, and all other published names.
 
 `python -m pytest tests/bridge/test_reference.py --update-golden` writes them anew.
 """
@@ -6,16 +6,27 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import linkwork as lw
 from linkwork import algorithms
 from linkwork.algorithms import JOINT, ROBOT
 from linkwork.algorithms.row import QUANTITIES, Row, Shape
+from linkwork.facade.placed_link import PlacedLink
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 BEGIN = "## "
+MORE = (
+    ("Robots: what else there is", lw.Robot, ROBOT),
+    ("Joints: what else there is", lw.Joint, JOINT),
+    ("Links to build with, `linkwork.Link`", lw.Link, {}),
+    ("Links of a robot, `robot.links`", PlacedLink, {}),
+    ("Kernels", lw.Kernel, {}),
+    ("What `check_joint` gives, `linkwork.JointReport`", lw.JointReport, {}),
+)
 COLUMNS = "| method | takes | gives | units | |\n|---|---|---|---|---|\n"
 
 
@@ -45,8 +56,51 @@ def part(title: str, rows: Mapping[str, Row]) -> str:
     return text
 
 
+def says(text: str | None) -> str:
+    """The first sentence of a docstring, or its first line where that is shorter, as a cell of a table."""
+    line = (text or "").split("\n")[0]
+    sentence = line.split(".  ")[0]
+    return (sentence if sentence.endswith("...") else sentence.removesuffix(".")).replace("``", "`").replace("|", "\\|")
+
+
+def names(title: str, found: Mapping[str, Any], what: str = "name") -> str:
+    """A table of names with what their docstrings say, and a line of those that are plain values."""
+    told = {name: says(inspect.getdoc(value)) for name, value in found.items() if not is_plain(value)}
+    rows = "".join(f"| `{name}` | {text} |\n" for name, text in told.items())
+    values = ", ".join(f"`{name}`" for name, value in found.items() if is_plain(value))
+    more = f"\nBesides, values that it is made of: {values}.\n" if values else ""
+    return f"\n{BEGIN}{title}\n\n| {what} | |\n|---|---|\n{rows}{more}"
+
+
+def is_plain(value: Any) -> bool:
+    """Whether it is a field, which has no docstring of its own."""
+    return inspect.ismemberdescriptor(value)
+
+
+def others(kind: type, rows: Mapping[str, Row]) -> dict[str, Any]:
+    """The published members of a class that are in no table of functions."""
+    found = {name: inspect.getattr_static(kind, name) for name in sorted(dir(kind)) if name not in rows}
+    return {name: getattr(value, "__func__", value) for name, value in found.items() if not name.startswith("_")}
+
+
 def reference() -> str:
-    return f"{part('Of a robot', ROBOT)}\n{part('Of a joint', JOINT)}"
+    tables = f"{part('Of a robot', ROBOT)}\n{part('Of a joint', JOINT)}"
+    for title, kind, rows in MORE:
+        tables += names(title, others(kind, rows), "method or property")
+    types = {kind.__name__: kind for kind in lw.joints.ALL}
+    tables += names("Joint types, `linkwork.joints`", types, "type")
+    for title, module in (("Errors and warnings", lw.errors), ("Shapes", lw.shapes)):
+        found = {name: getattr(module, name) for name in module.__all__}
+        tables += names(f"{title}, `{module.__name__}`", found)
+    return tables
+
+
+def test_every_published_name_is_on_a_page() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in sorted(PAGE.parent.glob("*.md")))
+    words = set(re.findall(r"\w+", pages))
+    modules = (lw, lw.errors, lw.expr, lw.joints, lw.robots, lw.shapes)
+    published = {name for module in modules for name in module.__all__ if not name.startswith("__")}
+    assert len(published) > 60 and published - words == set()
 
 
 def test_the_page_has_the_tables(update_golden: bool) -> None:

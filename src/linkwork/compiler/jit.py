@@ -23,7 +23,7 @@ from .held import held
 from .llvm_lock import LLVM_LOCK, without_lock
 from .target import Target
 
-__all__ = ["MachineCode", "assembly", "emit", "link", "text_bytes"]
+__all__ = ["MachineCode", "assembly", "emit", "is_object_file", "link", "text_bytes"]
 
 _QUICKLY = 4_000_000  # characters of LLVM IR; more is compiled with fewer attempts to improve it, in half of the time
 

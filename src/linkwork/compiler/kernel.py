@@ -23,11 +23,9 @@ from .real import DOUBLE, SINGLE
 from .target import Target, host
 from .threads import setting_address
 from .to_casadi import to_casadi
-from .typed_loop import TypedLoop, is_double, takes_single
+from .typed_loop import FLOAT64, TypedLoop, is_double, takes_single
 
 __all__ = ["Kernel", "call_state", "general_call", "made_from", "make_ready", "single_call"]
-
-_FLOAT64 = np.dtype(np.float64)
 
 
 class Kernel:
@@ -68,6 +66,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
+        """What it was called when it was made: messages and the symbols of its code begin with it."""
         return self._source.recipe.name
 
     @property
@@ -198,7 +197,7 @@ class _General:
         if self._has_empty:
             out = self._with_empty(arrays, out)
         first = arrays[0] if arrays else None
-        if not (type(first) is np.ndarray and first.dtype is _FLOAT64 and self._double.ready):
+        if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
             self.prepare(arrays)
         failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
         try:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..joints.axis import unit_axis
+from ..joints.checked import EXACT
 from ..spatial import Pose, Rotation, Vec3
 from ..spatial.given import given_numbers, given_pose
 from ..spatial.rotation import cos_sin
@@ -75,7 +76,7 @@ def _quaternion(value: Any) -> Rotation:
     expected = "pose: quaternion_wxyz: expected four numbers (w, x, y, z) of length 1"
     w, x, y, z = given_numbers(value, expected, (4,)).tolist()
     length = math.hypot(w, x, y, z)
-    if abs(length - 1.0) > 1e-6:
+    if abs(length - 1.0) > EXACT:
         raise ValueError(f"{expected}, got {value!r} of length {length:.9g}")
     return Rotation.from_quaternion(w / length, x / length, y / length, z / length)
 

@@ -42,6 +42,7 @@ class RobotBase:
 
     @property
     def name(self) -> str:
+        """What its file, or who built it, calls it."""
         return self._tree.name
 
     @property
