@@ -231,6 +231,27 @@ def test_a_joint_needs_sizes_and_units() -> None:
     assert lw.Joint.of(Turn()).transform([0.0]).shape == (4, 4)
 
 
+def test_a_transform_is_a_pose() -> None:
+    class Odd(JointType):
+        nq, nv = 1, 1
+        q_units, v_units = ("rad",), ("rad/s",)
+        given: Any = np.eye(4)
+
+        def X(self, q: Any) -> Pose:
+            return self.given  # type: ignore[no-any-return]
+
+    for given, got in (
+        (np.eye(4), "linkwork.spatial.Pose from it, got ndarray"),
+        (None, "linkwork.spatial.Pose from it, got NoneType"),
+        (Pose(Rotation.identity(), (0, 0, 0)), "got Pose(Rotation, tuple)"),  # type: ignore[arg-type]
+        (Pose(np.eye(3), Vec3.zero()), "got Pose(ndarray, Vec3)"),  # type: ignore[arg-type]
+    ):
+        Odd.given = given
+        with pytest.raises(ValueError) as caught:
+            lw.Joint.of(Odd(), name="j")
+        assert str(caught.value).startswith("joint 'j' (odd): X: expected ") and got in str(caught.value)
+
+
 def test_an_example_is_for_random_trees_alone() -> None:
     @dataclass(frozen=True)
     class Turn(JointType):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..spatial import InversePose, Pose, Rotation, Vec3
 from .refused import refused
 
 if TYPE_CHECKING:
@@ -30,14 +31,15 @@ def same_motions(joint: JointType) -> bool:
 
 
 def independent_motions(joint: JointType, name: str = "") -> None:
-    """Raises ValueError where a type does not say its sizes and units, has more than six velocities, or motions that
-    depend on each other everywhere."""
+    """Raises ValueError where a type does not say its sizes and units, has a transform that is no pose, more than six
+    velocities, or motions that depend on each other everywhere."""
     of = f"joint {name!r} ({joint.type_name()})" if name else joint.type_name()
     for what, example in _STATED.items():
         if not hasattr(joint, what):
             raise refused(of, what, f"the type to say it, such as `{what} = {example}`", "nothing")
     if joint.nv > 6:
         raise refused(of, "nv", "at most 6 degrees of freedom", str(joint.nv))
+    _check_transform(of, joint)
     try:
         found = rank(joint)
     except Exception:  # what is wrong with its methods is told where they are used; and parameters may be symbols
@@ -45,6 +47,21 @@ def independent_motions(joint: JointType, name: str = "") -> None:
     if found < joint.nv:
         got = f"{joint.nv} of which {found} {'is' if found == 1 else 'are'} independent, in every configuration tried"
         raise refused(of, "motions", f"{joint.nv} columns of S that are independent", got, "leave out the others")
+
+
+def _check_transform(of: str, joint: JointType) -> None:
+    """Raises ValueError where a type's transform is another thing than a pose."""
+    if _simple(joint):
+        return
+    try:
+        X: Any = joint.X(joint.zero())
+    except Exception:  # told where it is used
+        return
+    if not isinstance(X, (Pose, InversePose)):
+        raise refused(of, "X", "a linkwork.spatial.Pose from it", type(X).__name__)
+    if isinstance(X, Pose) and not (isinstance(X.rotation, Rotation) and isinstance(X.translation, Vec3)):
+        got = f"Pose({type(X.rotation).__name__}, {type(X.translation).__name__})"
+        raise refused(of, "X", "Pose(Rotation, Vec3) from it, of linkwork.spatial", got)
 
 
 _STATED = {"nq": "1", "nv": "1", "q_units": '("rad",)', "v_units": '("rad/s",)'}  # what no type goes without
