@@ -103,6 +103,17 @@ def test_numbers_of_a_floating_base_are_missed() -> None:
     assert "floating_base" not in told(lambda: dog.pose(np.zeros(11), "trunk"))
 
 
+def test_one_number_stands_in_brackets() -> None:
+    elbow = ARM.joint("elbow")
+    assert told(lambda: elbow.transform(0.25)).endswith("; one number stands in brackets: [0.25]")
+    assert told(lambda: elbow.transform(Q)).endswith("; one for each sample: q[..., np.newaxis]")
+
+
+def test_parts_are_what_they_are_said_to_be() -> None:
+    assert told(lambda: ARM.with_joint("elbow")).endswith("got 'elbow'")  # type: ignore[arg-type]
+    assert told(lambda: lw.Robot.build("r", {"name": "a"})).endswith("got {'name': 'a'}")  # type: ignore[arg-type]
+
+
 def test_robots_compute_with_numbers() -> None:
     text = told(lambda: lw.compile(lambda q: ARM.gravity_force(q), q=(7,)))
     assert "got symbols of a function that is being traced" in text and "Robot.compile" in text

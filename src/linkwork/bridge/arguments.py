@@ -53,7 +53,12 @@ class Asked:
 
     def _hint(self, port: Port, array: np.ndarray) -> str:
         """What may have been meant by an array of another shape."""
-        if len(port.shape) != 1 or array.ndim == 0:
+        if len(port.shape) != 1:
+            return ""
+        if port.shape == (1,):
+            many = f"one for each sample: {port.name}[..., np.newaxis]"
+            return f"; {many}" if array.ndim else f"; one number stands in brackets: [{float(array):.6g}]"
+        if array.ndim == 0:
             return ""
         if array.shape[-2:] == (*port.shape, 1):
             return f"; a column: drop its last dimension, {port.name}[..., 0]"

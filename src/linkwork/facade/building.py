@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from .._text import printable
 from ..errors import Findings, Location
@@ -55,7 +55,7 @@ def _flat(parts: Iterable[Part]) -> Iterator[Link | Joint]:
     for part in parts:
         if isinstance(part, (Link, Joint)):
             yield part
-        elif isinstance(part, Iterable) and not isinstance(part, (str, bytes)):
+        elif isinstance(part, Iterable) and not isinstance(part, (str, bytes, Mapping)):
             yield from _flat(part)
         else:
             raise TypeError(f"build: expected links, joints and lists of them, got {part!r}")

@@ -38,8 +38,11 @@ class EditingMethods(Constructors):
 
         ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
         UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
-        part in following another and its sizes change, and for a fixed joint.
+        part in following another and its sizes change, and for a fixed joint, TypeError for what is no joint.
         """
+        if not isinstance(joint, Joint):
+            edited = 'as in robot.with_joint(robot.joint("elbow").with_damping(0.5))'
+            raise TypeError(f"with_joint: expected a joint, {edited}, got {joint!r}")
         if any(frame.fixed_joint == joint.name for frame in self._tree.frames):
             raise ValueError(f"with_joint: joint {joint.name!r} is a fixed joint, and cannot be another")
         index = self._tree.joint_index(joint.name)
