@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkwork import Robot
+from linkwork import Joint, Link, Robot
 from linkwork.algorithms.dynamics.forward_dynamics import forward_dynamics
 from linkwork.errors import SingularInertiaError
-from linkwork.joints import ALL, SphericalEuler
+from linkwork.joints import ALL, Revolute, SphericalEuler
 from linkwork.model.random import random_tree
 from linkwork.spatial import Inertia, Pose
 from oracles.comparison import assert_close, solving_bound
@@ -80,6 +80,25 @@ def test_motions_that_depend_on_each_other_are_named_as_such():
         with pytest.raises(SingularInertiaError, match="moves bodies without inertia") as caught:
             forward_dynamics(without_mass(locked, 0), [0.4, 0.5, 0.0], v, v)
         assert not caught.value.motions
+
+
+def test_dependent_motions_are_named_as_such_where_other_joints_follow_one_another():
+    rod = {"mass": 1.0, "com": (0.1, 0.2, -0.5), "inertia": (0.08, 0.09, 0.01)}
+    kinds = {"one": Revolute((0, 0, 1)), "two": Revolute((1, 0, 0)), "wrist": SphericalEuler("xyx")}
+    for order in (("one", "wrist", "two"), ("one", "two", "wrist"), ("wrist", "one", "two")):
+        links = [Link(f"after_{name}", **rod) for name in order]
+        parents = ("world", *(link.name for link in links))
+        joints = [
+            Joint.of(kinds[name], name=name, parent=parent, child=f"after_{name}")
+            for name, parent in zip(order, parents, strict=False)
+        ]
+        tree = Robot.build("r", links, joints).coupled({"two": ("one", 2.0, 0.1)}).tree
+        q = [0.0] * 4  # the wrist's middle angle is zero
+        with pytest.raises(SingularInertiaError, match="joint 'wrist': its motions depend on each other") as caught:
+            forward_dynamics(tree, q, [0.1] * 4, [0.1] * 4)
+        assert caught.value.motions
+        with pytest.raises(SingularInertiaError, match="moves bodies without inertia"):
+            forward_dynamics(without_mass(tree, 0, 1, 2), [0.4] * 4, [0.1] * 4, [0.1] * 4)
 
 
 POINT = """

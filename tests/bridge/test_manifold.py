@@ -7,8 +7,19 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import ConfigurationWarning
-from linkwork.joints import FloatingEuler, Spherical, SphericalEuler, UnboundedRevolute
+from linkwork.joints import (
+    Composite,
+    FloatingEuler,
+    JointType,
+    Prismatic,
+    Revolute,
+    Spherical,
+    SphericalEuler,
+    UnboundedRevolute,
+    Universal,
+)
 from linkwork.model.random import random_tree
+from linkwork.spatial import Pose, Rotation, Vec3
 
 SHAPES = [(), (1,), (2,), (3,), (40,), (2, 5)]
 
@@ -96,3 +107,75 @@ def test_forward_dynamics_tells_of_gimbal_lock(joint_type):
     for given in (q, {joint.name: q}, q[1]):
         with pytest.warns(ConfigurationWarning, match=f"forward_dynamics: joint '{joint.name}' .* singular at"):
             robot.forward_dynamics(given, v, v)
+
+
+SLIDES = Composite((Prismatic((1, 0, 0)), Revolute((0, 0, 1)), Prismatic((1, 0, 0))))
+WRIST = Composite((Revolute((0, 0, 1)), Revolute((0, 1, 0)), Revolute((0, 0, 1))))
+
+
+@pytest.mark.parametrize(
+    ("joint", "regular", "meeting"),
+    [
+        (WRIST, [0.3, 1e-5, 0.2], [[0.3, 0.0, 0.2], [0.3, 1e-9, 0.2], [0.1, -np.pi, 0.2]]),
+        (WRIST.reversed(), [0.3, -1e-5, 0.2], [[0.3, 0.0, 0.2]]),
+        (SLIDES, [1.0, 1e-5, 0.2], [[1.0, 0.0, 0.2]]),
+    ],
+    ids=["wrist", "reversed", "slides"],
+)
+def test_forward_dynamics_tells_of_motions_that_depend_on_each_other(joint, regular, meeting):
+    """A composite whose axes meet in some configurations, for one state, batches, float32 and ``out=``."""
+    ball = lw.Joint.of(joint, name="wrist", parent="arm", child="hand")
+    rod = {"mass": 1.0, "com": (0.1, 0.2, -0.5), "inertia": (0.08, 0.09, 0.01)}
+    hinge = lw.Joint.of(Revolute((0, 1, 0)), name="hinge", parent="world", child="arm")
+    robot = lw.Robot.build("r", lw.Link("arm", **rod), lw.Link("hand", **rod), hinge, ball)
+    v = np.ones(robot.nv)
+    q = np.tile([0.4, *regular], (9, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for given in (q, q[0], q.astype(np.float32)):
+            assert np.isfinite(robot.forward_dynamics(given, v.astype(given.dtype), v.astype(given.dtype))).all()
+        robot.mass_matrix([0.4, *meeting[0]])
+        robot.compile("forward_dynamics")([0.4, *meeting[0]], v, v)  # kernels say nothing
+    for place in meeting:
+        q[5, 1:] = place
+        expected = (
+            rf"forward_dynamics: joint 'wrist' .* singular at \[{float(place[0])!r}, .*its motions depend on each"
+        )
+        for given in (q, q[5], {"hinge": 0.4, "wrist": q[:, 1:]}):
+            with pytest.warns(ConfigurationWarning, match=expected):
+                robot.forward_dynamics(given, v, v)
+            with pytest.warns(ConfigurationWarning, match=expected):
+                robot.forward_dynamics(given, v, v, out=np.empty((9, robot.nv)))
+    with pytest.warns(ConfigurationWarning, match="joint 'wrist' .* singular at"):
+        robot.forward_dynamics(q.astype(np.float32), v.astype(np.float32), v.astype(np.float32))
+
+
+class Swivelling(JointType):
+    """Two hinges, of which the second stands still at zero: written by its transform alone."""
+
+    nq, nv = 2, 2
+    q_units, v_units = ("rad",) * 2, ("rad/s",) * 2
+
+    @classmethod
+    def example(cls, rng):
+        return cls()
+
+    def X(self, q):
+        return Pose(Rotation.about(Vec3(0, 0, 1), q[0]) @ Rotation.about(Vec3(1, 0, 0), q[1] * q[1]), Vec3.zero())
+
+
+def test_motions_of_a_type_of_ones_own_are_looked_at_too():
+    rod = lw.Link("rod", mass=1.0, com=(0.1, 0.2, -0.5), inertia=(0.08, 0.09, 0.01))
+    robot = lw.Robot.build("r", rod, lw.Joint.of(Swivelling(), name="elbow", parent="world", child="rod"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot.forward_dynamics([0.3, 0.4], [0, 0], [1, 1])
+    with pytest.warns(ConfigurationWarning, match=r"joint 'elbow' \(swivelling\): .* singular at \[0.3, 0.0\]"):
+        robot.forward_dynamics([0.3, 0.0], [0, 0], [1, 1])
+
+
+def test_what_cannot_be_singular_costs_nothing():
+    for joint in (Universal((1, 0, 0), (0, 1, 0)), Composite((Revolute((0, 0, 1)), Prismatic((0, 0, 1))))):
+        rod = lw.Link("rod", mass=1.0, com=(0.1, 0.2, -0.5), inertia=(0.08, 0.09, 0.01))
+        robot = lw.Robot.build("r", rod, lw.Joint.of(joint, name="hinge", parent="world", child="rod"))
+        assert robot.compile("forward_dynamics").program.guards == 0

@@ -76,6 +76,17 @@ def test_bench_beside_pinocchio(linkwork):
     assert "Pinocchio" in text.out and "difference" in text.out
 
 
+def test_bench_of_joints_that_follow_others(linkwork):
+    """Pinocchio has no forward dynamics of them, which is said instead of a comparison."""
+    pytest.importorskip("pinocchio")
+    ran = linkwork("bench", "arm7_gripper", "--mimic", "coupled", "--batch", "4", "--json")
+    assert ran.code == 0, ran.err
+    rows = {row["name"]: row for row in json.loads(ran.out)["functions"]}
+    assert rows["inverse_dynamics"]["agrees"] and rows["mass_matrix"]["agrees"]
+    told = rows["forward_dynamics"]
+    assert told["agrees"] is None and told["call_seconds"] > 0 and "no forward dynamics" in told["note"]
+
+
 def test_bench_alone(linkwork, monkeypatch):
     monkeypatch.setattr("linkwork.cli.pinocchio_model.pinocchio_version", lambda: None)
     ran = linkwork("bench", "double_pendulum", "--batch", "4")

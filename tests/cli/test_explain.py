@@ -98,7 +98,7 @@ def test_json(linkwork, function):
 
 def test_facts_of_the_code(linkwork, monkeypatch):
     """Of a long program, compiled and then taken from the cache."""
-    monkeypatch.setattr(explain, "read_robot", lambda *_, **__: lw.load("quadruped"))
+    monkeypatch.setattr(explain, "robot_of", lambda *_: lw.load("quadruped"))
     arguments = ("explain", "quadruped", "forward_dynamics", "--json")
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     made = json.loads(linkwork(*arguments).out)["code"]

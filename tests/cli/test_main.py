@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,9 @@ from linkwork.cli import demo
 NO_LINK = (
     '<robot name="r"><link name="a"/><joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint></robot>'
 )
+BENT = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><origin xyz="0.1 0 0"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.2" ixy="0.11" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
 WARNED = '<robot name="r"><link name="a"/><linkk name="b"/></robot>'
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
@@ -93,6 +97,32 @@ class TestBadRobots:
         assert linkwork("info", path).code == 0
         ran = linkwork("info", path, "--strict")
         assert (ran.code, ran.out) == (3, "")
+
+    def test_files_are_read_as_load_reads_them(self, linkwork, urdf):
+        """Every command that reads a file takes the options of `linkwork.load`."""
+        ran = linkwork("info", "arm7_gripper", "--mimic", "ignore", "--json")
+        assert [j["mimic"] for j in json.loads(ran.out)["joints"]] == [None] * 9
+        path = urdf(BENT)
+        assert linkwork("info", path).code == 3
+        for command in (("info",), ("explain", "mass_matrix"), ("bench", "--batch", "2")):
+            ran = linkwork(command[0], path, *command[1:], "--inertia", "nearest", "--continuous", "sincos", "--json")
+            assert ran.code == 0, ran.err
+        data = json.loads(linkwork("info", path, "--inertia", "nearest", "--continuous", "sincos", "--json").out)
+        assert (data["nq"], data["nv"]) == (2, 1) and "INERTIA_NEAREST" in [w["code"] for w in data["warnings"]]
+        roots = urdf('<robot name="r"><link name="a"/><link name="b"/></robot>', "roots.urdf")
+        assert [linkwork("info", roots, *options).code for options in ((), ("--multi-root",))] == [3, 0]
+
+    def test_robots_without_inertias(self, linkwork, urdf):
+        path = urdf(BENT)
+        ran = linkwork("info", path, "--inertia", "ignore")
+        assert ran.code == 0 and "inertias left out" in ran.out and "total mass" not in ran.out
+        data = json.loads(linkwork("info", path, "--inertia", "ignore", "--json").out)
+        assert data["mass"] is None and {link["mass"] for link in data["links"]} == {None}
+        ran = linkwork("explain", path, "mass_matrix", "--inertia", "ignore")
+        assert (ran.code, ran.out) == (2, "") and "mass_matrix depends on inertias, which --inertia ignore" in ran.err
+        assert linkwork("explain", path, "pose", "--frame", "b", "--inertia", "ignore").code == 0
+        ran = linkwork("bench", path, "--inertia", "ignore", "--batch", "2", "--json")
+        assert [row["name"] for row in json.loads(ran.out)["functions"]] == ["forward_kinematics"]
 
     def test_a_joint_that_moves_no_mass_has_no_dynamics(self, linkwork, urdf):
         joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'

@@ -201,6 +201,71 @@ def test_what_a_joint_of_ones_own_raises_names_the_joint_and_the_method() -> Non
         assert (caught.value.joint, caught.value.type, caught.value.method) == ("elbow", "Faulty", "X")
 
 
+class Wheel(lw.joints.UnboundedRevolute):
+    """Every method of its manifold fails, if it is told to."""
+
+    failing = ""
+
+    def _told(self, method: str) -> None:
+        if type(self).failing == method:
+            raise ZeroDivisionError(f"in {method}")
+
+    def zero(self):
+        self._told("zero")
+        return super().zero()
+
+    def q_dot(self, q, v):
+        self._told("q_dot")
+        return super().q_dot(q, v)
+
+    def v_of(self, q, q_dot):
+        self._told("v_of")
+        return super().v_of(q, q_dot)
+
+    def retract(self, q, phi):
+        return super().retract(q, phi)
+
+    def local(self, q, other):
+        return super().local(q, other)
+
+    def normalize(self, q):
+        self._told("normalize")
+        return super().normalize(q)
+
+    def distance(self, q):
+        self._told("distance")
+        return super().distance(q)
+
+    def random(self, rng, lower, upper, size):
+        self._told("random")
+        return super().random(rng, lower, upper, size)
+
+
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ConfigurationWarning")
+def test_what_a_manifold_of_ones_own_raises_names_the_joint_and_the_method() -> None:
+    elbow = lw.Joint.of(Wheel((0, 0, 1)), name="elbow", parent="world", child="rod")
+    robot = lw.Robot.build("r", lw.Link("rod", mass=1.0, com=(1, 0, 0), inertia=(1, 1, 1)), elbow)
+    q, v, off = [1.0, 0.0], [0.0], [1.0005, 0.0]
+    robot.mass_matrix(q)  # traced before anything fails: what is off its manifold is looked at later
+    calls = {
+        "zero": (robot.neutral, lambda: robot.mass_matrix({}), robot.joint("elbow").zero_configuration),
+        "q_dot": (lambda: robot.velocity_to_configuration_derivative(q, v),),
+        "v_of": (lambda: robot.configuration_derivative_to_velocity(q, q),),
+        "normalize": (lambda: robot.normalize(q), lambda: robot.mass_matrix(off)),
+        "distance": (lambda: robot.gravity_force(q), lambda: robot.mass_matrix(off)),
+        "random": (robot.random_configuration, robot.joint("elbow").random_configuration),
+    }
+    try:
+        for method, of_it in calls.items():
+            for call in of_it:
+                Wheel.failing = method
+                with pytest.raises(JointMethodError, match=rf"joint 'elbow': Wheel\.{method} raised Zero.*in {method}"):
+                    call()
+                Wheel.failing = ""
+    finally:
+        Wheel.failing = ""
+
+
 def test_what_is_no_joint() -> None:
     with pytest.raises(TypeError, match=r"expected a joint type with its parameters, .* got <class"):
         lw.Joint.of(lw.joints.Floating)

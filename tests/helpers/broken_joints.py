@@ -163,6 +163,9 @@ class MissedSingularity(SphericalEuler):
     def X(self, q: Any) -> Pose:
         return SphericalEuler.X(self, [q[0], where(q[0] > 0.0, q[1], 0.3), q[2]])
 
+    def regularity(self, q: Any) -> Any:
+        return 1.0
+
 
 class WrongFixed(Hinge):
     @property

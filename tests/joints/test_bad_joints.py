@@ -72,6 +72,12 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
         lambda: Composite((Spherical(),), (Pose(Rotation.identity(), Vec3(NAN, 0.0, 0.0)),)),
         "composite: placements: expected a pose",
     ),
+    (lambda: Helical((0, 0, 1), 1e200), "helical: pitch: expected a number of at most 1e+20, got 1e+200"),
+    (lambda: Ellipsoid(1.0, 1.0, 1e21), "ellipsoid: c: expected a number of at most 1e+20, got 1e+21"),
+    (
+        lambda: Composite((Spherical(),), (Pose(Rotation.identity(), Vec3(0.0, -1e200, 0.0)),)),
+        "composite: placements: expected a number of at most 1e+20, got -1e+200",
+    ),
     (lambda: Reversed(3), "reversed: joint: expected a joint, got 3"),
 ]
 
@@ -187,9 +193,10 @@ def test_gimbal_lock_is_reported_and_kinematics_stay_finite() -> None:
             assert np.linalg.svd(S, compute_uv=False)[-1] <= 1e-15
             outcomes = [*joint.X(q).elements(), *joint.bias(q, v).elements(), *joint.principal(q), *joint.q_dot(q, v)]
             assert np.isfinite(np.array(outcomes, dtype=float)).all()
-    both = Composite((SphericalEuler("xyz"), SphericalEuler("xyx")))
-    assert both.regularity([0.0, 0.2, 0.0, 0.0, 0.1, 0.0]) == math.sin(0.1)
-    assert both.reversed().regularity([0.0, 1.5, 0.0, 0.0, 0.1, 0.0]) == math.cos(1.5)
+    for order, function in (("xyz", math.cos), ("xyx", math.sin)):
+        both = Composite((SphericalEuler(order), linkwork.joints.Prismatic((1, 0, 0))))
+        for joint in (both, both.reversed()):
+            assert abs(joint.regularity([0.3, 1.5, 0.1, 0.0]) - abs(function(1.5))) <= 1e-15
 
 
 # -- maps that belong together

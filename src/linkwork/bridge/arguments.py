@@ -6,15 +6,20 @@ that is not finite or a configuration that is none.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .._user import levels_up
 from ..algorithms.row import QUANTITIES, Quantity
+from ..compiler.kernel import SAY_WHAT_IS_MASKED
 from ..compiler.program import Port
+from ..errors import ConfigurationWarning
 from ..expr.symbol import Symbol
-from ..joints.checked import may_be_off
+from ..joints.blamed import asked
+from ..joints.checked import SINGULAR, may_be_off
 from ..model.couple import coupling_text
 from .subjects import OfRobot, Subject, configurations
 
@@ -125,11 +130,28 @@ class Asked:
         given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
         found = dict(given)
         for name, part in configurations(self.subject, given):
-            if may_be_off(part.type):
+            if may_be_off(part.type, part.joint):
                 if found[name] is given[name]:
                     found[name] = np.array(given[name])
                 found[name][..., part.place] = part.type.checked(found[name][..., part.place], part.joint)
         return [*found.values()]
+
+    def tell_of_singularities(self, arguments: Arrays) -> None:
+        """Warns of joints whose coordinates are singular (Euler angles at gimbal lock) or whose motions depend on each
+        other (axes that meet) in some of these configurations, which are on their manifolds."""
+        given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
+        for name, part in configurations(self.subject, given):
+            numbers = np.asarray(given[name], dtype=float)[..., part.place]
+            columns = [numbers[..., k] for k in range(part.type.nq)]
+            regular = np.asarray(asked(part.joint, part.type, "regularity", columns), dtype=float)
+            if regular.size and regular.min() < SINGULAR:
+                worst = numbers[np.unravel_index(np.argmin(regular), regular.shape)]
+                warnings.warn(
+                    f"{self.label}: joint {part.joint!r} ({part.type.type_name()}): its coordinates are singular at "
+                    f"{worst.tolist()}, or its motions depend on each other: accelerations mean nothing there",
+                    ConfigurationWarning,
+                    stacklevel=levels_up(),
+                )
 
 
 def _holds(shape: tuple[int, ...], batch: tuple[int, ...], core: tuple[int, ...]) -> bool:
@@ -150,7 +172,7 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     if isinstance(x, (str, bytes)):
         raise ValueError(f"{expected}; got {x!r}")
     if isinstance(x, np.ma.MaskedArray):
-        raise ValueError(f"{expected}; got a masked array: say what its masked numbers are, with its method filled()")
+        raise ValueError(f"{expected}; got a masked array: {SAY_WHAT_IS_MASKED}")
     try:
         array = np.asarray(x)
     except ValueError as error:
@@ -195,7 +217,8 @@ def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> 
         raise ValueError(f"{name}: the joints' values do not broadcast together: {shapes}") from None
     array = np.zeros((*batch, *(subject.sizes[size] for size in quantity.shape if isinstance(size, str))))
     for own in subject.parts(quantity):
-        array[..., own.place] = parts.get(own.joint, np.array(own.type.zero()) if quantity.configuration else 0.0)
+        zero = asked(own.joint, own.type, "zero") if quantity.configuration and own.joint not in parts else 0.0
+        array[..., own.place] = parts.get(own.joint, zero)
     return array
 
 

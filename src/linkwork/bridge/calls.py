@@ -1,33 +1,25 @@
 """The call of one function: a kernel, and a look at the arguments where the kernel is not content with them.
 
-Plain arrays of one sample take the compiled single call and see nothing of this.  The compiled loop over a batch counts
-the calls in which it met a number that is not finite or a configuration off its manifold; only where a count has grown
-are the arguments searched.  With ``out=`` they are searched before anything is written.
+Plain arrays of one sample take the compiled single call and see nothing of this.  Compiled code counts the calls in
+which it met a number that is not finite, a configuration off its manifold or, where that matters, singular coordinates;
+only where a count has grown are the arguments searched.  With ``out=`` they are searched before anything is written.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._user import levels_up
 from ..algorithms.row import QUANTITIES
 from ..compiler.kernel import Kernel, call_state, general_call, single_call
-from ..errors import ConfigurationWarning
-from ..joints import JointType
 from ..joints.checked import may_be_off
-from .arguments import Asked, stacked
+from .arguments import Asked
 from .requests import Request
-from .subjects import OfRobot, Subject, configurations
+from .subjects import Subject, configurations
 
 __all__ = ["checked"]
-
-_SINGULAR = 1e-7  # regularity below which accelerations have lost half of their digits, and soon all
-
-_MASKED = np.ma.MaskedArray
 
 Call = Callable[..., Any]
 
@@ -39,13 +31,23 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     asked = Asked(subject, row.name, kernel.inputs, kernel.outputs)
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero
 
+    def writing(arguments: tuple[Any, ...], out: Any) -> Any:
+        arrays = asked.prepared(arguments)
+        asked.check_out(arrays, out)
+        asked.refuse_not_finite(arrays)
+        if not row.any_configuration:
+            arrays = asked.on_manifold(arrays)
+        off = state.off_calls
+        result = run(*arrays, out=out)
+        if row.regular and state.off_calls != off:
+            asked.tell_of_singularities(arrays)
+        return result
+
     def call(*arguments: Any, out: Any = None) -> Any:
-        if out is not None or unchecked or _MASKED in map(type, arguments):
-            arguments = tuple(asked.prepared(arguments))
         if out is not None:
-            asked.check_out(arguments, out)
-            asked.refuse_not_finite(arguments)
-            return run(*(arguments if row.any_configuration else asked.on_manifold(arguments)), out=out)
+            return writing(arguments, out)
+        if unchecked:
+            arguments = tuple(asked.prepared(arguments))
         seen, off = state.not_finite_calls, state.off_calls
         try:
             result = run(*arguments)
@@ -55,13 +57,17 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
         if state.not_finite_calls != seen:
             asked.refuse_not_finite(arguments)
         if state.off_calls != off:
-            result = run(*asked.on_manifold(asked.prepared(arguments)))
+            arguments = tuple(asked.on_manifold(asked.prepared(arguments)))
+            result = run(*arguments)
+            if row.regular:
+                asked.tell_of_singularities(arguments)
         return result
 
-    if row.any_configuration and any(may_be_off(part.type) for _, part in configurations(subject, request.inputs)):
+    if row.any_configuration and any(
+        may_be_off(part.type, part.joint) for _, part in configurations(subject, request.inputs)
+    ):
         return _refusing_the_centre(asked, call)
-    found: Call = call if unchecked else single_call(kernel, call)
-    return _telling_of_singularities(subject, request, found) if row.regular else found
+    return call if unchecked else single_call(kernel, call)
 
 
 def _refusing_the_centre(asked: Asked, call: Call) -> Call:
@@ -80,32 +86,3 @@ def _refusing_the_centre(asked: Asked, call: Call) -> Call:
         return result if out is None else call(q, out=out)
 
     return normalize
-
-
-def _telling_of_singularities(subject: Subject, request: Request, call: Call) -> Call:
-    """A call that warns where a joint's coordinates are singular (Euler angles at gimbal lock)."""
-    name = request.row.name
-    parts = [part for _, part in configurations(subject, request.inputs)]
-    joints = [part for part in parts if type(part.type).regularity is not JointType.regularity]
-    if not joints:
-        return call
-
-    def told(q: Any, *arguments: Any, out: Any = None) -> Any:
-        result = call(q, *arguments) if out is None else call(q, *arguments, out=out)
-        if isinstance(q, Mapping) and isinstance(subject, OfRobot):
-            q = stacked(subject, QUANTITIES["q"], q)
-        numbers = np.asarray(q, dtype=float)
-        for joint in joints:
-            part = numbers[..., joint.place]
-            regular = np.asarray(joint.type.regularity([part[..., k] for k in range(joint.type.nq)]), dtype=float)
-            if regular.size and regular.min() < _SINGULAR:
-                worst = part[np.unravel_index(np.argmin(regular), regular.shape)]
-                warnings.warn(
-                    f"{name}: joint {joint.joint!r} ({joint.type.type_name()}): its coordinates are "
-                    f"singular at {worst.tolist()}, where accelerations mean nothing",
-                    ConfigurationWarning,
-                    stacklevel=levels_up(),
-                )
-        return result
-
-    return told

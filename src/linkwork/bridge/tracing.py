@@ -9,7 +9,8 @@ from ..algorithms.row import QUANTITIES
 from ..compiler.program import Port, Program
 from ..compiler.trace import quiet_collector
 from ..expr.symbol import Graph, Symbol
-from ..joints.checked import EXACT
+from ..joints.blamed import asked
+from ..joints.checked import EXACT, SINGULAR
 from .requests import Request
 from .subjects import Subject, configurations, shape_of
 
@@ -75,10 +76,17 @@ def traced(
 
 
 def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
-    """How far configurations are off their manifolds, above what is exact enough."""
+    """How far configurations are off their manifolds, above what is exact enough; and, below what is regular enough,
+    how far from singular coordinates, where that matters."""
     looked_at = dict.fromkeys(name for r in requests.values() if not r.row.any_configuration for name in r.inputs)
-    found = [part.type.distance(symbols[name][part.place]) for name, part in configurations(subject, looked_at)]
-    return [distance - EXACT for distance in found if isinstance(distance, Symbol)]
+    singular = {name for r in requests.values() if r.row.regular for name in r.inputs}
+    found = []
+    for name, part in configurations(subject, looked_at):
+        numbers = symbols[name][part.place]
+        found.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
+        if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
+            found.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
+    return [guard for guard in found if isinstance(guard, Symbol)]
 
 
 def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:

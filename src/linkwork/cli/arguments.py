@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, get_args
 
 from ..errors import Issue, ModelError, UnknownNameError
+from ..facade.loading import Continuous, Inertias, Mimicry
 from ..facade.robot import Robot, load
 from .output import Terminal, escaped
 
@@ -19,6 +20,7 @@ __all__ = [
     "issue_text",
     "load_robot",
     "positive",
+    "robot_of",
 ]
 
 FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
@@ -33,9 +35,32 @@ class CommandError(Exception):
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
+    """A robot, and how it is read: the options of `linkwork.load`."""
     parser.add_argument("file", metavar="FILE", help="a URDF file, or the name of a robot inside (see `robots`)")
     parser.add_argument("--floating-base", action="store_true", help="free the root link instead of fixing it")
     parser.add_argument("--strict", action="store_true", help="make errors of everything that would be repaired")
+    parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
+    for name, (about, choices) in _CHOICES.items():
+        parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
+
+
+_CHOICES = {
+    "mimic": ("what becomes of joints that the file makes follow others", get_args(Mimicry)),
+    "continuous": ("how the configuration of a continuous joint is written", get_args(Continuous)),
+    "inertia": (
+        "whether inertias are those given, repaired where no body has them, or left out",
+        get_args(Inertias),
+    ),
+}
+
+
+def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
+    """The robot that arguments name, read as they say; its warnings are logged where text is printed.
+
+    Raises CommandError.
+    """
+    options = {name: getattr(arguments, name) for name in ("floating_base", "strict", "multi_root", *_CHOICES)}
+    return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

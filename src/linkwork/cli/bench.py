@@ -9,9 +9,10 @@ from typing import Any
 
 from .. import __version__
 from .._progress import Progress
+from ..algorithms import ROBOT
 from ..errors import SingularInertiaError
 from ..facade.robot import Robot
-from .arguments import BAD_MODEL, FAILED, CommandError, add_json, add_robot, load_robot, positive, read_robot
+from .arguments import BAD_MODEL, FAILED, CommandError, add_json, add_robot, positive, robot_of
 from .measure import Compiled, agreement, batch_calls, compile_cold, single_calls, threads
 from .output import Terminal, escaped, label, number, quantity
 from .peer import FUNCTIONS, CannotCompare, Pinocchio, pinocchio_version
@@ -47,14 +48,14 @@ class Timed:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    options = {"floating_base": arguments.floating_base, "strict": arguments.strict}
-    robot = read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
+    robot = robot_of(arguments, terminal)
     if not robot.nv:
         raise CommandError(BAD_MODEL, f"{label(robot.name)}: nothing moves, so there is nothing to measure")
     peer = _peer(robot, terminal)
     rows = []
-    with Progress(terminal.log, "measuring", len(FUNCTIONS)) as progress:
-        for function in FUNCTIONS:
+    functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].joint_space)]
+    with Progress(terminal.log, "measuring", len(functions)) as progress:
+        for function in functions:
             rows.append(_measured(robot, peer, function, arguments.batch))
             progress.advance(1)
     if arguments.json:
@@ -80,16 +81,19 @@ def _measured(robot: Robot, peer: Pinocchio | None, function: str, size: int) ->
         compiled = compile_cold(robot, function)
     except SingularInertiaError as singular:
         return Timed(function, note=escaped(str(singular)))
-    error = bound = None
+    error = bound = note = None
     if peer is not None:
-        error, bound = agreement(robot, peer, function)
-        if not error <= bound:
+        try:
+            error, bound = agreement(robot, peer, function)
+        except CannotCompare as reason:
+            note = f"no comparison: {escaped(str(reason))}"
+        if error is None or bound is None or not error <= bound:
             peer = None  # what computes something else is not timed beside
     effort = Effort(rounds=5)
     with threads(1):
         batch = compare(*batch_calls(robot, peer, function, size), effort)
     call = compare(*single_calls(robot, peer, function), effort)
-    return Timed(function, compiled, error, bound, batch, call)
+    return Timed(function, compiled, error, bound, batch, call, note)
 
 
 # -- for people

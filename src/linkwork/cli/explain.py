@@ -15,7 +15,7 @@ from ..bridge.machine import CodeFacts, code_facts
 from ..errors import UnknownNameError
 from ..facade.joint import Joint
 from ..facade.robot import Robot
-from .arguments import USAGE, CommandError, add_json, add_robot, load_robot, read_robot
+from .arguments import USAGE, CommandError, add_json, add_robot, robot_of
 from .output import Terminal, escaped, label, number, quantity, table, width
 from .tables import columns_of
 
@@ -34,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    options = {"floating_base": arguments.floating_base, "strict": arguments.strict}
-    robot = read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
+    robot = robot_of(arguments, terminal)
     asked = _asked(robot, arguments.function, arguments.frame)
     try:
         explained = explain(robot.tree, asked)
@@ -63,6 +62,8 @@ def _asked(robot: Robot, function: str, frame: str | None) -> Any:
         raise CommandError(USAGE, f"{function} is about a frame: name one with --frame{example}")
     if row is not None and not row.asks_for_a_frame and frame is not None:
         raise CommandError(USAGE, f"{function} is about no frame: leave out --frame")
+    if row is not None and row.joint_space and robot.tree.inertias_ignored:
+        raise CommandError(USAGE, f"{function} depends on inertias, which --inertia ignore leaves out")
     return function if frame is None else (function, frame)
 
 

@@ -16,7 +16,7 @@ from ..facade.joint import Joint
 from ..facade.robot import Robot
 from ..model.body import WORLD, Frame
 from ..model.tree import Tree
-from .arguments import add_json, add_robot, load_robot, read_robot
+from .arguments import add_json, add_robot, robot_of
 from .output import Terminal, escaped, finite, label, number, numbers, quantity
 from .tables import columns_of, folded
 
@@ -27,19 +27,15 @@ HELP = "show a robot's tree, joints and links, and what is odd about its file"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    mimic = "what becomes of joints that the file makes follow others (default: free, with numbers of their own)"
-    parser.add_argument("--mimic", choices=("free", "coupled"), default="free", help=mimic)
-    continuous = "how the configuration of a continuous joint is written (default: angle)"
-    parser.add_argument("--continuous", choices=("angle", "sincos"), default="angle", help=continuous)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    options = {name: getattr(arguments, name) for name in ("floating_base", "strict", "mimic", "continuous")}
+    robot = robot_of(arguments, terminal)
     if arguments.json:
-        terminal.out.json(_data(read_robot(arguments.file, **options), arguments.floating_base))
+        terminal.out.json(_data(robot, arguments.floating_base))
     else:
-        terminal.out.lines(_text(load_robot(arguments.file, terminal, **options), columns_of(terminal.out)))
+        terminal.out.lines(_text(robot, columns_of(terminal.out)))
     return 0
 
 
@@ -53,7 +49,7 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
     bound = f", {followers} of them bound to others" if followers else ""
     moving = f"{quantity(len(joints), 'moving joint')}{bound}"
     size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
-    about = f"{size}, {number(robot.mass)} kg, gravity {numbers(robot.gravity)} m/s²"
+    about = f"{size}, {_mass(tree)}, gravity {numbers(robot.gravity)} m/s²"
     rows = [_joint_row(joint) for joint in joints]
     return [
         label(robot.name),
@@ -65,8 +61,12 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
         *(folded(_JOINT_HEADER, rows, columns, left=(0, 1, 2)) if joints else []),
         *([""] if joints else []),
         *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4)),
-        f"total mass {number(robot.mass)} kg",
+        *([] if tree.inertias_ignored else [f"total mass {_mass(tree)}"]),
     ]
+
+
+def _mass(tree: Tree) -> str:
+    return "inertias left out" if tree.inertias_ignored else f"{number(tree.mass)} kg"
 
 
 def _end(path: str, columns: int | None) -> str:
@@ -150,7 +150,7 @@ def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
         "floating_base": floating_base,
         "nq": robot.nq,
         "nv": robot.nv,
-        "mass": robot.mass,
+        "mass": None if tree.inertias_ignored else robot.mass,
         "gravity": [float(g) for g in robot.gravity],
         "joints": [_joint_data(joint) for joint in robot.joints],
         "links": [_link_data(tree, frame) for frame in tree.frames],
@@ -184,7 +184,7 @@ def _link_data(tree: Tree, frame: Frame) -> dict[str, Any]:
     return {
         "name": frame.name,
         "body": _body_name(tree, frame),
-        "mass": frame.inertia.mass,
+        "mass": None if tree.inertias_ignored else frame.inertia.mass,
         "center_of_mass": _center(frame),
         "fixed_joint": frame.fixed_joint,
         "position_in_body": [float(x) for x in frame.placement.translation],

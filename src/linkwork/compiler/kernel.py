@@ -25,7 +25,10 @@ from .threads import setting_address
 from .to_casadi import to_casadi
 from .typed_loop import FLOAT64, TypedLoop, is_double, takes_single
 
-__all__ = ["Kernel", "call_state", "general_call", "made_from", "make_ready", "single_call"]
+__all__ = ["SAY_WHAT_IS_MASKED", "Kernel", "call_state", "general_call", "made_from", "make_ready", "single_call"]
+
+_MASKED = np.ma.MaskedArray
+SAY_WHAT_IS_MASKED = "say what its masked numbers are, with its method filled()"
 
 
 class Kernel:
@@ -34,8 +37,8 @@ class Kernel:
     Leading dimensions are a batch and broadcast as NumPy does; ``out=`` takes arrays to write to.  A kernel of one
     output returns an array, one of several a named tuple of arrays.  Where all arguments are float32 (or can be cast to
     it safely, as NumPy has it) it computes and returns float32, and otherwise float64.  NaN and infinity pass through
-    as IEEE 754 has it, sample by sample and without warnings.  Large batches are shared between threads: see
-    `linkwork.set_num_threads`.
+    as IEEE 754 has it, sample by sample and without warnings; masked arrays are refused (ValueError).  Large batches
+    are shared between threads: see `linkwork.set_num_threads`.
     """
 
     __slots__ = ("__weakref__", "_call", "_code", "_general", "_source")
@@ -192,6 +195,10 @@ class _General:
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if named:
             arrays = self._in_order(arrays, named)
+        if _MASKED in map(type, arrays):
+            self._refuse_masked(arrays, self.inputs)
+        if out is not None and _MASKED in map(type, out if isinstance(out, tuple) else (out,)):
+            self._refuse_masked(out if isinstance(out, tuple) else (out,), self.outputs)
         if out is not None and self._mixed_ranks:
             arrays = self._apart(arrays, out)
         if self._has_empty:
@@ -243,6 +250,11 @@ class _General:
             look = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
             (self._single if look and takes_single(arrays) else self._double).make()
         return self._double.ready
+
+    def _refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
+        """Raises ValueError for masked arrays: what their masked numbers are is not known."""
+        names = [port.name for port, x in zip(ports, arrays, strict=False) if type(x) is _MASKED]
+        raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {SAY_WHAT_IS_MASKED}")
 
     def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         names = [p.name for p in self.inputs]

@@ -14,7 +14,7 @@ from ..bridge.kernels import joint_kernel
 from ..bridge.requests import read_request
 from ..bridge.subjects import OfJoint
 from ..joints import JointType
-from ..joints.blamed import blaming
+from ..joints.blamed import asked, blaming
 from ..spatial import Pose
 from ..spatial.given import is_rigid
 
@@ -238,7 +238,7 @@ class JointMethods:
 
     def zero_configuration(self) -> np.ndarray:
         """The configuration (nq,) whose transform is the identity.  It may lie outside the limits."""
-        return np.array(self.type.zero(), dtype=float)
+        return np.array(asked(self.name, self.type, "zero"), dtype=float)
 
     # -- how many
 

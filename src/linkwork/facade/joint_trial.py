@@ -16,7 +16,7 @@ __all__ = ["DIFFERENCES", "TOLERANCE", "Bare", "Line", "Trial", "flat", "matrix"
 
 TOLERANCE = 1e-8  # of identities between closed forms, relative to the size of what is compared
 DIFFERENCES = 1e-5  # of those whose reference is a difference quotient
-_SINGULAR = 1e-2  # of a type's `regularity`
+_SINGULAR = 1e-2  # of a type's `regularity`, beside the most that it is in any of the states
 
 
 class Trial:
@@ -41,7 +41,8 @@ class Trial:
         drawn = self.joint.random_configuration(rng, size=self.samples if samples is None else samples).tolist()
         q = [[float(x) for x in self.type.zero()], *drawn]
         v = rng.normal(size=(len(q), self.type.nv)).tolist()
-        return [state for state in zip(q, v, strict=True) if float(self.type.regularity(state[0])) > _SINGULAR]
+        regular = [float(self.type.regularity(x)) for x in q]
+        return [(x, w) for x, w, here in zip(q, v, regular, strict=True) if here > _SINGULAR * max(regular)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ import math
 from .._text import nearest, quoted
 from ..joints import Fixed, Floating, JointType, Planar, Prismatic, Revolute, UnboundedRevolute
 from ..model.body import Coupling, Limits
-from ..model.check import LARGEST
 from ..model.description import JointDescription
 from ..spatial import Vec3
+from ..spatial.given import LARGEST
 from .numbers import BadNumber, number
 from .reader import Reader
 from .xml import Element

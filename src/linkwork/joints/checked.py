@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +11,16 @@ import numpy as np
 from .._text import printable
 from .._user import levels_up
 from ..errors import ConfigurationWarning
+from .blamed import asked, blaming
 
 if TYPE_CHECKING:
     from .contract import JointType
 
-__all__ = ["EXACT", "NEAR", "checked", "distances", "may_be_off", "normalized"]
+__all__ = ["EXACT", "NEAR", "SINGULAR", "checked", "distances", "may_be_off", "normalized"]
 
 NEAR = 1e-3  # a configuration as near to its manifold as this is normalised, with a warning
 EXACT = 1e-6  # and one as near as this without a word: float32 rounds by 6e-8
+SINGULAR = 1e-7  # regularity below which accelerations have lost half of their digits, and soon all
 _ROUNDING = 4e-16  # and one as near as this is on it
 
 
@@ -39,7 +42,8 @@ def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
         where = numbers.reshape(-1, joint.nq)
         worst = where[~np.isfinite(where).all(axis=-1)][0]
         raise ValueError(f"{who}: expected finite numbers, got {worst.tolist()}")
-    off = distances(joint, numbers)
+    with blaming(name, joint) if name else nullcontext():
+        off = distances(joint, numbers)
     if off.size == 0 or off.max() <= _ROUNDING:  # false for NaN
         return numbers
     if not off.max() <= EXACT:
@@ -48,12 +52,13 @@ def checked(joint: JointType, q: Any, name: str = "") -> np.ndarray:
         if not off[at] <= NEAR:
             raise ValueError(f"{what}; `normalize` gives the nearest configuration, where there is one")
         warnings.warn(f"{what}: normalised", ConfigurationWarning, stacklevel=levels_up())
-    return np.where(off[..., np.newaxis] > _ROUNDING, normalized(joint, numbers), numbers)
+    with blaming(name, joint) if name else nullcontext():
+        return np.where(off[..., np.newaxis] > _ROUNDING, normalized(joint, numbers), numbers)
 
 
-def may_be_off(joint: JointType) -> bool:
-    """Whether some numbers are no configuration of a joint type."""
-    return bool(joint.unit_length) or joint.distance([float("nan")] * joint.nq) != 0.0
+def may_be_off(joint: JointType, name: str = "") -> bool:
+    """Whether some numbers are no configuration of a joint type; ``name`` is the joint's, for messages."""
+    return bool(joint.unit_length) or asked(name, joint, "distance", [float("nan")] * joint.nq) != 0.0
 
 
 def distances(joint: JointType, q: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from ..spatial.given import given_pose
 from .axis import random_axis
 from .contract import JointType, Scalars
 from .prismatic import Prismatic
-from .refused import refused
+from .refused import finite, refused
 from .revolute import Revolute
 from .spherical import Spherical
 
@@ -27,8 +27,7 @@ class Composite(JointType):
 
     X = P₁ X₁(q₁) P₂ X₂(q₂) ...; P_k, the pose of the k-th joint's F in the M before it, is ``placements[k]``, the
     identity where none are given.  At zero X is the placements' product.  A configuration in which motions of the
-    chain become dependent (two of its axes meet) is singular for forward dynamics; `regularity` tells of the joints'
-    own coordinates alone.
+    chain become dependent (two of its axes meet) is singular for forward dynamics, which `regularity` tells.
     """
 
     joints: tuple[JointType, ...]
@@ -45,6 +44,8 @@ class Composite(JointType):
                 raise refused("composite", "placements", "poses", repr(placement))
             if all(isinstance(x, (float, int)) for x in placement.elements()):  # they may be symbols
                 given_pose(placement, "composite: placements")
+                for x in placement.translation:
+                    finite(x, "composite", "placements")
         if len(placements) != len(joints):
             raise refused("composite", "placements", f"{len(joints)}, one before each joint", str(len(placements)))
         nv = sum(joint.nv for joint in joints)
@@ -131,11 +132,10 @@ class Composite(JointType):
         return self._each(lambda j, q: j.principal(q), self._split_q(q))
 
     def regularity(self, q: Scalars) -> Any:
-        """The least of the joints'."""
-        least: Any = 1.0
+        """The least of the joints', and of how independent their motions are."""
+        least = super().regularity(q)
         for joint, q_k in zip(self.joints, self._split_q(q), strict=True):
-            here = joint.regularity(q_k)
-            least = here if isinstance(least, float) and least == 1.0 else fmin(least, here)
+            least = fmin(least, joint.regularity(q_k))
         return least
 
     def random(

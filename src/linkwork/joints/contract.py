@@ -25,8 +25,8 @@ from ..expr.dual import parts, seeded
 from ..expr.functions import fabs, sqrt
 from ..spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
 from .checked import checked
-from .derived import Span, rows, square, twist_along, units
-from .generic import rank, same_motions
+from .derived import Span, independence, rows, square, twist_along, units
+from .generic import known_independent, rank, same_motions
 from .inherited import settle
 
 __all__ = ["JointType"]
@@ -203,11 +203,15 @@ class JointType(ABC):
     # -- where it must not be
 
     def regularity(self, q: Scalars) -> Any:
-        """How far the configuration is from a singularity of the coordinates: 1 far from any, 0 at one.  Default: 1.
+        """How far the configuration is from a singularity of the coordinates: 1 far from any, 0 at one.
 
         There, some motion of the joint has no rate of q, or none of v.  Each type says which it is.
+        Default: how independent the motions are, the least part of its size (angles in rad, lengths in m) that one of
+        them has beyond those before it; 1 for a single one, and where they are known to be independent.
         """
-        return 1.0
+        if self.nv < 2 or known_independent(self):
+            return 1.0
+        return independence([column.elements() for column in self.S(q).columns])
 
     def checked(self, q: Any, name: str = "") -> np.ndarray:
         """The configuration (..., nq) as floats, on the manifold; ``name`` is the joint's, for messages.

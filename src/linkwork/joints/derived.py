@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..expr.dual import parts, seeded
-from ..expr.functions import copysign, fabs, lt, sqrt, where
+from ..expr.functions import copysign, fabs, fmin, lt, sqrt, where
 from ..spatial import Motion, Rotation, Vec3
 
 if TYPE_CHECKING:
     from .contract import JointType
 
-__all__ = ["Span", "rows", "square", "twist_along", "units"]
+__all__ = ["Span", "independence", "rows", "square", "twist_along", "units"]
 
 Scalars = Sequence[Any]
 
@@ -50,6 +50,22 @@ def _split_rotation(R: Rotation, level: int) -> tuple[Rotation, Rotation]:
     pairs = [[parts(x, level) for x in row] for row in (R.x, R.y, R.z)]
     value, rate = (Rotation(*(Vec3.of([pair[k] for pair in row]) for row in pairs)) for k in range(2))
     return value, rate
+
+
+def independence(motions: Sequence[Scalars]) -> Any:
+    """The least part of its size that a motion has beyond those before it: 1 where all are orthogonal, 0 where one is
+    a sum of others, and the Python float 1.0 where there are less than two.  By Gram and Schmidt's method."""
+    least: Any = 1.0
+    before: list[tuple[list[Any], Any]] = []  # orthogonal, and one over their squares
+    for motion in motions if len(motions) > 1 else ():
+        x, size = list(motion), square(motion)
+        for other, inverse in before:
+            along = sum((a * b for a, b in zip(x, other, strict=True)), 0.0) * inverse
+            x = [a - along * b for a, b in zip(x, other, strict=True)]
+        rest = square(x)
+        least = fmin(least, rest / where(lt(0.0, size), size, 1.0))
+        before.append((x, 1.0 / where(lt(0.0, rest), rest, 1.0)))
+    return sqrt(least)
 
 
 @dataclass(frozen=True, slots=True)

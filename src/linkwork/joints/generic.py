@@ -14,7 +14,7 @@ from .refused import refused
 if TYPE_CHECKING:
     from .contract import JointType
 
-__all__ = ["independent_motions", "rank", "same_motions"]
+__all__ = ["independent_motions", "known_independent", "rank", "same_motions"]
 
 _SAMPLES = 8
 _SAME = 1e-9  # of S, relative to its size
@@ -22,7 +22,7 @@ _SAME = 1e-9  # of S, relative to its size
 
 def rank(joint: JointType) -> int:
     """The rank of S in nearly every configuration."""
-    return joint.nv if _simple(joint) else int(_known(joint, _rank))
+    return joint.nv if known_independent(joint) else int(_known(joint, _rank))
 
 
 def same_motions(joint: JointType) -> bool:
@@ -67,8 +67,9 @@ def _check_transform(of: str, joint: JointType) -> None:
 _STATED = {"nq": "1", "nv": "1", "q_units": '("rad",)', "v_units": '("rad/s",)'}  # what no type goes without
 
 
-def _simple(joint: JointType) -> bool:
-    """Whether it is one of linkwork's own that is made of no others: their motions are independent."""
+def known_independent(joint: JointType) -> bool:
+    """Whether it is one of linkwork's own that is made of no others: their motions are independent, but for Euler
+    angles', which say where they are not."""
     return type(joint).__module__.startswith("linkwork.joints.") and not joint.parts
 
 

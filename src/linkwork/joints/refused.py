@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..spatial.given import LARGEST
+
 __all__ = ["finite", "positive", "refused"]
 
 
@@ -15,7 +17,7 @@ def refused(of: str, parameter: str, expected: str, got: str, remedy: str = "") 
 
 
 def finite(value: Any, of: str, parameter: str) -> float:
-    """The parameter as a float.  Raises ValueError where it is not a finite number."""
+    """The parameter as a float.  Raises ValueError where it is not a finite number of at most 1e20, as a robot's."""
     try:
         if isinstance(value, (str, bytes, bool)):
             raise TypeError
@@ -24,6 +26,8 @@ def finite(value: Any, of: str, parameter: str) -> float:
         raise refused(of, parameter, "a number", repr(value)) from None
     if not math.isfinite(number):
         raise refused(of, parameter, "a finite number", repr(number))
+    if abs(number) > LARGEST:
+        raise refused(of, parameter, f"a number of at most {LARGEST:.0e}", repr(number))
     return number
 
 

@@ -14,8 +14,8 @@ from .._text import quoted
 from ..errors import NOTED, Findings, Issue
 from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
+from ..spatial.given import LARGEST
 from .body import WORLD, Body, Coupling, Frame, Limits
-from .check import LARGEST
 from .couple import coupled
 from .description import Description, JointDescription
 from .mimic import flatten_mimics, ignored_mimics

@@ -11,13 +11,13 @@ import numpy as np
 from ..errors import Findings, Issue, Location
 from ..shapes import Geometry
 from ..spatial import Inertia, Symmetric3, Vec3
+from ..spatial.given import LARGEST
 from .physical import nearest_possible
 
-__all__ = ["FARTHEST", "LARGEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments"]
+__all__ = ["FARTHEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments"]
 
-LARGEST = 1e20  # numbers beyond it are refused: products of them, as algorithms make them, would overflow
 FARTHEST = 0.5  # relative: half of the second moments of mass, beyond which what is given tells little of the body
-SUSPICIOUS = 1e12  # and beyond it suspicious
+SUSPICIOUS = 1e12  # numbers beyond it are suspicious
 _TINY = 1e-12  # masses below it [kg] are suspicious
 _ROUNDING = 5e-6  # relative: half of the last of six digits, with which many tools print an inertia
 _POINT = 1e-6  # radius of gyration [m] below which moments are the rounding of a point mass

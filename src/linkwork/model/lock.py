@@ -30,7 +30,7 @@ def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
         carrier, X = places[p]
         placement = _tidy(composed(X, body.placement))
         if i in configurations:
-            X_FM = _tidy(body.joint.X(configurations[i]))
+            X_FM = _tidy(body.asked("X", configurations[i]))
             places[i] = carrier, _tidy(composed(composed(placement, X_FM), _tidy(body.rotor)))
         else:
             places[i] = len(bodies), _IDENTITY

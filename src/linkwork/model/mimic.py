@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .._text import listed, nearest, quoted
 from ..errors import Findings, Issue
+from ..spatial.given import LARGEST
 from .body import Coupling
 from .chains import led_back
-from .check import LARGEST
 from .description import Description, JointDescription
 
 __all__ = ["flatten_mimics", "ignored_mimics"]

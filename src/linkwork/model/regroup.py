@@ -67,5 +67,5 @@ def _size(inertia: Inertia) -> int:
 def _resists(body: Body, inertia: Inertia) -> bool:
     """Whether the inertia resists every motion of the joint by more than rounding: forward dynamics refuses others."""
     noise = 1e-15 * (abs(inertia.about.xx) + abs(inertia.mass))
-    columns = body.joint.S(body.joint.zero()).columns
+    columns = body.asked("S", body.asked("zero")).columns
     return all(column.dot(inertia @ column) > noise for column in columns)

@@ -10,8 +10,8 @@ from typing import Any
 from .._text import quoted
 from ..errors import Findings, Issue, Location
 from ..spatial import Inertia, Pose
-from ..spatial.given import RIGID
-from .check import LARGEST, SUSPICIOUS, all_finite
+from ..spatial.given import LARGEST, RIGID
+from .check import SUSPICIOUS, all_finite
 from .description import Description, JointDescription, LinkDescription
 
 __all__ = ["check_values"]
@@ -20,7 +20,7 @@ __all__ = ["check_values"]
 def check_values(findings: Findings, description: Description) -> None:
     """Looks at every link, joint and frame.  Products that algorithms make of numbers in these bounds stay finite.
 
-    Errors: NUMBER (what is none), NOT_FINITE, MAGNITUDE (beyond `LARGEST`), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
+    Errors: NUMBER (what is none), NOT_FINITE, MAGNITUDE (beyond 1e20), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
     LIMIT_FINITE (a limit that is nan), LIMIT_ORDER.  Warning: MAGNITUDE (beyond `SUSPICIOUS`).
     """
     for link in description.links:

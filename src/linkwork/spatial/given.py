@@ -15,8 +15,9 @@ from .pose import Pose
 from .rotation import Rotation
 from .vec3 import Vec3
 
-__all__ = ["RIGID", "given_inertia", "given_numbers", "given_pose", "given_text", "is_rigid"]
+__all__ = ["LARGEST", "RIGID", "given_inertia", "given_numbers", "given_pose", "given_text", "is_rigid"]
 
+LARGEST = 1e20  # numbers beyond it are refused: products of them, as algorithms make them, would overflow
 RIGID = 1e-6  # how far rows or columns of a rotation may be from orthonormal
 _SYMMETRIC = 1e-9  # relative: how far an inertia may be from symmetric
 

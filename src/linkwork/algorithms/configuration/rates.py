@@ -16,13 +16,13 @@ Scalars = Sequence[Any]
 def velocity_to_configuration_derivative(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
     """q̇ (nq): how the configuration changes at velocity v."""
     q, v = tree.split_q(q), tree.split_v(v)
-    return [x for i, body in tree.stacked() for x in body.joint.q_dot(q[i], v[i])]
+    return [x for i, body in tree.stacked() for x in body.asked("q_dot", q[i], v[i])]
 
 
 def configuration_derivative_to_velocity(tree: Tree, q: Scalars, q_dot: Scalars) -> list[Any]:
     """v (nv): the velocity at which the configuration changes at rate q̇."""
     q, q_dot = tree.split_q(q), tree.split_q(q_dot)
-    return [x for i, body in tree.stacked() for x in body.joint.v_of(q[i], q_dot[i])]
+    return [x for i, body in tree.stacked() for x in body.asked("v_of", q[i], q_dot[i])]
 
 
 ROWS = (

@@ -32,7 +32,8 @@ Scalars = Sequence[Any]
 def coupled_forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[Any]:
     """a = M(q)⁻¹ (τ − h(q, v)): the joint accelerations (nv) under the joint forces τ.
 
-    Raises SingularInertiaError naming the joint where a joint and its followers move no inertia at all.
+    Raises SingularInertiaError naming the joint where a joint and its followers move no inertia at all, or a joint's
+    motions depend on each other everywhere.
     """
     q, v = tree.split_q(q), tree.split_v(v)
     numbers = [range(tree.nv)[place] for place in tree.v_slices]
@@ -53,8 +54,10 @@ def coupled_forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -
     for i, p, _ in tree.inward():
         for k in closed[i]:
             unknowns.eliminate(k, load[i], Motion.zero())
+        whole = load[i].I
         for k, column in zip(reversed(numbers[i]), reversed(S[i].columns), strict=True):
             unknowns.engage(k, load[i], column)
+            unknowns.alone[k].append((whole, column))
             if k not in top:
                 unknowns.eliminate(k, load[i], column)
         unknowns.carry(load[i], X[i], zeta[i], load[p])
@@ -92,6 +95,7 @@ class _Unknowns:
         for body, place in zip(tree.bodies, tree.v_slices, strict=True):
             for k in range(tree.nv)[place]:
                 self.moved[k].append(body)
+        self.alone: list[list[tuple[ArticulatedInertia, Motion]]] = [[] for _ in range(tree.nv)]  # what each moves
         self.u: list[Any] = list(tau)
         self.D: dict[tuple[int, int], Any] = {}
         self.closed: dict[int, tuple[Force, Any, dict[int, Any]]] = {}  # U_k, 1 / D_kk and D_kh when k was eliminated
@@ -146,7 +150,9 @@ class _Unknowns:
         D = self.D.pop((k, k))
         rounding = 1e-15 * sum(abs(body.inertia.about.xx) + abs(body.inertia.mass) for body in self.moved[k])
         if isinstance(D, float) and rounding >= D:
-            raise SingularInertiaError(next(body.joint_name for body in self.moved[k] if body.coupling is None))
+            alone = sum(S.dot(I @ S) for I, S in self.alone[k])
+            name = next(body.joint_name for body in self.moved[k] if body.coupling is None)
+            raise SingularInertiaError(name, motions=isinstance(alone, float) and alone > rounding)
         return 1.0 / D
 
 
