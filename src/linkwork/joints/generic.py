@@ -51,7 +51,7 @@ def independent_motions(joint: JointType, name: str = "") -> None:
 
 def _check_transform(of: str, joint: JointType) -> None:
     """Raises ValueError where a type's transform is another thing than a pose."""
-    if _simple(joint):
+    if known_independent(joint):  # one of linkwork's own
         return
     try:
         X: Any = joint.X(joint.zero())
