@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from benchmarks import random_programs
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
 from linkwork.compiler.target import Target, host
 from linkwork.compiler.vector_math import CODES
@@ -33,13 +34,7 @@ def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 def bits_equal(a: np.ndarray, b: np.ndarray) -> bool:
     """Equal to the last bit, signs of zeros included; every NaN is like another."""
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    nan = np.isnan(a)
-    return (
-        a.shape == b.shape
-        and np.array_equal(nan, np.isnan(b))
-        and np.array_equal(np.where(nan, 0.0, a).view(np.int64), np.where(nan, 0.0, b).view(np.int64))
-    )
+    return random_programs.bits_equal(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
 
 
 def all_bits_equal(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> bool:

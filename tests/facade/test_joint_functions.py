@@ -16,8 +16,6 @@ from linkwork.bridge import kernels
 from linkwork.joints import JointType
 from linkwork.spatial import Force
 
-INTERNAL = ("off_manifold", "split_wrench_in_world")
-
 
 def sample_by_sample(function: Any, *arrays: np.ndarray) -> np.ndarray:
     rows = [function(*(a.tolist() for a in row)) for row in zip(*arrays, strict=True)]

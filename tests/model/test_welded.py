@@ -8,10 +8,8 @@ import pytest
 import linkwork as lw
 from linkwork.joints import Revolute
 from linkwork.model.body import WORLD, Body, Frame, Limits
+from linkwork.model.lighten import lightened
 from linkwork.model.random import random_tree
-from linkwork.model.regroup import regrouped
-from linkwork.model.slide import slid
-from linkwork.model.tilt import tilted
 from linkwork.model.tree import Tree
 from linkwork.model.welded import with_summed_inertias, without_inertias
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
@@ -61,7 +59,7 @@ def test_sums_agree_on_real_robots_and_on_what_is_made_of_them(example):
     """Transformed trees round otherwise; regrouped ones have no links' inertias to disagree with."""
     tree = example.robot().tree
     assert with_summed_inertias(tree.bodies, tree.frames) == tree.bodies
-    found = regrouped(slid(tilted(tree)))
+    found = lightened(tree)
     assert found.frames == without_inertias(found.frames)
     assert example.robot().rerooted(example.frames[0]).mass == pytest.approx(example.robot().mass, rel=1e-12)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..bridge.calls import checked
 from ..bridge.kernels import compile_requests
@@ -18,7 +19,7 @@ from .words import no_attribute
 
 __all__ = ["Array", "RobotBase"]
 
-Array = Any  # an array, anything NumPy makes one of, or a dict by joint name
+Array = ArrayLike | Mapping[str, ArrayLike]  # an array, anything NumPy makes one of, or a dict by joint name
 
 
 class RobotBase:
