@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,6 @@ from ..bridge.once import Once
 from ..bridge.requests import Request, read_request
 from ..bridge.subjects import OfRobot
 from ..model.tree import Tree
-from .words import no_attribute
 
 __all__ = ["Array", "RobotBase"]
 
@@ -35,11 +34,6 @@ class RobotBase:
         self._subject = OfRobot(tree)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: Once[Kernel] = Once()
-
-    if not TYPE_CHECKING:  # an attribute that is not there: type checkers tell it by themselves
-
-        def __getattr__(self, name: str) -> Any:
-            raise no_attribute(type(self), name)
 
     @property
     def name(self) -> str:
