@@ -27,7 +27,7 @@ from .held import held
 from .ir import MOST_UNROLLED, Function, Text
 from .program import Port, Program
 from .real import DOUBLE
-from .straight import sample_declaration
+from .straight import ON_STACK, sample_declaration
 
 __all__ = ["available", "fast_function", "make_fast"]
 
@@ -37,7 +37,6 @@ _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x0001 | 0x0100, 0x0400
 _SIZE = 16  # in PyVarObject; where a tuple's items begin depends on Python's version and is looked up
 _TP_NEW = 65  # in Python's table of slots
 _NEW, _RETURN = 93, 76  # PyArray_New and PyArray_Return in NumPy's table of array functions
-_ON_STACK = 1 << 14  # bytes of a result that may wait on the stack
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
@@ -186,7 +185,7 @@ def _write(f: Function, program: Program, out: str, data: list[str], api: dict[s
 
     Where there are guards, what they may tell is known before the array is written to.
     """
-    if len(program.outputs) != 1 or (program.guards and 8 * program.outputs[0].size > _ON_STACK):
+    if len(program.outputs) != 1 or (program.guards and 8 * program.outputs[0].size > ON_STACK):
         f.do("br label %other")
     else:
         (port,) = program.outputs

@@ -22,11 +22,11 @@ from .packing import packing, packing_functions
 from .program import Port
 from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory, sample_declaration
 from .target import Target
+from .threads import MOST_THREADS
 
 __all__ = ["State", "loop_function"]
 
 _FEW = 3  # fewer samples than this take the scalar code
-_MOST_THREADS = 256
 _WORTH = 80_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
 _AT_ONCE = 1_000_000.0  # nanoseconds of work between two looks at the time, to see whether to look for signals
 _SHARES = 8  # that a thread takes one after the other
@@ -268,14 +268,14 @@ def _with_threads(f: Function, job: str) -> None:
     f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
     f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
     f.declare("declare i32 @pthread_attr_setstacksize(ptr, i64)")
-    handles = f.let(f"alloca [{_MOST_THREADS} x i64], align 8")
+    handles = f.let(f"alloca [{MOST_THREADS} x i64], align 8")
     started = f.let("alloca i64, align 8")
     f.store("i64", "0", started)
     attributes = f.let(f"alloca [{_ATTRIBUTES_BYTES} x i8], align 16")
     f.let(f"call i32 @pthread_attr_init(ptr {attributes})")
     f.let(f"call i32 @pthread_attr_setstacksize(ptr {attributes}, i64 {_STACK})")
-    few = f.let(f"icmp ult i64 %wanted, {_MOST_THREADS}")
-    others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {_MOST_THREADS}')}, 1")
+    few = f.let(f"icmp ult i64 %wanted, {MOST_THREADS}")
+    others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {MOST_THREADS}')}, 1")
     with f.loop(others):
         count = f.load("i64", started)
         handle = f.at(handles, f.let(f"shl i64 {count}, 3"))

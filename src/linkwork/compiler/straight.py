@@ -19,6 +19,7 @@ from .target import Target
 __all__ = [
     "NO_MEMORY",
     "OFF",
+    "ON_STACK",
     "Layout",
     "block_function",
     "guards_exceeded",
@@ -32,7 +33,7 @@ NO_MEMORY, OFF = 1, 2  # what ``@sample`` says where it computed nothing, and wh
 
 _VECTORS = 8  # that a segment runs over before the next one does
 _CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
-_ON_STACK = 1 << 14  # a thread's stack is not asked for more bytes than this: it may have 128 KiB in all
+ON_STACK = 1 << 14  # a thread's stack is not asked for more bytes than this: it may have 128 KiB in all
 
 
 class Layout:
@@ -237,7 +238,7 @@ def _write(
 
 def memory(f: Function, size: int) -> tuple[str, str]:
     """Aligned memory, on the stack or, if large, from the heap: its address, and what to free or ""."""
-    if size <= _ON_STACK:
+    if size <= ON_STACK:
         return f.let(f"alloca [{size} x i8], align 64"), ""
     f.declare("declare ptr @malloc(i64)", "declare void @free(ptr)")
     taken = f.let(f"call ptr @malloc(i64 {size + 63})")

@@ -7,10 +7,10 @@ import operator
 import os
 import warnings
 
-__all__ = ["VARIABLE", "get_num_threads", "set_num_threads", "setting_address"]
+__all__ = ["MOST_THREADS", "VARIABLE", "get_num_threads", "set_num_threads", "setting_address"]
 
 VARIABLE = "LINKWORK_NUM_THREADS"
-_MOST = 256
+MOST_THREADS = 256  # that share a call: their handles are on its stack
 
 
 def _available() -> int:
@@ -27,14 +27,14 @@ def _from_environment() -> int:
             count = int(asked)
         except ValueError:
             count = 0
-        if 1 <= count <= _MOST:
+        if 1 <= count <= MOST_THREADS:
             return count
         warnings.warn(
-            f"{VARIABLE}: expected a whole number from 1 to {_MOST}, got {asked!r}; using the processors there are",
+            f"{VARIABLE}: expected a whole number from 1 to {MOST_THREADS}, got {asked!r}; using the processors there are",
             RuntimeWarning,
             stacklevel=2,
         )
-    return min(_available(), _MOST)
+    return min(_available(), MOST_THREADS)
 
 
 _setting = ctypes.c_int64(_from_environment())
@@ -53,8 +53,8 @@ def set_num_threads(count: int) -> None:
         asked = operator.index(count)
     except TypeError:
         raise TypeError(f"set_num_threads: expected a whole number of threads, got {count!r}") from None
-    if isinstance(count, bool) or not 1 <= asked <= _MOST:
-        raise ValueError(f"set_num_threads: expected a number of threads from 1 to {_MOST}, got {count!r}")
+    if isinstance(count, bool) or not 1 <= asked <= MOST_THREADS:
+        raise ValueError(f"set_num_threads: expected a number of threads from 1 to {MOST_THREADS}, got {count!r}")
     _setting.value = asked
 
 
