@@ -14,6 +14,7 @@ SOURCE = Path(linkwork.__file__).parents[1]
 _PART = "for types only: a part of the contract in a file of its own"
 ALLOWED = {
     ("linkwork.joints.contract", "linkwork.joints.reversed"): "every type can be turned round, which gives a type",
+    ("linkwork.joints.blamed", "linkwork.joints.contract"): "for types only: it tells what a type raised",
     ("linkwork.joints.checked", "linkwork.joints.contract"): _PART,
     ("linkwork.joints.derived", "linkwork.joints.contract"): _PART,
     ("linkwork.joints.generic", "linkwork.joints.contract"): _PART,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from ..errors import JointMethodError
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from .contract import JointType
 
 __all__ = ["asked", "blaming", "own_line"]
+
+_CONTRACT = f"{__package__}.contract"
 
 
 def asked(name: str, joint: JointType, method: str, *arguments: Any) -> Any:
@@ -51,11 +54,9 @@ def own_line(raised: BaseException, kind: type[JointType]) -> str:
 
 def _own_frames(raised: BaseException, kind: type[JointType]) -> list[traceback.FrameSummary]:
     """Where an error passed through the files in which the type and its bases below the contract are written."""
-    from .contract import JointType
-
     codes = [
         getattr(value, "__code__", None)
-        for base in kind.__mro__[: kind.__mro__.index(JointType)]
+        for base in takewhile(lambda base: base.__module__ != _CONTRACT, kind.__mro__)
         for value in vars(base).values()
     ]
     names = {(code.co_filename, code.co_name) for code in codes if code is not None}
