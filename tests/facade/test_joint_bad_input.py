@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from helpers.facade import EVERY
-from linkwork.errors import ConfigurationWarning, JointMethodError
+from linkwork.errors import ConfigurationWarning, JointMethodError, ModelError
 
 HINGE = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow")
 FREE = lw.Joint.of(lw.joints.Floating(), name="base")
@@ -129,6 +129,32 @@ def test_poses_that_are_not_rigid() -> None:
     for X in warped:
         with pytest.raises(ValueError, match="joint 'elbow': placement: expected a pose"):
             HINGE.with_placements(X)
+
+
+def test_masked_poses() -> None:
+    joint = lw.load("arm7").joint("elbow")
+    masked = np.ma.masked_array(np.eye(4), mask=np.eye(4, dtype=bool))
+    for call in (
+        lambda: joint.split_wrench([0.1], np.ones(6), world_pose=masked),
+        lambda: joint.link_pose([0.1], masked),
+    ):
+        with pytest.raises(ValueError, match=r"joint 'elbow': .*pose: expected an array of .* got a masked array"):
+            call()
+
+
+def test_a_robot_takes_no_joint_with_numbers_beyond_its_bounds() -> None:
+    """Products of such numbers overflow: a joint put into a robot is looked at as one that is read."""
+    robot = lw.load("arm7")
+    elbow = robot.joint("elbow")
+    for joint, what in (
+        (elbow.with_placements(placement=(1e200, 0.0, 0.0)), "its placement's offset"),
+        (elbow.with_placements(rotor=(0.0, 1e200, 0.0)), "its rotor's offset"),
+        (elbow.with_damping(1e200), "damping"),
+        (elbow.with_position_limits(-1e200, 1.0), "lower limits"),
+    ):
+        with pytest.raises(ModelError, match=rf"joint 'elbow': {what}: .* is beyond 1e\+20") as caught:
+            robot.with_joint(joint)
+        assert caught.value.code == "MAGNITUDE"
 
 
 def test_what_is_no_joint_of_two_links() -> None:

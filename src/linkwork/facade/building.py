@@ -14,7 +14,7 @@ from .joint import Joint, limits_of
 from .link import Link
 from .loading import Options
 
-__all__ = ["Part", "built"]
+__all__ = ["Part", "built", "joint_description"]
 
 Part = Link | Joint | Iterable["Part"]
 
@@ -37,7 +37,7 @@ def _described(name: str, parts: Iterable[Part], options: Options) -> Descriptio
     return Description(
         name=name,
         links=tuple([_link(name, link, findings, options.inertia) for link in links]),
-        joints=tuple([_joint(name, joint) for joint in joints]),
+        joints=tuple([joint_description(name, joint) for joint in joints]),
         warnings=tuple(findings.warnings),
         where=Location(element=_element(name)),
         frames=tuple(
@@ -70,7 +70,8 @@ def _link(robot: str, link: Link, findings: Findings, how: str) -> LinkDescripti
     return LinkDescription(link.name, inertia, link.visuals, link.collisions, where)
 
 
-def _joint(robot: str, joint: Joint) -> JointDescription:
+def joint_description(robot: str, joint: Joint) -> JointDescription:
+    """What a file would say of a joint."""
     return JointDescription(
         name=joint.name,
         parent=joint.parent,

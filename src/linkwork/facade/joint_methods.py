@@ -72,8 +72,10 @@ class JointMethods:
         return OfJoint(self.name, Site(self.type, self.placement, self.rotor, swapped))
 
     def _refuse_warped(self, what: str, poses: ArrayLike) -> None:
-        """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; other shapes are told of later."""
+        """Raises ValueError for matrices (..., 4, 4) that are no rigid transforms; others are told of later."""
         X = poses if isinstance(poses, np.ndarray) else np.asarray(poses)
+        if isinstance(X, np.ma.MaskedArray):
+            return
         if X.shape[-2:] == (4, 4) and X.dtype.kind in "iuf" and not is_rigid(X):
             expected = "expected poses, with a rotation (within 1e-6) and the last row 0 0 0 1"
             raise ValueError(f"joint {self.name!r}: {what}: {expected}, got\n{X}")

@@ -17,10 +17,12 @@ from ..model.lock import locked
 from ..model.meant import another_kind
 from ..model.physical import taken_apart
 from ..model.tree import Report, Tree
+from ..model.values import check_joint_values
 from ..model.welded import told, with_summed_inertias
 from ..shapes import Geometry
 from ..spatial import Inertia, Symmetric3, Vec3
 from ..spatial.given import given_inertia
+from .building import joint_description
 from .constructors import Constructors
 from .joint import Joint, body_with, joint_of
 from .locking import held_configurations
@@ -38,7 +40,8 @@ class EditingMethods(Constructors):
 
         ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
         UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
-        part in following another and its sizes change, and for a fixed joint, TypeError for what is no joint.
+        part in following another and its sizes change, and for a fixed joint, ModelError for numbers that no robot may
+        have (beyond 1e20), TypeError for what is no joint.
         """
         if not isinstance(joint, Joint):
             edited = 'as in robot.with_joint(robot.joint("elbow").with_damping(0.5))'
@@ -52,6 +55,9 @@ class EditingMethods(Constructors):
         follows = old.mimic is not None or any(b.mimic and b.mimic.joint == joint.name for b in self._tree.bodies)
         if follows and (joint.nq, joint.nv) != (old.nq, old.nv):
             raise ValueError(f"joint {joint.name!r} follows a joint or is followed: its type cannot get other sizes")
+        findings = Findings()
+        check_joint_values(findings, joint_description(self._tree.name, joint))
+        findings.raise_errors()
         bodies = list(self._tree.bodies)
         bodies[index] = body_with(joint, bodies[index])
         return type(self)(replace(self._tree, bodies=tuple(bodies)))

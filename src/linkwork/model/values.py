@@ -14,7 +14,7 @@ from ..spatial.given import LARGEST, RIGID
 from .check import SUSPICIOUS, all_finite
 from .description import Description, JointDescription, LinkDescription
 
-__all__ = ["check_values"]
+__all__ = ["check_joint_values", "check_values"]
 
 
 def check_values(findings: Findings, description: Description) -> None:
@@ -26,7 +26,7 @@ def check_values(findings: Findings, description: Description) -> None:
     for link in description.links:
         _check_link(_Log(findings, f"link {quoted(link.name)}", link.where), link)
     for joint in description.joints:
-        _check_joint(_Log(findings, f"joint {quoted(joint.name)}", joint.where), joint)
+        check_joint_values(findings, joint)
     for frame in description.frames:
         _check_pose(_Log(findings, f"frame {quoted(frame.name)}", frame.where), "its placement", frame.placement)
 
@@ -72,7 +72,9 @@ def _check_link(log: _Log, link: LinkDescription) -> None:
         log.error("MASS_NEGATIVE", f"mass must not be negative, got {inertia.mass!r}")
 
 
-def _check_joint(log: _Log, joint: JointDescription) -> None:
+def check_joint_values(findings: Findings, joint: JointDescription) -> None:
+    """Looks at one joint."""
+    log = _Log(findings, f"joint {quoted(joint.name)}", joint.where)
     for what, pose in (("its placement", joint.placement), ("its rotor", joint.rotor)):
         _check_pose(log, what, pose)
     sizes = (
