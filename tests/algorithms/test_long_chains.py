@@ -67,5 +67,6 @@ def test_a_long_random_tree():
     assert len(ROBOT["inverse_dynamics"].compute(tree, q, q, q)) == SOME
     assert len(ROBOT["forward_kinematics"].compute(tree, q)) == SOME
     sliding = random_tree(np.random.default_rng(0), SOME, types=[Prismatic], shape="chain")
-    requests = {"inverse_dynamics": read_request(sliding, "inverse_dynamics")}
-    assert len(trace_requests(sliding, "inverse_dynamics", requests).results) == SOME
+    of = OfRobot(sliding)
+    requests = {"inverse_dynamics": read_request(of, "inverse_dynamics")}
+    assert len(trace_requests(of, "inverse_dynamics", requests).results) == SOME

@@ -164,7 +164,7 @@ def test_several_outputs() -> None:
     result = kernel(X, out=(part, None))
     assert result.turned is part and np.array_equal(part, RIGHT - 3.0) and result.square == 14.0
     for out in (np.zeros(4), [np.zeros(4), np.zeros(())]):
-        with pytest.raises(TypeError, match="'out' must be a tuple of arrays"):
+        with pytest.raises(TypeError, match=r"pair: out: expected a tuple of 2 arrays \(turned, square\)"):
             kernel(X, out=out)
     with pytest.raises(ValueError, match="exactly one entry per ufunc output"):
         kernel(X, out=(part,))
