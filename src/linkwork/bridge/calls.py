@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.row import QUANTITIES
-from ..compiler.kernel import Kernel, call_state, general_call, single_call
+from ..compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
 from ..joints.checked import may_be_off
 from .arguments import Asked
 from .requests import Request
@@ -27,7 +27,7 @@ Call = Callable[..., Any]
 def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     """The call of a kernel for one function that turns dicts into arrays, explains what is wrong with arguments,
     refuses what is not finite and normalises configurations that are a little off their manifold."""
-    row, state, run = request.row, call_state(kernel), general_call(kernel)
+    row, state, general, run = request.row, call_state(kernel), general_call(kernel), batch_call(kernel)
     asked = Asked(subject, row.name, kernel.inputs, kernel.outputs)
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero
 
@@ -38,7 +38,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
         if not row.any_configuration:
             arrays = asked.on_manifold(arrays)
         off = state.off_calls
-        result = run(*arrays, out=out)
+        result = general(*arrays, out=out)
         if row.regular and state.off_calls != off:
             asked.tell_of_singularities(arrays)
         return result

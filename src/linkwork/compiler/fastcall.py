@@ -142,7 +142,7 @@ def fast_function(text: Text, program: Program) -> None:
     f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
     out = _out(f, len(program.inputs), api)
     data: list[str] = []
-    numbers: list[str] = []
+    arrays: list[tuple[str, int]] = []
     for j, port in enumerate(program.inputs):
         array = f.load("ptr", f.at("%args", 8 * j))
         f.require(f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _TYPE))}, {api['ndarray']}"), "other")
@@ -153,10 +153,10 @@ def fast_function(text: Text, program: Program) -> None:
                 x = f.load("double", f.at(pointer, f.let(f"shl i64 {element}, 3")))
                 f.refuse(f.not_finite(DOUBLE, 1, [x]), "other")
         else:
-            numbers += [f.load("double", f.at(pointer, 8 * k)) for k in range(port.size)]
+            arrays.append((pointer, port.size))
         data.append(pointer)
-    if numbers:
-        f.refuse(f.not_finite(DOUBLE, 1, numbers), "other")
+    if any(size for _, size in arrays):
+        f.refuse(f.any_not_finite(DOUBLE, arrays), "other")
     with f.unless(f.let(f"icmp eq ptr {out}, null")):
         _write(f, program, out, data, api)
     _make(f, program, data, api)

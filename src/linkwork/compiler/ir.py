@@ -9,6 +9,7 @@ from .real import Real
 
 __all__ = ["MOST_UNROLLED", "Function", "Text", "structure"]
 
+_FOUR = 4  # numbers that are looked at together
 MOST_UNROLLED = 128  # what is done for each of more numbers than this is written as a loop
 
 
@@ -115,17 +116,37 @@ class Function:
             total = self.let(f"or {kind} {total}, {flag}")
         return total
 
+    def added(self, kind: str, numbers: Sequence[str]) -> str:
+        """The sum of numbers, in pairs, so that none waits for all others."""
+        terms = list(numbers)
+        while len(terms) > 1:
+            pairs = [self.let(f"fadd {kind} {a}, {b}") for a, b in zip(terms[::2], terms[1::2], strict=False)]
+            terms = pairs + terms[2 * len(pairs) :]
+        return terms[0]
+
     def not_finite(self, real: Real, lanes: int, numbers: Sequence[str]) -> str:
         """Whether some of the numbers are infinite or NaN, lane by lane: zero times their sum is NaN then.
 
         It is true also where a sum of finite numbers overflows, so who asks looks again.
         """
-        kind, terms = real.vector(lanes), list(numbers)
-        while len(terms) > 1:  # in pairs, so that none waits for all others
-            pairs = [self.let(f"fadd {kind} {a}, {b}") for a, b in zip(terms[::2], terms[1::2], strict=False)]
-            terms = pairs + terms[2 * len(pairs) :]
-        zero = self.let(f"fmul {kind} {terms[0]}, {real.literal(0.0, lanes)}")
+        kind = real.vector(lanes)
+        zero = self.let(f"fmul {kind} {self.added(kind, numbers)}, {real.literal(0.0, lanes)}")
         return self.let(f"fcmp uno {kind} {zero}, {zero}")
+
+    def any_not_finite(self, real: Real, arrays: Sequence[tuple[str, int]]) -> str:
+        """Whether some number of contiguous arrays, of so many numbers each, is not finite: four at a time."""
+        fours: list[str] = []
+        ones: list[str] = []
+        for pointer, size in arrays:
+            whole = size - size % _FOUR
+            fours += [self.load(real.vector(_FOUR), self.at(pointer, real.bytes * k), real.bytes)
+                      for k in range(0, whole, _FOUR)]  # fmt: skip
+            ones += [self.load(real.name, self.at(pointer, real.bytes * k), real.bytes) for k in range(whole, size)]
+        flags = [self.not_finite(real, 1, ones)] if ones else []
+        if fours:
+            bits = self.let(f"bitcast <{_FOUR} x i1> {self.not_finite(real, _FOUR, fours)} to i{_FOUR}")
+            flags.append(self.let(f"icmp ne i{_FOUR} {bits}, 0"))
+        return self.any_of("i1", flags)
 
     @contextmanager
     def loop(self, stop: str | int, *, start: str | int = 0, step: int = 1) -> Iterator[str]:

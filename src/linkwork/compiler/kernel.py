@@ -25,7 +25,16 @@ from .threads import setting_address
 from .to_casadi import to_casadi
 from .typed_loop import FLOAT64, TypedLoop, is_double, takes_single
 
-__all__ = ["SAY_WHAT_IS_MASKED", "Kernel", "call_state", "general_call", "made_from", "make_ready", "single_call"]
+__all__ = [
+    "SAY_WHAT_IS_MASKED",
+    "Kernel",
+    "batch_call",
+    "call_state",
+    "general_call",
+    "made_from",
+    "make_ready",
+    "single_call",
+]
 
 _MASKED = np.ma.MaskedArray
 SAY_WHAT_IS_MASKED = "say what its masked numbers are, with its method filled()"
@@ -159,9 +168,9 @@ class _General:
     __slots__ = (
         "__weakref__",
         "_double",
-        "_has_empty",
         "_mixed_ranks",
         "_single",
+        "has_empty",
         "inputs",
         "loops",
         "name",
@@ -174,7 +183,7 @@ class _General:
     def __init__(self, source: Source, code: KernelCode, doc: str) -> None:
         recipe = source.recipe
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
-        self._has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
+        self.has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
         self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
         self.result: Any = None
         if len(self.outputs) > 1:
@@ -192,16 +201,40 @@ class _General:
         for place, loop in enumerate(chosen):
             loop.found_in(table, place)
 
+    def run(self, *arrays: Any) -> Any:
+        """The call with an array for each input, of which there are some, and nothing else; no dimension is zero."""
+        first = arrays[0]
+        if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
+            self.prepare(arrays)
+        failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
+        try:
+            result = self.ufunc(*arrays)
+        except TypeError:
+            self._refuse(arrays, None)
+            raise
+        if self.state.failed_calls != failed:
+            self.raise_failure()
+        if self.result is None:
+            if type(result) is _MASKED:  # as results of masked arrays are
+                self._refuse_masked(arrays, self.inputs)
+            return result
+        if _MASKED in map(type, result):
+            self._refuse_masked(arrays, self.inputs)
+        return self.result(*result)
+
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        if out is None and not named and 0 < len(arrays) == len(self.inputs) and not self.has_empty:
+            return self.run(*arrays)
         if named:
             arrays = self._in_order(arrays, named)
         if _MASKED in map(type, arrays):
             self._refuse_masked(arrays, self.inputs)
-        if out is not None and _MASKED in map(type, out if isinstance(out, tuple) else (out,)):
-            self._refuse_masked(out if isinstance(out, tuple) else (out,), self.outputs)
-        if out is not None and self._mixed_ranks:
-            arrays = self._apart(arrays, out)
-        if self._has_empty:
+        if out is not None:
+            if type(out) is _MASKED or (type(out) is tuple and _MASKED in map(type, out)):
+                self._refuse_masked(out if isinstance(out, tuple) else (out,), self.outputs)
+            if self._mixed_ranks:
+                arrays = self._apart(arrays, out)
+        if self.has_empty:
             out = self._with_empty(arrays, out)
         first = arrays[0] if arrays else None
         if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
@@ -332,6 +365,12 @@ def call_state(kernel: Kernel) -> State:
 def general_call(kernel: Kernel) -> Callable[..., Any]:
     """The kernel's call with any arguments, through NumPy: for those that the single call has not taken."""
     return kernel._general
+
+
+def batch_call(kernel: Kernel) -> Callable[..., Any]:
+    """The same for an array for each input and nothing else, with less on the way to NumPy."""
+    general = kernel._general
+    return general.run if general.inputs and not general.has_empty else general
 
 
 def single_call(kernel: Kernel, otherwise: Callable[..., Any]) -> Callable[..., Any]:

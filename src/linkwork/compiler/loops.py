@@ -163,7 +163,7 @@ class _Arrays:
                 if meaning != OFF or self.layout.guards:
                     with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):
                         _count(f, field)
-            numbers: list[str] = []
+            arrays: list[tuple[str, int]] = []
             for port, array in zip(self.inputs, at, strict=False):
                 if port.size > MOST_UNROLLED:
                     with f.loop(port.size) as element:
@@ -172,9 +172,9 @@ class _Arrays:
                         with f.when(f.not_finite(real, 1, [x])):
                             f.store("i1", "true", "%nan")
                     continue
-                numbers += [f.load(real.name, f.at(array, real.bytes * k), real.bytes) for k in range(port.size)]
-            if numbers:
-                with f.when(f.not_finite(real, 1, numbers)):
+                arrays.append((array, port.size))
+            if any(size for _, size in arrays):
+                with f.when(f.any_not_finite(real, arrays)):
                     f.store("i1", "true", "%nan")
 
 

@@ -43,22 +43,23 @@ def _pack(port: Port, real: Real, lanes: int) -> Function:
     rows = _rows(f, lanes)
     seen: list[str] = []
 
-    def strip(first: str | int, numbers: int) -> list[str]:
+    def strip(first: str | int, numbers: int) -> str:
+        """Packs so many numbers, and gives the sum of them all, to see whether they are finite."""
         offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
         taken = [f.load(real.vector(numbers), f.at(row, offset), real.bytes) for row in rows]
         joined = [_joined(f, taken[k::numbers], real, numbers) for k in range(numbers)]
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
         for k, column in enumerate(_transpose(f, joined, real, lanes)):
             f.store(vector, column, f.at(buffer, width * k), width)
-        return joined
+        return f.added(vector, joined)
 
     many, strips, columns = _split(port.size, lanes)
     if many:
         with f.loop(many, step=lanes) as first:
-            with f.when(_some(f, [f.not_finite(real, lanes, strip(first, lanes))], lanes)):
+            with f.when(_some(f, [f.not_finite(real, lanes, [strip(first, lanes)])], lanes)):
                 f.store("i1", "true", "%nan")
     for place, numbers in strips:
-        seen += strip(place, numbers)
+        seen.append(strip(place, numbers))
     for k in columns:
         column = "poison"
         for lane, row in enumerate(rows):
