@@ -23,7 +23,7 @@ from .real import DOUBLE, SINGLE
 from .target import Target, host
 from .threads import setting_address
 from .to_casadi import to_casadi
-from .typed_loop import FLOAT64, TypedLoop, is_double, takes_single
+from .typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
 
 __all__ = [
     "SAY_WHAT_IS_MASKED",
@@ -278,7 +278,7 @@ class _General:
         What is no array yet (a list, say) is float64 most of the time; where it is not, and NumPy may still have a loop
         compiled itself, it is not looked into.  Returned is whether the loop over float64 is there.
         """
-        if not (self._double.ready and self._single.ready):
+        if not (self._double.ready and self._single.ready) and not (self._single.ready and are_single(arrays)):
             known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
             look = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
             (self._single if look and takes_single(arrays) else self._double).make()

@@ -21,16 +21,22 @@ from .build import KernelCode
 from .loops import State
 from .real import Real
 
-__all__ = ["FLOAT64", "TypedLoop", "is_double", "takes_single"]
+__all__ = ["FLOAT64", "TypedLoop", "are_single", "is_double", "takes_single"]
 
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 FLOAT64 = np.dtype(np.float64)
+_FLOAT32 = np.dtype(np.float32)
 _ENVIRONMENT_BYTES = 512  # of C's fenv_t, at most
 
 
 def is_double(x: Any) -> bool:
     """Whether this is a plain array of float64, with which a call is one of float64."""
     return type(x) is np.ndarray and x.dtype is FLOAT64
+
+
+def are_single(arrays: Sequence[Any]) -> bool:
+    """Whether these are plain arrays of float32, with which a call is one of float32."""
+    return all(type(x) is np.ndarray and x.dtype is _FLOAT32 for x in arrays)
 
 
 def takes_single(arrays: Sequence[Any]) -> bool:
