@@ -6,9 +6,10 @@ import doctest
 import importlib
 import pkgutil
 import re
-import tomllib
 from pathlib import Path
+from typing import Any
 
+import hatch_build
 import numpy as np
 import pytest
 
@@ -63,15 +64,28 @@ def test_links_lead_somewhere() -> None:
                 assert (page.parent / target.partition("#")[0]).is_file(), (page.name, target)
 
 
-def test_a_package_page_has_no_relative_links() -> None:
-    """The long description is the README with the substitutions that pyproject.toml lists."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    shown = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert any(not target.startswith("http") for target in LINK.findall(shown))
-    for rule in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
-        shown = re.sub(rule["pattern"], rule["replacement"], shown)
-    assert [target for target in LINK.findall(shown) if not target.startswith(("https://", "http://"))] == []
-    assert "docs/howto.md" in shown
+def metadata(monkeypatch: pytest.MonkeyPatch, home: str) -> dict[str, Any]:
+    """What a package says of itself that is built with the project at an address, or at none."""
+    monkeypatch.setenv(hatch_build.HOME, home)
+    said: dict[str, Any] = {}
+    hatch_build.PackagePage(str(ROOT), {}).update(said)
+    return said
+
+
+def test_a_package_page_has_no_links_that_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert any(not target.startswith("http") for target in LINK.findall(readme))
+    for home in ("", "https://host.invalid/linkwork/"):
+        said = metadata(monkeypatch, home)
+        shown = said["readme"]["text"]
+        assert "docs/howto.md" in shown and all(target.startswith("https://") for target in LINK.findall(shown))
+        for name, url in said["urls"].items():
+            assert url.startswith("https://host.invalid/linkwork"), name
+            assert (ROOT / url.removeprefix("https://host.invalid/linkwork").lstrip("/")).exists(), name
+        assert {"Homepage", "Documentation", "Source", "Changelog"} <= {*said["urls"]} or not home
+        assert (f"]({home}docs/howto.md)" in shown) == bool(home)
+    with pytest.raises(ValueError, match="LINKWORK_URL: expected an address that begins with https://"):
+        metadata(monkeypatch, "host.invalid")
 
 
 def test_help_says_where_things_are() -> None:
