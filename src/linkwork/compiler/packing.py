@@ -48,10 +48,11 @@ def _pack(port: Port, real: Real, lanes: int) -> Function:
         offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
         taken = [f.load(real.vector(numbers), f.at(row, offset), real.bytes) for row in rows]
         joined = [_joined(f, taken[k::numbers], real, numbers) for k in range(numbers)]
+        total = f.added(vector, joined)
         buffer = f.at("%buffer", f.let(f"mul i64 {first}, {width}"))
         for k, column in enumerate(_transpose(f, joined, real, lanes)):
             f.store(vector, column, f.at(buffer, width * k), width)
-        return f.added(vector, joined)
+        return total
 
     many, strips, columns = _split(port.size, lanes)
     if many:
