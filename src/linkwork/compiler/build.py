@@ -12,7 +12,7 @@ from typing import Any
 
 from .._locks import Lock
 from .._notice import Notice
-from .cache import Entry, digest, shared
+from .cache import Cache, Entry, digest, shared
 from .content import content
 from .entries import ENTRIES, Design, available, symbol_prefix
 from .jit import MachineCode, emit, is_object_file, link, text_bytes
@@ -55,6 +55,7 @@ class Source:
         self._lock = Lock()
         self._traced: Program | None = None
         self._program: Program | None = None
+        self._told: tuple[str, ...] | None = None
         self._designs: dict[Real, Design] = {}
 
     @property
@@ -87,13 +88,21 @@ class Source:
         """The LLVM IR of parts of the code, a text for each module."""
         return self.design(real).texts(parts)
 
-    def key(self, part: str, real: Real) -> str | None:
-        """The name of a part in the cache; None where it is not to be kept."""
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All that the program depends on besides linkwork itself."""
+        with self._lock:
+            if self._told is None:
+                told = self.recipe.content
+                self._told = ("program", content(self.traced)) if told is None else ("recipe", *told)
+            return self._told
+
+    def keys(self, parts: Iterable[str], real: Real) -> dict[str, str]:
+        """The names of parts in the cache; none where they are not to be kept."""
         if not self._cached:
-            return None
-        told = self.recipe.content
-        parts = ("program", content(self.traced)) if told is None else ("recipe", *told)
-        return digest([real.name, part, symbol_prefix(self.recipe.name), *parts], self.target)
+            return {}
+        code = digest([real.name, symbol_prefix(self.recipe.name), *self.told], self.target)
+        return {part: f"{code}-{part}" for part in parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,34 +169,46 @@ class KernelCode:
 
 def compiled(source: Source, parts: Sequence[str], real: Real) -> dict[str, CompiledPart]:
     """Parts of a kernel's code: from the cache, or compiled side by side."""
-    cache, found = shared(), {}
-    keys = {part: source.key(part, real) if cache else None for part in parts}
+    cache = shared()
+    if cache is None or not parts:
+        return _emitted(source, parts, real)
+    keys = source.keys(parts, real)
+    found = _loaded(cache, keys)
+    made = _emitted(source, [part for part in parts if part not in found], real, kept=bool(keys))
     for part, key in keys.items():
-        entry = cache.load(key) if cache is not None and key is not None else None
-        if cache is not None and key is not None and entry is not None:
-            whole = _apart(entry)
-            if whole is None:
-                cache.refuse(key)
-            else:
-                found[part] = whole
-    missing = [part for part in parts if part not in found]
-    if missing:
-        notice = Notice(f"linkwork: compiling {source.recipe.name} takes more than a second{_kept(keys[missing[0]])}")
-        design, start = source.design(real), time.perf_counter()
-        texts = {part: design.texts([part]) for part in missing}
-        objects = iter(emit([text for part in missing for text in texts[part]], source.target, notice))
-        each = (time.perf_counter() - start) / sum(len(text) for part in missing for text in texts[part])
-        for part in missing:
-            made = CompiledPart(tuple([next(objects) for _ in texts[part]]), False, each * sum(map(len, texts[part])))
-            key = keys[part]
-            if cache is not None and key is not None:
-                cache.store(key, _together(source, part, real, made))
-            found[part] = made
+        if part in made:
+            cache.store(key, _together(source, part, real, made[part]))
+    return found | made
+
+
+def _loaded(cache: Cache, keys: dict[str, str]) -> dict[str, CompiledPart]:
+    """The parts that the cache has whole."""
+    found = {}
+    for part, key in keys.items():
+        entry = cache.load(key)
+        whole = None if entry is None else _apart(entry)
+        if whole is not None:
+            found[part] = whole
+        elif entry is not None:
+            cache.refuse(key)
     return found
 
 
-def _kept(key: str | None) -> str:
-    return "" if key is None else "; the cache keeps it for the next process"
+def _emitted(source: Source, parts: Sequence[str], real: Real, kept: bool = False) -> dict[str, CompiledPart]:
+    """Parts compiled side by side; ``kept`` says whether the cache is going to have them."""
+    if not parts:
+        return {}
+    after = "; the cache keeps it for the next process" if kept else ""
+    notice = Notice(f"linkwork: compiling {source.recipe.name} takes more than a second{after}")
+    design, start = source.design(real), time.perf_counter()
+    texts = {part: design.texts([part]) for part in parts}
+    objects = iter(emit([text for part in parts for text in texts[part]], source.target, notice))
+    each = (time.perf_counter() - start) / sum(len(text) for part in parts for text in texts[part])
+
+    def made(part: str) -> CompiledPart:
+        return CompiledPart(tuple([next(objects) for _ in texts[part]]), False, each * sum(map(len, texts[part])))
+
+    return {part: made(part) for part in parts}
 
 
 def _together(source: Source, part: str, real: Real, made: CompiledPart) -> Entry:

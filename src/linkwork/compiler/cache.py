@@ -1,8 +1,9 @@
 """The disk cache of machine code: a start with a warm cache neither traces nor compiles.
 
-An entry is a file named by a digest of all that its code was made from (see `digest`).  It begins with a digest of
-what follows, which is checked before anything of it is used: code from a file that was cut, changed, renamed, or left
-full of zeros by a machine that went down (nothing waits for the disk here) is never run, but made anew, with a warning.
+An entry is a file named by a digest of all that its code was made from (see `digest`), and by which part of that code
+it is.  It begins with a digest of what follows, which is checked before anything of it is used: code from a file that
+was cut, changed, renamed, or left full of zeros by a machine that went down (nothing waits for the disk here) is never
+run, but made anew, with a warning.
 An entry is written beside its place and moved there at once, so a reader meets a whole one or none, whatever became of
 its writer and however many write at a time; of two writers of one name, the last wins, and both wrote the same.
 
