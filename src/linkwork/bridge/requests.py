@@ -41,8 +41,8 @@ def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> R
     name, *rest = asked if isinstance(asked, (tuple, list)) else (asked,)
     row = subject.rows.get(name) if isinstance(name, str) else None
     if row is None:
-        known = getattr(name, "__name__", None)
-        remedy = f"functions go by their names: {known!r}" if known in subject.rows else ""
+        meant = getattr(name, "__name__", None)
+        remedy = f"functions go by their names: {meant!r}" if meant in subject.rows else ""
         raise UnknownNameError("function", name, subject.rows, remedy)
     subject.check_row(row)
     options: dict[str, Any] = {}

@@ -168,7 +168,7 @@ class OfJoint:
 
     def check(self, option: Option, value: Any) -> None:
         if not option.choices:
-            raise NotImplementedError(f"no function of a joint has a frame as an option, {option.name!r}")
+            raise ValueError(f"{option.name}: a joint alone has no frames to name, got {value!r}")
 
     def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
         joint = self.site.type

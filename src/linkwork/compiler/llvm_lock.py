@@ -2,7 +2,7 @@
 
 A fork copies the thread that forks and no other.  If another one were in LLVM or had a lock of it, a forked process
 would wait for it for ever, or find what it was about to change half changed.  So a fork takes the locks first, and
-waits for the modules that are being compiled: for a second at worst.
+waits for the modules that are being compiled: a second or so.
 """
 
 from __future__ import annotations

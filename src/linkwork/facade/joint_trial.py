@@ -66,10 +66,6 @@ class Bare(JointType):
         names = "nq", "nv", "q_units", "v_units", "unit_length"
         self._say(**{name: getattr(self.joint, name) for name in names})
 
-    @classmethod
-    def example(cls, rng: np.random.Generator) -> Bare:
-        raise NotImplementedError("it is made of a joint")
-
     def X(self, q: Sequence[Any]) -> Pose:
         return self.joint.X(q)
 

@@ -25,7 +25,7 @@ def held_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str]) -
     for name, _ in given:
         if not isinstance(name, str):
             raise TypeError(f"locked: expected names of joints, got {name!r}")
-        if any(frame.fixed_joint == name for frame in tree.frames):
+        if name in tree.fixed_joints:
             raise ValueError(f"locked: joint {name!r} is a fixed joint already")
     values = {tree.joint_index(name): value for name, value in given}
     held = {i: _held(tree.bodies[i], x) for i, x in values.items() if tree.bodies[i].coupling is None}

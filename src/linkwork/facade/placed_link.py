@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..spatial import Inertia, Pose
 from .joint import Joint
 from .joint_editing import fixed_array, matrix_of
 
-__all__ = ["PlacedLink", "fixed_joints_of", "links_of", "placed_link"]
+__all__ = ["PlacedLink", "fixed_joints_of", "link_frame", "links_of", "placed_link"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,9 +76,14 @@ class PlacedLink:
 
 def placed_link(tree: Tree, name: str) -> PlacedLink:
     """The named link, or frame.  Raises UnknownNameError."""
-    known = {frame.name: frame for frame in tree.frames}
+    return _placed(tree, link_frame(tree, tree.frames, name))
+
+
+def link_frame(tree: Tree, frames: Iterable[Frame], name: str) -> Frame:
+    """The one of these frames with this name.  Raises UnknownNameError, for the world too unless it is a link."""
+    known = {frame.name: frame for frame in frames}
     try:
-        return _placed(tree, known[name])
+        return known[name]
     except (KeyError, TypeError):
         raise UnknownNameError("link", name, known, another_kind("link", name, tree.carried)) from None
 

@@ -9,12 +9,11 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from ..bridge.arguments import real_array
-from ..errors import Findings, Location, ModelError, UnknownNameError
+from ..errors import Findings, Location, ModelError
 from ..model.body import Frame
 from ..model.build import read_gravity
 from ..model.check import check_inertial
 from ..model.lock import locked
-from ..model.meant import another_kind
 from ..model.physical import taken_apart
 from ..model.tree import Report, Tree
 from ..model.values import check_joint_values
@@ -26,6 +25,7 @@ from .building import joint_description
 from .constructors import Constructors
 from .joint import Joint, body_with, joint_of
 from .locking import held_configurations
+from .placed_link import link_frame
 
 __all__ = ["EditingMethods"]
 
@@ -46,7 +46,7 @@ class EditingMethods(Constructors):
         if not isinstance(joint, Joint):
             edited = 'as in robot.with_joint(robot.joint("elbow").with_damping(0.5))'
             raise TypeError(f"with_joint: expected a joint, {edited}, got {joint!r}")
-        if any(frame.fixed_joint == joint.name for frame in self._tree.frames):
+        if joint.name in self._tree.fixed_joints:
             raise ValueError(f"with_joint: joint {joint.name!r} is a fixed joint, and cannot be another")
         index = self._tree.joint_index(joint.name)
         old = joint_of(self._tree, index)
@@ -81,7 +81,7 @@ class EditingMethods(Constructors):
         of the reader; what these rules find odd is added to the warnings of `report`.
         """
         self._tree.require_inertias("with_inertia")
-        frame = _link(self._tree, link)
+        frame = link_frame(self._tree, told(self._tree.bodies, self._tree.frames), link)
         who = f"with_inertia: link {link!r}"
         whole = inertia if isinstance(inertia, Inertia) else None
         if whole is not None and (mass is not None or com is not None):
@@ -132,7 +132,7 @@ class EditingMethods(Constructors):
             raise ValueError(f"with_payload: name: expected a text, got {name!r}")
         if name == "world" or any(f.name == name for f in tree.frames):
             raise ValueError(f"with_payload: the robot has a link {name!r} already: give the load another name=...")
-        if joint in _joint_names(tree):
+        if joint in tree.carried:
             raise ValueError(f"with_payload: the robot has a joint {joint!r} already: give the load another name=...")
         who = f"with_payload: {name!r}"
         found, findings = _checked(who, mass, com, given_inertia(inertia, who), ())
@@ -159,19 +159,6 @@ class EditingMethods(Constructors):
 
 
 # -- inertias as people write them
-
-
-def _link(tree: Tree, name: str) -> Frame:
-    """The link of this name.  Raises UnknownNameError, for the world too unless it is a link."""
-    known = {frame.name: frame for frame in told(tree.bodies, tree.frames)}
-    try:
-        return known[name]
-    except (KeyError, TypeError):
-        raise UnknownNameError("link", name, known, another_kind("link", name, tree.carried)) from None
-
-
-def _joint_names(tree: Tree) -> set[str | None]:
-    return {body.joint_name for body in tree.bodies} | {frame.fixed_joint for frame in tree.frames}
 
 
 def _checked(who: str, mass: Any, com: Any, about: Symmetric3, shapes: Sequence[Geometry]) -> tuple[Inertia, Findings]:

@@ -44,8 +44,8 @@ class StructureMethods(RobotBase):
             for joint in self.fixed_joints:
                 if joint.name == name:
                     return joint
-            fixed = (frame.fixed_joint for frame in self._tree.frames if frame.fixed_joint is not None)
-            raise UnknownNameError("joint", name, (*error.known, *fixed), error.remedy) from None
+            known = (*error.known, *self._tree.fixed_joints)
+            raise UnknownNameError("joint", name, known, error.remedy) from None
 
     @property
     def bodies(self) -> Named[str]:

@@ -180,8 +180,12 @@ class Tree:
     @property
     def carried(self) -> dict[str, str]:
         """The link that each joint carries, by the joint's name, fixed joints too."""
-        fixed = {frame.fixed_joint: frame.name for frame in self.frames if frame.fixed_joint is not None}
-        return {body.joint_name: body.name for body in self.bodies} | fixed
+        return {body.joint_name: body.name for body in self.bodies} | self.fixed_joints
+
+    @property
+    def fixed_joints(self) -> dict[str, str]:
+        """The link that each fixed joint carries, by the joint's name."""
+        return {frame.fixed_joint: frame.name for frame in self.frames if frame.fixed_joint is not None}
 
     def joint_index(self, name: str) -> int:
         """The index of the body that the named joint carries.  Raises UnknownNameError."""
