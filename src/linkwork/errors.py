@@ -24,6 +24,7 @@ __all__ = [
     "Location",
     "ModelError",
     "ModelWarning",
+    "NotDifferentiableError",
     "SingularInertiaError",
     "UnknownNameError",
 ]
@@ -211,6 +212,10 @@ class JointMethodError(RuntimeError):
 
 class JointContractError(ValueError):
     """A joint type breaks identities of the contract, which the message lists: see `linkwork.check_joint`."""
+
+
+class NotDifferentiableError(ValueError):
+    """A derivative was asked for that there is none of, or no way to: the message says what to write instead."""
 
 
 def __dir__() -> list[str]:

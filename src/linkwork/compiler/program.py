@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..expr import functions as f
-from ..expr.interpret import CONSTANT, INPUT, Apply, Instruction, called, listed, on_arrays, run
+from ..expr.body import Listing
+from ..expr.bundle import PART
+from ..expr.interpret import CONSTANT, INPUT, Instruction, listed, on_arrays
 from ..expr.operations import Lowering, Operation
 from ..expr.symbol import Symbol
 
@@ -69,8 +70,8 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Program:
-    """A straight-line program.
+class Program(Listing):
+    """Instructions with named arrays in and out.
 
     ``results`` names the value of each element of all outputs, one after the other, and then those of the guards.  A
     guard is a result that callers do not see: where it is greater than zero, compiled code says so (see `loops.State`),
@@ -104,31 +105,10 @@ class Program:
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
         return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards))
 
-    def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Program:
-        """The same ports, other instructions: what passes return."""
-        return replace(self, instructions=tuple(instructions), results=tuple(results))
-
-    def needed(self, results: Iterable[int]) -> set[int]:
-        """The numbers of the instructions that these values depend on, themselves included."""
-        needed = set(results)
-        for k in range(len(self.instructions) - 1, -1, -1):
-            if k in needed:
-                needed.update(self.instructions[k].args)
-        return needed
-
-    def pruned(self) -> Program:
-        """The program without the instructions that no result depends on."""
-        return self.ordered(sorted(self.needed(self.results)))
-
-    def ordered(self, order: Iterable[int]) -> Program:
-        """The instructions with these numbers, arguments before what is made of them."""
-        number: dict[int, int] = {}
-        kept: list[Instruction] = []
-        for k in order:
-            operation, args, value = self.instructions[k]
-            number[k] = len(kept)
-            kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
-        return self.rebuilt(kept, [number[r] for r in self.results])
+    @property
+    def elements_in(self) -> int:
+        """How many numbers go in."""
+        return sum(port.size for port in self.inputs)
 
     @cached_property
     def unguarded(self) -> Program:
@@ -140,7 +120,9 @@ class Program:
     @property
     def operations(self) -> Mapping[str, int]:
         """How often each operation occurs (leaves left out), of those that outputs need."""
-        counts = Counter(i.operation.name for i in self.unguarded.instructions if i.operation.arity)
+        counts = Counter(
+            i.operation.name for i in self.unguarded.instructions if i.operation.arity and i.operation is not PART
+        )
         return dict(sorted(counts.items()))
 
     @property
@@ -150,33 +132,6 @@ class Program:
         A fused product and sum counts as two.
         """
         return arithmetic(self.operations)
-
-    def alive(self) -> list[int]:
-        """How many values are alive before each instruction, and after the last: computed already and needed still.
-
-        Inputs and constants are there anyway, and a result is stored when it is computed.
-        """
-        last = list(range(len(self.instructions)))
-        for k, instruction in enumerate(self.instructions):
-            for a in instruction.args:
-                last[a] = k
-        change = [0] * (len(last) + 2)
-        for k, instruction in enumerate(self.instructions):
-            if instruction.operation.arity and last[k] > k:
-                change[k + 1] += 1
-                change[last[k] + 1] -= 1
-        return list(accumulate(change[:-1]))
-
-    def run(
-        self, elements: Sequence[Any], apply: Apply = called, constant: Callable[[float], Any] = float
-    ) -> list[Any]:
-        """The values of the results, where the elements of all inputs, one after the other, have the given ones.
-
-        On any kind of number: on symbols, this takes the program into their trace; on dual numbers it differentiates.
-        ``apply`` and ``constant`` are those of `linkwork.expr.interpret.run`.
-        """
-        values = run(self.instructions, elements, apply, constant)
-        return [values[r] for r in self.results]
 
     def interpret(self, *arrays: Any) -> tuple[np.ndarray, ...]:
         """The outputs for arrays of shape (..., *port shape), one operation at a time: the compiled code's reference.

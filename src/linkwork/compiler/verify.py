@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ..expr.bundle import PART
 from .program import CONSTANT, INPUT, Program
 
 __all__ = ["InvalidProgramError", "verify"]
 
-_KINDS = {"n": "number", "t": "truth", "p": "pair"}
+_KINDS = {"n": "number", "t": "truth", "p": "pair", "b": "bundle"}
 
 
 class InvalidProgramError(AssertionError):
@@ -22,17 +23,21 @@ def verify(program: Program) -> None:
     gives: list[str] = []
     for k, (operation, args, value) in enumerate(program.instructions):
         where = f"{program.name}: value {k} = {operation.name}{args}"
-        if len(args) != operation.arity:
+        bundle = value if operation.arity < 0 else None
+        if len(args) != operation.arity and bundle is None:
             raise InvalidProgramError(f"{where}: expected {operation.arity} arguments, got {len(args)}")
         if any(not 0 <= a < k for a in args):
             raise InvalidProgramError(f"{where}: an argument is not defined before it")
         if operation is INPUT and not (isinstance(value, int) and 0 <= value < elements_in):
             raise InvalidProgramError(f"{where}: no input element {value}")
+        if operation is PART and not 0 <= value < program.instructions[args[0]].value.count:
+            raise InvalidProgramError(f"{where}: there is no part {value}")
         if operation is CONSTANT and not isinstance(value, float):
             raise InvalidProgramError(f"{where}: a constant must be a float, got {value!r}")
         got = "".join([gives[a] for a in args])
-        if got != operation.kinds:
-            expected, found = (tuple(_KINDS[kind] for kind in kinds) for kinds in (operation.kinds, got))
+        wanted = operation.kinds if bundle is None else bundle.kinds(len(args))
+        if got != wanted:
+            expected, found = (tuple(_KINDS[kind] for kind in kinds) for kinds in (wanted, got))
             raise InvalidProgramError(f"{where}: expected arguments {expected}, got {found}")
         gives.append(operation.gives)
     if len(program.results) != sum(port.size for port in program.outputs) + program.guards:

@@ -9,9 +9,10 @@ Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .bundle import PART
 from .functions import and_, not_, or_, where
 from .interpret import CONSTANT, INPUT, Instruction, check_trace, listed, reachable, run
 from .operations import BY_NAME
@@ -43,8 +44,16 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
     nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
     ends = {s.index for s in inputs}
+    parts: dict[int, dict[int, Any]] = {}  # of bundles: the weights of their parts
     for node in reversed(nodes):
-        if node.index in sums and node.index not in ends:
+        if node.index in ends:
+            continue
+        if node.index in parts:
+            for argument, weight in _pull_back_bundle(node, parts[node.index]):
+                _add(sums, argument, (weight, None))
+        elif node.index in sums and node.op is PART:
+            parts.setdefault(node.args[0].index, {})[node.value] = _switched(*sums[node.index])
+        elif node.index in sums:
             for argument, share in _pull_back(node, *sums[node.index]):
                 _add(sums, argument, share)
     return [_switched(*sums.get(s.index, (0.0, None))) for s in inputs]
@@ -65,10 +74,14 @@ def _forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_
     return [values[r][1] for r in results]
 
 
-def _pushed(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> tuple[Any, _Row]:
-    """An operation's result, and its row by the chain rule."""
-    operation = instruction.operation
-    values, rows = zip(*arguments, strict=True)
+def _pushed(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:
+    """An operation's result, and its row by the chain rule; of a bundle, those of each result."""
+    operation, bundle = instruction.operation, instruction.value
+    values, rows = zip(*arguments, strict=True) if arguments else ((), ())
+    if bundle is not None:
+        results = bundle(values)
+        found = bundle.pushed(values, results, rows) if any(rows) else [{}] * len(results)
+        return list(zip(results, found, strict=True))
     result = operation(*values)
     row: _Row = {}
     if operation is _WHERE:
@@ -101,6 +114,15 @@ def _pull_back(node: Symbol, weight: Any, on: Symbol | None) -> list[tuple[Symbo
     if node.op.partials is None:
         return []
     return [(a, (partial * weight, on)) for a, partial in zip(node.args, _partials(node), strict=True)]
+
+
+def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Symbol, Any]]:
+    """The arguments' shares of the weights of a bundle's parts."""
+    bundle = node.value
+    results = node.graph.bundle(bundle, node.args)
+    arguments = [a.value if a.op is CONSTANT else a for a in node.args]
+    found = bundle.pulled(arguments, results, [weights.get(k, 0.0) for k in range(bundle.count)])
+    return list(zip(node.args, found, strict=True))
 
 
 def _add(sums: dict[int, _Weight], node: Symbol, share: _Weight) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import functions as f
+from .bundle import Bundle
 from .operations import BY_METHOD, Operation
 from .symbol import whole_power
 
@@ -59,6 +60,17 @@ class Dual:
             if not (isinstance(tangent, float) and tangent == 0.0):
                 total = total + partial * tangent
         return Dual(result, total, level)
+
+    def _bundled(self, bundle: Bundle, arguments: Sequence[Any]) -> list[Any]:
+        """The results of a bundle, and their derivatives by its own rule."""
+        level = max(_level(a) for a in arguments)
+        values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
+        results = bundle(values)
+        rows = [{} if isinstance(t, float) and t == 0.0 else {0: t} for t in tangents]
+        return [
+            Dual(x, row[0], level) if row else x
+            for x, row in zip(results, bundle.pushed(values, results, rows), strict=True)
+        ]
 
     def __neg__(self) -> Dual:
         return Dual(-self.value, -self.tangent, self.level)

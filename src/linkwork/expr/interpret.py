@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .bundle import PART
 from .operations import BY_NAME, Operation
 from .symbol import Symbol
 
@@ -24,7 +25,8 @@ INPUT, CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 class Instruction(NamedTuple):
     """One value: an operation and the numbers of its arguments.
 
-    ``value`` is a constant's number, or an input's place among the elements of all inputs, one after the other.
+    ``value`` is a constant's number, an input's place among the elements of all inputs, one after the other, what an
+    instruction of several results means (a `Bundle`), or which part of one this is.
     """
 
     operation: Operation
@@ -37,12 +39,14 @@ Apply = Callable[[Instruction, list[Any]], Any]
 
 def called(instruction: Instruction, arguments: list[Any]) -> Any:
     """What an operation does in the way of its arguments' kind of number."""
-    return instruction.operation(*arguments)
+    bundle = instruction.value
+    return instruction.operation(*arguments) if bundle is None else bundle(arguments)
 
 
 def on_arrays(instruction: Instruction, arguments: list[Any]) -> Any:
     """What an operation does on NumPy arrays and float64 scalars: IEEE 754 throughout."""
-    return instruction.operation.value(*arguments)
+    bundle = instruction.value
+    return instruction.operation.value(*arguments) if bundle is None else bundle.on_numbers(arguments)
 
 
 def run(
@@ -62,6 +66,8 @@ def run(
             values.append(inputs[value])
         elif operation is CONSTANT:
             values.append(constant(value))
+        elif operation is PART:
+            values.append(values[args[0]][value])
         else:
             values.append(apply(instruction, [values[a] for a in args]))
     return values
@@ -110,12 +116,13 @@ def listed(outputs: Sequence[Any], inputs: Iterable[Symbol]) -> tuple[list[Instr
         number[node.index] = len(instructions)
         if node in places:
             instructions.append(Instruction(INPUT, (), places[node]))
-        elif node.args:
-            instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args])))
+        elif node.op is INPUT:
+            raise KeyError(node.value)
         elif node.op is CONSTANT:
             instructions.append(Instruction(CONSTANT, (), node.value))
         else:
-            raise KeyError(node.value)
+            value = node.value if node.op.lowering.kind == "bundle" else None
+            instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args]), value))
     results = []
     for x in outputs:
         key = x.index if isinstance(x, Symbol) else (float(x), math.copysign(1.0, x))  # 0.0 == -0.0: two numbers

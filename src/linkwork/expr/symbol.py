@@ -13,9 +13,11 @@ drops the trace; nothing outlives it, and symbols of two graphs do not mix.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from . import functions as f
+from .bundle import PART, Bundle
 from .operations import BY_METHOD, BY_NAME, Operation
 
 __all__ = ["Graph", "Symbol"]
@@ -55,6 +57,28 @@ class Graph:
         """The node of a truth value: an argument of ``and_``, ``or_``, ``not_`` and ``where``."""
         return _make(self, _LE, self.constant(0.0), self.constant(1.0 if value else -1.0))
 
+    def bundle(self, bundle: Bundle, arguments: Sequence[Any]) -> list[Symbol]:
+        """The results of an instruction of several, as symbols."""
+        nodes = [self._argument(kind, a) for kind, a in zip(bundle.kinds(len(arguments)), arguments, strict=True)]
+        whole = self._valued(bundle.operation, bundle, nodes)
+        return [self._valued(PART, k, [whole]) for k in range(bundle.count)]
+
+    def _argument(self, kind: str, x: Any) -> Symbol:
+        if x.__class__ is Symbol:
+            return x
+        return self.truth(bool(x)) if kind == "t" else self.constant(x)
+
+    def _valued(self, operation: Operation, value: Any, args: Sequence[Symbol]) -> Symbol:
+        """The node of an operation that has a value besides its arguments."""
+        key = (operation, value, *args)
+        node = self._table.get(key)
+        if node is None:
+            if any(a.graph is not self for a in args):
+                raise ValueError(f"symbols of two traces cannot be combined: {args}")
+            node = self._table[key] = _leaf(self, operation, value)
+            node.args = tuple(args)
+        return node
+
     def __repr__(self) -> str:
         return f"<Graph of {len(self.nodes)} nodes>"
 
@@ -70,7 +94,7 @@ class Symbol:
     op: Operation
     args: tuple[Symbol, ...]
     index: int  # its place among the graph's nodes
-    value: Any  # of leaves only: an input's name, a constant's number
+    value: Any  # of some only: an input's name, a constant's number, a bundle and which part of one
 
     # -- arithmetic: the three busiest operations make their nodes themselves, for speed
 
@@ -286,6 +310,10 @@ class Symbol:
         if operation.commutative and len(nodes) == 2:
             return _commutative(operation, nodes[0], nodes[1])
         return _make(graph, operation, *nodes)
+
+    def _bundled(self, bundle: Bundle, arguments: Sequence[Any]) -> list[Symbol]:
+        """The results of a bundle on symbols and numbers."""
+        return self.graph.bundle(bundle, arguments)
 
     def __getattr__(self, name: str) -> Any:
         # NumPy applies its functions to arrays of objects by calling the elements' methods: np.sin(q) -> q[i].sin()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ..program import Program
 from ..verify import verify
 from .dead_code import dead_code
+from .drop_rules import drop_rules
 from .fold_constants import fold_constants
 from .fuse import fuse
 from .pair_sincos import pair_sincos
@@ -14,7 +15,7 @@ from .schedule import schedule
 
 __all__ = ["ALL", "optimize"]
 
-ALL: tuple[Callable[[Program], Program], ...] = (fold_constants, pair_sincos, fuse, dead_code, schedule)
+ALL: tuple[Callable[[Program], Program], ...] = (drop_rules, fold_constants, pair_sincos, fuse, dead_code, schedule)
 
 
 def optimize(program: Program, *, without: Sequence[str] = (), debug: bool = False) -> Program:

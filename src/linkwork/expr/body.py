@@ -1,0 +1,111 @@
+"""Listings of instructions in static single assignment: what programs and the bodies of loops have in common.
+
+Instruction k defines value k from values defined before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any, Self
+
+from .bundle import PART
+from .interpret import Apply, Instruction, called, listed, run
+from .symbol import Symbol
+
+__all__ = ["Body", "Listing"]
+
+
+class Listing:
+    """Instructions, and which of their values are results; the last so many of the results are guards."""
+
+    instructions: tuple[Instruction, ...]
+    results: tuple[int, ...]
+    guards: int
+
+    @property
+    def elements_in(self) -> int:
+        """How many numbers go in."""
+        raise NotImplementedError
+
+    def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Self:
+        """The same inputs and outputs, other instructions: what passes return."""
+        return replace(self, instructions=tuple(instructions), results=tuple(results))  # type: ignore[type-var]
+
+    def needed(self, results: Iterable[int]) -> set[int]:
+        """The numbers of the instructions that these values depend on, themselves included."""
+        needed = set(results)
+        for k in range(len(self.instructions) - 1, -1, -1):
+            if k in needed:
+                needed.update(self.instructions[k].args)
+        return needed
+
+    def pruned(self) -> Self:
+        """The listing without the instructions that no result depends on."""
+        return self.ordered(sorted(self.needed(self.results)))
+
+    def ordered(self, order: Iterable[int]) -> Self:
+        """The instructions with these numbers, arguments before what is made of them."""
+        number: dict[int, int] = {}
+        kept: list[Instruction] = []
+        for k in order:
+            operation, args, value = self.instructions[k]
+            number[k] = len(kept)
+            kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
+        return self.rebuilt(kept, [number[r] for r in self.results])
+
+    def alive(self) -> list[int]:
+        """How many values are alive before each instruction, and after the last: computed already and needed still.
+
+        Inputs and constants are there anyway, and so are the parts of bundles; a result is stored when it is computed.
+        """
+        last = list(range(len(self.instructions)))
+        for k, instruction in enumerate(self.instructions):
+            for a in instruction.args:
+                last[a] = k
+        change = [0] * (len(last) + 2)
+        for k, instruction in enumerate(self.instructions):
+            if instruction.operation.arity > 0 and instruction.operation is not PART and last[k] > k:
+                change[k + 1] += 1
+                change[last[k] + 1] -= 1
+        return list(accumulate(change[:-1]))
+
+    def run(
+        self, elements: Sequence[Any], apply: Apply = called, constant: Callable[[float], Any] = float
+    ) -> list[Any]:
+        """The values of the results, where the elements of all inputs, one after the other, have the given ones.
+
+        On any kind of number: on symbols, this takes the listing into their trace; on dual numbers it differentiates.
+        ``apply`` and ``constant`` are those of `linkwork.expr.interpret.run`.
+        """
+        values = run(self.instructions, elements, apply, constant)
+        return [values[r] for r in self.results]
+
+
+@dataclass(frozen=True)
+class Body(Listing):
+    """The inside of a bundle: a function of so many numbers."""
+
+    takes: int
+    instructions: tuple[Instruction, ...]
+    results: tuple[int, ...]
+
+    guards = 0
+
+    @property
+    def elements_in(self) -> int:
+        return self.takes
+
+    @staticmethod
+    def of(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> Body:
+        """The body of expressions of these symbols, which need not be inputs.  Raises KeyError for others."""
+        instructions, results = listed(outputs, inputs)
+        return Body(len(inputs), tuple(instructions), tuple(results))
+
+    def __hash__(self) -> int:
+        found: int | None = self.__dict__.get("_hashed")
+        if found is None:
+            found = hash((self.takes, self.instructions, self.results))
+            object.__setattr__(self, "_hashed", found)
+        return found
