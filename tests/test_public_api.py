@@ -15,6 +15,7 @@ GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
     "linkwork": linkwork,
     "linkwork.expr": expr,
+    "linkwork.expr.linalg": expr.linalg,
     "linkwork.errors": errors,
     "linkwork.joints": joints,
     "linkwork.robots": robots,

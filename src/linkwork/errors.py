@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ._text import nearest
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "ModelWarning",
     "NotDifferentiableError",
     "SingularInertiaError",
+    "SingularMatrixError",
     "UnknownNameError",
 ]
 
@@ -163,6 +166,31 @@ class SingularInertiaError(ValueError):
         return (
             f"joint {self.joint!r} moves bodies without inertia, so its acceleration is not determined: "
             f"give a link after it a mass, or fix the joint"
+        )
+
+
+class SingularMatrixError(np.linalg.LinAlgError):
+    """A matrix cannot be factored: ``pivot`` is the place on its diagonal where the first pivot failed.
+
+    ``function`` is what was called, ``sample`` the first of the batch's matrices that failed, and ``samples`` how many
+    did.  ``positive`` says that pivots had to be positive.
+    """
+
+    def __init__(
+        self, function: str, pivot: int, *, positive: bool = False, sample: tuple[int, ...] = (), samples: int = 1
+    ) -> None:
+        self.function, self.pivot, self.positive = function, pivot, positive
+        self.sample, self.samples = sample, samples
+        super().__init__(function, pivot)
+
+    def __str__(self) -> str:
+        which = f"matrix {list(self.sample)} of the batch" if self.sample else "the matrix"
+        more = f", and {self.samples - 1} more fail" if self.samples > 1 else ""
+        wrong = "is not positive definite" if self.positive else "is singular to this factorization"
+        found = "not positive" if self.positive else "zero"
+        return (
+            f"{self.function}: {which} {wrong}{more}: its pivot {self.pivot}, counted from 0, is {found} or no finite "
+            f"number; status=True gives a status instead of this error, and damping or another `assume` may solve it"
         )
 
 

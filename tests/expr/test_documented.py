@@ -55,5 +55,5 @@ def test_the_page_has_the_table(update_golden: bool) -> None:
 
 def test_every_function_has_its_line() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert all(f"`{name}(" in text for name in expr.__all__)
+    assert all(f"`{name}(" in text for name in expr.__all__ if name != "linalg")
     assert "docs/expressions.md" in str(expr.__doc__)

@@ -3,6 +3,7 @@
 docs/expressions.md shows what it is for, with a table of the functions.
 """
 
+from . import linalg
 from .derivative import adjoint, jacobian, tangent
 from .functions import (
     acos,
@@ -54,6 +55,7 @@ __all__ = [
     "hypot",
     "jacobian",
     "le",
+    "linalg",
     "log",
     "lt",
     "not_",

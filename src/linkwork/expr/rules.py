@@ -51,7 +51,8 @@ def ruled(rule: Rule, inputs: Sequence[Any]) -> list[Any]:
     results, extra = rule.compute(inputs)
     if not kind:
         return list(results)
-    bundle = Ruled(rule, len(results), len(inputs))
+    kinds = "".join("t" if x.__class__ is bool or (hasattr(x, "op") and x.op.logical) else "n" for x in extra)
+    bundle = Ruled(rule, len(results), len(inputs), kinds)
     found = highest.graph.bundle(bundle, [*results, *inputs, *extra])
     # what is a number does not depend on the inputs
     return [symbol if hasattr(x, "_precedence") else x for symbol, x in zip(found, results, strict=True)]
@@ -67,12 +68,16 @@ class Ruled(Bundle):
     rule: Rule
     results: int
     inputs: int
+    extra: str  # the kinds of what else was computed
 
     operation: ClassVar[Operation] = RULED
 
     @property
     def count(self) -> int:
         return self.results
+
+    def kinds(self, arguments: int) -> str:
+        return "n" * (arguments - len(self.extra)) + self.extra
 
     def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return arguments[: self.count]

@@ -1,0 +1,154 @@
+"""Linear equations: `solve` and `solve_triangular`, differentiated with the factors that are there.
+
+Of x = A⁻¹ b, dx = A⁻¹ (db − dA x); in reverse, λ = A⁻ᵀ x̄, b̄ = λ and Ā = −λ xᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..._text import nearest
+from ..rules import Rule, ruled
+from .arrays import Array, Found, applied, array_of, square
+from .methods import METHODS, Method, Triangular
+from .pivots import Pivots
+from .sums import Rows, dot, less, transposed
+
+__all__ = ["Solve", "method", "right_side", "solve", "solve_triangular"]
+
+
+def solve(A: Any, b: Any, *, assume: str = "gen", status: bool = False) -> Any:
+    """x of A x = b, where b has the shape (..., n), or (..., n, k) for k columns.
+
+    As in NumPy, b is one vector where it has one dimension; it also is where it has one less than A.  ``assume`` says
+    what A is: "gen" (any: LU with partial pivoting), "pos" (symmetric and positive definite: LᵀDL), "sym" (symmetric,
+    and known to need no pivoting, such as a quasidefinite one: LᵀDL) - both read its lower triangle - "lower" or
+    "upper" (triangular).  Nothing is guessed from the elements.  With ``status`` the result is x and 0, or one more
+    than the place of the first pivot that failed, and x is then of no use.  Without, floats raise SingularMatrixError,
+    and in kernels x is what IEEE 754 makes of it: infinite or no number.
+    """
+    return _solved("solve", A, b, method("solve", assume), status)
+
+
+def solve_triangular(
+    A: Any, b: Any, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False, status: bool = False
+) -> Any:
+    """x of A x = b, or of Aᵀ x = b, where A is triangular: what is on the other side of its diagonal is not read.
+
+    With ``unit_diagonal`` the diagonal is not read either.  b and ``status`` are as for `solve`.
+    """
+    matrices = square("solve_triangular", A)
+    if transposed:
+        matrices, lower = matrices.swapaxes(-1, -2), not lower
+    return _solved("solve_triangular", matrices, b, Triangular(lower, unit_diagonal), status)
+
+
+def method(who: str, assume: str) -> Method:
+    """The way to factor a matrix of which this is assumed.  Raises ValueError where there is none."""
+    found = METHODS.get(assume) if isinstance(assume, str) else None
+    if found is None:
+        hint = nearest(str(assume), list(METHODS))
+        raise ValueError(f"{who}: assume: expected what is known of the matrix, got {assume!r}; {hint}")
+    return found
+
+
+def right_side(who: str, matrices: Array, b: Any, rows: int) -> tuple[Array, bool]:
+    """The right side as columns, an array (..., rows, k), and whether it is a vector.  Raises ValueError."""
+    array = array_of(who, "b", b)
+    vector = array.ndim == 1 or array.ndim == matrices.ndim - 1
+    if array.ndim == 0 or array.shape[-1 if vector else -2] != rows:
+        of = f"A of the shape {matrices.shape}"
+        wanted = f"(..., {rows}) or (..., {rows}, k)"
+        raise ValueError(
+            f"{who}: b: expected a vector or columns of {rows} rows, an array {wanted} for {of}, got the shape "
+            f"{array.shape}; vectors for one matrix are columns: b[..., None]"
+        )
+    return (array[..., None] if vector else array), vector
+
+
+def _solved(who: str, A: Any, b: Any, method: Method, status: bool) -> Any:
+    matrices = square(who, A)
+    n = matrices.shape[-1]
+    columns, vector = right_side(who, matrices, b, n)
+    k = columns.shape[-1]
+    places = method.reads(n)
+
+    def compute(rows: list[list[Any]], right: list[list[Any]], told: bool) -> Found:
+        rule = Solve(who, method, n, k, told)
+        found = ruled(rule, [*(rows[i][j] for i, j in places), *(x for row in right for x in row)])
+        return [found[: n * k]], found[-1] if told else 0.0
+
+    operands = [(matrices, 2), (columns, 2)]
+    shape = (n,) if vector else (n, k)
+    found = applied(who, compute, operands, [shape], status, positive=method.positive)
+    return found if status else found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Solve(Rule):
+    """x of A x = b by the elements that the method reads and those of b; with the factors for more."""
+
+    who: str
+    method: Method
+    n: int
+    k: int
+    told: bool
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        elements, right = self._split(inputs)
+        rows = self._matrix(elements)
+        pivots = Pivots(self.who, positive=self.method.positive, told=self.told)
+        factors = self.method.factors(rows, pivots)
+        x = _flat([self.method.solved(factors, column) for column in transposed(right)], self.n)
+        return [*x, pivots.status] if self.told else x, factors
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        moved, right = self._split(direction)
+        d = self._matrix(moved)
+        x = transposed(self._columns(results))
+        found = [
+            self.method.solved(extra, [less(r, row, solution) for r, row in zip(column, d, strict=True)])
+            for column, solution in zip(transposed(right), x, strict=True)
+        ]
+        return [*_flat(found, self.n), *[0.0] * self.told]
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        columns = transposed(self._columns(weights))
+        pulled = transposed([self.method.solved_transposed(extra, column) for column in columns]) or [[]] * self.n
+        x = self._columns(results)
+        found = []
+        for i, j in self.method.reads(self.n):
+            share = -dot(pulled[i], x[j])
+            if self.method.symmetric and i != j:
+                share = less(share, pulled[j], x[i])
+            found.append(share)
+        return [*found, *(value for row in pulled for value in row)]
+
+    def _split(self, values: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
+        """Of the inputs or their changes: the matrix's elements that are read, and the rows of b."""
+        count = len(values) - self.n * self.k
+        return values[:count], self._columns(values[count:])
+
+    def _columns(self, values: Sequence[Any]) -> list[list[Any]]:
+        """The rows of b or x."""
+        return [list(values[i * self.k : (i + 1) * self.k]) for i in range(self.n)]
+
+    def _matrix(self, elements: Sequence[Any]) -> list[list[Any]]:
+        """The rows of the matrix with these elements where it is read."""
+        rows = [[0.0] * self.n for _ in range(self.n)]
+        for (i, j), x in zip(self.method.reads(self.n), elements, strict=True):
+            rows[i][j] = x
+            if self.method.symmetric:
+                rows[j][i] = x
+        return rows
+
+
+def _flat(columns: Rows, n: int) -> list[Any]:
+    """The elements of a matrix of n rows that is given by its columns, row by row."""
+    return [column[i] for i in range(n) for column in columns]

@@ -1,0 +1,65 @@
+"""Sums of products over any scalar, without those that are structurally zero; matrices are lists of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..functions import where
+
+__all__ = ["chosen", "dot", "identity", "is_zero", "less", "product", "reciprocal", "transposed"]
+
+Rows = Sequence[Sequence[Any]]
+
+
+def is_zero(x: Any) -> bool:
+    """Whether a number is zero whatever the inputs are."""
+    return x.__class__ is float and x == 0.0
+
+
+def less(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
+    """The total less the sum of left·right."""
+    for x, y in zip(left, right, strict=True):
+        if (x.__class__ is float and x == 0.0) or (y.__class__ is float and y == 0.0):
+            continue
+        total = total - x * y
+    return total
+
+
+def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
+    """The sum of left·right."""
+    total: Any = 0.0
+    for x, y in zip(left, right, strict=True):
+        if (x.__class__ is float and x == 0.0) or (y.__class__ is float and y == 0.0):
+            continue
+        total = x * y if total.__class__ is float and total == 0.0 else total + x * y
+    return total
+
+
+def product(left: Rows, right: Rows) -> list[list[Any]]:
+    """The matrix product; ``right`` has rows."""
+    columns = transposed(right)
+    return [[dot(row, column) for column in columns] for row in left]
+
+
+def transposed(rows: Rows) -> list[list[Any]]:
+    """The columns, as rows.  A matrix without rows has none either."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def identity(n: int) -> list[list[float]]:
+    """The matrix 1."""
+    return [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
+
+
+def reciprocal(x: Any) -> Any:
+    """1/x; infinite at zero for Python's floats too."""
+    return math.copysign(math.inf, x) if is_zero(x) else 1.0 / x
+
+
+def chosen(condition: Any, x: Any, y: Any) -> Any:
+    """``x`` where the condition holds, else ``y``; what is known while a function is traced is no choice."""
+    if condition.__class__ is bool:
+        return x if condition else y
+    return x if x is y else where(condition, x, y)

@@ -1,0 +1,200 @@
+"""Linear equations, on every kind of number, against numpy.linalg and against themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.matrices import EPS, check_derivatives, hilbert, on_symbols, positive, random, traced
+from linkwork.errors import SingularMatrixError
+from linkwork.expr import adjoint
+from linkwork.expr.interpret import evaluate
+from linkwork.expr.linalg import solve, solve_triangular
+from linkwork.expr.symbol import Graph
+
+ASSUMED = ("gen", "sym", "pos", "lower", "upper")
+
+
+def suited(assume: str, seed: int, *batch: int, n: int) -> np.ndarray:
+    """Matrices for which this may be assumed."""
+    if assume == "gen":
+        return random(seed, *batch, n, n)
+    matrices = positive(seed, *batch, n=n)
+    signs = np.where(np.arange(n) % 2, -1.0, 1.0)
+    if assume == "sym":  # quasidefinite after a permutation: strong diagonal, of both signs
+        return 0.1 * matrices + np.diag(signs) * n
+    return {"pos": matrices, "lower": np.tril(matrices), "upper": np.triu(matrices)}[assume]
+
+
+def test_floats_batches_and_symbols_agree_with_numpy() -> None:
+    for assume in ASSUMED:
+        for n in (0, 1, 2, 3, 7):
+            a, b, c = suited(assume, n, 5, n=n), random(n + 50, 5, n), random(n + 60, 5, n, 2)
+            expected = np.linalg.solve(a, b[..., None])[..., 0]
+            found = solve(a, b, assume=assume)
+            bound = 50 * EPS * (np.linalg.cond(a).max() if n else 1.0) * np.abs(expected).max(initial=1.0)
+            np.testing.assert_allclose(found, expected, rtol=0.0, atol=bound)
+            np.testing.assert_allclose(solve(a, c, assume=assume), np.linalg.solve(a, c), rtol=0.0, atol=8 * bound)
+            for k in range(5):
+                np.testing.assert_allclose(solve(a[k], b[k], assume=assume), expected[k], rtol=0.0, atol=bound)
+            alone = on_symbols(lambda a, b, assume=assume: solve(a, b, assume=assume), a[0], b[0])
+            np.testing.assert_allclose(alone, expected[0], rtol=0.0, atol=bound)
+
+
+def test_what_is_not_read_does_not_count() -> None:
+    """As numpy.linalg.cholesky and scipy.linalg.solve_triangular have it."""
+    a, b = positive(0, n=4), random(1, 4)
+    spoilt = np.tril(a) + np.triu(np.full((4, 4), np.nan), 1)
+    np.testing.assert_array_equal(solve(spoilt, b, assume="pos"), solve(a, b, assume="pos"))
+    np.testing.assert_array_equal(solve(spoilt, b, assume="lower"), solve(np.tril(a), b, assume="lower"))
+    np.testing.assert_array_equal(solve(spoilt.T, b, assume="upper"), solve(np.triu(a), b, assume="upper"))
+
+
+def test_triangular_equations() -> None:
+    a, b = positive(3, 6, n=5), random(4, 6, 5)
+    for lower in (False, True):
+        for transposed in (False, True):
+            for unit in (False, True):
+                found = solve_triangular(a, b, lower=lower, transposed=transposed, unit_diagonal=unit)
+                t = np.tril(a) if lower else np.triu(a)
+                if unit:
+                    t = t - t * np.eye(5) + np.eye(5)
+                t = t.swapaxes(-1, -2) if transposed else t
+                np.testing.assert_allclose(np.einsum("bij,bj->bi", t, found), b, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("assume", ASSUMED)
+def test_derivatives(assume: str) -> None:
+    check_derivatives(lambda a, b: solve(a, b, assume=assume), suited(assume, 5, n=3), random(6, 3))
+    check_derivatives(lambda a, b: solve(a, b, assume=assume), suited(assume, 7, n=2), random(8, 2, 3))
+
+
+def test_derivative_where_rows_change_places() -> None:
+    a = np.array([[0.0, 2.0, 1.0], [1e-3, 1.0, -1.0], [4.0, 0.5, 0.25]])
+    check_derivatives(solve, a, random(9, 3))
+
+
+def test_the_rule_is_the_derivative_of_the_operations() -> None:
+    """Against the same elimination without a rule: a matrix that is solved with by hand."""
+    inputs, outputs = traced(lambda a, b: solve(a, b), random(10, 2, 2), random(11, 2))
+    a, b, c, d, e, f = inputs
+    by_hand = [(d * e - b * f) / (a * d - b * c), (a * f - c * e) / (a * d - b * c)]
+    weights = [0.3, -1.7]
+    values = dict(zip(inputs, random(12, 6).tolist(), strict=True))
+    found = evaluate(adjoint(outputs, inputs, weights), values)
+    np.testing.assert_allclose(found, evaluate(adjoint(by_hand, inputs, weights), values), rtol=1e-12)
+
+
+def test_a_gradient_costs_little_more_than_the_solution() -> None:
+    def costs(assume: str) -> tuple[int, int]:
+        alone = lw.compile(lambda a, b: solve(a, b, assume=assume), name="alone", a=(7, 7), b=7)
+
+        def both(a: np.ndarray, b: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            x = solve(a, b, assume=assume)
+            return x, np.array(adjoint(list(x), [*a.ravel(), *b], list(w)))
+
+        return sum(alone.operations.values()), sum(lw.compile(both, a=(7, 7), b=7, w=7).operations.values())
+
+    for assume, most in (("gen", 1.5), ("pos", 2.0)):
+        alone, both = costs(assume)
+        assert both <= most * alone
+
+
+def test_equal_matrices_are_factored_once() -> None:
+    def count(*sides: int) -> int:
+        kernel = lw.compile(
+            lambda a, b: tuple(solve(a, b[:, k], assume="pos") for k in sides), name="k", a=(6, 6), b=(6, 2)
+        )
+        return kernel.operations["div"]
+
+    assert count(0, 1) == count(0) == 6
+
+
+def test_structural_zeros_vanish() -> None:
+    """Of a block-diagonal matrix, the blocks are solved by themselves."""
+
+    def blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        whole = np.zeros((4, 4), dtype=object)
+        whole[:2, :2], whole[2:, 2:] = a[:2, :2], a[2:, 2:]
+        return solve(whole, b)
+
+    whole = lw.compile(blocks, a=(4, 4), b=4)
+    half = lw.compile(solve, name="half", A=(2, 2), b=2)
+    assert sum(whole.operations.values()) <= 2 * sum(half.operations.values())
+    a, b = random(1, 4, 4), random(2, 4)
+    np.testing.assert_allclose(whole(a, b)[:2], np.linalg.solve(a[:2, :2], b[:2]), rtol=1e-12)
+
+
+def test_backward_errors_are_small_where_matrices_are_ill_conditioned() -> None:
+    """‖A x − b‖ ≤ c ε ‖A‖ ‖x‖, whatever the condition number is."""
+    cases = {f"Hilbert {n}": (hilbert(n), ("gen", "pos")) for n in (4, 8, 12)}
+    cases["zero pivots first"] = (np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]), ("gen",))
+    cases["graded"] = (np.diag([1e-12, 1.0, 1e12]) + 1e-13 * hilbert(3), ("gen", "pos"))
+    cases["permuted"] = (hilbert(6)[::-1], ("gen",))
+    for name, (a, ways) in cases.items():
+        for assume in ways:
+            b = random(3, len(a))
+            x = solve(a, b, assume=assume)
+            residual = np.abs(a @ x - b).max() / (np.abs(a).max() * np.abs(x).max() + np.abs(b).max())
+            assert residual <= 20 * len(a) * EPS, (name, assume)
+
+
+def test_a_matrix_without_inverse_is_an_error_on_floats() -> None:
+    batch = np.stack([np.eye(3), np.diag([1.0, 0.0, 0.0]), np.diag([1.0, 1.0, np.nan])])
+    b = np.ones((3, 3))
+    with pytest.raises(
+        SingularMatrixError, match=r"solve: matrix \[1\] of the batch .*, and 1 more fail.*pivot 1"
+    ) as e:
+        solve(batch, b)
+    assert (e.value.function, e.value.pivot, e.value.sample, e.value.samples) == ("solve", 1, (1,), 2)
+    assert isinstance(e.value, np.linalg.LinAlgError)
+    assert solve(batch, b, status=True)[1].tolist() == [0.0, 2.0, 3.0]
+    with pytest.raises(SingularMatrixError, match=r"the matrix is not positive definite.*pivot 0.*not positive"):
+        solve(np.diag([-1.0, 1.0]), np.ones(2), assume="pos")
+    x, status = solve(np.zeros((2, 2)), np.ones(2), status=True)
+    assert status == 1.0 and not np.isfinite(x).any()
+    with pytest.raises(SingularMatrixError, match="pivot 0"):
+        solve_triangular(np.diag([0.0, 1.0]), np.ones(2))
+
+
+def test_in_kernels_the_status_is_an_output() -> None:
+    kernel = lw.compile(lambda a, b: solve(a, b, status=True), name="kernel", a=(3, 3), b=3)
+    batch = np.stack([np.eye(3), np.diag([1.0, 0.0, 0.0]), np.diag([2.0, 1.0, np.inf]), np.full((3, 3), np.nan)])
+    x, status = kernel(batch, np.ones((4, 3)))
+    assert status.tolist() == [0.0, 2.0, 3.0, 1.0]
+    np.testing.assert_array_equal(x[0], 1.0)
+    without = lw.compile(solve, name="without", A=(3, 3), b=3)(batch, np.ones((4, 3)))
+    assert np.isfinite(without[0]).all()
+    assert not np.isfinite(without[1]).all()  # IEEE's answer, as of any other formula
+
+
+def test_a_pivot_that_is_zero_whatever_the_inputs_are_is_an_error_while_tracing() -> None:
+    x = Graph().input("x")
+    a = np.array([[x, 0.0], [1.0, 0.0]], dtype=object)
+    with pytest.raises(SingularMatrixError, match=r"solve: the matrix is singular .* pivot 1"):
+        solve(a, np.ones(2))
+    assert evaluate([solve(a, np.ones(2), status=True)[1]], {x: 3.0}) == [2.0]
+
+
+def test_shapes_and_types_are_looked_at() -> None:
+    wrong = [
+        (lambda: solve(np.ones((2, 3)), np.ones(2)), r"A: expected a square matrix.*got the shape \(2, 3\)"),
+        (lambda: solve(np.ones(3), np.ones(3)), r"A: expected a square matrix.*got the shape \(3,\)"),
+        (lambda: solve(np.eye(3), np.ones(2)), r"b: expected .* 3 rows.*\(3, 3\), got the shape \(2,\)"),
+        (lambda: solve(np.eye(3), 1.0), r"b: expected .* got the shape \(\)"),
+        (lambda: solve(np.ones((4, 2, 2)), np.ones((3, 2))), r"expected batches that broadcast"),
+        (lambda: solve(np.eye(2), np.ones(2), assume="poss"), r"assume: .*'poss'; did you mean 'pos'"),
+    ]
+    for call, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="A: expected an array of real numbers or symbols, got one of complex128"):
+        solve(np.eye(2) * 1j, np.ones(2))
+
+
+def test_types_of_floats_are_kept() -> None:
+    for kind in (np.float32, np.longdouble):
+        assert solve(np.eye(2, dtype=kind), np.ones(2, dtype=kind)).dtype == kind
+        assert solve(np.ones((3, 2, 2), dtype=kind) + np.eye(2, dtype=kind), np.ones(2, dtype=kind)).dtype == kind
+    assert solve([[2, 1], [1, 3]], [3, 4]).tolist() == [1.0, 1.0]
