@@ -7,13 +7,28 @@ Two values of one form hold as many numbers in the same places.  Lists are array
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Form", "Leaf", "form_of", "is_nested", "taken_apart"]
+__all__ = [
+    "Form",
+    "Leaf",
+    "children",
+    "difference",
+    "form_of",
+    "is_nested",
+    "leaves_of",
+    "mapped",
+    "put_together",
+    "remade",
+    "reshaped",
+    "shallow_form",
+    "size_of",
+    "taken_apart",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +91,12 @@ def children(value: Any) -> list[tuple[Any, Any]]:
         names = getattr(value, "_fields", None) or range(len(value))
         return list(zip(names, value, strict=True))
     return [(f.name, getattr(value, f.name)) for f in fields(value)]
+
+
+def shallow_form(value: Any) -> Form:
+    """The form of a container, whatever is in it."""
+    keys = tuple(key for key, _ in children(value))
+    return Form(type(value), keys, (Leaf(()),) * len(keys))
 
 
 def taken_apart(value: Any, who: str) -> tuple[list[Any], Form | Leaf]:
@@ -144,6 +165,24 @@ def difference(expected: Form | Leaf, got: Form | Leaf, path: str = "") -> str:
         if found:
             return found
     return ""
+
+
+def mapped(function: Callable[..., Any], value: Any, *others: Any) -> Any:
+    """What a function makes of every array, or of those in the same place of several values of one nesting."""
+    if value is None:
+        return None
+    if is_nested(value):
+        parts = zip(children(value), *map(children, others), strict=True)
+        return remade(shallow_form(value), [mapped(function, *(part for _, part in some)) for some in parts])
+    lists = [np.array(x, dtype=object) if isinstance(x, list) else x for x in (value, *others)]
+    return function(*lists)
+
+
+def reshaped(form: Form | Leaf, change: Callable[[Leaf], Leaf]) -> Form | Leaf:
+    """A form with other leaves in the places of its own."""
+    if isinstance(form, Leaf):
+        return change(form)
+    return Form(form.kind, form.keys, tuple(reshaped(part, change) for part in form.parts))
 
 
 def _step(value: Any, key: Any) -> str:

@@ -1,0 +1,105 @@
+"""Closing over a trace: what a function computes of fresh symbols becomes a body, and the rest is taken from outside.
+
+The function runs in the trace that is there, so it may use whatever it sees.  What does not depend on the fresh symbols
+stays outside of the body: it is computed once, and taken in as an argument.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..body import Body
+from ..functions import eq, not_, where
+from ..interpret import CONSTANT
+from ..structure import Form, Leaf, leaves_of, put_together, taken_apart
+from ..symbol import Graph, Symbol
+
+__all__ = ["Numbers", "closed", "graph_of", "named", "rows_of", "truth_of"]
+
+
+def graph_of(numbers: Sequence[Any]) -> Graph | None:
+    """The trace that some of these numbers belong to."""
+    for x in numbers:
+        if x.__class__ is Symbol:
+            return x.graph
+    return None
+
+
+def closed(fresh: Sequence[Symbol], results: Sequence[Any]) -> tuple[Body, list[Symbol]]:
+    """The body of results that depend on fresh symbols, and what it takes from outside, after these."""
+    if not fresh:
+        taken = list(dict.fromkeys(x for x in results if x.__class__ is Symbol and x.op is not CONSTANT))
+        return Body.of(results, taken), taken
+    graph, first = fresh[0].graph, fresh[0].index
+    nodes = graph.nodes[first:]
+    inside = bytearray(len(nodes))
+    for symbol in fresh:
+        inside[symbol.index - first] = 1
+    for k, node in enumerate(nodes):
+        if any(a.index >= first and inside[a.index - first] for a in node.args):
+            inside[k] = 1
+    needed = bytearray(len(nodes))
+    taken_in: dict[Symbol, None] = {}
+
+    def need(x: Symbol) -> None:
+        if x.index >= first and inside[x.index - first]:
+            needed[x.index - first] = 1
+        elif x.op is not CONSTANT:
+            taken_in[x] = None
+
+    for x in results:
+        if x.__class__ is Symbol:
+            need(x)
+    for k in range(len(nodes) - 1, -1, -1):
+        if needed[k]:
+            for a in nodes[k].args:
+                need(a)
+    taken = sorted(taken_in, key=lambda x: x.index)
+    return Body.of(results, [*fresh, *taken]), taken
+
+
+def truth_of(number: Any) -> Any:
+    """A truth value that was carried as a number."""
+    return not_(eq(number, 0.0))
+
+
+class Numbers:
+    """A nested value as numbers that a body can take and give: truth values are carried as 0 and 1."""
+
+    def __init__(self, value: Any, who: str) -> None:
+        elements, self.form = taken_apart(value, who)
+        self.logical = [_is_truth(x) for x in elements]
+        self.elements = [where(x, 1.0, 0.0) if t else x for x, t in zip(elements, self.logical, strict=True)]
+
+    def together(self, numbers: Sequence[Any]) -> Any:
+        """The value of other numbers in the same places."""
+        elements = [truth_of(x) if t else x for x, t in zip(numbers, self.logical, strict=True)]
+        return put_together(self.form, elements)
+
+
+def rows_of(form: Form | Leaf, numbers: Sequence[Any], steps: int) -> list[list[Any]]:
+    """The numbers of stacked arrays (steps, ...), of one step after the other."""
+    rows: list[list[Any]] = [[] for _ in range(steps)]
+    start = 0
+    for _, leaf in leaves_of(form):
+        width = leaf.size // steps if steps else 0
+        for t in range(steps):
+            rows[t] += numbers[start + t * width : start + (t + 1) * width]
+        start += leaf.size
+    return rows
+
+
+def _is_truth(x: Any) -> bool:
+    return isinstance(x, (bool, np.bool_)) or (x.__class__ is Symbol and x.op.logical)
+
+
+def named(function: Callable[..., Any]) -> str:
+    """A function's name and where it is written."""
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__qualname__", repr(function))
+    return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"

@@ -1,0 +1,205 @@
+"""Loops over any scalar: Python's own on floats, masked on NumPy batches, one instruction on symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..structure import Leaf, leaves_of, mapped, put_together, reshaped, taken_apart
+from ..symbol import Graph, Symbol
+from .closing import Numbers, closed, graph_of, named, rows_of
+from .loop import Loop
+from .on_numbers import scan_on_numbers, while_on_numbers
+from .steps import bound, check_step, number_of_steps, pair, truth
+
+__all__ = ["Iterated", "fori", "scan", "while_loop"]
+
+
+class Iterated(NamedTuple):
+    """How a `while_loop` ended.
+
+    ``status`` is 0 where the condition said so, 1 where it was stopped after ``at_most`` steps, 2 where a number of the
+    state was NaN.
+    """
+
+    state: Any
+    iterations: Any
+    status: Any
+
+
+def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, *, at_most: int) -> Iterated:
+    """Do ``state = step(state)`` as long as ``condition(state)`` holds, and at most so many times.
+
+    The state is an array, a number, or these nested in tuples, named tuples, dataclasses and dicts; a step returns one
+    of the same nesting and shapes.  Both functions may use anything around them.  Samples of a batch that have ended
+    keep their state.  A state with a NaN ends the loop.
+
+    >>> from linkwork.expr import while_loop
+    >>> while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, 3.0, at_most=50)
+    Iterated(state=192.0, iterations=6, status=0)
+
+    Raises TypeError for a condition that is no truth value, a step that changes the state's shapes or nesting, and
+    ValueError for a bound that is no whole number or negative.
+    """
+    most = bound("while_loop: at_most", at_most)
+    start = Numbers(state, "while_loop: state")
+    graph = graph_of(start.elements)
+    if graph is None:
+        found = while_on_numbers(condition, step, state, start, most)
+        if not isinstance(found, Graph):
+            return Iterated(*found)
+        graph = found
+    return _while_traced(graph, condition, step, start, most)
+
+
+def _while_traced(
+    graph: Graph, condition: Callable[[Any], Any], step: Callable[[Any], Any], start: Numbers, most: int
+) -> Iterated:
+    fresh = graph.inputs(f"the state of while_loop of {named(step)}", (len(start.elements),))
+    inside = start.together(fresh)
+    holds = truth(condition, inside)
+    following = Numbers(step(inside), f"while_loop: what {named(step)} returns")
+    check_step("while_loop", step, start.form, following.form, start.logical, following.logical)
+    holds = holds if holds.__class__ is Symbol else graph.truth(bool(holds))
+    body, outside = closed(fresh, [holds, *following.elements])
+    many = len(fresh)
+    loop = Loop(body, many, 0, 0, most, conditional=True, watched=many)
+    *last, iterations, status = graph.bundle(loop, [*start.elements, *outside])
+    return Iterated(start.together(last), iterations, status)
+
+
+def scan(
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    state: Any,
+    inputs: Any = None,
+    *,
+    length: int | None = None,
+    backward: bool = False,
+    segments: int | None = None,
+) -> tuple[Any, Any]:
+    """Do ``state, output = step(state, input)`` for every input, and return the last state and all outputs, stacked.
+
+    ``inputs`` are arrays (T, ...), nested at will, of which each step gets its rows, or None with a ``length`` of T;
+    ``backward`` goes from the last to the first.  Outputs are arrays (T, ...), in the order of the inputs, or None
+    where the steps return None.
+
+    The gradient of a scan keeps the state of every step: T times the numbers of the state, for each sample.  In
+    ``segments`` it keeps those between segments only, and computes the others again: about T/segments + segments
+    states, for one more run of the steps.
+
+    >>> from linkwork.expr import scan
+    >>> import numpy as np
+    >>> last, sums = scan(lambda total, x: (total + x, total + x), 0.0, np.arange(1.0, 5.0))
+    >>> last, sums.tolist()
+    (10.0, [1.0, 3.0, 6.0, 10.0])
+
+    Raises TypeError for a step that changes the state's shapes or nesting, and ValueError for inputs of different T.
+    """
+    steps = number_of_steps(inputs, length)
+    if segments is not None:
+        return _in_segments(step, state, inputs, steps, backward, bound("scan: segments", segments))
+    start = Numbers(state, "scan: state")
+    given, form = taken_apart(inputs, "scan: inputs") if inputs is not None else ([], Leaf((0,)))
+    graph = graph_of([*start.elements, *given])
+    if graph is None:
+        found = scan_on_numbers(step, state, inputs, start, steps, backward)
+        if not isinstance(found, Graph):
+            return found
+        graph = found
+    return _scan_traced(graph, step, start, given, form if inputs is not None else None, steps, backward)
+
+
+def fori(step: Callable[[Any, Any], Any], state: Any, count: int) -> Any:
+    """Do ``state = step(state, k)`` for k = 0, 1, ... count - 1.
+
+    >>> from linkwork.expr import fori
+    >>> fori(lambda x, k: x + k, 0.0, 5)
+    10.0
+
+    Raises TypeError for a step that changes the state's shapes or nesting, ValueError for a count that is no whole
+    number or negative.
+    """
+    many = bound("fori: count", count)
+
+    def counted(pair: tuple[Any, Any], _: Any) -> tuple[Any, None]:
+        inside, k = pair
+        return (step(inside, k), k + 1), None
+
+    counted.__wrapped__ = step  # type: ignore[attr-defined]
+    (last, _), _ = scan(counted, (state, 0), length=many)
+    return last
+
+
+def _scan_traced(
+    graph: Graph,
+    step: Callable[..., Any],
+    start: Numbers,
+    given: list[Any],
+    form: Any,
+    steps: int,
+    backward: bool,
+) -> tuple[Any, Any]:
+    rows = [] if form is None else rows_of(form, given, steps)
+    one = None if form is None else reshaped(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
+    width = len(rows[0]) if rows else 0
+    fresh = graph.inputs(f"the state of scan of {named(step)}", (len(start.elements) + width,))
+    carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
+    row = None if one is None else put_together(one, slices)
+    state, output = pair(step, step(start.together(carried), row))
+    following = Numbers(state, f"scan: the state that {named(step)} returns")
+    check_step("scan", step, start.form, following.form, start.logical, following.logical)
+    kept = None if output is None else Numbers(output, f"scan: the output of {named(step)}")
+    outputs = [] if kept is None else kept.elements
+    body, outside = closed(fresh, [*following.elements, *outputs])
+    loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward)
+    found = graph.bundle(loop, [*start.elements, *(x for r in rows for x in r), *outside])
+    last = start.together(found[: len(carried)])
+    if kept is None:
+        return last, None
+    many = len(outputs)
+    return last, _joined(kept, [found[len(carried) + t * many : len(carried) + (t + 1) * many] for t in range(steps)])
+
+
+def _joined(kept: Numbers, rows: Sequence[Sequence[Any]]) -> Any:
+    """Stacked outputs: arrays (T, ...) of the rows' numbers, as nested as one step's."""
+    start = 0
+    columns: list[Any] = []
+    stacked = reshaped(kept.form, lambda leaf: Leaf((len(rows), *leaf.shape)))
+    for _, leaf in leaves_of(kept.form):
+        for row in rows:
+            columns += row[start : start + leaf.size]
+        start += leaf.size
+    return put_together(stacked, columns)
+
+
+def _in_segments(
+    step: Callable[..., Any], state: Any, inputs: Any, steps: int, backward: bool, segments: int
+) -> tuple[Any, Any]:
+    """A scan over scans, and what is left over at the end."""
+    if not 1 <= segments <= max(steps, 1):
+        raise ValueError(f"scan: segments: expected 1 to {max(steps, 1)}, got {segments}")
+    size = steps // segments
+    whole = size * segments
+
+    def cut(first: int, stop: int) -> Any:
+        return None if inputs is None else mapped(lambda x: x[first:stop], inputs)
+
+    def rest(state: Any) -> tuple[Any, Any]:
+        return scan(step, state, cut(whole, steps), length=steps - whole, backward=backward)
+
+    def segment(state: Any, part: Any) -> tuple[Any, Any]:
+        return scan(step, state, part, length=size, backward=backward)
+
+    parts = mapped(lambda x: np.reshape(x, (segments, size, *np.shape(x)[1:])), cut(0, whole))
+    left: Any = None
+    if backward and whole < steps:
+        state, left = rest(state)
+    state, outputs = scan(segment, state, parts, length=segments, backward=backward)
+    outputs = mapped(lambda x: np.reshape(x, (whole, *np.shape(x)[2:])), outputs)
+    if not backward and whole < steps:
+        state, left = rest(state)
+    if left is not None:
+        outputs = mapped(lambda x, y: np.concatenate([x, y]), outputs, left)
+    return state, outputs

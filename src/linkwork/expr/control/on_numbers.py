@@ -1,0 +1,111 @@
+"""Loops on plain numbers: Python's own on floats, masked on NumPy batches with samples in leading dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..functions import where
+from ..structure import children, is_nested, mapped, remade, shallow_form, taken_apart
+from ..symbol import Graph, Symbol
+from .closing import Numbers, graph_of, named
+from .loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS
+from .steps import check_step, has_arrays, pair, truth
+
+__all__ = ["scan_on_numbers", "while_on_numbers"]
+
+
+def while_on_numbers(
+    condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, start: Numbers, most: int
+) -> tuple[Any, Any, Any] | Graph:
+    """The last state, the number of steps and the status; or the trace of the symbols that were met."""
+    done: Any = 0
+    status: Any = int(OUT_OF_ITERATIONS)
+    going: Any = True
+    for count in range(most + 1):
+        holds = truth(condition, state)
+        if holds.__class__ is Symbol:
+            return holds.graph
+        missing = _missing(state, max(np.ndim(going), np.ndim(holds)))
+        if np.ndim(missing) or np.ndim(holds) or np.ndim(going):
+            status = np.where(going & np.asarray(missing), int(NOT_A_NUMBER), status)
+            going = np.asarray(going & ~np.asarray(missing))
+            status = np.where(going & ~np.asarray(holds), int(DONE), status)
+            going = np.asarray(going & holds)
+        else:
+            status = int(NOT_A_NUMBER) if missing else status if holds else int(DONE)
+            going = bool(holds) and not missing
+        if count == most or not np.any(going):
+            break
+        following = step(state)
+        numbers, form = taken_apart(following, f"while_loop: what {named(step)} returns")
+        graph = graph_of(numbers)
+        if graph is not None:
+            return graph
+        masked = bool(np.ndim(going))
+        check_step("while_loop", step, start.form, form, batches=masked or has_arrays(numbers))
+        state = _chosen(going, following, state) if masked else following
+        done = done + (np.where(going, 1, 0) if masked else 1)
+    return state, done, status
+
+
+def scan_on_numbers(
+    step: Callable[..., Any], state: Any, inputs: Any, start: Numbers, steps: int, backward: bool
+) -> tuple[Any, Any] | Graph:
+    """The scan on floats or arrays; or the trace of the symbols that it met."""
+    kept: list[Any] = [None] * steps
+    for t in reversed(range(steps)) if backward else range(steps):
+        following, kept[t] = pair(step, step(state, _row(inputs, t)))
+        numbers, form = taken_apart(following, f"scan: the state that {named(step)} returns")
+        outputs = [] if kept[t] is None else taken_apart(kept[t], f"scan: the output of {named(step)}")[0]
+        graph = graph_of([*numbers, *outputs])
+        if graph is not None:
+            return graph
+        check_step("scan", step, start.form, form, batches=has_arrays(numbers))
+        state = following
+    return state, _stacked(kept)
+
+
+def _missing(state: Any, leading: int) -> Any:
+    """Whether some number of the state is NaN, of each sample."""
+    found: Any = False
+
+    def look(x: Any) -> None:
+        nonlocal found
+        if isinstance(x, np.ndarray) and x.dtype == object:
+            for element in x.ravel():
+                look(element)
+            return
+        value = getattr(x, "value", x)  # of a dual number
+        nan = np.isnan(np.asarray(value, dtype=float))
+        found = found | (nan.any(axis=tuple(range(leading, nan.ndim))) if nan.ndim > leading else nan)
+
+    mapped(look, state)
+    return found if np.ndim(found) else bool(found)
+
+
+def _row(inputs: Any, t: int) -> Any:
+    return None if inputs is None else mapped(lambda x: x[t], inputs)
+
+
+def _chosen(going: Any, new: Any, old: Any) -> Any:
+    """The new state in the samples that go on, the old one in the others; samples stand in the leading dimensions."""
+
+    def choose(x: Any, y: Any) -> Any:
+        if isinstance(x, np.ndarray) and x.dtype == object:
+            return np.frompyfunc(lambda a, b: where(going, a, b), 2, 1)(x, y)
+        mask = np.reshape(going, going.shape + (1,) * max(np.ndim(x) - going.ndim, 0))
+        return np.where(mask, x, y)
+
+    return mapped(choose, new, old)
+
+
+def _stacked(kept: Sequence[Any]) -> Any:
+    if not kept or kept[0] is None:
+        return None
+    if is_nested(kept[0]):
+        columns = zip(*([part for _, part in children(value)] for value in kept), strict=True)
+        return remade(shallow_form(kept[0]), [_stacked(list(column)) for column in columns])
+    return np.stack([np.asarray(x) for x in kept])
