@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from . import fastcall
+from .control import ControlLayout, block_texts, has_control, plan_program, sample_texts
 from .fastcall import fast_function
 from .ir import Text
 from .loops import loop_function
@@ -53,8 +54,15 @@ class Design:
 
     def __init__(self, program: Program, target: Target, real: Real = DOUBLE) -> None:
         self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
-        cut = plan(program)
-        self.vectors, self.scalar = (Layout(cut, target, real, lanes) for lanes in (target.lanes_of(real), 1))
+        lanes = target.lanes_of(real), 1
+        self.vectors: Layout | ControlLayout
+        self.scalar: Layout | ControlLayout
+        if has_control(program):
+            scope, frame = plan_program(program)
+            self.vectors, self.scalar = (ControlLayout(program, scope, frame, target, real, many) for many in lanes)
+        else:
+            cut = plan(program)
+            self.vectors, self.scalar = (Layout(cut, target, real, many) for many in lanes)
 
     def texts(self, parts: Iterable[str]) -> list[str]:
         """The LLVM IR of some parts, a text for each module."""
@@ -63,6 +71,22 @@ class Design:
     def text(self) -> Text:
         """A module to write in."""
         return Text(self.prefix)
+
+
+def _sample(design: Design) -> list[Text]:
+    """The code for one sample."""
+    layout = design.scalar
+    if isinstance(layout, ControlLayout):
+        return sample_texts(layout, design.text)
+    return _straight(design, layout, sample_function)
+
+
+def _block(design: Design) -> list[Text]:
+    """The code for vectors of samples."""
+    layout = design.vectors
+    if isinstance(layout, ControlLayout):
+        return block_texts(layout, design.text)
+    return _straight(design, layout, block_function)
 
 
 def _straight(design: Design, layout: Layout, write: Callable[[Text, Layout], None]) -> list[Text]:
@@ -78,7 +102,7 @@ def _straight(design: Design, layout: Layout, write: Callable[[Text, Layout], No
 def _loop(design: Design) -> list[Text]:
     text = design.text()
     loop_function(text, design.vectors)
-    return [text, *_straight(design, design.vectors, block_function)]
+    return [text, *_block(design)]
 
 
 def _fast(design: Design) -> list[Text]:
@@ -88,7 +112,7 @@ def _fast(design: Design) -> list[Text]:
 
 
 PARTS: dict[str, Callable[[Design], list[Text]]] = {
-    "sample": lambda design: _straight(design, design.scalar, sample_function),
+    "sample": _sample,
     "loop": _loop,
     "fast": _fast,
 }

@@ -168,6 +168,15 @@ class Function:
         self._start(leave)
 
     @contextmanager
+    def repeat(self) -> Iterator[str]:
+        """What is done again and again, until something goes to the label that this gives."""
+        head, leave = self._label("again"), self._label("leave")
+        self._goto(head)
+        yield leave
+        self.do(f"br label %{head}")
+        self._start(leave)
+
+    @contextmanager
     def when(self, flag: str) -> Iterator[None]:
         """What is done only if the flag is set."""
         yes, after = self._label("yes"), self._label("after")

@@ -6,8 +6,12 @@ which of the two computed it.  No instruction carries a fast-math flag.
 
 from __future__ import annotations
 
+import hashlib
+import struct
 from collections.abc import Sequence
 
+from ..expr.bundle import Bundle
+from ..expr.control.table import Take
 from ..expr.operations import Operation
 from .lanes import Code, Number
 from .program import SINCOS
@@ -42,16 +46,80 @@ class Instructions(Code):
     def put(self, value: str, pointer: str, place: int) -> None:
         self.store(self.type, value, self.at(pointer, place * self.align), self.align)
 
-    def keep(self, operation: Operation, value: str, place: int) -> None:
-        """Leave a value in the workspace, a truth value as 0 or 1."""
+    def keep(self, operation: Operation, value: str, place: int, memory: str = "%work") -> None:
+        """Leave a value in memory, a truth value as 0 or 1."""
         if operation.logical:
-            value = self._select(value, self.constant(1.0), self.constant(0.0))
-        self.put(value, "%work", place)
+            value = self.select(value, self.constant(1.0), self.constant(0.0))
+        self.put(value, memory, place)
 
-    def fetch(self, operation: Operation, place: int) -> str:
+    def fetch(self, operation: Operation, place: int, memory: str = "%work") -> str:
         """Take a value that was kept."""
-        value = self.get("%work", place)
-        return self.let(f"fcmp one {self.type} {value}, {self.constant(0.0)}") if operation.logical else value
+        return self.fetch_truth(memory, place) if operation.logical else self.get(memory, place)
+
+    def fetch_truth(self, memory: str, place: int) -> str:
+        """The truth value that is kept as 0 or 1."""
+        return self.let(f"fcmp one {self.type} {self.get(memory, place)}, {self.constant(0.0)}")
+
+    def bits(self, truth: str) -> str:
+        """A truth value of all lanes as an integer of one bit each."""
+        return truth if self.lanes == 1 else self.let(f"bitcast {self.truth} {truth} to i{self.lanes}")
+
+    def lanes_of(self, bits: str) -> str:
+        """The truth value of such an integer."""
+        return bits if self.lanes == 1 else self.let(f"bitcast i{self.lanes} {bits} to {self.truth}")
+
+    def select(self, truth: str, x: str, y: str) -> str:
+        """x in the lanes where it holds, y in the others."""
+        return self.let(f"select {self.truth} {truth}, {self.type} {x}, {self.type} {y}")
+
+    def bundle(self, bundle: Bundle, a: Sequence[str]) -> list[str]:
+        """The results of an instruction of several that is straight-line code."""
+        if isinstance(bundle, Take):
+            return self._taken(bundle, *a)
+        raise ValueError(f"no lowering for {bundle!r}")
+
+    def _taken(self, take: Take, index: str, *numbers: str) -> list[str]:
+        """A row of a table of constants, or of a few values."""
+        place = self.place_in(index, take.rows)
+        if take.table:
+            data = b"".join(struct.pack("<d", x) for x in take.table)
+            name = f"@.table{hashlib.sha256(data).hexdigest()[:16]}"
+            entries = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in take.table)
+            self.declare(f"{name} = internal constant [{len(take.table)} x {self.real.name}] [{entries}]")
+            return self.gathered(index, place, name, take.columns, self.real.bytes, 0)
+        found = list(numbers[: take.columns])
+        for row in range(1, take.rows):
+            above = self.let(f"fcmp oge {self.type} {place}, {self.constant(float(row))}")
+            entries_here = numbers[row * take.columns : (row + 1) * take.columns]
+            found = [self.select(above, x, y) for x, y in zip(entries_here, found, strict=True)]
+        return [self._or_nan(index, x) for x in found]
+
+    def place_in(self, index: str, rows: int) -> str:
+        """The row that an index means, as a number: NaN means the first."""
+        low = self._intrinsic("maxnum", self._intrinsic("floor", index), self.constant(0.0))
+        return self._intrinsic("minnum", low, self.constant(float(rows - 1)))
+
+    def gathered(self, index: str, place: str, memory: str, columns: int, each: int, lane_step: int) -> list[str]:
+        """A row of a table in memory of numbers so many bytes apart, those of a lane so many further on."""
+        number = f"i{self.real.bits}"
+        kind = self.real.integers(self.lanes)
+        whole = self.let(f"fptoui {self.type} {place} to {kind}")
+        found = ["poison"] * columns
+        for lane in range(self.lanes):
+            k = whole if self.lanes == 1 else self.let(f"extractelement {kind} {whole}, i32 {lane}")
+            k = k if number == "i64" else self.let(f"zext {number} {k} to i64")
+            row = self.at(memory, self.let(f"mul i64 {k}, {columns * each}"))
+            for column in range(columns):
+                x = self.load(self.real.name, self.at(row, column * each + lane * lane_step), self.real.bytes)
+                if self.lanes > 1:
+                    x = self.let(f"insertelement {self.type} {found[column]}, {self.real.name} {x}, i32 {lane}")
+                found[column] = x
+        return [self._or_nan(index, x) for x in found]
+
+    def _or_nan(self, index: str, x: str) -> str:
+        """The entry, or NaN where the index is NaN."""
+        unknown = self.let(f"fcmp uno {self.type} {index}, {index}")
+        return self.select(unknown, index, x)
 
     def status(self, guards: Sequence[str], off: int) -> str:
         """``off`` where one of these numbers is greater than zero, and 0 otherwise."""
@@ -80,7 +148,7 @@ class Instructions(Code):
         if code in ("first", "second"):
             return self._part(a[0], code == "second")
         if code == "where":
-            return self._select(*a)
+            return self.select(*a)
         if code == "not":
             ones = "true" if self.lanes == 1 else "<" + ", ".join(["i1 true"] * self.lanes) + ">"
             return self.let(f"xor {self.truth} {a[0]}, {ones}")
@@ -109,11 +177,8 @@ class Instructions(Code):
     def _minus(self, x: str) -> str:
         return self.let(f"fneg {self.type} {x}")
 
-    def _select(self, truth: str, x: str, y: str) -> str:
-        return self.let(f"select {self.truth} {truth}, {self.type} {x}, {self.type} {y}")
-
     def _sign(self, x: str) -> str:
         """±1 with the sign of x; the magnitude of x where that is zero or NaN."""
         signed = self._intrinsic("copysign", self.constant(1.0), x)
         some = self.let(f"fcmp one {self.type} {x}, {self.constant(0.0)}")
-        return self._select(some, signed, self._intrinsic("fabs", x))
+        return self.select(some, signed, self._intrinsic("fabs", x))

@@ -16,6 +16,7 @@ import ctypes
 import sys
 from typing import Any
 
+from .control.layout import ControlLayout
 from .interrupts import attend_function, begin_function, ended_function
 from .ir import MOST_UNROLLED, Function, Text
 from .packing import packing, packing_functions
@@ -51,7 +52,7 @@ def threads_available() -> bool:
     return sys.platform != "win32"
 
 
-def loop_function(text: Text, layout: Layout) -> None:
+def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
     """Add ``@loop`` and what it needs but other modules' ``@block`` and, for very few samples, ``@sample``."""
     target = layout.target
     packing_functions(text, layout)
@@ -98,7 +99,7 @@ class _Arrays:
     """The arrays of a batch: of each its address, the step between samples, where its strides are, and whether a
     sample is contiguous."""
 
-    def __init__(self, f: Function, layout: Layout) -> None:
+    def __init__(self, f: Function, layout: Layout | ControlLayout) -> None:
         self.f, self.layout = f, layout
         self.inputs, self.outputs = layout.program.inputs, layout.program.outputs
         self.start, self.steps, self.strides, self.whole = [], [], [], []
@@ -178,7 +179,7 @@ class _Arrays:
                     f.store("i1", "true", "%nan")
 
 
-def _range(layout: Layout) -> Function:
+def _range(layout: Layout | ControlLayout) -> Function:
     """``@range``: the samples from ``first`` to ``stop``."""
     lanes = layout.lanes
     f = Function(
@@ -226,13 +227,13 @@ _ATTRIBUTES_BYTES = 256  # of C's pthread_attr_t, at most: 64 on Linux and macOS
 _ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 64
 
 
-def _samples_in(time: float, layout: Layout) -> int:
+def _samples_in(time: float, layout: Layout | ControlLayout) -> int:
     """How many samples take so many nanoseconds: an instruction takes about 0.3 of them, for all lanes."""
-    sample = 0.3 * (len(layout.program.instructions) + 20) / layout.lanes
+    sample = 0.3 * (layout.cost + 20) / layout.lanes
     return max(int(time / sample), layout.lanes * layout.vectors, 1)
 
 
-def _spread(layout: Layout) -> Function:
+def _spread(layout: Layout | ControlLayout) -> Function:
     """``@spread``: a long batch in shares, on several threads where so many are wanted; the calling one is among them.
 
     It may be the only one to be had.  It looks for signals after each of its shares.
@@ -326,7 +327,7 @@ def _shares() -> Function:
     return f
 
 
-def _look_at_guards(f: Function, layout: Layout, results: str) -> None:
+def _look_at_guards(f: Function, layout: Layout | ControlLayout, results: str) -> None:
     """Count the vector if a guard of one of its samples is greater than zero."""
     if layout.guards:
         lanes = layout.lanes

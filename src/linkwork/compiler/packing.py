@@ -8,6 +8,7 @@ last sample, and nothing is read or written beyond an array's end.
 
 from __future__ import annotations
 
+from .control.layout import ControlLayout
 from .ir import Function, Text
 from .program import Port
 from .real import Real
@@ -16,7 +17,7 @@ from .straight import Layout
 __all__ = ["packing", "packing_functions"]
 
 
-def packing_functions(text: Text, layout: Layout) -> None:
+def packing_functions(text: Text, layout: Layout | ControlLayout) -> None:
     """The functions that pack inputs and unpack outputs, shared by ports of equal shape, and ``@slots{j}``, a table
     that says where the results of output j stand."""
     real, lanes, start = layout.real, layout.lanes, 0

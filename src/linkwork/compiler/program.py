@@ -85,6 +85,8 @@ class Program(Listing):
     results: tuple[int, ...]
     guards: int = 0  # how many of the results, the last ones, are guards
 
+    first = 0
+
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"<Program {self.name}: {inputs} -> {outputs}, {len(self.instructions)} instructions>"

@@ -9,10 +9,13 @@ the next one does.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
+from ..expr.body import Listing
+from ..expr.bundle import PART
 from .program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
 
-__all__ = ["MOST", "MOST_OF_FEW", "WHOLE", "Plan", "Segment", "plan"]
+__all__ = ["MOST", "MOST_OF_FEW", "WHOLE", "Plan", "Segment", "pairs_taken_apart", "plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class Plan:
         return len(self.segments) > 1
 
 
+L = TypeVar("L", bound=Listing)
+
 WHOLE = 2000  # instructions of a program that is left whole
 MOST, MOST_OF_FEW = 600, 2500  # of a segment of a longer one, and where what is alive fits into registers, nearly
 _FEW = 64  # values alive
@@ -54,7 +59,7 @@ def plan(program: Program, whole: int = WHOLE, most: int | None = None) -> Plan:
     count, alive = len(program.instructions), program.alive()
     if count <= whole and max(alive) <= _MANY:
         return Plan(program, (Segment(0, count, {}, {}),), 0)
-    program = _pairs_taken_apart(program)
+    program = pairs_taken_apart(program)
     if most is None:
         most = MOST if sum(alive) > _FEW * count or max(alive) > _MANY else MOST_OF_FEW
     return _with_workspace(program, _bounds(program, most))
@@ -65,17 +70,17 @@ def _leaf(instruction: Instruction) -> bool:
     return instruction.operation is INPUT or instruction.operation is CONSTANT
 
 
-def _pairs_taken_apart(program: Program) -> Program:
+def pairs_taken_apart(program: L) -> L:
     """The sine and the cosine of a pair stand right after it, since a pair cannot wait in the workspace."""
     parts: dict[int, list[int]] = {}
     for k, (operation, args, _) in enumerate(program.instructions):
-        if operation is SIN_OF or operation is COS_OF:
+        if operation in (SIN_OF, COS_OF, PART):
             parts.setdefault(args[0], []).append(k)
     order: list[int] = []
     for k, (operation, _, _) in enumerate(program.instructions):
-        if operation is SINCOS:
+        if operation is SINCOS or operation.arity < 0:
             order += [k, *parts.get(k, ())]
-        elif not (operation is SIN_OF or operation is COS_OF):
+        elif operation not in (SIN_OF, COS_OF, PART):
             order.append(k)
     return program.ordered(order)
 
@@ -87,7 +92,7 @@ def _bounds(program: Program, most: int) -> list[int]:
     bounds = [0]
     while count - bounds[-1] > most:
         window = range(bounds[-1] + most - most // 4, bounds[-1] + most + 1)
-        allowed = [k for k in window if instructions[k].operation not in (SIN_OF, COS_OF)]
+        allowed = [k for k in window if instructions[k].operation not in (SIN_OF, COS_OF, PART)]
         bounds.append(min(allowed or list(window), key=lambda k: (alive[k], -k)))
     return [*bounds, count]
 

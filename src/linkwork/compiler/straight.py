@@ -8,7 +8,9 @@ the next one does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
+from ..expr.bundle import PART
 from .ir import Function, Text
 from .llvm import Instructions
 from .program import CONSTANT, INPUT, Program
@@ -53,6 +55,11 @@ class Layout:
         of_one = self.in_bytes + self.work_bytes + self.out_bytes
         self.vectors = max(1, min(_VECTORS, _CACHED // max(of_one, 1))) if plan.segmented and lanes > 1 else 1
         self.bytes = of_one * self.vectors
+
+    @property
+    def cost(self) -> float:
+        """About how many instructions a sample takes."""
+        return len(self.program.instructions)
 
     def _whole(self, numbers: int) -> int:
         return -(-numbers * self.width // 64) * 64
@@ -151,7 +158,16 @@ def sample_declaration(program: Program) -> str:
     return f"declare i32 @.sample({', '.join(['ptr'] * (len(program.inputs) + len(program.outputs)))})"
 
 
-def guards_exceeded(f: Function, layout: Layout, results: str) -> list[str]:
+class LaidOut(Protocol):
+    """What layouts of all kinds of programs know."""
+
+    guards: list[int]  # the slots of guards
+    lanes: int
+    width: int
+    real: Real
+
+
+def guards_exceeded(f: Function, layout: LaidOut, results: str) -> list[str]:
     """Whether each guard among the results of a vector is greater than zero: of every lane."""
     real, lanes = layout.real, layout.lanes
     values = [f.load(real.vector(lanes), f.at(results, layout.width * slot), layout.width) for slot in layout.guards]
@@ -212,6 +228,7 @@ def _write(
     """
     segment, instructions = layout.plan.segments[k], layout.program.instructions
     names: dict[int, str] = {}
+    parts: dict[int, list[str]] = {}  # of instructions of several results
 
     def name(value: int) -> str:
         """A value's name, once it is there."""
@@ -227,7 +244,11 @@ def _write(
 
     for value in range(segment.start, segment.stop):
         operation, args, _ = instructions[value]
-        if operation is not CONSTANT and operation is not INPUT:
+        if operation is PART:
+            names[value] = parts[args[0]][instructions[value].value]
+        elif operation.arity < 0:
+            parts[value] = f.bundle(instructions[value].value, [name(a) for a in args])
+        elif operation is not CONSTANT and operation is not INPUT:
             names[value] = f.operation(operation, [name(a) for a in args])
         for pointer, place in sinks.get(value, ()):
             f.put(name(value), pointer, place)

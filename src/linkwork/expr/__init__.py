@@ -4,6 +4,7 @@ docs/expressions.md shows what it is for, with a table of the functions.
 """
 
 from . import linalg
+from .control import Iterated, call, cond, fori, scan, take, while_loop
 from .derivative import adjoint, jacobian, tangent
 from .functions import (
     acos,
@@ -37,12 +38,15 @@ from .functions import (
 )
 
 __all__ = [
+    "Iterated",
     "acos",
     "adjoint",
     "and_",
     "asin",
     "atan",
     "atan2",
+    "call",
+    "cond",
     "copysign",
     "cos",
     "cosh",
@@ -52,6 +56,7 @@ __all__ = [
     "floor",
     "fmax",
     "fmin",
+    "fori",
     "hypot",
     "jacobian",
     "le",
@@ -61,14 +66,17 @@ __all__ = [
     "not_",
     "or_",
     "pow",
+    "scan",
     "sign",
     "sin",
     "sinh",
     "sqrt",
+    "take",
     "tan",
     "tangent",
     "tanh",
     "where",
+    "while_loop",
 ]
 
 

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any, Self
 
 from .bundle import PART
-from .interpret import Apply, Instruction, called, listed, run
+from .interpret import INPUT, Apply, Instruction, called, listed, run
 from .symbol import Symbol
 
 __all__ = ["Body", "Listing"]
@@ -23,6 +23,7 @@ class Listing:
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
     guards: int
+    first: int
 
     @property
     def elements_in(self) -> int:
@@ -90,6 +91,7 @@ class Body(Listing):
     takes: int
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
+    first: int = 0  # how many of the results, the first ones, are computed before all else: a loop's condition
 
     guards = 0
 
@@ -98,14 +100,22 @@ class Body(Listing):
         return self.takes
 
     @staticmethod
-    def of(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> Body:
+    def of(outputs: Sequence[Any], inputs: Sequence[Symbol], first: int = 0) -> Body:
         """The body of expressions of these symbols, which need not be inputs.  Raises KeyError for others."""
         instructions, results = listed(outputs, inputs)
-        return Body(len(inputs), tuple(instructions), tuple(results))
+        return Body(len(inputs), tuple(instructions), tuple(results), first)
+
+    def taking(self, places: Sequence[int], takes: int) -> Body:
+        """The same of more inputs, among which its own have these places."""
+        moved = [
+            Instruction(operation, args, places[value] if operation is INPUT else value)
+            for operation, args, value in self.instructions
+        ]
+        return replace(self, takes=takes, instructions=tuple(moved))
 
     def __hash__(self) -> int:
         found: int | None = self.__dict__.get("_hashed")
         if found is None:
-            found = hash((self.takes, self.instructions, self.results))
+            found = hash((self.takes, self.instructions, self.results, self.first))
             object.__setattr__(self, "_hashed", found)
         return found

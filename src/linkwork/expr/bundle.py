@@ -8,8 +8,8 @@ Whatever walks over instructions asks the bundle, and knows nothing of its kinds
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from .operations import Lowering, Operation
 
@@ -49,6 +49,10 @@ class Bundle(ABC):
     def kinds(self, arguments: int) -> str:
         """A letter for each of so many arguments, as in `Operation.kinds`."""
         return "n" * arguments
+
+    def with_bodies(self, change: Callable[[Any], Any]) -> Self:
+        """The bundle with something else in the place of each body that it runs."""
+        return self
 
     @abstractmethod
     def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:

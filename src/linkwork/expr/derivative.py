@@ -18,20 +18,20 @@ from .interpret import CONSTANT, INPUT, Instruction, check_trace, listed, reacha
 from .operations import BY_NAME
 from .symbol import Symbol
 
-__all__ = ["adjoint", "jacobian", "tangent"]
+__all__ = ["adjoint", "forward", "is_zero", "jacobian", "tangent"]
 
 _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
 
 
 def tangent(outputs: Sequence[Any], inputs: Sequence[Symbol], direction: Sequence[Any]) -> list[Any]:
     """The directional derivative: J·direction, where J is the Jacobian of the outputs by the inputs."""
-    rows = _forward(outputs, inputs, [{} if _is_zero(d) else {0: d} for d in direction])
+    rows = forward(outputs, inputs, [{} if is_zero(d) else {0: d} for d in direction])
     return [row.get(0, 0.0) for row in rows]
 
 
 def jacobian(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> list[list[Any]]:
     """The Jacobian's rows, one for each output; structural zeros are the number 0.0."""
-    rows = _forward(outputs, inputs, [{k: 1.0} for k in range(len(inputs))])
+    rows = forward(outputs, inputs, [{k: 1.0} for k in range(len(inputs))])
     return [[row.get(k, 0.0) for k in range(len(inputs))] for row in rows]
 
 
@@ -62,7 +62,7 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
 _Row = dict[int, Any]  # of derivatives, sparse: direction -> value
 
 
-def _forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_Row]) -> list[_Row]:
+def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_Row]) -> list[_Row]:
     """Push rows of derivatives from the inputs to the outputs: a run on pairs of a scalar and its row."""
     nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
@@ -89,10 +89,10 @@ def _pushed(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:
         row = {k: where(values[0], row_a.get(k, 0.0), row_b.get(k, 0.0)) for k in {**row_a, **row_b}}
     elif operation.partials is not None and any(rows):
         for partial, argument in zip(operation.partials(*values, result), rows, strict=True):
-            if not _is_zero(partial):
+            if not is_zero(partial):
                 for k, d in argument.items():
                     row[k] = row.get(k, 0.0) + partial * d
-    return result, {k: d for k, d in row.items() if not _is_zero(d)}
+    return result, {k: d for k, d in row.items() if not is_zero(d)}
 
 
 def _partials(node: Symbol) -> tuple[Any, ...]:
@@ -126,7 +126,7 @@ def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Sy
 
 
 def _add(sums: dict[int, _Weight], node: Symbol, share: _Weight) -> None:
-    if _is_zero(share[0]):
+    if is_zero(share[0]):
         return
     if node.index not in sums:
         sums[node.index] = share
@@ -153,7 +153,7 @@ def _all(on: Symbol | None, condition: Symbol) -> Symbol:
     return condition if on is None else and_(on, condition)
 
 
-def _is_zero(x: Any) -> bool:
+def is_zero(x: Any) -> bool:
     if isinstance(x, Symbol):
         return x.op is CONSTANT and x.value == 0.0
     return bool(x == 0.0)

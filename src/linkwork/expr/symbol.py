@@ -30,10 +30,11 @@ _LE, _WHERE = BY_NAME["le"], BY_NAME["where"]
 class Graph:
     """The nodes of one trace."""
 
-    __slots__ = ("__weakref__", "_table", "nodes")
+    __slots__ = ("__weakref__", "_table", "calling", "nodes")
 
     def __init__(self) -> None:
         self.nodes: list[Symbol] = []
+        self.calling: list[Any] = []  # the functions that are being traced to be called
         self._table: dict[tuple[Any, ...], Symbol] = {}
 
     def input(self, name: str) -> Symbol:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from ..program import Program
+from ...expr.body import Listing
+from ...expr.bundle import Bundle
+from ..program import Instruction, Program
 from ..verify import verify
 from .dead_code import dead_code
 from .drop_rules import drop_rules
@@ -15,7 +18,22 @@ from .schedule import schedule
 
 __all__ = ["ALL", "optimize"]
 
-ALL: tuple[Callable[[Program], Program], ...] = (drop_rules, fold_constants, pair_sincos, fuse, dead_code, schedule)
+L = TypeVar("L", bound=Listing)
+
+ALL: tuple[Callable[[Any], Any], ...] = (drop_rules, fold_constants, pair_sincos, fuse, dead_code, schedule)
+
+
+def _everywhere(one_pass: Callable[[Listing], Listing], listing: L) -> L:
+    """What a pass makes of a listing, after all bodies in it."""
+
+    def inside(instruction: Instruction) -> Instruction:
+        operation, args, value = instruction
+        return Instruction(operation, args, value.with_bodies(lambda body: _everywhere(one_pass, body)))
+
+    if any(isinstance(i.value, Bundle) for i in listing.instructions):
+        changed = [inside(i) if isinstance(i.value, Bundle) else i for i in listing.instructions]
+        listing = listing.rebuilt(changed, listing.results)
+    return one_pass(listing)  # type: ignore[return-value]
 
 
 def optimize(program: Program, *, without: Sequence[str] = (), debug: bool = False) -> Program:
@@ -27,7 +45,7 @@ def optimize(program: Program, *, without: Sequence[str] = (), debug: bool = Fal
         verify(program)
     for one_pass in ALL:
         if one_pass.__name__ not in without:
-            program = one_pass(program)
+            program = _everywhere(one_pass, program)
             if debug:
                 verify(program)
     return program

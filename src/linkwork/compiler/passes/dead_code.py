@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ..program import Program
+from typing import TypeVar
+
+from ...expr.body import Listing
 
 __all__ = ["dead_code"]
 
+L = TypeVar("L", bound=Listing)
 
-def dead_code(program: Program) -> Program:
+
+def dead_code(program: L) -> L:
     return program.pruned()

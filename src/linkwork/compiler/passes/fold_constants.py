@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 
-from ..program import CONSTANT, SINCOS, Instruction, Program
+from ...expr.body import Listing
+from ..program import CONSTANT, SINCOS, Instruction
 
 __all__ = ["fold_constants"]
 
+L = TypeVar("L", bound=Listing)
 
-def fold_constants(program: Program) -> Program:
+
+def fold_constants(program: L) -> L:
     kept = list(program.instructions)
     with np.errstate(all="ignore"):
         for k, (operation, args, _) in enumerate(kept):
-            if not args or operation.logical or operation is SINCOS:
+            if not args or operation.logical or operation is SINCOS or operation.arity < 0:
                 continue
             if any(kept[a].operation is not CONSTANT for a in args):
                 continue

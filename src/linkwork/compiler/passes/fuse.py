@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TypeVar
 
+from ...expr.body import Listing
 from ...expr.operations import BY_NAME
-from ..program import FMA, FMS, FNMA, Instruction, Program
+from ..program import FMA, FMS, FNMA, Instruction
 
 __all__ = ["fuse"]
+
+L = TypeVar("L", bound=Listing)
 
 _ADD, _SUB, _MUL = BY_NAME["add"], BY_NAME["sub"], BY_NAME["mul"]
 
 
-def fuse(program: Program) -> Program:
+def fuse(program: L) -> L:
     instructions = program.instructions
     split = len(program.results) - program.guards
     for_guards = set(range(len(instructions))) if program.guards else set()

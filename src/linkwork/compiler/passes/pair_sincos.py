@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from ..program import COS_OF, SIN_OF, SINCOS, Instruction, Program
+from typing import TypeVar
+
+from ...expr.body import Listing
+from ..program import COS_OF, SIN_OF, SINCOS, Instruction
 
 __all__ = ["pair_sincos"]
 
+L = TypeVar("L", bound=Listing)
 
-def pair_sincos(program: Program) -> Program:
+
+def pair_sincos(program: L) -> L:
     number: list[int] = []
     kept: list[Instruction] = []
     pairs: dict[int, int] = {}

@@ -10,15 +10,19 @@ constants are placed just before their first use.
 from __future__ import annotations
 
 import heapq
+from typing import TypeVar
 
-from ..program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Program
+from ...expr.body import Listing
+from ..program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS
 
 __all__ = ["schedule"]
+
+L = TypeVar("L", bound=Listing)
 
 _SHORT = 1300  # instructions: longer programs run out of registers if it is not the trace that decides
 
 
-def schedule(program: Program) -> Program:
+def schedule(program: L) -> L:
     instructions = program.instructions
     leaf = [i.operation is INPUT or i.operation is CONSTANT for i in instructions]
     users: list[list[int]] = [[] for _ in instructions]
@@ -33,9 +37,9 @@ def schedule(program: Program) -> Program:
     placed = [False] * len(instructions)
     stale: dict[int, int] = {}
     way = _ways(program) if len(instructions) <= _SHORT else [0] * len(instructions)
-    ready: list[
-        tuple[int, int, int]
-    ] = []  # a heap of (lives begun less lives ended, minus way to go, place in the trace)
+    first = program.needed(program.results[: program.first]) if program.first else ()
+    # a heap of (whether it may wait, lives begun less lives ended, minus way to go, place in the trace)
+    ready: list[tuple[bool, int, int, int]] = []
 
     def cost(k: int) -> int:
         """How many more values are alive after instruction k than before it."""
@@ -44,7 +48,7 @@ def schedule(program: Program) -> Program:
 
     def offer(k: int) -> None:
         stale[k] = cost(k)
-        heapq.heappush(ready, (stale[k], -way[k], k))
+        heapq.heappush(ready, (k not in first, stale[k], -way[k], k))
 
     def place(k: int) -> None:
         for a in instructions[k].args:
@@ -67,13 +71,13 @@ def schedule(program: Program) -> Program:
 
     early = (SINCOS, SIN_OF, COS_OF)
     for k, instruction in enumerate(instructions):
-        if instruction.operation in early and missing[k] == 0:
+        if instruction.operation in early and missing[k] == 0 and (not first or k in first):
             place(k)
     for k in range(len(instructions)):
         if not leaf[k] and not placed[k] and missing[k] == 0:
             offer(k)
     while ready:
-        value, _, k = heapq.heappop(ready)
+        _, value, _, k = heapq.heappop(ready)
         if not placed[k] and stale[k] == value:
             place(k)
     for r in program.results:
@@ -83,7 +87,7 @@ def schedule(program: Program) -> Program:
     return program.ordered(order)
 
 
-def _ways(program: Program) -> list[int]:
+def _ways(program: Listing) -> list[int]:
     """How many instructions, one after the other, wait for each."""
     way = [0] * len(program.instructions)
     for k in range(len(way) - 1, -1, -1):

@@ -1,5 +1,7 @@
 """Control flow over any scalar: loops, choices, calls and tables."""
 
+from .choices import call, cond
 from .loops import Iterated, fori, scan, while_loop
+from .table import take
 
-__all__ = ["Iterated", "fori", "scan", "while_loop"]
+__all__ = ["Iterated", "call", "cond", "fori", "scan", "take", "while_loop"]

@@ -18,7 +18,7 @@ from ..interpret import CONSTANT
 from ..structure import Form, Leaf, leaves_of, put_together, taken_apart
 from ..symbol import Graph, Symbol
 
-__all__ = ["Numbers", "closed", "graph_of", "named", "rows_of", "truth_of"]
+__all__ = ["Numbers", "closed", "closed_since", "graph_of", "named", "rows_of", "truth_of"]
 
 
 def graph_of(numbers: Sequence[Any]) -> Graph | None:
@@ -29,11 +29,14 @@ def graph_of(numbers: Sequence[Any]) -> Graph | None:
     return None
 
 
-def closed(fresh: Sequence[Symbol], results: Sequence[Any]) -> tuple[Body, list[Symbol]]:
-    """The body of results that depend on fresh symbols, and what it takes from outside, after these."""
+def closed(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) -> tuple[Body, list[Symbol]]:
+    """The body of results that depend on fresh symbols, and what it takes from outside, after these.
+
+    The ``early`` first results are to be computed before all else.
+    """
     if not fresh:
         taken = list(dict.fromkeys(x for x in results if x.__class__ is Symbol and x.op is not CONSTANT))
-        return Body.of(results, taken), taken
+        return Body.of(results, taken, early), taken
     graph, first = fresh[0].graph, fresh[0].index
     nodes = graph.nodes[first:]
     inside = bytearray(len(nodes))
@@ -42,24 +45,42 @@ def closed(fresh: Sequence[Symbol], results: Sequence[Any]) -> tuple[Body, list[
     for k, node in enumerate(nodes):
         if any(a.index >= first and inside[a.index - first] for a in node.args):
             inside[k] = 1
-    needed = bytearray(len(nodes))
-    taken_in: dict[Symbol, None] = {}
+    taken = _taken(graph, results, first, inside)
+    return Body.of(results, [*fresh, *taken], early), taken
+
+
+def closed_since(mark: int, results: Sequence[Any]) -> tuple[Body, list[Symbol]]:
+    """The body of what a trace computed since it had so many nodes, and what that takes from before."""
+    graph = graph_of(results)
+    taken = [] if graph is None else _taken(graph, results, mark, bytearray(b"\1") * max(len(graph.nodes) - mark, 0))
+    return Body.of(results, taken), taken
+
+
+def _taken(graph: Graph, results: Sequence[Any], first: int, inside: bytearray) -> list[Symbol]:
+    """What a body takes from outside, of whose nodes, from the first on, it is known which are inside.
+
+    Truth values are computed inside again, of what they compare.
+    """
+    needed = bytearray(len(inside))
+    found: dict[Symbol, None] = {}
 
     def need(x: Symbol) -> None:
         if x.index >= first and inside[x.index - first]:
             needed[x.index - first] = 1
+        elif x.op.logical:
+            for a in x.args:
+                need(a)
         elif x.op is not CONSTANT:
-            taken_in[x] = None
+            found[x] = None
 
     for x in results:
         if x.__class__ is Symbol:
             need(x)
-    for k in range(len(nodes) - 1, -1, -1):
+    for k in range(len(inside) - 1, -1, -1):
         if needed[k]:
-            for a in nodes[k].args:
+            for a in graph.nodes[first + k].args:
                 need(a)
-    taken = sorted(taken_in, key=lambda x: x.index)
-    return Body.of(results, [*fresh, *taken]), taken
+    return sorted(found, key=lambda x: x.index)
 
 
 def truth_of(number: Any) -> Any:

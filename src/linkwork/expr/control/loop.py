@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +45,9 @@ class Loop(Bundle):
     @property
     def count(self) -> int:
         return self.carried + (0 if self.conditional else self.at_most * self.kept) + 2 * self.conditional
+
+    def with_bodies(self, change: Callable[[Body], Body]) -> Loop:
+        return replace(self, body=change(self.body))
 
     def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """What is carried at first, the stacked inputs, and what comes from outside."""
@@ -100,11 +103,11 @@ class Loop(Bundle):
         return [*state, done, status]
 
     def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
-        from .loop_derivatives import pushed
+        from .loop_derivatives import loop_pushed
 
-        return pushed(self, arguments, rows)
+        return loop_pushed(self, arguments, rows)
 
     def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
-        from .loop_derivatives import pulled
+        from .loop_derivatives import loop_pulled
 
-        return pulled(self, arguments, weights)
+        return loop_pulled(self, arguments, weights)

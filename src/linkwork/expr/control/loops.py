@@ -63,7 +63,7 @@ def _while_traced(
     following = Numbers(step(inside), f"while_loop: what {named(step)} returns")
     check_step("while_loop", step, start.form, following.form, start.logical, following.logical)
     holds = holds if holds.__class__ is Symbol else graph.truth(bool(holds))
-    body, outside = closed(fresh, [holds, *following.elements])
+    body, outside = closed(fresh, [holds, *following.elements], early=1)
     many = len(fresh)
     loop = Loop(body, many, 0, 0, most, conditional=True, watched=many)
     *last, iterations, status = graph.bundle(loop, [*start.elements, *outside])

@@ -12,7 +12,7 @@ from ..structure import difference, leaves_of, taken_apart
 from ..symbol import Symbol
 from .closing import named
 
-__all__ = ["bound", "check_step", "has_arrays", "number_of_steps", "pair", "truth"]
+__all__ = ["bound", "check_step", "has_arrays", "number_of_steps", "pair", "truth", "truth_of_condition"]
 
 
 def bound(what: str, value: Any) -> int:
@@ -52,18 +52,20 @@ def pair(step: Callable[..., Any], found: Any) -> tuple[Any, Any]:
 
 
 def truth(condition: Callable[[Any], Any], state: Any) -> Any:
-    """What a condition says: a truth value, or an array of them."""
-    found = condition(state)
-    if isinstance(found, np.ndarray) and found.dtype == object and found.ndim == 0:
+    """What a condition says of a state: a truth value, or an array of them."""
+    return truth_of_condition("while_loop", condition(state), f" from {named(condition)}")
+
+
+def truth_of_condition(what: str, found: Any, source: str = "") -> Any:
+    """A truth value, an array of them, or the symbol of one.  Raises TypeError for anything else."""
+    if isinstance(found, np.ndarray) and found.ndim == 0:
         found = found.item()
     if found.__class__ is Symbol and found.op.logical:
         return found
     if isinstance(found, (bool, np.bool_)) or (isinstance(found, np.ndarray) and found.dtype == bool):
         return found
-    raise TypeError(
-        f"while_loop: expected a truth value from {named(condition)}, as comparisons, and_, or_ and not_ give them, "
-        f"got {found!r}"
-    )
+    expected = "as comparisons, and_, or_ and not_ give them"
+    raise TypeError(f"{what}: expected a truth value{source}, {expected}, got {found!r}")
 
 
 def check_step(

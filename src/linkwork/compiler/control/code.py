@@ -1,0 +1,285 @@
+"""The code of a program with loops: pieces of straight-line code, and drivers that run them.
+
+A *driver* is a function of one loop, choice or call, for one vector of samples or one sample: it runs the pieces of its
+bodies as often as its lanes want.  Lanes that have ended, or that are not meant, keep what they carry: which ones go on
+is a mask of one bit for each.  Short pieces stand in the driver itself, long ones are functions of their own, in
+modules of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...expr.bundle import PART
+from ...expr.control.call import Call
+from ...expr.control.loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
+from ..ir import Text
+from ..llvm import Instructions
+from ..program import CONSTANT, INPUT
+from ..real import Real
+from ..target import Target
+from .plan import CONTROL, FRAME, Control, Piece, Scope
+
+__all__ = ["ControlCode", "Pointers"]
+
+INLINE = 400  # instructions of a body that stands in its driver as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class Pointers:
+    """What a piece works with: the frame, the inputs of this step of a loop, and where what it keeps goes."""
+
+    frame: str = "%frame"
+    slice: str = "null"
+    kept: str = "null"
+
+
+class ControlCode:
+    """Writes the functions of a program's steps into texts, each once."""
+
+    def __init__(self, new_text: Callable[[], Text], target: Target, real: Real, lanes: int, stem: str) -> None:
+        self.target, self.real, self.lanes, self.stem = target, real, lanes, stem
+        self.mask = f"i{lanes}"
+        self.width = real.bytes * lanes
+        self.main = new_text()
+        self.others: list[Text] = []
+        self._new_text = new_text
+        self._count = 0
+        self._called: dict[int, str] = {}
+
+    def function(self, signature: str, *, unchanging: bool = False) -> Instructions:
+        return Instructions(signature, self.target, self.real, self.lanes, unchanging=unchanging)
+
+    def name(self, what: str) -> str:
+        self._count += 1
+        return f"@.{self.stem}.{what}{self._count}"
+
+    # -- steps
+
+    def run(
+        self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, *, inline: bool
+    ) -> Callable[[int], str]:
+        """Write steps of a scope; returned is what names values in the last of them."""
+        name: Callable[[int], str] = lambda value: ""  # noqa: E731
+        for step in scope.steps[steps]:
+            if isinstance(step, Control):
+                self.control(f, scope, step, at, mask)
+            elif inline:
+                name = self.piece(f, scope, step, at)
+            else:
+                self._piece_apart(f, scope, step, at)
+        return name
+
+    def _piece_apart(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> None:
+        if step.stop == step.start and not step.placed:
+            return
+        name = self.name("piece")
+        text = self._new_text()
+        self.others.append(text)
+        g = self.function(f"define void {name}(ptr noalias %frame, ptr noalias readonly %slice)", unchanging=False)
+        self.piece(g, scope, step, Pointers("%frame", "%slice"))
+        text.add(g)
+        f.declare(f"declare void {name}(ptr, ptr)")
+        f.do(f"call void {name}(ptr {at.frame}, ptr {at.slice})")
+
+    def piece(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> Callable[[int], str]:
+        """Straight-line code in the function that is being written; returned is what names values."""
+        instructions = scope.listing.instructions
+        bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
+        names: dict[int, str] = {}
+
+        def name(value: int) -> str:
+            if value not in names:
+                operation, args, number = instructions[value]
+                if operation is CONSTANT:
+                    names[value] = f.constant(number)
+                elif operation is INPUT:
+                    area, index = scope.inputs[number]
+                    names[value] = f.get(at.frame if area == FRAME else at.slice, index)
+                elif operation is PART and args[0] in bases:
+                    names[value] = f.get(at.frame, bases[args[0]] + number)
+                else:
+                    names[value] = f.fetch(operation, scope.places[value], at.frame)
+            return names[value]
+
+        parts: dict[int, list[str]] = {}  # of instructions of several results that are no controls
+        for value in range(step.start, step.stop):
+            operation, args, number = instructions[value]
+            if operation in (CONSTANT, INPUT) or operation in CONTROL:
+                continue
+            if operation is PART:
+                if args[0] in bases:
+                    continue
+                names[value] = parts[args[0]][number]
+            elif operation.arity < 0:
+                parts[value] = f.bundle(number, [name(a) for a in args])
+                continue
+            else:
+                names[value] = f.operation(operation, [name(a) for a in args])
+            if value in step.left:
+                f.keep(operation, names[value], step.left[value], at.frame)
+        for value, place in step.placed:
+            f.keep(instructions[value].operation, name(value), place, at.frame)
+        return name
+
+    # -- controls
+
+    def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
+        """Call the driver of a control."""
+        if isinstance(step.bundle, Call):
+            self._call(f, step, at)
+            return
+        write = self._loop if isinstance(step.bundle, Loop) else self._choice
+        driver = write(step)
+        f.do(f"call void {driver}(ptr {at.frame}, ptr {at.slice}, {self.mask} {mask})")
+
+    def _call(self, f: Instructions, step: Control, at: Pointers) -> None:
+        (scope,) = step.scopes
+        if id(scope) not in self._called:
+            driver = self.name("call")
+            self._called[id(scope)] = driver
+            g = self.function(f"define internal void {driver}(ptr noalias %frame)")
+            self.run(g, scope, slice(None), Pointers(), self.everyone, inline=len(scope.listing.instructions) <= INLINE)
+            self.main.add(g)
+        inner = f.at(at.frame, step.frame * self.width)
+        f.do(f"call void {self._called[id(scope)]}(ptr {inner})")
+        for k, place in enumerate(scope.results):
+            f.put(f.get(inner, place), at.frame, step.results + k)
+
+    @property
+    def everyone(self) -> str:
+        """The mask of all lanes."""
+        return "true" if self.lanes == 1 else "-1"
+
+    def _driver(self, what: str) -> tuple[str, Instructions]:
+        name = self.name(what)
+        return name, self.function(f"define internal void {name}(ptr noalias %frame, ptr %outer, {self.mask} %mask)")
+
+    def _choice(self, step: Control) -> str:
+        name, f = self._driver("choice")
+        at = Pointers("%frame", "%outer")
+        holds = f.bits(f.fetch_truth("%frame", step.condition))
+        yes = f.let(f"and {self.mask} %mask, {holds}")
+        no = f.let(f"and {self.mask} %mask, {f.let(f'xor {self.mask} {holds}, {self.everyone}')}")
+        for k, (scope, mask) in enumerate(zip(step.scopes, (yes, no), strict=True)):
+            with f.when(f.let(f"icmp ne {self.mask} {mask}, 0")):
+                inline = len(scope.listing.instructions) <= INLINE
+                value = self._run_to_the_end(f, scope, slice(None), at, mask, inline)
+                found = [value(r) for r in scope.listing.results]
+                for j, x in enumerate(found):
+                    if k:
+                        x = f.select(f.lanes_of(mask), x, f.get("%frame", step.results + j))
+                    f.put(x, "%frame", step.results + j)
+        self.main.add(f)
+        return name
+
+    def _run_to_the_end(
+        self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, inline: bool
+    ) -> Callable[[int], str]:
+        """Run steps and name the results, in the last piece or, where pieces are functions, after it."""
+        if inline:
+            return self.run(f, scope, steps, at, mask, inline=True)
+        self.run(f, scope, slice(steps.start, -1), at, mask, inline=False)
+        return self.piece(f, scope, scope.last, at)
+
+    def _loop(self, step: Control) -> str:
+        loop: Loop = step.bundle
+        name, f = self._driver("loop")
+        (scope,) = step.scopes
+        if loop.conditional:
+            self._while(f, step, loop, scope)
+        else:
+            self._for(f, step, loop, scope)
+        self.main.add(f)
+        return name
+
+    def _inline(self, scope: Scope) -> bool:
+        return len(scope.listing.instructions) <= INLINE
+
+    def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
+        stacked = f.at("%frame" if step.stacked.area == FRAME else "%outer", step.stacked.number * self.width)
+        kept = f.at("%frame", (step.results + loop.carried) * self.width)
+        with f.loop(loop.at_most) as count:
+            k = f.let(f"sub i64 {loop.at_most - 1}, {count}") if loop.backward else count
+            at = Pointers(
+                "%frame",
+                f.at(stacked, f.let(f"mul i64 {k}, {loop.inputs * self.width}")),
+                f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")),
+            )
+            value = self._run_to_the_end(f, scope, slice(0, None), at, "%mask", self._inline(scope))
+            found = [value(r) for r in scope.listing.results]
+            for j, x in enumerate(found[: loop.carried]):
+                f.put(x, "%frame", step.results + j)
+            for j, x in enumerate(found[loop.carried :]):
+                f.put(x, at.kept, j)
+
+    def _while(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
+        at, inline = Pointers("%frame", "%outer"), self._inline(scope)
+        going = f.let(f"alloca {self.mask}, align 8")
+        done, status = (step.results + loop.carried + k for k in range(2))
+        f.put(f.constant(0.0), "%frame", done)
+        f.put(f.constant(OUT_OF_ITERATIONS), "%frame", status)
+        f.store(self.mask, "%mask", going)
+        first = [f.get("%frame", step.results + k) for k in range(loop.watched)]
+        self._end_where_nan(f, first, going, status)
+        with f.repeat() as leave:
+            self.head(f, step, going, at, inline)
+            mask = f.load(self.mask, going)
+            f.require(f.let(f"icmp ne {self.mask} {mask}, 0"), leave)
+            self.step(f, step, going, at, inline)
+
+    def head(self, f: Instructions, step: Control, going: str, at: Pointers, inline: bool) -> None:
+        """Ask the condition, and let those end whose it is not, or who have had all their steps."""
+        loop: Loop = step.bundle
+        (scope,) = step.scopes
+        done, status = (step.results + loop.carried + k for k in range(2))
+        mask = f.load(self.mask, going)
+        condition = scope.listing.results[0]
+        if inline:
+            holds = f.bits(self.run(f, scope, slice(0, scope.head), at, mask, inline=True)(condition))
+        else:
+            self.run(f, scope, slice(0, scope.head - 1), at, mask, inline=False)
+            piece = scope.steps[scope.head - 1]
+            assert isinstance(piece, Piece)
+            holds = f.bits(self.piece(f, scope, piece, at)(condition))
+        ended = f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {holds}, {self.everyone}')}")
+        self._set(f, ended, DONE, status)
+        count = f.get("%frame", done)
+        below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(float(loop.at_most))}"))
+        more = f.let(f"and {self.mask} {f.let(f'and {self.mask} {mask}, {holds}')}, {below}")
+        f.store(self.mask, more, going)
+
+    def step(self, f: Instructions, step: Control, going: str, at: Pointers, inline: bool) -> None:
+        """Do a step in the lanes that go on."""
+        loop: Loop = step.bundle
+        (scope,) = step.scopes
+        done, status = (step.results + loop.carried + k for k in range(2))
+        mask = f.load(self.mask, going)
+        value = self._run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
+        found = [value(r) for r in scope.listing.results[1:]]
+        lanes = f.lanes_of(mask)
+        old = [f.get("%frame", step.results + j) for j in range(loop.carried)]
+        kept = [x if x == y else f.select(lanes, x, y) for x, y in zip(found, old, strict=True)]
+        for j, x in enumerate(kept):
+            f.put(x, "%frame", step.results + j)
+        count = f.get("%frame", done)
+        following = f.let(f"fadd {f.type} {count}, {f.constant(1.0)}")
+        f.put(f.select(lanes, following, count), "%frame", done)
+        self._end_where_nan(f, found[: loop.watched], going, status)
+
+    def _end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int) -> None:
+        flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
+        if len(numbers) % 2:
+            flags.append(f.let(f"fcmp uno {f.type} {numbers[-1]}, {numbers[-1]}"))
+        if not flags:
+            return
+        mask = f.load(self.mask, going)
+        bad = f.let(f"and {self.mask} {mask}, {f.bits(f.any_of(f.truth, flags))}")
+        with f.when(f.let(f"icmp ne {self.mask} {bad}, 0")):
+            self._set(f, bad, NOT_A_NUMBER, status)
+            f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), going)
+
+    def _set(self, f: Instructions, mask: str, number: float, place: int) -> None:
+        """Put a number into some lanes of a place."""
+        f.put(f.select(f.lanes_of(mask), f.constant(number), f.get("%frame", place)), "%frame", place)

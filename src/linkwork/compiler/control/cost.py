@@ -1,0 +1,23 @@
+"""About how much work a program with loops is: instructions, those in loops as often as they may run."""
+
+from __future__ import annotations
+
+from ...expr.body import Listing
+from ...expr.control.loop import Loop
+
+__all__ = ["samples_cost"]
+
+_USUAL = 16  # steps of a loop with a condition, if it may do more
+
+
+def samples_cost(listing: Listing) -> float:
+    """The instructions that a sample takes, where loops with a condition do the usual number of steps."""
+    total = float(len(listing.instructions))
+    for instruction in listing.instructions:
+        bundle = instruction.value
+        if isinstance(bundle, Loop):
+            times = min(bundle.at_most, _USUAL) if bundle.conditional else bundle.at_most
+            total += times * samples_cost(bundle.body)
+        else:
+            total += sum(samples_cost(body) for body in getattr(bundle, "bodies", ()))
+    return total

@@ -1,0 +1,293 @@
+"""Where the values of a program with loops wait in memory, and in which steps it runs.
+
+All that outlives a piece of straight-line code stands in a *frame*: one number of all lanes after the other, the inputs
+first.  A scope (the program, or a body inside it) is a list of steps, which run one after the other: pieces of
+straight-line code, and loops, choices and calls between them, whose arguments the piece before has put in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ...expr.body import Body, Listing
+from ...expr.bundle import PART, Bundle
+from ...expr.control.call import CALL, Call
+from ...expr.control.choice import CHOICE, Choice
+from ...expr.control.loop import LOOP, Loop
+from ..program import CONSTANT, COS_OF, INPUT, SIN_OF
+from ..segments import MOST, pairs_taken_apart
+
+__all__ = ["CONTROL", "Control", "Frame", "Piece", "Place", "Scope", "has_control", "plan_program"]
+
+CONTROL = frozenset((LOOP, CHOICE, CALL))
+FRAME, SLICE = "frame", "slice"
+
+
+class Place(NamedTuple):
+    """Where a number stands: in the frame, or among the inputs of a loop's step."""
+
+    area: str
+    number: int
+
+
+@dataclass
+class Piece:
+    """Straight-line code: the instructions from ``start`` to ``stop``, and what it leaves where in the frame."""
+
+    start: int
+    stop: int
+    left: dict[int, int] = field(default_factory=dict)  # a value that it computes -> its place
+    placed: list[tuple[int, int]] = field(default_factory=list)  # any value, and a further place, filled at the end
+
+
+@dataclass
+class Control:
+    """A loop, a choice or a call: the instruction's number, its results' first place, and its bodies."""
+
+    number: int
+    bundle: Any
+    results: int
+    scopes: tuple[Scope, ...]
+    stacked: Place = Place(FRAME, 0)  # of a loop: where the inputs of its steps begin
+    condition: int = 0  # of a choice: the condition's place
+    frame: int = 0  # of a call: where the frame of what is called begins
+    outside: tuple[int, ...] = ()  # the places in the frame that it reads and does not write
+
+
+@dataclass
+class Scope:
+    """A listing with the places of its inputs, of the values that wait in the frame, and its steps."""
+
+    listing: Listing
+    inputs: Sequence[Place]
+    places: dict[int, int] = field(default_factory=dict)  # value -> place in the frame
+    steps: list[Piece | Control] = field(default_factory=list)
+    head: int = 0  # how many of the steps come before it is known whether the others are to be done
+    results: tuple[int, ...] = ()  # of the program: the places of its results
+
+    @property
+    def last(self) -> Piece:
+        """The last step, which sees all results."""
+        step = self.steps[-1]
+        assert isinstance(step, Piece)
+        return step
+
+
+class Frame:
+    """Hands out places; what is called from code that works in it works in a part of it, the same for every call."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.called: dict[Body, tuple[Scope, int]] = {}  # its scope, and where its frame begins in this one
+
+    def take(self, count: int) -> int:
+        self.size += count
+        return self.size - count
+
+
+def has_control(listing: Listing) -> bool:
+    """Whether some of the instructions are loops, choices or calls."""
+    return any(i.operation in CONTROL for i in listing.instructions)
+
+
+def plan_program(program: Listing) -> tuple[Scope, Frame]:
+    """The steps of a program that has loops in it, and the frame that they work in."""
+    frame = Frame(program.elements_in)
+    scope = _Planner(program, [Place(FRAME, k) for k in range(program.elements_in)], frame).plan(whole=True)
+    return scope, frame
+
+
+class _Planner:
+    """Plans one scope."""
+
+    def __init__(self, listing: Listing, inputs: Sequence[Place], frame: Frame) -> None:
+        self.listing, self.inputs, self.frame = pairs_taken_apart(listing), inputs, frame
+        self.scope = Scope(self.listing, inputs)
+        self.bases: dict[int, int] = {}  # of controls: the first place of their results
+
+    def plan(self, *, whole: bool) -> Scope:
+        """``whole`` says that the results are to be in the frame when all is done."""
+        listing, scope = self.listing, self.scope
+        instructions = listing.instructions
+        bounds = self._bounds()
+        step_of = [0] * len(instructions)
+        for s, (start, stop) in enumerate(bounds):
+            step_of[start:stop] = [s] * (stop - start)
+            if not (stop == start + 1 and instructions[start].operation in CONTROL):
+                scope.steps.append(Piece(start, stop))
+            else:
+                scope.steps.append(Control(start, instructions[start].value, 0, ()))
+        last = len(bounds) - 1
+        needed_last = list(listing.results[listing.first :])
+        self._place_what_waits(step_of, last, needed_last, whole)
+        for s, step in enumerate(scope.steps):
+            if isinstance(step, Control):
+                before = scope.steps[s - 1]
+                assert isinstance(before, Piece)
+                self._control(step, before)
+        if whole:
+            scope.results = tuple(self._placed(r, scope.last) for r in listing.results)
+        return scope
+
+    # -- steps
+
+    def _bounds(self) -> list[tuple[int, int]]:
+        """Where steps begin and end: a piece stands before and after every control, and after a loop's condition."""
+        instructions, first = self.listing.instructions, self.listing.first
+        cuts = [0]
+        head = 1 + max(self.listing.needed(self.listing.results[:first]), default=-1) if first else 0
+        bounds: list[tuple[int, int]] = []
+
+        def piece(stop: int) -> None:
+            start = cuts[-1]
+            while stop - start > MOST:
+                cut = self._best_cut(start, stop)
+                bounds.append((start, cut))
+                start = cut
+            bounds.append((start, stop))
+            cuts.append(stop)
+
+        for k, instruction in enumerate(instructions):
+            if first and k == head:
+                piece(k)
+                self.scope.head = len(bounds)
+            if instruction.operation in CONTROL:
+                piece(k)
+                bounds.append((k, k + 1))
+                cuts.append(k + 1)
+        if first and head == len(instructions):
+            piece(head)
+            self.scope.head = len(bounds)
+        piece(len(instructions))
+        return bounds
+
+    def _best_cut(self, start: int, stop: int) -> int:
+        """In the last quarter of what is allowed, where the fewest values are alive."""
+        instructions = self.listing.instructions
+        if not hasattr(self, "_alive"):
+            self._alive = self.listing.alive()
+        window = range(start + MOST - MOST // 4, min(start + MOST + 1, stop))
+        allowed = [k for k in window if instructions[k].operation not in (SIN_OF, COS_OF, PART)]
+        return min(allowed or list(window), key=lambda k: (self._alive[k], -k))
+
+    # -- places
+
+    def _free(self, value: int) -> bool:
+        """Whether a value can be had in every piece: leaves, and results of controls."""
+        operation = self.listing.instructions[value].operation
+        return operation in (INPUT, CONSTANT) or self._control_of(value) is not None or operation in CONTROL
+
+    def _control_of(self, value: int) -> int | None:
+        """The control that this value is a result of."""
+        operation, args, _ = self.listing.instructions[value]
+        return args[0] if operation is PART and self.listing.instructions[args[0]].operation in CONTROL else None
+
+    def _place_what_waits(self, step_of: list[int], last: int, results: Iterable[int], whole: bool) -> None:
+        """Give every computed value that outlives its piece a place, free again after the last step that takes it."""
+        instructions, scope = self.listing.instructions, self.scope
+        until: dict[int, int] = {}
+        for k, instruction in enumerate(instructions):
+            control = instruction.operation in CONTROL
+            for a in instruction.args:
+                if (control or step_of[a] != step_of[k]) and not self._free(a):
+                    until[a] = max(until.get(a, 0), step_of[k])
+        for r in results:
+            if not self._free(r) and (whole or step_of[r] != last):
+                until[r] = last + whole  # what the program gives stays to the end
+        for r in self.listing.results[: self.listing.first]:
+            if not self._free(r) and step_of[r] != scope.head - 1:
+                until[r] = max(until.get(r, 0), scope.head - 1)
+        ending: dict[int, list[int]] = {}
+        leaving: dict[int, list[int]] = {}
+        for value, end in until.items():
+            leaving.setdefault(step_of[value], []).append(value)
+            ending.setdefault(end, []).append(value)
+        free: list[int] = []
+        for s, step in enumerate(scope.steps):
+            for value in sorted(leaving.get(s, ())):
+                place = free.pop() if free else self.frame.take(1)
+                scope.places[value] = place
+                assert isinstance(step, Piece)
+                step.left[value] = place
+            free += [scope.places[value] for value in ending.get(s, ())]
+
+    def natural(self, value: int) -> Place | None:
+        """Where a value stands anyway."""
+        operation, _, number = self.listing.instructions[value]
+        control = self._control_of(value)
+        if control is not None:
+            return Place(FRAME, self.bases[control] + number)
+        if operation is INPUT:
+            return self.inputs[int(number)]
+        return Place(FRAME, self.scope.places[value]) if value in self.scope.places else None
+
+    def _placed(self, value: int, before: Piece) -> int:
+        """A place of this value in the frame; the piece before puts it there if it is not."""
+        found = self.natural(value)
+        if found is not None and found.area == FRAME:
+            return found.number
+        place = self.frame.take(1)
+        before.placed.append((value, place))
+        return place
+
+    def _filled(self, values: Sequence[int], before: Piece, at: int | None = None) -> int:
+        """Places side by side that the piece before fills with these values."""
+        base = self.frame.take(len(values)) if at is None else at
+        before.placed += [(value, base + k) for k, value in enumerate(values)]
+        return base
+
+    # -- controls
+
+    def _control(self, step: Control, before: Piece) -> None:
+        args, bundle = self.listing.instructions[step.number].args, step.bundle
+        if isinstance(bundle, Loop):
+            self._loop(step, bundle, args, before)
+        else:
+            self._other(step, bundle, args, before)
+        self.bases[step.number] = step.results
+
+    def _loop(self, step: Control, loop: Loop, args: Sequence[int], before: Piece) -> None:
+        state, stacked, outside = loop.split(args)
+        rest = 2 if loop.conditional else loop.at_most * loop.kept
+        step.results = self.frame.take(loop.carried + rest)
+        self._filled(state, before, step.results)
+        if stacked:
+            step.stacked = self._side_by_side(stacked) or Place(FRAME, self._filled(stacked, before))
+        taken = [self._placed(x, before) for x in outside]
+        inputs = [Place(FRAME, step.results + k) for k in range(loop.carried)]
+        inputs += [Place(SLICE, k) for k in range(loop.inputs)]
+        inputs += [Place(FRAME, place) for place in taken]
+        step.outside = tuple(dict.fromkeys(taken))
+        step.scopes = (_Planner(loop.body, inputs, self.frame).plan(whole=False),)
+
+    def _other(self, step: Control, bundle: Bundle, args: Sequence[int], before: Piece) -> None:
+        step.results = self.frame.take(bundle.count)
+        if isinstance(bundle, Call):
+            scope, step.frame = self._called(bundle.body)
+            self._filled(args, before, step.frame)
+            step.scopes = (scope,)
+            return
+        assert isinstance(bundle, Choice)
+        step.condition, *taken = [self._placed(x, before) for x in args]
+        step.outside = tuple(dict.fromkeys(taken))
+        inputs = [Place(FRAME, place) for place in taken]
+        step.scopes = tuple(_Planner(body, inputs, self.frame).plan(whole=False) for body in bundle.bodies)
+
+    def _called(self, body: Body) -> tuple[Scope, int]:
+        """The scope of what is called, planned once, and where its frame begins."""
+        if body not in self.frame.called:
+            scope, frame = plan_program(body)
+            self.frame.called[body] = scope, self.frame.take(frame.size)
+        return self.frame.called[body]
+
+    def _side_by_side(self, values: Sequence[int]) -> Place | None:
+        """Where these values begin, if they stand side by side anyway."""
+        first = self.natural(values[0])
+        if first is None:
+            return None
+        for k, value in enumerate(values):
+            if self.natural(value) != Place(first.area, first.number + k):
+                return None
+        return first

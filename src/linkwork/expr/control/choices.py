@@ -1,0 +1,97 @@
+"""Choices and calls over any scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..functions import where
+from ..structure import difference, mapped, taken_apart
+from ..symbol import Symbol
+from .call import Call
+from .choice import Choice
+from .closing import Numbers, closed, closed_since, graph_of, named
+from .steps import truth_of_condition
+
+__all__ = ["call", "cond"]
+
+
+def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:
+    """``yes(*operands)`` where the condition holds, else ``no(*operands)``: only what is needed is computed.
+
+    Both return values of the same nesting and shapes, and may use anything around them.  In compiled code, a branch
+    that all samples side by side agree on is the only one that runs; `where` computes both, and is better for what
+    takes a few operations.  On NumPy batches both are computed.
+
+    >>> from linkwork.expr import cond, sqrt
+    >>> cond(True, lambda x: sqrt(x), lambda x: 0.0, 4.0)
+    2.0
+
+    Raises TypeError for a condition that is no truth value and for branches that return different kinds of values.
+    """
+    holds = truth_of_condition("cond", condition)
+    if isinstance(holds, (bool, np.bool_)):
+        return (yes if holds else no)(*operands)
+    if holds.__class__ is not Symbol:
+        return _masked(holds, yes, no, operands)
+    graph = holds.graph
+    mark = len(graph.nodes)
+    one = Numbers(yes(*operands), f"cond: what {named(yes)} returns")
+    other = Numbers(no(*operands), f"cond: what {named(no)} returns")
+    text = difference(one.form, other.form)
+    if not text and one.logical != other.logical:
+        text = "one has a truth value where the other has a number"
+    if text:
+        raise TypeError(f"cond: {named(yes)} and {named(no)} must return the same kind of value: {text}")
+    (first, taken_first), (second, taken_second) = (closed_since(mark, x.elements) for x in (one, other))
+    taken = sorted({*taken_first, *taken_second}, key=lambda x: x.index)
+    place = {x: k for k, x in enumerate(taken)}
+    yes_body = first.taking([place[x] for x in taken_first], len(taken))
+    no_body = second.taking([place[x] for x in taken_second], len(taken))
+    return one.together(graph.bundle(Choice(yes_body, no_body), [holds, *taken]))
+
+
+def _masked(holds: np.ndarray, yes: Callable[..., Any], no: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+    """Both branches on NumPy batches, whose samples stand in leading dimensions."""
+
+    def choose(x: Any, y: Any) -> Any:
+        if isinstance(x, np.ndarray) and x.dtype == object:
+            return np.frompyfunc(lambda a, b: where(holds, a, b), 2, 1)(x, y)
+        core = max(np.ndim(x), np.ndim(y)) - holds.ndim
+        return np.where(np.reshape(holds, holds.shape + (1,) * max(core, 0)), x, y)
+
+    with np.errstate(all="ignore"):
+        return mapped(choose, yes(*operands), no(*operands))
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """``function(*arguments)``, whose code stands once in a kernel, however often it is called.
+
+    Every number of the arguments is an input of that code, also where it is known in advance: so the same function is
+    used with many constants.  On numbers it is an ordinary call.
+
+    >>> from linkwork.expr import call
+    >>> call(lambda x, k: k * x, 3.0, 2.0)
+    6.0
+
+    Raises RecursionError where the function calls itself, TypeError for arguments that are no arrays or numbers.
+    """
+    numbers, _ = taken_apart(arguments, "call: arguments")
+    graph = graph_of(numbers)
+    if graph is None:
+        return function(*arguments)
+    if function in graph.calling:
+        raise RecursionError(
+            f"call: {named(function)} calls itself: compiled code cannot recurse; write while_loop, scan or fori"
+        )
+    given = Numbers(arguments, "call: arguments")
+    fresh = graph.inputs(f"the arguments of {named(function)}", (len(given.elements),))
+    graph.calling.append(function)
+    try:
+        result = Numbers(function(*given.together(fresh)), f"call: what {named(function)} returns")
+    finally:
+        graph.calling.pop()
+    body, outside = closed(fresh, result.elements)
+    return result.together(graph.bundle(Call(body), [*given.elements, *outside]))
