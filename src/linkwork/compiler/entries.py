@@ -58,8 +58,8 @@ class Design:
         self.vectors: Layout | ControlLayout
         self.scalar: Layout | ControlLayout
         if has_control(program):
-            scope, frame = plan_program(program)
-            self.vectors, self.scalar = (ControlLayout(program, scope, frame, target, real, many) for many in lanes)
+            scope, room = plan_program(program)
+            self.vectors, self.scalar = (ControlLayout(program, scope, room, target, real, many) for many in lanes)
         else:
             cut = plan(program)
             self.vectors, self.scalar = (Layout(cut, target, real, many) for many in lanes)

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..expr import functions as f
-from ..expr.body import Listing
 from ..expr.bundle import PART
 from ..expr.interpret import CONSTANT, INPUT, Instruction, listed, on_arrays
 from ..expr.operations import Lowering, Operation
+from ..expr.region import Listing
 from ..expr.symbol import Symbol
 
 __all__ = [

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ..expr.body import Listing
 from ..expr.bundle import PART
+from ..expr.region import Listing
 from .program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
 
 __all__ = ["MOST", "MOST_OF_FEW", "WHOLE", "Plan", "Segment", "pairs_taken_apart", "plan"]

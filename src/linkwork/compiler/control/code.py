@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...expr.bundle import PART
-from ...expr.control.call import Call
+from ...expr.control.call import Subroutine
 from ...expr.control.loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from ..ir import Text
 from ..llvm import Instructions
@@ -126,8 +126,8 @@ class ControlCode:
     # -- controls
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
-        """Call the driver of a control."""
-        if isinstance(step.bundle, Call):
+        """Subroutine the driver of a control."""
+        if isinstance(step.bundle, Subroutine):
             self._call(f, step, at)
             return
         write = self._loop if isinstance(step.bundle, Loop) else self._choice

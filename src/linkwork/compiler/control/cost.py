@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...expr.body import Listing
 from ...expr.control.loop import Loop
+from ...expr.region import Listing
 
 __all__ = ["samples_cost"]
 

@@ -16,7 +16,7 @@ from ..straight import NO_MEMORY, OFF, guards_exceeded, memory
 from ..target import Target
 from .code import INLINE, ControlCode, Pointers
 from .cost import samples_cost
-from .plan import Frame, Piece, Scope
+from .plan import Memory, Piece, Scope
 
 __all__ = ["ControlLayout", "block_texts", "sample_texts"]
 
@@ -24,13 +24,13 @@ __all__ = ["ControlLayout", "block_texts", "sample_texts"]
 class ControlLayout:
     """How a program with loops is laid out as code of so many lanes."""
 
-    def __init__(self, program: Program, scope: Scope, frame: Frame, target: Target, real: Real, lanes: int) -> None:
+    def __init__(self, program: Program, scope: Scope, room: Memory, target: Target, real: Real, lanes: int) -> None:
         self.program, self.scope = program, scope
         self.target, self.real, self.lanes = target, real, lanes
         self.width = real.bytes * lanes
         self.slot_of = list(scope.results)
         self.guards = sorted(set(self.slot_of[len(self.slot_of) - program.guards :])) if program.guards else []
-        self.frame_bytes = -(-frame.size * self.width // 64) * 64
+        self.frame_bytes = -(-room.size * self.width // 64) * 64
         self.in_bytes = self.out_bytes = self.frame_bytes
         self.vectors = 1
         self.bytes = self.frame_bytes * self.vectors

@@ -11,21 +11,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...expr.body import Body, Listing
 from ...expr.bundle import PART, Bundle
-from ...expr.control.call import CALL, Call
+from ...expr.control.call import CALL, Subroutine
 from ...expr.control.choice import CHOICE, Choice
 from ...expr.control.loop import LOOP, Loop
+from ...expr.region import Listing, Region
 from ..program import CONSTANT, COS_OF, INPUT, SIN_OF
 from ..segments import MOST, pairs_taken_apart
 
-__all__ = ["CONTROL", "Control", "Frame", "Piece", "Place", "Scope", "has_control", "plan_program"]
+__all__ = ["CONTROL", "Control", "Memory", "Piece", "Scope", "Spot", "has_control", "plan_program"]
 
 CONTROL = frozenset((LOOP, CHOICE, CALL))
 FRAME, SLICE = "frame", "slice"
 
 
-class Place(NamedTuple):
+class Spot(NamedTuple):
     """Where a number stands: in the frame, or among the inputs of a loop's step."""
 
     area: str
@@ -50,7 +50,7 @@ class Control:
     bundle: Any
     results: int
     scopes: tuple[Scope, ...]
-    stacked: Place = Place(FRAME, 0)  # of a loop: where the inputs of its steps begin
+    stacked: Spot = Spot(FRAME, 0)  # of a loop: where the inputs of its steps begin
     condition: int = 0  # of a choice: the condition's place
     frame: int = 0  # of a call: where the frame of what is called begins
     outside: tuple[int, ...] = ()  # the places in the frame that it reads and does not write
@@ -61,7 +61,7 @@ class Scope:
     """A listing with the places of its inputs, of the values that wait in the frame, and its steps."""
 
     listing: Listing
-    inputs: Sequence[Place]
+    inputs: Sequence[Spot]
     places: dict[int, int] = field(default_factory=dict)  # value -> place in the frame
     steps: list[Piece | Control] = field(default_factory=list)
     head: int = 0  # how many of the steps come before it is known whether the others are to be done
@@ -75,12 +75,12 @@ class Scope:
         return step
 
 
-class Frame:
+class Memory:
     """Hands out places; what is called from code that works in it works in a part of it, the same for every call."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.called: dict[Body, tuple[Scope, int]] = {}  # its scope, and where its frame begins in this one
+        self.called: dict[Region, tuple[Scope, int]] = {}  # its scope, and where its frame begins in this one
 
     def take(self, count: int) -> int:
         self.size += count
@@ -92,18 +92,18 @@ def has_control(listing: Listing) -> bool:
     return any(i.operation in CONTROL for i in listing.instructions)
 
 
-def plan_program(program: Listing) -> tuple[Scope, Frame]:
+def plan_program(program: Listing) -> tuple[Scope, Memory]:
     """The steps of a program that has loops in it, and the frame that they work in."""
-    frame = Frame(program.elements_in)
-    scope = _Planner(program, [Place(FRAME, k) for k in range(program.elements_in)], frame).plan(whole=True)
-    return scope, frame
+    memory = Memory(program.elements_in)
+    scope = _Planner(program, [Spot(FRAME, k) for k in range(program.elements_in)], memory).plan(whole=True)
+    return scope, memory
 
 
 class _Planner:
     """Plans one scope."""
 
-    def __init__(self, listing: Listing, inputs: Sequence[Place], frame: Frame) -> None:
-        self.listing, self.inputs, self.frame = pairs_taken_apart(listing), inputs, frame
+    def __init__(self, listing: Listing, inputs: Sequence[Spot], memory: Memory) -> None:
+        self.listing, self.inputs, self.memory = pairs_taken_apart(listing), inputs, memory
         self.scope = Scope(self.listing, inputs)
         self.bases: dict[int, int] = {}  # of controls: the first place of their results
 
@@ -207,34 +207,34 @@ class _Planner:
         free: list[int] = []
         for s, step in enumerate(scope.steps):
             for value in sorted(leaving.get(s, ())):
-                place = free.pop() if free else self.frame.take(1)
+                place = free.pop() if free else self.memory.take(1)
                 scope.places[value] = place
                 assert isinstance(step, Piece)
                 step.left[value] = place
             free += [scope.places[value] for value in ending.get(s, ())]
 
-    def natural(self, value: int) -> Place | None:
+    def natural(self, value: int) -> Spot | None:
         """Where a value stands anyway."""
         operation, _, number = self.listing.instructions[value]
         control = self._control_of(value)
         if control is not None:
-            return Place(FRAME, self.bases[control] + number)
+            return Spot(FRAME, self.bases[control] + number)
         if operation is INPUT:
             return self.inputs[int(number)]
-        return Place(FRAME, self.scope.places[value]) if value in self.scope.places else None
+        return Spot(FRAME, self.scope.places[value]) if value in self.scope.places else None
 
     def _placed(self, value: int, before: Piece) -> int:
         """A place of this value in the frame; the piece before puts it there if it is not."""
         found = self.natural(value)
         if found is not None and found.area == FRAME:
             return found.number
-        place = self.frame.take(1)
+        place = self.memory.take(1)
         before.placed.append((value, place))
         return place
 
     def _filled(self, values: Sequence[int], before: Piece, at: int | None = None) -> int:
         """Places side by side that the piece before fills with these values."""
-        base = self.frame.take(len(values)) if at is None else at
+        base = self.memory.take(len(values)) if at is None else at
         before.placed += [(value, base + k) for k, value in enumerate(values)]
         return base
 
@@ -251,20 +251,20 @@ class _Planner:
     def _loop(self, step: Control, loop: Loop, args: Sequence[int], before: Piece) -> None:
         state, stacked, outside = loop.split(args)
         rest = 2 if loop.conditional else loop.at_most * loop.kept
-        step.results = self.frame.take(loop.carried + rest)
+        step.results = self.memory.take(loop.carried + rest)
         self._filled(state, before, step.results)
         if stacked:
-            step.stacked = self._side_by_side(stacked) or Place(FRAME, self._filled(stacked, before))
+            step.stacked = self._side_by_side(stacked) or Spot(FRAME, self._filled(stacked, before))
         taken = [self._placed(x, before) for x in outside]
-        inputs = [Place(FRAME, step.results + k) for k in range(loop.carried)]
-        inputs += [Place(SLICE, k) for k in range(loop.inputs)]
-        inputs += [Place(FRAME, place) for place in taken]
+        inputs = [Spot(FRAME, step.results + k) for k in range(loop.carried)]
+        inputs += [Spot(SLICE, k) for k in range(loop.inputs)]
+        inputs += [Spot(FRAME, place) for place in taken]
         step.outside = tuple(dict.fromkeys(taken))
-        step.scopes = (_Planner(loop.body, inputs, self.frame).plan(whole=False),)
+        step.scopes = (_Planner(loop.body, inputs, self.memory).plan(whole=False),)
 
     def _other(self, step: Control, bundle: Bundle, args: Sequence[int], before: Piece) -> None:
-        step.results = self.frame.take(bundle.count)
-        if isinstance(bundle, Call):
+        step.results = self.memory.take(bundle.count)
+        if isinstance(bundle, Subroutine):
             scope, step.frame = self._called(bundle.body)
             self._filled(args, before, step.frame)
             step.scopes = (scope,)
@@ -272,22 +272,22 @@ class _Planner:
         assert isinstance(bundle, Choice)
         step.condition, *taken = [self._placed(x, before) for x in args]
         step.outside = tuple(dict.fromkeys(taken))
-        inputs = [Place(FRAME, place) for place in taken]
-        step.scopes = tuple(_Planner(body, inputs, self.frame).plan(whole=False) for body in bundle.bodies)
+        inputs = [Spot(FRAME, place) for place in taken]
+        step.scopes = tuple(_Planner(body, inputs, self.memory).plan(whole=False) for body in bundle.bodies)
 
-    def _called(self, body: Body) -> tuple[Scope, int]:
+    def _called(self, body: Region) -> tuple[Scope, int]:
         """The scope of what is called, planned once, and where its frame begins."""
-        if body not in self.frame.called:
-            scope, frame = plan_program(body)
-            self.frame.called[body] = scope, self.frame.take(frame.size)
-        return self.frame.called[body]
+        if body not in self.memory.called:
+            scope, memory = plan_program(body)
+            self.memory.called[body] = scope, self.memory.take(memory.size)
+        return self.memory.called[body]
 
-    def _side_by_side(self, values: Sequence[int]) -> Place | None:
+    def _side_by_side(self, values: Sequence[int]) -> Spot | None:
         """Where these values begin, if they stand side by side anyway."""
         first = self.natural(values[0])
         if first is None:
             return None
         for k, value in enumerate(values):
-            if self.natural(value) != Place(first.area, first.number + k):
+            if self.natural(value) != Spot(first.area, first.number + k):
                 return None
         return first

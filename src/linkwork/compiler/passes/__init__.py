@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ...expr.body import Listing
 from ...expr.bundle import Bundle
+from ...expr.region import Listing
 from ..program import Instruction, Program
 from ..verify import verify
 from .dead_code import dead_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ...expr.body import Listing
+from ...expr.region import Listing
 
 __all__ = ["dead_code"]
 

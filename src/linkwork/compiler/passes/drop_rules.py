@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ...expr.body import Listing
 from ...expr.bundle import PART
+from ...expr.region import Listing
 from ...expr.rules import RULED
 from ..program import Instruction
 

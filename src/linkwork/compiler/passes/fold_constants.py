@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...expr.body import Listing
+from ...expr.region import Listing
 from ..program import CONSTANT, SINCOS, Instruction
 
 __all__ = ["fold_constants"]

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ...expr.body import Listing
 from ...expr.operations import BY_NAME
+from ...expr.region import Listing
 from ..program import FMA, FMS, FNMA, Instruction
 
 __all__ = ["fuse"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ...expr.body import Listing
+from ...expr.region import Listing
 from ..program import COS_OF, SIN_OF, SINCOS, Instruction
 
 __all__ = ["pair_sincos"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from typing import TypeVar
 
-from ...expr.body import Listing
+from ...expr.region import Listing
 from ..program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS
 
 __all__ = ["schedule"]

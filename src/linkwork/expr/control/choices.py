@@ -10,7 +10,7 @@ import numpy as np
 from ..functions import where
 from ..structure import difference, mapped, taken_apart
 from ..symbol import Symbol
-from .call import Call
+from .call import Subroutine
 from .choice import Choice
 from .closing import Numbers, closed, closed_since, graph_of, named
 from .steps import truth_of_condition
@@ -94,4 +94,4 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     finally:
         graph.calling.pop()
     body, outside = closed(fresh, result.elements)
-    return result.together(graph.bundle(Call(body), [*given.elements, *outside]))
+    return result.together(graph.bundle(Subroutine(body), [*given.elements, *outside]))

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..body import Body
 from ..functions import eq, not_, where
 from ..interpret import CONSTANT
+from ..region import Region
 from ..structure import Form, Leaf, leaves_of, put_together, taken_apart
 from ..symbol import Graph, Symbol
 
@@ -29,14 +29,14 @@ def graph_of(numbers: Sequence[Any]) -> Graph | None:
     return None
 
 
-def closed(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) -> tuple[Body, list[Symbol]]:
+def closed(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) -> tuple[Region, list[Symbol]]:
     """The body of results that depend on fresh symbols, and what it takes from outside, after these.
 
     The ``early`` first results are to be computed before all else.
     """
     if not fresh:
         taken = list(dict.fromkeys(x for x in results if x.__class__ is Symbol and x.op is not CONSTANT))
-        return Body.of(results, taken, early), taken
+        return Region.of(results, taken, early), taken
     graph, first = fresh[0].graph, fresh[0].index
     nodes = graph.nodes[first:]
     inside = bytearray(len(nodes))
@@ -46,14 +46,14 @@ def closed(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) -> t
         if any(a.index >= first and inside[a.index - first] for a in node.args):
             inside[k] = 1
     taken = _taken(graph, results, first, inside)
-    return Body.of(results, [*fresh, *taken], early), taken
+    return Region.of(results, [*fresh, *taken], early), taken
 
 
-def closed_since(mark: int, results: Sequence[Any]) -> tuple[Body, list[Symbol]]:
+def closed_since(mark: int, results: Sequence[Any]) -> tuple[Region, list[Symbol]]:
     """The body of what a trace computed since it had so many nodes, and what that takes from before."""
     graph = graph_of(results)
     taken = [] if graph is None else _taken(graph, results, mark, bytearray(b"\1") * max(len(graph.nodes) - mark, 0))
-    return Body.of(results, taken), taken
+    return Region.of(results, taken), taken
 
 
 def _taken(graph: Graph, results: Sequence[Any], first: int, inside: bytearray) -> list[Symbol]:

@@ -1,4 +1,10 @@
-"""The loop as an instruction: a body that runs again and again on what it carries."""
+"""The loop as an instruction: a body that runs again and again on what it carries.
+
+Its derivative forward is a loop that carries derivatives too; in reverse, one that runs backward over what the first
+has found.  Which of the numbers carried have a derivative at all is found by going round until nothing is added.
+
+Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3, 4 and 12.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..body import Body
+from ...errors import NotDifferentiableError
 from ..bundle import Bundle, Row, bundle_operation
-from ..interpret import called, on_arrays
+from ..derivative import adjoint, is_zero
+from ..interpret import called, on_arrays, reachable
 from ..operations import Operation
+from ..region import Region
+from ..symbol import Symbol
+from .differentiated import Differentiated, keys_of
 
 __all__ = ["DONE", "LOOP", "NOT_A_NUMBER", "OUT_OF_ITERATIONS", "Loop"]
 
@@ -31,7 +41,7 @@ class Loop(Bundle):
     carries is NaN.
     """
 
-    body: Body
+    body: Region
     carried: int
     inputs: int  # numbers of each step among the stacked inputs
     kept: int  # numbers of each step that are results
@@ -46,7 +56,7 @@ class Loop(Bundle):
     def count(self) -> int:
         return self.carried + (0 if self.conditional else self.at_most * self.kept) + 2 * self.conditional
 
-    def with_bodies(self, change: Callable[[Body], Body]) -> Loop:
+    def with_bodies(self, change: Callable[[Region], Region]) -> Loop:
         return replace(self, body=change(self.body))
 
     def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
@@ -102,12 +112,111 @@ class Loop(Bundle):
             done = done + np.where(going, 1.0, 0.0)
         return [*state, done, status]
 
-    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
-        from .loop_derivatives import loop_pushed
+    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> list[Row]:
+        n, m, steps = self.carried, self.inputs, self.at_most
+        state, stacked, outside = self.split(arguments)
+        state_rows, stacked_rows, outside_rows = self.split(rows)
+        columns = [keys_of(stacked_rows[j::m]) for j in range(m)]
+        others = [list(row) for row in outside_rows]
+        carried = [list(row) for row in state_rows]
+        head = int(self.conditional)
+        while True:
+            one = Differentiated(self.body)
+            found, fresh = one.pushed(one.results[head:], [*carried, *columns, *others])
+            grown = [list(dict.fromkeys((*keys, *row))) for keys, row in zip(carried, found[:n], strict=True)]
+            if grown == carried:
+                break
+            carried = grown
+        x, s, c = one.inputs[:n], one.inputs[n : n + m], one.inputs[n + m :]
+        ends = _ends([sum(map(len, carried)), sum(map(len, columns)), sum(map(len, others))])
+        dx, ds, dc = (fresh[a:b] for a, b in ends)
+        following = [found[k].get(key, 0.0) for k, keys in enumerate(carried) for key in keys]
+        kept = [list(row) for row in found[n:]]
+        kept_values = [row[key] for row, keys in zip(found[n:], kept, strict=True) for key in keys]
+        found_results = [*one.results[: head + n], *following, *one.results[head + n :], *kept_values]
+        body = Region.of(found_results, [*x, *dx, *s, *ds, *c, *dc], head)
+        both = replace(self, body=body, carried=n + len(dx), inputs=m + len(ds), kept=self.kept + len(kept_values))
+        given = [*state, *(row.get(key, 0.0) for row, keys in zip(state_rows, carried, strict=True) for key in keys)]
+        for t in range(steps if m else 0):
+            given += stacked[t * m : (t + 1) * m]
+            given += [stacked_rows[t * m + j].get(key, 0.0) for j in range(m) for key in columns[j]]
+        given += [*outside, *(row[key] for row in outside_rows for key in row)]
+        values = both(given)
+        derivatives = iter(values[n : both.carried])
+        result: list[Row] = [{key: next(derivatives) for key in keys} for keys in carried]
+        if self.conditional:
+            return [*result, {}, {}]
+        for t in range(steps):
+            here = iter(values[both.carried + t * both.kept + self.kept : both.carried + (t + 1) * both.kept])
+            result += [{key: next(here) for key in keys} for keys in kept]
+        return result
 
-        return loop_pushed(self, arguments, rows)
+    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        if self.conditional:
+            raise NotDifferentiableError(
+                "while_loop: there is no gradient in reverse through a loop of unknown length: write scan or fori, "
+                "whose length is known, or root, whose derivative needs no iterations; forward derivatives (tangent) "
+                "there are"
+            )
+        n, m, kept, steps = self.carried, self.inputs, self.kept, self.at_most
+        _, stacked, outside = self.split(arguments)
+        columns = [j for j in range(kept) if not all(map(is_zero, weights[n + j :: kept]))]
+        carried = [k for k in range(n) if not is_zero(weights[k])]
+        while True:
+            one = Differentiated(self.body)
+            lent = one.more(len(carried))
+            given = one.more(len(columns))
+            asked = [one.results[k] for k in (*carried, *(n + j for j in columns))]
+            found = adjoint(asked, one.inputs, [*lent, *given])
+            grown = [k for k in range(n) if k in carried or not is_zero(found[k])]
+            if grown == carried:
+                break
+            carried = grown
+        to_inputs = [j for j in range(m) if not is_zero(found[n + j])]
+        to_outside = [j for j in range(len(outside)) if not is_zero(found[n + m + j])]
+        sums = one.more(len(to_outside))
+        found_results = [found[k] for k in carried]
+        found_results += [total + found[n + m + j] for total, j in zip(sums, to_outside, strict=True)]
+        found_results += [found[n + j] for j in to_inputs]
+        needed = set(reachable(found_results))
+        x, s, c = (
+            [j for j, symbol in enumerate(part) if symbol in needed]
+            for part in (one.inputs[:n], one.inputs[n : n + m], one.inputs[n + m :])
+        )
+        taken: list[Symbol] = [one.inputs[j] for j in x] + [one.inputs[n + j] for j in s] + given
+        body = Region.of(found_results, [*lent, *sums, *taken, *(one.inputs[n + m + j] for j in c)])
+        back = Loop(body, len(lent) + len(sums), len(taken), len(to_inputs), steps, backward=not self.backward)
+        history = self._history(arguments, x)
+        rows: list[Any] = []
+        for t in range(steps):
+            rows += history[t * len(x) : (t + 1) * len(x)]
+            rows += [stacked[t * m + j] for j in s]
+            rows += [weights[n + t * kept + j] for j in columns]
+        start = [weights[k] for k in carried] + [0.0] * len(sums)
+        values = back([*start, *rows, *(outside[j] for j in c)])
+        gradient: list[Any] = [0.0] * len(arguments)
+        for value, k in zip(values, carried, strict=False):
+            gradient[k] = value
+        for value, j in zip(values[len(carried) : back.carried], to_outside, strict=True):
+            gradient[n + steps * m + j] = value
+        for t in range(steps):
+            first = back.carried + t * back.kept
+            for value, j in zip(values[first : first + back.kept], to_inputs, strict=True):
+                gradient[n + t * m + j] = value
+        return gradient
 
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
-        from .loop_derivatives import loop_pulled
+    def _history(self, arguments: Sequence[Any], wanted: Sequence[int]) -> Sequence[Any]:
+        """Some of the numbers carried, as every step finds them, step by step."""
+        if not wanted:
+            return []
+        one = Differentiated(self.body)
+        body = Region.of([*one.results[: self.carried], *(one.inputs[k] for k in wanted)], one.inputs)
+        return replace(self, body=body, kept=len(wanted))(arguments)[self.carried :]
 
-        return loop_pulled(self, arguments, weights)
+
+def _ends(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    ends, start = [], 0
+    for size in sizes:
+        ends.append((start, start + size))
+        start += size
+    return ends

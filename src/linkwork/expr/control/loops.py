@@ -92,7 +92,7 @@ def scan(
     >>> from linkwork.expr import scan
     >>> import numpy as np
     >>> last, sums = scan(lambda total, x: (total + x, total + x), 0.0, np.arange(1.0, 5.0))
-    >>> last, sums.tolist()
+    >>> float(last), sums.tolist()
     (10.0, [1.0, 3.0, 6.0, 10.0])
 
     Raises TypeError for a step that changes the state's shapes or nesting, and ValueError for inputs of different T.

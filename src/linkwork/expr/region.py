@@ -14,7 +14,7 @@ from .bundle import PART
 from .interpret import INPUT, Apply, Instruction, called, listed, run
 from .symbol import Symbol
 
-__all__ = ["Body", "Listing"]
+__all__ = ["Listing", "Region"]
 
 
 class Listing:
@@ -85,7 +85,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Body(Listing):
+class Region(Listing):
     """The inside of a bundle: a function of so many numbers."""
 
     takes: int
@@ -100,12 +100,12 @@ class Body(Listing):
         return self.takes
 
     @staticmethod
-    def of(outputs: Sequence[Any], inputs: Sequence[Symbol], first: int = 0) -> Body:
+    def of(outputs: Sequence[Any], inputs: Sequence[Symbol], first: int = 0) -> Region:
         """The body of expressions of these symbols, which need not be inputs.  Raises KeyError for others."""
         instructions, results = listed(outputs, inputs)
-        return Body(len(inputs), tuple(instructions), tuple(results), first)
+        return Region(len(inputs), tuple(instructions), tuple(results), first)
 
-    def taking(self, places: Sequence[int], takes: int) -> Body:
+    def taking(self, places: Sequence[int], takes: int) -> Region:
         """The same of more inputs, among which its own have these places."""
         moved = [
             Instruction(operation, args, places[value] if operation is INPUT else value)
