@@ -123,11 +123,7 @@ def test_what_is_published_is_the_table() -> None:
     rows = {name: row for name, function in vars(functions).items() if isinstance(row := _row(function), Operation)}
     assert {row.name for row in rows.values()} == {name for name, row in BY_NAME.items() if row.arity}
     published = {name for name, row in rows.items() if row.composition is None}
-<<<<<<< HEAD
-    assert published == set(expr.__all__) - {"adjoint", "jacobian", "linalg", "tangent"}
-=======
-    assert published == set(expr.__all__) - {"adjoint", "jacobian", "tangent", *control.__all__}
->>>>>>> aad9e8a (Control flow has a page; bundles and their derivatives stand together)
+    assert published == set(expr.__all__) - {"adjoint", "jacobian", "linalg", "tangent", *control.__all__}
 
 
 def _row(function: Any) -> Any:
