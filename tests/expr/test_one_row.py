@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from linkwork import expr
-from linkwork.compiler.compositions import remainder
+from linkwork.expr.compositions import remainder
 from linkwork.compiler.from_casadi import from_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Port, Program

@@ -7,7 +7,7 @@ that is not finite or a configuration that is none.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..algorithms.row import QUANTITIES, Quantity
 from ..compiler.kernel import SAY_WHAT_IS_MASKED
 from ..compiler.program import Port
 from ..errors import ConfigurationWarning
-from ..expr.symbol import Symbol
+from ..expr.arrays import bare, is_traced
 from ..joints.blamed import asked
 from ..joints.checked import SINGULAR, may_be_off
 from ..model.couple import coupling_text
@@ -26,6 +26,7 @@ from .subjects import OfRobot, Subject, configurations
 __all__ = ["Asked", "real_array", "stacked"]
 
 Arrays = Sequence[Any]
+ArrayOf = Callable[[str, Any], np.ndarray]
 
 
 class Asked:
@@ -34,6 +35,11 @@ class Asked:
     def __init__(self, subject: Subject, function: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> None:
         self.subject, self.inputs, self.outputs = subject, inputs, outputs
         self.label = f"{subject.says}{function}"
+
+    def prepared_scalars(self, arguments: Arrays) -> tuple[list[np.ndarray], tuple[int, ...]]:
+        """The same for arguments with symbols, or other scalars of ours, among them, and the leading dimensions."""
+        arrays = [self._prepared(port, x, scalar_array) for port, x in zip(self.inputs, arguments, strict=True)]
+        return arrays, self._broadcast(arrays)
 
     def prepared(self, arguments: Arrays) -> list[np.ndarray]:
         """The arguments as arrays of the right core shape; dicts by joint name are stacked.
@@ -44,13 +50,13 @@ class Asked:
         self._broadcast(arrays)
         return arrays
 
-    def _prepared(self, port: Port, x: Any) -> np.ndarray:
-        quantity = QUANTITIES[port.name]
+    def _prepared(self, port: Port, x: Any, array_of: ArrayOf | None = None) -> np.ndarray:
+        array_of, quantity = array_of or real_array, QUANTITIES[port.name]
         if isinstance(x, Mapping) and quantity.stacked and isinstance(self.subject, OfRobot):
-            return stacked(self.subject, quantity, x)
+            return stacked(self.subject, quantity, x, array_of)
         sizes = ", ".join(["...", *map(str, port.shape)])
         expected = f"{self.label}: {port.name}: expected an array of shape ({sizes}), the {quantity.doc}"
-        array = real_array(expected, x)
+        array = array_of(expected, x)
         count = array.ndim - len(port.shape)
         if count < 0 or array.shape[count:] != port.shape:
             raise ValueError(f"{expected}; got shape {array.shape}{_shown(array)}{self._hint(port, array)}")
@@ -62,7 +68,9 @@ class Asked:
             return ""
         if port.shape == (1,):
             many = f"one for each sample: {port.name}[..., np.newaxis]"
-            return f"; {many}" if array.ndim else f"; one number stands in brackets: [{float(array):.6g}]"
+            known = array.dtype != object and not array.ndim
+            one = f"one number stands in brackets: [{float(array):.6g}]" if known else "one number stands in brackets"
+            return f"; {many}" if array.ndim else f"; {one}"
         if array.ndim == 0:
             return ""
         if array.shape[-2:] == (*port.shape, 1):
@@ -177,15 +185,36 @@ def real_array(expected: str, x: Any) -> np.ndarray:
         array = np.asarray(x)
     except ValueError as error:
         raise ValueError(f"{expected}; got something that is no array: {error}") from None
-    if array.dtype == object and any(isinstance(element, Symbol) for element in array.ravel()):
-        computes = "this computes with numbers only: a kernel of robot functions is made by Robot.compile"
-        raise TypeError(f"{expected}; got symbols of a function that is being traced: {computes}")
+    if array.dtype == object and is_traced(array):
+        raise TypeError(f"{expected}; got symbols, which out= cannot take: use what is returned")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
 
 
-def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> np.ndarray:
+def scalar_array(expected: str, x: Any) -> np.ndarray:
+    """An array of scalars of any kind, of objects where some are no numbers.
+
+    Raises ValueError where it is none, as `real_array` does.
+    """
+    if not is_traced(x):
+        return real_array(expected, x)
+    made = bare(x)
+    try:
+        array = made if isinstance(made, np.ndarray) else np.array(made, dtype=object)
+    except ValueError as error:
+        raise ValueError(f"{expected}; got something that is no array: {error}") from None
+    for element in array.ravel().tolist():
+        if not isinstance(element, (bool, int, float, np.ndarray, np.generic)) and not is_traced(element):
+            raise ValueError(f"{expected}; got an array with {element!r} in it, which is no number")
+        if getattr(getattr(element, "op", None), "logical", False):
+            raise ValueError(f"{expected}; got a truth value: where(condition, 1.0, 0.0) makes a number of it")
+    return array
+
+
+def stacked(
+    subject: OfRobot, quantity: Quantity, values: Mapping[str, Any], array_of: ArrayOf = real_array
+) -> np.ndarray:
     """A configuration, a rate or a velocity from values by joint name; joints left out are at their zero.
 
     The value of a joint with one number is a number or any array of numbers, a batch; other joints have their numbers
@@ -204,7 +233,7 @@ def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> 
             )
         size = tree.bodies[index].joint.nq if per_q else tree.bodies[index].joint.nv
         expected = f"{name}[{joint!r}]: expected {'a number or an array of them' if size == 1 else f'{size} numbers'}"
-        part = real_array(expected, value)
+        part = array_of(expected, value)
         if size == 1:
             part = part[..., np.newaxis]
         if part.ndim == 0 or part.shape[-1] != size:
@@ -215,7 +244,8 @@ def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> 
     except ValueError:
         shapes = ", ".join(f"{joint} {np.shape(values[joint])}" for joint in parts)
         raise ValueError(f"{name}: the joints' values do not broadcast together: {shapes}") from None
-    array = np.zeros((*batch, *(subject.sizes[size] for size in quantity.shape if isinstance(size, str))))
+    kind = object if any(part.dtype == object for part in parts.values()) else float
+    array = np.zeros((*batch, *(subject.sizes[size] for size in quantity.shape if isinstance(size, str))), kind)
     for own in subject.parts(quantity):
         zero = asked(own.joint, own.type, "zero") if quantity.configuration and own.joint not in parts else 0.0
         array[..., own.place] = parts.get(own.joint, zero)
@@ -223,5 +253,5 @@ def stacked(subject: OfRobot, quantity: Quantity, values: Mapping[str, Any]) -> 
 
 
 def _shown(array: np.ndarray) -> str:
-    few = array.ndim <= 1 and array.size <= 12
+    few = array.ndim <= 1 and array.size <= 12 and array.dtype != object
     return f": [{', '.join(f'{float(x):.6g}' for x in np.ravel(array))}]" if few else ""

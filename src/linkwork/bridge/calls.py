@@ -14,8 +14,10 @@ import numpy as np
 
 from ..algorithms.row import QUANTITIES
 from ..compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
+from ..expr.arrays import is_traced
 from ..joints.checked import may_be_off
 from .arguments import Asked
+from .composing import composed
 from .requests import Request
 from .subjects import Subject, configurations
 
@@ -47,11 +49,15 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
         if out is not None:
             return writing(arguments, out)
         if unchecked:
+            if any(map(is_traced, arguments)):
+                return composed(subject, request, arguments)
             arguments = tuple(asked.prepared(arguments))
         seen, off = state.not_finite_calls, state.off_calls
         try:
             result = run(*arguments)
         except (TypeError, ValueError):
+            if any(map(is_traced, arguments)):
+                return composed(subject, request, arguments)
             arguments = tuple(asked.prepared(arguments))
             result = run(*arguments)
         if state.not_finite_calls != seen:
@@ -74,6 +80,8 @@ def _refusing_the_centre(asked: Asked, call: Call) -> Call:
     """Normalizing, which has no answer where every configuration is as near as any other."""
 
     def normalize(q: Any, *, out: Any = None) -> Any:
+        if out is None and is_traced(q):
+            return call(q)
         result = np.asarray(call(q))
         if not np.isfinite(result).all():
             (values,) = asked.prepared((q,))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..expr import functions as f
 from ..expr.operations import BY_NAME
 from ..expr.symbol import Graph, Symbol
-from . import compositions as c
+from ..expr import compositions as c
 from .kernel import Kernel
 from .program import CONSTANT, Port, Program
 from .to_casadi import import_casadi

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..expr.symbol import Symbol
+from ..expr.arrays import bare, is_traced, stacked_samples
 from .build import KernelCode, Recipe, Source
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
@@ -170,6 +171,7 @@ class _General:
         "_double",
         "_mixed_ranks",
         "_single",
+        "_source",
         "has_empty",
         "inputs",
         "loops",
@@ -181,7 +183,7 @@ class _General:
     )
 
     def __init__(self, source: Source, code: KernelCode, doc: str) -> None:
-        recipe = source.recipe
+        recipe, self._source = source.recipe, source
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
         self.has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
         self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
@@ -227,9 +229,18 @@ class _General:
 
     def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if out is None and not named and 0 < len(arrays) == len(self.inputs) and not self.has_empty:
-            return self.run(*arrays)
+            try:
+                return self.run(*arrays)
+            except TypeError:
+                if any(map(is_traced, arrays)):
+                    return self.composed(arrays)
+                raise
         if named:
             arrays = self._in_order(arrays, named)
+        if any(map(is_traced, arrays)):
+            if out is not None:
+                raise TypeError(f"{self.name}: out: symbols cannot be written to an array: use what is returned")
+            return self.composed(arrays)
         if _MASKED in map(type, arrays):
             self._refuse_masked(arrays, self.inputs)
         if out is not None:
@@ -252,6 +263,28 @@ class _General:
             self._raise_failure()
         return result if self.result is None else self.result(*result)
 
+    def composed(self, arrays: Sequence[Any]) -> Any:
+        """The outputs where symbols, or other scalars of ours, are among the inputs: the program's operations on them.
+
+        Raises TypeError and ValueError for arrays of other shapes.
+        """
+        self._refuse(arrays, None)
+        if len(arrays) != len(self.inputs):
+            raise TypeError(f"{self.name}: expected {len(self.inputs)} arrays, got {len(arrays)}")
+        given = [np.asarray(x) if isinstance(x, np.ndarray) else np.array(bare(x), dtype=object) for x in arrays]
+        leading = [self._leading(port, x) for port, x in zip(self.inputs, given, strict=True)]
+        batch = np.broadcast_shapes(*leading)
+        full = [np.broadcast_to(x, (*batch, *port.shape)) for port, x in zip(self.inputs, given, strict=True)]
+        rows = [x.reshape(math.prod(batch), port.size).tolist() for port, x in zip(self.inputs, full, strict=True)]
+        program = self._source.traced.unguarded
+        samples = [program.run([x for row in parts for x in row]) for parts in zip(*rows, strict=True)]
+        outputs, start = [], 0
+        for port in self.outputs:
+            part = slice(start, start + port.size)
+            outputs.append(stacked_samples(batch, port.shape, [sample[part] for sample in samples]))
+            start += port.size
+        return outputs[0] if self.result is None else self.result(*outputs)
+
     def _refuse(self, arrays: Sequence[Any], out: Any) -> None:
         """Raise TypeError for what NumPy has no words for: missing arguments, dicts, one ``out`` of several."""
         names = [port.name for port in self.inputs]
@@ -261,9 +294,6 @@ class _General:
             if isinstance(x, Mapping):
                 expected = f"{self.name}: {port.name}: expected an array of {port.size} numbers"
                 raise TypeError(f"{expected}, got a dict; dicts by joint name are for a robot's methods")
-            if isinstance(x, np.ndarray) and x.dtype == object and any(isinstance(part, Symbol) for part in x.ravel()):
-                use = "call the Python function that the kernel was made of"
-                raise TypeError(f"{self.name}: {port.name}: got symbols of a function that is being traced: {use}")
         if out is not None and len(self.outputs) > 1 and not isinstance(out, tuple):
             given = ", ".join(port.name for port in self.outputs)
             raise TypeError(f"{self.name}: out: expected a tuple of {len(self.outputs)} arrays ({given})")
@@ -282,6 +312,8 @@ class _General:
         compiled itself, it is not looked into.
         """
         if not (self._double.ready and self._single.ready) and not (self._single.ready and are_single(arrays)):
+            if any(map(is_traced, arrays)):
+                raise TypeError(f"{self.name}: compiled code takes no symbols")
             known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
             look = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
             (self._single if look and takes_single(arrays) else self._double).make()

@@ -27,6 +27,12 @@ _NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", 
 _LE, _WHERE = BY_NAME["le"], BY_NAME["where"]
 
 
+AS_AN_INDEX = (
+    "a symbol has no value while a function is traced, so it cannot stand in brackets: linkwork.take(table, index) looks "
+    "up a table at an index that is computed"
+)
+
+
 class Graph:
     """The nodes of one trace."""
 
@@ -271,14 +277,59 @@ class Symbol:
 
     __hash__ = object.__hash__
 
+    # -- truth values are joined by NumPy's signs
+
+    def __and__(self, other: Any) -> Any:
+        return f.and_(self, other) if _is_scalar(other) else NotImplemented
+
+    def __or__(self, other: Any) -> Any:
+        return f.or_(self, other) if _is_scalar(other) else NotImplemented
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return f.and_(self | other, f.not_(self & other)) if _is_scalar(other) else NotImplemented
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Any:
+        return f.not_(self)
+
+    # -- what is refused
+
     def __bool__(self) -> bool:
         raise TypeError(
             "a symbol has no truth value while a function is traced: write where(condition, a, b) instead of if, "
-            "and compare arrays with linkwork.expr.lt, le and eq"
+            "np.minimum and np.maximum instead of min and max, a & b instead of a and b; what numpy.array makes of "
+            "symbols is compared with linkwork.expr.lt, le and eq, or made with linkwork.expr.array"
         )
 
     def __float__(self) -> float:
-        raise TypeError("a symbol has no numeric value; use the functions of linkwork.expr instead of those of math")
+        raise TypeError(
+            "a symbol has no numeric value while a function is traced: use NumPy's functions or those of linkwork.expr "
+            "instead of those of math, and np.zeros_like or linkwork.expr.array for arrays that symbols are written to"
+        )
+
+    __int__ = __complex__ = __float__
+
+    def __index__(self) -> int:
+        raise TypeError(AS_AN_INDEX)
+
+    # -- NumPy, where a symbol is among the arguments
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
+        from .elementwise import applied
+
+        return applied(ufunc, method, inputs, how)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from .array_functions import called
+
+        return called(func, args, kwargs)
+
+    def conjugate(self) -> Symbol:
+        """Itself, as of every real number."""
+        return self
 
     def __repr__(self) -> str:
         if self.op is _INPUT or self.op is _CONSTANT:

@@ -9,6 +9,9 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..bridge.arguments import Asked
+from ..bridge.machine import Port
+from ..expr.arrays import is_traced, stacked_samples
 from ..joints import JointType
 from ..joints.blamed import asked
 from ..joints.generic import independent_motions
@@ -165,6 +168,11 @@ class Joint(LinkMethods, JointEditing):
         1 is far from any, 0 is one: gimbal lock of Euler angles, where forward dynamics has no solution.  Raises
         ValueError for a configuration that is none.
         """
+        if is_traced(q):
+            port = Port("q", (self.nq,))
+            (given,), batch = Asked(self._subject(), "regularity", (port,), ()).prepared_scalars([q])
+            rows = given.reshape(-1, self.nq).tolist()
+            return stacked_samples(batch, (), [[asked(self.name, self.type, "regularity", row)] for row in rows])  # type: ignore[no-any-return]
         numbers = self.type.checked(q, self.name)
         found = asked(self.name, self.type, "regularity", [numbers[..., k] for k in range(self.nq)])
         return np.broadcast_to(np.asarray(found, dtype=float), numbers.shape[:-1])

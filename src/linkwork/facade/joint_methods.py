@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.joint import Site
 from ..bridge.calls import checked
+from ..bridge.composing import lazily
 from ..bridge.kernels import joint_kernel
 from ..bridge.requests import read_request
 from ..bridge.subjects import OfJoint
@@ -63,10 +64,14 @@ class JointMethods:
     def _made(self, name: str, swapped: bool, given: tuple[str, ...] = ()) -> Callable[..., Any]:
         subject = self._subject(swapped)
         request = read_request(subject, name, given)
-        with blaming(self.name, self.type):
-            call = checked(subject, request, joint_kernel(subject, request))
-        self._calls[name, swapped, *given] = call
-        return call
+
+        def make() -> Callable[..., Any]:
+            with blaming(self.name, self.type):
+                call = checked(subject, request, joint_kernel(subject, request))
+            self._calls[name, swapped, *given] = call
+            return call
+
+        return lazily(subject, request, make)
 
     def _subject(self, swapped: bool = False) -> OfJoint:
         return OfJoint(self.name, Site(self.type, self.placement, self.rotor, swapped))

@@ -15,7 +15,7 @@ from ..spatial.given import given_numbers, given_pose
 from ..spatial.rotation import cos_sin
 from .joint_editing import matrix_of
 
-__all__ = ["pose"]
+__all__ = ["pose", "pose_difference"]
 
 
 def pose(
@@ -61,6 +61,36 @@ def pose(
     elif rotation is not None:
         R = _matrix(rotation)
     return matrix_of(Pose(R, place))
+
+
+def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
+    """(φ; d), what is left from a pose X_wa to a target X_wb, both in the same frame w and in its axes.
+
+    φ is the rotation vector that turns a's axes to b's: exp([φ×]) R_wa = R_wb, |φ| ≤ π; d = p_wb − p_wa is the way from
+    a's origin to b's.  So (φ; d) has the order and the axes of `Robot.twist` and `Robot.jacobian` in the world, and is,
+    where it is small, the twist that leads to the target in unit time.  Derivatives are right at no difference and up to
+    half a turn; there, where two rotation vectors lead to the target, φ is one of them.  Takes symbols too.
+    X, target (..., 4, 4) -> (..., 6) [rad, m].
+
+    >>> import math
+    >>> import linkwork as lw
+    >>> lw.pose_difference(lw.pose((0, 0, 1)), lw.pose((0, 2, 1), rpy=(0, 0, math.pi / 2))).round(4)
+    array([0.    , 0.    , 1.5708, 0.    , 2.    , 0.    ])
+
+    Raises ValueError for arrays of other shapes.
+    """
+    if is_traced(X) or is_traced(target):
+        return over_samples(_difference, {"X": (X, (4, 4)), "target": (target, (4, 4))}, (6,), "pose_difference")
+    kernel = _kernels.get("difference", lambda: compile(_difference, name="pose_difference", X=(4, 4), target=(4, 4)))
+    found: np.ndarray = kernel(X, target)
+    return found
+
+
+_kernels: Once[Kernel] = Once()
+
+
+def _difference(X: Any, target: Any) -> Any:
+    return array(Pose.of(X).difference(Pose.of(target)).elements())
 
 
 def _vector(value: Any, name: str, unit: str) -> Vec3:

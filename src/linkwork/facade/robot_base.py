@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bridge.calls import checked
+from ..bridge.composing import lazily
 from ..bridge.kernels import compile_requests
 from ..bridge.machine import Kernel
 from ..bridge.once import Once
@@ -78,8 +79,11 @@ class RobotBase:
                 raise TypeError(f"{function}: {option}: expected a frame's name, got {got}{order}")
 
     def _call(self, name: str, **frames: str | None) -> Callable[..., np.ndarray]:
-        """The same for a method's arguments, by which it is found faster the next time."""
-        key = (name, *frames.values()) if frames else name
-        call = self._prepared(read_request(self._subject, (name, frames) if frames else name))
-        self._calls[key] = call
-        return call
+        """The same for a method's arguments, by which it is found faster the next time; symbols need no kernel."""
+        request = read_request(self._subject, (name, frames) if frames else name)
+
+        def make() -> Callable[..., np.ndarray]:
+            call = self._calls[(name, *frames.values()) if frames else name] = self._prepared(request)
+            return call
+
+        return lazily(self._subject, request, make)

@@ -14,6 +14,7 @@ from typing import Any, overload
 from .force import Force
 from .inertia import ArticulatedInertia, Inertia
 from .motion import Motion, Subspace
+from .quaternion import Quaternion
 from .rotation import Rotation
 from .vec3 import Vec3
 
@@ -79,6 +80,12 @@ class Pose(_Transform):
     def point(self, r: Vec3) -> Vec3:
         """A point's coordinates in a, from those in b."""
         return self.rotation @ r + self.translation
+
+    def difference(self, target: Pose) -> Motion:
+        """What is left to a target, in the axes that both are given in: (rotation vector that turns this one's axes to
+        the target's, the short way; the way from this one's origin to the target's)."""
+        turn = Quaternion.of(target.rotation @ self.rotation.T)
+        return Motion(turn.log(), target.translation - self.translation)
 
     def _act(self, other: Any) -> Any:
         R, p = self.rotation, self.translation

@@ -45,6 +45,29 @@ class Quaternion:
         """The rotation of this unit quaternion."""
         return Rotation.from_quaternion(self.w, self.x, self.y, self.z)
 
+    @staticmethod
+    def of(R: Rotation) -> Quaternion:
+        """One of the two of a rotation: of four formulas the one that divides by no small number.
+
+        Source: Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (3), 1978; the choice by signs is
+        Day's, Converting a rotation matrix to a quaternion, 2015.
+        """
+        (a, b, c), (d, e, g), (h, i, j) = R.x, R.y, R.z
+        down, first, last = j < 0.0, a > e, a < -e
+        wx, wy, wz, xy, xz, yz = i - g, c - h, d - b, d + b, c + h, i + g
+
+        def chosen(by_x: Any, by_y: Any, by_z: Any, by_w: Any) -> Any:
+            return where(down, where(first, by_x, by_y), where(last, by_z, by_w))
+
+        square = chosen(1.0 + a - e - j, 1.0 - a + e - j, 1.0 - a - e + j, 1.0 + a + e + j)  # four times the square
+        scale = 0.5 / sqrt(square)
+        return Quaternion(
+            chosen(wx, wy, wz, square) * scale,
+            chosen(square, xy, xz, wx) * scale,
+            chosen(xy, square, yz, wy) * scale,
+            chosen(xz, yz, square, wz) * scale,
+        )
+
     def __matmul__(self, o: Quaternion) -> Quaternion:
         """The product: first ``o``'s rotation, then this one."""
         a, b, c, d = self.elements()

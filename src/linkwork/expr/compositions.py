@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..expr import functions as f
+from . import functions as f
 
 __all__ = ["acosh", "asinh", "atanh", "ceil", "expm1", "fmod", "log1p", "remainder"]
 

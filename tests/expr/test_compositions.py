@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compiler.support import SPECIAL
-from linkwork.compiler import compositions as c
+from linkwork.expr import compositions as c
 from linkwork.compiler.trace import compile
 
 EPS = 2.0**-52

@@ -1,0 +1,74 @@
+"""Functions on symbols: inside a function that is being traced, a row's algorithm runs on what it is given.
+
+No kernel is made for it.  What several functions have in common is found by the trace, where equal expressions are one
+node; so a function of one's own that calls methods of a robot becomes one kernel of all of them.  The same way is taken
+by dual numbers and by arrays whose elements are batches: any scalar of ours.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from ..expr.arrays import filled, is_traced, stacked_samples
+from .arguments import Asked
+from .requests import Request
+from .subjects import Subject
+from .tracing import elements_of, input_ports, output_ports
+
+__all__ = ["composed", "lazily"]
+
+Call = Callable[..., Any]
+
+
+def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> Any:
+    """A function's results where symbols are among its arguments, each an array of symbols.
+
+    Configurations are taken to be on their manifold.  Raises what methods raise for shapes and names.
+    """
+    requests = {request.label: request}
+    inputs, outputs = input_ports(subject, requests), output_ports(subject, requests)
+    row = request.row
+    asked = Asked(subject, row.name, inputs, outputs)
+    arrays, batch = asked.prepared_scalars(arguments)
+    walked, options = subject.walked(row), dict(request.options)
+    samples = []
+    for place in np.ndindex(*batch):
+        elements = [_elements(array, place, len(port.shape)) for port, array in zip(inputs, arrays, strict=True)]
+        given = dict(zip(request.given, elements[len(row.inputs) :], strict=True))
+        result = row.compute(walked, *elements[: len(row.inputs)], **given, **options)
+        samples.append([elements_of(part) for part in (result if len(outputs) > 1 else (result,))])
+    results = [
+        stacked_samples(batch, port.shape, [sample[k] for sample in samples]) for k, port in enumerate(outputs)
+    ]
+    return results[0] if len(results) == 1 else _named(request.label, *(port.name for port in outputs))(*results)
+
+
+def lazily(subject: Subject, request: Request, make: Callable[[], Call]) -> Call:
+    """The call of a function before there is a kernel of it, which ``make`` makes when numbers come first."""
+
+    def first(*arguments: Any, out: Any = None) -> Any:
+        if out is None and any(map(is_traced, arguments)):
+            return composed(subject, request, arguments)
+        call = make()
+        return call(*arguments) if out is None else call(*arguments, out=out)
+
+    return first
+
+
+def _elements(array: np.ndarray, place: tuple[int, ...], rank: int) -> list[Any]:
+    """The numbers of one sample, of an array that broadcasts with others to a batch."""
+    leading = array.shape[: array.ndim - rank]
+    own = place[len(place) - len(leading) :]
+    sample = array[tuple(0 if size == 1 else k for k, size in zip(own, leading, strict=True))]
+    numbers = np.asarray(sample).ravel().tolist() if sample.__class__ is np.ndarray else [sample]
+    return [float(x) if isinstance(x, (bool, int)) else x for x in numbers]
+
+
+@cache
+def _named(label: str, *names: str) -> Any:
+    return cast(Any, namedtuple)(f"{label}_result", names)
