@@ -11,6 +11,7 @@ Robots:
 - `load` reads a URDF file, or one of the robots inside (`robots.names()`); `Robot.build` makes one of Python, from
   `Link`, `Joint.of`, the shapes in `shapes` and `pose`.
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` makes one `Kernel` of several.
+- `pose_difference` is what is left from one pose to another, for controllers.
 - `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
   a `JointReport`.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
@@ -42,7 +43,7 @@ from .expr.linalg import solve
 from .facade.check_joint import JointReport, check_joint
 from .facade.joint import Joint
 from .facade.link import Link
-from .facade.posing import pose
+from .facade.posing import pose, pose_difference
 from .facade.robot import Robot, load
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "joints",
     "load",
     "pose",
+    "pose_difference",
     "robots",
     "set_num_threads",
     "shapes",

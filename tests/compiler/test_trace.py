@@ -260,12 +260,6 @@ def test_symbols_of_an_outer_trace_are_refused() -> None:
     assert gc.isenabled()
 
 
-def test_a_kernel_is_not_for_symbols() -> None:
-    inner = compile(lambda x: x @ x, x=2)
-    with pytest.raises(TypeError, match=r"x: got symbols .*: call the Python function that the kernel was made of"):
-        compile(lambda q: inner(q), q=2)
-
-
 def test_a_kernel_is_named_by_an_identifier() -> None:
     assert compile(lambda x: x, name="same", x=(2,)).name == "same"
     assert compile(lambda x: x, x=(2,)).name == "function"

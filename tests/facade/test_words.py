@@ -93,11 +93,6 @@ def test_parts_are_what_they_are_said_to_be() -> None:
     assert told(lambda: lw.Robot.build("r", {"name": "a"})).endswith("got {'name': 'a'}")  # type: ignore[arg-type]
 
 
-def test_robots_compute_with_numbers() -> None:
-    text = told(lambda: lw.compile(lambda q: ARM.gravity_force(q), q=(7,)))
-    assert "got symbols of a function that is being traced" in text and "Robot.compile" in text
-
-
 @pytest.mark.parametrize("of", [ARM, ARM.joint("elbow")])
 def test_what_random_configurations_take(of: Any) -> None:
     expected = "size: expected a whole number or a tuple of whole numbers, got 2.0"

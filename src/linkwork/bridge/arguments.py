@@ -17,7 +17,7 @@ from ..algorithms.row import QUANTITIES, Quantity
 from ..compiler.kernel import SAY_WHAT_IS_MASKED
 from ..compiler.program import Port
 from ..errors import ConfigurationWarning
-from ..expr.arrays import bare, is_traced
+from ..expr.arrays import is_traced, scalars
 from ..joints.blamed import asked
 from ..joints.checked import SINGULAR, may_be_off
 from ..model.couple import coupling_text
@@ -36,10 +36,11 @@ class Asked:
         self.subject, self.inputs, self.outputs = subject, inputs, outputs
         self.label = f"{subject.says}{function}"
 
-    def prepared_scalars(self, arguments: Arrays) -> tuple[list[np.ndarray], tuple[int, ...]]:
-        """The same for arguments with symbols, or other scalars of ours, among them, and the leading dimensions."""
+    def prepared_scalars(self, arguments: Arrays) -> list[np.ndarray]:
+        """The same for arguments with symbols, or other scalars of ours, among them: arrays of objects."""
         arrays = [self._prepared(port, x, scalar_array) for port, x in zip(self.inputs, arguments, strict=True)]
-        return arrays, self._broadcast(arrays)
+        self._broadcast(arrays)
+        return arrays
 
     def prepared(self, arguments: Arrays) -> list[np.ndarray]:
         """The arguments as arrays of the right core shape; dicts by joint name are stacked.
@@ -199,9 +200,8 @@ def scalar_array(expected: str, x: Any) -> np.ndarray:
     """
     if not is_traced(x):
         return real_array(expected, x)
-    made = bare(x)
     try:
-        array = made if isinstance(made, np.ndarray) else np.array(made, dtype=object)
+        array = scalars(x)
     except ValueError as error:
         raise ValueError(f"{expected}; got something that is no array: {error}") from None
     for element in array.ravel().tolist():

@@ -12,9 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, cast
 
-import numpy as np
-
-from ..expr.arrays import filled, is_traced, stacked_samples
+from ..expr.arrays import is_traced, over_samples
 from .arguments import Asked
 from .requests import Request
 from .subjects import Subject
@@ -34,17 +32,15 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
     inputs, outputs = input_ports(subject, requests), output_ports(subject, requests)
     row = request.row
     asked = Asked(subject, row.name, inputs, outputs)
-    arrays, batch = asked.prepared_scalars(arguments)
     walked, options = subject.walked(row), dict(request.options)
-    samples = []
-    for place in np.ndindex(*batch):
-        elements = [_elements(array, place, len(port.shape)) for port, array in zip(inputs, arrays, strict=True)]
+
+    def sample(*elements: list[Any]) -> list[Sequence[Any]]:
         given = dict(zip(request.given, elements[len(row.inputs) :], strict=True))
         result = row.compute(walked, *elements[: len(row.inputs)], **given, **options)
-        samples.append([elements_of(part) for part in (result if len(outputs) > 1 else (result,))])
-    results = [
-        stacked_samples(batch, port.shape, [sample[k] for sample in samples]) for k, port in enumerate(outputs)
-    ]
+        return [elements_of(part) for part in (result if len(outputs) > 1 else (result,))]
+
+    arrays = asked.prepared_scalars(arguments)
+    results = over_samples(sample, arrays, [len(p.shape) for p in inputs], [p.shape for p in outputs])
     return results[0] if len(results) == 1 else _named(request.label, *(port.name for port in outputs))(*results)
 
 
@@ -58,15 +54,6 @@ def lazily(subject: Subject, request: Request, make: Callable[[], Call]) -> Call
         return call(*arguments) if out is None else call(*arguments, out=out)
 
     return first
-
-
-def _elements(array: np.ndarray, place: tuple[int, ...], rank: int) -> list[Any]:
-    """The numbers of one sample, of an array that broadcasts with others to a batch."""
-    leading = array.shape[: array.ndim - rank]
-    own = place[len(place) - len(leading) :]
-    sample = array[tuple(0 if size == 1 else k for k, size in zip(own, leading, strict=True))]
-    numbers = np.asarray(sample).ravel().tolist() if sample.__class__ is np.ndarray else [sample]
-    return [float(x) if isinstance(x, (bool, int)) else x for x in numbers]
 
 
 @cache

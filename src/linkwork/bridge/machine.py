@@ -12,6 +12,7 @@ from ..compiler.target import host as host
 from ..compiler.target import levels as levels
 from ..compiler.threads import get_num_threads as get_num_threads
 from ..compiler.threads import set_num_threads as set_num_threads
+from ..compiler.trace import compile as compile
 
 __all__ = [
     "Cache",
@@ -21,6 +22,7 @@ __all__ = [
     "arithmetic",
     "cache_place",
     "code_facts",
+    "compile",
     "get_num_threads",
     "host",
     "levels",

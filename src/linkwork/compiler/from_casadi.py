@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..expr import compositions as c
 from ..expr import functions as f
 from ..expr.operations import BY_NAME
 from ..expr.symbol import Graph, Symbol
-from ..expr import compositions as c
 from .kernel import Kernel
 from .program import CONSTANT, Port, Program
 from .to_casadi import import_casadi

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..expr.arrays import bare, is_traced, stacked_samples
+from ..expr.arrays import is_traced, over_samples, scalars
 from .build import KernelCode, Recipe, Source
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
@@ -271,18 +271,18 @@ class _General:
         self._refuse(arrays, None)
         if len(arrays) != len(self.inputs):
             raise TypeError(f"{self.name}: expected {len(self.inputs)} arrays, got {len(arrays)}")
-        given = [np.asarray(x) if isinstance(x, np.ndarray) else np.array(bare(x), dtype=object) for x in arrays]
-        leading = [self._leading(port, x) for port, x in zip(self.inputs, given, strict=True)]
-        batch = np.broadcast_shapes(*leading)
-        full = [np.broadcast_to(x, (*batch, *port.shape)) for port, x in zip(self.inputs, given, strict=True)]
-        rows = [x.reshape(math.prod(batch), port.size).tolist() for port, x in zip(self.inputs, full, strict=True)]
+        given = [scalars(x) for x in arrays]
+        for port, x in zip(self.inputs, given, strict=True):
+            self._leading(port, x)
+        ends = list(accumulate((port.size for port in self.outputs), initial=0))
         program = self._source.traced.unguarded
-        samples = [program.run([x for row in parts for x in row]) for parts in zip(*rows, strict=True)]
-        outputs, start = [], 0
-        for port in self.outputs:
-            part = slice(start, start + port.size)
-            outputs.append(stacked_samples(batch, port.shape, [sample[part] for sample in samples]))
-            start += port.size
+
+        def sample(*elements: list[Any]) -> list[list[Any]]:
+            found = program.run([x for part in elements for x in part])
+            return [found[start:end] for start, end in pairwise(ends)]
+
+        ranks, shapes = [len(port.shape) for port in self.inputs], [port.shape for port in self.outputs]
+        outputs = over_samples(sample, given, ranks, shapes)
         return outputs[0] if self.result is None else self.result(*outputs)
 
     def _refuse(self, arrays: Sequence[Any], out: Any) -> None:

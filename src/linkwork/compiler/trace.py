@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import inspect
 import keyword
-import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..expr.arrays import filled
 from ..expr.symbol import Graph, Symbol
 from .kernel import Kernel
 from .program import Port, Program
@@ -85,10 +85,8 @@ def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) 
         for key, given in shapes.items():
             port = Port(key, _shape(key, given))
             symbols = graph.inputs(key, port.shape)
-            array = np.empty(math.prod(port.shape), dtype=object)
-            array[:] = symbols
             inputs.append((port, symbols))
-            arrays[key] = array.reshape(port.shape) if port.shape else symbols[0]
+            arrays[key] = filled(port.shape, symbols) if port.shape else symbols[0]
         outputs = [(Port(key, a.shape), list(a.ravel())) for key, a in _named(name, function(**arrays))]
         program = Program.of(name, inputs, outputs)
     try:

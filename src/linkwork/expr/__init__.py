@@ -4,6 +4,7 @@ docs/expressions.md shows what it is for, with a table of the functions.
 """
 
 from . import linalg
+from .arrays import array
 from .control import Iterated, call, cond, fori, scan, take, while_loop
 from .derivative import adjoint, jacobian, tangent
 from .functions import (
@@ -42,6 +43,7 @@ __all__ = [
     "acos",
     "adjoint",
     "and_",
+    "array",
     "asin",
     "atan",
     "atan2",

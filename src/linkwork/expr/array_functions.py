@@ -14,57 +14,168 @@ from typing import Any
 import numpy as np
 
 from . import functions as f
-from .arrays import SymbolArray, bare, filled, wrapped
+from .arrays import SymbolArray, bare, filled, is_traced, wrapped
 from .elementwise import ELEMENTWISE, maximum, minimum, not_known, over_elements, truth
 
 __all__ = ["COMPOSED", "DELEGATED", "MOVING", "OWN", "REFUSED", "called", "refusal"]
 
 # On arrays of objects, NumPy moves elements, adds and multiplies them.
 MOVING = frozenset(
-    """
-    append array2string array_repr array_split array_str atleast_1d atleast_2d atleast_3d block broadcast_arrays
-    broadcast_to column_stack concatenate copy copyto cross cumprod cumsum cumulative_prod cumulative_sum delete diag
-    diagflat diagonal diff dot dsplit dstack einsum empty_like expand_dims fill_diagonal flip fliplr flipud full_like
-    hsplit hstack inner insert kron linalg.cross linalg.diagonal linalg.matmul linalg.matrix_transpose
-    linalg.multi_dot linalg.outer linalg.tensordot linalg.trace linalg.vecdot matrix_transpose meshgrid moveaxis ndim
-    ones_like outer pad polyval prod put_along_axis ravel repeat reshape resize roll rollaxis rot90 shape size split
-    squeeze stack swapaxes take take_along_axis tensordot tile trace transpose tril triu unstack vander vdot vsplit
-    vstack zeros_like
-    """.split()
+    [
+        "append",
+        "array2string",
+        "array_repr",
+        "array_split",
+        "array_str",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "block",
+        "broadcast_arrays",
+        "broadcast_to",
+        "column_stack",
+        "concatenate",
+        "copy",
+        "copyto",
+        "cross",
+        "cumprod",
+        "cumsum",
+        "cumulative_prod",
+        "cumulative_sum",
+        "delete",
+        "diag",
+        "diagflat",
+        "diagonal",
+        "diff",
+        "dot",
+        "dsplit",
+        "dstack",
+        "einsum",
+        "empty_like",
+        "expand_dims",
+        "fill_diagonal",
+        "flip",
+        "fliplr",
+        "flipud",
+        "full_like",
+        "hsplit",
+        "hstack",
+        "inner",
+        "insert",
+        "kron",
+        "linalg.cross",
+        "linalg.diagonal",
+        "linalg.matmul",
+        "linalg.matrix_transpose",
+        "linalg.multi_dot",
+        "linalg.outer",
+        "linalg.tensordot",
+        "linalg.trace",
+        "linalg.vecdot",
+        "matrix_transpose",
+        "meshgrid",
+        "moveaxis",
+        "ndim",
+        "ones_like",
+        "outer",
+        "pad",
+        "polyval",
+        "prod",
+        "put_along_axis",
+        "ravel",
+        "repeat",
+        "reshape",
+        "resize",
+        "roll",
+        "rollaxis",
+        "rot90",
+        "shape",
+        "size",
+        "split",
+        "squeeze",
+        "stack",
+        "swapaxes",
+        "take",
+        "take_along_axis",
+        "tensordot",
+        "tile",
+        "trace",
+        "transpose",
+        "tril",
+        "triu",
+        "unstack",
+        "vander",
+        "vdot",
+        "vsplit",
+        "vstack",
+        "zeros_like",
+    ]
 )
 
 # NumPy's are made of functions of elements, which are asked one by one.
-COMPOSED = frozenset("all amax amin any max min ptp sum trapezoid convolve correlate".split())
+COMPOSED = frozenset(["all", "amax", "amin", "any", "max", "min", "ptp", "sum", "trapezoid", "convolve", "correlate"])
 
 DELEGATED: Mapping[str, str] = {
-    f"linalg.{name}": name for name in ("solve", "inv", "det", "cholesky", "qr", "lstsq", "eigh", "eigvalsh", "svd", "pinv")
+    f"linalg.{name}": name
+    for name in ("solve", "inv", "det", "cholesky", "qr", "lstsq", "eigh", "eigvalsh", "svd", "pinv")
 }
 
-_BY_VALUE = "which numbers come first, or are asked for, depends on values, which are not known while a function is traced"
+_BY_VALUE = (
+    "which numbers come first, or are asked for, depends on values, which are not known while a function is traced"
+)
 _CHOOSE = "np.where, np.minimum and np.maximum choose by value, linkwork.take looks up a computed index"
 REFUSED: Mapping[str, str] = {
     **dict.fromkeys(
-        "argmax argmin argpartition argsort lexsort median nanargmax nanargmin nanmedian partition percentile quantile "
-        "searchsorted sort sort_complex".split(),
+        [
+            "argmax",
+            "argmin",
+            "argpartition",
+            "argsort",
+            "lexsort",
+            "median",
+            "nanargmax",
+            "nanargmin",
+            "nanmedian",
+            "partition",
+            "percentile",
+            "quantile",
+            "searchsorted",
+            "sort",
+            "sort_complex",
+        ],
         f"{_BY_VALUE}; {_CHOOSE}",
     ),
     **dict.fromkeys(
-        "argwhere compress count_nonzero extract flatnonzero nonzero place putmask setdiff1d trim_zeros union1d unique "
-        "unique_values intersect1d".split(),
+        [
+            "argwhere",
+            "compress",
+            "count_nonzero",
+            "extract",
+            "flatnonzero",
+            "nonzero",
+            "place",
+            "putmask",
+            "setdiff1d",
+            "trim_zeros",
+            "union1d",
+            "unique",
+            "unique_values",
+            "intersect1d",
+        ],
         "how many numbers there are would depend on values; np.where(condition, x, 0.0) keeps their places",
     ),
-    **dict.fromkeys("bincount digitize histogram histogram2d".split(), f"counting depends on values; {_CHOOSE}"),
+    **dict.fromkeys(["bincount", "digitize", "histogram", "histogram2d"], f"counting depends on values; {_CHOOSE}"),
     "interp": "linkwork.take looks up a table at an index that is computed, between whose numbers formulas go",
     "choose": "linkwork.take looks up a table at an index that is computed",
     **dict.fromkeys(
-        "array_equal array_equiv allclose".split(),
+        ["array_equal", "array_equiv", "allclose"],
         "it is one truth value of all; np.all(np.isclose(a, b)) is a symbol for np.where",
     ),
     **dict.fromkeys(
-        "linalg.eig linalg.eigvals roots".split(), "results may be complex; np.linalg.eigh is of symmetric matrices"
+        ["linalg.eig", "linalg.eigvals", "roots"], "results may be complex; np.linalg.eigh is of symmetric matrices"
     ),
-    **dict.fromkeys("linalg.matrix_rank linalg.cond".split(), "np.linalg.svd gives singular values to compare"),
-    **dict.fromkeys("save savez savetxt".split(), "a symbol has no value while a function is traced"),
+    **dict.fromkeys(["linalg.matrix_rank", "linalg.cond"], "np.linalg.svd gives singular values to compare"),
+    **dict.fromkeys(["save", "savez", "savetxt"], "a symbol has no value while a function is traced"),
 }
 
 
@@ -111,7 +222,7 @@ def _delegated(name: str) -> Callable[..., Any]:
 def _array(x: Any) -> Any:
     """A scalar of ours as an array of no dimension; a list with such in it as an array."""
     made = bare(x)
-    if isinstance(made, (list, tuple)) and any(getattr(part, "dtype", None) == object for part in made):
+    if isinstance(made, (list, tuple)) and any(map(is_traced, made)):
         made = np.array(made, dtype=object)
     return made.view(SymbolArray) if isinstance(made, np.ndarray) and made.dtype == object else x
 

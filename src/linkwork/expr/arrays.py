@@ -8,12 +8,12 @@ NumPy asks a `SymbolArray`, or a bare symbol among its arguments, before it does
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["SymbolArray", "array", "bare", "filled", "is_traced", "stacked_samples", "wrapped"]
+__all__ = ["SymbolArray", "array", "bare", "filled", "is_traced", "over_samples", "scalars", "wrapped"]
 
 
 class SymbolArray(np.ndarray):
@@ -55,7 +55,7 @@ class SymbolArray(np.ndarray):
         found = np.asarray(self).astype(dtype, *arguments, **how)
         return wrapped(found)
 
-    def dot(self, other: Any, out: Any = None) -> Any:  # type: ignore[override]
+    def dot(self, other: Any, out: Any = None) -> Any:
         """As `numpy.dot`."""
         return np.dot(self, other)
 
@@ -113,11 +113,36 @@ def filled(shape: Sequence[int], elements: Sequence[Any]) -> Any:
     return made.reshape(shape).view(SymbolArray)
 
 
-def stacked_samples(batch: Sequence[int], shape: Sequence[int], samples: Sequence[Sequence[Any]]) -> Any:
-    """The array of a batch of arrays of one shape, from the elements of each; a bare scalar where it is one."""
-    if not batch and not shape and not isinstance(samples[0][0], np.ndarray):
-        return samples[0][0]
-    return filled((*batch, *shape), [x for sample in samples for x in sample])
+def over_samples(
+    function: Callable[..., Sequence[Sequence[Any]]],
+    arrays: Sequence[np.ndarray],
+    ranks: Sequence[int],
+    shapes: Sequence[tuple[int, ...]],
+) -> list[Any]:
+    """What a function of one sample gives for each of a batch, whose leading dimensions broadcast.
+
+    It takes the elements of each array's last so many dimensions, and gives those of results of these shapes.  A result
+    of no dimension is the bare scalar.
+    """
+    leading = [x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)]
+    batch = np.broadcast_shapes(*leading)
+    samples = [
+        function(*(_sample(x, own, place) for x, own in zip(arrays, leading, strict=True)))
+        for place in np.ndindex(*batch)
+    ]
+    results = []
+    for k, shape in enumerate(shapes):
+        elements = [x for sample in samples for x in sample[k]]
+        single = not batch and not shape and not isinstance(elements[0], np.ndarray)
+        results.append(elements[0] if single else filled((*batch, *shape), elements))
+    return results
+
+
+def _sample(array: np.ndarray, leading: tuple[int, ...], place: tuple[int, ...]) -> list[Any]:
+    """The elements of one sample of an array that is broadcast to a batch; whole numbers as floats."""
+    own = place[len(place) - len(leading) :]
+    sample = array.view(np.ndarray)[(*(0 if size == 1 else k for k, size in zip(own, leading, strict=True)), ...)]
+    return [float(x) if isinstance(x, (bool, int)) else x for x in sample.ravel().tolist()]
 
 
 def wrapped(result: Any) -> Any:
@@ -131,7 +156,7 @@ def wrapped(result: Any) -> Any:
 
 
 def bare(x: Any) -> Any:
-    """The same as arrays that NumPy takes for plain ones, scalars of ours as arrays of no dimension; lists stay lists."""
+    """The same as arrays that NumPy takes for plain ones; scalars of ours have no dimension, and lists stay lists."""
     if isinstance(x, SymbolArray):
         return x.view(np.ndarray)
     if getattr(x.__class__, "_precedence", None) is not None:
@@ -141,6 +166,14 @@ def bare(x: Any) -> Any:
     if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
         return type(x)(bare(part) for part in x)
     return x
+
+
+def scalars(x: Any) -> np.ndarray:
+    """An array of scalars of any kind, of objects where some are no numbers.  Raises ValueError where it is none."""
+    made = bare(x)
+    if isinstance(made, np.ndarray):
+        return made
+    return np.array(made, dtype=object) if is_traced(x) else np.asarray(made)
 
 
 def is_traced(x: Any) -> bool:

@@ -155,7 +155,7 @@ def _differ(x: Any, y: Any) -> Any:
 def _logical(x: Any, sign: str) -> Any:
     """A truth value.  Raises TypeError for a number: what NumPy does with the bits of one has no counterpart."""
     operation = getattr(x, "op", None)
-    is_truth = isinstance(x, (bool, np.bool_)) or getattr(x, "dtype", None) == bool
+    is_truth = isinstance(x, (bool, np.bool_)) or (isinstance(x, np.ndarray) and x.dtype == bool)
     if is_truth or (operation is not None and operation.logical):
         return x
     raise TypeError(f"{sign}: expected truth values, as comparisons give, got {x!r}")
@@ -175,12 +175,12 @@ def not_known(name: str) -> TypeError:
 
 
 def over_elements(function: Callable[..., Any], count: int) -> Any:
-    """A function of scalars as a function of arrays that broadcast; of two scalars it reduces over several axes too."""
+    """A function of scalars as one of arrays that broadcast; of two scalars it reduces over several axes too."""
     return np.frompyfunc(function, count, 1, identity=None) if count == 2 else np.frompyfunc(function, count, 1)
 
 
 def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], how: dict[str, Any]) -> Any:
-    """What NumPy's ``ufunc`` (or its ``reduce``, ``accumulate``, ``outer``) gives where symbols are among the inputs."""
+    """What a ufunc, or its ``reduce``, ``accumulate`` or ``outer``, gives where symbols are among the inputs."""
     name, out = ufunc.__name__, how.pop("out", None)
     if how.pop("where", True) is not True:
         raise TypeError(f"np.{name}: where= is not known on symbols: np.where chooses between what was and what is new")
@@ -244,8 +244,8 @@ def _written(name: str, out: Any, result: Any) -> Any:
     if not (isinstance(out, np.ndarray) and out.dtype == object):
         kind = f"an array of {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
         raise TypeError(
-            f"np.{name}: symbols cannot be written to {kind}: write a = a + b instead of a += b, or make the array with "
-            f"np.zeros_like of an array of symbols"
+            f"np.{name}: symbols cannot be written to {kind}: write a = a + b instead of a += b, or make the array "
+            f"with np.zeros_like of an array of symbols"
         )
     out.view(np.ndarray)[...] = result
     return out

@@ -230,12 +230,12 @@ def eq(x: Scalar, y: Scalar) -> Scalar:
 
 @operation(np.less, operator.lt, None, "fcmp olt", gives="t")
 def lt(x: Scalar, y: Scalar) -> Scalar:
-    """Whether ``x < y``.  On arrays of symbols, whose ``<`` is NumPy's, too."""
+    """Whether ``x < y``."""
 
 
 @operation(np.less_equal, operator.le, None, "fcmp ole", gives="t")
 def le(x: Scalar, y: Scalar) -> Scalar:
-    """Whether ``x <= y``.  On arrays of symbols, whose ``<=`` is NumPy's, too."""
+    """Whether ``x <= y``."""
 
 
 @operation(

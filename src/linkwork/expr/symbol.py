@@ -28,8 +28,8 @@ _LE, _WHERE = BY_NAME["le"], BY_NAME["where"]
 
 
 AS_AN_INDEX = (
-    "a symbol has no value while a function is traced, so it cannot stand in brackets: linkwork.take(table, index) looks "
-    "up a table at an index that is computed"
+    "a symbol has no value while a function is traced, so it cannot stand in brackets: linkwork.take(table, index) "
+    "looks up a table at an index that is computed"
 )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..bridge.arguments import Asked
 from ..bridge.machine import Port
-from ..expr.arrays import is_traced, stacked_samples
+from ..expr.arrays import is_traced, over_samples
 from ..joints import JointType
 from ..joints.blamed import asked
 from ..joints.generic import independent_motions
@@ -169,10 +169,10 @@ class Joint(LinkMethods, JointEditing):
         ValueError for a configuration that is none.
         """
         if is_traced(q):
-            port = Port("q", (self.nq,))
-            (given,), batch = Asked(self._subject(), "regularity", (port,), ()).prepared_scalars([q])
-            rows = given.reshape(-1, self.nq).tolist()
-            return stacked_samples(batch, (), [[asked(self.name, self.type, "regularity", row)] for row in rows])  # type: ignore[no-any-return]
+            given = Asked(self._subject(), "regularity", (Port("q", (self.nq,)),), ()).prepared_scalars([q])
+            return over_samples(  # type: ignore[no-any-return]
+                lambda numbers: [[asked(self.name, self.type, "regularity", numbers)]], given, [1], [()]
+            )[0]
         numbers = self.type.checked(q, self.name)
         found = asked(self.name, self.type, "regularity", [numbers[..., k] for k in range(self.nq)])
         return np.broadcast_to(np.asarray(found, dtype=float), numbers.shape[:-1])

@@ -9,7 +9,7 @@ import numpy as np
 from ..bridge.arguments import Asked
 from ..bridge.machine import Port
 from ..bridge.subjects import Subject
-from ..expr.arrays import filled, is_traced
+from ..expr.arrays import is_traced, over_samples
 from ..expr.functions import sign
 
 __all__ = ["resistance"]
@@ -19,11 +19,12 @@ def resistance(subject: Subject, v: Any, damping: np.ndarray, friction: np.ndarr
     """τ = −damping · v − friction · sign(v), at a velocity that is looked at as those of compiled functions are."""
     asked = Asked(subject, "passive_torque", (Port("v", damping.shape),), ())
     if is_traced(v):
-        (scalars,), batch = asked.prepared_scalars([v])
-        numbers = scalars.ravel().tolist()
-        resisted = zip(np.resize(damping, len(numbers)), np.resize(friction, len(numbers)), numbers, strict=True)
-        found = [0.0 - float(d) * x - float(c) * sign(x) for d, c, x in resisted]
-        return filled((*batch, *damping.shape), found)  # type: ignore[no-any-return]
+        resisting = list(zip(damping.tolist(), friction.tolist(), strict=True))
+
+        def resisted(rates: list[Any]) -> list[list[Any]]:
+            return [[0.0 - d * x - c * sign(x) for x, (d, c) in zip(rates, resisting, strict=True)]]
+
+        return over_samples(resisted, asked.prepared_scalars([v]), [1], [damping.shape])[0]  # type: ignore[no-any-return]
     (given,) = asked.prepared([v])
     asked.refuse_not_finite([given])
     rate = given.astype(float)

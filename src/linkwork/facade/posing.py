@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..bridge.machine import Kernel, compile
+from ..bridge.once import Once
+from ..expr.arrays import is_traced, over_samples, scalars
 from ..joints.axis import unit_axis
 from ..joints.checked import EXACT
 from ..spatial import Pose, Rotation, Vec3
@@ -68,8 +71,8 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
 
     φ is the rotation vector that turns a's axes to b's: exp([φ×]) R_wa = R_wb, |φ| ≤ π; d = p_wb − p_wa is the way from
     a's origin to b's.  So (φ; d) has the order and the axes of `Robot.twist` and `Robot.jacobian` in the world, and is,
-    where it is small, the twist that leads to the target in unit time.  Derivatives are right at no difference and up to
-    half a turn; there, where two rotation vectors lead to the target, φ is one of them.  Takes symbols too.
+    where it is small, the twist that leads to the target in unit time.  Derivatives are right at no difference and up
+    to half a turn; there, where two rotation vectors lead to the target, φ is one of them.  Takes symbols too.
     X, target (..., 4, 4) -> (..., 6) [rad, m].
 
     >>> import math
@@ -79,9 +82,14 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
 
     Raises ValueError for arrays of other shapes.
     """
+    for name, value in (("X", X), ("target", target)):
+        if np.shape(value)[-2:] != (4, 4):
+            shape = np.shape(value)
+            raise ValueError(f"pose_difference: {name}: expected poses of shape (..., 4, 4), got shape {shape}")
     if is_traced(X) or is_traced(target):
-        return over_samples(_difference, {"X": (X, (4, 4)), "target": (target, (4, 4))}, (6,), "pose_difference")
-    kernel = _kernels.get("difference", lambda: compile(_difference, name="pose_difference", X=(4, 4), target=(4, 4)))
+        given = [scalars(X), scalars(target)]
+        return over_samples(lambda *poses: [_difference(*poses)], given, [2, 2], [(6,)])[0]  # type: ignore[no-any-return]
+    kernel = _kernels.get("difference", _difference_kernel)
     found: np.ndarray = kernel(X, target)
     return found
 
@@ -89,8 +97,16 @@ def pose_difference(X: ArrayLike, target: ArrayLike) -> np.ndarray:
 _kernels: Once[Kernel] = Once()
 
 
-def _difference(X: Any, target: Any) -> Any:
-    return array(Pose.of(X).difference(Pose.of(target)).elements())
+def _difference(X: list[Any], target: list[Any]) -> tuple[Any, ...]:
+    """Of the elements of two matrices."""
+    return Pose.of_elements(X).difference(Pose.of_elements(target)).elements()
+
+
+def _difference_kernel() -> Kernel:
+    def pose_difference(X: Any, target: Any) -> Any:
+        return list(_difference(X.ravel().tolist(), target.ravel().tolist()))
+
+    return compile(pose_difference, X=(4, 4), target=(4, 4))
 
 
 def _vector(value: Any, name: str, unit: str) -> Vec3:
