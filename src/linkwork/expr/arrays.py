@@ -141,7 +141,8 @@ def over_samples(
 def _sample(array: np.ndarray, leading: tuple[int, ...], place: tuple[int, ...]) -> list[Any]:
     """The elements of one sample of an array that is broadcast to a batch; whole numbers as floats."""
     own = place[len(place) - len(leading) :]
-    sample = array.view(np.ndarray)[(*(0 if size == 1 else k for k, size in zip(own, leading, strict=True)), ...)]
+    index: Any = (*(0 if size == 1 else k for k, size in zip(own, leading, strict=True)), ...)
+    sample = array.view(np.ndarray)[index]
     return [float(x) if isinstance(x, (bool, int)) else x for x in sample.ravel().tolist()]
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import filled
+
 __all__ = [
     "Form",
     "Leaf",
@@ -130,10 +132,7 @@ def _put(form: Form | Leaf, numbers: Iterator[Any], array: Any) -> Any:
     if isinstance(form, Leaf):
         if not form.is_array:
             return next(numbers)
-        made = np.empty(form.size, dtype=object)
-        for k in range(form.size):
-            made[k] = next(numbers)
-        made = made.reshape(form.shape)
+        made = filled(form.shape, [next(numbers) for _ in range(form.size)])
         return made if array is None else array(made)
     parts = [_put(part, numbers, array) for part in form.parts]
     return remade(form, parts)
