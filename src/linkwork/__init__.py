@@ -19,7 +19,7 @@ Robots:
 The compiler:
 
 - `compile` makes a `Kernel` of a Python function of arrays; `expr` has mathematics and derivatives for it.
-- `solve` solves linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
+- `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
 - `get_num_threads` and `set_num_threads`: how many share a large batch.
 
@@ -39,7 +39,7 @@ from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
-from .expr.linalg import solve
+from .expr.linalg import lstsq, solve
 from .facade.check_joint import JointReport, check_joint
 from .facade.joint import Joint
 from .facade.link import Link
@@ -61,6 +61,7 @@ __all__ = [
     "get_num_threads",
     "joints",
     "load",
+    "lstsq",
     "pose",
     "pose_difference",
     "robots",

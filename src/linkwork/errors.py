@@ -188,9 +188,14 @@ class SingularMatrixError(np.linalg.LinAlgError):
         more = f", and {self.samples - 1} more fail" if self.samples > 1 else ""
         wrong = "is not positive definite" if self.positive else "is singular to this factorization"
         found = "not positive" if self.positive else "zero"
+        remedy = (
+            "assume='gen' needs no such matrix"
+            if self.positive
+            else "`pinv`, or `lstsq` with damping, takes such a matrix"
+        )
         return (
             f"{self.function}: {which} {wrong}{more}: its pivot {self.pivot}, counted from 0, is {found} or no finite "
-            f"number; status=True gives a status instead of this error, and damping or another `assume` may solve it"
+            f"number; status=True gives a status instead of this error, and {remedy}"
         )
 
 

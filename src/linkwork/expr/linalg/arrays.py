@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import SingularMatrixError
 
-__all__ = ["Array", "Found", "applied", "array_of", "matrix", "square"]
+__all__ = ["Array", "Found", "applied", "array_of", "matrix", "right_side", "square"]
 
 Array = np.ndarray[Any, Any]
 Found = tuple[Sequence[Sequence[Any]], Any]  # flat lists of elements, and the status
@@ -45,6 +45,20 @@ def square(who: str, value: Any) -> Array:
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
         raise ValueError(f"{who}: A: expected a square matrix, an array (..., n, n), got the shape {array.shape}")
     return array
+
+
+def right_side(who: str, matrices: Array, b: Any, rows: int) -> tuple[Array, bool]:
+    """The right side as columns, an array (..., rows, k), and whether it is a vector.  Raises ValueError."""
+    array = array_of(who, "b", b)
+    vector = array.ndim == 1 or array.ndim == matrices.ndim - 1
+    if array.ndim == 0 or array.shape[-1 if vector else -2] != rows:
+        of = f"A of the shape {matrices.shape}"
+        wanted = f"(..., {rows}) or (..., {rows}, k)"
+        raise ValueError(
+            f"{who}: b: expected a vector or columns of {rows} rows, an array {wanted} for {of}, got the shape "
+            f"{array.shape}; vectors for one matrix are columns: b[..., None]"
+        )
+    return (array[..., None] if vector else array), vector
 
 
 def applied(

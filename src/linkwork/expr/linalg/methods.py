@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._text import nearest
 from .ldl import ltdl_factors
 from .lu import exchanged, lu_factors
 from .pivots import Pivots
-from .sums import Rows, less, transposed
+from .sums import Rows, less, rows_of, transposed
 
-__all__ = ["METHODS", "Method", "Triangular"]
+__all__ = ["METHODS", "Method", "Triangular", "method"]
 
 
 class Method(ABC):
@@ -43,9 +44,18 @@ class Method(ABC):
     def solved_transposed(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
         """A⁻ᵀ times a column."""
 
-    @abstractmethod
-    def diagonal(self, factors: Sequence[Any], n: int) -> tuple[list[Any], list[Any]]:
-        """The reciprocals of the pivots, and truth values of which each changes the determinant's sign."""
+    def exchanges(self, factors: Sequence[Any], n: int) -> Sequence[Any]:
+        """Truth values, of which each changes the determinant's sign."""
+        return factors[n * n :]
+
+    def matrix(self, elements: Sequence[Any], n: int) -> list[list[Any]]:
+        """The rows of the matrix that has these elements where it is read."""
+        rows = [[0.0] * n for _ in range(n)]
+        for (i, j), x in zip(self.reads(n), elements, strict=True):
+            rows[i][j] = x
+            if self.symmetric:
+                rows[j][i] = x
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,7 @@ class General(Method):
 
     def solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
         n, x = len(column), list(column)
-        rows = _square(factors, n)
+        rows = rows_of(factors, n)
         exchanges = iter(factors[n * n :])
         for k in range(n):
             for i in range(k + 1, n):
@@ -72,7 +82,7 @@ class General(Method):
 
     def solved_transposed(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
         n = len(column)
-        columns = transposed(_square(factors, n))
+        columns = transposed(rows_of(factors, n))
         x = _forward(columns, column)
         exchanges = list(factors[n * n :])
         for k in range(n - 1, -1, -1):
@@ -80,9 +90,6 @@ class General(Method):
             for i in range(n - 1, k, -1):
                 x[k], x[i] = exchanged(exchanges.pop(), x[k], x[i])
         return x
-
-    def diagonal(self, factors: Sequence[Any], n: int) -> tuple[list[Any], list[Any]]:
-        return [factors[k * n + k] for k in range(n)], list(factors[n * n :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ class Symmetric(Method):
 
     def solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
         n, x = len(column), list(column)
-        rows = _square(factors, n)
+        rows = rows_of(factors, n)
         columns = transposed(rows)
         for i in range(n - 1, -1, -1):
             x[i] = less(x[i], columns[i][i + 1 :], x[i + 1 :])
@@ -112,9 +119,6 @@ class Symmetric(Method):
         return x
 
     solved_transposed = solved
-
-    def diagonal(self, factors: Sequence[Any], n: int) -> tuple[list[Any], list[Any]]:
-        return [factors[k * n + k] for k in range(n)], []
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +143,12 @@ class Triangular(Method):
         return [x for row in found for x in row]
 
     def solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
-        rows = _square(factors, len(column))
+        rows = rows_of(factors, len(column))
         return _forward(rows, column) if self.lower else _backward(rows, column)
 
     def solved_transposed(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
-        columns = transposed(_square(factors, len(column)))
+        columns = transposed(rows_of(factors, len(column)))
         return _backward(columns, column) if self.lower else _forward(columns, column)
-
-    def diagonal(self, factors: Sequence[Any], n: int) -> tuple[list[Any], list[Any]]:
-        return [factors[k * n + k] for k in range(n)], []
 
 
 METHODS: dict[str, Method] = {
@@ -160,8 +161,13 @@ METHODS: dict[str, Method] = {
 """By what is assumed of the matrix."""
 
 
-def _square(factors: Sequence[Any], n: int) -> list[list[Any]]:
-    return [list(factors[i * n : (i + 1) * n]) for i in range(n)]
+def method(who: str, assume: str) -> Method:
+    """The way to factor a matrix of which this is assumed.  Raises ValueError where there is none."""
+    found = METHODS.get(assume) if isinstance(assume, str) else None
+    if found is None:
+        hint = nearest(str(assume), list(METHODS))
+        raise ValueError(f"{who}: assume: expected what is known of the matrix, got {assume!r}; {hint}")
+    return found
 
 
 def _forward(rows: Rows, column: Sequence[Any]) -> list[Any]:

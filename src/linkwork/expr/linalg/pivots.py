@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import SingularMatrixError
-from ..functions import and_, fabs, lt, sqrt, where
+from ..functions import and_, eq, fabs, lt, sqrt, where
 from .sums import reciprocal
 
 __all__ = ["Pivots"]
@@ -18,19 +18,29 @@ class Pivots:
 
     A pivot fails where its reciprocal is zero, infinite or no number, or not positive where it has to be.  Pivots that
     are numbers while a function is traced are looked at then: one that fails is an error, unless the status is
-    ``told``.
+    ``told``.  With ``zero`` none fails: the reciprocal of zero is zero.
     """
 
     def __init__(
-        self, who: str, *, positive: bool = False, told: bool = False, order: Sequence[int] | None = None
+        self,
+        who: str,
+        *,
+        positive: bool = False,
+        told: bool = False,
+        zero: bool = False,
+        order: Sequence[int] | None = None,
     ) -> None:
-        self.who, self.positive, self.told = who, positive, told
+        self.who, self.positive, self.told, self._zero = who, positive, told, zero
         self._order = order  # the places in the matrix that was given, where another one is factored
         self.seen: list[Any] = []
         self._fine: list[tuple[int, Any]] = []
 
     def inverse(self, pivot: Any, place: int) -> Any:
         """The reciprocal of a pivot."""
+        if self._zero:
+            self.seen.append(pivot)
+            none = eq(pivot, 0.0)
+            return where(none, 0.0, 1.0 / where(none, 1.0, pivot))
         return self._noted(pivot, reciprocal(pivot), place)
 
     def root(self, pivot: Any, place: int) -> tuple[Any, Any]:

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..._text import nearest
 from ..rules import Rule, ruled
-from .arrays import Array, Found, applied, array_of, square
-from .methods import METHODS, Method, Triangular
+from .arrays import Found, applied, right_side, square
+from .methods import Method, Triangular, method
 from .pivots import Pivots
-from .sums import Rows, dot, less, transposed
+from .sums import Rows, dot, gathered, less, transposed
 
-__all__ = ["Solve", "method", "right_side", "solve", "solve_triangular"]
+__all__ = ["solve", "solve_triangular"]
 
 
 def solve(A: Any, b: Any, *, assume: str = "gen", status: bool = False) -> Any:
@@ -43,29 +42,6 @@ def solve_triangular(
     if transposed:
         matrices, lower = matrices.swapaxes(-1, -2), not lower
     return _solved("solve_triangular", matrices, b, Triangular(lower, unit_diagonal), status)
-
-
-def method(who: str, assume: str) -> Method:
-    """The way to factor a matrix of which this is assumed.  Raises ValueError where there is none."""
-    found = METHODS.get(assume) if isinstance(assume, str) else None
-    if found is None:
-        hint = nearest(str(assume), list(METHODS))
-        raise ValueError(f"{who}: assume: expected what is known of the matrix, got {assume!r}; {hint}")
-    return found
-
-
-def right_side(who: str, matrices: Array, b: Any, rows: int) -> tuple[Array, bool]:
-    """The right side as columns, an array (..., rows, k), and whether it is a vector.  Raises ValueError."""
-    array = array_of(who, "b", b)
-    vector = array.ndim == 1 or array.ndim == matrices.ndim - 1
-    if array.ndim == 0 or array.shape[-1 if vector else -2] != rows:
-        of = f"A of the shape {matrices.shape}"
-        wanted = f"(..., {rows}) or (..., {rows}, k)"
-        raise ValueError(
-            f"{who}: b: expected a vector or columns of {rows} rows, an array {wanted} for {of}, got the shape "
-            f"{array.shape}; vectors for one matrix are columns: b[..., None]"
-        )
-    return (array[..., None] if vector else array), vector
 
 
 def _solved(who: str, A: Any, b: Any, method: Method, status: bool) -> Any:
@@ -98,7 +74,7 @@ class Solve(Rule):
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         elements, right = self._split(inputs)
-        rows = self._matrix(elements)
+        rows = self.method.matrix(elements, self.n)
         pivots = Pivots(self.who, positive=self.method.positive, told=self.told)
         factors = self.method.factors(rows, pivots)
         x = _flat([self.method.solved(factors, column) for column in transposed(right)], self.n)
@@ -108,7 +84,7 @@ class Solve(Rule):
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
         moved, right = self._split(direction)
-        d = self._matrix(moved)
+        d = self.method.matrix(moved, self.n)
         x = transposed(self._columns(results))
         found = [
             self.method.solved(extra, [less(r, row, solution) for r, row in zip(column, d, strict=True)])
@@ -122,12 +98,8 @@ class Solve(Rule):
         columns = transposed(self._columns(weights))
         pulled = transposed([self.method.solved_transposed(extra, column) for column in columns]) or [[]] * self.n
         x = self._columns(results)
-        found = []
-        for i, j in self.method.reads(self.n):
-            share = -dot(pulled[i], x[j])
-            if self.method.symmetric and i != j:
-                share = less(share, pulled[j], x[i])
-            found.append(share)
+        shares = [[-dot(row, solution) for solution in x] for row in pulled]
+        found = gathered(shares, self.method.reads(self.n), self.method.symmetric)
         return [*found, *(value for row in pulled for value in row)]
 
     def _split(self, values: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
@@ -138,15 +110,6 @@ class Solve(Rule):
     def _columns(self, values: Sequence[Any]) -> list[list[Any]]:
         """The rows of b or x."""
         return [list(values[i * self.k : (i + 1) * self.k]) for i in range(self.n)]
-
-    def _matrix(self, elements: Sequence[Any]) -> list[list[Any]]:
-        """The rows of the matrix with these elements where it is read."""
-        rows = [[0.0] * self.n for _ in range(self.n)]
-        for (i, j), x in zip(self.method.reads(self.n), elements, strict=True):
-            rows[i][j] = x
-            if self.method.symmetric:
-                rows[j][i] = x
-        return rows
 
 
 def _flat(columns: Rows, n: int) -> list[Any]:

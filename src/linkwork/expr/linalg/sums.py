@@ -8,7 +8,19 @@ from typing import Any
 
 from ..functions import where
 
-__all__ = ["chosen", "dot", "identity", "is_zero", "less", "product", "reciprocal", "transposed"]
+__all__ = [
+    "chosen",
+    "dot",
+    "gathered",
+    "identity",
+    "is_zero",
+    "less",
+    "negated",
+    "product",
+    "reciprocal",
+    "rows_of",
+    "transposed",
+]
 
 Rows = Sequence[Sequence[Any]]
 
@@ -51,6 +63,21 @@ def transposed(rows: Rows) -> list[list[Any]]:
 def identity(n: int) -> list[list[float]]:
     """The matrix 1."""
     return [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
+
+
+def negated(rows: Rows) -> list[list[Any]]:
+    """The matrix times −1; what is structurally zero stays so."""
+    return [[x if is_zero(x) else -x for x in row] for row in rows]
+
+
+def rows_of(values: Sequence[Any], columns: int, rows: int | None = None) -> list[list[Any]]:
+    """The rows of a matrix that is given element by element, the first of more values; square unless said."""
+    return [list(values[i * columns : (i + 1) * columns]) for i in range(columns if rows is None else rows)]
+
+
+def gathered(rows: Rows, places: Sequence[tuple[int, int]], symmetric: bool) -> list[Any]:
+    """The elements at these places; of a symmetric matrix, an element stands for the one across the diagonal too."""
+    return [rows[i][j] + rows[j][i] if symmetric and i != j else rows[i][j] for i, j in places]
 
 
 def reciprocal(x: Any) -> Any:

@@ -1,0 +1,182 @@
+"""Least squares and damped least squares, differentiated with the factors that are there.
+
+x is where ‖A x − b‖² + λ² ‖x‖² is least: of N = AᵀA + λ² 1, N x = Aᵀb; with K = AAᵀ + λ² 1, the same is x = Aᵀy where
+K y = b.  The smaller of the two is factored.  With r = b − A x, g = N⁻¹x̄ and μ = K⁻¹A x̄:
+
+    tall: dx = N⁻¹(dAᵀr + Aᵀ(db − dA x) − 2λ dλ x),    b̄ = A g, Ā = r gᵀ − b̄ xᵀ, λ̄ = −2λ g·x
+    wide: dy = K⁻¹(db − dA x − A dAᵀy − 2λ dλ y), dx = dAᵀy + Aᵀdy,    b̄ = μ, Ā = y (x̄ − Aᵀμ)ᵀ − μ xᵀ, λ̄ = −2λ μ·y
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..rules import Rule, ruled
+from .arrays import Found, applied, array_of, matrix, right_side
+from .methods import METHODS, Triangular
+from .pivots import Pivots
+from .qr import Reflections
+from .sums import dot, less, transposed
+
+__all__ = ["lstsq"]
+
+
+def lstsq(A: Any, b: Any, *, damping: Any = 0.0, status: bool = False) -> Any:
+    """x where ‖A x − b‖² + damping² ‖x‖² is least; without damping and with fewer rows than columns, the shortest x.
+
+    A has the shape (..., m, n), b (..., m) or (..., m, k), as for `solve`.  ``damping`` is a number, or one for each
+    sample.  Where it is not simply 0, the smaller of AᵀA + damping² 1 and AAᵀ + damping² 1 is factored, by LᵀDL.
+    Without it, A or Aᵀ is, by QR, and must have full rank; `pinv` is for others.  With ``status`` the result is x and
+    0, or one more than the place of the first pivot that failed.  Without, floats raise SingularMatrixError.
+    """
+    matrices = matrix("lstsq", "A", A)
+    m, n = matrices.shape[-2:]
+    columns, vector = right_side("lstsq", matrices, b, m)
+    k = columns.shape[-1]
+    damped = not (isinstance(damping, (int, float)) and damping == 0.0)
+    damping = array_of("lstsq", "damping", np.asarray(damping))
+
+    def compute(rows: list[list[Any]], right: list[list[Any]], factor: Any, told: bool) -> Found:
+        inputs = [*(x for row in rows for x in row), *(x for row in right for x in row), factor]
+        found = ruled(LeastSquares(m, n, k, damped, told), inputs)
+        return [found[: n * k]], found[-1] if told else 0.0
+
+    shape = (n,) if vector else (n, k)
+    found = applied("lstsq", compute, [(matrices, 2), (columns, 2), (damping, 0)], [shape], status, positive=damped)
+    return found if status else found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSquares(Rule):
+    """x by the elements of A, of b, and the damping."""
+
+    m: int
+    n: int
+    k: int
+    damped: bool
+    told: bool
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        a, right, damping = self._split(inputs)
+        pivots = Pivots("lstsq", positive=self.damped, told=self.told)
+        b = transposed(right) if right else [[] for _ in range(self.k)]
+        x, y, factors = self._damped(a, b, damping, pivots) if self.damped else self._by_qr(a, b, pivots)
+        results = [column[i] for i in range(self.n) for column in x]
+        return [*results, pivots.status] if self.told else results, [*(value for c in y for value in c), *factors]
+
+    def _damped(
+        self, a: list[list[Any]], b: list[list[Any]], damping: Any, pivots: Pivots
+    ) -> tuple[list[list[Any]], list[list[Any]], list[Any]]:
+        columns = self._by_columns(a)
+        sides = columns if self._tall else a
+        gram = [[dot(one, other) for other in sides[: i + 1]] for i, one in enumerate(sides)]
+        for i, row in enumerate(gram):
+            row[i] = row[i] + damping * damping
+            row += [0.0] * (len(sides) - i - 1)
+        factors = METHODS["pos"].factors(gram, pivots)
+        if self._tall:
+            return [self._gram_solved(factors, [dot(c, column) for c in columns]) for column in b], [], factors
+        y = [self._gram_solved(factors, column) for column in b]
+        return [[dot(c, column) for c in columns] for column in y], y, factors
+
+    def _by_qr(
+        self, a: list[list[Any]], b: list[list[Any]], pivots: Pivots
+    ) -> tuple[list[list[Any]], list[list[Any]], list[Any]]:
+        size = min(self.m, self.n)
+        made = Reflections(a if self._tall else self._by_columns(a), size)
+        factors = _UPPER.factors(made.upper(size), pivots)
+        if self._tall:
+            return [_UPPER.solved(factors, made.turned(column)[:size]) for column in b], [], factors
+        halves = [_UPPER.solved_transposed(factors, column) for column in b]
+        return [made.turned_back(h) for h in halves], [_UPPER.solved(factors, h) for h in halves], factors
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        a, right, damping = self._split(inputs)
+        da, moved_right, moved_damping = self._split(direction)
+        columns, moved = self._by_columns(a), self._by_columns(da)
+        stretch = 2.0 * damping * moved_damping
+        found = []
+        for x, b, db, y in zip(
+            self._x(results), self._by_rows(right), self._by_rows(moved_right), self._y(extra), strict=True
+        ):
+            lacking = [less(change, row, x) for change, row in zip(db, da, strict=True)]  # db − dA x
+            if self._tall:
+                left = [less(value, row, x) for value, row in zip(b, a, strict=True)]
+                side = [dot(dc, left) + dot(c, lacking) for dc, c in zip(moved, columns, strict=True)]
+                found.append(
+                    self._gram_solved(self._factors(extra), [s - stretch * z for s, z in zip(side, x, strict=True)])
+                )
+                continue
+            turned = [dot(dc, y) for dc in moved]  # dAᵀy
+            side = [less(c, row, turned) - stretch * z for c, row, z in zip(lacking, a, y, strict=True)]
+            dy = self._gram_solved(self._factors(extra), side)
+            found.append([t + dot(c, dy) for t, c in zip(turned, columns, strict=True)])
+        return [*(column[i] for i in range(self.n) for column in found), *[0.0] * self.told]
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        a, right, damping = self._split(inputs)
+        columns = self._by_columns(a)
+        pulled: list[list[Any]] = [[0.0] * self.n for _ in range(self.m)]
+        pulled_b, pulled_damping = [], 0.0
+        for x, weight, b, y in zip(
+            self._x(results), self._x(weights), self._by_rows(right), self._y(extra), strict=True
+        ):
+            if self._tall:
+                g = self._gram_solved(self._factors(extra), weight)
+                mu = [dot(row, g) for row in a]
+                one = [less(value, row, x) for value, row in zip(b, a, strict=True)]
+                other, share = g, dot(g, x)
+            else:
+                mu = self._gram_solved(self._factors(extra), [dot(row, weight) for row in a])
+                one, other = y, [less(w, c, mu) for w, c in zip(weight, columns, strict=True)]
+                share = dot(mu, y)
+            for i, row in enumerate(pulled):
+                for j in range(self.n):
+                    row[j] = less(row[j] + one[i] * other[j], (mu[i],), (x[j],))
+            pulled_b.append(mu)
+            pulled_damping = less(pulled_damping, (2.0 * damping,), (share,))
+        flat_b = [column[i] for i in range(self.m) for column in pulled_b]
+        return [*(value for row in pulled for value in row), *flat_b, pulled_damping]
+
+    @property
+    def _tall(self) -> bool:
+        return self.m >= self.n
+
+    def _gram_solved(self, factors: Sequence[Any], column: Sequence[Any]) -> list[Any]:
+        """N⁻¹ or K⁻¹ times a column."""
+        if self.damped:
+            return METHODS["pos"].solved(factors, column)
+        return _UPPER.solved(factors, _UPPER.solved_transposed(factors, column))
+
+    def _split(self, values: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]], Any]:
+        """Of the inputs or their changes: the rows of A and of b, and the damping."""
+        count = self.m * self.n
+        a = [list(values[i * self.n : (i + 1) * self.n]) for i in range(self.m)]
+        return a, [list(values[count + i * self.k : count + (i + 1) * self.k]) for i in range(self.m)], values[-1]
+
+    def _by_columns(self, a: list[list[Any]]) -> list[list[Any]]:
+        return transposed(a) if a else [[] for _ in range(self.n)]
+
+    def _by_rows(self, right: list[list[Any]]) -> list[list[Any]]:
+        return transposed(right) if right else [[] for _ in range(self.k)]
+
+    def _x(self, results: Sequence[Any]) -> list[list[Any]]:
+        return [[results[i * self.k + c] for i in range(self.n)] for c in range(self.k)]
+
+    def _y(self, extra: Sequence[Any]) -> list[list[Any]]:
+        size = 0 if self._tall else self.m
+        return [list(extra[c * size : (c + 1) * size]) for c in range(self.k)]
+
+    def _factors(self, extra: Sequence[Any]) -> Sequence[Any]:
+        return extra[0 if self._tall else self.m * self.k :]
+
+
+_UPPER = Triangular(lower=False)
