@@ -117,7 +117,7 @@ COMPOSED = frozenset(["all", "amax", "amin", "any", "max", "min", "ptp", "sum", 
 
 DELEGATED: Mapping[str, str] = {
     f"linalg.{name}": name
-    for name in ("solve", "inv", "det", "cholesky", "qr", "lstsq", "eigh", "eigvalsh", "svd", "pinv")
+    for name in ("solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals", "pinv")
 }
 
 _BY_VALUE = (
@@ -174,6 +174,7 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(
         ["linalg.eig", "linalg.eigvals", "roots"], "results may be complex; np.linalg.eigh is of symmetric matrices"
     ),
+    "linalg.lstsq": "linkwork.lstsq(A, b) gives the solution alone, as an array",
     **dict.fromkeys(["linalg.matrix_rank", "linalg.cond"], "np.linalg.svd gives singular values to compare"),
     **dict.fromkeys(["save", "savez", "savetxt"], "a symbol has no value while a function is traced"),
 }
@@ -216,7 +217,7 @@ def called(function: Callable[..., Any], arguments: Sequence[Any], named: Mappin
 
 def _delegated(name: str) -> Callable[..., Any]:
     """A function of linkwork's linear algebra."""
-    return getattr(importlib.import_module("linkwork.expr.linalg"), name)  # type: ignore[no-any-return]
+    return getattr(importlib.import_module("linkwork.expr.linalg.as_numpy"), name)  # type: ignore[no-any-return]
 
 
 def _array(x: Any) -> Any:

@@ -198,3 +198,19 @@ def test_types_of_floats_are_kept() -> None:
         assert solve(np.eye(2, dtype=kind), np.ones(2, dtype=kind)).dtype == kind
         assert solve(np.ones((3, 2, 2), dtype=kind) + np.eye(2, dtype=kind), np.ones(2, dtype=kind)).dtype == kind
     assert solve([[2, 1], [1, 3]], [3, 4]).tolist() == [1.0, 1.0]
+
+
+def test_batches_as_elements() -> None:
+    """As the facade's functions have them: an array of objects, each a number for every sample."""
+    a, b = random(1, 6, 2, 2), random(2, 6, 2)
+    wide, side = np.empty((2, 2), object), np.empty(2, object)
+    for i in range(2):
+        side[i] = b[:, i]
+        for j in range(2):
+            wide[i, j] = a[:, i, j]
+    found = solve(wide, side)
+    np.testing.assert_allclose(np.stack(found.tolist(), axis=-1), solve(a, b), rtol=1e-14)
+    wide[0, 0], wide[0, 1] = a[:, 0, 0] * (np.arange(6) != 3), a[:, 0, 1] * (np.arange(6) != 3)
+    with pytest.raises(SingularMatrixError, match=r"solve: matrix \[3\] of the batch"):
+        solve(wide, side)
+    assert solve(wide, side, status=True)[1].item().tolist() == [0.0, 0.0, 0.0, 2.0, 0.0, 0.0]

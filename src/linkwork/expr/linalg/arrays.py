@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SingularMatrixError
+from ..arrays import SymbolArray, scalars
 
 __all__ = ["Array", "Found", "applied", "array_of", "matrix", "right_side", "square"]
 
@@ -23,7 +24,7 @@ Compute = Callable[..., Found]
 
 def array_of(who: str, name: str, value: Any) -> Array:
     """An argument as an array of floats or of objects.  Raises TypeError for anything else."""
-    array = np.asarray(value)
+    array = np.asarray(scalars(value))
     if array.dtype.kind in "biu":
         array = array.astype(float)
     if array.dtype.kind not in "fO":
@@ -74,8 +75,8 @@ def applied(
 
     Operands come with the number of their dimensions that are no batch.  ``compute`` takes their elements, as nested
     lists, and whether the status is asked for; it gives a flat list of elements for each of the ``shapes``, and the
-    status of its pivots (0.0 if it has none).  With ``status`` that is the last result; without, floats whose status
-    is not zero raise SingularMatrixError.
+    status of its pivots (0.0 if it has none).  With ``status`` that is the last result; without, floats and batches
+    whose status is not zero raise SingularMatrixError.
     """
     try:
         batch = np.broadcast_shapes(*(array.shape[: array.ndim - dims] for array, dims in operands))
@@ -93,17 +94,36 @@ def applied(
             for k, element in enumerate(elements):
                 array[(*index, k)] = element
 
-    if of_objects:
-        wide = [np.broadcast_to(array, (*batch, *array.shape[array.ndim - dims :])) for array, dims in operands]
-        for index in np.ndindex(batch):
-            put(index, compute(*(_scalars(array[index]) for array in wide), told=status))
-    else:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        if of_objects:
+            wide = [np.broadcast_to(array, (*batch, *array.shape[array.ndim - dims :])) for array, dims in operands]
+            samples = [(index, [x[index] if batch else x for x in wide]) for index in np.ndindex(batch)]
+            known = all(map(_is_known, wide))
+            for index, sample in samples:
+                elements = [_scalars(x, dims) for x, (_, dims) in zip(sample, operands, strict=True)]
+                found = compute(*elements, told=status or known)
+                if known and not status:
+                    _check(who, np.asarray(found[1]), positive, index)
+                put(index, found)
+        else:
             found = compute(*(_elements(array, dims) for array, dims in operands), told=True)
-        if not status:
-            _check(who, np.broadcast_to(found[1], batch), positive)
-        put((...,), found)
-    return tuple(array.reshape((*batch, *shape))[()] for array, shape in zip(arrays, given, strict=True))
+            if not status:
+                _check(who, np.broadcast_to(found[1], batch), positive)
+            put((...,), found)
+    return tuple(_shaped(array, (*batch, *shape)) for array, shape in zip(arrays, given, strict=True))
+
+
+def _shaped(array: Array, shape: tuple[int, ...]) -> Any:
+    """What callers get: a number where there is no dimension, an array of symbols where elements are objects."""
+    if array.dtype != object:
+        return array.reshape(shape)[()]
+    single = array.item() if not shape else None
+    return array.reshape(shape).view(SymbolArray) if single is None or isinstance(single, np.ndarray) else single
+
+
+def _is_known(array: Array) -> bool:
+    """Whether all elements are numbers or batches of numbers."""
+    return array.dtype != object or all(isinstance(x, (bool, int, float, np.generic, np.ndarray)) for x in array.flat)
 
 
 def _elements(array: Array, dims: int) -> Any:
@@ -120,22 +140,19 @@ def _nested(array: Any, dims: int) -> Any:
     return [_nested(part, dims - 1) for part in array] if dims else array
 
 
-def _scalars(array: Any) -> Any:
+def _scalars(array: Any, dims: int) -> Any:
     """The elements of an array as nested lists; plain numbers among them are Python's floats."""
-    if isinstance(array, np.ndarray) and array.dtype != object:
-        return array.astype(float).tolist()
-    if not isinstance(array, np.ndarray):
-        return _scalar(array)
-    return [_scalars(part) if array.ndim > 1 else _scalar(part) for part in array]
+    if not dims:
+        x = array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else array
+        return float(x) if isinstance(x, (bool, int, np.bool_, np.integer, np.floating)) else x
+    return [_scalars(part, dims - 1) for part in array]
 
 
-def _scalar(x: Any) -> Any:
-    return float(x) if isinstance(x, (bool, int, np.bool_, np.integer, np.float64)) else x
-
-
-def _check(who: str, status: Any, positive: bool) -> None:
+def _check(who: str, status: Array, positive: bool, index: tuple[int, ...] = ()) -> None:
     """Raises SingularMatrixError where a pivot failed."""
     failed = np.argwhere(status)
     if len(failed):
         sample = tuple(map(int, failed[0]))
-        raise SingularMatrixError(who, int(status[sample]) - 1, positive=positive, sample=sample, samples=len(failed))
+        raise SingularMatrixError(
+            who, int(status[sample]) - 1, positive=positive, sample=index + sample, samples=len(failed)
+        )

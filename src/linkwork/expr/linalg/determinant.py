@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..functions import eq, fabs, log, sign, where
 from ..rules import Rule, ruled
@@ -34,7 +34,14 @@ def det(A: Any, *, assume: str = "gen") -> Any:
     return applied("det", compute, [(matrices, 2)], [()])[0]
 
 
-def slogdet(A: Any, *, assume: str = "gen") -> tuple[Any, Any]:
+class SlogdetResult(NamedTuple):
+    """What `slogdet` gives."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
     """The sign of the determinant, and the logarithm of its absolute value: as numpy.linalg.slogdet.
 
     Of a singular matrix they are 0 and -inf, without a derivative: that is no number.  ``assume`` is as for `solve`.
@@ -46,8 +53,7 @@ def slogdet(A: Any, *, assume: str = "gen") -> tuple[Any, Any]:
         found = ruled(Determinant(way, n, True), [rows[i][j] for i, j in way.reads(n)])
         return [found[:1], found[1:]], 0.0
 
-    found = applied("slogdet", compute, [(matrices, 2)], [(), ()])
-    return found[0], found[1]
+    return SlogdetResult(*applied("slogdet", compute, [(matrices, 2)], [(), ()]))
 
 
 @dataclass(frozen=True, slots=True)

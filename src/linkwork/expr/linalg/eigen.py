@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..functions import lt
 from ..rules import Rule, ruled
@@ -22,7 +22,14 @@ SWEEPS = (0, 0, 1, 5, 6, 7, 7, 8, 8, 9)
 """How many sweeps leave nothing but rounding, by the number of rows; the last for all larger ones (tried up to 15)."""
 
 
-def eigh(A: Any) -> tuple[Any, Any]:
+class EighResult(NamedTuple):
+    """What `eigh` gives."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def eigh(A: Any) -> EighResult:
     """w and V of a symmetric matrix, A V = V diag(w): eigenvalues in ascending order, orthonormal columns.
 
     The lower triangle is read.  A vector's sign is some one, as in NumPy.  Eigenvectors of equal eigenvalues are some
@@ -30,8 +37,7 @@ def eigh(A: Any) -> tuple[Any, Any]:
     derivatives of eigenvectors grow as the gap's reciprocal.  Derivatives of eigenvalues are those of simple ones; of
     equal ones, only their sum's is right in all directions.
     """
-    values, vectors = _taken("eigh", A, vectors=True)
-    return values, vectors
+    return EighResult(*_taken("eigh", A, vectors=True))
 
 
 def eigvalsh(A: Any) -> Any:

@@ -6,7 +6,7 @@ Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, section 5.2; sig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..functions import copysign, eq, sqrt, where
 from .arrays import Found, applied, matrix
@@ -15,7 +15,14 @@ from .sums import dot, identity, is_zero, less, transposed
 __all__ = ["Reflections", "qr"]
 
 
-def qr(A: Any) -> tuple[Any, Any]:
+class QRResult(NamedTuple):
+    """What `qr` gives."""
+
+    Q: Any
+    R: Any
+
+
+def qr(A: Any) -> QRResult:
     """Q and R of A = Q R, as numpy.linalg.qr has them: k = min(m, n) orthonormal columns, and an upper triangle.
 
     Where R has a zero on its diagonal, the column of Q is some one that is orthogonal to the others.  Sums of squares
@@ -30,8 +37,7 @@ def qr(A: Any) -> tuple[Any, Any]:
         q = made.orthonormal(k)
         return [[q[j][i] for i in range(m) for j in range(k)], [x for row in made.upper(k) for x in row]], 0.0
 
-    q, r = applied("qr", compute, [(matrices, 2)], [(m, k), (k, n)])
-    return q, r
+    return QRResult(*applied("qr", compute, [(matrices, 2)], [(m, k), (k, n)]))
 
 
 class Reflections:

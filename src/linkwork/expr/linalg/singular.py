@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..functions import copysign, fabs
 from ..rules import Rule, ruled
@@ -27,14 +27,21 @@ SWEEPS = (0, 0, 1, 5, 5, 6, 6, 7, 7, 8)
 """How many sweeps leave nothing but rounding, by the number of columns; the last for all larger ones."""
 
 
-def svd(A: Any) -> tuple[Any, Any, Any]:
+class SVDResult(NamedTuple):
+    """What `svd` gives."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def svd(A: Any) -> SVDResult:
     """U, s and Vᵀ of A = U diag(s) Vᵀ, as numpy.linalg.svd has them with full_matrices=False: s descends.
 
     Signs are some ones, as in NumPy.  Derivatives are those of distinct singular values other than zero; what equal
     ones, or zero, would divide by zero is left out.
     """
-    found = _taken("svd", A, vectors=True)
-    return found[0], found[1], found[2]
+    return SVDResult(*_taken("svd", A, vectors=True))
 
 
 def svdvals(A: Any) -> Any:
