@@ -72,6 +72,13 @@ class Instructions(Code):
         """x in the lanes where it holds, y in the others."""
         return self.let(f"select {self.truth} {truth}, {self.type} {x}, {self.type} {y}")
 
+    def splat(self, number: str) -> str:
+        """One number in all lanes."""
+        if self.lanes == 1:
+            return number
+        first = self.let(f"insertelement {self.type} poison, {self.real.name} {number}, i32 0")
+        return self.let(f"shufflevector {self.type} {first}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
+
     def bundle(self, bundle: Bundle, a: Sequence[str]) -> list[str]:
         """The results of an instruction of several that is straight-line code."""
         if isinstance(bundle, Take):

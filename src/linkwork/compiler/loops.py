@@ -201,18 +201,15 @@ def _range(layout: Layout | ControlLayout) -> Function:
         else:
             less = f.let(f"icmp slt i64 {left}, {lanes * layout.vectors}")
             here = f.let(f"select i1 {less}, i64 {left}, i64 {lanes * layout.vectors}")
-            for move, memory_of_all, size in (
-                (arrays.pack, into, layout.in_bytes),
-                (arrays.unpack, out, layout.out_bytes),
-            ):
-                if memory_of_all == out:
-                    vectors = f.let(f"udiv i64 {f.let(f'add i64 {here}, {lanes - 1}')}, {lanes}")
-                    f.do(f"{block} {vectors})")
-                with f.loop(here, step=lanes) as k:
-                    buffer = f.at(memory_of_all, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {size}"))
-                    move(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
-                    if memory_of_all == out:
-                        _look_at_guards(f, layout, buffer)
+            with f.loop(here, step=lanes) as k:
+                buffer = f.at(into, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {layout.in_bytes}"))
+                arrays.pack(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
+            vectors = f.let(f"udiv i64 {f.let(f'add i64 {here}, {lanes - 1}')}, {lanes}")
+            f.do(f"{block} {vectors})")
+            with f.loop(here, step=lanes) as k:
+                buffer = f.at(out, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {layout.out_bytes}"))
+                arrays.unpack(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
+                _look_at_guards(f, layout, buffer)
     if taken:
         f.do(f"call void @free(ptr {taken})")
         f.do("ret void")

@@ -194,7 +194,8 @@ class ControlCode:
         self.main.add(f)
         return name
 
-    def _inline(self, scope: Scope) -> bool:
+    def inline(self, scope: Scope) -> bool:
+        """Whether pieces of a scope stand in its driver."""
         return len(scope.listing.instructions) <= INLINE
 
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
@@ -207,7 +208,7 @@ class ControlCode:
                 f.at(stacked, f.let(f"mul i64 {k}, {loop.inputs * self.width}")),
                 f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")),
             )
-            value = self._run_to_the_end(f, scope, slice(0, None), at, "%mask", self._inline(scope))
+            value = self._run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
             found = [value(r) for r in scope.listing.results]
             for j, x in enumerate(found[: loop.carried]):
                 f.put(x, "%frame", step.results + j)
@@ -215,14 +216,14 @@ class ControlCode:
                 f.put(x, at.kept, j)
 
     def _while(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
-        at, inline = Pointers("%frame", "%outer"), self._inline(scope)
+        at, inline = Pointers("%frame", "%outer"), self.inline(scope)
         going = f.let(f"alloca {self.mask}, align 8")
         done, status = (step.results + loop.carried + k for k in range(2))
         f.put(f.constant(0.0), "%frame", done)
         f.put(f.constant(OUT_OF_ITERATIONS), "%frame", status)
         f.store(self.mask, "%mask", going)
         first = [f.get("%frame", step.results + k) for k in range(loop.watched)]
-        self._end_where_nan(f, first, going, status)
+        self.end_where_nan(f, first, going, status, "%frame")
         with f.repeat() as leave:
             self.head(f, step, going, at, inline)
             mask = f.load(self.mask, going)
@@ -244,8 +245,8 @@ class ControlCode:
             assert isinstance(piece, Piece)
             holds = f.bits(self.piece(f, scope, piece, at)(condition))
         ended = f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {holds}, {self.everyone}')}")
-        self._set(f, ended, DONE, status)
-        count = f.get("%frame", done)
+        self._set(f, ended, DONE, status, at.frame)
+        count = f.get(at.frame, done)
         below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(float(loop.at_most))}"))
         more = f.let(f"and {self.mask} {f.let(f'and {self.mask} {mask}, {holds}')}, {below}")
         f.store(self.mask, more, going)
@@ -259,16 +260,17 @@ class ControlCode:
         value = self._run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
         found = [value(r) for r in scope.listing.results[1:]]
         lanes = f.lanes_of(mask)
-        old = [f.get("%frame", step.results + j) for j in range(loop.carried)]
+        old = [f.get(at.frame, step.results + j) for j in range(loop.carried)]
         kept = [x if x == y else f.select(lanes, x, y) for x, y in zip(found, old, strict=True)]
         for j, x in enumerate(kept):
-            f.put(x, "%frame", step.results + j)
-        count = f.get("%frame", done)
+            f.put(x, at.frame, step.results + j)
+        count = f.get(at.frame, done)
         following = f.let(f"fadd {f.type} {count}, {f.constant(1.0)}")
-        f.put(f.select(lanes, following, count), "%frame", done)
-        self._end_where_nan(f, found[: loop.watched], going, status)
+        f.put(f.select(lanes, following, count), at.frame, done)
+        self.end_where_nan(f, found[: loop.watched], going, status, at.frame)
 
-    def _end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int) -> None:
+    def end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int, frame: str) -> None:
+        """Let those lanes end that have a NaN among some numbers."""
         flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
         if len(numbers) % 2:
             flags.append(f.let(f"fcmp uno {f.type} {numbers[-1]}, {numbers[-1]}"))
@@ -277,9 +279,9 @@ class ControlCode:
         mask = f.load(self.mask, going)
         bad = f.let(f"and {self.mask} {mask}, {f.bits(f.any_of(f.truth, flags))}")
         with f.when(f.let(f"icmp ne {self.mask} {bad}, 0")):
-            self._set(f, bad, NOT_A_NUMBER, status)
+            self._set(f, bad, NOT_A_NUMBER, status, frame)
             f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), going)
 
-    def _set(self, f: Instructions, mask: str, number: float, place: int) -> None:
+    def _set(self, f: Instructions, mask: str, number: float, place: int, frame: str) -> None:
         """Put a number into some lanes of a place."""
-        f.put(f.select(f.lanes_of(mask), f.constant(number), f.get("%frame", place)), "%frame", place)
+        f.put(f.select(f.lanes_of(mask), f.constant(number), f.get(frame, place)), frame, place)

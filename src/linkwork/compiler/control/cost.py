@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from ...expr.control.loop import Loop
 from ...expr.region import Listing
+from ..program import SINCOS
 
 __all__ = ["samples_cost"]
 
 _USUAL = 16  # steps of a loop with a condition, if it may do more
+_FUNCTION = 20  # instructions of an elementary function
 
 
 def samples_cost(listing: Listing) -> float:
     """The instructions that a sample takes, where loops with a condition do the usual number of steps."""
     total = float(len(listing.instructions))
     for instruction in listing.instructions:
+        if instruction.operation.lowering.kind == "vector" or instruction.operation is SINCOS:
+            total += _FUNCTION
         bundle = instruction.value
         if isinstance(bundle, Loop):
             times = min(bundle.at_most, _USUAL) if bundle.conditional else bundle.at_most

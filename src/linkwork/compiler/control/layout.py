@@ -7,7 +7,9 @@ and results: arrays are packed into the frame of a vector, and results unpacked 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
+from ...expr.control.loop import Loop
 from ..ir import MOST_UNROLLED, Function, Text
 from ..llvm import Instructions
 from ..program import Program
@@ -16,9 +18,22 @@ from ..straight import NO_MEMORY, OFF, guards_exceeded, memory
 from ..target import Target
 from .code import INLINE, ControlCode, Pointers
 from .cost import samples_cost
-from .plan import Memory, Piece, Scope
+from .plan import Control, Memory, Piece, Scope
+from .refill import refill_function
 
 __all__ = ["ControlLayout", "block_texts", "sample_texts"]
+
+
+_VECTORS = 32  # of a tile of samples, whose loops lanes share
+_WORTH = 64  # instructions of a step: to take a sample into a lane costs about as much as so many
+_CACHED = 1 << 18  # bytes of their frames, which should stay in the second-level cache
+
+
+def _is_refilled(step: Piece | Control) -> bool:
+    """Whether this is a loop whose samples may need different numbers of steps, each of some length."""
+    if not (isinstance(step, Control) and isinstance(step.bundle, Loop) and step.bundle.conditional):
+        return False
+    return samples_cost(step.bundle.body) >= _WORTH
 
 
 class ControlLayout:
@@ -32,8 +47,11 @@ class ControlLayout:
         self.guards = sorted(set(self.slot_of[len(self.slot_of) - program.guards :])) if program.guards else []
         self.frame_bytes = -(-room.size * self.width // 64) * 64
         self.in_bytes = self.out_bytes = self.frame_bytes
-        self.vectors = 1
-        self.bytes = self.frame_bytes * self.vectors
+        self.refilled = [step for step in scope.steps if lanes > 1 and _is_refilled(step)]
+        self.vectors = max(1, min(_VECTORS, _CACHED // max(self.frame_bytes, 1))) if self.refilled else 1
+        if self.vectors == 1:
+            self.refilled = []
+        self.bytes = self.frame_bytes * (self.vectors + bool(self.refilled))
 
     @property
     def cost(self) -> float:
@@ -49,9 +67,18 @@ def block_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Tex
     """``@block(in, work, out, vectors)``: the steps for some frames, one behind the other."""
     code = ControlCode(new_text, layout.target, layout.real, layout.lanes, "block")
     f = code.function("define void @.block(ptr %in, ptr %work, ptr %out, i64 %vectors)")
-    with f.loop("%vectors") as vector:
-        frame = f.at("%in", f.let(f"mul i64 {vector}, {layout.frame_bytes}"))
-        _steps(code, f, layout, frame)
+    inline = _short(layout.scope)
+    steps = layout.scope.steps
+    cuts = [k for k, step in enumerate(steps) if step in layout.refilled]
+    for first, stop in pairwise([-1, *cuts, len(steps)]):
+        with f.loop("%vectors") as vector:
+            frame = f.at("%in", f.let(f"mul i64 {vector}, {layout.frame_bytes}"))
+            code.run(f, layout.scope, slice(first + 1, stop), Pointers(frame), code.everyone, inline=inline)
+        if stop < len(steps):
+            step = steps[stop]
+            assert isinstance(step, Control)
+            name = refill_function(code, step, layout.frame_bytes, layout.vectors)
+            f.do(f"call void {name}(ptr %in, i64 %vectors)")
     code.main.add(f)
     return [code.main, *code.others]
 
@@ -73,7 +100,7 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
     for j, port in enumerate(program.inputs):
         _copied(f, real, f.at(frame, place * real.bytes), f"%in{j}", port.size)
         place += port.size
-    _steps(code, f, layout, frame)
+    code.run(f, layout.scope, slice(None), Pointers(frame), code.everyone, inline=_short(layout.scope))
     start = 0
     for out, port in zip(outputs, program.outputs, strict=True):
         for first, slot, count in _runs(layout.slot_of[start : start + port.size]):
@@ -93,9 +120,9 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
     return [code.main, *code.others]
 
 
-def _steps(code: ControlCode, f: Instructions, layout: ControlLayout, frame: str) -> None:
-    inline = sum(s.stop - s.start for s in layout.scope.steps if isinstance(s, Piece)) <= INLINE
-    code.run(f, layout.scope, slice(None), Pointers(frame), code.everyone, inline=inline)
+def _short(scope: Scope) -> bool:
+    """Whether the straight-line code between loops is short enough to stand in one function."""
+    return sum(step.stop - step.start for step in scope.steps if isinstance(step, Piece)) <= INLINE
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int, int]]:
