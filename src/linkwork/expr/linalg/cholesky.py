@@ -1,9 +1,10 @@
-"""Cholesky's factorization, over any scalar."""
+"""Cholesky's factorization, over any scalar: L D Lᵀ first, whose pivots only wait for a division each."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..functions import sqrt
 from .arrays import Found, applied, square
 from .pivots import Pivots
 from .sums import less
@@ -22,16 +23,21 @@ def cholesky(A: Any, *, status: bool = False) -> Any:
 
     def compute(rows: list[list[Any]], told: bool) -> Found:
         pivots = Pivots("cholesky", positive=True, told=told)
-        lower: list[list[Any]] = []
+        scaled: list[list[Any]] = []  # rows of the triangle of L D Lᵀ, times D
         inverse: list[Any] = []
         for i in range(n):
             row: list[Any] = []
+            unit: list[Any] = []
             for j in range(i):
-                row.append(less(rows[i][j], row, lower[j][:j]) * inverse[j])
-            root, reciprocal = pivots.root(less(rows[i][i], row, row), i)
-            inverse.append(reciprocal)
-            lower.append([*row, root])
-        return [[x for i, row in enumerate(lower) for x in [*row, *[0.0] * (n - 1 - i)]]], pivots.status
+                row.append(less(rows[i][j], unit, scaled[j][:j]))
+                unit.append(row[j] * inverse[j])
+            row.append(less(rows[i][i], unit, row))
+            inverse.append(pivots.inverse(row[i], i))
+            scaled.append(row)
+        roots = [sqrt(row[-1]) for row in scaled]  # none waits for another, as they would if rows were divided by them
+        factors = [root * x for root, x in zip(roots, inverse, strict=True)]
+        lower = [[x * f for x, f in zip(row[:-1], factors, strict=False)] for row in scaled]
+        return [[x for i in range(n) for x in [*lower[i], roots[i], *[0.0] * (n - 1 - i)]]], pivots.status
 
     found = applied("cholesky", compute, [(matrices, 2)], [(n, n)], status, positive=True)
     return found if status else found[0]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import SingularMatrixError
-from ..functions import and_, eq, fabs, lt, sqrt, where
+from ..functions import and_, eq, fabs, lt, where
 from .sums import reciprocal
 
 __all__ = ["Pivots"]
@@ -41,14 +41,7 @@ class Pivots:
             self.seen.append(pivot)
             none = eq(pivot, 0.0)
             return where(none, 0.0, 1.0 / where(none, 1.0, pivot))
-        return self._noted(pivot, reciprocal(pivot), place)
-
-    def root(self, pivot: Any, place: int) -> tuple[Any, Any]:
-        """The square root of a pivot, and its reciprocal."""
-        root = sqrt(pivot)
-        return root, self._noted(pivot, reciprocal(root), place)
-
-    def _noted(self, pivot: Any, inverse: Any, place: int) -> Any:
+        inverse = reciprocal(pivot)
         self.seen.append(pivot)
         place = place if self._order is None else self._order[place]
         known = inverse.__class__ is float
