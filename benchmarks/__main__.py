@@ -16,6 +16,7 @@ from pathlib import Path
 from linkwork.cli.output import Stream, Terminal
 
 from .compiler import long_program_seconds, no_op_seconds
+from .linalg import linear_algebra, linear_algebra_verdicts
 from .machine import machine
 from .measure import FULL, QUICK, Plan, RobotResult, measure_robot
 from .report import METHOD, context_table, data, target_table
@@ -35,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = machine()
     startup = measure_startup(3 if chosen.quick else 7)
     results = _measured(chosen.robots or (QUICK_ROBOTS if chosen.quick else tuple(ROBOTS)), plan, terminal)
-    rows = verdicts(results, startup, long_program_seconds())
+    matrices = linear_algebra(plan.effort)
+    rows = [*verdicts(results, startup, long_program_seconds()), *linear_algebra_verdicts(matrices)]
     floor = no_op_seconds(plan.effort)
     file = Path(chosen.json or RESULTS / time.strftime("%Y-%m-%dT%H%M%S.json"))
     file.parent.mkdir(parents=True, exist_ok=True)

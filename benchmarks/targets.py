@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["IMPORT_SECONDS", "LONG_PROGRAM_SECONDS", "TARGETS", "Target"]
+__all__ = ["IMPORT_SECONDS", "LINEAR_ALGEBRA", "LONG_PROGRAM_SECONDS", "TARGETS", "Target"]
 
 IMPORT_SECONDS = 0.4
 """Most that `import linkwork` may take in a fresh process."""
@@ -46,6 +46,17 @@ _MOST = (  # measure, function, Panda, Talos
 _FIXED_FINGERS = (("inverse_dynamics", 800), ("mass_matrix", 520), ("forward_dynamics", 1850))
 LONG_PROGRAM_SECONDS = 10.0
 """Most that compiling a program of 100 000 instructions may take."""
+
+LINEAR_ALGEBRA = {
+    ("cholesky", 7): 20.0,
+    ("solve", 7): 20.0,
+    ("solve, positive definite", 7): 20.0,
+    ("cholesky", 30): 3.0,
+    ("solve", 30): 3.0,
+    ("solve, positive definite", 30): 3.0,
+}
+"""Times the peer's speed at least, a batch on one thread: by function and number of rows.  The peer is numpy.linalg for
+7 rows, a loop over LAPACK for 30."""
 
 
 def _table() -> dict[tuple[str, str, str], Target]:

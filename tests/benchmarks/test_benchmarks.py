@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from benchmarks.compiler import Figure, compiler_figures, long_program_seconds, no_op_seconds
+from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
 from benchmarks.measure import FunctionResult, Plan, RobotResult, measure_robot
 from benchmarks.report import context_table, target_table
 from benchmarks.robots import ROBOTS, BenchmarkRobot, NotInstalled
@@ -14,6 +16,7 @@ from benchmarks.targets import TARGETS
 from benchmarks.verdicts import verdicts
 
 from benchmarks import __main__ as command
+from benchmarks import linalg
 from linkwork.cli.measure import agreement
 from linkwork.cli.peer import FUNCTIONS, Pinocchio
 from linkwork.cli.timing import Comparison, Effort
@@ -112,12 +115,22 @@ def quick(monkeypatch):
     monkeypatch.setattr(command, "measure_startup", lambda processes: Startup(0.1, 0.2, ()))
     monkeypatch.setattr(command, "long_program_seconds", lambda: (100_000, 1.0))
     monkeypatch.setattr(command, "no_op_seconds", lambda effort: {"out=": 1e-7})
+    monkeypatch.setattr(command, "linear_algebra", lambda effort: [])
 
 
 def test_the_compiler_is_measured():
     instructions, seconds = long_program_seconds(3000)
     assert 2000 < instructions < 5000 and seconds > 0.0
     assert all(value > 0.0 for value in no_op_seconds(TINY.effort).values())
+
+
+def test_linear_algebra_is_measured():
+    found = linear_algebra(TINY.effort, (3, 11), batch=5)
+    assert [(x.function, x.n) for x in found] == [(f, n) for n in (3, 11) for f in linalg.FUNCTIONS]
+    assert all(x.ours > 0.0 and x.peer > 0.0 and x.compile > 0.0 for x in found)
+    assert linear_algebra_verdicts(found) == []  # none of these sizes has a target
+    (row,) = linear_algebra_verdicts([replace(found[0], n=7, ratio=30.0)])
+    assert row.met and row.target_shown == ">= 20x"
 
 
 @pytest.mark.slow
