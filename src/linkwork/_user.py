@@ -1,10 +1,15 @@
-"""Where in the user's code a warning is of use."""
+"""Where in the user's code a warning is of use, and where an error comes from."""
 
 from __future__ import annotations
 
+import inspect
+import linecache
 import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
 
-__all__ = ["levels_up"]
+__all__ = ["levels_up", "line_of", "place_of"]
 
 
 def levels_up() -> int:
@@ -13,3 +18,22 @@ def levels_up() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "linkwork":
         frame, level = frame.f_back, level + 1
     return level
+
+
+def line_of(traceback: TracebackType | None) -> str:
+    """The innermost line of an error's way that is the user's own: file, line, function and text; "" for none."""
+    found = ""
+    while traceback is not None:
+        frame, line = traceback.tb_frame, traceback.tb_lineno
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("linkwork", "numpy"):
+            text = linecache.getline(frame.f_code.co_filename, line, frame.f_globals).strip()
+            found = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}{': ' if text else ''}{text}"
+        traceback = traceback.tb_next
+    return found
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """The file and line where a function is written; "" where that is not known."""
+    plain = inspect.unwrap(function)
+    code = getattr(plain, "__code__", None) or getattr(vars(type(plain)).get("__call__"), "__code__", None)
+    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"

@@ -29,6 +29,7 @@ __all__ = [
     "NotDifferentiableError",
     "SingularInertiaError",
     "SingularMatrixError",
+    "TraceWarning",
     "UnknownNameError",
 ]
 
@@ -224,6 +225,10 @@ class CacheWarning(UserWarning):
 
 class ConfigurationWarning(UserWarning):
     """A configuration is a little off its manifold (a quaternion that is not quite unit): the nearest one is used."""
+
+
+class TraceWarning(UserWarning):
+    """A function that is compiled did something besides returning its result: that happens once, not in the kernel."""
 
 
 class JointMethodError(RuntimeError):

@@ -15,6 +15,7 @@ import pytest
 from linkwork.compiler import trace as trace_module
 from linkwork.compiler.program import Port
 from linkwork.compiler.trace import compile, quiet_collector, trace
+from linkwork.errors import TraceWarning
 from linkwork.expr import functions as f
 from linkwork.expr.symbol import Graph, Symbol
 
@@ -36,7 +37,8 @@ def test_inputs_are_object_arrays_of_symbols_in_order() -> None:
         seen.update(arrays)
         return 0.0
 
-    program = trace(function, "f", {"b": 3, "a": (2, 2), "none": (0, 4), "one": ()})
+    with pytest.warns(TraceWarning, match="seen holds symbols"):
+        program = trace(function, "f", {"b": 3, "a": (2, 2), "none": (0, 4), "one": ()})
     assert list(seen) == ["b", "a", "none", "one"]
     assert program.inputs == (Port("b", (3,)), Port("a", (2, 2)), Port("none", (0, 4)), Port("one", ()))
     assert isinstance(seen["one"], Symbol)
@@ -55,9 +57,9 @@ def test_shapes_may_be_written_in_several_ways(shape: Any) -> None:
     assert trace(lambda q: q, "f", {"q": shape}).inputs == (Port("q", (3,)),)
 
 
-@pytest.mark.parametrize("shape", [-1, (2, -3), 3.0, (3.0,), "3", "ab", None, (None,), ((2, 3),), {"n": 1}, 1j])
+@pytest.mark.parametrize("shape", [-1, (2, -3), 3.0, (3.0,), "3", "ab", None, (None,), {}, {"n": -1}, 1j])
 def test_what_is_no_shape_is_refused(shape: Any) -> None:
-    with pytest.raises(ValueError, match=r"^q: expected a shape .* got"):
+    with pytest.raises(ValueError, match=r"^q.*: expected .*shape.* got"):
         compile(lambda q: q, q=shape)
 
 
@@ -130,7 +132,7 @@ def test_what_is_returned_becomes_the_outputs(kind: str) -> None:
         (lambda q: np.complex64(1j), "no number"),
         (lambda q: np.ones(2, dtype=complex), "no number"),
         (lambda q: [q, q[0]], "no number"),
-        (lambda q: (q, {"a": q}), "output1 has an element that is no number"),
+        (lambda q: (q, {"a": None}), r"output\[1\]\['a'\]: expected arrays and numbers, got None"),
         (lambda q: (), "expected the function to return something"),
         (lambda q: {}, "expected the function to return something"),
         (lambda q: {"a b": q}, "expected outputs named by identifiers, got 'a b'"),
@@ -218,7 +220,7 @@ def test_the_collector_stays_off_where_it_was_off() -> None:
     assert gc.isenabled()
 
 
-def test_the_function_itself_is_not_kept() -> None:
+def test_the_function_goes_with_the_kernel() -> None:
     class Function:
         def __call__(self, q: Any) -> Any:
             return q
@@ -226,10 +228,10 @@ def test_the_function_itself_is_not_kept() -> None:
     function = Function()
     gone = weakref.ref(function)
     kernel = compile(function, q=2)
-    del function
+    assert kernel.function is function
+    del function, kernel
     gc.collect()
     assert gone() is None
-    assert kernel([1.0, 2.0]).tolist() == [1.0, 2.0]
 
 
 # -- traces inside of traces
@@ -253,10 +255,11 @@ def test_symbols_of_an_outer_trace_are_refused() -> None:
 
     with pytest.raises(ValueError, match="symbols of two traces cannot be combined"):
         compile(lambda q: outer(q, lambda x, q: x + q), q=2)
-    with pytest.raises(ValueError, match=r"'q.0.' is used but is not among the inputs"):
-        compile(lambda q: outer(q, lambda x, q: q), q=2)
-    with pytest.raises(ValueError, match="more than one trace"):
-        compile(lambda q: outer(q, lambda x, q: [x, q]), q=2)
+    for make in (lambda x, q: q, lambda x, q: [x, q]):
+        with pytest.raises(
+            ValueError, match=r"output holds <symbol q.0.>, which is of the trace of function \(.*\.py:"
+        ):
+            compile(lambda q: outer(q, make), q=2)  # noqa: B023
     assert gc.isenabled()
 
 

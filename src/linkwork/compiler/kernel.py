@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..expr.arrays import is_traced, over_samples, scalars
+from ..expr.structure import Leaf
 from .build import KernelCode, Recipe, Source
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
@@ -19,12 +20,14 @@ from .interpreter import in_main_interpreter
 from .interrupts import interrupts_address
 from .jit import assembly
 from .loops import State
+from .nesting import Nesting, taking
 from .program import Port, Program
 from .real import DOUBLE, SINGLE
 from .target import Target, host
 from .threads import setting_address
 from .to_casadi import to_casadi
 from .typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
+from .uncompiled import run_uncompiled
 
 __all__ = [
     "SAY_WHAT_IS_MASKED",
@@ -51,7 +54,7 @@ class Kernel:
     are shared between threads: see `linkwork.set_num_threads`.
     """
 
-    __slots__ = ("__weakref__", "_call", "_code", "_general", "_source")
+    __slots__ = ("__weakref__", "_call", "_code", "_function", "_general", "_nesting", "_source")
 
     if TYPE_CHECKING:  # it is the slot `_call`: what stands there is called without a detour through Python
 
@@ -64,17 +67,22 @@ class Kernel:
         doc: str = "",
         target: Target | None = None,
         without_passes: Sequence[str] = (),
+        function: Callable[..., Any] | None = None,
+        nesting: Nesting | None = None,
     ) -> None:
         recipe = Recipe.of(program) if isinstance(program, Program) else program
         self._source = Source(recipe, host() if target is None else target, without_passes)
         self._code = KernelCode(self._source)
         self._general = _General(self._source, self._code, doc)
-        self._call: Any = single_call(self, self._general)
+        self._function = function
+        self._nesting = nesting or Nesting({port.name: Leaf(port.shape, bool(port.shape)) for port in self.inputs})
+        flat: Any = single_call(self, self._general)
+        self._call: Any = flat if self._nesting.is_flat else taking(self._nesting, self.name, flat)
 
     @property
     def __signature__(self) -> inspect.Signature:
         kinds = inspect.Parameter
-        arrays = [kinds(port.name, kinds.POSITIONAL_OR_KEYWORD) for port in self.inputs]
+        arrays = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in self._nesting.inputs]
         return inspect.Signature([*arrays, kinds("out", kinds.KEYWORD_ONLY, default=None)])
 
     @property
@@ -140,9 +148,30 @@ class Kernel:
 
     def interpret(self, *arrays: Any) -> Any:
         """The same function by the interpreter, one operation at a time in float64: slow, and the reference."""
-        results = self._source.traced.interpret(*arrays)
+        arrays = tuple(self._nesting.taken_apart(self.name, arrays))
+        return self._together(self._source.traced.interpret(*arrays))
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The Python function that it was made of.  Raises TypeError where there is none."""
+        if self._function is None:
+            raise TypeError(f"kernel {self.name!r} was made of no Python function; `interpret` runs its program")
+        return self._function
+
+    def uncompiled(self, *arrays: Any, **named: Any) -> Any:
+        """What the Python function itself gives for numbers, one state or a batch: slow, and a reference.
+
+        It takes what the kernel takes, but for ``out``.  One state goes in as floats; a batch as arrays whose elements
+        are arrays of all samples, so that the function runs once.  Raises TypeError where there is no function.
+        """
+        function = self.function
+        given = self._nesting.taken_apart(self.name, self._nesting.in_order(self.name, arrays, named))
+        return self._together(run_uncompiled(function, self._nesting, self.inputs, self.outputs, given))
+
+    def _together(self, results: Sequence[Any]) -> Any:
+        """The outputs as a call returns them."""
         result = self._general.result
-        return results[0] if result is None else result(*results)
+        return self._nesting.put_together(results[0] if result is None else result(*results))
 
     def to_casadi(self) -> Any:
         """The kernel as a `casadi.Function` of SX, with the same inputs and outputs.

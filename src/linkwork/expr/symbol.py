@@ -33,12 +33,19 @@ AS_AN_INDEX = (
 )
 
 
+def two_traces(symbols: Sequence[Symbol]) -> str:
+    """What is wrong where symbols of several traces meet."""
+    shown = [f"{x!r} of {x.graph.owner}" if x.graph.owner else repr(x) for x in symbols if x.op is not _CONSTANT]
+    return f"symbols of two traces cannot be combined, as none outlives its own: {', '.join(shown)}"
+
+
 class Graph:
     """The nodes of one trace."""
 
-    __slots__ = ("__weakref__", "_table", "calling", "nodes")
+    __slots__ = ("__weakref__", "_table", "calling", "nodes", "owner")
 
-    def __init__(self) -> None:
+    def __init__(self, owner: str = "") -> None:
+        self.owner = owner  # what it is the trace of, for messages
         self.nodes: list[Symbol] = []
         self.calling: list[Any] = []  # the functions that are being traced to be called
         self._table: dict[tuple[Any, ...], Symbol] = {}
@@ -81,7 +88,7 @@ class Graph:
         node = self._table.get(key)
         if node is None:
             if any(a.graph is not self for a in args):
-                raise ValueError(f"symbols of two traces cannot be combined: {args}")
+                raise ValueError(two_traces(args))
             node = self._table[key] = _leaf(self, operation, value)
             node.args = tuple(args)
         return node
@@ -406,7 +413,7 @@ def _node(graph: Graph, key: tuple[Any, ...]) -> Symbol:
     node.args = args = key[1:]
     node.index = len(nodes)
     if args[0].graph is not graph or args[-1].graph is not graph or (len(args) == 3 and args[1].graph is not graph):
-        raise ValueError(f"symbols of two traces cannot be combined: {key[1:]}")
+        raise ValueError(two_traces(args))
     graph._table[key] = node
     nodes.append(node)
     return node

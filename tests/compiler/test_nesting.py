@@ -1,0 +1,221 @@
+"""Nested inputs and outputs, the decorator, and the Python function behind a kernel."""
+
+from __future__ import annotations
+
+import inspect
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.compiler.trace import trace
+from linkwork.expr import where
+
+
+class State(NamedTuple):
+    """A named tuple."""
+
+    q: Any
+    v: Any
+
+
+@dataclass(frozen=True)
+class Gains:
+    """A dataclass that checks what it is made of, which is not asked of symbols."""
+
+    stiffness: Any
+    damping: Any
+
+    def __post_init__(self) -> None:
+        if np.any(np.asarray(self.damping, float) < 0.0):
+            raise ValueError("negative")
+
+
+@dataclass
+class Plain:
+    """A dataclass."""
+
+    a: Any
+    b: Any
+
+
+GAINS: Any = object.__new__(Gains)
+object.__setattr__(GAINS, "stiffness", ())
+object.__setattr__(GAINS, "damping", (2,))
+SHAPES: dict[str, Any] = {"state": State(2, (2,)), "gains": GAINS, "goals": {"a": (2,), "b": ((), (2, 2))}, "t": ()}
+
+
+def nested(state: State, gains: Gains, goals: dict[str, Any], t: Any) -> Any:
+    force = gains.stiffness * (goals["a"] - state.q) - gains.damping * state.v
+    scale, matrix = goals["b"]
+    return {"next": State(state.q + t * state.v, state.v + t * force), "work": (scale * (force @ matrix @ state.v), t)}
+
+
+@pytest.fixture(scope="module")
+def kernel() -> lw.Kernel:
+    return lw.compile(nested, **SHAPES)
+
+
+def arguments(size: tuple[int, ...] = ()) -> tuple[Any, ...]:
+    rng = np.random.default_rng(0)
+    q, v, a, d = rng.uniform(0.5, 1.0, (4, *size, 2))
+    k, b, t = rng.uniform(0.5, 1.0, (3, *size))
+    matrix = rng.uniform(0.5, 1.0, (*size, 2, 2))
+    if not size:
+        k, b, t = float(k), float(b), float(t)
+    return State(q, v), Gains(k, d), {"a": a, "b": (b, matrix)}, t
+
+
+def same(found: Any, expected: Any) -> None:
+    assert list(found) == ["next", "work"] and isinstance(found["next"], State) and isinstance(found["work"], tuple)
+    for one, other in zip((*found["next"], *found["work"]), (*expected["next"], *expected["work"]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_ports_are_named_by_what_leads_to_them(kernel: lw.Kernel) -> None:
+    inputs = "state_q state_v gains_stiffness gains_damping goals_a goals_b_0 goals_b_1 t"
+    assert [port.name for port in kernel.inputs] == inputs.split()
+    assert [port.name for port in kernel.outputs] == ["next_q", "next_v", "work_0", "work_1"]
+    assert list(inspect.signature(kernel).parameters) == ["state", "gains", "goals", "t", "out"]
+
+
+def test_it_takes_and_gives_what_the_function_does(kernel: lw.Kernel) -> None:
+    """One state, a batch, by name, interpreted, uncompiled, and composed in another function."""
+    given = arguments()
+    expected = nested(*given)
+    same(kernel(*given), expected)
+    state, gains, goals, t = given
+    same(kernel(state, t=t, goals=goals, gains=gains), expected)
+    same(kernel(list(state), gains, goals, t), expected)
+    same(kernel.interpret(*given), expected)
+    same(kernel.uncompiled(*given), expected)
+    outer = lw.compile(lambda **x: kernel(**x), **SHAPES)
+    same(outer(*given), expected)
+    many = arguments((5,))
+    one_by_one = [nested(*arguments_of(many, k)) for k in range(5)]
+    found = {
+        "next": State(*(np.array([x["next"][i] for x in one_by_one]) for i in range(2))),
+        "work": tuple(np.array([x["work"][i] for x in one_by_one]) for i in range(2)),
+    }
+    same(kernel(*many), found)
+    same(kernel.uncompiled(*many), found)
+    out = {"next": State(np.empty((5, 2)), np.empty((5, 2))), "work": (np.empty(5), np.empty(5))}
+    kernel(*many, out=out)
+    same(out, found)
+
+
+def arguments_of(many: tuple[Any, ...], k: int) -> tuple[Any, ...]:
+    state, gains, goals, t = many
+    b, matrix = goals["b"]
+    rest = {"a": goals["a"][k], "b": (b[k], matrix[k])}
+    return State(state.q[k], state.v[k]), Gains(gains.stiffness[k], gains.damping[k]), rest, t[k]
+
+
+def test_what_is_nested_otherwise_is_refused(kernel: lw.Kernel) -> None:
+    state, gains, goals, t = arguments()
+    wrong: list[tuple[tuple[Any, ...], str]] = [
+        (
+            (state.q, gains, goals, t),
+            r"nested: state: expected State\(q: an array of shape \(2,\), v: .*\), got ndarray",
+        ),
+        (((1.0, 2.0, 3.0), gains, goals, t), r"state: expected State\(.*\), got tuple\(0, 1, 2\)"),
+        ((state, None, goals, t), r"gains: expected Gains\(stiffness: a number, .*\), got NoneType"),
+        ((state, gains, {"a": 1.0}, t), r"goals: expected dict\(a: .*, b: tuple\(.*\)\), got dict\(a\)"),
+        ((state, gains, {"a": 1.0, "b": 2.0}, t), r"goals\['b'\]: expected tuple\(.*\), got float"),
+        ((state, gains, goals), "missing argument 't'"),
+    ]
+    for given, message in wrong:
+        with pytest.raises(TypeError, match=message):
+            kernel(*given)
+    with pytest.raises(TypeError, match="unexpected or repeated argument 'state'"):
+        kernel(state, gains, goals, state=state)
+    with pytest.raises(ValueError, match=r"(?s)shape|core dimension"):
+        kernel(State(np.zeros(3), state.v), gains, goals, t)
+
+
+def test_names_that_meet_are_refused() -> None:
+    with pytest.raises(ValueError, match="two arrays would be called 'a_b'"):
+        trace(lambda a, a_b: a_b, "f", {"a": {"b": 2}, "a_b": 2})
+    with pytest.raises(TypeError, match="expected parts named by identifiers, got 'a_b c'"):
+        trace(lambda a: a, "f", {"a": {"b c": 2}})
+
+
+def test_flat_outputs_are_what_they_were() -> None:
+    Pair = namedtuple("Pair", ["x", "y"])
+    for returned in (lambda q: (q, q), lambda q: Pair(q, q), lambda q: {"x": q, "y": q}):
+        found = lw.compile(returned, q=2)([1.0, 2.0])
+        assert isinstance(found, tuple) and type(found).__name__ == "function_result" and len(found) == 2
+        assert all(
+            np.array_equal(x, y) for x, y in zip(found, lw.compile(returned, q=2).uncompiled([1.0, 2.0]), strict=True)
+        )
+    single = lw.compile(lambda q: Plain(1.0, q), q=2)([1.0, 2.0])
+    assert isinstance(single, Plain) and single.a == 1.0 and np.array_equal(single.b, [1.0, 2.0])
+    assert lw.compile(lambda q: ({"only": 2.0 * q},), q=())(2.0) == ({"only": 4.0},)
+
+
+def test_it_is_a_decorator_too() -> None:
+    @lw.compile(x=(3,), k=())
+    def spring(x: Any, k: Any) -> Any:
+        """A spring."""
+        return -k * x
+
+    @lw.compile(name="other", x=3)
+    def doubled(x: Any) -> Any:
+        return x + x
+
+    assert isinstance(spring, lw.Kernel) and (spring.name, doubled.name) == ("spring", "other")
+    assert spring([1.0, 0.0, 2.0], 2.0).tolist() == [-2.0, 0.0, -4.0]
+    assert spring.function.__doc__ == "A spring."
+    with pytest.raises(TypeError, match="expected a function, got 3"):
+        lw.compile(3)  # type: ignore[call-overload]
+
+
+def test_constants_of_closures_are_constants() -> None:
+    scale, table = 2.0, np.array([1.0, 2.0, 3.0])
+    kernel = lw.compile(lambda x: scale * table * x, x=3)
+    expected = [2.0, 4.0, 6.0]
+    scale, table = 0.0, np.zeros(3)
+    assert kernel(np.ones(3)).tolist() == expected
+
+
+UNCOMPILED: dict[str, tuple[Any, dict[str, Any]]] = {
+    "a number": (lambda x: x * x, {"x": ()}),
+    "an array and a number": (lambda x, k: k * x / (1.0 + k), {"x": 3, "k": ()}),
+    "sums": (lambda x, k: (x @ x) * x + k * (x @ x) - x[0], {"x": 3, "k": ()}),
+    "matrices": (lambda A, x: (A @ x, A.T @ A, np.linalg.norm(A @ x)), {"A": (3, 3), "x": 3}),
+    "choices": (lambda x, k: np.where(x < k, x, np.maximum(k, 0.1 * x)), {"x": 3, "k": ()}),
+    "our choices": (lambda x, k: where(k < 0.5, x[0], x[1] * k), {"x": 3, "k": ()}),
+    "lists": (lambda x: [x[0], 1.0, np.sin(x[1])], {"x": 3}),
+    "numbers": (lambda x: np.eye(3), {"x": 3}),
+    "iteration": (lambda x: np.stack([y * y for y in x]) + sum(x), {"x": 3}),
+    "methods": (lambda x: (x.sum(), x.dot(x), x.max(), x.mean()), {"x": 3}),
+}
+
+
+@pytest.mark.parametrize("what", UNCOMPILED)
+def test_uncompiled_is_the_function_itself(what: str) -> None:
+    function, shapes = UNCOMPILED[what]
+    kernel = lw.compile(function, **shapes)
+    rng = np.random.default_rng(0)
+    for size in ((), (4,), (3, 4), (0,)):
+        given = [rng.uniform(0.2, 1.0, (*size, *port.shape)) for port in kernel.inputs]
+        found, expected = kernel.uncompiled(*given), kernel(*given)
+        several = isinstance(expected, tuple)
+        for one, other in zip(*((found, expected) if several else ([found], [expected])), strict=True):
+            assert np.shape(one) == np.shape(other)
+            np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-14)
+    if len(given) > 1:  # one that is the same for all
+        given = [rng.uniform(0.2, 1.0, (*(size if k else ()), *p.shape)) for k, p in enumerate(kernel.inputs)]
+        found, expected = kernel.uncompiled(*given), kernel(*given)
+        assert [np.shape(x) for x in found] == [np.shape(x) for x in expected]
+
+
+def test_what_has_no_function_says_so() -> None:
+    kernel = lw.load("arm7").compile("gravity_force")
+    with pytest.raises(TypeError, match=r"made of no Python function; `interpret`"):
+        kernel.uncompiled(np.zeros(7))
+    with pytest.raises(ValueError, match=r"expected x of shape \(\.\.\., \*\(3,\)\), got \(2,\)"):
+        lw.compile(lambda x: x, x=3).uncompiled(np.zeros(2))
