@@ -60,7 +60,7 @@ def _variables(function: Any) -> Iterator[tuple[str, int, Any]]:
     bound = getattr(function, "__self__", None)
     plain = getattr(function, "__func__", function)
     if not isinstance(plain, FunctionType):  # an object that can be called
-        bound, plain = function, vars(type(function)).get("__call__")
+        bound, plain = function, inspect.getattr_static(type(function), "__call__", None)
     if not isinstance(plain, FunctionType):
         return
     code = plain.__code__
@@ -114,7 +114,7 @@ def _line(code: CodeType, name: str) -> int:
 
 def _file(function: Any) -> str:
     plain = getattr(function, "__func__", function)
-    plain = plain if isinstance(plain, FunctionType) else vars(type(function)).get("__call__")
+    plain = plain if isinstance(plain, FunctionType) else inspect.getattr_static(type(function), "__call__", None)
     return str(getattr(getattr(plain, "__code__", None), "co_filename", "?"))
 
 
