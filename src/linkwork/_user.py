@@ -35,5 +35,7 @@ def line_of(traceback: TracebackType | None) -> str:
 def place_of(function: Callable[..., Any]) -> str:
     """The file and line where a function is written; "" where that is not known."""
     plain = inspect.unwrap(function)
-    code = getattr(plain, "__code__", None) or getattr(inspect.getattr_static(type(plain), "__call__", None), "__code__", None)
+    code = getattr(plain, "__code__", None) or getattr(
+        inspect.getattr_static(type(plain), "__call__", None), "__code__", None
+    )
     return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from .._user import line_of, place_of
-from ..expr.symbol import AS_AN_INDEX
+from ..expr.numpy_protocol import AS_AN_INDEX
 
 __all__ = ["run_on_symbols", "written_at"]
 

@@ -3,6 +3,7 @@
 docs/expressions.md shows what it is for, with a table of the functions.
 """
 
+from . import array_functions as array_functions  # its answers to NumPy are put in place
 from . import linalg
 from .arrays import array
 from .control import Iterated, call, cond, fori, scan, take, while_loop

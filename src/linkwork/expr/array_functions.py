@@ -16,6 +16,7 @@ import numpy as np
 from . import functions as f
 from .arrays import SymbolArray, bare, filled, is_traced, wrapped
 from .elementwise import ELEMENTWISE, maximum, minimum, not_known, over_elements, truth
+from .numpy_protocol import ANSWERS
 
 __all__ = ["COMPOSED", "DELEGATED", "MOVING", "OWN", "REFUSED", "called", "refusal"]
 
@@ -398,3 +399,5 @@ OWN: Mapping[str, Callable[..., Any]] = {
     "linalg.matrix_norm": _matrix_norm,
     "linalg.matrix_power": _matrix_power,
 }
+
+ANSWERS.function, ANSWERS.refusal = called, refusal

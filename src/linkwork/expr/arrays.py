@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .numpy_protocol import ANSWERS, AS_AN_INDEX
+
 __all__ = ["SymbolArray", "array", "bare", "filled", "is_traced", "over_samples", "scalars", "wrapped"]
 
 
@@ -22,14 +24,10 @@ class SymbolArray(np.ndarray):
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **how: Any) -> Any:
-        from .elementwise import applied
-
-        return applied(ufunc, method, inputs, how)
+        return ANSWERS.ufunc(ufunc, method, inputs, how)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from .array_functions import called
-
-        return called(func, args, kwargs)
+        return ANSWERS.function(func, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
         try:
@@ -82,9 +80,7 @@ class SymbolArray(np.ndarray):
 
 def _refusing(name: str) -> Any:
     def method(self: SymbolArray, *arguments: Any, **how: Any) -> NoReturn:
-        from .array_functions import refusal
-
-        raise refusal(name)
+        raise ANSWERS.refusal(name)
 
     method.__name__ = name
     method.__doc__ = f"Refused: what `numpy.{name}` gives depends on values."
@@ -192,6 +188,4 @@ def _refuse_symbols_in(key: Any, error: Exception) -> None:
     """Raises TypeError where what stands in brackets is a symbol, or an array of symbols."""
     parts = key if isinstance(key, tuple) else (key,)
     if any(is_traced(part) for part in parts):
-        from .symbol import AS_AN_INDEX
-
         raise TypeError(AS_AN_INDEX) from error

@@ -15,6 +15,7 @@ import numpy as np
 from . import compositions as c
 from . import functions as f
 from .arrays import SymbolArray, bare, filled
+from .numpy_protocol import ANSWERS
 from .operations import BY_METHOD
 
 __all__ = ["ELEMENTWISE", "PLAIN", "applied", "not_known", "over_elements", "scalar_function", "truth"]
@@ -27,12 +28,7 @@ _DEGREE = math.pi / 180.0
 
 def truth(x: Any) -> Any:
     """What NumPy takes a number for where it wants a truth value: whether it is not zero."""
-    operation = getattr(x, "op", None)
-    if operation is not None:
-        return x if operation.logical else f.not_(f.eq(x, 0.0))
-    if isinstance(x, (bool, np.bool_)) or (isinstance(x, np.ndarray) and x.dtype == bool):
-        return x
-    return f.not_(f.eq(x, 0.0))
+    return x if _is_truth(x) else f.not_(f.eq(x, 0.0))
 
 
 def power(x: Any, y: Any) -> Any:
@@ -152,11 +148,17 @@ def _differ(x: Any, y: Any) -> Any:
     return f.and_(f.or_(x, y), f.not_(f.and_(x, y)))
 
 
+def _is_truth(x: Any) -> bool:
+    """Whether it is a truth value: a symbol of one, a batch of them, or Python's own."""
+    operation = getattr(x, "op", None)
+    if operation is not None:
+        return bool(operation.logical)
+    return isinstance(x, (bool, np.bool_)) or (isinstance(x, np.ndarray) and x.dtype == bool)
+
+
 def _logical(x: Any, sign: str) -> Any:
     """A truth value.  Raises TypeError for a number: what NumPy does with the bits of one has no counterpart."""
-    operation = getattr(x, "op", None)
-    is_truth = isinstance(x, (bool, np.bool_)) or (isinstance(x, np.ndarray) and x.dtype == bool)
-    if is_truth or (operation is not None and operation.logical):
+    if _is_truth(x):
         return x
     raise TypeError(f"{sign}: expected truth values, as comparisons give, got {x!r}")
 
@@ -234,7 +236,7 @@ def _by_elements(ufunc: np.ufunc, name: str, method: str, arrays: Sequence[Any],
 def _counted(values: Any) -> Any:
     """What is to be added up: a truth value counts 1 or 0."""
     values = np.asarray(values)
-    if values.dtype == object and any(getattr(x, "op", None) is not None and x.op.logical for x in values.ravel()):
+    if values.dtype == object and any(map(_is_truth, values.ravel().tolist())):
         return over_elements(lambda x: f.where(truth(x), 1.0, 0.0), 1)(values)
     return values
 
@@ -249,3 +251,6 @@ def _written(name: str, out: Any, result: Any) -> Any:
         )
     out.view(np.ndarray)[...] = result
     return out
+
+
+ANSWERS.ufunc = applied

@@ -16,8 +16,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from . import functions as f
 from .bundle import PART, Bundle
+from .numpy_protocol import ANSWERS, AS_AN_INDEX
 from .operations import BY_METHOD, BY_NAME, Operation
 
 __all__ = ["Graph", "Symbol"]
@@ -25,12 +28,6 @@ __all__ = ["Graph", "Symbol"]
 _INPUT, _CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 _NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", "mul", "div"))
 _LE, _WHERE = BY_NAME["le"], BY_NAME["where"]
-
-
-AS_AN_INDEX = (
-    "a symbol has no value while a function is traced, so it cannot stand in brackets: linkwork.take(table, index) "
-    "looks up a table at an index that is computed"
-)
 
 
 def two_traces(symbols: Sequence[Symbol]) -> str:
@@ -284,6 +281,18 @@ class Symbol:
 
     __hash__ = object.__hash__
 
+    def __mod__(self, other: Any) -> Any:
+        return np.remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return np.remainder(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return np.floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return np.floor_divide(other, self)
+
     # -- truth values are joined by NumPy's signs
 
     def __and__(self, other: Any) -> Any:
@@ -325,14 +334,10 @@ class Symbol:
     # -- NumPy, where a symbol is among the arguments
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **how: Any) -> Any:
-        from .elementwise import applied
-
-        return applied(ufunc, method, inputs, how)
+        return ANSWERS.ufunc(ufunc, method, inputs, how)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from .array_functions import called
-
-        return called(func, args, kwargs)
+        return ANSWERS.function(func, args, kwargs)
 
     def conjugate(self) -> Symbol:
         """Itself, as of every real number."""
