@@ -19,7 +19,7 @@ from ..llvm import Instructions
 from ..program import CONSTANT, INPUT
 from ..real import Real
 from ..target import Target
-from .plan import CONTROL, FRAME, Control, Piece, Scope
+from .plan import CONTROL, FRAME, SLICE, Column, Control, Piece, Scope, Spot
 
 __all__ = ["ControlCode", "Pointers"]
 
@@ -28,11 +28,20 @@ INLINE = 400  # instructions of a body that stands in its driver as a whole
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """What a piece works with: the frame, the inputs of this step of a loop, and where what it keeps goes."""
+    """What a piece works with: the frame, columns of inputs of this step of a loop, and where what it keeps goes."""
 
     frame: str = "%frame"
-    slice: str = "null"
+    columns: tuple[str, ...] = ()
     kept: str = "null"
+
+    def __str__(self) -> str:
+        """As arguments of a function."""
+        return ", ".join(f"ptr {pointer}" for pointer in (self.frame, *self.columns))
+
+    @staticmethod
+    def given(count: int) -> Pointers:
+        """Those that a function gets as arguments."""
+        return Pointers("%frame", tuple(f"%column{k}" for k in range(count)))
 
 
 class ControlCode:
@@ -77,11 +86,12 @@ class ControlCode:
         name = self.name("piece")
         text = self._new_text()
         self.others.append(text)
-        g = self.function(f"define void {name}(ptr noalias %frame, ptr noalias readonly %slice)", unchanging=False)
-        self.piece(g, scope, step, Pointers("%frame", "%slice"))
+        given = Pointers.given(scope.columns)
+        g = self.function(f"define void {name}({given})", unchanging=False)
+        self.piece(g, scope, step, given)
         text.add(g)
-        f.declare(f"declare void {name}(ptr, ptr)")
-        f.do(f"call void {name}(ptr {at.frame}, ptr {at.slice})")
+        f.declare(f"declare void {name}({', '.join(['ptr'] * (1 + scope.columns))})")
+        f.do(f"call void {name}({at})")
 
     def piece(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> Callable[[int], str]:
         """Straight-line code in the function that is being written; returned is what names values."""
@@ -95,8 +105,7 @@ class ControlCode:
                 if operation is CONSTANT:
                     names[value] = f.constant(number)
                 elif operation is INPUT:
-                    area, index = scope.inputs[number]
-                    names[value] = f.get(at.frame if area == FRAME else at.slice, index)
+                    names[value] = self._input(f, scope.inputs[number], at)
                 elif operation is PART and args[0] in bases:
                     names[value] = f.get(at.frame, bases[args[0]] + number)
                 else:
@@ -131,8 +140,16 @@ class ControlCode:
             self._call(f, step, at)
             return
         write = self._loop if isinstance(step.bundle, Loop) else self._choice
-        driver = write(step)
-        f.do(f"call void {driver}(ptr {at.frame}, ptr {at.slice}, {self.mask} {mask})")
+        driver = write(step, Pointers.given(scope.columns))
+        f.do(f"call void {driver}({at}, {self.mask} {mask})")
+
+    def _input(self, f: Instructions, spot: Spot, at: Pointers) -> str:
+        """The value of an input, where it stands."""
+        if spot.area == FRAME:
+            return f.get(at.frame, spot.number)
+        if spot.area == SLICE:
+            return f.get(at.columns[spot.column], spot.number)
+        return f.splat(f.load(self.real.name, at.columns[spot.column], self.real.bytes))
 
     def _call(self, f: Instructions, step: Control, at: Pointers) -> None:
         (scope,) = step.scopes
@@ -152,13 +169,12 @@ class ControlCode:
         """The mask of all lanes."""
         return "true" if self.lanes == 1 else "-1"
 
-    def _driver(self, what: str) -> tuple[str, Instructions]:
+    def _driver(self, what: str, at: Pointers) -> tuple[str, Instructions]:
         name = self.name(what)
-        return name, self.function(f"define internal void {name}(ptr noalias %frame, ptr %outer, {self.mask} %mask)")
+        return name, self.function(f"define internal void {name}({at}, {self.mask} %mask)")
 
-    def _choice(self, step: Control) -> str:
-        name, f = self._driver("choice")
-        at = Pointers("%frame", "%outer")
+    def _choice(self, step: Control, at: Pointers) -> str:
+        name, f = self._driver("choice", at)
         holds = f.bits(f.fetch_truth("%frame", step.condition))
         yes = f.let(f"and {self.mask} %mask, {holds}")
         no = f.let(f"and {self.mask} %mask, {f.let(f'xor {self.mask} {holds}, {self.everyone}')}")
@@ -183,14 +199,14 @@ class ControlCode:
         self.run(f, scope, slice(steps.start, -1), at, mask, inline=False)
         return self.piece(f, scope, scope.last, at)
 
-    def _loop(self, step: Control) -> str:
+    def _loop(self, step: Control, outer: Pointers) -> str:
         loop: Loop = step.bundle
-        name, f = self._driver("loop")
+        name, f = self._driver("loop", outer)
         (scope,) = step.scopes
         if loop.conditional:
             self._while(f, step, loop, scope)
         else:
-            self._for(f, step, loop, scope)
+            self._for(f, step, loop, scope, outer)
         self.main.add(f)
         return name
 
@@ -198,16 +214,16 @@ class ControlCode:
         """Whether pieces of a scope stand in its driver."""
         return len(scope.listing.instructions) <= INLINE
 
-    def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
-        stacked = f.at("%frame" if step.stacked.area == FRAME else "%outer", step.stacked.number * self.width)
+    def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
+        starts = [self._start(f, column, outer) for column in step.columns]
         kept = f.at("%frame", (step.results + loop.carried) * self.width)
         with f.loop(loop.at_most) as count:
             k = f.let(f"sub i64 {loop.at_most - 1}, {count}") if loop.backward else count
-            at = Pointers(
-                "%frame",
-                f.at(stacked, f.let(f"mul i64 {k}, {loop.inputs * self.width}")),
-                f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")),
-            )
+            columns = []
+            for column, start in zip(step.columns, starts, strict=True):
+                size = self.real.bytes if column.table else column.stride * self.width
+                columns.append(f.at(start, f.let(f"mul i64 {k}, {size}")) if size else start)
+            at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
             value = self._run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
             found = [value(r) for r in scope.listing.results]
             for j, x in enumerate(found[: loop.carried]):
@@ -215,8 +231,18 @@ class ControlCode:
             for j, x in enumerate(found[loop.carried :]):
                 f.put(x, at.kept, j)
 
+    def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
+        """Where a column begins."""
+        if column.table:
+            numbers = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in column.table)
+            name = self.name("table")
+            f.declare(f"{name} = internal constant [{len(column.table)} x {self.real.name}] [{numbers}], align 8")
+            return name
+        area = "%frame" if column.start.area == FRAME else outer.columns[column.start.column]
+        return f.at(area, column.start.number * self.width)
+
     def _while(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
-        at, inline = Pointers("%frame", "%outer"), self.inline(scope)
+        at, inline = Pointers(), self.inline(scope)
         going = f.let(f"alloca {self.mask}, align 8")
         done, status = (step.results + loop.carried + k for k in range(2))
         f.put(f.constant(0.0), "%frame", done)

@@ -22,14 +22,32 @@ from ..segments import MOST, pairs_taken_apart
 __all__ = ["CONTROL", "Control", "Memory", "Piece", "Scope", "Spot", "has_control", "plan_program"]
 
 CONTROL = frozenset((LOOP, CHOICE, CALL))
-FRAME, SLICE = "frame", "slice"
+FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
 class Spot(NamedTuple):
-    """Where a number stands: in the frame, or among the inputs of a loop's step."""
+    """Where a number stands: in the frame, or among the inputs of a loop's step, in a column."""
 
     area: str
     number: int
+    column: int = 0
+
+
+@dataclass
+class Column:
+    """Inputs of a loop's steps that stand side by side: where those of the first step begin, and how much further on
+    those of the next.  Constants are a table, of one number for all lanes each."""
+
+    start: Spot
+    stride: int
+    count: int
+    table: tuple[float, ...] = ()
+
+    def goes_on_with(self, other: Column) -> bool:
+        """Whether another column stands right behind, in every step."""
+        if self.table or other.table or not self.stride == other.stride != 0:
+            return False
+        return other.start == self.start._replace(number=self.start.number + self.count)
 
 
 @dataclass
@@ -50,7 +68,7 @@ class Control:
     bundle: Any
     results: int
     scopes: tuple[Scope, ...]
-    stacked: Spot = Spot(FRAME, 0)  # of a loop: where the inputs of its steps begin
+    columns: tuple[Column, ...] = ()  # of a loop: where the inputs of its steps stand
     condition: int = 0  # of a choice: the condition's place
     frame: int = 0  # of a call: where the frame of what is called begins
     outside: tuple[int, ...] = ()  # the places in the frame that it reads and does not write
@@ -62,6 +80,7 @@ class Scope:
 
     listing: Listing
     inputs: Sequence[Spot]
+    columns: int = 0  # of inputs of a loop's steps
     places: dict[int, int] = field(default_factory=dict)  # value -> place in the frame
     steps: list[Piece | Control] = field(default_factory=list)
     head: int = 0  # how many of the steps come before it is known whether the others are to be done
@@ -102,9 +121,9 @@ def plan_program(program: Listing) -> tuple[Scope, Memory]:
 class _Planner:
     """Plans one scope."""
 
-    def __init__(self, listing: Listing, inputs: Sequence[Spot], memory: Memory) -> None:
+    def __init__(self, listing: Listing, inputs: Sequence[Spot], memory: Memory, columns: int = 0) -> None:
         self.listing, self.inputs, self.memory = pairs_taken_apart(listing), inputs, memory
-        self.scope = Scope(self.listing, inputs)
+        self.scope = Scope(self.listing, inputs, columns)
         self.bases: dict[int, int] = {}  # of controls: the first place of their results
 
     def plan(self, *, whole: bool) -> Scope:
@@ -253,14 +272,13 @@ class _Planner:
         rest = 2 if loop.conditional else loop.at_most * loop.kept
         step.results = self.memory.take(loop.carried + rest)
         self._filled(state, before, step.results)
-        if stacked:
-            step.stacked = self._side_by_side(stacked) or Spot(FRAME, self._filled(stacked, before))
+        step.columns, slices = self._columns(stacked, loop, before)
         taken = [self._placed(x, before) for x in outside]
         inputs = [Spot(FRAME, step.results + k) for k in range(loop.carried)]
-        inputs += [Spot(SLICE, k) for k in range(loop.inputs)]
+        inputs += slices
         inputs += [Spot(FRAME, place) for place in taken]
         step.outside = tuple(dict.fromkeys(taken))
-        step.scopes = (_Planner(loop.body, inputs, self.memory).plan(whole=False),)
+        step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns)).plan(whole=False),)
 
     def _other(self, step: Control, bundle: Bundle, args: Sequence[int], before: Piece) -> None:
         step.results = self.memory.take(bundle.count)
@@ -273,7 +291,9 @@ class _Planner:
         step.condition, *taken = [self._placed(x, before) for x in args]
         step.outside = tuple(dict.fromkeys(taken))
         inputs = [Spot(FRAME, place) for place in taken]
-        step.scopes = tuple(_Planner(body, inputs, self.memory).plan(whole=False) for body in bundle.bodies)
+        step.scopes = tuple(
+            _Planner(body, inputs, self.memory, self.scope.columns).plan(whole=False) for body in bundle.bodies
+        )
 
     def _called(self, body: Region) -> tuple[Scope, int]:
         """The scope of what is called, planned once, and where its frame begins."""
@@ -282,12 +302,32 @@ class _Planner:
             self.memory.called[body] = scope, self.memory.take(memory.size)
         return self.memory.called[body]
 
-    def _side_by_side(self, values: Sequence[int]) -> Spot | None:
-        """Where these values begin, if they stand side by side anyway."""
-        first = self.natural(values[0])
-        if first is None:
-            return None
-        for k, value in enumerate(values):
-            if self.natural(value) != Spot(first.area, first.number + k):
-                return None
-        return first
+    def _columns(self, stacked: Sequence[int], loop: Loop, before: Piece) -> tuple[tuple[Column, ...], list[Spot]]:
+        """Where the inputs of a loop's steps stand, and where its body finds each."""
+        columns: list[Column] = []
+        spots: list[Spot] = []
+        for j in range(loop.inputs):
+            found = self._column(stacked[j :: loop.inputs], before)
+            if columns and columns[-1].goes_on_with(found):
+                columns[-1].count += 1
+                spots.append(Spot(SLICE, columns[-1].count - 1, len(columns) - 1))
+                continue
+            columns.append(found)
+            spots.append(Spot(TABLE if found.table else SLICE, 0, len(columns) - 1))
+        return tuple(columns), spots
+
+    def _column(self, values: Sequence[int], before: Piece) -> Column:
+        """One number of each step: where it stands anyway, or where the piece before puts it."""
+        instructions = self.listing.instructions
+        if len(set(values)) == 1:
+            return Column(Spot(FRAME, self._placed(values[0], before)), 0, 1)
+        if all(instructions[value].operation is CONSTANT for value in values):
+            return Column(Spot(TABLE, 0), 1, 1, tuple(instructions[value].value for value in values))
+        spots = [self.natural(value) for value in values]
+        first, second = spots[:2]
+        if first is not None and second is not None:
+            stride = second.number - first.number
+            regular = (Spot(first.area, first.number + k * stride, first.column) for k in range(len(spots)))
+            if first.area != TABLE and all(spot == wanted for spot, wanted in zip(spots, regular, strict=True)):
+                return Column(first, stride, 1)
+        return Column(Spot(FRAME, self._filled(values, before)), 1, 1)

@@ -6,32 +6,47 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ...expr.bundle import Bundle
-from ...expr.region import Listing
+from ...expr.region import Listing, Region
 from ..program import Instruction, Program
 from ..verify import verify
 from .dead_code import dead_code
 from .drop_rules import drop_rules
 from .fold_constants import fold_constants
 from .fuse import fuse
+from .merge_loops import merge_loops
 from .pair_sincos import pair_sincos
 from .schedule import schedule
+from .trim_loops import trim_loops
 
 __all__ = ["ALL", "optimize"]
 
 L = TypeVar("L", bound=Listing)
 
-ALL: tuple[Callable[[Any], Any], ...] = (drop_rules, fold_constants, pair_sincos, fuse, dead_code, schedule)
+ALL: tuple[Callable[[Any], Any], ...] = (
+    drop_rules,
+    fold_constants,
+    merge_loops,
+    trim_loops,
+    pair_sincos,
+    fuse,
+    dead_code,
+    schedule,
+)
 
 
-def _everywhere(one_pass: Callable[[Listing], Listing], listing: L) -> L:
-    """What a pass makes of a listing, after all bodies in it."""
+def _everywhere(one_pass: Callable[[Listing], Listing], listing: L, done: dict[Region, Region]) -> L:
+    """What a pass makes of a listing, after all regions in it, of which it takes equal ones once."""
 
-    def inside(instruction: Instruction) -> Instruction:
-        operation, args, value = instruction
-        return Instruction(operation, args, value.with_bodies(lambda body: _everywhere(one_pass, body)))
+    def inside(region: Region) -> Region:
+        if region not in done:
+            done[region] = _everywhere(one_pass, region, done)
+        return done[region]
 
     if any(isinstance(i.value, Bundle) for i in listing.instructions):
-        changed = [inside(i) if isinstance(i.value, Bundle) else i for i in listing.instructions]
+        changed = [
+            Instruction(i.operation, i.args, i.value.with_bodies(inside)) if isinstance(i.value, Bundle) else i
+            for i in listing.instructions
+        ]
         listing = listing.rebuilt(changed, listing.results)
     return one_pass(listing)  # type: ignore[return-value]
 
@@ -45,7 +60,7 @@ def optimize(program: Program, *, without: Sequence[str] = (), debug: bool = Fal
         verify(program)
     for one_pass in ALL:
         if one_pass.__name__ not in without:
-            program = _everywhere(one_pass, program)
+            program = _everywhere(one_pass, program, {})
             if debug:
                 verify(program)
     return program
