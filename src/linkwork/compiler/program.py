@@ -17,6 +17,7 @@ import numpy as np
 
 from ..expr import functions as f
 from ..expr.bundle import PART
+from ..expr.control.closing import Inside
 from ..expr.interpret import CONSTANT, INPUT, Instruction, listed, on_arrays
 from ..expr.operations import Lowering, Operation
 from ..expr.region import Listing
@@ -103,7 +104,7 @@ class Program(Listing):
         try:
             instructions, results = listed(elements, [symbol for _, symbols in inputs for symbol in symbols])
         except KeyError as error:
-            raise ValueError(f"{name}: the symbol {error.args[0]!r} is used but is not among the inputs") from None
+            raise ValueError(f"{name}: {_unknown(error.args[0])}") from None
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
         return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards))
 
@@ -161,6 +162,12 @@ class Program(Listing):
             outputs.append(np.array(stacked, dtype=np.float64).reshape((*batch, *port.shape)))
             start += port.size
         return tuple(outputs)
+
+
+def _unknown(symbol: str) -> str:
+    if isinstance(symbol, Inside):
+        return f"{symbol} is used outside, where it has no value: what comes out of a loop or a call is what it returns"
+    return f"the symbol {symbol!r} is used but is not among the inputs"
 
 
 def arithmetic(operations: Mapping[str, int]) -> int:

@@ -156,9 +156,9 @@ def difference(expected: Form | Leaf, got: Form | Leaf, path: str = "") -> str:
     if isinstance(expected, Leaf) or isinstance(got, Leaf):
         if isinstance(expected, Leaf) and isinstance(got, Leaf) and expected.shape == got.shape:
             return ""
-        return f"{path or 'it'}: expected {expected}, got {got}"
+        return f"{path}{': ' if path else ''}expected {expected}, got {got}"
     if expected.kind is not got.kind or expected.keys != got.keys:
-        return f"{path or 'it'}: expected {expected}, got {got}"
+        return f"{path}{': ' if path else ''}expected {expected}, got {got}"
     for key, one, other in zip(expected.keys, expected.parts, got.parts, strict=True):
         found = difference(one, other, f"{path}[{key!r}]")
         if found:

@@ -12,7 +12,7 @@ from ..structure import difference, mapped, taken_apart
 from ..symbol import Symbol
 from .call import Subroutine
 from .choice import Choice
-from .closing import Numbers, closed, closed_since, graph_of, named
+from .closing import Numbers, closed, closed_since, graph_of, lent, named
 from .steps import truth_of_condition
 
 __all__ = ["call", "cond"]
@@ -87,7 +87,7 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
             f"call: {named(function)} calls itself: compiled code cannot recurse; write while_loop, scan or fori"
         )
     given = Numbers(arguments, "call: arguments")
-    fresh = graph.inputs(f"the arguments of {named(function)}", (len(given.elements),))
+    fresh = lent(graph, f"the arguments of {named(function)}", len(given.elements))
     graph.calling.append(function)
     try:
         result = Numbers(function(*given.together(fresh)), f"call: what {named(function)} returns")

@@ -18,7 +18,29 @@ from ..region import Region
 from ..structure import Form, Leaf, leaves_of, put_together, taken_apart
 from ..symbol import Graph, Symbol
 
-__all__ = ["Numbers", "closed", "closed_since", "graph_of", "named", "rows_of", "truth_of"]
+__all__ = [
+    "Inside",
+    "Numbers",
+    "closed",
+    "closed_since",
+    "graph_of",
+    "is_truth",
+    "lent",
+    "named",
+    "rows_of",
+    "truth_of",
+]
+
+
+class Inside(str):
+    """The name of a symbol that has a value only while a loop, or what is called, runs."""
+
+    __slots__ = ()
+
+
+def lent(graph: Graph, what: str, count: int) -> list[Symbol]:
+    """Fresh symbols for the inside of a loop or of what is called."""
+    return [graph.input(Inside(what)) for _ in range(count)]
 
 
 def graph_of(numbers: Sequence[Any]) -> Graph | None:
@@ -93,7 +115,7 @@ class Numbers:
 
     def __init__(self, value: Any, who: str) -> None:
         elements, self.form = taken_apart(value, who)
-        self.logical = [_is_truth(x) for x in elements]
+        self.logical = [is_truth(x) for x in elements]
         self.elements = [where(x, 1.0, 0.0) if t else x for x, t in zip(elements, self.logical, strict=True)]
 
     def together(self, numbers: Sequence[Any]) -> Any:
@@ -114,7 +136,7 @@ def rows_of(form: Form | Leaf, numbers: Sequence[Any], steps: int) -> list[list[
     return rows
 
 
-def _is_truth(x: Any) -> bool:
+def is_truth(x: Any) -> bool:
     return isinstance(x, (bool, np.bool_)) or (x.__class__ is Symbol and x.op.logical)
 
 

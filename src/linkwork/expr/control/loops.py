@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..structure import Leaf, leaves_of, mapped, put_together, reshaped, taken_apart
+from ..structure import Leaf, leaves_of, mapped, put_together, reshaped, size_of, taken_apart
 from ..symbol import Graph, Symbol
-from .closing import Numbers, closed, graph_of, named, rows_of
+from .closing import Numbers, closed, graph_of, lent, named, rows_of
 from .loop import Loop
 from .on_numbers import scan_on_numbers, while_on_numbers
-from .steps import bound, check_step, number_of_steps, pair, truth
+from .steps import bound, check_step, has_arrays, number_of_steps, pair, truth
 
 __all__ = ["Iterated", "fori", "scan", "while_loop"]
 
@@ -57,7 +57,7 @@ def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], stat
 def _while_traced(
     graph: Graph, condition: Callable[[Any], Any], step: Callable[[Any], Any], start: Numbers, most: int
 ) -> Iterated:
-    fresh = graph.inputs(f"the state of while_loop of {named(step)}", (len(start.elements),))
+    fresh = lent(graph, f"the state of while_loop of {named(step)}", len(start.elements))
     inside = start.together(fresh)
     holds = truth(condition, inside)
     following = Numbers(step(inside), f"while_loop: what {named(step)} returns")
@@ -122,10 +122,16 @@ def fori(step: Callable[[Any, Any], Any], state: Any, count: int) -> Any:
     number or negative.
     """
     many = bound("fori: count", count)
+    start = Numbers(state, "fori: state")
 
     def counted(pair: tuple[Any, Any], _: Any) -> tuple[Any, None]:
         inside, k = pair
-        return (step(inside, k), k + 1), None
+        following = step(inside, k)
+        if k.__class__ is not int or k == 0:  # what a later step changes is found by scan
+            found = Numbers(following, f"fori: what {named(step)} returns")
+            batches = has_arrays(found.elements)
+            check_step("fori", step, start.form, found.form, start.logical, found.logical, batches=batches)
+        return (following, k + 1), None
 
     counted.__wrapped__ = step  # type: ignore[attr-defined]
     (last, _), _ = scan(counted, (state, 0), length=many)
@@ -143,8 +149,8 @@ def _scan_traced(
 ) -> tuple[Any, Any]:
     rows = [] if form is None else rows_of(form, given, steps)
     one = None if form is None else reshaped(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
-    width = len(rows[0]) if rows else 0
-    fresh = graph.inputs(f"the state of scan of {named(step)}", (len(start.elements) + width,))
+    width = 0 if one is None else size_of(one)
+    fresh = lent(graph, f"the state of scan of {named(step)}", len(start.elements) + width)
     carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
     row = None if one is None else put_together(one, slices)
     state, output = pair(step, step(start.together(carried), row))

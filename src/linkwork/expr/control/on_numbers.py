@@ -10,7 +10,7 @@ import numpy as np
 from ..functions import where
 from ..structure import children, is_nested, mapped, remade, shallow_form, taken_apart
 from ..symbol import Graph, Symbol
-from .closing import Numbers, graph_of, named
+from .closing import Numbers, graph_of, is_truth, named
 from .loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS
 from .steps import check_step, has_arrays, pair, truth
 
@@ -24,6 +24,7 @@ def while_on_numbers(
     done: Any = 0
     status: Any = int(OUT_OF_ITERATIONS)
     going: Any = True
+    truths = _truths(state)
     for count in range(most + 1):
         holds = truth(condition, state)
         if holds.__class__ is Symbol:
@@ -45,7 +46,8 @@ def while_on_numbers(
         if graph is not None:
             return graph
         masked = bool(np.ndim(going))
-        check_step("while_loop", step, start.form, form, batches=masked or has_arrays(numbers))
+        batches = masked or has_arrays(numbers)
+        check_step("while_loop", step, start.form, form, truths, _truths(following), batches=batches)
         state = _chosen(going, following, state) if masked else following
         done = done + (np.where(going, 1, 0) if masked else 1)
     return state, done, status
@@ -55,6 +57,9 @@ def scan_on_numbers(
     step: Callable[..., Any], state: Any, inputs: Any, start: Numbers, steps: int, backward: bool
 ) -> tuple[Any, Any] | Graph:
     """The scan on floats or arrays; or the trace of the symbols that it met."""
+    if not steps:
+        return state, _no_outputs(step, state, inputs)
+    truths = _truths(state)
     kept: list[Any] = [None] * steps
     for t in reversed(range(steps)) if backward else range(steps):
         following, kept[t] = pair(step, step(state, _row(inputs, t)))
@@ -63,9 +68,32 @@ def scan_on_numbers(
         graph = graph_of([*numbers, *outputs])
         if graph is not None:
             return graph
-        check_step("scan", step, start.form, form, batches=has_arrays(numbers))
+        check_step("scan", step, start.form, form, truths, _truths(following), batches=has_arrays(numbers))
         state = following
     return state, _stacked(kept)
+
+
+def _no_outputs(step: Callable[..., Any], state: Any, inputs: Any) -> Any:
+    """The outputs of no steps, as nested as those of one would be."""
+    _, output = pair(step, step(state, mapped(_nothing, inputs)))
+    return mapped(lambda x: np.zeros((0, *np.shape(x))), output)
+
+
+def _nothing(rows: Any) -> Any:
+    """A row of none, of NaN."""
+    return np.full(np.shape(rows)[1:], np.nan) if np.ndim(rows) > 1 else np.nan
+
+
+def _truths(state: Any) -> list[bool]:
+    """Which of the arrays and numbers of a state are truth values."""
+    found: list[bool] = []
+
+    def look(x: Any) -> None:
+        elements = x.ravel() if isinstance(x, np.ndarray) and x.dtype == object else [x]
+        found.append(getattr(x, "dtype", None) == np.dtype(bool) or any(map(is_truth, elements)))
+
+    mapped(look, state)
+    return found
 
 
 def _missing(state: Any, leading: int) -> Any:

@@ -73,14 +73,14 @@ def check_step(
     step: Callable[..., Any],
     expected: Any,
     got: Any,
-    logical: Sequence[bool] = (),
-    found: Sequence[bool] = (),
+    logical: Sequence[bool],
+    found: Sequence[bool],
     *,
     batches: bool = False,
 ) -> None:
     """Raises TypeError where a step returns another kind of state than it got."""
     text = "" if batches and _same_nesting(expected, got) else difference(expected, got)
-    if not text and list(logical) != list(found):
+    if not text and len(logical) == len(found) and list(logical) != list(found):
         text = "a number became a truth value, or a truth value a number: where(condition, 1.0, 0.0) makes a number"
     if text:
         raise TypeError(f"{what}: {named(step)} must return a state as it got one: {text}")

@@ -1,0 +1,187 @@
+"""Kernels with loops, choices, calls and tables: every way to call them gives the same bits, and the right numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.support import TARGETS
+from expr.control.cases import CASES
+from linkwork.compiler import loops
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.program import Program
+from linkwork.compiler.trace import trace
+from linkwork.expr import adjoint, array, call, cond, cos, fori, scan, sin, take, where, while_loop
+
+MANY = 40
+
+
+def same(one: Any, other: Any) -> bool:
+    """Of one type and shape, and equal to the last bit; every NaN is like another."""
+    one, other = np.asarray(one), np.asarray(other)
+    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
+
+
+def all_same(ones: Any, others: Any) -> bool:
+    return all(map(same, ones, others))
+
+
+def check(kernel: Kernel, samples: list[np.ndarray], *, sizes: range = range(1, MANY + 1), rtol: float = 1e-11) -> None:
+    """Single calls, batches of these sizes, at various places, of both types, and the interpreter."""
+    with np.errstate(all="ignore"):
+        together, expected = (tuple(f(*samples)) for f in (kernel, kernel.interpret))
+    for port, got, right in zip(kernel.outputs, together, expected, strict=True):
+        np.testing.assert_allclose(got, right, rtol=rtol, atol=rtol, err_msg=f"{kernel.name}: {port}")
+    for j in range(len(samples[0])):
+        assert all_same(kernel(*(x[j] for x in samples)), [y[j] for y in together]), f"{kernel.name}: sample {j}"
+    for dtype in (np.float64, np.float32):
+        given = [x.astype(dtype) for x in samples]
+        whole = kernel(*given)
+        assert all(y.dtype == dtype for y in whole)
+        for size in sizes:
+            at = 7 * size % (len(samples[0]) + 1 - size)
+            part = kernel(*(x[at : at + size] for x in given))
+            assert all_same(part, [y[at : at + size] for y in whole]), (
+                f"{kernel.name}: {size} samples from {at}, {dtype}"
+            )
+
+
+def test_every_way_to_call_gives_the_same_bits() -> None:
+    for name, case in CASES.items():
+        samples = case.samples(np.random.default_rng(5), MANY)
+        samples[0][3] = np.nan
+        check(lw.compile(case.function, name=name, **case.shapes), samples)
+
+
+def test_threads_and_other_targets() -> None:
+    case = CASES["everything"]
+    program = trace(case.function, "everything", case.shapes)
+    samples = case.samples(np.random.default_rng(6), 700)
+    for target in TARGETS.values():
+        check(Kernel(program, target=target), [x[:9] for x in samples], sizes=range(1, 10))
+    with mock.patch.object(loops, "_WORTH", 0.0):
+        kernel = Kernel(program)
+        alone = kernel(*samples)
+        for threads in (2, 5):
+            lw.set_num_threads(threads)
+            try:
+                assert all_same(kernel(*samples), alone)
+            finally:
+                lw.set_num_threads(1)
+
+
+def test_single_precision_is_near_double() -> None:
+    case = CASES["swing"]
+    kernel = lw.compile(case.function, **case.shapes)
+    samples = [x.astype(np.float32) for x in case.samples(np.random.default_rng(7), MANY)]
+    for single, double in zip(kernel(*samples), kernel(*(x.astype(float) for x in samples)), strict=True):
+        np.testing.assert_allclose(single, double, rtol=2e-4, atol=2e-4)
+
+
+def long_line(x: Any, y: Any, terms: int) -> Any:
+    """Many sums and products of values that stay alive."""
+    parts = [sin(x * (0.1 * k + 1)) if k % 9 == 0 else x * (0.3 - 0.01 * k) + y * y for k in range(terms)]
+    total = 0.0 * x
+    for a, b in zip(parts, reversed(parts), strict=True):
+        total = 0.3 * total + a * b * (1.0 / terms)
+    return total
+
+
+@pytest.mark.parametrize("terms", [60, 170])
+def test_bodies_of_several_pieces_with_loops_in_them(terms: int) -> None:
+    def condition(s: Any, y: Any) -> Any:
+        return abs(s[0]) > 0.05 + 1e-3 * abs(long_line(s[0], y, terms))
+
+    def function(x: Any, y: Any, u: Any) -> dict[str, Any]:
+        shrink = lambda s: (0.5 * s[0] + 0.001 * long_line(s[0], y, terms), s[1] + 1.0)  # noqa: E731
+        ended = while_loop(lambda s: condition(s, y), shrink, (x, 0.0 * x), at_most=9)
+
+        def step(s: Any, c: Any) -> Any:
+            a = long_line(s, c, terms)
+            b = fori(lambda t, k: 0.5 * t + 0.1 * cos(t) * k, a, 3)
+            d = long_line(b, s, terms)
+            far = lambda: while_loop(lambda t: t > d, lambda t: 0.5 * t - 0.3, b, at_most=5).state  # noqa: E731
+            e = cond(a < 0.1, lambda: long_line(a, y, terms), far)
+            return 0.3 * e + 0.01 * d + 0.1 * call(lambda p: long_line(p, 0.5, terms), e), d
+
+        last, outputs = scan(step, x, u)
+        return {"ended": ended.state[0], "iterations": ended.iterations, "last": last, "outputs": outputs}
+
+    kernel = lw.compile(function, x=(), y=(), u=(3,))
+    rng = np.random.default_rng(8)
+    samples = [rng.normal(size=(20, *port.shape)) for port in kernel.inputs]
+    check(kernel, samples, sizes=range(1, 21, 3))
+
+
+def test_memory_beyond_the_stack() -> None:
+    def function(x: Any, u: Any) -> Any:
+        last, (states, products) = scan(lambda s, c: (0.99 * s + c, (s, s * c)), x, u)
+        return {"last": last, "states": states, "products": products}
+
+    kernel = lw.compile(function, x=(), u=(5000,))
+    rng = np.random.default_rng(9)
+    x, u = rng.normal(size=11), rng.normal(size=(11, 5000))
+    check(kernel, [x, u], sizes=range(1, 12, 5))
+    np.testing.assert_array_equal(kernel(x, u).states[:, 0], x)
+
+
+def test_gradients_of_long_scans() -> None:
+    """With and without segments, in kernels that need not be long to compile."""
+
+    def cost(x: Any, u: Any, segments: int | None) -> Any:
+        last, angles = scan(lambda s, c: (0.95 * s + 0.1 * sin(s) * c, s), x, u, segments=segments)
+        return last + fori(lambda total, k: total + take(angles, 199.0 - k) * k * 0.01, 0.0 * x, 9)
+
+    rng = np.random.default_rng(10)
+    samples = [rng.normal(size=5), rng.normal(size=(5, 200))]
+    found = []
+    for segments in (None, 14):
+        gradient = lambda x, u, s=segments: array(adjoint([cost(x, u, s)], [x, *u], [1.0]))  # noqa: E731
+        kernel = lw.compile(gradient, x=(), u=(200,))
+        found.append(kernel(*samples))
+        np.testing.assert_allclose(found[-1], kernel.interpret(*samples), rtol=1e-11, atol=1e-14)
+        assert same(kernel(samples[0][2], samples[1][2]), found[-1][2])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-15)
+    bump = 1e-6 * (np.arange(200) == 150)
+    there, back = (cost(float(samples[0][0]), samples[1][0] + s * bump, None) for s in (1.0, -1.0))
+    np.testing.assert_allclose(found[0][0][151], (there - back) / 2e-6, rtol=1e-6)
+
+
+def test_nan_ends_one_lane_and_no_other() -> None:
+    def function(x: Any) -> Any:
+        grow = lambda s: (where(s[1] < 2.5, s[0] + 1.0, s[0] + 1e308 * s[0] - 1e308 * s[0]), s[1] + 1.0)  # noqa: E731
+        found = while_loop(lambda s: s[0] < 9.0, grow, (x, 0.0 * x), at_most=20)
+        return {"x": found.state[0], "iterations": found.iterations, "status": found.status}
+
+    kernel = lw.compile(function, x=())
+    x = np.linspace(0.0, 12.0, 33)
+    whole = kernel(x)
+    assert set(whole.status.tolist()) == {0.0, 2.0} and np.array_equal(np.isnan(whole.x), whole.status == 2.0)
+    for bad in (np.nan, np.inf, -np.inf):
+        for k in range(33):
+            changed = x.copy()
+            changed[k] = bad
+            for got, before in zip(kernel(changed), whole, strict=True):
+                assert same(np.delete(got, k), np.delete(before, k))
+    assert kernel(np.nan) == (pytest.approx(np.nan, nan_ok=True), 0.0, 2.0)
+
+
+def test_guards_beside_loops() -> None:
+    """A guard is seen whether it is computed from inputs or from what a loop gives."""
+    traced = trace(
+        lambda x: (fori(lambda s, k: s + k, x, 4), fori(lambda s, k: 2.0 * s, x, 3) - 8.0), "guarded", {"x": ()}
+    )
+    program = Program("guarded", traced.inputs, traced.outputs[:1], traced.instructions, traced.results, guards=1)
+    kernel = Kernel(program)
+    from linkwork.compiler.kernel import call_state
+
+    state = call_state(kernel)
+    for x, off in ((0.5, 0), (1.5, 1), (np.nan, 0)):
+        before = state.off_calls
+        kernel(np.full(20, x))
+        assert (state.off_calls > before) == bool(off)
+        assert same(kernel(x), np.asarray(x + 6.0))

@@ -1,0 +1,212 @@
+"""Functions with loops, choices, calls and tables, over any scalar: what the tests of control flow run.
+
+Inputs are numbers, or rows of numbers (T,), of which a batch has columns (T, samples).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr import call, cond, cos, fori, linalg, scan, sin, sqrt, take, where, while_loop
+from linkwork.expr.arrays import filled
+from linkwork.expr.symbol import Graph, Symbol
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class Walker:
+    place: Any
+    facing: Any
+    tired: Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function, the shapes of its inputs, whether there is a reverse gradient, and whether it takes NumPy batches."""
+
+    function: Callable[..., dict[str, Any]]
+    shapes: Mapping[str, tuple[int, ...]]
+    reverse: bool = True
+    batches: bool = True
+
+    def samples(self, rng: np.random.Generator, many: int) -> list[np.ndarray]:
+        return [rng.normal(size=(many, *shape)) for shape in self.shapes.values()]
+
+    def traced(self) -> tuple[list[Any], list[Symbol]]:
+        """The outputs' numbers and the inputs, as symbols."""
+        graph = Graph()
+        symbols = {name: graph.inputs(name, shape) for name, shape in self.shapes.items()}
+        found = self.function(
+            *(filled(shape, symbols[name]) if shape else symbols[name][0] for name, shape in self.shapes.items())
+        )
+        return flat(found), [x for part in symbols.values() for x in part]
+
+    def of(self, numbers: Sequence[Any]) -> list[Any]:
+        """The outputs' numbers for the inputs', one after the other."""
+        given, start = [], 0
+        for shape in self.shapes.values():
+            size = math.prod(shape)
+            given.append(numbers[start : start + size] if shape else numbers[start])
+            start += size
+        return flat(self.function(*(np.array(x, dtype=object) if isinstance(x, list) else x for x in given)))
+
+
+def flat(outputs: dict[str, Any]) -> list[Any]:
+    return [
+        x for value in outputs.values() for x in (value.ravel().tolist() if isinstance(value, np.ndarray) else [value])
+    ]
+
+
+def newton(x: Any, y: Any) -> dict[str, Any]:
+    """A loop whose number of steps depends on the sample."""
+    a, start = x * x + 0.1, 1.0 + y * y
+    found = while_loop(lambda r: abs(r * r - a) > 1e-9 * a, lambda r: 0.5 * (r + a / r), start, at_most=9)
+    return {"root": found.state, "iterations": found.iterations, "status": found.status}
+
+
+def nested_whiles(x: Any, y: Any) -> dict[str, Any]:
+    """A loop in a loop, whose inner one takes from the outer state and from outside."""
+    outside = sin(x) * 0.1
+
+    def outer(state: Pair) -> Pair:
+        inner = while_loop(lambda t: t > 0.3 + outside, lambda t: 0.6 * t - 0.01 * state.b, state.a + 1.0, at_most=6)
+        return Pair(0.5 * state.a + inner.state * outside + 0.2, state.b + inner.iterations)
+
+    found = while_loop(lambda s: s.b < 5.0 + y, outer, Pair(x, 0.0), at_most=8)
+    return {"a": found.state.a, "b": found.state.b, "iterations": found.iterations, "status": found.status}
+
+
+def swing(x: Any, y: Any, u: Any) -> dict[str, Any]:
+    """A scan over inputs with nested outputs."""
+
+    def step(state: tuple[Any, Any], torque: Any) -> tuple[tuple[Any, Any], dict[str, Any]]:
+        angle, rate = state
+        rate = rate + 0.1 * (torque - y * sin(angle))
+        angle = angle + 0.1 * rate
+        return (angle, rate), {"angle": angle, "energy": 0.5 * rate * rate - y * cos(angle)}
+
+    (angle, rate), kept = scan(step, (x, 0.0 * x), u)
+    return {"angle": angle, "rate": rate, "angles": kept["angle"], "energies": kept["energy"]}
+
+
+def backward(x: Any, u: Any) -> dict[str, Any]:
+    """Scans from the last input to the first, and in segments with some left over."""
+    step = lambda total, v: (0.7 * total + v * v, total * v)  # noqa: E731
+    last, outputs = scan(step, x, u, backward=True)
+    again, parts = scan(step, x, u, backward=True, segments=3)
+    forth, others = scan(step, x, u, segments=4)
+    return {"last": last, "outputs": outputs, "again": again, "parts": parts, "forth": forth, "others": others}
+
+
+def counted(x: Any, y: Any) -> dict[str, Any]:
+    """Loops over numbers, one in the other."""
+    inner = lambda total, j: total + cos(y * j)  # noqa: E731
+    last = fori(lambda s, k: 0.5 * s + fori(inner, s * y, 3) * (k + 1.0), x, 4)
+    return {"last": last, "untouched": fori(lambda s, k: s * 2.0, x, 0)}
+
+
+def chosen(x: Any, y: Any) -> dict[str, Any]:
+    """Choices in choices, of nested values."""
+    z = x * y
+    small = lambda: cond(y < 0.0, lambda: Pair(z, -y), lambda: Pair(sqrt(y), z + 1.0))  # noqa: E731
+    found = cond(x < 0.2, small, lambda: Pair(x * x, sin(z)))
+    return {"a": found.a, "b": found.b, "operands": cond(x < y, lambda a, b: a - b, lambda a, b: b * b, x, y)}
+
+
+def poly(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
+    return a * b + c, sin(a) - b
+
+
+def called(x: Any, y: Any) -> dict[str, Any]:
+    """Calls with numbers known in advance, of results of calls, in a loop, and of what takes from outside."""
+    a, b = call(poly, x, 2.0, y)
+    c, d = call(poly, a, b, -1.0)
+    scaled = lambda t: poly(t, y, 0.5)[1]  # noqa: E731
+    last = fori(lambda s, k: 0.5 * s + call(scaled, s) + call(poly, s, k, 0.1)[0], d, 3)
+    return {"c": c, "d": d, "last": last, "scaled": call(scaled, x)}
+
+
+def looked_up(x: Any, y: Any, u: Any) -> dict[str, Any]:
+    """Entries of tables of constants and of inputs."""
+    fixed = np.array([[1.0, -2.0], [0.5, 3.0], [0.25, 8.0]])
+    total, entries = scan(lambda s, v: (s + take(fixed[:, 1], v * 2.0), take(fixed[:, 0], s)), x, u)
+    given = take(np.stack([u[0], u[1], y + 0.0 * u[0]]), x * 3.0)
+    return {"total": total, "entries": entries, "given": given}
+
+
+def walked(x: Any, y: Any) -> dict[str, Any]:
+    """Truth values in the state, which is a dataclass with a dict in it."""
+
+    def step(w: Walker) -> Walker:
+        place = where(w.tired, w.place["at"], w.place["at"] + w.facing)
+        turned = where(place > 1.0, -0.7 * w.facing, w.facing)
+        return Walker({"at": place, "last": w.place["at"]}, turned, place * w.facing > 0.8 + abs(y))
+
+    started = Walker({"at": x, "last": 0.0 * x}, 0.3 + 0.0 * x, x > 5.0)
+    found = while_loop(lambda w: w.place["at"] < 3.0 + y, step, started, at_most=12)
+    state = found.state
+    tired = where(state.tired, 1.0, 0.0)
+    return {"at": state.place["at"], "last": state.place["last"], "tired": tired, "iterations": found.iterations}
+
+
+def empty(x: Any, u: Any) -> dict[str, Any]:
+    """Loops of no steps, of nothing carried, without outputs."""
+    never = while_loop(lambda s: s < 5.0, lambda s: s + 1.0, x, at_most=0)
+    nothing, squares = scan(lambda s, v: (s, v * v + x), (), u)
+    last, none = scan(lambda s, v: (s + v, None), x, u)
+    still, _ = scan(lambda s, v: (s + 1.0, v), x, np.zeros((0,)))
+    assert nothing == () and none is None
+    return {"never": never.state, "status": never.status, "squares": squares, "last": last, "still": still}
+
+
+def everything(x: Any, y: Any, u: Any, k: Any) -> dict[str, Any]:
+    """A scan of loops, calls, tables and choices."""
+
+    def step(state: tuple[Any, Any], c: Any) -> tuple[tuple[Any, Any], dict[str, Any]]:
+        shrink = lambda t: (t[0] * 0.5 + 0.1 * t[1], t[1] + 1.0)  # noqa: E731
+        found = while_loop(lambda t: abs(t[0]) > 0.2 + 0.01 * c, shrink, (state[0] + c, 0.0 * c), at_most=7)
+        a, b = call(poly, found.state[0], state[1], k)
+        d, e = call(poly, b, a, 0.5)
+        table = np.array([0.5, -1.0, 2.0, 0.25])
+        z = cond(a < e, lambda: take(table, found.iterations), lambda: fori(lambda s, j: s + cos(s) * j, a, 4))
+        return (0.3 * sin(d) + 0.1 * z, found.iterations + 0.1 * state[1]), {"z": z, "pair": (a, found.status)}
+
+    (p, q), kept = scan(step, (x, y), u)
+    return {"p": p, "q": q, "z": kept["z"], "a": kept["pair"][0], "status": kept["pair"][1]}
+
+
+def solved(x: Any, y: Any, u: Any) -> dict[str, Any]:
+    """Linear equations in the steps of a scan."""
+
+    def step(state: tuple[Any, Any], v: Any) -> tuple[tuple[Any, Any], Any]:
+        A = np.array([[3.0 + v * v, y], [y * state[0], 2.0 + y * y]], dtype=object)
+        b = linalg.solve(A, np.array([state[0] + v, state[1]], dtype=object))
+        return (b[0], b[1] + 0.5 * x), b[0] * b[1]
+
+    (a, b), kept = scan(step, (x, y), u)
+    return {"a": a, "b": b, "kept": kept}
+
+
+CASES = {
+    "newton": Case(newton, {"x": (), "y": ()}, reverse=False),
+    "nested_whiles": Case(nested_whiles, {"x": (), "y": ()}, reverse=False),
+    "swing": Case(swing, {"x": (), "y": (), "u": (7,)}),
+    "backward": Case(backward, {"x": (), "u": (11,)}),
+    "counted": Case(counted, {"x": (), "y": ()}),
+    "chosen": Case(chosen, {"x": (), "y": ()}),
+    "called": Case(called, {"x": (), "y": ()}),
+    "looked_up": Case(looked_up, {"x": (), "y": (), "u": (4,)}, batches=False),
+    "walked": Case(walked, {"x": (), "y": ()}, reverse=False),
+    "empty": Case(empty, {"x": (), "u": (3,)}, reverse=False),
+    "everything": Case(everything, {"x": (), "y": (), "u": (5,), "k": ()}, reverse=False),
+    "solved": Case(solved, {"x": (), "y": (), "u": (3,)}, batches=False),
+}

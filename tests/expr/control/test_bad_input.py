@@ -1,0 +1,174 @@
+"""What loops, choices, calls and tables refuse, and how they say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.expr import array, call, cond, fori, scan, take, while_loop
+from linkwork.expr.symbol import Graph
+
+HERE = r"\S* \(.*test_bad_input\.py:\d+\)"
+
+
+def refused(function: Callable[..., Any], kind: type[Exception], match: str, *, floats: bool = True) -> None:
+    """By one message on symbols and on floats."""
+    with pytest.raises(kind, match=match):
+        lw.compile(function, x=())
+    if floats:
+        with pytest.raises(kind, match=match):
+            function(1.5)
+
+
+def whiled(condition: Any, step: Any, at_most: Any = 5, start: Any = lambda x: x) -> Callable[[Any], Any]:
+    return lambda x: while_loop(condition, step, start(x), at_most=at_most).state
+
+
+def test_conditions_that_are_no_truth_values() -> None:
+    for condition in (lambda s: s, lambda s: None, lambda s: "yes"):
+        refused(whiled(condition, lambda s: s), TypeError, f"while_loop: expected a truth value from {HERE}, as comp")
+    refused(lambda x: cond(x, lambda: x, lambda: x), TypeError, "cond: expected a truth value, as comparisons")
+
+    def several(x):
+        return cond(array([x, x]) > 0.0, lambda: x, lambda: x)
+
+    refused(several, TypeError, "cond: expected a truth value", floats=False)
+
+
+def test_steps_that_return_another_kind_of_state() -> None:
+    for step, start, what in (
+        (lambda s: (s, s), lambda x: x, r"expected a number, got tuple\(0: a number, 1: a number\)"),
+        (lambda s: s < 1.0, lambda x: x, "a number became a truth value"),
+        (lambda s: np.array([*s, *s]), lambda x: np.array([x, x]), r"expected an array of shape \(2,\), got .* \(4,\)"),
+        (lambda s: {"b": s["a"]}, lambda x: {"a": x}, r"expected dict\(a: a number\), got dict\(b: a number\)"),
+        (lambda s: {"a": (s["a"][0],)}, lambda x: {"a": (x, x)}, r"\['a'\]: expected tuple"),
+    ):
+        returned = f"{HERE} must return a state as it got one: {what}"
+        refused(whiled(lambda s: True, step, start=start), TypeError, f"while_loop: {returned}")
+        refused(
+            lambda x, f=step, a=start: scan(lambda s, u: (f(s), u), a(x), np.ones(3)), TypeError, f"scan: {returned}"
+        )
+        refused(lambda x, f=step, a=start: fori(lambda s, k: f(s), a(x), 3), TypeError, f"fori: {returned}")
+    refused(
+        whiled(lambda s: True, lambda s: None), TypeError, f"what {HERE} returns: expected arrays and numbers, got N"
+    )
+    refused(
+        whiled(lambda s: True, lambda s: s, start=lambda x: (x, "a")), TypeError, r"state\[1\]: expected arrays and"
+    )
+
+
+def test_bounds_that_are_none() -> None:
+    with pytest.raises(TypeError, match="at_most"):
+        while_loop(lambda s: True, lambda s: s, 1.0)  # type: ignore[call-arg]
+    known = "expected a whole number, not negative and known in advance, got"
+    for bound in (-1, 2.5, None, "5"):
+        refused(whiled(lambda s: True, lambda s: s, bound), ValueError, f"while_loop: at_most: {known} {bound!r}")
+    refused(lambda x: whiled(lambda s: True, lambda s: s, x)(x), ValueError, f"at_most: {known}")
+    refused(lambda x: fori(lambda s, k: s, x, x), ValueError, f"fori: count: {known}")
+    refused(lambda x: scan(lambda s, u: (s, u), x, length=x), ValueError, f"scan: length: {known}")
+    for segments in (0, 4):
+        refused(
+            lambda x, k=segments: scan(lambda s, u: (s, u), x, np.ones(3), segments=k), ValueError, "expected 1 to 3"
+        )
+
+
+def test_inputs_of_a_scan() -> None:
+    def step(s, u):
+        return (s, None)
+
+    one = "scan: expected one number of steps, got"
+    for inputs, length, what in (
+        ((np.ones(4), np.ones(3)), None, r"4 \(inputs\['0'\]\), 3 \(inputs\['1'\]\)"),
+        (np.ones(4), 5, r"4 \(inputs\), 5 \(length\)"),
+        (None, None, "neither inputs nor a length"),
+    ):
+        refused(lambda x, i=inputs, n=length: scan(step, x, i, length=n), ValueError, f"{one} {what}")
+    refused(lambda x: scan(step, x, x), ValueError, "inputs: expected an array .*, a row for each step, got a number")
+    refused(lambda x: scan(lambda s, u: s, x, np.ones(3)), TypeError, rf"expected {HERE} to return \(state, output\)")
+
+
+def test_branches_that_return_different_values() -> None:
+    for other, what in (
+        (lambda x: (x, x), "expected a number, got tuple"),
+        (lambda x: x > 0.0, "one has a truth value"),
+        (lambda x: None, "expected arrays and numbers, got None"),
+    ):
+        refused(lambda x, f=other: cond(x > 0.0, lambda: x, lambda: f(x)), TypeError, f"cond: .*{what}", floats=False)
+
+
+def test_symbols_of_other_traces() -> None:
+    other = Graph().input("other")
+    for function in (
+        whiled(lambda s: s > 0.0, lambda s: s - other),
+        lambda x: fori(lambda s, k: s * other, x, 3),
+        lambda x: cond(x > 0.0, lambda: x, lambda: other),
+        lambda x: call(lambda a: a + other, x),
+    ):
+        refused(function, ValueError, "symbols of two traces cannot be combined", floats=False)
+
+
+def test_symbols_that_leave_their_loop() -> None:
+    def leaving(run: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+        def function(x: Any) -> Any:
+            kept: list[Any] = []
+
+            def step(s: Any, *more: Any) -> Any:
+                kept.append(2.0 * s)
+                return s - 1.0
+
+            return run(step, x) + kept[0]
+
+        return function
+
+    loops: dict[str, Callable[[Any, Any], Any]] = {
+        "the state of while_loop of": lambda step, x: while_loop(lambda s: s > 0.0, step, x, at_most=3).state,
+        "the state of scan of": lambda step, x: fori(step, x, 3),
+        "the arguments of": lambda step, x: call(step, x),
+    }
+    for what, run in loops.items():
+        message = rf"{what} .*step \(.*\) is used outside, where it has no value: .* is what it returns"
+        refused(leaving(run), ValueError, message, floats=False)
+        inside = leaving(run)
+        refused(lambda x, f=inside: fori(lambda s, k: f(s), x, 2), ValueError, message, floats=False)
+
+
+def test_python_that_cannot_be_traced() -> None:
+    def step(s: Any) -> Any:
+        return s - 1.0 if s > 3.0 else s - 2.0
+
+    refused(
+        whiled(lambda s: s > 0.0, step),
+        TypeError,
+        "no truth value while a function is traced: write where",
+        floats=False,
+    )
+    refused(lambda x: [1.0, 2.0][x], TypeError, r"take\(table, index\)", floats=False)
+
+    def again(x: Any) -> Any:
+        return call(again, x - 1.0)
+
+    def even(x: Any) -> Any:
+        return call(lambda y: call(even, y), x)
+
+    for function in (again, even):
+        with pytest.raises(
+            RecursionError, match=rf"{function.__name__} \(.*calls itself: compiled code cannot recurse"
+        ):
+            lw.compile(lambda x, f=function: call(f, x), x=())
+    assert float(lw.compile(lambda x: call(abs, x), x=())(-2.0)) == 2.0
+
+
+def test_tables_and_arguments() -> None:
+    for table, kind, got in (
+        (np.zeros(0), ValueError, r"an array of shape \(0,\)"),
+        (2.0, ValueError, "a number"),
+        ({"a": np.ones(3)}, ValueError, "dict"),
+        ("abc", TypeError, "'abc'"),
+    ):
+        refused(lambda x, t=table: take(t, x), kind, f"take: table: .*, got {got}")
+    refused(lambda x: take(np.ones(3), np.array([x, x], dtype=object)), TypeError, "take: index: expected a number")
+    refused(lambda x: call(lambda a, b: a, x, "b"), TypeError, r"call: arguments\[1\]: expected arrays and numbers")

@@ -1,0 +1,99 @@
+"""Derivatives through loops, choices, calls and tables, against differences, dual numbers and each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from expr.control.cases import CASES
+from linkwork.errors import NotDifferentiableError
+from linkwork.expr import adjoint, fori, jacobian, scan, tangent, while_loop
+from linkwork.expr.dual import parts, seeded
+from linkwork.expr.interpret import evaluate
+from linkwork.expr.symbol import Graph
+
+H = 1e-6
+
+
+def values(outputs: Sequence[Any], inputs: Sequence[Any], numbers: np.ndarray) -> np.ndarray:
+    return np.array(evaluate(outputs, dict(zip(inputs, numbers, strict=True))))
+
+
+def differences(outputs: Sequence[Any], inputs: Sequence[Any], at: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    there, back = (values(outputs, inputs, at + s * H * direction) for s in (1.0, -1.0))
+    return (there - back) / (2.0 * H)
+
+
+def test_forward_derivatives() -> None:
+    for name, case in CASES.items():
+        outputs, inputs = case.traced()
+        rng = np.random.default_rng(2)
+        at, direction = rng.normal(size=(2, len(inputs)))
+        found = values(tangent(outputs, inputs, list(direction)), inputs, at)
+        rows = np.array([values(row, inputs, at) for row in jacobian(outputs, inputs)])
+        np.testing.assert_allclose(rows @ direction, found, rtol=1e-11, atol=1e-12, err_msg=name)
+        expected = differences(outputs, inputs, at, direction)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7, err_msg=name)
+        duals = case.of(seeded(at.tolist(), direction.tolist()))
+        np.testing.assert_allclose([parts(x)[1] for x in duals], found, rtol=1e-11, atol=1e-12, err_msg=name)
+
+
+def test_reverse_derivatives_and_those_of_second_order() -> None:
+    for name, case in CASES.items():
+        if not case.reverse:
+            continue
+        outputs, inputs = case.traced()
+        rng = np.random.default_rng(3)
+        at, direction = rng.normal(size=(2, len(inputs)))
+        weights = rng.normal(size=len(outputs)).tolist()
+        forward = tangent(outputs, inputs, list(direction))
+        gradient = adjoint(outputs, inputs, weights)
+        slope = values(forward, inputs, at) @ weights
+        np.testing.assert_allclose(
+            values(gradient, inputs, at) @ direction, slope, rtol=1e-11, atol=1e-12, err_msg=name
+        )
+        second = values(tangent(gradient, inputs, list(direction)), inputs, at)
+        np.testing.assert_allclose(
+            second, differences(gradient, inputs, at, direction), rtol=1e-5, atol=1e-6, err_msg=name
+        )
+        for other in (adjoint(gradient, inputs, list(direction)), adjoint(forward, inputs, weights)):
+            np.testing.assert_allclose(values(other, inputs, at), second, rtol=1e-10, atol=1e-12, err_msg=name)
+
+
+def test_scans_in_scans_and_segments_have_the_same_gradient() -> None:
+    def cost(x: Any, u: np.ndarray, segments: int | None) -> Any:
+        def inner(s, v):
+            return ((0.8 * s + v * s * s * 0.1), s * v)
+
+        def outer(s, row):
+            return (lambda found: (found[0] + s, found[1].sum() * s))(scan(inner, s, row))
+
+        last, kept = scan(outer, x, u, segments=segments)
+        return last * last + (kept * kept).sum()
+
+    graph = Graph()
+    x, u = graph.input("x"), graph.inputs("u", (7, 3))
+    at = np.random.default_rng(4).normal(size=22)
+    found = []
+    for segments in (None, 1, 3, 7):
+        total = cost(x, np.array(u, dtype=object).reshape(7, 3), segments)
+        found.append(values(adjoint([total], [x, *u], [1.0]), [x, *u], at))
+        np.testing.assert_allclose(found[-1], found[0], rtol=1e-12)
+    directions = np.eye(22)
+    expected = [differences([total], [x, *u], at, d)[0] for d in directions]
+    np.testing.assert_allclose(found[0], expected, rtol=1e-6, atol=1e-7)
+
+
+def test_what_has_no_gradient_says_so() -> None:
+    graph = Graph()
+    x = graph.input("x")
+    found = while_loop(lambda s: s < 9.0, lambda s: s * s, x, at_most=5)
+    with pytest.raises(NotDifferentiableError, match=r"no gradient in reverse .*: write scan or fori, .* or root"):
+        adjoint([found.state], [x], [1.0])
+    inside = fori(lambda s, k: while_loop(lambda t: t < 9.0, lambda t: t * s, s, at_most=5).state, x, 2)
+    with pytest.raises(NotDifferentiableError, match="forward derivatives"):
+        adjoint([inside], [x], [1.0])
+    assert tangent([found.iterations, found.status], [x], [1.0]) == [0.0, 0.0]

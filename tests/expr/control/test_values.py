@@ -1,0 +1,92 @@
+"""What loops, choices, calls and tables compute, on every kind of number that runs in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from expr.control.cases import CASES
+from linkwork.compiler.trace import trace
+from linkwork.expr import cond, fori, lt, scan, take, where, while_loop
+from linkwork.expr.dual import Dual, parts
+
+MANY = 40
+
+
+def test_floats_batches_and_the_interpreter_agree() -> None:
+    for name, case in CASES.items():
+        samples = case.samples(np.random.default_rng(1), MANY)
+        program = trace(case.function, name, case.shapes)
+        found = dict(zip([port.name for port in program.outputs], program.interpret(*samples), strict=True))
+        one_by_one = [case.function(*(float(x[j]) if x.ndim == 1 else x[j] for x in samples)) for j in range(MANY)]
+        for output, values in found.items():
+            alone = np.array([np.asarray(sample[output], dtype=float) for sample in one_by_one])
+            np.testing.assert_allclose(alone, values, rtol=1e-12, atol=1e-12, err_msg=f"{name}: {output}")
+        if case.batches:
+            batch = case.function(*(np.moveaxis(x, 0, -1) for x in samples))
+            for output, values in found.items():
+                columns = np.moveaxis(values, 0, -1)
+                together = np.broadcast_to(batch[output], columns.shape)
+                np.testing.assert_allclose(together, columns, rtol=1e-12, atol=1e-12, err_msg=f"{name}: {output}")
+
+
+def test_how_a_while_loop_ends_on_floats_and_batches() -> None:
+    def halve(x):
+        return while_loop(lambda s: s > 1.0, lambda s: 0.5 * s, x, at_most=8)
+
+    given = [0.3, 100.0, 1e9, np.nan, 256.0, 257.0]
+    expected = [(0.3, 0, 0), (0.78125, 7, 0), (1e9 / 256, 8, 1), (np.nan, 0, 2), (1.0, 8, 0), (257 / 256, 8, 1)]
+    np.testing.assert_array_equal([halve(x) for x in given], expected)
+    np.testing.assert_array_equal(np.stack(halve(np.array(given)), axis=-1), expected)
+
+
+def test_nan_in_one_sample_ends_that_one_alone() -> None:
+    def step(s: Any) -> Any:
+        return {"x": where(lt(s["n"], 2.5), s["x"] - 1.0, np.nan * s["x"]), "n": s["n"] + 1.0}
+
+    def run(x):
+        return while_loop(lambda s: s["x"] > 0.0, step, {"x": x, "n": 0.0 * x}, at_most=9)
+
+    for x in (2.5, 9.0):
+        alone, together = run(x), run(np.array([2.5, 9.0]))
+        k = int(x > 5.0)
+        assert alone.status == together.status[k] == (2 if k else 0)
+        assert alone.iterations == together.iterations[k] == (4 if k else 3)
+        assert np.isnan(alone.state["x"]) == np.isnan(together.state["x"][k]) == bool(k)
+
+
+def test_states_of_arrays_with_samples_in_leading_dimensions() -> None:
+    def grow(x):
+        return while_loop(lambda s: (s * s).sum(-1) < 50.0, lambda s: 1.5 * s, x, at_most=30)
+
+    x = np.random.default_rng(0).normal(size=(6, 3))
+    together = grow(x)
+    for k in range(6):
+        alone = grow(x[k])
+        np.testing.assert_array_equal(alone.state, together.state[k])
+        assert alone.iterations == together.iterations[k]
+
+
+def test_outputs_of_no_steps_are_nested_as_those_of_one() -> None:
+    step = lambda s, u: (s + u[0], {"row": u, "both": (s, u[1] > 0.0)})  # noqa: E731
+    last, outputs = scan(step, 1.0, np.zeros((0, 3)))
+    assert last == 1.0 and outputs["row"].shape == (0, 3) and outputs["both"][0].shape == (0,)
+    assert scan(lambda s, u: (s, None), 2.0, np.zeros((0,))) == (2.0, None)
+
+
+def test_a_table_takes_the_nearest_row_there_is() -> None:
+    table = np.array([2.0, 3.0, 5.0])
+    index = np.array([-np.inf, -1.0, -0.5, 0.0, 0.99, 1.0, 2.5, 3.0, 1e300, np.inf])
+    expected = [2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 5.0, 5.0, 5.0, 5.0]
+    assert take(table, index).tolist() == expected == [take(table, x) for x in index]
+    assert np.isnan(take(table, np.nan)) and take(table, True) == 3.0
+    rows = take(np.arange(12.0).reshape(3, 2, 2), index)
+    assert rows.shape == (10, 2, 2) and np.array_equal(rows[5], [[4.0, 5.0], [6.0, 7.0]])
+
+
+def test_loops_go_through_dual_numbers_in_conditions_and_choices() -> None:
+    x = Dual(3.0, 1.0)
+    found = cond(x > 2.0, lambda: fori(lambda s, k: s * x, x, 2), lambda: x)
+    assert parts(found) == (27.0, 27.0)
+    assert parts(while_loop(lambda s: s < 50.0, lambda s: s * x, x, at_most=9).state) == (81.0, 108.0)
