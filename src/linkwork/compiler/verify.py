@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..expr.bundle import PART
+from ..expr.bundle import PART, Bundle
+from ..expr.control.choice import Choice
+from ..expr.control.loop import Loop
+from ..expr.region import Listing, bodies_of
 from .program import CONSTANT, INPUT, Program
 
 __all__ = ["InvalidProgramError", "verify"]
@@ -17,20 +20,26 @@ class InvalidProgramError(AssertionError):
 def verify(program: Program) -> None:
     """Raise InvalidProgramError unless values are defined before use, with the right arity and kind.
 
-    Kinds are number, truth value and the pair that `sincos` gives.
+    Kinds are number, truth value and the pair that `sincos` gives.  Bodies of loops, choices and calls are looked at
+    as the program is.
     """
-    elements_in = sum(port.size for port in program.inputs)
+    _verify(program, program.name)
+    if len(program.results) != sum(port.size for port in program.outputs) + program.guards:
+        raise InvalidProgramError(f"{program.name}: the results do not fill the outputs and {program.guards} guards")
+
+
+def _verify(listing: Listing, name: str) -> None:
     gives: list[str] = []
-    for k, (operation, args, value) in enumerate(program.instructions):
-        where = f"{program.name}: value {k} = {operation.name}{args}"
+    for k, (operation, args, value) in enumerate(listing.instructions):
+        where = f"{name}: value {k} = {operation.name}{args}"
         bundle = value if operation.arity < 0 else None
         if len(args) != operation.arity and bundle is None:
             raise InvalidProgramError(f"{where}: expected {operation.arity} arguments, got {len(args)}")
         if any(not 0 <= a < k for a in args):
             raise InvalidProgramError(f"{where}: an argument is not defined before it")
-        if operation is INPUT and not (isinstance(value, int) and 0 <= value < elements_in):
+        if operation is INPUT and not (isinstance(value, int) and 0 <= value < listing.elements_in):
             raise InvalidProgramError(f"{where}: no input element {value}")
-        if operation is PART and not 0 <= value < program.instructions[args[0]].value.count:
+        if operation is PART and not 0 <= value < listing.instructions[args[0]].value.count:
             raise InvalidProgramError(f"{where}: there is no part {value}")
         if operation is CONSTANT and not isinstance(value, float):
             raise InvalidProgramError(f"{where}: a constant must be a float, got {value!r}")
@@ -40,8 +49,27 @@ def verify(program: Program) -> None:
             expected, found = (tuple(_KINDS[kind] for kind in kinds) for kinds in (wanted, got))
             raise InvalidProgramError(f"{where}: expected arguments {expected}, got {found}")
         gives.append(operation.gives)
-    if len(program.results) != sum(port.size for port in program.outputs) + program.guards:
-        raise InvalidProgramError(f"{program.name}: the results do not fill the outputs and {program.guards} guards")
-    for r in program.results:
-        if not 0 <= r < len(gives) or gives[r] != "n":
-            raise InvalidProgramError(f"{program.name}: result {r} is not a number")
+        if bundle is not None:
+            _verify_bodies(bundle, len(args), where)
+    for k, r in enumerate(listing.results):
+        kind = "t" if k < listing.first else "n"
+        if not 0 <= r < len(gives) or gives[r] != kind:
+            raise InvalidProgramError(f"{name}: result {r} is not a {_KINDS[kind]}")
+
+
+def _verify_bodies(bundle: Bundle, arguments: int, where: str) -> None:
+    """What a bundle runs has to take its arguments and to give its results."""
+    bodies = bodies_of(bundle)
+    takes, gives = arguments, bundle.count
+    if isinstance(bundle, Loop):
+        takes -= (bundle.at_most - 1) * bundle.inputs
+        gives = bundle.conditional + bundle.carried + bundle.kept
+        if bundle.conditional and (bundle.inputs or bundle.kept):
+            raise InvalidProgramError(f"{where}: a loop with a condition has no inputs of steps, and keeps none")
+    elif isinstance(bundle, Choice):
+        takes -= 1
+    for j, body in enumerate(bodies):
+        if (body.takes, len(body.results)) != (takes, gives):
+            found = f"{body.takes} -> {len(body.results)}"
+            raise InvalidProgramError(f"{where}: expected a body of {takes} -> {gives} numbers, got {found}")
+        _verify(body, f"{where}: body {j}")

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Self
 
-from .bundle import PART
+from .bundle import PART, Bundle
 from .interpret import INPUT, Apply, Instruction, called, listed, run
 from .symbol import Symbol
 
-__all__ = ["Listing", "Region"]
+__all__ = ["Listing", "Region", "bodies_of"]
 
 
 class Listing:
@@ -119,3 +119,15 @@ class Region(Listing):
             found = hash((self.takes, self.instructions, self.results, self.first))
             object.__setattr__(self, "_hashed", found)
         return found
+
+
+def bodies_of(bundle: Bundle) -> list[Region]:
+    """The bodies that a bundle runs, in order."""
+    found: list[Region] = []
+
+    def look(body: Region) -> Region:
+        found.append(body)
+        return body
+
+    bundle.with_bodies(look)
+    return found

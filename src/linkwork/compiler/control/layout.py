@@ -103,8 +103,8 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
     code.run(f, layout.scope, slice(None), Pointers(frame), code.everyone, inline=_short(layout.scope))
     start = 0
     for out, port in zip(outputs, program.outputs, strict=True):
-        for first, slot, count in _runs(layout.slot_of[start : start + port.size]):
-            _copied(f, real, f.at(out, first * real.bytes), f.at(frame, slot * real.bytes), count)
+        for first, slot, distance, count in _runs(layout.slot_of[start : start + port.size]):
+            _copied(f, real, f.at(out, first * real.bytes), f.at(frame, slot * real.bytes), count, distance)
         start += port.size
     status = "0"
     if layout.guards:
@@ -125,24 +125,27 @@ def _short(scope: Scope) -> bool:
     return sum(step.stop - step.start for step in scope.steps if isinstance(step, Piece)) <= INLINE
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Places in a row as (how many came before, the first place, how many)."""
-    runs: list[tuple[int, int, int]] = []
+def _runs(places: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """Places at equal distances as (how many came before, the first place, the distance, how many)."""
+    runs: list[tuple[int, int, int, int]] = []
     for k, place in enumerate(places):
-        if runs and runs[-1][1] + runs[-1][2] == place:
-            first, start, count = runs[-1]
-            runs[-1] = first, start, count + 1
-        else:
-            runs.append((k, place, 1))
+        if runs:
+            first, start, distance, count = runs[-1]
+            if count == 1 or place == start + distance * count:
+                runs[-1] = first, start, place - start if count == 1 else distance, count + 1
+                continue
+        runs.append((k, place, 1, 1))
     return runs
 
 
-def _copied(f: Instructions, real: Real, to: str, source: str, count: int) -> None:
-    """Copy contiguous numbers."""
+def _copied(f: Instructions, real: Real, to: str, source: str, count: int, distance: int = 1) -> None:
+    """Copy numbers, so many numbers apart, to where they are side by side."""
     if count > MOST_UNROLLED:
         with f.loop(count) as k:
             offset = f.let(f"shl i64 {k}, {real.shift}")
-            f.store(real.name, f.load(real.name, f.at(source, offset), real.bytes), f.at(to, offset), real.bytes)
+            taken = offset if distance == 1 else f.let(f"mul i64 {k}, {distance * real.bytes}")
+            f.store(real.name, f.load(real.name, f.at(source, taken), real.bytes), f.at(to, offset), real.bytes)
         return
     for place in range(0, count * real.bytes, real.bytes):
-        f.store(real.name, f.load(real.name, f.at(source, place), real.bytes), f.at(to, place), real.bytes)
+        x = f.load(real.name, f.at(source, place * distance), real.bytes)
+        f.store(real.name, x, f.at(to, place), real.bytes)

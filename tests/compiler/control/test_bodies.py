@@ -1,0 +1,42 @@
+"""The verifier looks into the bodies of loops, choices and calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from expr.control.cases import CASES
+from linkwork.compiler.passes import optimize
+from linkwork.compiler.program import CONSTANT, Instruction, Program
+from linkwork.compiler.trace import trace
+from linkwork.compiler.verify import InvalidProgramError, verify
+from linkwork.expr.bundle import Bundle
+
+
+def changed(program: Program, change: Any) -> Program:
+    """The program with something else in the place of each body."""
+    instructions = [
+        i._replace(value=i.value.with_bodies(change)) if isinstance(i.value, Bundle) else i
+        for i in program.instructions
+    ]
+    return program.rebuilt(instructions, program.results)
+
+
+def test_good_bodies_pass_and_broken_ones_are_refused() -> None:
+    broken = {
+        "is not defined before it": lambda b: b.rebuilt([*b.instructions[1:], b.instructions[0]], b.results),
+        "expected a body of": lambda b: replace(b, takes=b.takes + 1),
+        "no input element": lambda b: replace(b, takes=0),
+        "is not a ": lambda b: b.rebuilt(b.instructions, [len(b.instructions)] * len(b.results)),
+        "a constant must be a float": lambda b: b.rebuilt([Instruction(CONSTANT, (), 1), *b.instructions], b.results),
+    }
+    for name in ("newton", "swing", "chosen", "called"):
+        case = CASES[name]
+        program = trace(case.function, name, case.shapes)
+        verify(program)
+        verify(optimize(program, debug=True))
+        for text, change in broken.items():
+            with pytest.raises(InvalidProgramError, match=rf"{name}: value .*({text}|expected a body)"):
+                verify(changed(program, change))
