@@ -95,5 +95,5 @@ def _elements(part: Any) -> list[Any]:
     if isinstance(part, list):
         return [x for inner in part for x in _elements(inner)]
     if isinstance(part, np.ndarray) and part.dtype == object:
-        return list(part.ravel().tolist())
+        return [x for inner in part.ravel().tolist() for x in _elements(inner)]
     return list(np.ravel(part).tolist()) if np.ndim(part) == 0 else [part]

@@ -80,7 +80,6 @@ MOVING = frozenset(
         "ones_like",
         "outer",
         "pad",
-        "polyval",
         "prod",
         "put_along_axis",
         "ravel",
@@ -362,6 +361,13 @@ def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None,
     return _over(number, x)
 
 
+def _polyval(p: Any, x: Any) -> Any:
+    x, result = _array(x), None
+    for coefficient in _array(np.asanyarray(p)):
+        result = coefficient if result is None else result * x + coefficient
+    return result
+
+
 def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
     parts = np.arange(num) / max(num - 1 if endpoint else num, 1)
     start, stop = _array(start), _array(stop)
@@ -393,6 +399,7 @@ OWN: Mapping[str, Callable[..., Any]] = {
     "nan_to_num": _nan_to_num,
     "sinc": _sinc,
     "linspace": _linspace,
+    "polyval": _polyval,
     "real": lambda val: val,
     "linalg.norm": _norm,
     "linalg.vector_norm": _vector_norm,

@@ -40,6 +40,10 @@ class SymbolArray(np.ndarray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         try:
+            if isinstance(value, SymbolArray) and not value.ndim:
+                there = np.ndarray.__getitem__(self, key)
+                if not (isinstance(there, np.ndarray) and there.dtype == object):
+                    value = value.item()  # NumPy would take the array itself for an element
             np.ndarray.__setitem__(self, key, value)
         except IndexError as error:
             _refuse_symbols_in(key, error)
@@ -98,7 +102,9 @@ def array(values: Any) -> Any:
     makes of symbols.
     """
     found = np.array(values)
-    return found.view(SymbolArray) if found.dtype == object else found
+    if found.dtype != object:
+        return found
+    return filled(found.shape, [x.item() if isinstance(x, SymbolArray) else x for x in found.ravel().tolist()])
 
 
 def filled(shape: Sequence[int], elements: Sequence[Any]) -> Any:

@@ -249,7 +249,10 @@ def _written(name: str, out: Any, result: Any) -> Any:
             f"np.{name}: symbols cannot be written to {kind}: write a = a + b instead of a += b, or make the array "
             f"with np.zeros_like of an array of symbols"
         )
-    out.view(np.ndarray)[...] = result
+    if out.ndim:
+        out.view(np.ndarray)[...] = result
+    else:  # of one element, which may be a batch
+        out.view(np.ndarray).reshape(1)[0] = result
     return out
 
 
