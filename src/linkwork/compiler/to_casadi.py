@@ -9,6 +9,7 @@ import importlib
 import math
 from typing import Any
 
+from .passes.drop_rules import drop_rules
 from .program import Instruction, Program
 
 __all__ = ["import_casadi", "to_casadi"]
@@ -24,7 +25,7 @@ def to_casadi(program: Program) -> Any:
     Raises ImportError where CasADi is not installed, and ValueError for an operation without a counterpart there.
     """
     casadi = import_casadi()
-    program = program.unguarded
+    program = drop_rules(program.unguarded)
     arguments, elements = [], []
     for port in program.inputs:
         argument = casadi.SX.sym(port.name, *_matrix(port.shape))

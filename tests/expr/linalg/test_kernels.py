@@ -1,0 +1,91 @@
+"""Linear algebra in kernels: against the interpreter, in float32, in other kernels, in loops, and in CasADi."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.matrices import check_derivatives, positive, random
+from linkwork.expr import adjoint, fori, linalg
+
+MATRICES, SIDES = positive(1, 9, n=3), random(2, 9, 3)
+
+
+def several(A: Any, b: Any) -> dict[str, Any]:
+    """Of each kind of function one, without what has a sign of its own choice."""
+    spectrum = linalg.eigh(A)
+    return {
+        "general": linalg.solve(A, b),
+        "positive": linalg.solve(A, b, assume="pos"),
+        "inverse": linalg.inv(A),
+        "determinant": linalg.det(A, assume="pos"),
+        "lower": linalg.cholesky(A),
+        "upper": linalg.lu(A)[1],
+        "R": linalg.qr(A).R,
+        "least": linalg.lstsq(A[:, :2], b),
+        "damped": linalg.lstsq(A[:2], b[:2], damping=0.1),
+        "values": spectrum.eigenvalues,
+        "vectors": spectrum.eigenvectors**2,
+        "singular": linalg.svdvals(A),
+        "status": linalg.solve(A, b, status=True)[1],
+    }
+
+
+@pytest.fixture(scope="module")
+def kernel() -> lw.Kernel:
+    return lw.compile(several, A=(3, 3), b=3)
+
+
+def test_compiled_code_is_the_interpreters(kernel: lw.Kernel) -> None:
+    found, expected = kernel(MATRICES, SIDES), kernel.interpret(MATRICES, SIDES)
+    for name, one, other in zip(several(np.eye(3), np.ones(3)), found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13, err_msg=name)
+    for k, (a, b) in enumerate(zip(MATRICES, SIDES, strict=True)):
+        alone = kernel(a, b)
+        for name, value in several(a, b).items():
+            np.testing.assert_allclose(getattr(alone, name), value, rtol=1e-12, atol=1e-13, err_msg=name)
+            np.testing.assert_array_equal(getattr(alone, name), getattr(found, name)[k])  # to the bit
+
+
+def test_float32(kernel: lw.Kernel) -> None:
+    single = kernel(MATRICES.astype(np.float32), SIDES.astype(np.float32))
+    for one, other in zip(single, kernel(MATRICES, SIDES), strict=True):
+        assert one.dtype == np.float32
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=3e-5 * max(1.0, float(np.abs(other).max())))
+
+
+def test_a_rule_goes_with_its_kernel_into_others() -> None:
+    inner = lw.compile(lambda A, b: linalg.solve(A, b), name="inner", A=(3, 3), b=3)
+
+    def gradient(solve: Any) -> lw.Kernel:
+        return lw.compile(
+            lambda A, b, w: np.array(adjoint(list(solve(A, b)), [*A.ravel(), *b], list(w))),
+            A=(3, 3),
+            b=3,
+            w=3,
+            name="g",
+        )
+
+    through, direct = gradient(inner), gradient(linalg.solve)
+    assert through.operations == direct.operations
+    weights = random(3, 9, 3)
+    np.testing.assert_array_equal(through(MATRICES, SIDES, weights), direct(MATRICES, SIDES, weights))
+
+
+def test_casadi_has_what_it_stands_for(kernel: lw.Kernel) -> None:
+    pytest.importorskip("casadi")
+    function = kernel.to_casadi()
+    found = function(MATRICES[0], SIDES[0])
+    for one, other in zip(found, kernel(MATRICES[0], SIDES[0]), strict=True):
+        expected = np.reshape(other, one.shape)
+        np.testing.assert_allclose(one.full(), expected, rtol=1e-12, atol=1e-13)
+
+
+def test_solutions_in_loops_are_differentiated() -> None:
+    def filtered(a: Any, b: Any) -> Any:
+        return fori(lambda x, k: linalg.solve(a, x + b, assume="pos"), b, 3)
+
+    check_derivatives(filtered, MATRICES[0], SIDES[0])
