@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ...expr.bundle import Bundle
 from ...expr.region import Listing, Region
 from ..program import Instruction, Program
 from ..verify import verify
@@ -42,9 +41,9 @@ def _everywhere(one_pass: Callable[[Listing], Listing], listing: L, done: dict[R
             done[region] = _everywhere(one_pass, region, done)
         return done[region]
 
-    if any(isinstance(i.value, Bundle) for i in listing.instructions):
+    if any([i.operation.arity < 0 for i in listing.instructions]):
         changed = [
-            Instruction(i.operation, i.args, i.value.with_bodies(inside)) if isinstance(i.value, Bundle) else i
+            Instruction(i.operation, i.args, i.value.with_bodies(inside)) if i.operation.arity < 0 else i
             for i in listing.instructions
         ]
         listing = listing.rebuilt(changed, listing.results)

@@ -21,6 +21,8 @@ L = TypeVar("L", bound=Listing)
 
 def merge_loops(program: L) -> L:
     """Only loops of known length keep anything; others that are equal are the same instruction already."""
+    if not any(i.operation is LOOP for i in program.instructions):
+        return program
     instructions = list(program.instructions)
     alike: dict[tuple[object, ...], list[int]] = {}
     for k, (operation, args, loop) in enumerate(instructions):

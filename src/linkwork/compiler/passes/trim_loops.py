@@ -18,6 +18,8 @@ L = TypeVar("L", bound=Listing)
 
 
 def trim_loops(program: L) -> L:
+    if not any(i.operation is LOOP for i in program.instructions):
+        return program
     program = program.pruned()
     instructions = list(program.instructions)
     used: dict[int, set[int]] = {}
