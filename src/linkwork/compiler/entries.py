@@ -126,5 +126,6 @@ def _module(text: Text, target: Target) -> str:
     attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
     return (
         f'target triple = "{target.triple}"\n{text}\n'
-        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n!0 = !{{}}\n"
+        f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"
+        f'attributes #2 = {{ {attributes} "stackrealign" }}\n!0 = !{{}}\n'
     )

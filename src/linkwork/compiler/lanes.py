@@ -199,7 +199,8 @@ class Code(Function):
     """A function on numbers of so many lanes; ``fused`` says whether the target fuses products and sums."""
 
     def __init__(self, signature: str, lanes: int, fused: bool, attributes: str = "#0") -> None:
-        super().__init__(signature, attributes)
+        # vectors that wait on the stack stand on their own boundaries, so that each is in one line of the cache
+        super().__init__(signature, "#2" if lanes > 1 and attributes == "#0" else attributes)
         self.lanes, self.fused = lanes, fused
 
     def number(self, value: float, real: Real = DOUBLE) -> Number:

@@ -41,7 +41,7 @@ def _everywhere(one_pass: Callable[[Listing], Listing], listing: L, done: dict[R
             done[region] = _everywhere(one_pass, region, done)
         return done[region]
 
-    if any([i.operation.arity < 0 for i in listing.instructions]):
+    if any(i.operation.arity < 0 for i in listing.instructions):
         changed = [
             Instruction(i.operation, i.args, i.value.with_bodies(inside)) if i.operation.arity < 0 else i
             for i in listing.instructions
