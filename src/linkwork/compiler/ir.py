@@ -55,7 +55,8 @@ class Function:
         self.end = end  # the last line
         self.declarations: dict[str, None] = {}
         self.needs: list[Function] = []  # our own functions that it calls
-        self._lines = ["entry:"]
+        self._lines: list[str] = []
+        self._rooms: list[str] = []
         self._names = 0
         self._block = "entry"
 
@@ -65,7 +66,7 @@ class Function:
 
     def __str__(self) -> str:
         head = f"{self.signature} {self.attributes} {{"
-        return "\n  ".join([head, *self._lines, self.end]) + "\n}\n"
+        return "\n  ".join([head, "entry:", *self._rooms, *self._lines, self.end]) + "\n}\n"
 
     def declare(self, *declarations: str) -> None:
         """What stands outside of the function and is used in it."""
@@ -80,6 +81,13 @@ class Function:
         self._names += 1
         name = f"%x{self._names}"
         self._lines.append(f"{name} = {instruction}")
+        return name
+
+    def room(self, size: int, align: int) -> str:
+        """Memory of so many bytes on the stack, taken once however often this place is passed."""
+        self._names += 1
+        name = f"%room{self._names}"
+        self._rooms.append(f"{name} = alloca [{size} x i8], align {align}")
         return name
 
     def at(self, pointer: str, offset: str | int) -> str:

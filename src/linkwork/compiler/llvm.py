@@ -6,9 +6,7 @@ which of the two computed it.  No instruction carries a fast-math flag.
 
 from __future__ import annotations
 
-import hashlib
-import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..expr.bundle import Bundle
 from ..expr.control.table import Take
@@ -16,6 +14,7 @@ from ..expr.operations import Operation
 from .lanes import Code, Number
 from .program import SINCOS
 from .real import Real, vector
+from .tables import Memory, taken
 from .target import Target
 from .vector_math import CODES, vector_function
 
@@ -79,54 +78,16 @@ class Instructions(Code):
         first = self.let(f"insertelement {self.type} poison, {self.real.name} {number}, i32 0")
         return self.let(f"shufflevector {self.type} {first}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
 
-    def bundle(self, bundle: Bundle, a: Sequence[str]) -> list[str]:
-        """The results of an instruction of several that is straight-line code."""
+    def bundle(
+        self, bundle: Bundle, args: Sequence[int], name: Callable[[int], str], memory: Memory = lambda value: None
+    ) -> list[str]:
+        """The results of an instruction of several that is straight-line code; its arguments are named when needed.
+
+        ``memory`` says where values stand in memory, if they do: a pointer, and how many numbers further on.
+        """
         if isinstance(bundle, Take):
-            return self._taken(bundle, *a)
+            return taken(self, bundle, args, name, memory)
         raise ValueError(f"no lowering for {bundle!r}")
-
-    def _taken(self, take: Take, index: str, *numbers: str) -> list[str]:
-        """A row of a table of constants, or of a few values."""
-        place = self.place_in(index, take.rows)
-        if take.table:
-            data = b"".join(struct.pack("<d", x) for x in take.table)
-            name = f"@.table{hashlib.sha256(data).hexdigest()[:16]}"
-            entries = ", ".join(f"{self.real.name} {self.real.literal(x)}" for x in take.table)
-            self.declare(f"{name} = internal constant [{len(take.table)} x {self.real.name}] [{entries}]")
-            return self.gathered(index, place, name, take.columns, self.real.bytes, 0)
-        found = list(numbers[: take.columns])
-        for row in range(1, take.rows):
-            above = self.let(f"fcmp oge {self.type} {place}, {self.constant(float(row))}")
-            entries_here = numbers[row * take.columns : (row + 1) * take.columns]
-            found = [self.select(above, x, y) for x, y in zip(entries_here, found, strict=True)]
-        return [self._or_nan(index, x) for x in found]
-
-    def place_in(self, index: str, rows: int) -> str:
-        """The row that an index means, as a number: NaN means the first."""
-        low = self._intrinsic("maxnum", self._intrinsic("floor", index), self.constant(0.0))
-        return self._intrinsic("minnum", low, self.constant(float(rows - 1)))
-
-    def gathered(self, index: str, place: str, memory: str, columns: int, each: int, lane_step: int) -> list[str]:
-        """A row of a table in memory of numbers so many bytes apart, those of a lane so many further on."""
-        number = f"i{self.real.bits}"
-        kind = self.real.integers(self.lanes)
-        whole = self.let(f"fptoui {self.type} {place} to {kind}")
-        found = ["poison"] * columns
-        for lane in range(self.lanes):
-            k = whole if self.lanes == 1 else self.let(f"extractelement {kind} {whole}, i32 {lane}")
-            k = k if number == "i64" else self.let(f"zext {number} {k} to i64")
-            row = self.at(memory, self.let(f"mul i64 {k}, {columns * each}"))
-            for column in range(columns):
-                x = self.load(self.real.name, self.at(row, column * each + lane * lane_step), self.real.bytes)
-                if self.lanes > 1:
-                    x = self.let(f"insertelement {self.type} {found[column]}, {self.real.name} {x}, i32 {lane}")
-                found[column] = x
-        return [self._or_nan(index, x) for x in found]
-
-    def _or_nan(self, index: str, x: str) -> str:
-        """The entry, or NaN where the index is NaN."""
-        unknown = self.let(f"fcmp uno {self.type} {index}, {index}")
-        return self.select(unknown, index, x)
 
     def status(self, guards: Sequence[str], off: int) -> str:
         """``off`` where one of these numbers is greater than zero, and 0 otherwise."""
@@ -143,13 +104,13 @@ class Instructions(Code):
             of = self.truth if code in ("and", "or") else self.type
             return self.let(f"{code} {of} {', '.join(a)}")
         if kind == "intrinsic":
-            return self._intrinsic(code, *a)
+            return self.intrinsic_of(code, *a)
         if code == "fma":
-            return self._intrinsic("fma", *a)
+            return self.intrinsic_of("fma", *a)
         if code == "fms":
-            return self._intrinsic("fma", a[0], a[1], self._minus(a[2]))
+            return self.intrinsic_of("fma", a[0], a[1], self._minus(a[2]))
         if code == "fnma":
-            return self._intrinsic("fma", self._minus(a[0]), a[1], a[2])
+            return self.intrinsic_of("fma", self._minus(a[0]), a[1], a[2])
         if operation is SINCOS:
             return self._own("sincos", a)
         if code in ("first", "second"):
@@ -167,7 +128,8 @@ class Instructions(Code):
             return self._own(code, a)
         raise ValueError(f"no lowering for the operation {operation!r}")
 
-    def _intrinsic(self, code: str, *a: str) -> str:
+    def intrinsic_of(self, code: str, *a: str) -> str:
+        """What an intrinsic gives for values."""
         return self.intrinsic(code, *(Number(self, x, self.real) for x in a)).name
 
     def _own(self, code: str, a: Sequence[str]) -> str:
@@ -186,6 +148,6 @@ class Instructions(Code):
 
     def _sign(self, x: str) -> str:
         """±1 with the sign of x; the magnitude of x where that is zero or NaN."""
-        signed = self._intrinsic("copysign", self.constant(1.0), x)
+        signed = self.intrinsic_of("copysign", self.constant(1.0), x)
         some = self.let(f"fcmp one {self.type} {x}, {self.constant(0.0)}")
-        return self.select(some, signed, self._intrinsic("fabs", x))
+        return self.select(some, signed, self.intrinsic_of("fabs", x))

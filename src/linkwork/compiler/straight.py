@@ -242,12 +242,16 @@ def _write(
                 names[value] = f.fetch(operation, segment.taken[value])
         return names[value]
 
+    def memory(value: int) -> Place | None:
+        operation, _, number = instructions[value]
+        return source(number) if operation is INPUT else None
+
     for value in range(segment.start, segment.stop):
         operation, args, _ = instructions[value]
         if operation is PART:
             names[value] = parts[args[0]][instructions[value].value]
         elif operation.arity < 0:
-            parts[value] = f.bundle(instructions[value].value, [name(a) for a in args])
+            parts[value] = f.bundle(instructions[value].value, args, name, memory)
         elif operation is not CONSTANT and operation is not INPUT:
             names[value] = f.operation(operation, [name(a) for a in args])
         for pointer, place in sinks.get(value, ()):

@@ -112,6 +112,14 @@ class ControlCode:
                     names[value] = f.fetch(operation, scope.places[value], at.frame)
             return names[value]
 
+        def memory(value: int) -> tuple[str, int] | None:
+            operation, args, number = instructions[value]
+            if operation is PART and args[0] in bases:
+                return at.frame, bases[args[0]] + number
+            if operation is INPUT and scope.inputs[number].area == FRAME:
+                return at.frame, scope.inputs[number].number
+            return None
+
         parts: dict[int, list[str]] = {}  # of instructions of several results that are no controls
         for value in range(step.start, step.stop):
             operation, args, number = instructions[value]
@@ -122,7 +130,7 @@ class ControlCode:
                     continue
                 names[value] = parts[args[0]][number]
             elif operation.arity < 0:
-                parts[value] = f.bundle(number, [name(a) for a in args])
+                parts[value] = f.bundle(number, args, name, memory)
                 continue
             else:
                 names[value] = f.operation(operation, [name(a) for a in args])

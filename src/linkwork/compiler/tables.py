@@ -1,0 +1,90 @@
+"""Looking up a table at an index that is known only when code runs: the row of every lane by itself.
+
+Tables of constants stand in the code.  Short tables of values are a chain of choices, long ones are read from memory:
+where they stand anyway, or where they are put first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ..expr.control.table import Take
+
+if TYPE_CHECKING:
+    from .llvm import Instructions
+
+__all__ = ["Memory", "taken"]
+
+Memory = Callable[[int], "tuple[str, int] | None"]  # of a value: a pointer, and how many numbers further on
+
+_CHOSEN = 16  # numbers of a table that is a chain of choices
+_ON_STACK = 1 << 13  # bytes of a table that is put there
+
+
+def taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int], str], memory: Memory) -> list[str]:
+    """A row of a table."""
+    index, *values = args
+    at = name(index)
+    low = f.intrinsic_of("maxnum", f.intrinsic_of("floor", at), f.constant(0.0))  # NaN means the first row, for now
+    row = f.intrinsic_of("minnum", low, f.constant(float(take.rows - 1)))
+    if take.table:
+        found = _read(f, row, _constants(f, take.table), take.columns, f.real.bytes, 0)
+    else:
+        start = _side_by_side([memory(value) for value in values]) if len(values) > _CHOSEN else None
+        if start is None and _CHOSEN < len(values) <= _ON_STACK // f.align:
+            start = f.room(len(values) * f.align, f.align), 0
+            for k, value in enumerate(values):
+                f.put(name(value), start[0], k)
+        if start is not None:
+            found = _read(f, row, f.at(start[0], start[1] * f.align), take.columns, f.align, f.real.bytes)
+        else:
+            found = _chosen(f, row, [name(value) for value in values], take)
+    unknown = f.let(f"fcmp uno {f.type} {at}, {at}")
+    return [f.select(unknown, at, x) for x in found]
+
+
+def _constants(f: Instructions, table: Sequence[float]) -> str:
+    """A table of constants in the module."""
+    digest = hashlib.sha256(b"".join(struct.pack("<d", x) for x in table)).hexdigest()[:16]
+    entries = ", ".join(f"{f.real.name} {f.real.literal(x)}" for x in table)
+    f.declare(f"@.table{digest} = internal constant [{len(table)} x {f.real.name}] [{entries}]")
+    return f"@.table{digest}"
+
+
+def _side_by_side(places: Sequence[tuple[str, int] | None]) -> tuple[str, int] | None:
+    """Where numbers begin, if all stand in memory side by side."""
+    first = places[0]
+    if first is None or any(place != (first[0], first[1] + k) for k, place in enumerate(places)):
+        return None
+    return first
+
+
+def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> list[str]:
+    """A row by choosing again and again."""
+    found = list(numbers[: take.columns])
+    for k in range(1, take.rows):
+        above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")
+        here = numbers[k * take.columns : (k + 1) * take.columns]
+        found = [f.select(above, x, y) for x, y in zip(here, found, strict=True)]
+    return found
+
+
+def _read(f: Instructions, row: str, table: str, columns: int, each: int, lane_step: int) -> list[str]:
+    """A row of a table in memory, of numbers so many bytes apart, those of a lane so many further on than those of the
+    one before."""
+    number, kind = f"i{f.real.bits}", f.real.integers(f.lanes)
+    whole = f.let(f"fptoui {f.type} {row} to {kind}")
+    found = ["poison"] * columns
+    for lane in range(f.lanes):
+        k = whole if f.lanes == 1 else f.let(f"extractelement {kind} {whole}, i32 {lane}")
+        k = k if number == "i64" else f.let(f"zext {number} {k} to i64")
+        start = f.at(table, f.let(f"mul i64 {k}, {columns * each}"))
+        for column in range(columns):
+            x = f.load(f.real.name, f.at(start, column * each + lane * lane_step), f.real.bytes)
+            found[column] = (
+                x if f.lanes == 1 else f.let(f"insertelement {f.type} {found[column]}, {f.real.name} {x}, i32 {lane}")
+            )
+    return found
