@@ -103,7 +103,7 @@ def _missing(state: Any, leading: int) -> Any:
     def look(x: Any) -> None:
         nonlocal found
         if isinstance(x, np.ndarray) and x.dtype == object:
-            for element in x.ravel():
+            for element in x.ravel().tolist():
                 look(element)
             return
         value = getattr(x, "value", x)  # of a dual number
