@@ -14,7 +14,7 @@ import numpy as np
 
 from .._user import levels_up
 from ..algorithms.row import QUANTITIES, Quantity
-from ..compiler.kernel import SAY_WHAT_IS_MASKED
+from ..compiler.general import SAY_WHAT_IS_MASKED
 from ..compiler.program import Port
 from ..errors import ConfigurationWarning
 from ..expr.arrays import is_traced, scalars

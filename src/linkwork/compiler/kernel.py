@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..expr.arrays import is_traced, over_samples, scalars
 from ..expr.structure import Leaf
 from .build import KernelCode, Recipe, Source
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
-from .gufunc import make_gufunc, signature
+from .general import GeneralCall
+from .gufunc import signature
 from .interpreter import in_main_interpreter
-from .interrupts import interrupts_address
 from .jit import assembly
 from .loops import State
 from .nesting import Nesting, taking
 from .program import Port, Program
-from .real import DOUBLE, SINGLE
+from .real import DOUBLE
 from .target import Target, host
-from .threads import setting_address
 from .to_casadi import to_casadi
-from .typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
 from .uncompiled import run_uncompiled
 
 __all__ = [
-    "SAY_WHAT_IS_MASKED",
     "Kernel",
     "batch_call",
     "call_state",
@@ -39,9 +33,6 @@ __all__ = [
     "make_ready",
     "single_call",
 ]
-
-_MASKED = np.ma.MaskedArray
-SAY_WHAT_IS_MASKED = "say what its masked numbers are, with its method filled()"
 
 
 class Kernel:
@@ -73,7 +64,7 @@ class Kernel:
         recipe = Recipe.of(program) if isinstance(program, Program) else program
         self._source = Source(recipe, host() if target is None else target, without_passes)
         self._code = KernelCode(self._source)
-        self._general = _General(self._source, self._code, doc)
+        self._general = GeneralCall(self._source, self._code, doc)
         self._function = function
         self._nesting = nesting or Nesting({port.name: Leaf(port.shape, bool(port.shape)) for port in self.inputs})
         flat: Any = single_call(self, self._general)
@@ -190,222 +181,6 @@ class Kernel:
 
 
 setattr(Kernel, "__call__", Kernel.__dict__["_call"])  # noqa: B010 - as a slot of that name hides it from type checkers
-
-
-class _General:
-    """A kernel's call with any arguments, through NumPy."""
-
-    __slots__ = (
-        "__weakref__",
-        "_double",
-        "_mixed_ranks",
-        "_single",
-        "_source",
-        "has_empty",
-        "inputs",
-        "loops",
-        "name",
-        "outputs",
-        "result",
-        "state",
-        "ufunc",
-    )
-
-    def __init__(self, source: Source, code: KernelCode, doc: str) -> None:
-        recipe, self._source = source.recipe, source
-        self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
-        self.has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
-        self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
-        self.result: Any = None
-        if len(self.outputs) > 1:
-            names: Any = [port.name for port in self.outputs]
-            self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
-        self.state = State(threads=setting_address(), interrupts=interrupts_address())
-        self._double, self._single = self.loops = [TypedLoop(code, real, self.state) for real in (DOUBLE, SINGLE)]
-        # nothing tells which type is meant where there are no inputs, and NumPy cannot choose one
-        chosen = [self._single, self._double] if self.inputs else [self._double]
-        owners = [(loop.callback, loop.owners) for loop in chosen]
-        addresses = [(loop.real, loop.address) for loop in chosen]
-        self.ufunc, table = make_gufunc(
-            self.name, doc, self.inputs, self.outputs, addresses, self.state, owners, chosen
-        )
-        for place, loop in enumerate(chosen):
-            loop.found_in(table, place)
-
-    def run(self, *arrays: Any) -> Any:
-        """The call with an array for each input, of which there are some, and nothing else; no dimension is zero.
-
-        What it does, `__call__` does again around ``out``: one for both costs a small batch 5 to 8 % of its time.
-        """
-        first = arrays[0]
-        if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
-            self._prepare(arrays)
-        failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
-        try:
-            result = self.ufunc(*arrays)
-        except TypeError:
-            self._refuse(arrays, None)
-            raise
-        if self.state.failed_calls != failed:
-            self._raise_failure()
-        if self.result is None:
-            if type(result) is _MASKED:  # as results of masked arrays are
-                self._refuse_masked(arrays, self.inputs)
-            return result
-        if _MASKED in map(type, result):
-            self._refuse_masked(arrays, self.inputs)
-        return self.result(*result)
-
-    def __call__(self, /, *arrays: Any, out: Any = None, **named: Any) -> Any:
-        if out is None and not named and 0 < len(arrays) == len(self.inputs) and not self.has_empty:
-            try:
-                return self.run(*arrays)
-            except TypeError:
-                if any(map(is_traced, arrays)):
-                    return self.composed(arrays)
-                raise
-        if named:
-            arrays = self._in_order(arrays, named)
-        if any(map(is_traced, arrays)):
-            if out is not None:
-                raise TypeError(f"{self.name}: out: symbols cannot be written to an array: use what is returned")
-            return self.composed(arrays)
-        if _MASKED in map(type, arrays):
-            self._refuse_masked(arrays, self.inputs)
-        if out is not None:
-            if type(out) is _MASKED or (type(out) is tuple and _MASKED in map(type, out)):
-                self._refuse_masked(out if isinstance(out, tuple) else (out,), self.outputs)
-            if self._mixed_ranks:
-                arrays = self._apart(arrays, out)
-        if self.has_empty:
-            out = self._with_empty(arrays, out)
-        first = arrays[0] if arrays else None
-        if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
-            self._prepare(arrays)
-        failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
-        try:
-            result = self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
-        except TypeError:
-            self._refuse(arrays, out)
-            raise
-        if self.state.failed_calls != failed:
-            self._raise_failure()
-        return result if self.result is None else self.result(*result)
-
-    def composed(self, arrays: Sequence[Any]) -> Any:
-        """The outputs where symbols, or other scalars of ours, are among the inputs: the program's operations on them.
-
-        Raises TypeError and ValueError for arrays of other shapes.
-        """
-        self._refuse(arrays, None)
-        if len(arrays) != len(self.inputs):
-            raise TypeError(f"{self.name}: expected {len(self.inputs)} arrays, got {len(arrays)}")
-        given = [scalars(x) for x in arrays]
-        for port, x in zip(self.inputs, given, strict=True):
-            self._leading(port, x)
-        ends = list(accumulate((port.size for port in self.outputs), initial=0))
-        program = self._source.traced.unguarded
-
-        def sample(*elements: list[Any]) -> list[list[Any]]:
-            found = program.run([x for part in elements for x in part])
-            return [found[start:end] for start, end in pairwise(ends)]
-
-        ranks, shapes = [len(port.shape) for port in self.inputs], [port.shape for port in self.outputs]
-        outputs = over_samples(sample, given, ranks, shapes)
-        return outputs[0] if self.result is None else self.result(*outputs)
-
-    def _refuse(self, arrays: Sequence[Any], out: Any) -> None:
-        """Raise TypeError for what NumPy has no words for: missing arguments, dicts, one ``out`` of several."""
-        names = [port.name for port in self.inputs]
-        if len(arrays) < len(names):
-            raise TypeError(f"{self.name}: missing argument {names[len(arrays)]!r}; the inputs are {names}")
-        for port, x in zip(self.inputs, arrays, strict=False):
-            if isinstance(x, Mapping):
-                expected = f"{self.name}: {port.name}: expected an array of {port.size} numbers"
-                raise TypeError(f"{expected}, got a dict; dicts by joint name are for a robot's methods")
-        if out is not None and len(self.outputs) > 1 and not isinstance(out, tuple):
-            given = ", ".join(port.name for port in self.outputs)
-            raise TypeError(f"{self.name}: out: expected a tuple of {len(self.outputs)} arrays ({given})")
-
-    def _raise_failure(self) -> None:
-        """Raise why results are not to be used."""
-        for loop in self.loops:
-            if loop.failure is not None:
-                raise loop.failure
-        raise MemoryError(f"{self.name}: no memory for the values of a sample")
-
-    def _prepare(self, arrays: Sequence[Any]) -> None:
-        """Compile the loop that NumPy is going to take for these arrays.  Raises what goes wrong.
-
-        What is no array yet (a list, say) is float64 most of the time; where it is not, and NumPy may still have a loop
-        compiled itself, it is not looked into.
-        """
-        if not (self._double.ready and self._single.ready) and not (self._single.ready and are_single(arrays)):
-            if any(map(is_traced, arrays)):
-                raise TypeError(f"{self.name}: compiled code takes no symbols")
-            known = all(isinstance(x, (bool, int, float, np.ndarray, np.generic)) for x in arrays)
-            look = (known or not in_main_interpreter()) and not any(map(is_double, arrays))
-            (self._single if look and takes_single(arrays) else self._double).make()
-
-    def _refuse_masked(self, arrays: Sequence[Any], ports: Sequence[Port]) -> None:
-        """Raises ValueError for masked arrays: what their masked numbers are is not known."""
-        names = [port.name for port, x in zip(ports, arrays, strict=False) if type(x) is _MASKED]
-        raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {SAY_WHAT_IS_MASKED}")
-
-    def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        names = [p.name for p in self.inputs]
-        for name in named:
-            if name not in names[len(arrays) :]:
-                raise TypeError(f"{self.name}: unexpected or repeated argument {name!r}; the inputs are {names}")
-        missing = [n for n in names[len(arrays) :] if n not in named]
-        if missing:
-            raise TypeError(f"{self.name}: missing argument {missing[0]!r}; the inputs are {names}")
-        return (*arrays, *(named[n] for n in names[len(arrays) :]))
-
-    def _apart(self, arrays: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
-        """The inputs, those copied that are an output as well but have more or fewer core dimensions than that.
-
-        NumPy copies what overlaps except for one array that is both, and takes a sample to be the same part of it.
-        """
-        written = [
-            (len(port.shape), y)
-            for port, y in zip(self.outputs, out if isinstance(out, tuple) else (out,), strict=False)
-            if isinstance(y, np.ndarray)
-        ]
-
-        def apart(port: Port, x: Any) -> Any:
-            shared = isinstance(x, np.ndarray) and any(
-                rank != len(port.shape) and np.may_share_memory(x, y) for rank, y in written
-            )
-            return x.copy() if shared else x
-
-        return (*map(apart, self.inputs, arrays), *arrays[len(self.inputs) :])
-
-    def _with_empty(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        """What NumPy cannot do for a gufunc where a dimension is of size zero: check it, and make such outputs.
-
-        Returns the arrays to write to.
-        """
-        made = list(out) if isinstance(out, tuple) else [out] if out is not None else [None] * len(self.outputs)
-        if len(arrays) != len(self.inputs) or len(made) != len(self.outputs):
-            return out  # for NumPy to explain
-        batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
-        single = takes_single(arrays)
-        for k, port in enumerate(self.outputs):
-            if made[k] is not None:
-                self._leading(port, made[k])
-            elif port.size == 0:
-                made[k] = np.empty((*batch, *port.shape), np.float32 if single else np.float64)
-        return tuple(made)
-
-    def _leading(self, port: Port, x: Any) -> tuple[int, ...]:
-        """The leading dimensions of an array for a port.  Raises ValueError where the others are not the port's."""
-        shape: tuple[int, ...] = np.shape(x)
-        count = len(shape) - len(port.shape)
-        if count < 0 or shape[count:] != port.shape:
-            wanted = ", ".join(["...", *map(str, port.shape)])
-            raise ValueError(f"{self.name}: expected {port.name} of shape ({wanted}), got {shape}")
-        return shape[:count]
 
 
 def made_from(kernel: Kernel) -> tuple[Source, KernelCode]:
