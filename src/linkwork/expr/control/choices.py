@@ -12,7 +12,8 @@ from ..structure import difference, mapped, taken_apart
 from ..symbol import Symbol
 from .call import Subroutine
 from .choice import Choice
-from .closing import Numbers, closed, closed_since, graph_of, lent, named
+from .closing import closed, closed_since, lent, named
+from .numbers import Numbers, graph_of
 from .steps import truth_of_condition
 
 __all__ = ["call", "cond"]
@@ -45,6 +46,8 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
         text = "one has a truth value where the other has a number"
     if text:
         raise TypeError(f"cond: {named(yes)} and {named(no)} must return the same kind of value: {text}")
+    one.widen(other)
+    other.widen(one)
     (first, taken_first), (second, taken_second) = (closed_since(mark, x.elements) for x in (one, other))
     taken = sorted({*taken_first, *taken_second}, key=lambda x: x.index)
     place = {x: k for k, x in enumerate(taken)}

@@ -10,25 +10,19 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from ..functions import eq, not_, where
 from ..interpret import CONSTANT
 from ..region import Region
-from ..structure import Form, Leaf, leaves_of, put_together, taken_apart
+from ..structure import Form, Leaf, leaves_of
 from ..symbol import Graph, Symbol
+from .numbers import graph_of
 
 __all__ = [
     "Inside",
-    "Numbers",
     "closed",
     "closed_since",
-    "graph_of",
-    "is_truth",
     "lent",
     "named",
     "rows_of",
-    "truth_of",
 ]
 
 
@@ -41,14 +35,6 @@ class Inside(str):
 def lent(graph: Graph, what: str, count: int) -> list[Symbol]:
     """Fresh symbols for the inside of a loop or of what is called."""
     return [graph.input(Inside(what)) for _ in range(count)]
-
-
-def graph_of(numbers: Sequence[Any]) -> Graph | None:
-    """The trace that some of these numbers belong to."""
-    for x in numbers:
-        if x.__class__ is Symbol:
-            return x.graph
-    return None
 
 
 def closed(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) -> tuple[Region, list[Symbol]]:
@@ -105,25 +91,6 @@ def _taken(graph: Graph, results: Sequence[Any], first: int, inside: bytearray) 
     return sorted(found, key=lambda x: x.index)
 
 
-def truth_of(number: Any) -> Any:
-    """A truth value that was carried as a number."""
-    return not_(eq(number, 0.0))
-
-
-class Numbers:
-    """A nested value as numbers that a body can take and give: truth values are carried as 0 and 1."""
-
-    def __init__(self, value: Any, who: str) -> None:
-        elements, self.form = taken_apart(value, who)
-        self.logical = [is_truth(x) for x in elements]
-        self.elements = [where(x, 1.0, 0.0) if t else x for x, t in zip(elements, self.logical, strict=True)]
-
-    def together(self, numbers: Sequence[Any]) -> Any:
-        """The value of other numbers in the same places."""
-        elements = [truth_of(x) if t else x for x, t in zip(numbers, self.logical, strict=True)]
-        return put_together(self.form, elements)
-
-
 def rows_of(form: Form | Leaf, numbers: Sequence[Any], steps: int) -> list[list[Any]]:
     """The numbers of stacked arrays (steps, ...), of one step after the other."""
     rows: list[list[Any]] = [[] for _ in range(steps)]
@@ -134,10 +101,6 @@ def rows_of(form: Form | Leaf, numbers: Sequence[Any], steps: int) -> list[list[
             rows[t] += numbers[start + t * width : start + (t + 1) * width]
         start += leaf.size
     return rows
-
-
-def is_truth(x: Any) -> bool:
-    return isinstance(x, (bool, np.bool_)) or (x.__class__ is Symbol and x.op.logical)
 
 
 def named(function: Callable[..., Any]) -> str:

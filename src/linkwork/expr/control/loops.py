@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..structure import Leaf, leaves_of, mapped, put_together, reshaped, size_of, taken_apart
+from ..structure import Leaf, leaves_of, mapped, put_together, reshaped, taken_apart
 from ..symbol import Graph, Symbol
-from .closing import Numbers, closed, graph_of, lent, named, rows_of
+from .closing import closed, lent, named, rows_of
 from .loop import Loop
+from .numbers import Numbers, graph_of
 from .on_numbers import scan_on_numbers, while_on_numbers
 from .steps import bound, check_step, has_arrays, number_of_steps, pair, truth
 
@@ -57,11 +58,15 @@ def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], stat
 def _while_traced(
     graph: Graph, condition: Callable[[Any], Any], step: Callable[[Any], Any], start: Numbers, most: int
 ) -> Iterated:
-    fresh = lent(graph, f"the state of while_loop of {named(step)}", len(start.elements))
-    inside = start.together(fresh)
-    holds = truth(condition, inside)
-    following = Numbers(step(inside), f"while_loop: what {named(step)} returns")
-    check_step("while_loop", step, start.form, following.form, start.logical, following.logical)
+    while True:
+        fresh = lent(graph, f"the state of while_loop of {named(step)}", len(start.elements))
+        inside = start.together(fresh)
+        holds = truth(condition, inside)
+        following = Numbers(step(inside), f"while_loop: what {named(step)} returns")
+        check_step("while_loop", step, start.form, following.form, start.logical, following.logical)
+        if not start.widen(following):  # else a step makes dual numbers of others: they are carried
+            break
+    following.widen(start)
     holds = holds if holds.__class__ is Symbol else graph.truth(bool(holds))
     body, outside = closed(fresh, [holds, *following.elements], early=1)
     many = len(fresh)
@@ -147,15 +152,22 @@ def _scan_traced(
     steps: int,
     backward: bool,
 ) -> tuple[Any, Any]:
-    rows = [] if form is None else rows_of(form, given, steps)
-    one = None if form is None else reshaped(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
-    width = 0 if one is None else size_of(one)
-    fresh = lent(graph, f"the state of scan of {named(step)}", len(start.elements) + width)
-    carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
-    row = None if one is None else put_together(one, slices)
-    state, output = pair(step, step(start.together(carried), row))
-    following = Numbers(state, f"scan: the state that {named(step)} returns")
-    check_step("scan", step, start.form, following.form, start.logical, following.logical)
+    one: Numbers | None = None
+    rows: list[list[Any]] = [[]] * steps
+    if form is not None:
+        shape = reshaped(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
+        one, rows = Numbers.alike(shape, rows_of(form, given, steps))
+    width = 0 if one is None else one.size
+    while True:
+        fresh = lent(graph, f"the state of scan of {named(step)}", len(start.elements) + width)
+        carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
+        row = None if one is None else one.together(slices)
+        state, output = pair(step, step(start.together(carried), row))
+        following = Numbers(state, f"scan: the state that {named(step)} returns")
+        check_step("scan", step, start.form, following.form, start.logical, following.logical)
+        if not start.widen(following):  # else a step makes dual numbers of others: they are carried
+            break
+    following.widen(start)
     kept = None if output is None else Numbers(output, f"scan: the output of {named(step)}")
     outputs = [] if kept is None else kept.elements
     body, outside = closed(fresh, [*following.elements, *outputs])
@@ -165,11 +177,12 @@ def _scan_traced(
     if kept is None:
         return last, None
     many = len(outputs)
-    return last, _joined(kept, [found[len(carried) + t * many : len(carried) + (t + 1) * many] for t in range(steps)])
+    ends = (len(carried) + t * many for t in range(steps))
+    return last, _joined(kept, [kept.scalars_of(found[end : end + many]) for end in ends])
 
 
 def _joined(kept: Numbers, rows: Sequence[Sequence[Any]]) -> Any:
-    """Stacked outputs: arrays (T, ...) of the rows' numbers, as nested as one step's."""
+    """Stacked outputs: arrays (T, ...) of the rows' scalars, as nested as one step's."""
     start = 0
     columns: list[Any] = []
     stacked = reshaped(kept.form, lambda leaf: Leaf((len(rows), *leaf.shape)))

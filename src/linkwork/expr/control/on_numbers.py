@@ -10,8 +10,9 @@ import numpy as np
 from ..functions import where
 from ..structure import children, is_nested, mapped, remade, shallow_form, taken_apart
 from ..symbol import Graph, Symbol
-from .closing import Numbers, graph_of, is_truth, named
+from .closing import named
 from .loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS
+from .numbers import Numbers, graph_of, is_truth
 from .steps import check_step, has_arrays, pair, truth
 
 __all__ = ["scan_on_numbers", "while_on_numbers"]

@@ -13,7 +13,7 @@ from ..derivative import is_zero
 from ..functions import eq, floor, fmax, fmin, where
 from ..operations import Operation
 from ..structure import Leaf, put_together, taken_apart
-from .closing import graph_of
+from .numbers import graph_of
 
 __all__ = ["TAKE", "Take", "take"]
 

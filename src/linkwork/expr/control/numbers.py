@@ -1,0 +1,127 @@
+"""Nested values as plain numbers, which bodies take and give: truth values are 0 and 1, dual numbers their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dual import Dual
+from ..functions import eq, not_, where
+from ..structure import Form, Leaf, put_together, size_of, taken_apart
+from ..symbol import Graph, Symbol
+
+__all__ = ["Grain", "Numbers", "graph_of", "is_truth", "merged", "truth_of"]
+
+# What a scalar is made of: "n", a number; "t", a truth value; or (level, grain of the value, grain of the tangent).
+Grain = Any
+
+
+def graph_of(numbers: Sequence[Any]) -> Graph | None:
+    """The trace that some of these numbers, or parts of them, belong to."""
+    for x in numbers:
+        if x.__class__ is Symbol:
+            return x.graph
+        if x.__class__ is Dual:
+            graph = graph_of([x.value, x.tangent])
+            if graph is not None:
+                return graph
+    return None
+
+
+def is_truth(x: Any) -> bool:
+    return isinstance(x, (bool, np.bool_)) or (x.__class__ is Symbol and x.op.logical)
+
+
+def truth_of(number: Any) -> Any:
+    """A truth value that was carried as a number."""
+    return not_(eq(number, 0.0))
+
+
+class Numbers:
+    """A nested value as numbers that a body can take and give."""
+
+    def __init__(self, value: Any, who: str) -> None:
+        self.scalars, self.form = taken_apart(value, who)
+        self.grains = [_grain(x) for x in self.scalars]
+
+    @property
+    def logical(self) -> list[bool]:
+        """Whether each scalar is a truth value."""
+        return [grain == "t" for grain in self.grains]
+
+    @property
+    def elements(self) -> list[Any]:
+        """The numbers that all scalars are made of."""
+        return [part for x, grain in zip(self.scalars, self.grains, strict=True) for part in _parts(x, grain)]
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return sum(map(_size, self.grains))
+
+    @staticmethod
+    def alike(form: Form | Leaf, rows: Sequence[Sequence[Any]]) -> tuple[Numbers, list[list[Any]]]:
+        """What several values of one form are made of, together, and the numbers of each, given their scalars."""
+        one = Numbers(put_together(form, [0.0] * size_of(form)), "")
+        for row in rows:
+            one.grains = [merged(old, _grain(x)) for old, x in zip(one.grains, row, strict=True)]
+        if rows:
+            one.grains = ["t" if is_truth(x) else grain for grain, x in zip(one.grains, rows[0], strict=True)]
+        each = [[part for x, grain in zip(row, one.grains, strict=True) for part in _parts(x, grain)] for row in rows]
+        return one, each
+
+    def scalars_of(self, numbers: Sequence[Any]) -> list[Any]:
+        """The scalars that other numbers in the same places make up."""
+        rest = iter(numbers)
+        return [_joined(rest, grain) for grain in self.grains]
+
+    def together(self, numbers: Sequence[Any]) -> Any:
+        """The value of other numbers in the same places."""
+        return put_together(self.form, self.scalars_of(numbers))
+
+    def widen(self, other: Numbers) -> bool:
+        """Take in what the scalars of another value of this form are made of, too; whether that is anything new."""
+        grains = [merged(one, two) for one, two in zip(self.grains, other.grains, strict=True)]
+        changed = grains != self.grains
+        self.grains = grains
+        return changed
+
+
+def merged(one: Grain, other: Grain) -> Grain:
+    """What a scalar is made of that is made of either."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one
+    if isinstance(one, str) or (not isinstance(other, str) and other[0] > one[0]):
+        one, other = other, one
+    level, value, tangent = one
+    if isinstance(other, str) or other[0] < level:
+        return level, merged(value, other), tangent
+    return level, merged(value, other[1]), merged(tangent, other[2])
+
+
+def _grain(x: Any) -> Grain:
+    if x.__class__ is Dual:
+        return x.level, _grain(x.value), _grain(x.tangent)
+    return "t" if is_truth(x) else "n"
+
+
+def _size(grain: Grain) -> int:
+    return 1 if isinstance(grain, str) else _size(grain[1]) + _size(grain[2])
+
+
+def _parts(x: Any, grain: Grain) -> list[Any]:
+    if isinstance(grain, str):
+        return [where(x, 1.0, 0.0) if grain == "t" else x]
+    level, value, tangent = grain
+    here = (x.value, x.tangent) if x.__class__ is Dual and x.level == level else (x, 0.0)
+    return [*_parts(here[0], value), *_parts(here[1], tangent)]
+
+
+def _joined(numbers: Iterator[Any], grain: Grain) -> Any:
+    if isinstance(grain, str):
+        number = next(numbers)
+        return truth_of(number) if grain == "t" else number
+    level, value, tangent = grain
+    return Dual(_joined(numbers, value), _joined(numbers, tangent), level)

@@ -1,0 +1,50 @@
+"""Control flow on dual numbers of symbols: what joints' contracts and other code over any scalar differentiate with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.expr import call, cond, cos, fori, scan, sin, tangent, while_loop
+from linkwork.expr.dual import parts, seeded
+
+
+def mixed(x: Any, u: Any) -> Any:
+    """Every construct, with a state that becomes dual inside of the loop."""
+
+    def step(s: Any, c: Any) -> Any:
+        halved = while_loop(
+            lambda t: abs(t[0]) > 0.2, lambda t: (t[0] * 0.5 + 0.01 * x * t[0], t[1] + 1.0), (s + c * x, 0.0), at_most=9
+        )
+        z = cond(halved.state[0] < 0.05, lambda: sin(s) * x, lambda: fori(lambda y, j: y + cos(y) * j * x, s, 3))
+        return s * 0.7 + z * 0.1 + call(lambda a, b: a * b, halved.state[0], c), z
+
+    last, outputs = scan(step, 0.1, u)
+    return last + outputs.sum()
+
+
+def slope(x: Any, u: Any) -> Any:
+    (dual,) = seeded([x], [1.0])
+    return parts(mixed(dual, u), dual.level)[1]
+
+
+def bend(x: Any, u: Any) -> Any:
+    (outer,) = seeded([x], [1.0])
+    (inner,) = seeded([outer], [1.0])
+    return parts(parts(mixed(inner, u), inner.level)[1], outer.level)[1]
+
+
+def test_first_and_second_derivatives_by_dual_numbers() -> None:
+    shapes: dict[str, Any] = {"x": (), "u": (5,)}
+    first, second, graph = (
+        lw.compile(function, **shapes) for function in (slope, bend, lambda x, u: tangent([mixed(x, u)], [x], [1.0])[0])
+    )
+    u, h = np.random.default_rng(0).normal(size=5), 1e-5
+    for x in (0.7, -0.3):
+        assert first(x, u) == pytest.approx(slope(x, u), rel=1e-13)  # on floats
+        assert first(x, u) == pytest.approx(graph(x, u), rel=1e-13)
+        assert first(x, u) == pytest.approx((mixed(x + h, u) - mixed(x - h, u)) / (2 * h), rel=1e-8)
+        assert second(x, u) == pytest.approx((first(x + h, u) - first(x - h, u)) / (2 * h), rel=1e-8)
