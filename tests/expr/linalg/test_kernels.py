@@ -89,3 +89,19 @@ def test_solutions_in_loops_are_differentiated() -> None:
         return fori(lambda x, k: linalg.solve(a, x + b, assume="pos"), b, 3)
 
     check_derivatives(filtered, MATRICES[0], SIDES[0])
+
+
+def test_sweeps_of_many_rows_are_a_loop() -> None:
+    """With the results of the same sweeps one after the other, which floats run, and with their derivatives."""
+    a = positive(4, 5, n=6)
+    kernel = lw.compile(lambda A: (linalg.eigvalsh(A), linalg.svdvals(A)), name="kernel", A=(6, 6))
+    assert kernel.operations["loop"] == 2
+    for found, expected in zip(kernel(a), (linalg.eigvalsh(a), linalg.svdvals(a)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-14)
+
+    def gradient(A: Any) -> Any:
+        return np.array(adjoint([linalg.eigvalsh(A)[5]], A.ravel(), [1.0]))
+
+    largest = np.linalg.eigh(a[0]).eigenvectors[:, 5]
+    outer = np.tril(np.outer(largest, largest)) + np.tril(np.outer(largest, largest), -1)  # the lower triangle is read
+    np.testing.assert_allclose(lw.compile(gradient, A=(6, 6))(a[0]), outer.ravel(), rtol=0.0, atol=1e-12)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..functions import lt
 from ..rules import Rule, ruled
 from .arrays import Found, applied, square
-from .jacobi import gap_inverse, pairs, rotate, rotation, sort
+from .jacobi import Matrices, gap_inverse, rotate, rotation, sort, swept
 from .lu import exchanged
 from .sums import gathered, identity, product, rows_of, transposed
 
@@ -66,20 +66,8 @@ class Eigen(Rule):
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         n = self.n
-        a = self._symmetric(inputs)
-        turned: list[list[Any]] = [list(row) for row in identity(n)]  # its rows are the eigenvectors
-        for p, q in pairs(n, SWEEPS):
-            difference = a[p][p] - a[q][q]
-            c, s, change = rotation(difference, -a[p][q])
-            a[p][p], a[q][q] = exchanged(lt(difference, 0.0), a[p][p] + change, a[q][q] - change)
-            a[p][q] = a[q][p] = 0.0
-            others = [i for i in range(n) if i not in (p, q)]
-            x, y = [a[p][i] for i in others], [a[q][i] for i in others]
-            rotate(c, s, x, y)
-            for i, one, other in zip(others, x, y, strict=True):
-                a[p][i] = a[i][p] = one
-                a[q][i] = a[i][q] = other
-            rotate(c, s, turned[p], turned[q])
+        start: list[list[Any]] = [list(row) for row in identity(n)]  # its rows become the eigenvectors
+        a, turned = swept(_turn, (self._symmetric(inputs), start), n, SWEEPS)
         values = [a[i][i] for i in range(n - 1, -1, -1)]  # sorted already, but for roundings
         turned.reverse()
         sort(values, turned)
@@ -124,3 +112,19 @@ class Eigen(Rule):
         """The rows of the matrix that has these elements in its lower triangle."""
         start = [i * (i + 1) // 2 for i in range(self.n)]
         return [[elements[start[max(i, j)] + min(i, j)] for j in range(self.n)] for i in range(self.n)]
+
+
+def _turn(state: Matrices, p: int, q: int) -> None:
+    """Make the element p, q of a symmetric matrix zero, the larger of the two values first; turn the vectors alike."""
+    a, turned = state
+    difference = a[p][p] - a[q][q]
+    c, s, change = rotation(difference, -a[p][q])
+    a[p][p], a[q][q] = exchanged(lt(difference, 0.0), a[p][p] + change, a[q][q] - change)
+    a[p][q] = a[q][p] = 0.0
+    others = [i for i in range(len(a)) if i not in (p, q)]
+    x, y = [a[p][i] for i in others], [a[q][i] for i in others]
+    rotate(c, s, x, y)
+    for i, one, other in zip(others, x, y, strict=True):
+        a[p][i] = a[i][p] = one
+        a[q][i] = a[i][q] = other
+    rotate(c, s, turned[p], turned[q])

@@ -5,21 +5,51 @@ Source: Golub and Van Loan, Matrix Computations, 4th ed., 2013, sections 8.5 and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..arrays import filled
+from ..control import fori
 from ..functions import copysign, eq, fabs, lt, sqrt, where
+from ..symbol import Symbol
 from .sums import chosen, is_zero
 
-__all__ = ["gap_inverse", "pairs", "rotate", "rotation", "sort"]
+__all__ = ["Matrices", "gap_inverse", "rotate", "rotation", "sort", "swept"]
 
 
-def pairs(n: int, sweeps: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The pairs of all sweeps, row by row; how many sweeps there are stands in the table, by n."""
-    for _ in range(sweeps[min(n, len(sweeps) - 1)]):
+_UNROLLED = 5  # rows: of more, a loop is as fast as all sweeps one after the other, and compiled in a third of the time
+
+Matrices = tuple[list[list[Any]], ...]
+
+
+def swept(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, sweeps: Sequence[int]) -> Matrices:
+    """Lists of rows after all sweeps, each of which turns the rows p and q for every pair.
+
+    By n, the table has how many sweeps there are; ``turn`` changes the rows in place.  On symbols, of many rows, sweeps
+    are a loop: the code is that of one.
+    """
+
+    def sweep(inside: Matrices) -> Matrices:
         for p in range(n - 1):
             for q in range(p + 1, n):
-                yield p, q
+                turn(inside, p, q)
+        return inside
+
+    count = sweeps[min(n, len(sweeps) - 1)]
+    flat = [x for rows in state for row in rows for x in row]
+    if n > _UNROLLED and any(x.__class__ is Symbol for x in flat):
+        form = [(len(rows), len(rows[0])) for rows in state]
+
+        def step(numbers: Any, k: Any) -> Any:
+            inside = iter(numbers.tolist())
+            rows = tuple([[next(inside) for _ in range(width)] for _ in range(height)] for height, width in form)
+            return filled((len(flat),), [x for part in sweep(rows) for row in part for x in row])
+
+        last = iter(fori(step, filled((len(flat),), flat), count).tolist())
+        return tuple([[next(last) for _ in range(width)] for _ in range(height)] for height, width in form)
+    for _ in range(count):
+        state = sweep(state)
+    return state
 
 
 def rotation(difference: Any, off: Any) -> tuple[Any, Any, Any]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..functions import copysign, fabs
 from ..rules import Rule, ruled
 from .arrays import Found, applied, matrix
-from .jacobi import gap_inverse, pairs, rotate, rotation, sort
+from .jacobi import Matrices, gap_inverse, rotate, rotation, sort, swept
 from .qr import Reflections
 from .sums import dot, identity, product, rows_of, transposed
 
@@ -85,13 +85,9 @@ class Singular(Rule):
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         m, n = self.m, self.n
         first = Reflections(rows_of(inputs, n, m), n)
-        columns = first.upper(n)  # the rows of R are the columns of Rᵀ, and become those of W
-        turned: list[list[Any]] = [list(row) for row in identity(n)]  # the columns of V₁
-        for p, q in pairs(n, SWEEPS):
-            x, y = columns[p], columns[q]
-            c, s, _ = rotation(dot(x, x) - dot(y, y), -dot(x, y))
-            rotate(c, s, x, y)
-            rotate(c, s, turned[p], turned[q])
+        start: list[list[Any]] = [list(row) for row in identity(n)]  # the columns of V₁
+        # the rows of R are the columns of Rᵀ, and become those of W
+        columns, turned = swept(_turn, (first.upper(n), start), n, SWEEPS)
         keys = [-dot(x, x) for x in columns]
         sort(keys, columns, turned)
         second = Reflections(transposed(columns), n)
@@ -159,3 +155,12 @@ class Singular(Rule):
             [0.0 if i == j else gap_inverse((s[j] - s[i]) * (s[j] + s[i])) for j in range(self.n)]
             for i in range(self.n)
         ]
+
+
+def _turn(state: Matrices, p: int, q: int) -> None:
+    """Make two columns orthogonal, the longer one first; turn the vectors alike."""
+    columns, turned = state
+    x, y = columns[p], columns[q]
+    c, s, _ = rotation(dot(x, x) - dot(y, y), -dot(x, y))
+    rotate(c, s, x, y)
+    rotate(c, s, turned[p], turned[q])
