@@ -123,9 +123,7 @@ class Program(Listing):
     @property
     def operations(self) -> Mapping[str, int]:
         """How often each operation occurs (leaves left out), of those that outputs need."""
-        from .passes.drop_rules import drop_rules  # passes are of programs
-
-        needed = drop_rules(self.unguarded).instructions
+        needed = self.unguarded.without_rules().instructions
         counts = Counter(i.operation.name for i in needed if i.operation.arity and i.operation is not PART)
         return dict(sorted(counts.items()))
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from .bundle import PART, Bundle
 from .interpret import INPUT, Apply, Instruction, called, listed, run
+from .rules import RULED
 from .symbol import Symbol
 
 __all__ = ["Listing", "Region", "bodies_of"]
@@ -55,6 +56,22 @@ class Listing:
             number[k] = len(kept)
             kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
         return self.rebuilt(kept, [number[r] for r in self.results])
+
+    def without_rules(self) -> Self:
+        """The listing with the results of rules in the place of the rules."""
+        instructions = self.instructions
+        if not any(i.operation is RULED for i in instructions):
+            return self
+        stands_for: list[int] = []
+        kept: list[Instruction] = []
+        for k, (operation, args, value) in enumerate(instructions):
+            if operation is PART and instructions[args[0]].operation is RULED:
+                stands_for.append(stands_for[instructions[args[0]].args[value]])
+                kept.append(Instruction(operation, args, value))  # nothing refers to it any more
+                continue
+            stands_for.append(k)
+            kept.append(Instruction(operation, tuple([stands_for[a] for a in args]), value))
+        return self.rebuilt(kept, [stands_for[r] for r in self.results]).pruned()
 
     def alive(self) -> list[int]:
         """How many values are alive before each instruction, and after the last: computed already and needed still.
