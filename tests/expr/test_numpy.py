@@ -15,7 +15,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.trace import trace
-from linkwork.expr.array_functions import COMPOSED, DELEGATED, MOVING, OWN, REFUSED
+from linkwork.expr.array_formulas import OWN
+from linkwork.expr.array_functions import COMPOSED, DELEGATED, MOVING, REFUSED
 from linkwork.expr.arrays import SymbolArray, array, filled
 from linkwork.expr.elementwise import ELEMENTWISE, PLAIN
 from linkwork.expr.operations import BY_NAME
