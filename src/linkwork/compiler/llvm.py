@@ -6,15 +6,12 @@ which of the two computed it.  No instruction carries a fast-math flag.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ..expr.bundle import Bundle
-from ..expr.control.table import Take
 from ..expr.operations import Operation
 from .lanes import Code, Number
 from .program import SINCOS
 from .real import Real, vector
-from .tables import Memory, taken
 from .target import Target
 from .vector_math import CODES, vector_function
 
@@ -77,17 +74,6 @@ class Instructions(Code):
             return number
         first = self.let(f"insertelement {self.type} poison, {self.real.name} {number}, i32 0")
         return self.let(f"shufflevector {self.type} {first}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
-
-    def bundle(
-        self, bundle: Bundle, args: Sequence[int], name: Callable[[int], str], memory: Memory = lambda value: None
-    ) -> list[str]:
-        """The results of an instruction of several that is straight-line code; its arguments are named when needed.
-
-        ``memory`` says where values stand in memory, if they do: a pointer, and how many numbers further on.
-        """
-        if isinstance(bundle, Take):
-            return taken(self, bundle, args, name, memory)
-        raise ValueError(f"no lowering for {bundle!r}")
 
     def status(self, guards: Sequence[str], off: int) -> str:
         """``off`` where one of these numbers is greater than zero, and 0 otherwise."""

@@ -16,6 +16,7 @@ from .llvm import Instructions
 from .program import CONSTANT, INPUT, Program
 from .real import Real
 from .segments import Plan
+from .tables import bundle
 from .target import Target
 
 __all__ = [
@@ -251,7 +252,7 @@ def _write(
         if operation is PART:
             names[value] = parts[args[0]][instructions[value].value]
         elif operation.arity < 0:
-            parts[value] = f.bundle(instructions[value].value, args, name, memory)
+            parts[value] = bundle(f, instructions[value].value, args, name, memory)
         elif operation is not CONSTANT and operation is not INPUT:
             names[value] = f.operation(operation, [name(a) for a in args])
         for pointer, place in sinks.get(value, ()):

@@ -9,14 +9,12 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from ..expr.bundle import Bundle
 from ..expr.control.table import Take
+from .llvm import Instructions
 
-if TYPE_CHECKING:
-    from .llvm import Instructions
-
-__all__ = ["Memory", "taken"]
+__all__ = ["Memory", "bundle"]
 
 Memory = Callable[[int], "tuple[str, int] | None"]  # of a value: a pointer, and how many numbers further on
 
@@ -24,7 +22,16 @@ _CHOSEN = 16  # numbers of a table that is a chain of choices
 _ON_STACK = 1 << 13  # bytes of a table that is put there
 
 
-def taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int], str], memory: Memory) -> list[str]:
+def bundle(
+    f: Instructions, bundle: Bundle, args: Sequence[int], name: Callable[[int], str], memory: Memory
+) -> list[str]:
+    """The results of an instruction of several that is straight-line code; its arguments are named when needed."""
+    if isinstance(bundle, Take):
+        return _taken(f, bundle, args, name, memory)
+    raise ValueError(f"no lowering for {bundle!r}")
+
+
+def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int], str], memory: Memory) -> list[str]:
     """A row of a table."""
     index, *values = args
     at = name(index)

@@ -18,6 +18,7 @@ from ..ir import Text
 from ..llvm import Instructions
 from ..program import CONSTANT, INPUT
 from ..real import Real
+from ..tables import bundle
 from ..target import Target
 from .plan import CONTROL, FRAME, SLICE, Column, Control, Piece, Scope, Spot
 
@@ -130,7 +131,7 @@ class ControlCode:
                     continue
                 names[value] = parts[args[0]][number]
             elif operation.arity < 0:
-                parts[value] = f.bundle(number, args, name, memory)
+                parts[value] = bundle(f, number, args, name, memory)
                 continue
             else:
                 names[value] = f.operation(operation, [name(a) for a in args])
