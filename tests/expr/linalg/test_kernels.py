@@ -105,3 +105,27 @@ def test_sweeps_of_many_rows_are_a_loop() -> None:
     largest = np.linalg.eigh(a[0]).eigenvectors[:, 5]
     outer = np.tril(np.outer(largest, largest)) + np.tril(np.outer(largest, largest), -1)  # the lower triangle is read
     np.testing.assert_allclose(lw.compile(gradient, A=(6, 6))(a[0]), outer.ravel(), rtol=0.0, atol=1e-12)
+
+
+def test_elimination_of_many_rows_is_loops() -> None:
+    """Of 18 rows, six steps: with rows that change places, the status of a pivot, and the gradient."""
+    n = 18
+    places = np.random.default_rng(1).permuted(np.tile(np.arange(n), (5, 1)), axis=1)
+    a, b = random(5, 5, n, n) + n * np.eye(n)[places], random(6, 5, n)
+    a[3, :, 2] = 0.0  # no pivot in the third column
+    a[4, 7, 7] = np.nan
+
+    def both(A: Any, b: Any, w: Any) -> Any:
+        x, status = linalg.solve(A, b, status=True)
+        return x, status, np.array(adjoint(list(x), [*A.ravel(), *b], list(w)))
+
+    kernel = lw.compile(both, name="kernel", A=(n, n), b=n, w=n)
+    assert kernel.operations["loop"] == 7
+    weights = random(7, n)
+    x, status, gradient = kernel(a, b, weights)
+    assert status[:4].tolist() == [0.0, 0.0, 0.0, 3.0] and status[4] > 0.0
+    np.testing.assert_allclose(x[:3], linalg.solve(a[:3], b[:3]), rtol=0.0, atol=1e-13)  # the same, step by step
+    np.testing.assert_allclose(x[:3], np.linalg.solve(a[:3], b[:3, :, None])[..., 0], rtol=0.0, atol=1e-13)
+    for k in range(3):
+        pulled = np.linalg.solve(a[k].T, weights)
+        np.testing.assert_allclose(gradient[k], [*-np.outer(pulled, x[k]).ravel(), *pulled], rtol=0.0, atol=1e-13)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ..functions import lt
 from ..rules import Rule, ruled
 from .arrays import Found, applied, square
+from .exchanges import exchanged
 from .jacobi import Matrices, gap_inverse, rotate, rotation, sort, swept
-from .lu import exchanged
 from .sums import gathered, identity, product, rows_of, transposed
 
 __all__ = ["eigh", "eigvalsh"]

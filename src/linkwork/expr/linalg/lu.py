@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..functions import fabs, lt
+from ..symbol import Symbol
 from .arrays import Found, applied, square
+from .exchanges import eliminated, exchanged, larger
 from .pivots import Pivots
-from .sums import Rows, chosen, is_zero, less
+from .sums import Rows, is_zero, less
 
-__all__ = ["exchanged", "lu", "lu_factors"]
+__all__ = ["lu", "lu_factors"]
+
+_LOOPED, _UNROLLED = 16, 12  # rows: of more than the first, all steps but the last so many are loops
 
 
 def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
@@ -49,16 +52,20 @@ def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
     """U with the reciprocals of its diagonal, below them the multipliers of each step, and which rows changed places.
 
     In step k, row k changes places with row i or not, for i from k + 1 on; then its multiples are taken off the rows
-    below.  Multipliers stay where they are when rows change places in later steps.
+    below.  Multipliers stay where they are when rows change places in later steps.  On symbols, the first steps of a
+    large matrix are loops over rows.
     """
     n = len(rows)
     found = [list(row) for row in rows]
     exchanges: list[Any] = []
-    for k in range(n):
+    looped = n - _UNROLLED if n > _LOOPED and all(x.__class__ is Symbol for row in rows for x in row) else 0
+    if looped:
+        exchanges += eliminated(found, pivots, looped)
+    for k in range(looped, n):
         top = found[k]
         for i in range(k + 1, n):
             row = found[i]
-            swap = _larger(row[k], top[k])
+            swap = larger(row[k], top[k])
             exchanges.append(swap)
             if swap is not False:
                 for j in range(k, n):
@@ -71,15 +78,3 @@ def lu_factors(rows: Rows, pivots: Pivots) -> tuple[list[list[Any]], list[Any]]:
                 for j in range(k + 1, n):
                     row[j] = less(row[j], (factor,), (top[j],))
     return found, exchanges
-
-
-def exchanged(swap: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """The two in the other order where the condition holds."""
-    return chosen(swap, y, x), chosen(swap, x, y)
-
-
-def _larger(candidate: Any, best: Any) -> Any:
-    """Whether a number is larger than the best so far; what is zero whatever the inputs are never is."""
-    if is_zero(candidate):
-        return False
-    return True if is_zero(best) else lt(fabs(best), fabs(candidate))

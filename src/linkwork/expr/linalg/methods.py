@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._text import nearest
+from .exchanges import exchanged
 from .ldl import ltdl_factors
-from .lu import exchanged, lu_factors
+from .lu import lu_factors
 from .pivots import Pivots
 from .sums import Rows, less, rows_of, transposed
 
