@@ -52,13 +52,13 @@ def test_readme_states_the_two_commands() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"README"}
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"README"} | {"examples/README"}
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     assert {target.removesuffix(".md") for target in LINK.findall(index)} == pages
 
 
 def test_links_lead_somewhere() -> None:
-    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         for target in LINK.findall(page.read_text(encoding="utf-8")):
             if not target.startswith(("http", "#")):
                 assert (page.parent / target.partition("#")[0]).is_file(), (page.name, target)

@@ -1,0 +1,27 @@
+"""The examples run, and find what they compare with."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "docs" / "examples"
+SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_example(script, capsys):
+    runpy.run_path(str(FOLDER / script), run_name="__main__")
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_examples_are_short_and_listed():
+    index = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\]\((\w+\.py)\)", index)) == SCRIPTS
+    for script in SCRIPTS:
+        text = (FOLDER / script).read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 80, script
+        assert "\n    assert " in text, script
