@@ -1,4 +1,4 @@
-"""A thousand steps of Runge and Kutta's method for a double pendulum as one `scan`, and its gradient by all controls."""
+"""A thousand steps of Runge and Kutta's method for a double pendulum as one `scan`, and its gradient by controls."""
 
 import numpy as np
 

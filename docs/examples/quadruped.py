@@ -1,4 +1,4 @@
-"""A quadruped in flight turns itself by moving its legs: a thousand steps as one `scan`, and the gradient by all controls.
+"""A quadruped in flight turns by moving its legs: a thousand steps as one `scan`, and the gradient by all controls.
 
 A floating base is a point of a manifold. Runge and Kutta's method has a form for these, of the same order and with as
 many evaluations (Celledoni, Marthinsen and Owren, 2003): it moves along the manifold by `robot.integrate`.

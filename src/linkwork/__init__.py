@@ -26,8 +26,8 @@ The compiler:
 `errors` is the family of errors and warnings.  `__version__` is the version.
 
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
-lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of other
-libraries; robots.md, robot_files.md, building.md, joints.md, joints_of_your_own.md, compiler.md, control_flow.md,
+lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
+other libraries; robots.md, robot_files.md, building.md, joints.md, joints_of_your_own.md, compiler.md, control_flow.md,
 expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject each; conventions.md says what every
 number means, and ARCHITECTURE.md shows the house.
 
