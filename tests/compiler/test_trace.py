@@ -187,7 +187,7 @@ def symbols_alive() -> int:
 def test_a_kernel_keeps_no_symbols() -> None:
     before = symbols_alive()
     kernel = compile(lambda q: (f.sin(q[0]) * q[1], q), q=3)
-    assert symbols_alive() == before
+    assert symbols_alive() <= before  # what other tests left may be gone by now
     del kernel
 
 
@@ -205,7 +205,7 @@ def test_a_function_that_raises_leaves_nothing_and_the_collector_on() -> None:
     with pytest.raises(TypeError):
         compile(lambda q: None, q=3)
     assert gc.isenabled()
-    assert symbols_alive() == before
+    assert symbols_alive() <= before  # what other tests left may be gone by now
 
 
 def test_the_collector_stays_off_where_it_was_off() -> None:

@@ -1,7 +1,8 @@
 """What a function did besides returning something: it runs once, while it is traced, and not in the kernel.
 
 What can be seen is looked at before and after: the variables of the functions around it and of its module that it
-refers to by name, and the attributes of what they hold.  A container that grew, and whatever holds symbols, is told.
+refers to by name, the attributes of what they hold, and the same of the functions of its file that it calls.  A
+container that grew, and whatever holds symbols, is told.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ class SideEffects:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = _plain(function)
-        self.before = {name: _size(value) for name, _, value in _variables(self.function)}
+        self.before = {(name, place): _size(value) for name, place, value in _variables(self.function)}
 
     def tell(self, name: str, graph: Graph) -> None:
         """Warns of variables that now hold symbols of the trace, or more than before."""
-        for variable, line, value in _variables(self.function):
-            size, before = _size(value), self.before.get(variable)
+        for variable, place, value in _variables(self.function):
+            size, before = _size(value), self.before.get((variable, place))
             grew = size is not None and before is not None and size > before
             holds = _holds(value, graph)
             if not grew and not holds:
                 continue
             what = "holds symbols of its trace" if holds else "has grown"
             warnings.warn(
-                f"{name}: {variable} {what} ({_file(self.function)}:{line}): the function is called once, when it is "
+                f"{name}: {variable} {what} ({place}): the function is called once, when it is "
                 f"compiled, and not with each call of the kernel: return what is computed",
                 TraceWarning,
                 stacklevel=levels_up(),
@@ -55,15 +56,16 @@ def _plain(function: Callable[..., Any]) -> Any:
     return inspect.unwrap(function)
 
 
-def _variables(function: Any) -> Iterator[tuple[str, int, Any]]:
-    """What a function refers to, with a line that does: variables, and attributes of what they hold."""
-    bound = getattr(function, "__self__", None)
-    plain = getattr(function, "__func__", function)
+def _variables(function: Any, seen: set[CodeType] | None = None) -> Iterator[tuple[str, str, Any]]:
+    """What a function refers to, each with the place that does: variables, and attributes of what they hold."""
+    seen = set() if seen is None else seen
+    bound, plain = getattr(function, "__self__", None), getattr(function, "__func__", function)
     if not isinstance(plain, FunctionType):  # an object that can be called
         bound, plain = function, inspect.getattr_static(type(function), "__call__", None)
-    if not isinstance(plain, FunctionType):
+    if not isinstance(plain, FunctionType) or plain.__code__ in seen:
         return
     code = plain.__code__
+    seen.add(code)
     found: dict[str, Any] = {}
     if bound is not None and code.co_varnames:
         found[code.co_varnames[0]] = bound
@@ -76,14 +78,16 @@ def _variables(function: Any) -> Iterator[tuple[str, int, Any]]:
         if name in plain.__globals__ and name not in found:
             found[name] = plain.__globals__[name]
     for name, value in found.items():
-        if isinstance(value, (ModuleType, type)) or (callable(value) and not hasattr(value, "__dict__")):
-            continue
-        line = _line(code, name)
-        yield name, line, value
-        attributes = getattr(value, "__dict__", None)
-        if isinstance(attributes, dict) and not isinstance(value, FunctionType) and _of_user(value):
-            for key, attribute in attributes.items():
-                yield f"{name}.{key}", line, attribute
+        if isinstance(value, FunctionType):
+            if value.__code__.co_filename == code.co_filename:
+                yield from _variables(value, seen)
+        elif not isinstance(value, (ModuleType, type)):
+            place = f"{code.co_filename}:{_line(code, name)}"
+            yield name, place, value
+            attributes = getattr(value, "__dict__", None)
+            if isinstance(attributes, dict) and _of_user(value):
+                for key, attribute in attributes.items():
+                    yield f"{name}.{key}", place, attribute
 
 
 def _of_user(value: Any) -> bool:
@@ -110,12 +114,6 @@ def _line(code: CodeType, name: str) -> int:
             inner = _line(constant, name)
             read = inner if inner != constant.co_firstlineno else 0
     return stored or read or code.co_firstlineno
-
-
-def _file(function: Any) -> str:
-    plain = getattr(function, "__func__", function)
-    plain = plain if isinstance(plain, FunctionType) else inspect.getattr_static(type(function), "__call__", None)
-    return str(getattr(getattr(plain, "__code__", None), "co_filename", "?"))
 
 
 def _size(value: Any) -> int | None:
