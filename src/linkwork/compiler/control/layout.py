@@ -6,8 +6,7 @@ and results: arrays are packed into the frame of a vector, and results unpacked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 
 from ...expr.control.loop import Loop
 from ..ir import MOST_UNROLLED, Function, Text
@@ -25,6 +24,7 @@ __all__ = ["ControlLayout", "block_texts", "sample_texts"]
 
 
 _VECTORS = 32  # of a tile of samples, whose loops lanes share
+_OF_PIECES = 8  # of a tile of samples, through which long pieces of code go one after the other
 _WORTH = 64  # instructions of a step: to take a sample into a lane costs about as much as so many
 _CACHED = 1 << 18  # bytes of their frames, which should stay in the second-level cache
 
@@ -47,10 +47,10 @@ class ControlLayout:
         self.guards = sorted(set(self.slot_of[len(self.slot_of) - program.guards :])) if program.guards else []
         self.frame_bytes = -(-room.size * self.width // 64) * 64
         self.in_bytes = self.out_bytes = self.frame_bytes
-        self.refilled = [step for step in scope.steps if lanes > 1 and _is_refilled(step)]
-        self.vectors = max(1, min(_VECTORS, _CACHED // max(self.frame_bytes, 1))) if self.refilled else 1
-        if self.vectors == 1:
-            self.refilled = []
+        refilled = [k for k, step in enumerate(scope.steps) if lanes > 1 and _is_refilled(step)]
+        most = _VECTORS if refilled else _OF_PIECES if lanes > 1 and not _short(scope) else 1
+        self.vectors = max(1, min(most, _CACHED // max(self.frame_bytes, 1)))
+        self.refilled = refilled if self.vectors > 1 else []  # the steps that are loops whose lanes take samples
         self.bytes = self.frame_bytes * (self.vectors + bool(self.refilled))
 
     @property
@@ -69,18 +69,28 @@ def block_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Tex
     f = code.function("define void @.block(ptr %in, ptr %work, ptr %out, i64 %vectors)")
     inline = _short(layout.scope)
     steps = layout.scope.steps
-    cuts = [k for k, step in enumerate(steps) if step in layout.refilled]
-    for first, stop in pairwise([-1, *cuts, len(steps)]):
-        with f.loop("%vectors") as vector:
-            frame = f.at("%in", f.let(f"mul i64 {vector}, {layout.frame_bytes}"))
-            code.run(f, layout.scope, slice(first + 1, stop), Pointers(frame), code.everyone, inline=inline)
-        if stop < len(steps):
-            step = steps[stop]
-            assert isinstance(step, Control)
+    for some in _together(layout, inline):
+        step = steps[some.start]
+        if some.start in layout.refilled and isinstance(step, Control):
             name = refill_function(code, step, layout.frame_bytes, layout.vectors)
             f.do(f"call void {name}(ptr %in, i64 %vectors)")
+            continue
+        with f.loop("%vectors") as vector:
+            frame = f.at("%in", f.let(f"mul i64 {vector}, {layout.frame_bytes}"))
+            code.run(f, layout.scope, some, Pointers(frame), code.everyone, inline=inline)
     code.main.add(f)
     return [code.main, *code.others]
+
+
+def _together(layout: ControlLayout, inline: bool) -> Iterator[slice]:
+    """The steps that run one after the other for a vector before they do for the next: all, but for loops whose lanes
+    take samples, or one at a time where they are long."""
+    count, start = len(layout.scope.steps), 0
+    for k in range(count):
+        alone = not inline or k in layout.refilled
+        if (alone or k + 1 == count or k + 1 in layout.refilled) and start <= k:
+            yield slice(start, k + 1)
+            start = k + 1
 
 
 def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Text]:
