@@ -19,6 +19,8 @@ def run_on_symbols(function: Callable[..., Any], arguments: Mapping[str, Any], n
     try:
         return function(**arguments)
     except RecursionError as error:
+        if not str(error).startswith("maximum recursion depth"):  # linkwork's own, of `call`
+            raise
         where = line_of(error.__traceback__)
         message = (
             f"{name}: it calls itself without end while it is traced: what a symbol says can end no recursion of "
