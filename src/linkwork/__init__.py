@@ -19,6 +19,7 @@ Robots:
 The compiler:
 
 - `compile` makes a `Kernel` of a Python function of arrays; `expr` has mathematics and derivatives for it.
+- `while_loop`, `scan`, `fori`, `cond`, `call` and `take` are loops, choices, calls and tables in kernels.
 - `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
 - `get_num_threads` and `set_num_threads`: how many share a large batch.
@@ -39,6 +40,7 @@ from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
+from .expr.control import call, cond, fori, scan, take, while_loop
 from .expr.linalg import lstsq, solve
 from .facade.check_joint import JointReport, check_joint
 from .facade.joint import Joint
@@ -53,10 +55,13 @@ __all__ = [
     "Link",
     "Robot",
     "__version__",
+    "call",
     "check_joint",
     "compile",
+    "cond",
     "errors",
     "expr",
+    "fori",
     "from_casadi",
     "get_num_threads",
     "joints",
@@ -65,10 +70,13 @@ __all__ = [
     "pose",
     "pose_difference",
     "robots",
+    "scan",
     "set_num_threads",
     "shapes",
     "solve",
     "spatial",
+    "take",
+    "while_loop",
 ]
 
 __version__ = "0.1.0"
