@@ -201,3 +201,31 @@ def test_what_is_wrong_is_told_as_for_numbers(what: str) -> None:
     function, kind, text = REFUSED[what]
     with pytest.raises(kind, match=text):
         trace(function, "f", {"q": 7})
+
+
+def test_methods_inside_a_loop() -> None:
+    """Damped inverse kinematics: compiled, on floats, and uncompiled on a batch, which takes as many steps."""
+    frame, eye = ARM.frames[-1], np.eye(6)
+
+    @lw.compile(q=7, target=(4, 4))
+    def reach(q: Any, target: Any) -> Any:
+        def step(q: Any) -> Any:
+            J = ARM.jacobian(q, frame)
+            return q + J.T @ lw.solve(J @ J.T + 1e-8 * eye, lw.pose_difference(ARM.pose(q, frame), target))
+
+        def away(q: Any) -> Any:
+            return np.linalg.norm(lw.pose_difference(ARM.pose(q, frame), target)) > 1e-8
+
+        found = lw.while_loop(away, step, q, at_most=50)
+        return found.state, found.iterations
+
+    goal = state(ARM.tree, size=4)[0]
+    target = ARM.pose(goal, frame)
+    start = goal + 0.05
+    solution, iterations = reach(start, target)
+    assert np.abs(ARM.pose(solution, frame) - target).max() < 1e-7
+    assert (iterations > 1).all() and (iterations < 50).all()
+    on_batch, on_floats = reach.uncompiled(start, target), [reach.function(*x) for x in zip(start, target, strict=True)]
+    for found in (on_batch, [np.array(x) for x in zip(*on_floats, strict=True)]):
+        assert np.array_equal(found[1], iterations)
+        assert np.abs(found[0] - solution).max() < 1e-9

@@ -106,6 +106,14 @@ def kernels() -> None:
     out = np.empty(3)
     lw.compile(lambda x: x @ x * x, x=(3,))([1.0, 2.0, 3.0], out=out)
     gradient = lw.compile(lambda x: jacobian([x @ x], x), x=3)
+
+    @lw.compile(state=State((3,), (3,)), name="energy", mass=())
+    def energy(state: State, mass: Any) -> Any:
+        return 0.5 * mass * (state.v @ state.v)
+
+    assert_type(energy, lw.Kernel)
+    print(energy(State(out, out), 2.0), energy.uncompiled(State(out, out), mass=2.0), energy.function)
+    print(lw.pose_difference(robot.pose(q, "hand"), np.eye(4)).round(3))
     lw.set_num_threads(lw.get_num_threads())
     shapes = {port.name: port.shape for port in (*kernel.inputs, *kernel.outputs)}
     print(state, out, gradient(out), shapes, kernel.operations["mul"], kernel.arithmetic, kernel.signature)
