@@ -6,7 +6,7 @@ docs/expressions.md shows what it is for, with a table of the functions.
 from . import array_functions as array_functions  # its answers to NumPy are put in place
 from . import linalg
 from .arrays import array
-from .control import Iterated, call, cond, fori, scan, take, while_loop
+from .control import Iterated, Root, call, cond, fixed_point, fori, root, scan, take, while_loop
 from .derivative import adjoint, jacobian, tangent
 from .functions import (
     acos,
@@ -41,6 +41,7 @@ from .functions import (
 
 __all__ = [
     "Iterated",
+    "Root",
     "acos",
     "adjoint",
     "and_",
@@ -56,6 +57,7 @@ __all__ = [
     "eq",
     "exp",
     "fabs",
+    "fixed_point",
     "floor",
     "fmax",
     "fmin",
@@ -69,6 +71,7 @@ __all__ = [
     "not_",
     "or_",
     "pow",
+    "root",
     "scan",
     "sign",
     "sin",

@@ -13,7 +13,7 @@ from .closing import closed, lent, named, rows_of
 from .loop import Loop
 from .numbers import Numbers, graph_of
 from .on_numbers import scan_on_numbers, while_on_numbers
-from .steps import bound, check_step, has_arrays, number_of_steps, pair, truth
+from .steps import bound, check_step, number_of_steps, pair, truth
 
 __all__ = ["Iterated", "fori", "scan", "while_loop"]
 
@@ -134,8 +134,8 @@ def fori(step: Callable[[Any, Any], Any], state: Any, count: int) -> Any:
         following = step(inside, k)
         if k.__class__ is not int or k == 0:  # what a later step changes is found by scan
             found = Numbers(following, f"fori: what {named(step)} returns")
-            batches = has_arrays(found.elements)
-            check_step("fori", step, start.form, found.form, start.logical, found.logical, batches=batches)
+            numbers = k.__class__ is int
+            check_step("fori", step, start.form, found.form, start.logical, found.logical, batches=numbers)
         return (following, k + 1), None
 
     counted.__wrapped__ = step  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from ..symbol import Graph, Symbol
 from .closing import named
 from .loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS
 from .numbers import Numbers, graph_of, is_truth
-from .steps import check_step, has_arrays, pair, truth
+from .steps import check_step, pair, truth
 
 __all__ = ["scan_on_numbers", "while_on_numbers"]
 
@@ -47,8 +47,7 @@ def while_on_numbers(
         if graph is not None:
             return graph
         masked = bool(np.ndim(going))
-        batches = masked or has_arrays(numbers)
-        check_step("while_loop", step, start.form, form, truths, _truths(following), batches=batches)
+        check_step("while_loop", step, start.form, form, truths, _truths(following), batches=True)
         state = _chosen(going, following, state) if masked else following
         done = done + (np.where(going, 1, 0) if masked else 1)
     return state, done, status
@@ -69,7 +68,7 @@ def scan_on_numbers(
         graph = graph_of([*numbers, *outputs])
         if graph is not None:
             return graph
-        check_step("scan", step, start.form, form, truths, _truths(following), batches=has_arrays(numbers))
+        check_step("scan", step, start.form, form, truths, _truths(following), batches=True)
         state = following
     return state, _stacked(kept)
 
@@ -107,8 +106,9 @@ def _missing(state: Any, leading: int) -> Any:
             for element in x.ravel().tolist():
                 look(element)
             return
-        value = getattr(x, "value", x)  # of a dual number
-        nan = np.isnan(np.asarray(value, dtype=float))
+        while hasattr(x, "value"):  # of a dual number
+            x = x.value
+        nan = np.isnan(np.asarray(x, dtype=float))
         found = found | (nan.any(axis=tuple(range(leading, nan.ndim))) if nan.ndim > leading else nan)
 
     mapped(look, state)

@@ -12,7 +12,7 @@ from ..structure import difference, leaves_of, taken_apart
 from ..symbol import Symbol
 from .closing import named
 
-__all__ = ["bound", "check_step", "has_arrays", "number_of_steps", "pair", "truth", "truth_of_condition"]
+__all__ = ["bound", "check_step", "number_of_steps", "pair", "truth", "truth_of_condition"]
 
 
 def bound(what: str, value: Any) -> int:
@@ -78,17 +78,21 @@ def check_step(
     *,
     batches: bool = False,
 ) -> None:
-    """Raises TypeError where a step returns another kind of state than it got."""
-    text = "" if batches and _same_nesting(expected, got) else difference(expected, got)
+    """Raises TypeError where a step returns another kind of state than it got.
+
+    With ``batches`` an array may have samples in dimensions before its own, or have them no more.
+    """
+    text = "" if batches and _over_samples(expected, got) else difference(expected, got)
     if not text and len(logical) == len(found) and list(logical) != list(found):
         text = "a number became a truth value, or a truth value a number: where(condition, 1.0, 0.0) makes a number"
     if text:
         raise TypeError(f"{what}: {named(step)} must return a state as it got one: {text}")
 
 
-def _same_nesting(one: Any, other: Any) -> bool:
-    return [path for path, _ in leaves_of(one)] == [path for path, _ in leaves_of(other)]
-
-
-def has_arrays(numbers: Sequence[Any]) -> bool:
-    return any(isinstance(x, np.ndarray) for x in numbers)
+def _over_samples(one: Any, other: Any) -> bool:
+    """Whether two forms are equal, but for leading dimensions."""
+    pairs = zip(leaves_of(one), leaves_of(other), strict=False)
+    return len(leaves_of(one)) == len(leaves_of(other)) and all(
+        path == same and all(a == b for a, b in zip(reversed(x.shape), reversed(y.shape), strict=False))
+        for (path, x), (same, y) in pairs
+    )
