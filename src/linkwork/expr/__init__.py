@@ -6,8 +6,9 @@ docs/expressions.md shows what it is for, with a table of the functions.
 from . import array_functions as array_functions  # its answers to NumPy are put in place
 from . import linalg
 from .arrays import array
-from .control import Iterated, Root, call, cond, fixed_point, fori, root, scan, take, while_loop
+from .control import Iterated, call, cond, fori, scan, take, while_loop
 from .derivative import adjoint, jacobian, tangent
+from .equations import Root, fixed_point, root
 from .functions import (
     acos,
     and_,

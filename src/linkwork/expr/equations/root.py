@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..control.closing import closed, lent, named
+from ..control.numbers import graph_of, is_truth
+from ..control.steps import bound
 from ..dual import Dual, parts, seeded
 from ..linalg.sums import transposed
 from ..rules import ruled
-from ..structure import leaves_of, mapped, taken_apart
-from .closing import closed, lent, named
+from ..structure import Form, Leaf, leaves_of, mapped, put_together, size_of, taken_apart
 from .implicit import Correction, Implicit, corrected, iterated, solved
-from .numbers import Numbers, graph_of, is_truth
-from .steps import bound
 
 __all__ = ["Root", "fixed_point", "root"]
 
@@ -70,15 +70,15 @@ def _found(
     most = bound(f"{what}: at_most", at_most)
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < math.inf):
         raise ValueError(f"{what}: tolerance: expected a number, not negative and known in advance, got {tolerance!r}")
-    begin = Numbers(start, f"{what}: start")
-    if any(begin.logical):
+    scalars, form = taken_apart(start, f"{what}: start")
+    if any(map(is_truth, scalars)):
         raise TypeError(f"{what}: start: expected numbers, got a truth value")
-    first = [_plain(x) for x in begin.elements]
+    first = [_plain(x) for x in scalars]
     if not first:
         return Root(start, 0, 0)
 
     def residual(x: Sequence[Any]) -> list[Any]:
-        found = _elements(what, function, function(begin.together(x)), begin)
+        found = _elements(what, function, function(put_together(form, x)), form)
         return [a - b for a, b in zip(found, x, strict=True)] if plain else found
 
     def correction(x: Sequence[Any]) -> Correction:
@@ -102,15 +102,15 @@ def _found(
             x = [a - d for a, d in zip(x, solved(rows, residual(x))[0], strict=True)]
     if status.__class__ is float:
         status = int(status)
-    return Root(begin.together(x), done, status)
+    return Root(put_together(form, x), done, status)
 
 
-def _elements(what: str, function: Callable[[Any], Any], value: Any, start: Numbers) -> list[Any]:
+def _elements(what: str, function: Callable[[Any], Any], value: Any, form: Form | Leaf) -> list[Any]:
     """The residual's numbers, of a batch for all samples each."""
     who = f"{what}: what {named(function)} returns"
     leaves: list[Any] = []
     mapped(leaves.append, value)
-    shapes = [leaf.shape for _, leaf in leaves_of(start.form)]
+    shapes = [leaf.shape for _, leaf in leaves_of(form)]
     if len(leaves) != len(shapes):
         found, _ = taken_apart(value, who)
     else:
@@ -119,8 +119,8 @@ def _elements(what: str, function: Callable[[Any], Any], value: Any, start: Numb
             for leaf, shape in zip(leaves, shapes, strict=True)
         ]
         found = [x for part in parts_of for x in part]
-    if len(found) != len(start.elements) or any(map(is_truth, found)):
-        expected = f"{what}: {named(function)} must return as many numbers as the start has, {len(start.elements)}"
+    if len(found) != size_of(form) or any(map(is_truth, found)):
+        expected = f"{what}: {named(function)} must return as many numbers as the start has, {size_of(form)}"
         raise TypeError(f"{expected}: got {value!r}")
     return [_bare(x) for x in found]
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..control.differentiated import Differentiated
+from ..control.loop import NOT_A_NUMBER
+from ..control.loops import while_loop
 from ..derivative import adjoint, jacobian, tangent
 from ..functions import and_, eq, fabs, fmax, lt, or_, where
 from ..linalg.methods import METHODS
@@ -20,9 +23,6 @@ from ..linalg.solving import Solve
 from ..linalg.sums import is_zero, negated, rows_of, transposed
 from ..region import Region
 from ..rules import Rule, ruled
-from .differentiated import Differentiated
-from .loop import NOT_A_NUMBER
-from .loops import while_loop
 
 __all__ = ["SINGULAR", "Correction", "Implicit", "corrected", "iterated", "solved"]
 
