@@ -24,6 +24,7 @@ from .plan import CONTROL, FRAME, SLICE, Column, Control, Piece, Scope, Spot
 
 __all__ = ["ControlCode", "Pointers"]
 
+_COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
 INLINE = 400  # instructions of a body that stands in its driver as a whole
 
 
@@ -281,8 +282,8 @@ class ControlCode:
             holds = f.bits(self.piece(f, scope, piece, at)(condition))
         ended = f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {holds}, {self.everyone}')}")
         self._set(f, ended, DONE, status, at.frame)
-        count = f.get(at.frame, done)
-        below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(float(loop.at_most))}"))
+        count, most = f.get(at.frame, done), min(loop.at_most, _COUNTED[self.real.bits])
+        below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(float(most))}"))
         more = f.let(f"and {self.mask} {f.let(f'and {self.mask} {mask}, {holds}')}, {below}")
         f.store(self.mask, more, going)
 
