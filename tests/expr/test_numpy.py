@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -459,6 +460,13 @@ def test_what_cannot_work_is_refused_with_what_can() -> None:
             function()
         assert what
     assert isinstance(p[0], Symbol) and isinstance(p[:1], SymbolArray)
+
+
+def test_copies_hold_the_same_symbols() -> None:
+    p = filled((3,), Graph().inputs("p", (3,)))
+    for other in (copy.copy(p), copy.deepcopy(p), p.copy()):
+        assert other is not p and all(x is y for x, y in zip(other, p, strict=True))
+    assert copy.deepcopy({"x": p[0]})["x"] is p[0]
 
 
 # -- the table

@@ -10,6 +10,7 @@ import keyword
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ class Nesting:
             raise TypeError(f"{name}: expected {len(self.inputs)} arguments, {[*self.inputs]}, got {len(arguments)}")
         arrays: list[Any] = []
         for (key, form), argument in zip(self.inputs.items(), arguments, strict=True):
-            _take(form, argument, arrays, f"{name}: {key}")
+            take = _taker(form, f"{name}: {key}")
+            arrays += [argument] if take is None else take(argument)
         return arrays
 
     def in_order(self, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
@@ -55,69 +57,112 @@ class Nesting:
         """The outputs as the function returned them, of what a kernel of flat ports gives."""
         if self.outputs is None:
             return result
-        parts = iter(result) if isinstance(result, tuple) else iter([result])
-        return _put(self.outputs, parts)
+        return _builder(self.outputs)(result if isinstance(result, tuple) else (result,))
 
 
 def taking(nesting: Nesting, name: str, flat: Callable[..., Any]) -> Callable[..., Any]:
     """The call of a kernel with nested inputs or outputs, around that with flat ones."""
-    takes = [(form, f"{name}: {key}") for key, form in nesting.inputs.items()]
-    count, apart, outputs = len(takes), _take, nesting.outputs
+    takes = [_taker(form, f"{name}: {key}") for key, form in nesting.inputs.items()]
+    outputs, count = nesting.outputs, len(takes)
+    build = None if outputs is None else _builder(outputs)
 
     def call(*arguments: Any, out: Any = None, **named: Any) -> Any:
         if named or len(arguments) != count:
             arguments = tuple(nesting.in_order(name, arguments, named))
         arrays: list[Any] = []
-        for (form, who), argument in zip(takes, arguments, strict=True):
-            if form.__class__ is Leaf:
+        for take, argument in zip(takes, arguments, strict=True):
+            if take is None:
                 arrays.append(argument)
             else:
-                apart(form, argument, arrays, who)
-        if out is None:
-            result = flat(*arrays)
-        else:
-            result = flat(*arrays, out=_flat_out(outputs, out, name))
-        return result if outputs is None else _put(outputs, iter(result if isinstance(result, tuple) else (result,)))
+                arrays += take(argument)
+        result = flat(*arrays) if out is None else flat(*arrays, out=_flat_out(outputs, out, name))
+        if build is None:
+            return result
+        return build(result if isinstance(result, tuple) else (result,))
 
     return call
 
 
-def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
-    if outputs is None:
-        return out
-    arrays: list[Any] = []
-    _take(outputs, out, arrays, f"{name}: out")
-    return tuple(arrays) if len(arrays) > 1 else arrays[0]
-
-
-def _take(form: Form | Leaf, value: Any, arrays: list[Any], who: str) -> None:
-    """Append the arrays of a value that is nested like this.  Raises TypeError where it is not."""
+def _taker(form: Form | Leaf, who: str) -> Callable[[Any], Sequence[Any]] | None:
+    """What takes the arrays out of a value that is nested like this, and raises TypeError where it is not."""
     if isinstance(form, Leaf):
-        arrays.append(value)
-        return
+        return None
+    parts_of = _parts_of(form, who)
+    inner = [_taker(part, f"{who}[{key!r}]") for key, part in zip(form.keys, form.parts, strict=True)]
+    if not any(inner):
+        return parts_of
+
+    def take(value: Any) -> list[Any]:
+        arrays: list[Any] = []
+        for deeper, part in zip(inner, parts_of(value), strict=True):
+            if deeper is None:
+                arrays.append(part)
+            else:
+                arrays += deeper(part)
+        return arrays
+
+    return take
+
+
+def _parts_of(form: Form, who: str) -> Callable[[Any], Sequence[Any]]:
+    """What gives the parts of a container like this one."""
+    keys, count = form.keys, len(form.keys)
+    if issubclass(form.kind, tuple):
+
+        def of_tuple(value: Any) -> Sequence[Any]:
+            if isinstance(value, (tuple, list)) and len(value) == count:
+                return value
+            raise _refused(form, value, who)
+
+        return of_tuple
+    by_key = issubclass(form.kind, Mapping)
+
+    def by_name(value: Any) -> Sequence[Any]:
+        try:
+            if by_key and len(value) == count:
+                return [value[key] for key in keys]
+            if not by_key:
+                return [getattr(value, key) for key in keys]
+        except (KeyError, IndexError, AttributeError, TypeError):
+            pass
+        raise _refused(form, value, who)
+
+    return by_name
+
+
+def _builder(form: Form) -> Callable[[Sequence[Any]], Any]:
+    """What puts arrays into a container like this one."""
     kind, keys = form.kind, form.keys
-    try:
-        if issubclass(kind, tuple):
-            parts = value if isinstance(value, (tuple, list)) and len(value) == len(keys) else None
-        elif issubclass(kind, Mapping):
-            parts = [value[key] for key in keys] if len(value) == len(keys) else None
-        else:
-            parts = [getattr(value, key) for key in keys]
-    except (KeyError, AttributeError, TypeError):
-        parts = None
-    if parts is None:
-        got = ", ".join(str(key) for key, _ in children(value)) if is_nested(value) else type(value).__name__
-        got = f"{type(value).__name__}({got})" if is_nested(value) else got
-        raise TypeError(f"{who}: expected {form}, got {got}")
-    for key, inner, part in zip(keys, form.parts, parts, strict=True):
-        if inner.__class__ is Leaf:
-            arrays.append(part)
-        else:
-            _take(inner, part, arrays, f"{who}[{key!r}]")
+    make: Callable[[Sequence[Any]], Any] = lambda parts: remade(form, parts)  # noqa: E731
+    if issubclass(kind, tuple):
+        make = kind._make if hasattr(kind, "_make") else kind
+    elif kind is dict:
+        make = lambda parts: dict(zip(keys, parts, strict=True))  # noqa: E731
+    if all(isinstance(part, Leaf) for part in form.parts):
+        return make
+    ends = list(accumulate((len(leaves_of(part)) for part in form.parts), initial=0))
+    inner = [None if isinstance(part, Leaf) else _builder(part) for part in form.parts]
+    places = list(zip(inner, ends, ends[1:], strict=False))
+
+    def build(arrays: Sequence[Any]) -> Any:
+        return make([arrays[start] if put is None else put(arrays[start:end]) for put, start, end in places])
+
+    return build
 
 
-def _put(form: Form, arrays: Any) -> Any:
-    return remade(form, [next(arrays) if isinstance(part, Leaf) else _put(part, arrays) for part in form.parts])
+def _refused(form: Form, value: Any, who: str) -> TypeError:
+    got = type(value).__name__
+    if is_nested(value):
+        got += f"({', '.join(str(key) for key, _ in children(value))})"
+    return TypeError(f"{who}: expected {form}, got {got}")
+
+
+def _flat_out(outputs: Form | None, out: Any, name: str) -> Any:
+    take = None if outputs is None else _taker(outputs, f"{name}: out")
+    if take is None:
+        return out
+    arrays = take(out)
+    return tuple(arrays) if len(arrays) > 1 else arrays[0]
 
 
 def form_of_shapes(key: str, given: Any) -> Form | Leaf:

@@ -343,6 +343,12 @@ class Symbol:
         """Itself, as of every real number."""
         return self
 
+    def __copy__(self) -> Symbol:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Symbol:
+        return self  # a node of its trace, which another would not be
+
     def __repr__(self) -> str:
         if self.op is _INPUT or self.op is _CONSTANT:
             return f"<symbol {self.value}>"
