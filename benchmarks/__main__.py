@@ -16,6 +16,7 @@ from pathlib import Path
 from linkwork.cli.output import Stream, Terminal
 
 from .compiler import long_program_seconds, no_op_seconds
+from .control import ControlSizes, control_figures, control_verdicts
 from .linalg import linear_algebra, linear_algebra_verdicts
 from .machine import machine
 from .measure import FULL, QUICK, Plan, RobotResult, measure_robot
@@ -26,6 +27,7 @@ from .verdicts import verdicts
 
 RESULTS = Path(__file__).parent / "results"
 QUICK_ROBOTS = ("panda", "talos")
+QUICK_CONTROL = ControlSizes(batch=1024, roll_outs=128, peers=4, gradients=16, processes=1)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     startup = measure_startup(3 if chosen.quick else 7)
     results = _measured(chosen.robots or (QUICK_ROBOTS if chosen.quick else tuple(ROBOTS)), plan, terminal)
     matrices = linear_algebra(plan.effort)
+    sizes = QUICK_CONTROL if chosen.quick else ControlSizes()
     rows = [*verdicts(results, startup, long_program_seconds()), *linear_algebra_verdicts(matrices)]
+    rows += control_verdicts(control_figures(plan.effort, sizes), sizes)
     floor = no_op_seconds(plan.effort)
     file = Path(chosen.json or RESULTS / time.strftime("%Y-%m-%dT%H%M%S.json"))
     file.parent.mkdir(parents=True, exist_ok=True)

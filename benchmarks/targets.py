@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["IMPORT_SECONDS", "LINEAR_ALGEBRA", "LONG_PROGRAM_SECONDS", "TARGETS", "Target"]
+__all__ = ["CONTROL", "IMPORT_SECONDS", "LINEAR_ALGEBRA", "LONG_PROGRAM_SECONDS", "TARGETS", "Target"]
 
 IMPORT_SECONDS = 0.4
 """Most that `import linkwork` may take in a fresh process."""
@@ -57,6 +57,24 @@ LINEAR_ALGEBRA = {
 }
 """Times the peer's speed at least, a batch on one thread: by function and number of rows.  The peer is numpy.linalg for
 7 rows, a loop over LAPACK for 30."""
+
+CONTROL = {
+    "call": Target(1.2e-6),
+    "call, Pinocchio": Target(40.0, at_least=True),
+    "batch": Target(120e-9),
+    "iteration": Target(1.15),
+    "refill, AVX-512": Target(1.8, at_least=True),
+    "refill, AVX2": Target(1.5, at_least=True),
+    "scan, calls": Target(1.15, at_least=True),
+    "scan, MuJoCo": Target(30.0, at_least=True),
+    "gradient": Target(5.0),
+    "compile controller, call": Target(0.5),
+    "compile controller, batch": Target(0.5),
+    "compile reach, call": Target(0.5),
+    "compile reach, batch": Target(0.5),
+}
+"""Of kernels with loops and solves, by measure: seconds of one state ("call", "batch"), of a fresh process ("compile"),
+times the time of the step's kernel ("iteration") or of the roll-out ("gradient"), and times the peer's speed."""
 
 
 def _table() -> dict[tuple[str, str, str], Target]:

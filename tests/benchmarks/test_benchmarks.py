@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 from benchmarks.compiler import Figure, compiler_figures, long_program_seconds, no_op_seconds
+from benchmarks.control import ControlSizes, control_figures, control_verdicts
 from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
 from benchmarks.measure import FunctionResult, Plan, RobotResult, measure_robot
 from benchmarks.report import context_table, target_table
 from benchmarks.robots import ROBOTS, BenchmarkRobot, NotInstalled
 from benchmarks.startup import Startup, measure_startup
-from benchmarks.targets import TARGETS
+from benchmarks.targets import CONTROL, TARGETS
 from benchmarks.verdicts import verdicts
 
 from benchmarks import __main__ as command
@@ -116,6 +117,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(command, "long_program_seconds", lambda: (100_000, 1.0))
     monkeypatch.setattr(command, "no_op_seconds", lambda effort: {"out=": 1e-7})
     monkeypatch.setattr(command, "linear_algebra", lambda effort: [])
+    good = {measure: Figure(target.bound, 1e-9, 1e-9) for measure, target in CONTROL.items()}
+    monkeypatch.setattr(command, "control_figures", lambda effort, sizes: good)
 
 
 def test_the_compiler_is_measured():
@@ -131,6 +134,31 @@ def test_linear_algebra_is_measured():
     assert linear_algebra_verdicts(found) == []  # none of these sizes has a target
     (row,) = linear_algebra_verdicts([replace(found[0], n=7, ratio=30.0)])
     assert row.met and row.target_shown == ">= 20x"
+
+
+@pytest.mark.slow
+def test_kernels_with_loops_are_measured():
+    sizes = ControlSizes(batch=40, steps=30, roll_outs=9, peers=2, gradients=3, processes=1)
+    found = control_figures(TINY.effort, sizes)
+    assert set(found) <= set(CONTROL) and {"call", "batch", "iteration", "compile reach, call"} <= set(found)
+    assert all(figure.value > 0.0 for figure in found.values())
+    assert [row.value for row in control_verdicts(found, sizes)] == [
+        figure and figure.value for figure in map(found.get, CONTROL)
+    ]
+
+
+def test_figures_of_loops_are_shown():
+    call, beside, *_, compiled = control_verdicts(
+        {"call": Figure(1e-6, 1e-6, 5e-5), "call, Pinocchio": Figure(39.0, 1e-6, 5e-5)}
+    )
+    assert (call.shown, call.target_shown, call.peer, call.verdict) == (
+        "1 µs",
+        "<= 1.2 µs",
+        "50 µs (Pinocchio and NumPy)",
+        "met",
+    )
+    assert (beside.shown, beside.target_shown, beside.verdict) == ("39.00x", ">= 40x", "MISSED")
+    assert (compiled.target_shown, compiled.verdict) == ("<= 0.5 s", "not measured")
 
 
 @pytest.mark.slow
@@ -150,7 +178,8 @@ def test_the_command(monkeypatch, tmp_path, capsys):
     file = tmp_path / "new" / "results.json"
     assert command.main(["--quick", "--json", str(file)]) == 0
     out = capsys.readouterr().out
-    assert f"{len(TARGETS) + 3} of {len(TARGETS) + 3} targets met" in out
+    count = len(TARGETS) + 3 + len(CONTROL)
+    assert f"{count} of {count} targets met" in out
     assert "a call that computes nothing, three arrays in and one out: out= 0.100 µs" in out
     written = json.loads(file.read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert [robot["robot"] for robot in written["robots"]] == ["panda", "talos"]
