@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
+from ..expr.bundle import PART
+from .control import has_control, plan_program
+from .control.plan import Piece, Scope
+from .counts import listings
 from .kernel import Kernel, made_from, make_ready
 from .program import FMA, FMS, FNMA
 from .real import DOUBLE
@@ -16,10 +21,10 @@ __all__ = ["CodeFacts", "code_facts"]
 class CodeFacts:
     """Of a kernel's code for float64: how much there is of what, and where it came from."""
 
-    instructions: int  # after all passes; inputs and constants left out
+    instructions: int  # after all passes, each once, however often it runs; inputs and constants left out
     fused: int  # instructions that are a product and a sum
     most_alive: int  # values that are computed already and needed still, where there are most of them
-    segments: int
+    segments: int  # functions of straight-line code, or pieces of it between loops
     lanes: int
     code_bytes: int
     trace_seconds: float
@@ -32,12 +37,12 @@ def code_facts(kernel: Kernel) -> CodeFacts:
     """The facts of a kernel, all of whose code is compiled for them, and traced where it came from the cache."""
     make_ready(kernel)
     (source, code), program = made_from(kernel), kernel.program
-    operations = program.operations
+    operations = Counter(i.operation for listing in listings(program) for i in listing.instructions)
     return CodeFacts(
-        instructions=sum(operations.values()),
-        fused=sum(operations.get(operation.name, 0) for operation in (FMA, FMS, FNMA)),
-        most_alive=max(program.alive()),
-        segments=len(plan(program).segments),
+        instructions=sum(count for operation, count in operations.items() if operation.arity and operation is not PART),
+        fused=sum(operations[operation] for operation in (FMA, FMS, FNMA)),
+        most_alive=max(max(listing.alive()) for listing in listings(program)),
+        segments=_pieces(plan_program(program)[0]) if has_control(program) else len(plan(program).segments),
         lanes=source.target.lanes_of(DOUBLE),
         code_bytes=sum(size for (_, real), size in code.sizes.items() if real is DOUBLE),
         trace_seconds=source.trace_seconds,
@@ -45,3 +50,18 @@ def code_facts(kernel: Kernel) -> CodeFacts:
         cached=code.cached,
         compile_seconds=code.compile_seconds,
     )
+
+
+def _pieces(scope: Scope) -> int:
+    """Pieces of straight-line code that there are in a scope and those inside of it."""
+    total = 0
+    called: set[int] = set()
+    waiting = [scope]
+    while waiting:
+        for step in waiting.pop().steps:
+            if isinstance(step, Piece):
+                total += step.stop > step.start
+            else:
+                waiting += [inner for inner in step.scopes if id(inner) not in called]
+                called.update(map(id, step.scopes))
+    return total

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..expr.structure import Leaf
 from .build import KernelCode, Recipe, Source
+from .counts import WhileLoop
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
 from .general import GeneralCall
@@ -103,8 +104,28 @@ class Kernel:
 
     @property
     def operations(self) -> Mapping[str, int]:
-        """How many operations of each kind one sample takes, before products and sums are fused."""
+        """How many operations of each kind one sample takes, before products and sums are fused.
+
+        What is in a loop counts as often as it runs, and the dearer branch of a choice; loops with a condition count
+        with no iteration: see `count`.
+        """
         return self._source.traced.operations
+
+    def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
+        """The operations where loops with a condition do so many iterations.
+
+        One number is for all of them, several are for each of `while_loops`.  Raises ValueError for another number of
+        numbers, or for more iterations than a loop may do.
+        """
+        return self._source.traced.count(iterations)
+
+    @property
+    def while_loops(self) -> list[WhileLoop]:
+        """The loops with a condition: the most iterations that each does, and the operations that one takes.
+
+        In the order of the program, and those inside others after them.
+        """
+        return self._source.traced.while_loops
 
     @property
     def arithmetic(self) -> int:

@@ -7,7 +7,6 @@ Instruction k defines value k from values defined before it.  Most operations ar
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..expr import functions as f
-from ..expr.bundle import PART
 from ..expr.control.closing import Inside
 from ..expr.interpret import CONSTANT, INPUT, Instruction, listed, on_arrays
 from ..expr.operations import Lowering, Operation
 from ..expr.region import Listing
 from ..expr.symbol import Symbol
+from .counts import WhileLoop, arithmetic, counted, while_loops
 
 __all__ = [
     "CONSTANT",
@@ -122,10 +121,24 @@ class Program(Listing):
 
     @property
     def operations(self) -> Mapping[str, int]:
-        """How often each operation occurs (leaves left out), of those that outputs need."""
-        needed = self.unguarded.without_rules().instructions
-        counts = Counter(i.operation.name for i in needed if i.operation.arity and i.operation is not PART)
-        return dict(sorted(counts.items()))
+        """How often each operation is done (leaves left out), of those that outputs need.
+
+        What is in a loop counts as often as it runs; loops with a condition count with no iteration: see `count`.
+        """
+        return self.count()
+
+    def count(self, iterations: int | Sequence[int] = 0) -> Mapping[str, int]:
+        """The same, where loops with a condition do so many iterations: a number for each of `while_loops`, or for all.
+
+        A choice counts as the branch that takes more.  Raises ValueError for another number of numbers, or for more
+        iterations than a loop does.
+        """
+        return counted(self.unguarded, iterations)
+
+    @property
+    def while_loops(self) -> list[WhileLoop]:
+        """The loops with a condition, in the order of the program, those inside others after them."""
+        return while_loops(self.unguarded)
 
     @property
     def arithmetic(self) -> int:
@@ -166,11 +179,3 @@ def _unknown(symbol: str) -> str:
     if isinstance(symbol, Inside):
         return f"{symbol} is used outside, where it has no value: what comes out of a loop or a call is what it returns"
     return f"the symbol {symbol!r} is used but is not among the inputs"
-
-
-def arithmetic(operations: Mapping[str, int]) -> int:
-    """Multiplications, additions and subtractions among operations of these kinds; a fused pair counts as two."""
-    return sum(_ARITHMETIC.get(name, 0) * count for name, count in operations.items())
-
-
-_ARITHMETIC = {"mul": 1, "add": 1, "sub": 1, "fma": 2, "fms": 2, "fnma": 2}

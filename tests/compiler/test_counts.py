@@ -1,0 +1,122 @@
+"""Operations of programs with loops: what is counted is what a run does, one operation at a time."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from collections import Counter
+from contextlib import ExitStack
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from expr.control.cases import CASES
+from linkwork.compiler.facts import code_facts
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.trace import trace
+from linkwork.expr import call, cond, fori, linalg, root, scan, sin, while_loop
+from linkwork.expr.bundle import Bundle
+from linkwork.expr.interpret import Instruction, called
+
+
+class Noted(float):
+    """A number that notes what is done with it, and with what comes of it."""
+
+    done: Counter[str]
+
+
+def _noting(name: str, way: Any) -> Any:
+    def method(self: Noted, *others: float) -> Any:
+        Noted.done[name] += 1
+        found = way(float(self), *map(float, others))
+        return found if isinstance(found, bool) else Noted(found)
+
+    return method
+
+
+for _name, _way in {"add": operator.add, "mul": operator.mul, "rmul": operator.mul}.items():
+    setattr(Noted, f"__{_name}__", _noting(_name[-3:], _way))
+for _name, _way in {"lt": operator.lt, "gt": operator.gt}.items():
+    setattr(Noted, f"__{_name}__", _noting("lt", _way))
+
+
+def noted(function: Any, *numbers: float) -> dict[str, int]:
+    """What Python does where it runs a function on floats."""
+    Noted.done = Counter()
+    function(*map(Noted, numbers))
+    return dict(sorted(Noted.done.items()))
+
+
+def run(kernel: Kernel, *numbers: float) -> dict[str, int]:
+    """What a run of the program by the interpreter does on such numbers."""
+    done: Counter[str] = Counter()
+
+    def noted(instruction: Instruction, arguments: list[Any]) -> Any:
+        if not isinstance(instruction.value, Bundle):
+            done[instruction.operation.name] += 1
+        return called(instruction, arguments)
+
+    modules = [importlib.import_module(f"linkwork.expr.control.{name}") for name in ("loop", "choice", "call")]
+    with ExitStack() as stack:
+        for module in modules:
+            stack.enter_context(mock.patch.object(module, "called", noted))
+        kernel._source.traced.run(numbers, noted)
+    return dict(sorted(done.items()))
+
+
+def test_loops_of_known_length_calls_and_choices() -> None:
+    def function(x: Any, y: Any) -> Any:
+        inner = lambda total, j: total * y - j  # noqa: E731
+        total = fori(lambda s, k: s + fori(inner, s, 3), x, 5)
+        scaled = lambda a, b: sin(a) * b + y  # noqa: E731
+        total = call(scaled, total, 2.0) * call(scaled, x, total)
+        return cond(x < 2.5, lambda: total, lambda: sin(total) * fori(inner, total, 4))
+
+    kernel = lw.compile(function, x=(), y=())
+    assert kernel.while_loops == []
+    assert kernel.operations == kernel.count(7) == run(kernel, 3.0, 2.0)
+    assert kernel.arithmetic == sum(kernel.operations[name] for name in ("add", "sub", "mul"))
+    assert sum(run(kernel, 2.0, 2.0).values()) < sum(kernel.operations.values())
+
+
+def test_loops_with_a_condition_are_counted_by_their_iterations() -> None:
+    def function(x: Any, y: Any) -> Any:
+        halve = lambda s: while_loop(lambda t: t * t > y, lambda t: 0.5 * t, s, at_most=30)  # noqa: E731
+        outer = while_loop(lambda s: s < 100.0, lambda s: 3.0 * s + halve(s).state, x, at_most=9)
+        other = while_loop(lambda s: s < y, lambda s: s * s + 1.0, x, at_most=6)
+        return outer.state + other.state, outer.iterations, other.iterations
+
+    kernel = lw.compile(function, x=(), y=())
+    loops = kernel.while_loops
+    assert [loop.at_most for loop in loops] == [9, 6, 30]
+    assert loops[0].operations == {"add": 1, "lt": 2, "mul": 2} and loops[2].operations == {"lt": 1, "mul": 2}
+    assert kernel.operations == {"add": 1, "lt": 2}
+    for x, y in ((200.0, 1e9), (1.0, 1e9), (50.0, 0.0)):
+        _, first, second = (int(n) for n in kernel(x, y))
+        inner = 0 if y > 1.0 else 30
+        assert kernel.count((first, second, inner)) == noted(function, x, y)
+    assert kernel.count(2) == kernel.count([2, 2, 2]) and kernel.count(0) == kernel.operations
+    for wrong in (7, -1, (1, 2), (1.5, 0, 0), (0, 0, 31), "123"):
+        with pytest.raises(ValueError, match=r"one for each of the 3 loops .* at most \[9, 6, 30\], got"):
+            kernel.count(wrong)
+
+
+def test_rules_of_differentiation_count_as_nothing() -> None:
+    A = np.array([[3.0, 1.0], [1.0, 2.0]])
+    step = lambda s, u: (linalg.solve(A * u, s), None)  # noqa: E731
+    kernel = lw.compile(lambda s, u: scan(step, s, u)[0], s=(2,), u=(4,))
+    assert kernel.operations == run(kernel, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    found = lw.compile(lambda c: root(lambda x: x * x - c, 1.0).value, c=())
+    assert "ruled" not in found.operations and found.while_loops[0].operations["div"] >= 1
+
+
+def test_facts_of_kernels_with_loops() -> None:
+    for name in ("everything", "called", "swing"):
+        case = CASES[name]
+        kernel = Kernel(trace(case.function, name, case.shapes))
+        facts = code_facts(kernel)
+        assert 0 < facts.instructions < 400 and facts.fused > 0 and facts.most_alive >= 1 and facts.segments >= 2
+        assert facts.code_bytes > 0 and facts.lanes >= 1
