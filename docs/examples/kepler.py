@@ -1,13 +1,13 @@
 """Kepler's equation E - e sin E = M by Newton's method: where a planet is on its ellipse.
 
 The loop runs inside the kernel, so every sample takes the steps that it needs, and one that is done makes way for the
-next. Its derivative goes through the steps, forward.
+next. Its derivatives go through the steps, forward; those of a `root` are the solution's, whatever led there.
 """
 
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr import cos, sin, tangent, while_loop
+from linkwork.expr import adjoint, cos, root, sin, tangent, while_loop
 
 
 @lw.compile(M=(), e=())
@@ -33,6 +33,13 @@ def rate(M, e):
     return speed
 
 
+@lw.compile(M=(), e=())
+def slopes(M, e):
+    """dE/dM and dE/de in reverse."""
+    E = root(lambda E: E - e * sin(E) - M, np.pi).value
+    return np.array(adjoint([E], [M, e], [1.0]))
+
+
 def by_bisection(M, e):
     """The same without derivatives: the root stays between two bounds that come together."""
     low, high = np.zeros_like(M), np.full_like(M, np.pi)
@@ -50,5 +57,9 @@ if __name__ == "__main__":
     assert np.all(found.status == 0.0)  # the condition ended every loop, and not the bound on steps
     assert np.abs(found.state - by_bisection(M, e)).max() < 1e-12
     assert np.array_equal(found.state[:5], [anomaly(*pair).state for pair in zip(M[:5], e[:5], strict=True)])
-    assert np.allclose(rate(M, e), 1.0 / (1.0 - e * np.cos(found.state)), rtol=1e-10)  # dM/dE is 1 - e cos E
+
+    E = found.state  # M = E - e sin E, so dM = (1 - e cos E) dE - sin E de
+    expected = np.stack([np.ones_like(E), np.sin(E)], axis=1) / (1.0 - e * np.cos(E))[:, None]
+    assert np.allclose(rate(M, e), expected[:, 0], rtol=1e-10)
+    assert np.allclose(slopes(M, e), expected, rtol=1e-10, atol=1e-10)
     print(f"{found.iterations.mean():.1f} steps on average, {found.iterations.max():.0f} at most")
