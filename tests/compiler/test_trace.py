@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from linkwork.compiler import trace as trace_module
+from linkwork.compiler.collector import quiet_collector
 from linkwork.compiler.program import Port
-from linkwork.compiler.trace import compile, quiet_collector, trace
+from linkwork.compiler.trace import compile, trace
 from linkwork.errors import TraceWarning
 from linkwork.expr import functions as f
 from linkwork.expr.symbol import Graph, Symbol

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms.row import QUANTITIES
+from ..compiler.collector import quiet_collector
 from ..compiler.program import Port, Program
-from ..compiler.trace import quiet_collector
 from ..expr.symbol import Graph, Symbol
 from ..joints.blamed import asked
 from ..joints.checked import EXACT, SINGULAR

@@ -16,10 +16,10 @@ from ..expr import compositions as c
 from ..expr import functions as f
 from ..expr.operations import BY_NAME
 from ..expr.symbol import Graph, Symbol
+from .collector import quiet_collector
 from .kernel import Kernel
 from .program import CONSTANT, Port, Program
 from .to_casadi import import_casadi
-from .trace import quiet_collector
 from .verify import verify
 
 __all__ = ["COMPOSED", "REFUSED", "counterpart", "from_casadi"]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import keyword
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from ..expr.structure import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
 from ..expr.symbol import Graph, Symbol
+from .collector import quiet_collector
 from .kernel import Kernel
 from .nesting import Nesting, form_of_shapes, port_names
 from .program import Port, Program
@@ -20,21 +19,9 @@ from .running import run_on_symbols, written_at
 from .side_effects import SideEffects
 from .verify import InvalidProgramError, verify
 
-__all__ = ["Trace", "compile", "quiet_collector", "trace", "traced_function"]
+__all__ = ["Trace", "compile", "trace", "traced_function"]
 
 Shape = Any  # a whole number, a tuple of such, or a tuple, named tuple, dataclass or dict of shapes
-
-
-@contextmanager
-def quiet_collector() -> Iterator[None]:
-    """No garbage collection meanwhile: a trace only makes objects, and looking through them all costs as much."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @overload
