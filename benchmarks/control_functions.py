@@ -91,25 +91,28 @@ def reach_inputs(size: int) -> dict[str, np.ndarray]:
 
 _PINOCCHIO = """
 def controller(q, v, target, stiffness, damping):
-    pin.computeAllTerms(model, data, q, v)
-    pin.updateFramePlacement(model, data, frame)
+    bias = pin.nonLinearEffects(model, data, q, v)
+    M = pin.crba(model, data, q)
+    J = pin.computeFrameJacobian(model, data, q, frame, pin.LOCAL_WORLD_ALIGNED)
     X = data.oMf[frame]
-    J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)[order]
-    M = np.triu(data.M) + np.triu(data.M, 1).T
-    Lambda = np.linalg.inv(J @ np.linalg.solve(M, J.T))
+    Lambda = np.linalg.solve(J @ np.linalg.solve(M, J.T), np.eye(6))
     R = X.rotation
-    error = np.concatenate([R @ pin.log3(R.T @ target[:3, :3]), target[:3, 3] - X.translation])
-    return J.T @ (Lambda @ (stiffness * error - damping * (J @ v))) + data.nle
+    error = np.concatenate([target[:3, 3] - X.translation, R @ pin.log3(R.T @ target[:3, :3])])
+    return J.T @ (Lambda @ (stiffness * error - damping * (J @ v))) + bias
 """
 
 
 def pinocchio_controller(inputs: Mapping[str, np.ndarray]) -> Call:
-    """The same of one state, written with Pinocchio and NumPy.  Raises CannotCompare where it is not installed."""
+    """The same of one state, written with Pinocchio and NumPy, with gains in its order: linear first.
+
+    Raises CannotCompare where it is not installed.
+    """
     peer = Pinocchio(ARM)
     names: dict[str, Any] = {"pin": peer.pin, "model": peer.model, "data": peer.data, "frame": peer.frame("hand")}
-    names |= {"np": np, "order": [3, 4, 5, 0, 1, 2]}
+    names["np"] = np
     exec(_PINOCCHIO, names)  # this file's own text
     given = {**inputs, **peer.states({name: inputs[name] for name in "qv"})}
+    given |= {name: peer.swapped(inputs[name]) for name in ("stiffness", "damping")}
     return Call(f"controller({', '.join(CONTROLLER_SHAPES)})", {**names, **given})
 
 
