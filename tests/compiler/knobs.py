@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import math
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -35,6 +37,18 @@ def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._WORTH) ->
         mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
         mock.patch.object(loops, "_WORTH", worth),
         mock.patch.dict(os.environ, {"LINKWORK_CACHE": "off"}),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def outlining(*, least: float = 0, left: float = math.inf, cache: str = "off") -> Iterator[None]:
+    """Inside, programs of ``least`` instructions that have marks are outlined where so much of them is ``left``."""
+    module = importlib.import_module("linkwork.compiler.passes.outline")
+    with (
+        mock.patch.object(module, "_LEAST", least),
+        mock.patch.object(module, "_LEFT", left),
+        mock.patch.dict(os.environ, {"LINKWORK_CACHE": cache}),
     ):
         yield
 

@@ -13,6 +13,7 @@ from ..expr.control.call import Subroutine
 from ..expr.control.choice import Choice
 from ..expr.control.loop import Loop
 from ..expr.region import Listing, bodies_of
+from .rows import Rows
 
 __all__ = ["WhileLoop", "arithmetic", "counted", "listings", "while_loops"]
 
@@ -107,6 +108,9 @@ def _counted(listing: Listing, iterations: Mapping[_Place, int]) -> Counter[str]
             total += yes if yes.total() >= no.total() else no
         elif isinstance(bundle, Subroutine):
             total += _counted(bundle.body, iterations)
+        elif isinstance(bundle, Rows):
+            for body, times in bundle.runs:
+                total += Counter({name: times * count for name, count in _counted(body, iterations).items()})
         elif operation.arity and operation is not PART:
             total[operation.name] += 1
     return total

@@ -39,6 +39,10 @@ class Instructions(Code):
         address = self.at(pointer, place * self.align)
         return self.let(f"load {self.type}, ptr {address}, align {self.align}{self._unchanging}")
 
+    def one(self, kind: str, pointer: str, offset: int, align: int) -> str:
+        """One number, not one of each lane, some bytes further on."""
+        return self.let(f"load {kind}, ptr {self.at(pointer, offset)}, align {align}{self._unchanging}")
+
     def put(self, value: str, pointer: str, place: int) -> None:
         self.store(self.type, value, self.at(pointer, place * self.align), self.align)
 

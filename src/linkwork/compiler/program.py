@@ -7,7 +7,8 @@ Instruction k defines value k from values defined before it.  Most operations ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..expr import functions as f
 from ..expr.control.closing import Inside
-from ..expr.interpret import CONSTANT, INPUT, Instruction, listed, on_arrays
+from ..expr.interpret import CONSTANT, INPUT, Instruction, listed, on_arrays, reachable
 from ..expr.operations import Lowering, Operation
 from ..expr.region import Listing
 from ..expr.symbol import Symbol
@@ -84,6 +85,7 @@ class Program(Listing):
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
     guards: int = 0  # how many of the results, the last ones, are guards
+    marks: tuple[int, ...] = ()  # where steps that may be like others begin, of a program as it was traced
 
     first = 0
 
@@ -97,20 +99,32 @@ class Program(Listing):
         inputs: Sequence[tuple[Port, Sequence[Symbol]]],
         outputs: Sequence[tuple[Port, Sequence[Any]]],
         guards: Sequence[Any] = (),
+        marks: Iterable[int] = (),
     ) -> Program:
-        """The program of expressions: each port with its elements in row-major order (outputs may be numbers)."""
+        """The program of expressions: each port with its elements in row-major order (outputs may be numbers).
+
+        ``marks`` are places among the nodes of the graph.
+        """
         elements = [*(x for _, values in outputs for x in values), *guards]
+        symbols = [symbol for _, symbols in inputs for symbol in symbols]
+        nodes = reachable(elements, symbols)
+        places = [node.index for node in nodes]
+        begun = sorted({bisect_left(places, mark) for mark in marks})
         try:
-            instructions, results = listed(elements, [symbol for _, symbols in inputs for symbol in symbols])
+            instructions, results = listed(elements, symbols, nodes)
         except KeyError as error:
             raise ValueError(f"{name}: {_unknown(error.args[0])}") from None
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
-        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards))
+        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards), tuple(begun))
 
     @property
     def elements_in(self) -> int:
         """How many numbers go in."""
         return sum(port.size for port in self.inputs)
+
+    def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Program:
+        """Marks are of the instructions that there were."""
+        return replace(self, instructions=tuple(instructions), results=tuple(results), marks=())
 
     @cached_property
     def unguarded(self) -> Program:

@@ -7,6 +7,7 @@ from ..expr.control.choice import Choice
 from ..expr.control.loop import Loop
 from ..expr.region import Listing, bodies_of
 from .program import CONSTANT, INPUT, Program
+from .rows import Rows
 
 __all__ = ["InvalidProgramError", "verify"]
 
@@ -60,6 +61,9 @@ def _verify(listing: Listing, name: str) -> None:
 def _verify_bodies(bundle: Bundle, arguments: int, where: str) -> None:
     """What a bundle runs has to take its arguments and to give its results."""
     bodies = bodies_of(bundle)
+    if isinstance(bundle, Rows):
+        _verify_rows(bundle, arguments, where)
+        return
     takes, gives = arguments, bundle.count
     if isinstance(bundle, Loop):
         takes -= (bundle.at_most - 1) * bundle.inputs
@@ -73,3 +77,24 @@ def _verify_bodies(bundle: Bundle, arguments: int, where: str) -> None:
             found = f"{body.takes} -> {len(body.results)}"
             raise InvalidProgramError(f"{where}: expected a body of {takes} -> {gives} numbers, got {found}")
         _verify(body, f"{where}: body {j}")
+
+
+def _verify_rows(rows: Rows, arguments: int, where: str) -> None:
+    """Every row has to give its body what it takes, from places where something stands, and leave results in others."""
+    filled = set(range(-arguments, 0))
+    for r, (body, taken, constants, left) in enumerate(rows.rows):
+        region = rows.bodies[body]
+        if (region.takes, len(region.results)) != (len(taken) + len(constants), len(left)):
+            found = f"{len(taken)} and {len(constants)} constants -> {len(left)}"
+            raise InvalidProgramError(
+                f"{where}: row {r}: expected {region.takes} -> {len(region.results)}, got {found}"
+            )
+        if not filled.issuperset(taken):
+            raise InvalidProgramError(f"{where}: row {r}: nothing stands in the places {sorted({*taken} - filled)}")
+        if {*taken} & {*left} or not all(0 <= place < rows.places for place in left):
+            raise InvalidProgramError(f"{where}: row {r}: it cannot leave its results in the places {left}")
+        filled.update(left)
+    if not filled.issuperset(range(rows.results)):
+        raise InvalidProgramError(f"{where}: some results are left by no row")
+    for k, region in enumerate(rows.bodies):
+        _verify(region, f"{where}: body {k}")

@@ -103,16 +103,18 @@ def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
             raise ValueError(f"symbols of two traces cannot be combined: {symbol!r} belongs to another one")
 
 
-def listed(outputs: Sequence[Any], inputs: Iterable[Symbol]) -> tuple[list[Instruction], list[int]]:
+def listed(
+    outputs: Sequence[Any], inputs: Iterable[Symbol], nodes: Sequence[Symbol] | None = None
+) -> tuple[list[Instruction], list[int]]:
     """Expressions as instructions, and the number of each output's value.  An output may be a number, an input any
-    node.
+    node.  Where the `reachable` nodes are known they need not be looked for; instruction k is of node k then.
 
     Raises KeyError with the name of the first variable that is needed and not among the inputs.
     """
     places = {symbol: place for place, symbol in enumerate(inputs)}
     number: dict[Any, int] = {}
     instructions: list[Instruction] = []
-    for node in reachable(outputs, places):
+    for node in reachable(outputs, places) if nodes is None else nodes:
         number[node.index] = len(instructions)
         if node in places:
             instructions.append(Instruction(INPUT, (), places[node]))

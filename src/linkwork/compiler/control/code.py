@@ -18,9 +18,11 @@ from ..ir import Text
 from ..llvm import Instructions
 from ..program import CONSTANT, INPUT
 from ..real import Real
+from ..rows import Rows
 from ..tables import bundle
 from ..target import Target
 from .plan import CONTROL, FRAME, SLICE, Column, Control, Piece, Scope, Spot
+from .rows import rows_driver
 
 __all__ = ["ControlCode", "Pointers"]
 
@@ -55,7 +57,7 @@ class ControlCode:
         self.width = real.bytes * lanes
         self.main = new_text()
         self.others: list[Text] = []
-        self._new_text = new_text
+        self.new_text = new_text
         self._count = 0
         self._called: dict[int, str] = {}
 
@@ -86,7 +88,7 @@ class ControlCode:
         if step.stop == step.start and not step.placed:
             return
         name = self.name("piece")
-        text = self._new_text()
+        text = self.new_text()
         self.others.append(text)
         given = Pointers.given(scope.columns)
         g = self.function(f"define void {name}({given})", unchanging=False)
@@ -145,7 +147,10 @@ class ControlCode:
     # -- controls
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
-        """Subroutine the driver of a control."""
+        """Call the driver of a control."""
+        if isinstance(step.bundle, Rows):
+            f.do(f"call void {rows_driver(self, step)}(ptr {at.frame})")
+            return
         if isinstance(step.bundle, Subroutine):
             self._call(f, step, at)
             return

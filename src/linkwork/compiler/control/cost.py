@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...expr.control.loop import Loop
 from ...expr.region import Listing
 from ..program import SINCOS
+from ..rows import Rows
 
 __all__ = ["samples_cost"]
 
@@ -22,6 +23,8 @@ def samples_cost(listing: Listing) -> float:
         if isinstance(bundle, Loop):
             times = min(bundle.at_most, _USUAL) if bundle.conditional else bundle.at_most
             total += times * samples_cost(bundle.body)
+        elif isinstance(bundle, Rows):
+            total += sum(times * samples_cost(body) for body, times in bundle.runs)
         else:
             total += sum(samples_cost(body) for body in getattr(bundle, "bodies", ()))
     return total

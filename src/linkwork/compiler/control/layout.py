@@ -113,8 +113,12 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
     code.run(f, layout.scope, slice(None), Pointers(frame), code.everyone, inline=_short(layout.scope))
     start = 0
     for out, port in zip(outputs, program.outputs, strict=True):
-        for first, slot, distance, count in _runs(layout.slot_of[start : start + port.size]):
+        slots = layout.slot_of[start : start + port.size]
+        runs = _runs(slots)
+        for first, slot, distance, count in runs if len(runs) <= MOST_UNROLLED else ():
             _copied(f, real, f.at(out, first * real.bytes), f.at(frame, slot * real.bytes), count, distance)
+        if len(runs) > MOST_UNROLLED:
+            _gathered(f, real, out, frame, slots)
         start += port.size
     status = "0"
     if layout.guards:
@@ -146,6 +150,17 @@ def _runs(places: Sequence[int]) -> list[tuple[int, int, int, int]]:
                 continue
         runs.append((k, place, 1, 1))
     return runs
+
+
+def _gathered(f: Instructions, real: Real, out: str, frame: str, slots: Sequence[int]) -> None:
+    """Copy numbers from where a table says to where they are side by side."""
+    table = f"@.sample.from_{out[1:]}"
+    offsets = ", ".join([f"i32 {slot * real.bytes}" for slot in slots])
+    f.declare(f"{table} = internal constant [{len(slots)} x i32] [{offsets}]")
+    with f.loop(len(slots)) as k:
+        slot = f.load("i32", f.at(table, f.let(f"shl i64 {k}, 2")), 4)
+        x = f.load(real.name, f.at(frame, f.let(f"zext i32 {slot} to i64")), real.bytes)
+        f.store(real.name, x, f.at(out, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
 
 
 def _copied(f: Instructions, real: Real, to: str, source: str, count: int, distance: int = 1) -> None:

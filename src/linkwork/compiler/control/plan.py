@@ -17,11 +17,12 @@ from ...expr.control.choice import CHOICE, Choice
 from ...expr.control.loop import LOOP, Loop
 from ...expr.region import Listing, Region
 from ..program import CONSTANT, COS_OF, INPUT, SIN_OF
+from ..rows import ROWS, Rows
 from ..segments import MOST, pairs_taken_apart
 
 __all__ = ["CONTROL", "Control", "Memory", "Piece", "Scope", "Spot", "has_control", "plan_program"]
 
-CONTROL = frozenset((LOOP, CHOICE, CALL))
+CONTROL = frozenset((LOOP, CHOICE, CALL, ROWS))
 FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
@@ -62,7 +63,7 @@ class Piece:
 
 @dataclass
 class Control:
-    """A loop, a choice or a call: the instruction's number, its results' first place, and its bodies."""
+    """A loop, a choice, a call or rows: the instruction's number, its results' first place, and its bodies."""
 
     number: int
     bundle: Any
@@ -71,6 +72,7 @@ class Control:
     columns: tuple[Column, ...] = ()  # of a loop: where the inputs of its steps stand
     condition: int = 0  # of a choice: the condition's place
     frame: int = 0  # of a call: where the frame of what is called begins
+    arguments: tuple[int, ...] = ()  # of rows: the places of what they take from outside
     outside: tuple[int, ...] = ()  # the places in the frame that it reads and does not write
 
 
@@ -147,7 +149,8 @@ class _Planner:
                 assert isinstance(before, Piece)
                 self._control(step, before)
         if whole:
-            scope.results = tuple(self._placed(r, scope.last) for r in listing.results)
+            places = {r: self._placed(r, scope.last) for r in dict.fromkeys(listing.results)}
+            scope.results = tuple([places[r] for r in listing.results])
         return scope
 
     # -- steps
@@ -281,6 +284,10 @@ class _Planner:
         step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns)).plan(whole=False),)
 
     def _other(self, step: Control, bundle: Bundle, args: Sequence[int], before: Piece) -> None:
+        if isinstance(bundle, Rows):
+            step.results = self.memory.take(bundle.places)
+            step.outside = step.arguments = tuple([self._placed(x, before) for x in args])
+            return
         step.results = self.memory.take(bundle.count)
         if isinstance(bundle, Subroutine):
             scope, step.frame = self._called(bundle.body)

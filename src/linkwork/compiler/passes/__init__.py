@@ -13,6 +13,7 @@ from .drop_rules import drop_rules
 from .fold_constants import fold_constants
 from .fuse import fuse
 from .merge_loops import merge_loops
+from .outline import outline
 from .pair_sincos import pair_sincos
 from .schedule import schedule
 from .trim_loops import trim_loops
@@ -22,6 +23,7 @@ __all__ = ["ALL", "optimize"]
 L = TypeVar("L", bound=Listing)
 
 ALL: tuple[Callable[[Any], Any], ...] = (
+    outline,
     drop_rules,
     fold_constants,
     merge_loops,

@@ -1,0 +1,73 @@
+"""Outlining: steps of a long program that are alike become one body, which runs as rows of a table say.
+
+Code gets shorter by as much as steps repeat, so it is compiled sooner, and fits into the processor's caches.  Against
+that, all that goes from one step to another waits in memory, and constants that differ are read from a table.
+Measured (cold: to trace, compile and call it once and with a batch; a state of a batch, AVX-512, one thread):
+
+    straight line, outlined             instructions   cold [s]      state [µs]
+    inverse dynamics, chain of 100             13226   0.6   0.3     0.29  0.43
+    forward dynamics, chain of 50              16891   0.8   0.4     0.31  0.40
+    inverse dynamics, tree of 63               16098   0.8   0.3     0.85  0.79
+    inverse dynamics, chain of 200             26626   1.2   0.5     0.69  0.90
+    forward dynamics, chain of 100             34353   1.6   0.7     0.63  0.78
+    forward dynamics, tree of 63               33512   1.6   0.7     0.95  0.89
+    inverse dynamics, tree of 255              65634   3.4   0.8     3.7   2.5
+    forward dynamics, chain of 200             69308   3.2   1.1     2.2   1.9
+    forward dynamics, tree of 255             137020   6.6   1.8     6.7   3.9
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from ...expr.bundle import PART
+from ...expr.region import Listing
+from ..outlining.signs import signs_moved
+from ..outlining.steps import steps_of
+from ..outlining.table import rows_of
+from ..program import INPUT, Instruction, Program
+from ..rows import ROWS
+
+__all__ = ["outline"]
+
+L = TypeVar("L", bound=Listing)
+
+_LEAST = 30_000  # instructions of a program that is looked at: a straight line takes more than a second and a half
+_LEFT = 0.5  # what is left of the instructions, at most: otherwise steps do not repeat enough
+
+
+def outline(program: L) -> L:
+    if not isinstance(program, Program) or not program.marks or len(program.instructions) < _LEAST:
+        return program
+    if any(i.operation.arity < 0 for i in program.instructions):
+        return program  # results of several cannot wait between steps
+    return _outlined(program)  # type: ignore[return-value]
+
+
+def _outlined(program: Program) -> Program:
+    instructions, results, marks = signs_moved(program.instructions, program.results, program.marks)
+    steps = steps_of(instructions, marks, _for_guards(program.rebuilt(instructions, results)))
+    taken = {k for step in steps for k in step.operands if instructions[k].operation is INPUT}
+    arguments = sorted(taken, key=lambda k: instructions[k].value)
+    computed = list(dict.fromkeys(r for r in results if instructions[r].args))
+    rows = rows_of(instructions, steps, arguments, computed)
+    if sum(len(body.instructions) for body in rows.bodies) > _LEFT * len(program.instructions):
+        return program
+    kept = [instructions[k] for k in arguments]
+    number = {value: k for k, value in enumerate(arguments)}
+    kept.append(Instruction(ROWS, tuple(range(len(arguments))), rows))
+    for part, value in enumerate(computed):
+        number[value] = len(kept)
+        kept.append(Instruction(PART, (len(arguments),), part))
+    for r in results:
+        if r not in number:
+            number[r] = len(kept)
+            kept.append(instructions[r])
+    return program.rebuilt(kept, [number[r] for r in results])
+
+
+def _for_guards(program: Program) -> set[int]:
+    """The instructions that guards alone need: so that what is rounded how does not depend on guards."""
+    if not program.guards:
+        return set()
+    return set(range(len(program.instructions))) - program.needed(program.results[: -program.guards])

@@ -1,0 +1,68 @@
+"""Signs moved into constants: every number stays but for its sign, and steps that differ in signs become alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.support import programs
+from linkwork.compiler.outlining.signs import signs_moved
+from linkwork.compiler.program import Program
+from linkwork.compiler.trace import trace
+from linkwork.compiler.verify import verify
+from linkwork.expr.operations import BY_NAME
+
+# those that tell zeros of both signs apart are left out
+_NAMES = ("add", "sub", "mul", "neg", "sqrt", "fmin", "fmax", "fabs", "where", "lt", "le", "and_", "not_", "sin", "exp")
+OPERATIONS = tuple(BY_NAME[name] for name in _NAMES if name in BY_NAME)
+
+
+def moved(program: Program) -> Program:
+    instructions, results, _ = signs_moved(program.instructions, program.results, ())
+    return replace(program, instructions=tuple(instructions), results=tuple(results))
+
+
+def kinds(program: Program) -> list[str]:
+    return [i.operation.name for i in program.instructions if i.operation.arity]
+
+
+@settings(max_examples=200)
+@given(program=programs(OPERATIONS), seed=st.integers(0, 1000))
+def test_values_stay(program: Program, seed: int) -> None:
+    after = moved(program)
+    verify(after)
+    arrays = [np.random.default_rng(seed).normal(size=(9, *port.shape)) for port in program.inputs]
+    for one, other in zip(program.interpret(*arrays), after.interpret(*arrays), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_steps_that_differ_in_signs_become_alike() -> None:
+    def step(c: np.ndarray) -> Program:
+        def f(x, y):
+            first = c[0] * x[0] - c[1] * x[1] + x[2]
+            second = c[2] * y[0] + c[3] * y[1]
+            return first * second - y[2] * (c[4] * x[1] - x[2] * first), second - x[0] / c[5]
+
+        return trace(f, "f", {"x": (3,), "y": (3,)})
+
+    rng = np.random.default_rng(3)
+    magnitudes = rng.uniform(1.5, 3.0, 6)
+    found, before = set(), set()
+    for k in range(64):
+        signs = np.array([1.0 if k >> j & 1 else -1.0 for j in range(6)])
+        program = step(signs * magnitudes)
+        before.add(tuple(kinds(program)))
+        found.add(tuple(kinds(moved(program))))
+    assert len(before) > 10 and len(found) == 1
+
+
+def test_marks_stay_where_their_instructions_are() -> None:
+    program = trace(lambda x: (-2.0 * x[0] + x[1], x[1] - x[0] * 3.0), "f", {"x": (2,)})
+    instructions, _, marks = signs_moved(
+        program.instructions, program.results, [0, len(program.instructions) - 1, len(program.instructions)]
+    )
+    assert marks[0] == 0 and marks[2] == len(instructions)
+    assert 0 < marks[1] < len(instructions)

@@ -1,0 +1,59 @@
+"""Steps between marks, and which of them have one form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkwork.compiler.outlining import steps
+from linkwork.compiler.outlining.steps import steps_of
+from linkwork.compiler.program import INPUT, Instruction
+from linkwork.expr.operations import BY_NAME
+
+ADD, MUL, LT, WHERE = (BY_NAME[name] for name in ("add", "mul", "lt", "where"))
+
+
+def inputs(count: int) -> list[Instruction]:
+    return [Instruction(INPUT, (), k) for k in range(count)]
+
+
+def test_operands_do_not_matter_to_the_form_and_nor_does_their_order() -> None:
+    listing = [
+        *inputs(4),
+        Instruction(MUL, (0, 1)),  # 4
+        Instruction(ADD, (2, 4)),
+        Instruction(MUL, (3, 2)),  # 6
+        Instruction(ADD, (6, 5)),
+        Instruction(ADD, (3, 2)),  # 8
+        Instruction(MUL, (8, 5)),
+    ]
+    one, two, other = steps_of(listing, [4, 6, 8])
+    assert one.form == two.form != other.form
+    assert one.operands == [0, 1, 2] and two.operands == [3, 2, 5]
+    assert one.values == [4, 5] and two.values == [6, 7]
+
+
+def test_truth_values_of_other_steps_are_computed_again() -> None:
+    listing = [
+        *inputs(3),
+        Instruction(LT, (0, 1)),  # 3
+        Instruction(WHERE, (3, 0, 1)),
+        Instruction(WHERE, (3, 1, 2)),  # 5
+        Instruction(ADD, (4, 5)),
+    ]
+    first, second = steps_of(listing, [5])
+    assert first.values == [3, 4] and second.values == [-1, 5, 6]
+    assert second.form[0] is LT and second.operands == [0, 1, 1, 2, 4]
+
+
+def test_long_steps_are_taken_apart() -> None:
+    count = 2 * steps._MOST + 3
+    listing = [*inputs(2), *(Instruction(ADD, (0, 1 + k)) for k in range(count))]
+    found = steps_of(listing, [2])
+    assert [v for step in found for v in step.values] == list(range(2, 2 + count))
+    assert len(found) == 3 and max(len(step.values) for step in found) <= steps._MOST
+
+
+def test_marks_without_instructions_between_them_make_no_steps() -> None:
+    assert steps_of(inputs(3), [0, 1, 3]) == []
+    (step,) = steps_of([*inputs(1), Instruction(ADD, (0, 0))], [0, 0, 1, 1, 2])
+    assert step.values == [1] and np.array_equal(step.operands, [0, 0])

@@ -1,0 +1,127 @@
+"""Outlined programs: rows compute what the straight line does, from places that hold what they should."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.knobs import outlining
+from compiler.outlining.test_signs import OPERATIONS
+from compiler.support import programs
+from linkwork.compiler.passes import optimize, outline
+from linkwork.compiler.program import Program
+from linkwork.compiler.rows import ROWS, Rows
+from linkwork.compiler.trace import trace
+from linkwork.compiler.verify import InvalidProgramError, verify
+from linkwork.errors import NotDifferentiableError
+from linkwork.expr import functions as f
+from linkwork.expr.symbol import Graph
+
+
+def rows_in(program: Program) -> Rows:
+    (found,) = (i.value for i in program.instructions if i.operation is ROWS)
+    assert isinstance(found, Rows)
+    return found
+
+
+def recursion(x: Any, y: Any) -> Any:
+    """Thirty equal steps with constants of their own."""
+    rng = np.random.default_rng(2)
+    found, state = [], x[0]
+    for k in range(30):
+        a, b = rng.normal(size=2)
+        state = f.sin(state * a + y[k % 5]) - b * x[1]
+        found.append(state * y[k % 3] + 2.0)
+    return found
+
+
+@pytest.fixture(scope="module")
+def marked() -> Program:
+    program = trace(recursion, "recursion", {"x": (2,), "y": (5,)})
+    sines = [k for k, i in enumerate(program.instructions) if i.operation.name == "sin"]
+    return replace(program, marks=tuple(k + 1 for k in sines))
+
+
+@settings(max_examples=150)
+@given(program=programs(OPERATIONS), data=st.data(), seed=st.integers(0, 1000))
+def test_values_stay_wherever_marks_are(program: Program, data: st.DataObject, seed: int) -> None:
+    count = len(program.instructions)
+    marks = tuple(sorted(data.draw(st.sets(st.integers(0, count), min_size=1, max_size=12))))
+    with outlining():
+        after = outline(replace(program, marks=marks))
+    verify(after)
+    arrays = [np.random.default_rng(seed).normal(size=(9, *port.shape)) for port in program.inputs]
+    for one, other in zip(program.interpret(*arrays), after.interpret(*arrays), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_equal_steps_are_one_body_and_places_are_used_again(marked: Program) -> None:
+    with outlining():
+        rows = rows_in(optimize(marked, debug=True))
+    often = sorted(times for _, times in rows.runs)
+    assert len(rows.bodies) <= 4 and often[-1] >= 28
+    assert rows.results == 30 and rows.places <= 34
+    for row in rows.rows:
+        assert not set(row.left) & set(row.taken), "a place is written that is still read"
+
+
+def test_only_long_programs_whose_steps_repeat_are_outlined(marked: Program) -> None:
+    assert outline(marked) is marked
+    with outlining(least=len(marked.instructions) + 1):
+        assert outline(marked) is marked
+    with outlining(left=0.01):
+        assert outline(marked) is marked
+    with outlining():
+        plain = replace(marked, marks=())
+        assert outline(plain) is plain
+        assert outline(marked) is not marked
+        assert not any(i.operation is ROWS for i in optimize(marked, without=["outline"]).instructions)
+
+
+def test_operations_of_all_rows_count(marked: Program) -> None:
+    with outlining():
+        after = outline(marked)
+    assert after.operations["sin"] == marked.operations["sin"] == 30
+    assert after.arithmetic == marked.arithmetic
+
+
+def test_what_is_wrong_with_rows_is_told(marked: Program) -> None:
+    with outlining():
+        after = outline(marked)
+    rows = rows_in(after)
+    first, *others = rows.rows
+    wrong = {
+        "expected": first._replace(left=()),
+        "nothing stands": first._replace(taken=(3,) * len(first.taken)),
+        "cannot leave": first._replace(left=(rows.places,) * len(first.left)),
+    }
+    for told, row in wrong.items():
+        with pytest.raises(InvalidProgramError, match=told):
+            verify(with_rows(after, replace(rows, rows=(row, *others))))
+    with pytest.raises(InvalidProgramError, match="left by no row"):
+        verify(with_rows(after, replace(rows, rows=rows.rows[:-1])))
+
+
+def with_rows(program: Program, rows: Rows) -> Program:
+    changed = [i._replace(value=rows) if i.operation is ROWS else i for i in program.instructions]
+    return program.rebuilt(changed, program.results)
+
+
+def test_rows_on_symbols_are_written_out(marked: Program) -> None:
+    with outlining():
+        after = outline(marked)
+    graph = Graph()
+    symbols = [*graph.inputs("x", (2,)), *graph.inputs("y", (5,))]
+    after.run(symbols)
+    assert not any(node.op is ROWS for node in graph.nodes)
+    values = [0.1 * k - 0.3 for k in range(7)]
+    np.testing.assert_array_equal(after.run(values), marked.interpret(values[:2], values[2:])[0])
+    rows = rows_in(after)
+    for derivative in (rows.pushed, rows.pulled):
+        with pytest.raises(NotDifferentiableError, match="written out"):
+            derivative([], [], [])
