@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import filled
+from .arrays import array, filled
 
 __all__ = [
     "Form",
@@ -173,8 +173,7 @@ def mapped(function: Callable[..., Any], value: Any, *others: Any) -> Any:
     if is_nested(value):
         parts = zip(children(value), *map(children, others), strict=True)
         return remade(shallow_form(value), [mapped(function, *(part for _, part in some)) for some in parts])
-    lists = [np.array(x, dtype=object) if isinstance(x, list) else x for x in (value, *others)]
-    return function(*lists)
+    return function(*(array(x) if isinstance(x, list) else x for x in (value, *others)))
 
 
 def reshaped(form: Form | Leaf, change: Callable[[Leaf], Leaf]) -> Form | Leaf:

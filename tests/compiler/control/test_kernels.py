@@ -15,7 +15,22 @@ from linkwork.compiler import loops
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace import trace
-from linkwork.expr import adjoint, array, call, cond, cos, fori, scan, sin, sqrt, take, where, while_loop
+from linkwork.expr import (
+    adjoint,
+    array,
+    call,
+    cond,
+    cos,
+    fori,
+    root,
+    scan,
+    sin,
+    sqrt,
+    take,
+    tangent,
+    where,
+    while_loop,
+)
 
 MANY = 40
 
@@ -149,6 +164,41 @@ def test_gradients_of_long_scans() -> None:
     bump = 1e-6 * (np.arange(200) == 150)
     there, back = (cost(float(samples[0][0]), samples[1][0] + s * bump, None) for s in (1.0, -1.0))
     np.testing.assert_allclose(found[0][0][151], (there - back) / 2e-6, rtol=1e-6)
+
+
+def test_scans_of_no_rows_and_of_one() -> None:
+    def last(x: Any, u: Any) -> Any:
+        return scan(lambda s, c: (s * (c + 2.0), s - c), x, u)
+
+    def function(x: Any, u: Any) -> Any:
+        whole, rows = last(x, u)
+        return {"whole": whole, "rows": rows, "gradient": adjoint([whole], [x], [1.0])[0]}
+
+    x = np.array([1.0, -3.0, 0.5])
+    for steps, factor in ((0, 1.0), (1, 2.5)):
+        kernel = lw.compile(function, x=(), u=(steps,))
+        found = kernel(x, np.full((3, steps), 0.5))
+        np.testing.assert_array_equal(found.whole, x * factor)
+        np.testing.assert_array_equal(found.rows, (x - 0.5)[:, None][:, :steps])
+        np.testing.assert_array_equal(found.gradient, np.full(3, factor))
+        assert kernel(x[1], np.full(steps, 0.5)).whole == x[1] * factor
+
+
+def test_a_loop_and_its_derivatives_side_by_side() -> None:
+    """Loops of the same arguments are tried for being one: some carry numbers where others carry what is computed."""
+
+    def function(x: Any) -> Any:
+        def value(x: Any) -> Any:
+            return fori(lambda s, k: root(lambda y: y * y * y + y - s, s).value + 0.1 * s, x, 3)
+
+        (first,) = adjoint([value(x)], [x], [1.0])
+        return {"value": value(x), "first": first, "second": tangent([first], [x], [1.0])[0]}
+
+    kernel = lw.compile(function, x=())
+    at = np.array([1.3, -0.4])
+    found, above, below = kernel(at), kernel(at + 1e-6), kernel(at - 1e-6)
+    np.testing.assert_allclose(found.first, (above.value - below.value) / 2e-6, rtol=1e-8)
+    np.testing.assert_allclose(found.second, (above.first - below.first) / 2e-6, rtol=1e-8)
 
 
 def test_nan_ends_one_lane_and_no_other() -> None:

@@ -98,6 +98,8 @@ def test_branches_that_return_different_values() -> None:
         (lambda x: None, "expected arrays and numbers, got None"),
     ):
         refused(lambda x, f=other: cond(x > 0.0, lambda: x, lambda: f(x)), TypeError, f"cond: .*{what}", floats=False)
+    with pytest.raises(TypeError, match=r"cond: .*expected dict\(a: a number, b: a number\), got dict\(b: a number"):
+        cond(np.array([True, False]), lambda: {"a": 1.0, "b": 2.0}, lambda: {"b": 4.0, "a": 3.0})
 
 
 def test_symbols_of_other_traces() -> None:

@@ -75,8 +75,51 @@ def test_outputs_of_no_steps_are_nested_as_those_of_one() -> None:
     assert scan(lambda s, u: (s, None), 2.0, np.zeros((0,))) == (2.0, None)
 
 
+def test_what_a_step_writes_to_is_its_own() -> None:
+    def count(s: Any) -> Any:
+        s[..., 0] += 1.0
+        return s
+
+    def add(s: Any, u: Any) -> Any:
+        s += u
+        u *= 0.0
+        return s, s
+
+    x, u = np.array([[0.0, 2.0], [4.0, 2.0], [1.0, 4.0]]), np.ones((3, 2))
+    found = while_loop(lambda s: s[..., 0] < s[..., 1], count, x, at_most=9).state
+    np.testing.assert_array_equal(found, [[2.0, 2.0], [4.0, 2.0], [4.0, 4.0]])
+    last, sums = scan(add, x[0], u)
+    np.testing.assert_array_equal(sums, [[1.0, 3.0], [2.0, 4.0], [3.0, 5.0]])
+    np.testing.assert_array_equal(last, sums[-1])
+    np.testing.assert_array_equal(x, [[0.0, 2.0], [4.0, 2.0], [1.0, 4.0]])
+    np.testing.assert_array_equal(u, np.ones((3, 2)))
+    np.testing.assert_array_equal(scan(lambda s, u: (np.sqrt(s + u), None), [3.0, 8.0], np.ones((1, 2)))[0], [2.0, 3.0])
+
+
+def test_a_loop_of_no_state_whose_condition_is_from_outside() -> None:
+    def f(x: Any) -> Any:
+        return {"n": while_loop(lambda s: x < 0.0, lambda s: s, (), at_most=5).iterations}
+
+    (found,) = trace(f, "f", {"x": ()}).interpret(np.array([-1.0, 1.0]))
+    np.testing.assert_array_equal(found, [5.0, 0.0])
+
+
+def test_many_truth_values_from_outside_of_a_loop() -> None:
+    def f(x: Any) -> Any:
+        one, other, low = x > 0.0, x > 1.0, x > -1.0
+        for k in range(60):  # of each, both are made: 2^60 ways to the first
+            one, other = one & other | (x > k), one | other
+        for k in range(2000):
+            low = low & (x > -1.0 - k)
+        return while_loop(lambda s: one & low & (s < 5.0), lambda s: s + 1.0, x, at_most=10).state
+
+    (found,) = trace(f, "f", {"x": ()}).interpret(np.array([-1.0, 0.5, 2.0]))
+    np.testing.assert_array_equal(found, [-1.0, 5.5, 5.0])
+
+
 def test_a_table_takes_the_nearest_row_there_is() -> None:
     table = np.array([2.0, 3.0, 5.0])
+    assert take([[1, 2], [3, 4]], 1).dtype == float
     index = np.array([-np.inf, -1.0, -0.5, 0.0, 0.99, 1.0, 2.5, 3.0, 1e300, np.inf])
     expected = [2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 5.0, 5.0, 5.0, 5.0]
     assert take(table, index).tolist() == expected == [take(table, x) for x in index]

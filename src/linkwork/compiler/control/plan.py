@@ -326,6 +326,8 @@ class _Planner:
     def _column(self, values: Sequence[int], before: Piece) -> Column:
         """One number of each step: where it stands anyway, or where the piece before puts it."""
         instructions = self.listing.instructions
+        if not values:  # of a loop of no steps, which nobody reads
+            return Column(Spot(FRAME, 0), 0, 1)
         if len(set(values)) == 1:
             return Column(Spot(FRAME, self._placed(values[0], before)), 0, 1)
         if all(instructions[value].operation is CONSTANT for value in values):

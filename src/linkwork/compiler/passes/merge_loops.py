@@ -6,7 +6,8 @@ Two loops of the same arguments whose steps carry on the same values are one loo
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from math import copysign
+from typing import Any, TypeVar
 
 from ...expr.bundle import PART
 from ...expr.control.loop import LOOP, Loop
@@ -58,7 +59,12 @@ def _both(first: Loop, second: Loop) -> Loop | None:
     """The loop that keeps what two keep, or None where they do not carry on the same values."""
     inputs = Graph().inputs("x", (first.body.takes,))
     one, other = (loop.body.run(inputs) for loop in (first, second))
-    if any(x is not y and x != y for x, y in zip(one[: first.carried], other[: first.carried], strict=True)):
+    if not all(map(_same, one[: first.carried], other[: first.carried])):
         return None
     body = Region.of([*one, *other[first.carried :]], inputs)
     return replace(first, body=body, kept=first.kept + second.kept)
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Whether these are one symbol, or numbers of the same bits; a NaN is taken for another one."""
+    return x is y or (isinstance(x, float) and isinstance(y, float) and x == y and copysign(1.0, x) == copysign(1.0, y))

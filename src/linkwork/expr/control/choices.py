@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..functions import where
-from ..structure import difference, mapped, taken_apart
+from ..structure import Form, Leaf, difference, form_of, mapped, reshaped, taken_apart
 from ..symbol import Symbol
 from .call import Subroutine
 from .choice import Choice
@@ -45,7 +45,7 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
     if not text and one.logical != other.logical:
         text = "one has a truth value where the other has a number"
     if text:
-        raise TypeError(f"cond: {named(yes)} and {named(no)} must return the same kind of value: {text}")
+        raise _different(yes, no, text)
     one.widen(other)
     other.widen(one)
     (first, taken_first), (second, taken_second) = (closed_since(mark, x.elements) for x in (one, other))
@@ -66,7 +66,22 @@ def _masked(holds: np.ndarray, yes: Callable[..., Any], no: Callable[..., Any], 
         return np.where(np.reshape(holds, holds.shape + (1,) * max(core, 0)), x, y)
 
     with np.errstate(all="ignore"):
-        return mapped(choose, yes(*operands), no(*operands))
+        one, other = yes(*operands), no(*operands)
+    text = difference(_nesting(one, yes), _nesting(other, no))
+    if text:
+        raise _different(yes, no, text)
+    with np.errstate(all="ignore"):
+        return mapped(choose, one, other)
+
+
+def _nesting(found: Any, branch: Callable[..., Any]) -> Form | Leaf:
+    """How what a branch returned is nested, whatever the shapes."""
+    form = form_of(found, f"cond: what {named(branch)} returns")
+    return reshaped(form, lambda leaf: Leaf((), is_array=False))
+
+
+def _different(yes: Callable[..., Any], no: Callable[..., Any], text: str) -> TypeError:
+    return TypeError(f"cond: {named(yes)} and {named(no)} must return the same kind of value: {text}")
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -43,8 +43,8 @@ def closed(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) -> t
     The ``early`` first results are to be computed before all else.
     """
     if not fresh:
-        taken = list(dict.fromkeys(x for x in results if x.__class__ is Symbol and x.op is not CONSTANT))
-        return Region.of(results, taken, early), taken
+        owner = graph_of(results)
+        return closed_since(0 if owner is None else len(owner.nodes), results, early)
     graph, first = fresh[0].graph, fresh[0].index
     nodes = graph.nodes[first:]
     inside = bytearray(len(nodes))
@@ -57,11 +57,11 @@ def closed(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) -> t
     return Region.of(results, [*fresh, *taken], early), taken
 
 
-def closed_since(mark: int, results: Sequence[Any]) -> tuple[Region, list[Symbol]]:
+def closed_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Region, list[Symbol]]:
     """The body of what a trace computed since it had so many nodes, and what that takes from before."""
     graph = graph_of(results)
     taken = [] if graph is None else _taken(graph, results, mark, bytearray(b"\1") * max(len(graph.nodes) - mark, 0))
-    return Region.of(results, taken), taken
+    return Region.of(results, taken, early), taken
 
 
 def _taken(graph: Graph, results: Sequence[Any], first: int, inside: bytearray) -> list[Symbol]:
@@ -70,16 +70,13 @@ def _taken(graph: Graph, results: Sequence[Any], first: int, inside: bytearray) 
     Truth values are computed inside again, of what they compare.
     """
     needed = bytearray(len(inside))
-    found: dict[Symbol, None] = {}
+    outside: set[Symbol] = set()
 
     def need(x: Symbol) -> None:
         if x.index >= first and inside[x.index - first]:
             needed[x.index - first] = 1
-        elif x.op.logical:
-            for a in x.args:
-                need(a)
-        elif x.op is not CONSTANT:
-            found[x] = None
+        else:
+            outside.add(x)
 
     for x in results:
         if x.__class__ is Symbol:
@@ -88,7 +85,12 @@ def _taken(graph: Graph, results: Sequence[Any], first: int, inside: bytearray) 
         if needed[k]:
             for a in graph.nodes[first + k].args:
                 need(a)
-    return sorted(found, key=lambda x: x.index)
+    waiting = [x for x in outside if x.op.logical]
+    while waiting:
+        fresh = set(waiting.pop().args) - outside
+        outside |= fresh
+        waiting += [a for a in fresh if a.op.logical]
+    return sorted((x for x in outside if not (x.op.logical or x.op is CONSTANT)), key=lambda x: x.index)
 
 
 def rows_of(form: Form | Leaf, numbers: Sequence[Any], steps: int) -> list[list[Any]]:

@@ -41,7 +41,7 @@ def while_on_numbers(
             going = bool(holds) and not missing
         if count == most or not np.any(going):
             break
-        following = step(state)
+        following = step(_own(state))
         numbers, form = taken_apart(following, f"while_loop: what {named(step)} returns")
         graph = graph_of(numbers)
         if graph is not None:
@@ -62,7 +62,7 @@ def scan_on_numbers(
     truths = _truths(state)
     kept: list[Any] = [None] * steps
     for t in reversed(range(steps)) if backward else range(steps):
-        following, kept[t] = pair(step, step(state, _row(inputs, t)))
+        following, kept[t] = pair(step, step(_own(state), _row(inputs, t)))
         numbers, form = taken_apart(following, f"scan: the state that {named(step)} returns")
         outputs = [] if kept[t] is None else taken_apart(kept[t], f"scan: the output of {named(step)}")[0]
         graph = graph_of([*numbers, *outputs])
@@ -116,7 +116,12 @@ def _missing(state: Any, leading: int) -> Any:
 
 
 def _row(inputs: Any, t: int) -> Any:
-    return None if inputs is None else mapped(lambda x: x[t], inputs)
+    return None if inputs is None else _own(mapped(lambda x: x[t], inputs))
+
+
+def _own(value: Any) -> Any:
+    """The same with arrays of its own, which a step may write to."""
+    return mapped(lambda x: x.copy() if isinstance(x, np.ndarray) else x, value)
 
 
 def _chosen(going: Any, new: Any, old: Any) -> Any:

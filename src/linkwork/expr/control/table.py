@@ -103,4 +103,6 @@ def take(table: Any, index: Any) -> Any:
         return found[0]
     if isinstance(index, np.ndarray) and index.ndim:
         return np.stack(found, axis=-1).reshape(*index.shape, *form.shape[1:])
+    if all(isinstance(x, float) for x in found):
+        return np.array(found).reshape(row.shape)
     return put_together(row, found)
