@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from linkwork.compiler.counts import listings
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import (
     CONSTANT,
@@ -32,10 +33,27 @@ from linkwork.compiler.program import (
     Program,
 )
 from linkwork.compiler.real import Real
+from linkwork.compiler.rows import Rows
 from linkwork.compiler.target import Target
+from linkwork.expr.bundle import PART
 from linkwork.expr.operations import BY_NAME, Operation
+from linkwork.expr.region import Listing
 
-__all__ = ["Reference", "bits_equal", "exact", "random_program", "text"]
+from .reference_control import bundle_results
+
+__all__ = [
+    "Growing",
+    "Reference",
+    "argument",
+    "bits_equal",
+    "constants_of",
+    "exact",
+    "exact_program",
+    "grow",
+    "operations_of",
+    "random_program",
+    "text",
+]
 
 _CLOSE = 8.0  # units in the last place, between a function of ours and NumPy's
 
@@ -58,18 +76,37 @@ def exact(operation: Operation) -> bool:
     return lowering.kind in ("instruction", "intrinsic") or lowering.code in ("sign", "not", "where")
 
 
+def exact_program(program: Program) -> bool:
+    """Whether IEEE 754 leaves no choice of what any of its operations gives."""
+    instructions = [i for listing in listings(program) for i in listing.instructions]
+    return all(exact(i.operation) for i in instructions if i.operation.arity > 0 and i.operation is not PART)
+
+
 # -- programs
 
 
 @dataclass
-class _Growing:
-    """A program that grows: its instructions, which values are numbers or truth values, and some samples of them."""
+class Growing:
+    """A program, or a body in one, that grows: its instructions, which values are numbers or truth values, and some
+    samples of them.
+    """
 
     instructions: list[Instruction]
     samples: list[np.ndarray]
     reals: list[int]
     truths: list[int]
     unused: set[int]
+
+    @staticmethod
+    def of(inputs: Sequence[np.ndarray], rng: np.random.Generator) -> Growing:
+        """Inputs with these samples, and some constants, 1 among them."""
+        growing = Growing([], [], [], [], set())
+        for place, sample in enumerate(inputs):
+            growing.add(Instruction(INPUT, (), place), sample)
+        for value in rng.choice(_CONSTANTS, size=rng.integers(1, 6), replace=False):
+            growing.add(Instruction(CONSTANT, (), float(value)), np.full(8, value))
+        growing.add(Instruction(CONSTANT, (), 1.0), np.ones(8))
+        return growing
 
     def add(self, instruction: Instruction, sample: np.ndarray) -> None:
         place = len(self.instructions)
@@ -81,6 +118,7 @@ class _Growing:
             self.unused.add(place)
 
 
+_CONSTANTS = [0.5, -1.25, 3.0, 1e-3, -2.0, 0.1, 7.0, -0.0]
 _WEIGHTS = {
     "mul": 20.0,
     "add": 14.0,
@@ -94,29 +132,25 @@ _WEIGHTS = {
 }
 
 
-def random_program(rng: np.random.Generator, length: int) -> Program:
+More = Callable[[np.random.Generator, Growing, bool], bool]  # adds other instructions, if it does
+
+
+def random_program(rng: np.random.Generator, length: int, more: More | None = None) -> Program:
     """A program of about so many instructions, most values of which are neither huge nor NaN.
 
     Where IEEE 754 leaves the sign of a zero or of a NaN open, no operation gets to see it: the second argument of a
     minimum, a maximum and of copysign is a constant that is not zero.
     """
     inputs = tuple(Port(f"x{k}", _shape(rng)) for k in range(rng.integers(1, 5)))
-    growing = _Growing([], [], [], [], set())
-    for place in range(sum(port.size for port in inputs)):
-        growing.add(Instruction(INPUT, (), place), rng.normal(size=8))
-    for value in rng.choice([0.5, -1.25, 3.0, 1e-3, -2.0, 0.1, 7.0, -0.0], size=rng.integers(1, 6), replace=False):
-        growing.add(Instruction(CONSTANT, (), float(value)), np.full(8, value))
-    growing.add(Instruction(CONSTANT, (), 1.0), np.ones(8))
-    constants = [k for k, i in enumerate(growing.instructions) if i.operation is CONSTANT and i.value != 0.0]
-    names = [name for name, operation in BY_NAME.items() if operation.arity]
-    weights = np.array([_WEIGHTS.get(name, 1.0) for name in names])
-    if rng.random() < 0.3:
-        weights[[not exact(BY_NAME[name]) for name in names]] = 0.0
-    weights /= weights.sum()
+    growing = Growing.of([rng.normal(size=8) for _ in range(sum(port.size for port in inputs))], rng)
+    constants = constants_of(growing)
+    exact_only = bool(rng.random() < 0.3)
+    names, weights = operations_of(rng, exact_only)
     chosen = iter(rng.choice(len(names), size=8 * length + 100, p=weights))
     with np.errstate(all="ignore"):
         while len(growing.instructions) < length:
-            _grow(rng, growing, BY_NAME[names[next(chosen, 0)]], constants)
+            if more is None or not more(rng, growing, exact_only):
+                grow(rng, growing, BY_NAME[names[next(chosen, 0)]], constants)
     outputs = tuple(Port(f"y{k}", _shape(rng)) for k in range(rng.integers(1, 4)))
     loose = [k for k in growing.unused if k not in growing.truths]
     rng.shuffle(loose)
@@ -125,11 +159,25 @@ def random_program(rng: np.random.Generator, length: int) -> Program:
     return Program("random", inputs, outputs, tuple(growing.instructions), tuple(results))
 
 
-def _grow(rng: np.random.Generator, growing: _Growing, operation: Operation, constants: list[int]) -> None:
+def constants_of(growing: Growing) -> list[int]:
+    """The constants that are not zero."""
+    return [k for k, i in enumerate(growing.instructions) if i.operation is CONSTANT and i.value != 0.0]
+
+
+def operations_of(rng: np.random.Generator, exact_only: bool) -> tuple[list[str], np.ndarray]:
+    """The operations, and how likely each is."""
+    names = [name for name, operation in BY_NAME.items() if operation.arity]
+    weights = np.array([_WEIGHTS.get(name, 1.0) for name in names])
+    if exact_only:
+        weights[[not exact(BY_NAME[name]) for name in names]] = 0.0
+    return names, weights / weights.sum()
+
+
+def grow(rng: np.random.Generator, growing: Growing, operation: Operation, constants: list[int]) -> None:
     kinds = [growing.truths if kind == "t" else growing.reals for kind in operation.kinds]
     if not all(kinds):
         return
-    args = [_argument(rng, growing, kind) for kind in kinds]
+    args = [argument(rng, growing, kind) for kind in kinds]
     if operation.name in ("fmin", "fmax", "copysign"):
         args[1] = int(rng.choice(constants))
     sample = operation.value(*(growing.samples[a] for a in args))
@@ -138,7 +186,7 @@ def _grow(rng: np.random.Generator, growing: _Growing, operation: Operation, con
         growing.add(Instruction(operation, tuple(args)), sample)
 
 
-def _argument(rng: np.random.Generator, growing: _Growing, kind: list[int]) -> int:
+def argument(rng: np.random.Generator, growing: Growing, kind: list[int]) -> int:
     """A recent value as a rule, now and then one from long ago, and rather one that nothing has used yet."""
     for _ in range(3):
         back = int(rng.integers(len(kind))) if rng.random() < 0.1 else min(int(rng.exponential(12.0)), len(kind) - 1)
@@ -154,7 +202,7 @@ def _shape(rng: np.random.Generator) -> tuple[int, ...]:
 
 
 def text(program: Program) -> str:
-    """A program as text, a line for each instruction."""
+    """A program as text, a line for each instruction; bodies of loops stand in their value."""
     lines = [" ".join(["inputs:", *map(str, program.inputs), " outputs:", *map(str, program.outputs)])]
     for k, (operation, args, value) in enumerate(program.instructions):
         what = "" if value is None else repr(value)
@@ -177,11 +225,7 @@ class Reference:
         dtype, samples = self.real.dtype, len(arrays[0])
         columns = [c for x in arrays for c in x.reshape(samples, -1).astype(dtype).T]
         with np.errstate(all="ignore"):
-            values = program.run(
-                columns,
-                lambda instruction, arguments: self.apply(instruction.operation, arguments),
-                lambda value: np.full(samples, value).astype(dtype),
-            )
+            values = self._run(program, columns, samples)
         outputs, start = [], 0
         for port in program.outputs:
             parts = values[start : start + port.size]
@@ -189,6 +233,25 @@ class Reference:
             outputs.append(stacked.reshape(samples, *port.shape))
             start += port.size
         return outputs
+
+    def _run(self, listing: Listing, columns: Sequence[Any], samples: int) -> list[np.ndarray]:
+        dtype = self.real.dtype
+
+        def inside(body: Listing, given: Sequence[Any]) -> list[np.ndarray]:
+            return self._run(body, given, len(given[0]) if given else samples)
+
+        def applied(instruction: Instruction, args: list[Any]) -> Any:
+            if instruction.operation.arity >= 0:
+                return self.apply(instruction.operation, args)
+            bundle = instruction.value
+            if isinstance(bundle, Rows):
+                return bundle.run(args, applied, constant)
+            return bundle_results(bundle, args, inside, dtype)
+
+        def constant(value: float) -> np.ndarray:
+            return np.full(samples, value).astype(dtype)
+
+        return listing.run(columns, applied, constant)
 
     def apply(self, operation: Operation, args: list[Any]) -> Any:
         """One operation."""

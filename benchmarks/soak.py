@@ -1,9 +1,10 @@
 """`python -m benchmarks.soak`: random kernels, called in every way there is, until the time is over.
 
 Each case is a random program for a random instruction set, cut into segments and shared between threads at random
-sizes, with the cache or without.  Its kernel is called with float64, float32 and both, on batches of many sizes and
-arrays of many layouts, into arrays that are given and that overlap the inputs, on 1 to 8 threads and from several of
-Python's at once.  Every result is compared with a `Reference` to the last bit.
+sizes, with the cache or without; every other one has loops, choices, calls, tables and linear equations in it.  Its
+kernel is called with float64, float32 and both, on batches of many sizes and arrays of many layouts, into arrays that
+are given and that overlap the inputs, on 1 to 8 threads and from several of Python's at once.  Every result is compared
+with a `Reference` to the last bit.
 
 A mismatch prints the seed and the number of the case, which repeat it (``--seed S --case N``), and the program; the
 exit code is then 1.  It is also 1 where memory grows.
@@ -32,6 +33,11 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.compiler import entries, loops
+from linkwork.compiler.control import code as control_code
+from linkwork.compiler.control import layout as control_layout
+from linkwork.compiler.control import plan as control_plan
+from linkwork.compiler.control.code import INLINE
+from linkwork.compiler.counts import listings
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Program
 from linkwork.compiler.real import DOUBLE, SINGLE
@@ -39,10 +45,12 @@ from linkwork.compiler.segments import MOST, WHOLE, plan
 from linkwork.compiler.target import Target, levels
 
 from .layouts import laid_out, overlapping
-from .random_programs import Reference, bits_equal, exact, random_program, text
+from .random_control import Control
+from .random_programs import Reference, bits_equal, exact_program, random_program, text
 
 __all__ = ["Mismatch", "Tally", "main", "run_case", "soak"]
 
+_KINDS = ("level", "type", "threads", "layout", "out", "cache", "control")
 _GROWTH = 48.0  # MiB that memory may grow by, from a fifth of the time to its end
 _SPECIAL = [0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-40, 5e-324, 1e30, 1e300]
 
@@ -63,7 +71,9 @@ class Tally:
     finite: int = 0
     mismatches: int = 0
     by: dict[str, Counter[str]] = field(
-        default_factory=lambda: {k: Counter() for k in ("level", "type", "threads", "layout", "out", "cache")}
+        default_factory=lambda: {
+            k: Counter() for k in ("level", "type", "threads", "layout", "out", "cache", "control")
+        }
     )
     memory: list[tuple[float, float]] = field(default_factory=list)  # seconds, MiB
 
@@ -80,16 +90,23 @@ class _Data:
     expected: list[np.ndarray]
 
 
-def run_case(seed: int, case: int, tally: Tally, longest: int = 5000) -> None:
+def run_case(seed: int, case: int, tally: Tally, longest: int = 5000, control: bool | None = None) -> None:
     """Make a kernel and call it.  Raises Mismatch."""
     rng = np.random.default_rng([seed, case])
     length = int(np.exp(rng.uniform(np.log(10), np.log(1000 if rng.random() < 0.9 else longest))))
-    program = random_program(rng, min(length, longest))
+    looped = control if control is not None else case % 2 == 1
+    if looped:
+        length = min(length, 150)
+    program = random_program(
+        rng, min(length, longest), Control(float(rng.choice([0.02, 0.1, 0.3]))) if looped else None
+    )
     level = str(rng.choice([*levels()]))
     target = levels()[level]
     whole, most = (WHOLE, MOST) if rng.random() < 0.4 else (int(n) for n in np.exp(rng.uniform(1.5, 5.5, size=2)))
     worth = float(rng.choice([0.0, 100.0, 2000.0]))
-    most = max(most, -(-length // 40))  # forty segments at the most: each takes some milliseconds to compile
+    total = sum(len(listing.instructions) for listing in listings(program))
+    most = max(most, -(-total // 40))  # forty segments at the most: each takes some milliseconds to compile
+    inline = int(rng.choice([20, INLINE])) if total < 1000 else INLINE
     cached = str(rng.choice(["off", "made", "found"]))
     about = f"{level}, {whole} and {most} instructions, {worth} ns a thread, cache {cached}"
     tally.kernels += 1
@@ -98,6 +115,9 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000) -> None:
     try:
         with (
             mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
+            mock.patch.object(control_plan, "MOST", most),
+            mock.patch.object(control_code, "INLINE", inline),
+            mock.patch.object(control_layout, "INLINE", inline),
             mock.patch.object(loops, "_WORTH", worth),
             _no_cache() if cached == "off" else nullcontext(),
         ):
@@ -106,6 +126,10 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000) -> None:
             kernel = Kernel(program, target=target)
             tally.instructions += len(kernel.program.instructions)
             tally.segmented += len(kernel.program.instructions) > whole
+            for listing in listings(kernel.program):
+                for instruction in listing.instructions:
+                    if instruction.operation.arity < 0:
+                        tally.count("control", instruction.operation.name)
             for data in _data(rng, kernel, program, target):
                 for _ in range(12):
                     _call(rng, kernel, data, tally)
@@ -137,7 +161,7 @@ def _data(rng: np.random.Generator, kernel: Kernel, program: Program, target: Ta
     wide = [_numbers(rng, samples, *port.shape) for port in kernel.inputs]
     with np.errstate(all="ignore"):
         narrow = [x.astype(np.float32) for x in wide]
-    every = all(exact(i.operation) for i in program.instructions if i.operation.arity)
+    every = exact_program(program)
     for label, arrays, real in (("float64", wide, DOUBLE), ("float32", narrow, SINGLE), ("mixed", narrow, DOUBLE)):
         if label == "mixed" and len(arrays) == 1:
             continue

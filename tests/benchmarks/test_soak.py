@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.random_control import Control
 from benchmarks.random_programs import Reference, bits_equal, random_program, text
 from benchmarks.soak import Mismatch, Tally, growth, main, run_case, soak
 
 from linkwork.compiler import packing
+from linkwork.compiler.passes import optimize
 from linkwork.compiler.real import DOUBLE, SINGLE
 from linkwork.compiler.target import levels
 from linkwork.compiler.verify import verify
@@ -25,6 +27,31 @@ def test_some_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tally.mismatches == 0 and tally.kernels == 12 and tally.calls > 50 * tally.kernels
     assert tally.finite > tally.compared // 2 > 1000
     assert tally.segmented > 0 and sum(tally.by["type"].values()) > 30 * tally.kernels
+
+
+def test_some_cases_with_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
+    tally = Tally()
+    for case in range(5):
+        run_case(5, case, tally, 100, control=True)
+    assert tally.mismatches == 0 and tally.finite > 1000
+    assert {"loop", "call", "take"} <= set(tally.by["control"])
+
+
+def test_programs_with_loops_are_well_formed_and_passes_keep_what_they_compute() -> None:
+    compared = 0
+    for case in range(30):
+        rng = np.random.default_rng(case)
+        program = random_program(rng, 60, Control(0.2))
+        verify(program)
+        arrays = [rng.normal(size=(5, *port.shape)) for port in program.inputs]
+        right = program.interpret(*arrays)
+        for got, expected in zip(
+            optimize(program, without=["fuse"], debug=True).interpret(*arrays), right, strict=True
+        ):
+            assert bits_equal(got, expected)
+            compared += got.size
+    assert compared > 500
 
 
 def test_programs_are_the_seeds_and_are_well_formed() -> None:

@@ -62,13 +62,14 @@ class Rows(Bundle):
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """The results for any kind of number: of symbols, with all steps written out."""
-        return self._run(arguments, called, float)
+        return self.run(arguments, called, float)
 
     def on_numbers(self, arguments: Sequence[Any]) -> list[Any]:
         arrays = any(isinstance(x, (np.ndarray, np.generic)) for x in arguments)
-        return self._run(arguments, *((on_arrays, np.float64) if arrays else (called, float)))
+        return self.run(arguments, *((on_arrays, np.float64) if arrays else (called, float)))
 
-    def _run(self, arguments: Sequence[Any], apply: Apply, constant: Callable[[float], Any]) -> list[Any]:
+    def run(self, arguments: Sequence[Any], apply: Apply, constant: Callable[[float], Any]) -> list[Any]:
+        """The results, row by row; ``apply`` and ``constant`` are those of `linkwork.expr.interpret.run`."""
         memory: list[Any] = [None] * self.places + list(arguments)
         for body, taken, constants, left in self.rows:
             inputs = [memory[place] for place in taken] + [constant(x) for x in constants]

@@ -8,6 +8,7 @@ the next one does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from ..expr.bundle import PART
 from ..expr.region import Listing
 from .program import CONSTANT, COS_OF, INPUT, SIN_OF, SINCOS, Instruction, Program
 
-__all__ = ["MOST", "MOST_OF_FEW", "WHOLE", "Plan", "Segment", "pairs_taken_apart", "plan"]
+__all__ = ["MOST", "MOST_OF_FEW", "TAKEN_OUT", "WHOLE", "Plan", "Segment", "best_cut", "pairs_taken_apart", "plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Plan:
         return len(self.segments) > 1
 
 
+TAKEN_OUT = (SIN_OF, COS_OF, PART)
 L = TypeVar("L", bound=Listing)
 
 WHOLE = 2000  # instructions of a program that is left whole
@@ -92,9 +94,17 @@ def _bounds(program: Program, most: int) -> list[int]:
     bounds = [0]
     while count - bounds[-1] > most:
         window = range(bounds[-1] + most - most // 4, bounds[-1] + most + 1)
-        allowed = [k for k in window if instructions[k].operation not in (SIN_OF, COS_OF, PART)]
-        bounds.append(min(allowed or list(window), key=lambda k: (alive[k], -k)))
-    return [*bounds, count]
+        bounds.append(best_cut(instructions, alive, window))
+    return [*bounds, count] if bounds[-1] < count else bounds
+
+
+def best_cut(instructions: Sequence[Instruction], alive: Sequence[int], window: range) -> int:
+    """Where the fewest values are alive, but not between an instruction of several results and what takes them out."""
+    allowed = [k for k in window if instructions[k].operation not in TAKEN_OUT]
+    if allowed:
+        return min(allowed, key=lambda k: (alive[k], -k))
+    behind = range(window.stop, len(instructions))
+    return next((k for k in behind if instructions[k].operation not in TAKEN_OUT), len(instructions))
 
 
 def _with_workspace(program: Program, bounds: list[int]) -> Plan:

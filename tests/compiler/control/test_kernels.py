@@ -11,9 +11,10 @@ import pytest
 import linkwork as lw
 from compiler.support import TARGETS
 from expr.control.cases import CASES
-from linkwork.compiler import loops
+from linkwork.compiler import loops, segments
+from linkwork.compiler.control import code, plan
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.program import Program
+from linkwork.compiler.program import INPUT, Instruction, Port, Program
 from linkwork.compiler.trace import trace
 from linkwork.expr import (
     adjoint,
@@ -31,6 +32,9 @@ from linkwork.expr import (
     where,
     while_loop,
 )
+from linkwork.expr.bundle import PART
+from linkwork.expr.control.loop import LOOP, Loop
+from linkwork.expr.region import Region
 
 MANY = 40
 
@@ -154,8 +158,8 @@ def test_gradients_of_long_scans() -> None:
     rng = np.random.default_rng(10)
     samples = [rng.normal(size=5), rng.normal(size=(5, 200))]
     found = []
-    for segments in (None, 14):
-        gradient = lambda x, u, s=segments: array(adjoint([cost(x, u, s)], [x, *u], [1.0]))  # noqa: E731
+    for count in (None, 14):
+        gradient = lambda x, u, s=count: array(adjoint([cost(x, u, s)], [x, *u], [1.0]))  # noqa: E731
         kernel = lw.compile(gradient, x=(), u=(200,))
         found.append(kernel(*samples))
         np.testing.assert_allclose(found[-1], kernel.interpret(*samples), rtol=1e-11, atol=1e-14)
@@ -235,3 +239,30 @@ def test_guards_beside_loops() -> None:
         kernel(np.full(20, x))
         assert (state.off_calls > before) == bool(off)
         assert same(kernel(x), np.asarray(x + 6.0))
+
+
+def test_tables_of_many_columns_and_conditions_that_share_with_steps() -> None:
+    """What takes out the results of one instruction is not cut from it."""
+    wide = np.random.default_rng(11).normal(size=(3, 50))
+
+    def function(x: Any, y: Any) -> Any:
+        row = take(wide, x)
+        total = fori(lambda s, k: s + sum(take(wide, s + k) * 1e-2), y, 2)
+        near = lambda s: take(wide[:, :3], s)[0] + sin(s) < 2.0  # noqa: E731
+        found = while_loop(near, lambda s: s + 0.3 + 0.01 * take(wide[:, :3], s)[2] * cos(s), x, at_most=9)
+        return sum(row * row[::-1]), sum(row) * total, found.state
+
+    with mock.patch.object(code, "INLINE", 0), mock.patch.object(plan, "MOST", 30):
+        kernel = lw.compile(function, x=(), y=())
+        check(kernel, [np.linspace(-1.0, 4.0, 13), np.linspace(0.0, 2.0, 13)], sizes=range(1, 14, 4), rtol=1e-10)
+    program = trace(lambda x: sum(take(np.ones((2, 50)), x) * x), "wide", {"x": ()})
+    for segment in segments.plan(program, 10, 20).segments:
+        assert program.instructions[segment.start].operation is not PART
+
+
+def test_loops_of_no_steps_with_inputs_of_their_own() -> None:
+    x = (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1))
+    loop = Loop(Region(3, x, (1,)), 1, 2, 0, 0)
+    whole = (x[0], Instruction(LOOP, (0,), loop), Instruction(PART, (1,), 0))
+    kernel = Kernel(Program("none", (Port("x", ()),), (Port("y", ()),), whole, (2,)), without_passes=["trim_loops"])
+    np.testing.assert_array_equal(kernel(np.arange(9.0)), np.arange(9.0))

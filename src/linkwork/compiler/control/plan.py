@@ -16,9 +16,9 @@ from ...expr.control.call import CALL, Subroutine
 from ...expr.control.choice import CHOICE, Choice
 from ...expr.control.loop import LOOP, Loop
 from ...expr.region import Listing, Region
-from ..program import CONSTANT, COS_OF, INPUT, SIN_OF
+from ..program import CONSTANT, INPUT
 from ..rows import ROWS, Rows
-from ..segments import MOST, pairs_taken_apart
+from ..segments import MOST, TAKEN_OUT, best_cut, pairs_taken_apart
 
 __all__ = ["CONTROL", "Control", "Memory", "Piece", "Scope", "Spot", "has_control", "plan_program"]
 
@@ -160,6 +160,8 @@ class _Planner:
         instructions, first = self.listing.instructions, self.listing.first
         cuts = [0]
         head = 1 + max(self.listing.needed(self.listing.results[:first]), default=-1) if first else 0
+        while 0 < head < len(instructions) and instructions[head].operation in TAKEN_OUT:
+            head += 1
         bounds: list[tuple[int, int]] = []
 
         def piece(stop: int) -> None:
@@ -191,8 +193,7 @@ class _Planner:
         if not hasattr(self, "_alive"):
             self._alive = self.listing.alive()
         window = range(start + MOST - MOST // 4, min(start + MOST + 1, stop))
-        allowed = [k for k in window if instructions[k].operation not in (SIN_OF, COS_OF, PART)]
-        return min(allowed or list(window), key=lambda k: (self._alive[k], -k))
+        return best_cut(instructions, self._alive, window)
 
     # -- places
 
