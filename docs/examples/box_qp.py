@@ -7,7 +7,7 @@ Each step holds the variables that a bound stops, solves for the others, and goe
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr import while_loop
+from linkwork import while_loop
 
 n = 6
 

@@ -7,7 +7,8 @@ next. Its derivatives go through the steps, forward; those of a `root` are the s
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr import adjoint, cos, root, sin, tangent, while_loop
+from linkwork import while_loop
+from linkwork.expr import adjoint, cos, root, sin, tangent
 
 
 @lw.compile(M=(), e=())

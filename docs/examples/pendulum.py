@@ -3,7 +3,8 @@
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr import adjoint, scan
+from linkwork import scan
+from linkwork.expr import adjoint
 
 robot = lw.load("double_pendulum")
 T, h = 1000, 2e-3  # steps, and how long each takes [s]

@@ -7,7 +7,8 @@ many evaluations (Celledoni, Marthinsen and Owren, 2003): it moves along the man
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr import adjoint, call, scan
+from linkwork import call, scan
+from linkwork.expr import adjoint
 
 robot = lw.load("quadruped", floating_base=True).with_gravity((0.0, 0.0, 0.0))  # seen from a frame that falls with it
 T, h = 1000, 1e-3  # steps, and how long each takes [s]

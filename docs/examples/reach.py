@@ -3,7 +3,7 @@
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr import while_loop
+from linkwork import while_loop
 
 robot = lw.load("arm7")
 
