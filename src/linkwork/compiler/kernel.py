@@ -186,10 +186,11 @@ class Kernel:
         return self._nesting.put_together(results[0] if result is None else result(*results))
 
     def to_casadi(self) -> Any:
-        """The kernel as a `casadi.Function` of SX, with the same inputs and outputs.
+        """The kernel as a `casadi.Function` of SX, or of MX if its loops are long, with the same inputs and outputs.
 
         (n,) becomes a column (n, 1), () a scalar; of more than two dimensions all but the last become one, so that
-        (nb, 4, 4) becomes (4 nb, 4).  Raises ImportError where CasADi is not installed.
+        (nb, 4, 4) becomes (4 nb, 4).  Raises ImportError where CasADi is not installed, and ValueError for what it has
+        no counterpart of, such as a loop with a condition.
         """
         return to_casadi(self._source.traced)
 

@@ -9,37 +9,38 @@ import importlib
 import math
 from typing import Any
 
-from .passes.drop_rules import drop_rules
-from .program import Instruction, Program
+from .casadi_control import ControlWriter
+from .passes import ALL, optimize
+from .program import Program
 
 __all__ = ["import_casadi", "to_casadi"]
 
+_OTHERS = [one_pass.__name__ for one_pass in ALL if one_pass.__name__ != "drop_rules"]
+
 
 def to_casadi(program: Program) -> Any:
-    """The program as a `casadi.Function` of SX: to differentiate, to optimise with, to put into other functions.
+    """The program as a `casadi.Function`: to differentiate, to optimise with, to put into other functions.
 
     Inputs and outputs keep their names; () becomes (1, 1), (n,) a column (n, 1), and of more than two dimensions all
     but the last become one: poses of shape (nb, 4, 4) become (4 nb, 4), one below the other.  An output of an input's
     name gets ``_out`` at its end.
 
-    Raises ImportError where CasADi is not installed, and ValueError for an operation without a counterpart there.
+    It is a function of SX, with loops written out and both branches of choices computed.  Where that would be very
+    long, it is one of MX, with loops that are `mapaccum` and branches of which one is computed.
+
+    Raises ImportError where CasADi is not installed, and ValueError for what has no counterpart there: an operation, or
+    a loop with a condition.
     """
     casadi = import_casadi()
-    program = drop_rules(program.unguarded)
+    program = optimize(program.unguarded, without=_OTHERS)
+    writer = ControlWriter(casadi, program.name)
+    symbols, elements_of = writer.world(program)
     arguments, elements = [], []
     for port in program.inputs:
-        argument = casadi.SX.sym(port.name, *_matrix(port.shape))
+        argument = symbols.sym(port.name, *_matrix(port.shape))
         arguments.append(argument)
-        elements += argument.T.elements()  # CasADi's order is by columns
-
-    def apply(instruction: Instruction, arguments: list[Any]) -> Any:
-        operation = instruction.operation
-        called = operation.casadi
-        if operation.composition is None and isinstance(called, str) and not hasattr(casadi, called):
-            raise ValueError(f"{program.name}: CasADi has no operation for linkwork's {operation.name!r}")
-        return operation(*arguments)
-
-    values = program.run(elements, apply, casadi.SX)
+        elements += elements_of(argument.T)  # CasADi's order is by columns
+    values = writer.run(program, elements, symbols)
     names_in = [port.name for port in program.inputs]
     names_out: list[str] = []
     results, start = [], 0
@@ -47,7 +48,7 @@ def to_casadi(program: Program) -> Any:
         rows, columns = _matrix(port.shape)
         parts = values[start : start + port.size]
         start += port.size
-        column = casadi.vertcat(*parts) if parts else casadi.SX(0, 1)
+        column = casadi.vertcat(*parts) if parts else symbols(0, 1)
         results.append(casadi.reshape(column, columns, rows).T)
         out = port.name
         while out in names_in or out in names_out:
