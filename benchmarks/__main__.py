@@ -17,6 +17,7 @@ from linkwork.cli.output import Stream, Terminal
 
 from .compiler import long_program_seconds, no_op_seconds
 from .control import ControlSizes, control_figures, control_verdicts
+from .large import large_robots, large_verdicts
 from .linalg import linear_algebra, linear_algebra_verdicts
 from .machine import machine
 from .measure import FULL, QUICK, Plan, RobotResult, measure_robot
@@ -42,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = QUICK_CONTROL if chosen.quick else ControlSizes()
     rows = [*verdicts(results, startup, long_program_seconds()), *linear_algebra_verdicts(matrices)]
     rows += control_verdicts(control_figures(plan.effort, sizes), sizes)
+    rows += large_verdicts(large_robots(plan.effort))
     floor = no_op_seconds(plan.effort)
     file = Path(chosen.json or RESULTS / time.strftime("%Y-%m-%dT%H%M%S.json"))
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CONTROL", "IMPORT_SECONDS", "LINEAR_ALGEBRA", "LONG_PROGRAM_SECONDS", "TARGETS", "Target"]
+__all__ = ["CONTROL", "IMPORT_SECONDS", "LARGE", "LINEAR_ALGEBRA", "LONG_PROGRAM_SECONDS", "TARGETS", "Target"]
 
 IMPORT_SECONDS = 0.4
 """Most that `import linkwork` may take in a fresh process."""
@@ -93,3 +93,11 @@ TARGETS = _table()
 Pinocchio's time for one call), "threads" (two threads against one, batch of 65536), "operations" (multiplications,
 additions and subtractions), "compile" and "warm start" (a new process that finds its code in the cache: load the file
 and call once, imports apart) [s]."""
+
+LARGE = {
+    ("chain 200", "inverse_dynamics"): 2.0,
+    ("chain 200", "forward_dynamics"): 4.0,
+    ("tree 255", "inverse_dynamics"): 2.0,
+    ("tree 255", "forward_dynamics"): 4.0,
+}
+"""Most seconds that it may take until functions of robots of many bodies are compiled, and have been called."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from benchmarks.compiler import Figure, compiler_figures, long_program_seconds, no_op_seconds
 from benchmarks.control import ControlSizes, control_figures, control_verdicts
+from benchmarks.large import growth, large_robots, large_verdicts
 from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
 from benchmarks.measure import FunctionResult, Plan, RobotResult, measure_robot
 from benchmarks.report import context_table, target_table
@@ -117,6 +118,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(command, "long_program_seconds", lambda: (100_000, 1.0))
     monkeypatch.setattr(command, "no_op_seconds", lambda effort: {"out=": 1e-7})
     monkeypatch.setattr(command, "linear_algebra", lambda effort: [])
+    monkeypatch.setattr(command, "large_robots", lambda effort: [])
     good = {measure: Figure(target.bound, 1e-9, 1e-9) for measure, target in CONTROL.items()}
     monkeypatch.setattr(command, "control_figures", lambda effort, sizes: good)
 
@@ -134,6 +136,16 @@ def test_linear_algebra_is_measured():
     assert linear_algebra_verdicts(found) == []  # none of these sizes has a target
     (row,) = linear_algebra_verdicts([replace(found[0], n=7, ratio=30.0)])
     assert row.met and row.target_shown == ">= 20x"
+
+
+def test_robots_of_many_bodies_are_measured():
+    found = large_robots(TINY.effort, ("chain 4", "chain 8"), ("straight", "outlined"), ("inverse_dynamics",), batch=5)
+    assert [(x.robot, x.is_outlined) for x in found] == [(f"chain {n}", way) for n in (4, 8) for way in (False, True)]
+    assert all(x.cold > 0.0 and x.batch > 0.0 and x.call > 0.0 and x.code_bytes > 0 for x in found)
+    assert 0.8 < growth(found[::2], "operations") < 2.0
+    assert large_verdicts(found) == []
+    (row,) = large_verdicts([replace(found[0], robot="tree 255", way="chosen", cold=1.0)])
+    assert row.met and row.target_shown == "<= 2 s"
 
 
 @pytest.mark.slow

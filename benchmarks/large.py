@@ -1,0 +1,172 @@
+"""Robots of many bodies: code whose steps are compiled once and run from a table, beside the straight line.
+
+Chains of hinges and a binary tree of spherical joints, with random offsets and inertias.  Cold is the time to trace, to
+compile, and to call once and with a batch, without the cache.  Times are those of one state in a batch, on one thread.
+Growth is the power of the number of links with which a figure of chains grows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from unittest import mock
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.bridge.machine import code_facts
+from linkwork.cli.measure import environment, threads
+from linkwork.cli.output import table
+from linkwork.cli.states import random_states
+from linkwork.cli.timing import Call, Effort, compare
+from linkwork.joints import Revolute, Spherical
+
+from .targets import LARGE, Target
+from .verdicts import Verdict
+
+__all__ = ["BATCH", "LargeResult", "large_robot", "large_robots", "large_verdicts"]
+
+BATCH = 1024
+FUNCTIONS = ("inverse_dynamics", "forward_dynamics")
+ROBOTS = (*(f"chain {n}" for n in (5, 10, 20, 50, 100, 200)), "tree 255")
+WAYS = ("straight", "outlined", "chosen")
+
+
+@dataclass(frozen=True, slots=True)
+class LargeResult:
+    """What was measured of a function of a robot, compiled in one of `WAYS`; times in seconds, of one state."""
+
+    robot: str
+    function: str
+    way: str
+    operations: int
+    cold: float
+    code_bytes: int
+    batch: float
+    call: float
+    is_outlined: bool
+
+
+def large_robot(name: str) -> lw.Robot:
+    """``"chain 20"``: twenty links one after the other; ``"tree 31"``: each body carries two others."""
+    shape, count = name.split()
+    rng = np.random.default_rng(1)
+    parts: list[lw.Link | lw.Joint] = []
+    for k in range(int(count)):
+        place, com = rng.uniform(-0.3, 0.3, 3), rng.uniform(-0.1, 0.1, 3)
+        moments = np.diag(rng.uniform(0.1, 0.12, 3))
+        parts.append(lw.Link(f"link{k}", mass=float(rng.uniform(0.5, 2.0)), com=com, inertia=moments))
+        before = k - 1 if shape == "chain" else (k - 1) // 2
+        type_ = Revolute(((0, 0, 1), (0, 1, 0))[k % 2]) if shape == "chain" else Spherical()
+        parent = f"link{before}" if k else "world"
+        parts.append(lw.Joint.of(type_, name=f"joint{k}", parent=parent, child=f"link{k}", placement=place))
+    return lw.Robot.build(name.replace(" ", "_"), *parts)
+
+
+def large_robots(
+    effort: Effort,
+    robots: Sequence[str] = ("chain 200", "tree 255"),
+    ways: Sequence[str] = ("chosen",),
+    functions: Sequence[str] = FUNCTIONS,
+    batch: int = BATCH,
+) -> list[LargeResult]:
+    """Every function of every robot in each way; the straight line and the rows are compared with each other."""
+    found = []
+    for robot in robots:
+        for function in functions:
+            answers = []
+            for way in ways:
+                result, answer = _measured(robot, function, way, batch, effort)
+                found.append(result)
+                answers.append(answer)
+            for answer in answers[1:]:
+                error = np.abs(answer - answers[0]).max() / np.abs(answers[0]).max()
+                assert error < 1e-9, f"{robot}, {function}: differs from the straight line by {error}"
+    return found
+
+
+def _measured(name: str, function: str, way: str, batch: int, effort: Effort) -> tuple[LargeResult, np.ndarray]:
+    robot = large_robot(name)
+    one, many = random_states(robot, function, 3), random_states(robot, function, 3, batch)
+    with environment(LINKWORK_CACHE="off"), threads(1), _forced(way):
+        start = time.perf_counter()
+        kernel = robot.compile(function)
+        kernel(*one.values())
+        answer = kernel(*many.values())
+        cold = time.perf_counter() - start
+        of_batch = compare(Call(f"kernel({', '.join(many)})", {"kernel": kernel, **many}), None, effort).ours
+        of_call = compare(Call(f"kernel({', '.join(one)})", {"kernel": kernel, **one}), None, effort).ours
+        operations = sum(kernel.operations.values())
+        is_outlined = any(i.operation.name == "rows" for i in kernel.program.instructions)
+        size = code_facts(kernel).code_bytes
+    return LargeResult(name, function, way, operations, cold, size, of_batch / batch, of_call, is_outlined), answer
+
+
+@contextmanager
+def _forced(way: str) -> Iterator[None]:
+    """Outline every program, or none."""
+    if way == "chosen":
+        yield
+        return
+    module = importlib.import_module("linkwork.compiler.passes.outline")
+    least = 0 if way == "outlined" else math.inf
+    with mock.patch.object(module, "_LEAST", least), mock.patch.object(module, "_LEFT", math.inf):
+        yield
+
+
+def large_verdicts(results: Sequence[LargeResult]) -> list[Verdict]:
+    """The rows of the table of targets."""
+    rows = []
+    for found in results:
+        bound = LARGE.get((found.robot, found.function))
+        if bound is None or found.way != "chosen":
+            continue
+        shown = f"{found.cold:.2f} s"
+        what = f"{found.function.replace('_', ' ')}, compile cold, with its loop over batches"
+        rows.append(Verdict(found.robot, what, shown, "-", found.cold, shown, Target(bound), f"<= {bound:g} s"))
+    return rows
+
+
+def growth(results: Sequence[LargeResult], figure: str) -> float:
+    """The power of the number of links with which a figure grows, by least squares over its logarithms."""
+    points = [(int(found.robot.split()[1]), getattr(found, figure)) for found in results]
+    slope: float = np.polyfit(*np.log(np.array(points)).T, 1)[0]
+    return slope
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`python -m benchmarks.large`: print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.large", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--robots", nargs="+", default=ROBOTS, metavar="ROBOT", help='such as "chain 20" or "tree 31"')
+    chosen = parser.parse_args(arguments)
+    header = ["robot", "function", "operations", "way", "cold [s]", "code [KB]", "state [ns]", "call [µs]"]
+    cells = []
+    results = large_robots(Effort(), chosen.robots, WAYS[:2])
+    for found in results:
+        cells.append([found.robot, found.function, str(found.operations), found.way, *_figures(found)])
+    print("\n".join(table(header, cells, left=(0, 1, 3))))
+    for function in FUNCTIONS:
+        for way in WAYS[:2]:
+            chains = [x for x in results if (x.function, x.way) == (function, way) and x.robot.startswith("chain")]
+            if len(chains) > 1:
+                told = (f"{what} {growth(chains, what):.2f}" for what in ("operations", "cold", "code_bytes", "batch"))
+                print(f"growth of {function}, {way}: {', '.join(told)}")
+    return 0
+
+
+def _figures(found: LargeResult) -> list[str]:
+    return [
+        f"{found.cold:.2f}",
+        f"{found.code_bytes / 1024:.0f}",
+        f"{1e9 * found.batch:.4g}",
+        f"{1e6 * found.call:.3g}",
+    ]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
