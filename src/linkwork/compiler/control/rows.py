@@ -1,7 +1,8 @@
 """Rows of a table as code: a function for each body, and a driver that calls one row after the other.
 
-Three tables of the module tell a row: its body and where its entries in the other two begin; the offsets in the frame
-of what it takes and, after them, of what it leaves; and its constants.
+Three tables of the module tell a row: its body and where its entries in the other two begin; offsets in the frame; and
+its constants.  What a body takes and leaves stands so many numbers after one of the offsets: numbers that are equally
+far apart in all rows of the body share one.
 """
 
 from __future__ import annotations
@@ -38,14 +39,33 @@ class Writer(Protocol):
     def function(self, signature: str, *, unchanging: bool = False) -> Instructions: ...
 
 
+class Distances:
+    """Where a body's numbers stand: for each of what it takes, and then leaves, which offset, and how far behind it."""
+
+    def __init__(self, places: Sequence[Sequence[int]]) -> None:
+        self.starts: list[int] = []  # for each offset, the column that is not behind it at all
+        self.of: list[tuple[int, int]] = []
+        known: dict[tuple[int, ...], int] = {}
+        for number, column in enumerate(zip(*places, strict=True)):
+            offset = known.setdefault(tuple([place - column[0] for place in column]), len(self.starts))
+            if offset == len(self.starts):
+                self.starts.append(number)
+            self.of.append((offset, column[0] - places[0][self.starts[offset]]))
+
+
 def rows_driver(code: Writer, step: Control) -> str:
     """The function that runs all rows on a frame."""
     rows: Rows = step.bundle
-    bodies = _bodies(code, rows)
+    places = _places(step)
+    distances = [
+        Distances([p for p, row in zip(places, rows.rows, strict=True) if row.body == k])
+        for k in range(len(rows.bodies))
+    ]
+    bodies = _bodies(code, rows, distances)
     driver = code.name("rows")
     heads, offsets, constants = (f"{driver}.{what}" for what in ("heads", "offsets", "constants"))
     f = code.function(f"define internal void {driver}(ptr noalias %frame)")
-    f.declare(*_tables(code, step, heads, offsets, constants))
+    f.declare(*_tables(code, rows, places, distances, (heads, offsets, constants)))
     f.declare(*(f"declare void {body}(ptr, ptr, ptr, ptr)" for body in bodies))
     with f.loop(len(rows.rows)) as row:
         head = f.at(heads, f.let(f"mul i64 {row}, 12"))
@@ -63,23 +83,32 @@ def rows_driver(code: Writer, step: Control) -> str:
     return driver
 
 
-def _tables(code: Writer, step: Control, heads: str, offsets: str, constants: str) -> list[str]:
-    """The tables as LLVM has them."""
-    rows: Rows = step.bundle
-    numbers: list[int] = []
-    begun: list[int] = []
-    entries: list[float] = []
+def _places(step: Control) -> list[list[int]]:
+    """Of each row the places in the frame of what it takes and then of what it leaves."""
     count = len(step.arguments)
-    for body, taken, values, left in rows.rows:
-        begun += (body, 4 * len(numbers), code.real.bytes * len(entries))
-        numbers += [step.arguments[place + count] if place < 0 else step.results + place for place in taken]
-        numbers += [step.results + place for place in left]
-        entries += values
+
+    def at(place: int) -> int:
+        return step.arguments[place + count] if place < 0 else step.results + place
+
+    return [[at(place) for place in (*row.taken, *row.left)] for row in step.bundle.rows]
+
+
+def _tables(
+    code: Writer, rows: Rows, places: Sequence[Sequence[int]], distances: Sequence[Distances], names: Sequence[str]
+) -> list[str]:
+    """The tables as LLVM has them."""
+    heads: list[int] = []
+    offsets: list[int] = []
+    constants: list[float] = []
+    for row, numbers in zip(rows.rows, places, strict=True):
+        heads += (row.body, 4 * len(offsets), code.real.bytes * len(constants))
+        offsets += [numbers[start] * code.width for start in distances[row.body].starts]
+        constants += row.constants
     real = code.real
     return [
-        _table(heads, "i32", [str(k) for k in begun]),
-        _table(offsets, "i32", [str(k * code.width) for k in numbers]),
-        _table(constants, real.name, [real.literal(x) for x in entries]),
+        _table(names[0], "i32", [str(k) for k in heads]),
+        _table(names[1], "i32", [str(k) for k in offsets]),
+        _table(names[2], real.name, [real.literal(x) for x in constants]),
     ]
 
 
@@ -88,7 +117,7 @@ def _table(name: str, kind: str, entries: Sequence[str]) -> str:
     return f"{name} = internal constant [{len(entries)} x {kind}] [{listed}], align 64"
 
 
-def _bodies(code: Writer, rows: Rows) -> list[str]:
+def _bodies(code: Writer, rows: Rows, distances: Sequence[Distances]) -> list[str]:
     """The functions of bodies, some of them together in a module."""
     names: list[str] = []
     much = _TOGETHER
@@ -97,25 +126,30 @@ def _bodies(code: Writer, rows: Rows) -> list[str]:
             code.others.append(code.new_text())
             much = 0
         much += len(body.instructions)
-        row = next(row for row in rows.rows if row.body == k)
         name = code.name("body")
         f = code.function(f"define void {name}({_ARGUMENTS})", unchanging=True)
-        _write(f, body, len(row.taken))
+        _write(f, body, distances[k])
         code.others[-1].add(f)
         names.append(name)
     return names
 
 
-def _write(f: Instructions, body: Region, taken: int) -> None:
+def _write(f: Instructions, body: Region, distances: Distances) -> None:
     """A body's instructions: what it takes is loaded where it is first used, what it leaves is stored at once."""
     instructions = body.instructions
+    taken = len(distances.of) - len(body.results)
     names: dict[int, str] = {}
-    places: dict[int, list[int]] = {}
+    starts: dict[tuple[str, int], str] = {}
+    left: dict[int, list[int]] = {}
     for k, result in enumerate(body.results):
-        places.setdefault(result, []).append(k)
+        left.setdefault(result, []).append(taken + k)
 
-    def place(pointer: str, k: int) -> str:
-        return f.at(pointer, f.let(f"zext i32 {f.one('i32', '%offsets', 4 * k, 4)} to i64"))
+    def at(pointer: str, k: int) -> tuple[str, int]:
+        offset, distance = distances.of[k]
+        if (pointer, offset) not in starts:
+            number = f.let(f"zext i32 {f.one('i32', '%offsets', 4 * offset, 4)} to i64")
+            starts[pointer, offset] = f.at(pointer, number)
+        return starts[pointer, offset], distance
 
     def name(value: int) -> str:
         if value not in names:
@@ -123,7 +157,7 @@ def _write(f: Instructions, body: Region, taken: int) -> None:
             if operation is CONSTANT:
                 names[value] = f.constant(number)
             elif number < taken:
-                names[value] = f.get(place("%in", number), 0)
+                names[value] = f.get(*at("%in", number))
             else:
                 size = f.real.bytes
                 names[value] = f.splat(f.one(f.real.name, "%constants", size * (number - taken), size))
@@ -132,5 +166,5 @@ def _write(f: Instructions, body: Region, taken: int) -> None:
     for value, (operation, args, _) in enumerate(instructions):
         if operation is not CONSTANT and operation is not INPUT:
             names[value] = f.operation(operation, [name(a) for a in args])
-        for k in places.get(value, ()):
-            f.put(name(value), place("%out", taken + k), 0)
+        for k in left.get(value, ()):
+            f.put(name(value), *at("%out", k))

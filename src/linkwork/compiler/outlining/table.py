@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ...expr.operations import Operation
 from ...expr.region import Region
@@ -13,40 +14,69 @@ from .steps import OF_CONSTANT, Step
 
 __all__ = ["rows_of"]
 
-_NOWHERE = -1  # the value that is left where nobody looks
+_NOBODY = -1  # takes a value
+
+
+@dataclass(slots=True)
+class _Group:
+    """The steps of one form: their numbers, and the places in the form of what they leave."""
+
+    members: list[int]
+    columns: _Columns
+    kept: list[int]
 
 
 def rows_of(
     instructions: Sequence[Instruction], steps: Sequence[Step], arguments: Sequence[int], results: Sequence[int]
 ) -> Rows:
     """Steps as rows.  Arguments are the numbers of inputs, results of values that steps compute, each there once."""
-    groups: dict[tuple[Operation | int, ...], list[int]] = {}
-    for s, step in enumerate(steps):
-        groups.setdefault(step.form, []).append(s)
-    wanted = _wanted(instructions, steps, results)
-    bodies: list[Region] = []
+    groups = _grouped(instructions, steps, _wanted(instructions, steps, results))
     taken: list[list[int]] = [[]] * len(steps)
-    constants: list[tuple[float, ...]] = [()] * len(steps)
-    left: list[list[int]] = [[]] * len(steps)
-    body_of = [0] * len(steps)
-    for members in groups.values():
-        alike = [steps[s] for s in members]
-        columns = _Columns(instructions, alike)
-        kept = sorted({k for step in alike for k, value in enumerate(step.values) if value in wanted})
-        bodies.append(columns.body(alike[0], kept))
-        for j, s in enumerate(members):
-            body_of[s] = len(bodies) - 1
-            taken[s] = [column[j] for column in columns.values]
-            constants[s] = tuple([instructions[column[j]].value for column in columns.constants])
-            left[s] = [v if v in wanted else _NOWHERE for v in (steps[s].values[k] for k in kept)]
-    memory = _Memory(arguments, results, taken)
+    group_of: list[int | None] = [None] * len(steps)
+    for number, group in enumerate(groups):
+        for j, s in enumerate(group.members):
+            group_of[s] = number
+            taken[s] = [column[j] for column in group.columns.values]
+    taker = {value: s for s, values in enumerate(taken) for value in values}  # the last one
+    blocks = [_blocks(steps, group, taker) for group in groups]
+    constants = [group.columns.numbers() for group in groups]
+    nth = [0] * len(groups)
+    memory = _Memory(arguments, results, taker, len(steps))
     rows = []
-    for s in range(len(steps)):
-        if left[s]:
-            places = tuple(memory.keep(left[s]))
-            rows.append(RowOfTable(body_of[s], tuple(memory.at(taken[s])), constants[s], places))
-        memory.end(s)
+    for s, step in enumerate(steps):
+        g = group_of[s]
+        if g is not None:
+            left = memory.keep(s, [[step.values[k] for k in block] for block in blocks[g]])
+            rows.append(RowOfTable(g, memory.at(taken[s]), constants[g][nth[g]], left))
+            nth[g] += 1
+            memory.end(s)
+    bodies = [
+        group.columns.body(steps[group.members[0]], [k for block in some for k in block])
+        for group, some in zip(groups, blocks, strict=True)
+    ]
     return Rows(tuple(bodies), tuple(rows), len(results), memory.size)
+
+
+def _grouped(instructions: Sequence[Instruction], steps: Sequence[Step], wanted: Container[int]) -> list[_Group]:
+    found: dict[tuple[Operation | int, ...], list[int]] = {}
+    for s, step in enumerate(steps):
+        found.setdefault(step.form, []).append(s)
+    groups = []
+    for members in found.values():
+        alike = [steps[s] for s in members]
+        kept = sorted({k for step in alike for k, value in enumerate(step.values) if value in wanted})
+        if kept:  # otherwise nobody needs what it computes
+            groups.append(_Group(members, _Columns(instructions, alike), kept))
+    return groups
+
+
+def _blocks(steps: Sequence[Step], group: _Group, taker: Mapping[int, int]) -> list[list[int]]:
+    """What a step leaves, apart by who takes it last: those stand side by side, and their places are free together."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for k in group.kept:
+        takers = tuple([taker.get(steps[s].values[k], _NOBODY) for s in group.members])
+        found.setdefault(takers, []).append(k)
+    return list(found.values())
 
 
 def _wanted(instructions: Sequence[Instruction], steps: Sequence[Step], results: Iterable[int]) -> set[int]:
@@ -61,7 +91,7 @@ class _Columns:
     """The operands of steps of one form, a column for each place in it, and equal columns one."""
 
     def __init__(self, instructions: Sequence[Instruction], steps: Sequence[Step]) -> None:
-        self._instructions = instructions
+        self._instructions, self._count = instructions, len(steps)
         self.values: list[tuple[int, ...]] = []
         self.constants: list[tuple[int, ...]] = []
         self._of_place: list[tuple[int, tuple[int, ...]]] = []  # OF_CONSTANT or not, and the column
@@ -84,6 +114,11 @@ class _Columns:
     def _number(self, k: int) -> tuple[float, float]:
         value = self._instructions[k].value
         return value, math.copysign(1.0, value)
+
+    def numbers(self) -> list[tuple[float, ...]]:
+        """The constants of each step."""
+        columns = [[self._instructions[k].value for k in column] for column in self.constants]
+        return list(zip(*columns, strict=True)) if columns else [()] * self._count
 
     def body(self, step: Step, results: Sequence[int]) -> Region:
         """What steps of this form compute."""
@@ -116,37 +151,40 @@ class _Columns:
 
 
 class _Memory:
-    """Hands out places: a value's is free again after the last step that takes it."""
+    """Hands out places, some side by side: they are free again after the last step that takes one of their values."""
 
-    def __init__(self, arguments: Sequence[int], results: Sequence[int], taken: Sequence[Sequence[int]]) -> None:
+    def __init__(self, arguments: Sequence[int], results: Sequence[int], taker: Mapping[int, int], steps: int) -> None:
         self._place = {value: k for k, value in enumerate(results)}
-        self._given = {value: k - len(arguments) for k, value in enumerate(arguments)}
+        self._place |= {value: k - len(arguments) for k, value in enumerate(arguments)}
+        self._taker = taker
         self.size = len(results)
-        self._free: list[int] = []
-        last: dict[int, int] = {}
-        for s, values in enumerate(taken):
-            for value in values:
-                last[value] = s
-        self._ending: list[list[int]] = [[] for _ in taken]
-        for value, s in last.items():
-            if value not in self._place and value not in self._given:
-                self._ending[s].append(value)
+        self._free: dict[int, list[int]] = {}  # by size
+        self._ending: list[list[tuple[int, int]]] = [[] for _ in range(steps)]
 
-    def keep(self, values: Iterable[int]) -> list[int]:
-        """The places where values are left."""
-        for value in values:
-            if value not in self._place:
-                self._place[value] = self._free.pop() if self._free else self._more()
-        return [self._place[value] for value in values]
+    def keep(self, step: int, blocks: Iterable[Sequence[int]]) -> tuple[int, ...]:
+        """The places where a step leaves values."""
+        places: list[int] = []
+        for values in blocks:
+            free = self._free.get(len(values))
+            start = free.pop() if free else self._more(len(values))
+            until = step
+            for k, value in enumerate(values):
+                if value not in self._place and value != _NOBODY:
+                    self._place[value] = start + k
+                    until = max(until, self._taker.get(value, step))
+                places.append(self._place.get(value, start + k))
+            self._ending[until].append((len(values), start))
+        return tuple(places)
 
-    def at(self, values: Iterable[int]) -> list[int]:
+    def at(self, values: Iterable[int]) -> tuple[int, ...]:
         """The places where values stand."""
-        return [self._given[value] if value in self._given else self._place[value] for value in values]
+        return tuple([self._place[value] for value in values])
 
     def end(self, step: int) -> None:
-        """What was taken for the last time leaves its place free."""
-        self._free += [self._place[value] for value in self._ending[step]]
+        """What was taken for the last time leaves its places free."""
+        for size, start in self._ending[step]:
+            self._free.setdefault(size, []).append(start)
 
-    def _more(self) -> int:
-        self.size += 1
-        return self.size - 1
+    def _more(self, count: int) -> int:
+        self.size += count
+        return self.size - count
