@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import os
 import sys
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 __all__ = ["levels_up", "line_of", "place_of"]
+
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
 
 def levels_up() -> int:
@@ -25,11 +28,19 @@ def line_of(traceback: TracebackType | None) -> str:
     found = ""
     while traceback is not None:
         frame, line = traceback.tb_frame, traceback.tb_lineno
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("linkwork", "numpy"):
+        if not _is_library(frame):
             text = linecache.getline(frame.f_code.co_filename, line, frame.f_globals).strip()
             found = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}{': ' if text else ''}{text}"
         traceback = traceback.tb_next
     return found
+
+
+def _is_library(frame: FrameType) -> bool:
+    """Whether this is linkwork's code, NumPy's, or that of Python's standard library, which they call."""
+    if frame.f_globals.get("__name__", "").partition(".")[0] in ("linkwork", "numpy"):
+        return True
+    file = frame.f_code.co_filename
+    return file.startswith(_STANDARD) and "site-packages" not in file
 
 
 def place_of(function: Callable[..., Any]) -> str:

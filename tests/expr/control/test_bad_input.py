@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr import array, call, cond, fori, scan, take, while_loop
+from linkwork.expr import adjoint, array, call, cond, fori, scan, take, tangent, while_loop
 from linkwork.expr.symbol import Graph
 
 HERE = r"\S* \(.*test_bad_input\.py:\d+\)"
@@ -74,6 +74,19 @@ def test_bounds_that_are_none() -> None:
         refused(
             lambda x, k=segments: scan(lambda s, u: (s, u), x, np.ones(3), segments=k), ValueError, "expected 1 to 3"
         )
+
+
+def test_loops_that_would_keep_too_much() -> None:
+    """Long loops are no more trouble than short ones, unless they keep something of every step."""
+    many = 10**9
+    outputs = lambda x: scan(lambda s, _: (s * s, s), x, length=many)[1]  # noqa: E731
+    gradient = lambda x: adjoint([fori(lambda s, k: s * s, x, many)], [x], [1.0])[0]  # noqa: E731
+    here = r"(?s)1000000000 steps that keep 1 number each.* segments=k.*\n    at .*test_bad_input\.py:\d+"
+    for function in (outputs, gradient):
+        refused(function, ValueError, here, floats=False)
+    linear = lambda x: fori(lambda s, k: 0.5 * s + k, x, many)  # noqa: E731
+    for derivative in (tangent, adjoint):
+        lw.compile(lambda x, d=derivative: (linear(x), d([linear(x)], [x], [1.0])[0]), x=())
 
 
 def test_inputs_of_a_scan() -> None:

@@ -87,6 +87,19 @@ def test_scans_in_scans_and_segments_have_the_same_gradient() -> None:
     np.testing.assert_allclose(found[0], expected, rtol=1e-6, atol=1e-7)
 
 
+def test_gradients_that_are_known_numbers() -> None:
+    """They are computed at once for short loops, and when code runs for long ones."""
+    for steps in (50, 5000):
+        graph = Graph()
+        x = graph.input("x")
+        last = fori(lambda s, k: 0.999 * s + k, x, steps)
+        (gradient,) = adjoint([last], [x], [1.0])
+        assert isinstance(gradient, float) == (steps == 50)
+        for found in (gradient, *tangent([last], [x], [1.0])):
+            (value,) = evaluate([found], {x: 2.0})
+            np.testing.assert_allclose(value, 0.999**steps, rtol=1e-11)
+
+
 def test_what_has_no_gradient_says_so() -> None:
     graph = Graph()
     x = graph.input("x")

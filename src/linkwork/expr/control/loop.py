@@ -27,6 +27,8 @@ __all__ = ["DONE", "LOOP", "NOT_A_NUMBER", "OUT_OF_ITERATIONS", "Loop"]
 
 LOOP = bundle_operation("loop")
 DONE, OUT_OF_ITERATIONS, NOT_A_NUMBER = 0.0, 1.0, 2.0  # how a loop with a condition has ended
+_MOST_KEPT = 1 << 22  # numbers of all steps together
+_SHORT = 1000  # steps: where all is known, a longer loop waits until code runs nevertheless
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,14 @@ class Loop(Bundle):
     watched: int = 0
 
     operation: ClassVar[Operation] = LOOP
+
+    def __post_init__(self) -> None:
+        if self.at_most * self.kept > _MOST_KEPT:
+            each = f"{self.at_most} steps that keep {self.kept} number{'s' * (self.kept > 1)} each, of every sample"
+            raise ValueError(
+                f"a loop of {each}: there is room for {_MOST_KEPT} in all; scan(..., segments=k) keeps the states of "
+                f"one segment at a time for a gradient, and fewer outputs are kept by steps that return None"
+            )
 
     @property
     def count(self) -> int:
@@ -141,12 +151,12 @@ class Loop(Bundle):
             given += stacked[t * m : (t + 1) * m]
             given += [stacked_rows[t * m + j].get(key, 0.0) for j in range(m) for key in columns[j]]
         given += [*outside, *(row[key] for row in outside_rows for key in row)]
-        values = both(given)
+        values = _derived(both, given, arguments)
         derivatives = iter(values[n : both.carried])
         result: list[Row] = [{key: next(derivatives) for key in keys} for keys in carried]
         if self.conditional:
             return [*result, {}, {}]
-        for t in range(steps):
+        for t in range(steps if self.kept else 0):
             here = iter(values[both.carried + t * both.kept + self.kept : both.carried + (t + 1) * both.kept])
             result += [{key: next(here) for key in keys} for keys in kept]
         return result
@@ -188,18 +198,18 @@ class Loop(Bundle):
         back = Loop(body, len(lent) + len(sums), len(taken), len(to_inputs), steps, backward=not self.backward)
         history = self._history(arguments, x)
         rows: list[Any] = []
-        for t in range(steps):
+        for t in range(steps if taken else 0):
             rows += history[t * len(x) : (t + 1) * len(x)]
             rows += [stacked[t * m + j] for j in s]
             rows += [weights[n + t * kept + j] for j in columns]
         start = [weights[k] for k in carried] + [0.0] * len(sums)
-        values = back([*start, *rows, *(outside[j] for j in c)])
+        values = _derived(back, [*start, *rows, *(outside[j] for j in c)], arguments)
         gradient: list[Any] = [0.0] * len(arguments)
         for value, k in zip(values, carried, strict=False):
             gradient[k] = value
         for value, j in zip(values[len(carried) : back.carried], to_outside, strict=True):
             gradient[n + steps * m + j] = value
-        for t in range(steps):
+        for t in range(steps if to_inputs else 0):
             first = back.carried + t * back.kept
             for value, j in zip(values[first : first + back.kept], to_inputs, strict=True):
                 gradient[n + t * m + j] = value
@@ -212,6 +222,14 @@ class Loop(Bundle):
         one = Differentiated(self.body)
         body = Region.of([*one.results[: self.carried], *(one.inputs[k] for k in wanted)], one.inputs)
         return replace(self, body=body, kept=len(wanted))(arguments)[self.carried :]
+
+
+def _derived(loop: Loop, given: Sequence[Any], arguments: Sequence[Any]) -> Sequence[Any]:
+    """The results of a loop that differentiates another one of these arguments."""
+    graph = None
+    if loop.at_most > _SHORT and all(isinstance(x, (int, float)) for x in given):
+        graph = next((x.graph for x in arguments if x.__class__ is Symbol), None)
+    return loop(given) if graph is None else graph.bundle(loop, given)
 
 
 def _ends(sizes: Sequence[int]) -> list[tuple[int, int]]:

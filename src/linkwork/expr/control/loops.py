@@ -153,7 +153,7 @@ def _scan_traced(
     backward: bool,
 ) -> tuple[Any, Any]:
     one: Numbers | None = None
-    rows: list[list[Any]] = [[]] * steps
+    rows: list[list[Any]] = []
     if form is not None:
         shape = reshaped(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
         one, rows = Numbers.alike(shape, rows_of(form, given, steps))
