@@ -446,6 +446,7 @@ def test_what_cannot_work_is_refused_with_what_can() -> None:
         "random": (lambda: np.random.default_rng(0).normal(p[0]), "no numeric value"),
         "index": (lambda: [1.0][p[0]], "linkwork.take"),
         "brackets": (lambda: p[p[0]], "linkwork.take"),
+        "as many": (lambda: list(range(p[0])), "linkwork.while_loop"),
         "mask": (lambda: p[p < 0.0], "linkwork.take"),
         "written mask": (lambda: p.__setitem__(p < 0.0, 0.0), "linkwork.take"),
         "where=": (lambda: np.sin(p, where=[True, False, True]), "where= is not known"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from .numpy_protocol import ANSWERS, AS_AN_INDEX
 
-__all__ = ["SymbolArray", "array", "bare", "filled", "is_traced", "over_samples", "scalars", "wrapped"]
+__all__ = ["SymbolArray", "array", "bare", "filled", "floats", "is_traced", "over_samples", "scalars", "wrapped"]
 
 
 class SymbolArray(np.ndarray):
@@ -113,6 +113,13 @@ def filled(shape: Sequence[int], elements: Sequence[Any]) -> Any:
     for k, element in enumerate(elements):
         made[k] = element
     return made.reshape(shape).view(SymbolArray)
+
+
+def floats(made: np.ndarray) -> np.ndarray:
+    """An array of floats for one of objects that are all numbers; any other as it is."""
+    elements = made.ravel().tolist()
+    known = all(isinstance(x, (int, float)) for x in elements)
+    return np.array(elements, dtype=float).reshape(made.shape) if known else made
 
 
 def over_samples(

@@ -65,7 +65,9 @@ class SymbolMethods:
     __int__ = __complex__ = __float__
 
     def __index__(self) -> int:
-        raise TypeError(AS_AN_INDEX)
+        raise TypeError(
+            f"{AS_AN_INDEX}; nor can it say how many there are: linkwork.while_loop goes on until it is done"
+        )
 
     # -- NumPy, where a symbol is among the arguments
 

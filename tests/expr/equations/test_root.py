@@ -50,6 +50,7 @@ def test_the_residual_vanishes_on_floats_batches_symbols_and_in_kernels() -> Non
     assert not found.status.any() and not interpreted.status.any() and not batch.status.any()
     for k in range(20):
         alone = root(equations(p[k]), np.zeros(3))
+        assert alone.value.dtype == float and type(alone.value) is np.ndarray
         np.testing.assert_allclose(equations(p[k])(np.array(alone.value, dtype=float)).astype(float), 0.0, atol=1e-14)
         for x in (found.value[k], interpreted.value[k], together[k], kernel(p[k]).value):
             np.testing.assert_allclose(x, alone.value.astype(float), rtol=1e-14, atol=1e-14)

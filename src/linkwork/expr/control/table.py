@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arrays import floats
 from ..bundle import Bundle, Row, bundle_operation
 from ..derivative import is_zero
 from ..functions import eq, floor, fmax, fmin, where
@@ -103,6 +104,4 @@ def take(table: Any, index: Any) -> Any:
         return found[0]
     if isinstance(index, np.ndarray) and index.ndim:
         return np.stack(found, axis=-1).reshape(*index.shape, *form.shape[1:])
-    if all(isinstance(x, float) for x in found):
-        return np.array(found).reshape(row.shape)
-    return put_together(row, found)
+    return put_together(row, found, floats)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import floats
 from ..control.closing import closed, lent, named
 from ..control.numbers import graph_of, is_truth
 from ..control.steps import bound
@@ -102,7 +103,7 @@ def _found(
             x = [a - d for a, d in zip(x, solved(rows, residual(x))[0], strict=True)]
     if status.__class__ is float:
         status = int(status)
-    return Root(put_together(form, x), done, status)
+    return Root(put_together(form, x, floats if graph is None else None), done, status)
 
 
 def _elements(what: str, function: Callable[[Any], Any], value: Any, form: Form | Leaf) -> list[Any]:
