@@ -205,6 +205,25 @@ def test_a_loop_and_its_derivatives_side_by_side() -> None:
     np.testing.assert_allclose(found.second, (above.first - below.first) / 2e-6, rtol=1e-8)
 
 
+def test_lanes_that_are_not_meant_do_not_hold_up_others() -> None:
+    """Loops in a branch, in what is called there, and in loops that some lanes have left, would not end for these."""
+
+    def counted_down(x: Any) -> Any:
+        return while_loop(lambda s: abs(s) > 0.5, lambda s: s - 1.0, x, at_most=10**15).state
+
+    def function(x: Any) -> Any:
+        inside = cond(x > 0.0, lambda: call(counted_down, x), lambda: x)
+        beside = cond(x > 0.0, lambda: counted_down(x) + x, lambda: x)
+        outer = while_loop(lambda s: s > 0.0, lambda s: call(counted_down, s) - s, x, at_most=3).state
+        return {"inside": inside, "beside": beside, "outer": outer}
+
+    x = np.array([3.0, 4.0, -5.0, 2.0, 1.0, 6.0, -7.0, 8.0, -1.0])
+    found = lw.compile(function, x=())(x)
+    np.testing.assert_array_equal(found.inside, np.minimum(x, 0.0))
+    np.testing.assert_array_equal(found.beside, x)
+    np.testing.assert_array_equal(found.outer, -np.abs(x))
+
+
 def test_nan_ends_one_lane_and_no_other() -> None:
     def function(x: Any) -> Any:
         grow = lambda s: (where(s[1] < 2.5, s[0] + 1.0, sqrt(-1.0 - s[0] * s[0])), s[1] + 1.0)  # noqa: E731

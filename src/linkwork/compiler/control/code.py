@@ -152,7 +152,7 @@ class ControlCode:
             f.do(f"call void {rows_driver(self, step)}(ptr {at.frame})")
             return
         if isinstance(step.bundle, Subroutine):
-            self._call(f, step, at)
+            self._call(f, step, at, mask)
             return
         write = self._loop if isinstance(step.bundle, Loop) else self._choice
         driver = write(step, Pointers.given(scope.columns))
@@ -166,16 +166,16 @@ class ControlCode:
             return f.get(at.columns[spot.column], spot.number)
         return f.splat(f.load(self.real.name, at.columns[spot.column], self.real.bytes))
 
-    def _call(self, f: Instructions, step: Control, at: Pointers) -> None:
+    def _call(self, f: Instructions, step: Control, at: Pointers, mask: str) -> None:
         (scope,) = step.scopes
         if id(scope) not in self._called:
             driver = self.name("call")
             self._called[id(scope)] = driver
-            g = self.function(f"define internal void {driver}(ptr noalias %frame)")
-            self.run(g, scope, slice(None), Pointers(), self.everyone, inline=len(scope.listing.instructions) <= INLINE)
+            g = self.function(f"define internal void {driver}(ptr noalias %frame, {self.mask} %mask)")
+            self.run(g, scope, slice(None), Pointers(), "%mask", inline=self.inline(scope))
             self.main.add(g)
         inner = f.at(at.frame, step.frame * self.width)
-        f.do(f"call void {self._called[id(scope)]}(ptr {inner})")
+        f.do(f"call void {self._called[id(scope)]}(ptr {inner}, {self.mask} {mask})")
         for k, place in enumerate(scope.results):
             f.put(f.get(inner, place), at.frame, step.results + k)
 
