@@ -5,15 +5,14 @@ that, all that goes from one step to another waits in memory, and constants that
 Measured (cold: to trace, compile and call it once and with a batch; a state of a batch, AVX-512, one thread):
 
     straight line, outlined             instructions   cold [s]      state [µs]
-    inverse dynamics, chain of 100             13226   0.6   0.3     0.29  0.43
-    forward dynamics, chain of 50              16891   0.8   0.4     0.31  0.40
-    inverse dynamics, tree of 63               16098   0.8   0.3     0.85  0.79
-    inverse dynamics, chain of 200             26626   1.2   0.5     0.69  0.90
-    forward dynamics, chain of 100             34353   1.6   0.7     0.63  0.78
-    forward dynamics, tree of 63               33512   1.6   0.7     0.95  0.89
-    inverse dynamics, tree of 255              65634   3.4   0.8     3.7   2.5
-    forward dynamics, chain of 200             69308   3.2   1.1     2.2   1.9
-    forward dynamics, tree of 255             137020   6.6   1.8     6.7   3.9
+    inverse dynamics, chain of 100             13226   0.6   0.3     0.29  0.42
+    inverse dynamics, tree of 63               16098   0.9   0.2     0.46  0.43
+    inverse dynamics, chain of 200             26626   1.2   0.5     0.85  0.98
+    forward dynamics, tree of 63               33512   1.6   0.5     0.89  0.78
+    forward dynamics, chain of 100             34353   1.6   0.7     0.64  0.73
+    inverse dynamics, tree of 255              65634   3.3   0.6     3.7   2.3
+    forward dynamics, chain of 200             69308   3.3   1.1     1.8   1.7
+    forward dynamics, tree of 255             137020   6.7   1.8     6.7   3.7
 """
 
 from __future__ import annotations
