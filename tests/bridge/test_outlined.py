@@ -113,6 +113,20 @@ def test_joints_that_follow_others() -> None:
         check(tree, asked)
 
 
+def test_functions_of_a_robot_inside_of_ones_own() -> None:
+    robot = lw.Robot(random_tree(np.random.default_rng(2), 12, types=[Spherical]))
+
+    def energy_rate(q, v):
+        return v @ (robot.mass_matrix(q) @ v) + robot.bias_force(q, v)[0]
+
+    arrays = [robot.random_configuration(np.random.default_rng(0), size=9), np.ones((9, robot.nv))]
+    with outlining():
+        kernel = lw.compile(energy_rate, q=(robot.nq,), v=(robot.nv,))
+        found = kernel(*arrays)
+        assert len(rows_in(kernel).rows) > 2 * len(rows_in(kernel).bodies)
+    np.testing.assert_allclose(found, kernel.interpret(*arrays), rtol=1e-11)
+
+
 def test_guards_change_no_bit() -> None:
     tree = random_tree(np.random.default_rng(2), 12, types=[Spherical, Floating])
     program = traced(tree, "inverse_dynamics")

@@ -13,10 +13,12 @@ from functools import cache
 from typing import Any, cast
 
 from ..expr.arrays import is_traced, over_samples
+from ..expr.symbol import Symbol
 from .arguments import Asked
 from .requests import Request
 from .subjects import Subject
 from .tracing import elements_of, input_ports, output_ports
+from .watch import marked
 
 __all__ = ["composed", "lazily"]
 
@@ -36,7 +38,9 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
 
     def sample(*elements: list[Any]) -> list[Sequence[Any]]:
         given = dict(zip(request.given, elements[len(row.inputs) :], strict=True))
-        result = row.compute(walked, *elements[: len(row.inputs)], **given, **options)
+        symbol = next((x for part in elements for x in part if isinstance(x, Symbol)), None)
+        watched = walked if symbol is None else marked(walked, symbol.graph)
+        result = row.compute(watched, *elements[: len(row.inputs)], **given, **options)
         return [elements_of(part) for part in (result if len(outputs) > 1 else (result,))]
 
     arrays = asked.prepared_scalars(arguments)

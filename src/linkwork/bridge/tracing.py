@@ -11,10 +11,9 @@ from ..compiler.program import Port, Program
 from ..expr.symbol import Graph, Symbol
 from ..joints.blamed import asked
 from ..joints.checked import EXACT, SINGULAR
-from ..model.tree import Tree
 from .requests import Request
 from .subjects import Subject, configurations, shape_of
-from .watch import Watch
+from .watch import marked
 
 __all__ = ["Traced", "elements_of", "input_ports", "output_ports", "trace_requests", "traced"]
 
@@ -93,18 +92,11 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
 
 def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
     """The program of several functions, traced together, marked where steps of walks over a robot's bodies begin."""
-    watches: list[Watch] = []
-
-    def watched(walked: Any, graph: Graph) -> Any:
-        if not isinstance(walked, Tree):
-            return walked
-        watches.append(Watch(graph))
-        return watches[-1].over(walked)
-
     with quiet_collector():
-        found = traced(subject, requests, watched)
-        marks = [start for watch in watches for start in watch.starts]
-        return Program.of(name, *found, [*marks, *(guard.index + 1 for guard in found.guards)])
+        found = traced(subject, requests, marked)
+        for guard in found.guards:
+            guard.graph.marks.append(guard.index + 1)
+        return Program.of(name, *found)
 
 
 def elements_of(result: Any) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from ..expr.symbol import Graph
 from ..model.body import Body
 from ..model.tree import Tree
 
-__all__ = ["ELSEWHERE", "Watch"]
+__all__ = ["ELSEWHERE", "Watch", "marked"]
 
 ELSEWHERE = -1  # the number of no body and of no walk
 
@@ -31,6 +31,7 @@ class Watch:
     def note(self, place: tuple[int, int]) -> None:
         self.starts.append(len(self._graph.nodes))
         self.places.append(place)
+        self._graph.marks.append(self.starts[-1])
 
     def walk(self, direction: str, bodies: Iterator[tuple[int, int, Body]]) -> Iterator[tuple[int, int, Body]]:
         """A walk, which ends where it is left; a walk within another one gives way to it again."""
@@ -56,6 +57,11 @@ class Watch:
     def over(self, tree: Tree) -> Tree:
         """The tree, for algorithms, watched."""
         return cast(Tree, _WatchedTree(tree, self))
+
+
+def marked(walked: Any, graph: Graph) -> Any:
+    """What an algorithm walks over; of a tree, so that the graph is marked where steps begin."""
+    return Watch(graph).over(walked) if isinstance(walked, Tree) else walked
 
 
 class _WatchedTree:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -99,16 +99,13 @@ class Program(Listing):
         inputs: Sequence[tuple[Port, Sequence[Symbol]]],
         outputs: Sequence[tuple[Port, Sequence[Any]]],
         guards: Sequence[Any] = (),
-        marks: Iterable[int] = (),
     ) -> Program:
-        """The program of expressions: each port with its elements in row-major order (outputs may be numbers).
-
-        ``marks`` are places among the nodes of the graph.
-        """
+        """The program of expressions: each port with its elements in row-major order (outputs may be numbers)."""
         elements = [*(x for _, values in outputs for x in values), *guards]
         symbols = [symbol for _, symbols in inputs for symbol in symbols]
         nodes = reachable(elements, symbols)
-        places = [node.index for node in nodes]
+        marks = nodes[0].graph.marks if nodes else []
+        places = [node.index for node in nodes] if marks else []
         begun = sorted({bisect_left(places, mark) for mark in marks})
         try:
             instructions, results = listed(elements, symbols, nodes)

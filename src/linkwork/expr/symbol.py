@@ -37,11 +37,12 @@ def two_traces(symbols: Sequence[Symbol]) -> str:
 class Graph:
     """The nodes of one trace."""
 
-    __slots__ = ("__weakref__", "_table", "calling", "nodes", "owner")
+    __slots__ = ("__weakref__", "_table", "calling", "marks", "nodes", "owner")
 
     def __init__(self, owner: str = "") -> None:
         self.owner = owner  # what it is the trace of, for messages
         self.nodes: list[Symbol] = []
+        self.marks: list[int] = []  # before which nodes a step begins that may be like others
         self.calling: list[Any] = []  # the functions that are being traced to be called
         self._table: dict[tuple[Any, ...], Symbol] = {}
 
