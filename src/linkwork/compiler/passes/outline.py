@@ -31,7 +31,7 @@ __all__ = ["outline"]
 
 L = TypeVar("L", bound=Listing)
 
-_LEAST = 30_000  # instructions of a program that is looked at: a straight line takes more than a second and a half
+_LEAST = 25_000  # instructions of a program that is looked at: a straight line takes more than a second to compile
 _LEFT = 0.5  # what is left of the instructions, at most: otherwise steps do not repeat enough
 
 
