@@ -115,7 +115,7 @@ def _forced(way: str) -> Iterator[None]:
         return
     module = importlib.import_module("linkwork.compiler.passes.outline")
     least = 0 if way == "outlined" else math.inf
-    with mock.patch.object(module, "_LEAST", least), mock.patch.object(module, "_LEFT", math.inf):
+    with mock.patch.multiple(module, _LEAST=least, _LEAST_OF_SHORT=least, _LEFT=math.inf):
         yield
 
 

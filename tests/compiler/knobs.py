@@ -47,6 +47,7 @@ def outlining(*, least: float = 0, left: float = math.inf, cache: str = "off") -
     module = importlib.import_module("linkwork.compiler.passes.outline")
     with (
         mock.patch.object(module, "_LEAST", least),
+        mock.patch.object(module, "_LEAST_OF_SHORT", least),
         mock.patch.object(module, "_LEFT", left),
         mock.patch.dict(os.environ, {"LINKWORK_CACHE": cache}),
     ):

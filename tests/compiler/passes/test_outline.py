@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -76,6 +78,9 @@ def test_only_long_programs_whose_steps_repeat_are_outlined(marked: Program) -> 
         assert outline(marked) is marked
     with outlining(left=0.01):
         assert outline(marked) is marked
+    module = importlib.import_module("linkwork.compiler.passes.outline")
+    with outlining(), mock.patch.object(module, "_LEAST_OF_SHORT", 10_000):
+        assert outline(marked) is marked  # steps are short
     with outlining():
         plain = replace(marked, marks=())
         assert outline(plain) is plain

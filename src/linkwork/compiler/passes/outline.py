@@ -32,6 +32,10 @@ __all__ = ["outline"]
 L = TypeVar("L", bound=Listing)
 
 _LEAST = 25_000  # instructions of a program that is looked at: a straight line takes more than a second to compile
+_LEAST_OF_SHORT = (
+    80_000  # the same where steps are short: a chain's mass matrix of 25 751 takes 1.7 times as long in rows
+)
+_SHORT = 30  # instructions of a step, on average
 _LEFT = 0.5  # what is left of the instructions, at most: otherwise steps do not repeat enough
 
 
@@ -50,7 +54,10 @@ def _outlined(program: Program) -> Program:
     arguments = sorted(taken, key=lambda k: instructions[k].value)
     computed = list(dict.fromkeys(r for r in results if instructions[r].args))
     rows = rows_of(instructions, steps, arguments, computed)
-    if sum(len(body.instructions) for body in rows.bodies) > _LEFT * len(program.instructions):
+    count = len(program.instructions)
+    if sum(len(body.instructions) for body in rows.bodies) > _LEFT * count:
+        return program
+    if count < min(_SHORT * len(rows.rows), _LEAST_OF_SHORT):
         return program
     kept = [instructions[k] for k in arguments]
     number = {value: k for k, value in enumerate(arguments)}
