@@ -9,6 +9,7 @@ import numpy as np
 from expr.control.cases import CASES
 from linkwork.compiler.trace import trace
 from linkwork.expr import cond, fori, lt, scan, take, where, while_loop
+from linkwork.expr.arrays import filled
 from linkwork.expr.dual import Dual, parts
 
 MANY = 40
@@ -73,6 +74,24 @@ def test_outputs_of_no_steps_are_nested_as_those_of_one() -> None:
     last, outputs = scan(step, 1.0, np.zeros((0, 3)))
     assert last == 1.0 and outputs["row"].shape == (0, 3) and outputs["both"][0].shape == (0,)
     assert scan(lambda s, u: (s, None), 2.0, np.zeros((0,))) == (2.0, None)
+
+
+def test_batches_in_the_elements_of_arrays() -> None:
+    """What a loop or a choice gives beside its state is a batch as the state is, so they go on being combined."""
+    functions: list[Any] = [
+        lambda x, u: while_loop(lambda s: s < x, lambda s: s + 1.0, 0.0, at_most=9).iterations * x,
+        lambda x, u: while_loop(lambda s: s < x, lambda s: s + u[0], 0.0, at_most=9).state * x,
+        lambda x, u: fori(lambda s, k: s - while_loop(lambda t: t > 0.1, lambda t: 0.5 * t, s, at_most=9).status, x, 3),
+        lambda x, u: cond(x > 0.0, lambda: 1.0, lambda: 2.0) * x,
+        lambda x, u: cond(x > 0.0, lambda: (np.zeros(3), u), lambda: (2.0 * u, np.ones(3)))[0] * x,
+        lambda x, u: take([1.0, 2.0, 3.0], x) * x + take(np.arange(6.0).reshape(3, 2), x)[1],
+    ]
+    x, u = np.linspace(-3.0, 3.0, 5), np.random.default_rng(0).normal(size=(5, 3))
+    for function in functions:
+        (alone,) = trace(function, "f", {"x": (), "u": (3,)}).interpret(x, u)
+        batch = function(filled((), [x]), filled((3,), list(u.T)))
+        together = np.stack([np.broadcast_to(y, x.shape) for y in batch.ravel().tolist()], axis=-1)
+        np.testing.assert_allclose(together.reshape(alone.shape), alone, rtol=1e-14, atol=1e-14)
 
 
 def test_what_a_step_writes_to_is_its_own() -> None:

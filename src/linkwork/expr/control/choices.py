@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..functions import where
 from ..structure import Form, Leaf, difference, form_of, mapped, reshaped, taken_apart
 from ..symbol import Symbol
 from .call import Subroutine
 from .choice import Choice
 from .closing import closed, closed_since, lent, named
 from .numbers import Numbers, graph_of
-from .steps import truth_of_condition
+from .steps import chosen_by, is_of_elements, truth_of_condition
 
 __all__ = ["call", "cond"]
 
@@ -36,7 +35,7 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
     if isinstance(holds, (bool, np.bool_)):
         return (yes if holds else no)(*operands)
     if holds.__class__ is not Symbol:
-        return _masked(holds, yes, no, operands)
+        return _masked(holds, yes, no, operands, in_elements=is_of_elements(condition))
     graph = holds.graph
     mark = len(graph.nodes)
     one = Numbers(yes(*operands), f"cond: what {named(yes)} returns")
@@ -56,15 +55,11 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
     return one.together(graph.bundle(Choice(yes_body, no_body), [holds, *taken]))
 
 
-def _masked(holds: np.ndarray, yes: Callable[..., Any], no: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-    """Both branches on NumPy batches, whose samples stand in leading dimensions."""
-
-    def choose(x: Any, y: Any) -> Any:
-        if isinstance(x, np.ndarray) and x.dtype == object:
-            return np.frompyfunc(lambda a, b: where(holds, a, b), 2, 1)(x, y)
-        core = max(np.ndim(x), np.ndim(y)) - holds.ndim
-        return np.where(np.reshape(holds, holds.shape + (1,) * max(core, 0)), x, y)
-
+def _masked(
+    holds: np.ndarray, yes: Callable[..., Any], no: Callable[..., Any], operands: tuple[Any, ...], *, in_elements: bool
+) -> Any:
+    """Both branches on NumPy batches."""
+    choose = chosen_by(holds, in_elements=in_elements)
     with np.errstate(all="ignore"):
         one, other = yes(*operands), no(*operands)
     text = difference(_nesting(one, yes), _nesting(other, no))

@@ -13,7 +13,7 @@ from .closing import closed, lent, named, rows_of
 from .loop import Loop
 from .numbers import Numbers, graph_of
 from .on_numbers import scan_on_numbers, while_on_numbers
-from .steps import bound, check_step, number_of_steps, pair, truth
+from .steps import bound, check_step, number_of_steps, pair, truth_of_condition
 
 __all__ = ["Iterated", "fori", "scan", "while_loop"]
 
@@ -61,7 +61,7 @@ def _while_traced(
     while True:
         fresh = lent(graph, f"the state of while_loop of {named(step)}", len(start.elements))
         inside = start.together(fresh)
-        holds = truth(condition, inside)
+        holds = truth_of_condition("while_loop", condition(inside), condition)
         following = Numbers(step(inside), f"while_loop: what {named(step)} returns")
         check_step("while_loop", step, start.form, following.form, start.logical, following.logical)
         if not start.widen(following):  # else a step makes dual numbers of others: they are carried

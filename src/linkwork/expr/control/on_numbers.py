@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..functions import where
+from ..arrays import filled
 from ..structure import children, is_nested, mapped, remade, shallow_form, taken_apart
 from ..symbol import Graph, Symbol
 from .closing import named
 from .loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS
 from .numbers import Numbers, graph_of, is_truth
-from .steps import check_step, pair, truth
+from .steps import check_step, chosen_by, is_of_elements, pair, truth_of_condition
 
 __all__ = ["scan_on_numbers", "while_on_numbers"]
 
@@ -25,9 +25,12 @@ def while_on_numbers(
     done: Any = 0
     status: Any = int(OUT_OF_ITERATIONS)
     going: Any = True
+    in_elements = False
     truths = _truths(state)
     for count in range(most + 1):
-        holds = truth(condition, state)
+        said = condition(state)
+        holds = truth_of_condition("while_loop", said, condition)
+        in_elements = in_elements or is_of_elements(said)
         if holds.__class__ is Symbol:
             return holds.graph
         missing = _missing(state, max(np.ndim(going), np.ndim(holds)))
@@ -48,8 +51,10 @@ def while_on_numbers(
             return graph
         masked = bool(np.ndim(going))
         check_step("while_loop", step, start.form, form, truths, _truths(following), batches=True)
-        state = _chosen(going, following, state) if masked else following
+        state = mapped(chosen_by(going, in_elements=in_elements), following, state) if masked else following
         done = done + (np.where(going, 1, 0) if masked else 1)
+    if in_elements:
+        done, status = (filled((), [x]) if np.ndim(x) else x for x in (done, status))
     return state, done, status
 
 
@@ -122,18 +127,6 @@ def _row(inputs: Any, t: int) -> Any:
 def _own(value: Any) -> Any:
     """The same with arrays of its own, which a step may write to."""
     return mapped(lambda x: x.copy() if isinstance(x, np.ndarray) else x, value)
-
-
-def _chosen(going: Any, new: Any, old: Any) -> Any:
-    """The new state in the samples that go on, the old one in the others; samples stand in the leading dimensions."""
-
-    def choose(x: Any, y: Any) -> Any:
-        if isinstance(x, np.ndarray) and x.dtype == object:
-            return np.frompyfunc(lambda a, b: where(going, a, b), 2, 1)(x, y)
-        mask = np.reshape(going, going.shape + (1,) * max(np.ndim(x) - going.ndim, 0))
-        return np.where(mask, x, y)
-
-    return mapped(choose, new, old)
 
 
 def _stacked(kept: Sequence[Any]) -> Any:

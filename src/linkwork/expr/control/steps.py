@@ -8,11 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import filled
+from ..functions import where
 from ..structure import difference, leaves_of, taken_apart
 from ..symbol import Symbol
 from .closing import named
 
-__all__ = ["bound", "check_step", "number_of_steps", "pair", "truth", "truth_of_condition"]
+__all__ = [
+    "bound",
+    "check_step",
+    "chosen_by",
+    "is_of_elements",
+    "number_of_steps",
+    "pair",
+    "truth_of_condition",
+]
 
 
 def bound(what: str, value: Any) -> int:
@@ -51,21 +61,42 @@ def pair(step: Callable[..., Any], found: Any) -> tuple[Any, Any]:
     return found
 
 
-def truth(condition: Callable[[Any], Any], state: Any) -> Any:
-    """What a condition says of a state: a truth value, or an array of them."""
-    return truth_of_condition("while_loop", condition(state), f" from {named(condition)}")
+def truth_of_condition(what: str, found: Any, condition: Callable[..., Any] | None = None) -> Any:
+    """A truth value, an array of them, or the symbol of one.  Raises TypeError for anything else that is found.
 
-
-def truth_of_condition(what: str, found: Any, source: str = "") -> Any:
-    """A truth value, an array of them, or the symbol of one.  Raises TypeError for anything else."""
+    ``condition`` is the function that gave it.
+    """
     if isinstance(found, np.ndarray) and found.ndim == 0:
         found = found.item()
     if found.__class__ is Symbol and found.op.logical:
         return found
     if isinstance(found, (bool, np.bool_)) or (isinstance(found, np.ndarray) and found.dtype == bool):
         return found
+    source = "" if condition is None else f" from {named(condition)}"
     expected = "as comparisons, and_, or_ and not_ give them"
     raise TypeError(f"{what}: expected a truth value{source}, {expected}, got {found!r}")
+
+
+def is_of_elements(found: Any) -> bool:
+    """Whether this is a batch that stands for one number, in an array of no dimension, as elements of arrays do."""
+    return isinstance(found, np.ndarray) and found.dtype == object and found.ndim == 0
+
+
+def chosen_by(holds: np.ndarray, *, in_elements: bool) -> Callable[[Any, Any], Any]:
+    """The function that takes, of two arrays, the first's samples where a condition of a batch holds.
+
+    Samples stand in leading dimensions, or in the elements of arrays of objects.
+    """
+
+    def choose(x: Any, y: Any) -> Any:
+        if in_elements or any(isinstance(z, np.ndarray) and z.dtype == object for z in (x, y)):
+            parts = [np.asarray(z, dtype=object) for z in (x, y)]
+            elements = [where(holds, a, b) for a, b in np.broadcast(*parts)]
+            return filled(np.broadcast_shapes(*(z.shape for z in parts)), elements)
+        core = max(np.ndim(x), np.ndim(y)) - holds.ndim
+        return np.where(np.reshape(holds, holds.shape + (1,) * max(core, 0)), x, y)
+
+    return choose
 
 
 def check_step(

@@ -91,7 +91,8 @@ def take(table: Any, index: Any) -> Any:
     numbers, form = taken_apart(table, "take: table")
     if not isinstance(form, Leaf) or not form.shape or form.shape[0] == 0:
         raise ValueError(f"take: table: expected an array of one row at least, got {form}")
-    if isinstance(index, np.ndarray) and index.dtype == object and index.ndim == 0:
+    in_elements = isinstance(index, np.ndarray) and index.dtype == object and index.ndim == 0
+    if in_elements:
         index = index.item()
     if not (np.ndim(index) == 0 or (isinstance(index, np.ndarray) and index.dtype != object)):
         raise TypeError(f"take: index: expected a number, got {index!r}")
@@ -99,9 +100,10 @@ def take(table: Any, index: Any) -> Any:
     fixed = graph_of([index]) is not None and all(isinstance(x, (int, float)) for x in numbers)
     bundle = Take(form.shape[0], size, tuple(map(float, numbers)) if fixed else ())
     found = bundle([index] if fixed else [index, *numbers])
-    row = Leaf(form.shape[1:], is_array=len(form.shape) > 1)
+    in_elements = in_elements and isinstance(index, np.ndarray)
+    row = Leaf(form.shape[1:], is_array=len(form.shape) > 1 or in_elements)
     if not row.is_array:
         return found[0]
-    if isinstance(index, np.ndarray) and index.ndim:
+    if isinstance(index, np.ndarray) and index.ndim and not in_elements:
         return np.stack(found, axis=-1).reshape(*index.shape, *form.shape[1:])
     return put_together(row, found, floats)
