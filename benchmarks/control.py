@@ -31,6 +31,7 @@ from .control_functions import (
     cold_seconds,
     controller,
     controller_inputs,
+    definite_controller,
     pinocchio_controller,
     reach_inputs,
     reach_step,
@@ -94,6 +95,12 @@ def _controller(effort: Effort, batch: int) -> Iterator[tuple[str, Figure]]:
         assert found.peer is not None and found.ratio is not None
         yield "call", Figure(found.ours, found.ours, found.peer)
         yield "call, Pinocchio", Figure(found.ratio, found.ours, found.peer)
+        told = lw.compile(definite_controller, name="definite_controller", **CONTROLLER_SHAPES)
+        error = np.abs(told(**one) - expected).max() / np.abs(expected).max()
+        assert error < 1e-9, f"the controller that is told of its matrices differs from Pinocchio's by {error}"
+        found = compare(Call(statement, {"kernel": told, **one}), peer, effort)
+        assert found.peer is not None and found.ratio is not None
+        yield "call, told", Figure(found.ratio, found.ours, found.peer)
     reference = kernel.uncompiled(*(x[:64] for x in inputs.values()))
     error = np.abs(kernel(**inputs)[:64] - reference).max() / np.abs(reference).max()
     assert error < 1e-9, f"the controller differs from its function by {error}"
@@ -197,6 +204,12 @@ def _rows(sizes: ControlSizes) -> dict[str, tuple[str, str, str, str]]:
     return {
         "call": ("arm7", "impedance controller, one call", "µs", "Pinocchio and NumPy"),
         "call, Pinocchio": ("arm7", "impedance controller, one call, beside Pinocchio", "µs", "Pinocchio and NumPy"),
+        "call, told": (
+            "arm7",
+            "impedance controller told that its matrices are definite, one call, beside Pinocchio",
+            "µs",
+            "Pinocchio and NumPy",
+        ),
         "batch": ("arm7", f"impedance controller, batch of {sizes.batch}, one state", "ns", ""),
         "iteration": ("arm7", f"inverse kinematics, batch of {sizes.batch}, one iteration", "ns", "a step's kernel"),
         "refill, AVX-512": ("arm7", f"{lengths}, AVX-512", "ns", "not refilled"),

@@ -28,6 +28,7 @@ __all__ = [
     "cold_seconds",
     "controller",
     "controller_inputs",
+    "definite_controller",
     "pinocchio_controller",
     "reach",
     "reach_inputs",
@@ -47,6 +48,15 @@ def controller(q: Any, v: Any, target: Any, stiffness: Any, damping: Any) -> Any
     Lambda = lw.solve(J @ lw.solve(M, J.T), np.eye(6))
     error = lw.pose_difference(X, target)
     return J.T @ (Lambda @ (stiffness * error - damping * (J @ v))) + ARM.bias_force(q, v)
+
+
+def definite_controller(q: Any, v: Any, target: Any, stiffness: Any, damping: Any) -> Any:
+    """The same, told that both matrices are positive definite: no rows change places."""
+    X, J = ARM.pose(q, "hand"), ARM.jacobian(q, "hand")
+    mobility = J @ lw.solve(ARM.mass_matrix(q), J.T, assume="pos")
+    error = lw.pose_difference(X, target)
+    force = lw.solve(mobility, stiffness * error - damping * (J @ v), assume="pos")
+    return J.T @ force + ARM.bias_force(q, v)
 
 
 def reach_step(q: Any, target: Any) -> tuple[Any, Any]:

@@ -61,6 +61,7 @@ LINEAR_ALGEBRA = {
 CONTROL = {
     "call": Target(1.2e-6),
     "call, Pinocchio": Target(40.0, at_least=True),
+    "call, told": Target(40.0, at_least=True),
     "batch": Target(120e-9),
     "iteration": Target(1.15),
     "refill, AVX-512": Target(1.8, at_least=True),
