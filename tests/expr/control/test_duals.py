@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr import call, cond, cos, fori, scan, sin, tangent, while_loop
+from linkwork.expr import call, cond, cos, fori, scan, sin, sqrt, tangent, while_loop
 from linkwork.expr.dual import parts, seeded
 
 
@@ -48,3 +48,19 @@ def test_first_and_second_derivatives_by_dual_numbers() -> None:
         assert first(x, u) == pytest.approx(graph(x, u), rel=1e-13)
         assert first(x, u) == pytest.approx((mixed(x + h, u) - mixed(x - h, u)) / (2 * h), rel=1e-8)
         assert second(x, u) == pytest.approx((first(x + h, u) - first(x - h, u)) / (2 * h), rel=1e-8)
+
+
+def test_a_derivative_that_is_no_number_ends_no_loop() -> None:
+    """It is the state that is looked at: on floats, compiled, and by the derivative of the loop."""
+
+    def rooted(x: Any) -> Any:
+        return while_loop(lambda s: s[1] < 3.0, lambda s: (0.5 * sqrt(s[0]), s[1] + 1.0), (x, 0.0), at_most=9)
+
+    def by_duals(x: Any) -> Any:
+        (dual,) = seeded([x], [1.0])
+        found = rooted(dual * 0.0)  # √0, whose derivative is 0/0
+        return parts(found.state[0], dual.level)[0], found.iterations, found.status
+
+    assert [float(part) for part in by_duals(2.0)] == [0.0, 3.0, 0.0]
+    assert [float(part) for part in lw.compile(by_duals, x=())(2.0)] == [0.0, 3.0, 0.0]
+    assert np.isnan(lw.compile(lambda x: tangent([rooted(x * x).state[0]], [x], [1.0])[0], x=())(0.0))

@@ -70,7 +70,7 @@ def _while_traced(
     holds = holds if holds.__class__ is Symbol else graph.truth(bool(holds))
     body, outside = closed(fresh, [holds, *following.elements], early=1)
     many = len(fresh)
-    loop = Loop(body, many, 0, 0, most, conditional=True, watched=many)
+    loop = Loop(body, many, 0, 0, most, conditional=True, watched=len(start.scalars))
     *last, iterations, status = graph.bundle(loop, [*start.elements, *outside])
     return Iterated(start.together(last), iterations, status)
 

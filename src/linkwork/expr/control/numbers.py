@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,8 @@ class Numbers:
 
     @property
     def elements(self) -> list[Any]:
-        """The numbers that all scalars are made of."""
-        return [part for x, grain in zip(self.scalars, self.grains, strict=True) for part in _parts(x, grain)]
+        """The numbers that all scalars are made of: first the value of each, then derivatives."""
+        return _apart(self.scalars, self.grains)
 
     @property
     def size(self) -> int:
@@ -69,13 +70,13 @@ class Numbers:
             one.grains = [merged(old, _grain(x)) for old, x in zip(one.grains, row, strict=True)]
         if rows:
             one.grains = ["t" if is_truth(x) else grain for grain, x in zip(one.grains, rows[0], strict=True)]
-        each = [[part for x, grain in zip(row, one.grains, strict=True) for part in _parts(x, grain)] for row in rows]
-        return one, each
+        return one, [_apart(row, one.grains) for row in rows]
 
     def scalars_of(self, numbers: Sequence[Any]) -> list[Any]:
         """The scalars that other numbers in the same places make up."""
-        rest = iter(numbers)
-        return [_joined(rest, grain) for grain in self.grains]
+        many = len(self.grains)
+        rest = iter(numbers[many:])
+        return [_joined(chain(numbers[k : k + 1], rest), grain) for k, grain in enumerate(self.grains)]
 
     def together(self, numbers: Sequence[Any]) -> Any:
         """The value of other numbers in the same places."""
@@ -109,6 +110,11 @@ def _grain(x: Any) -> Grain:
 
 def _size(grain: Grain) -> int:
     return 1 if isinstance(grain, str) else _size(grain[1]) + _size(grain[2])
+
+
+def _apart(scalars: Sequence[Any], grains: Sequence[Grain]) -> list[Any]:
+    parts = [_parts(x, grain) for x, grain in zip(scalars, grains, strict=True)]
+    return [*(some[0] for some in parts), *(x for some in parts for x in some[1:])]
 
 
 def _parts(x: Any, grain: Grain) -> list[Any]:
