@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork as lw
 from expr.control.cases import CASES
 from linkwork.errors import NotDifferentiableError
-from linkwork.expr import adjoint, fori, jacobian, scan, tangent, while_loop
+from linkwork.expr import adjoint, fori, jacobian, scan, sin, tangent, while_loop
 from linkwork.expr.dual import parts, seeded
 from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph
@@ -110,3 +111,16 @@ def test_what_has_no_gradient_says_so() -> None:
     with pytest.raises(NotDifferentiableError, match="forward derivatives"):
         adjoint([inside], [x], [1.0])
     assert tangent([found.iterations, found.status], [x], [1.0]) == [0.0, 0.0]
+
+
+def test_a_counted_loop_in_segments_has_the_same_gradient() -> None:
+    def cost(x: Any, segments: int | None) -> Any:
+        return fori(lambda s, k: 0.9 * sin(s) + x * k, x, 11, segments=segments)
+
+    whole, cut, one = (lw.compile(lambda x, n=n: adjoint([cost(x, n)], [x], [1.0])[0], x=()) for n in (None, 3, 11))
+    h = 1e-6
+    for x in (0.3, -0.7):
+        assert whole(x) == pytest.approx((cost(x + h, 4) - cost(x - h, 4)) / (2 * h), rel=1e-8)
+        assert cut(x) == pytest.approx(whole(x), rel=1e-14) and one(x) == pytest.approx(whole(x), rel=1e-14)
+    with pytest.raises(ValueError, match="segments"):
+        cost(0.3, 12)

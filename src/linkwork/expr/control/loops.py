@@ -116,8 +116,10 @@ def scan(
     return _scan_traced(graph, step, start, given, form if inputs is not None else None, steps, backward)
 
 
-def fori(step: Callable[[Any, Any], Any], state: Any, count: int) -> Any:
+def fori(step: Callable[[Any, Any], Any], state: Any, count: int, *, segments: int | None = None) -> Any:
     """Do ``state = step(state, k)`` for k = 0, 1, ... count - 1.
+
+    ``segments`` bound what a gradient keeps, as those of `scan` do.
 
     >>> from linkwork.expr import fori
     >>> fori(lambda x, k: x + k, 0.0, 5)
@@ -139,7 +141,8 @@ def fori(step: Callable[[Any, Any], Any], state: Any, count: int) -> Any:
         return (following, k + 1), None
 
     counted.__wrapped__ = step  # type: ignore[attr-defined]
-    (last, _), _ = scan(counted, (state, 0), length=many)
+    within = None if segments is None else bound("fori: segments", segments)
+    (last, _), _ = scan(counted, (state, 0), length=many, segments=within)
     return last
 
 
