@@ -11,11 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from ..errors import NotDifferentiableError
 from ..expr.bundle import Bundle, bundle_operation
-from ..expr.interpret import Apply, called, on_arrays
+from ..expr.interpret import Apply, Constant, called, way_of
 from ..expr.operations import Operation
 from ..expr.region import Region
 
@@ -65,10 +63,9 @@ class Rows(Bundle):
         return self.run(arguments, called, float)
 
     def on_numbers(self, arguments: Sequence[Any]) -> list[Any]:
-        arrays = any(isinstance(x, (np.ndarray, np.generic)) for x in arguments)
-        return self.run(arguments, *((on_arrays, np.float64) if arrays else (called, float)))
+        return self.run(arguments, *way_of(arguments))
 
-    def run(self, arguments: Sequence[Any], apply: Apply, constant: Callable[[float], Any]) -> list[Any]:
+    def run(self, arguments: Sequence[Any], apply: Apply, constant: Constant) -> list[Any]:
         """The results, row by row; ``apply`` and ``constant`` are those of `linkwork.expr.interpret.run`."""
         memory: list[Any] = [None] * self.places + list(arguments)
         for body, taken, constants, left in self.rows:

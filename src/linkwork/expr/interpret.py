@@ -17,7 +17,19 @@ from .bundle import PART
 from .operations import BY_NAME, Operation
 from .symbol import Symbol
 
-__all__ = ["CONSTANT", "INPUT", "Instruction", "check_trace", "evaluate", "listed", "reachable", "run"]
+__all__ = [
+    "CONSTANT",
+    "INPUT",
+    "Apply",
+    "Constant",
+    "Instruction",
+    "check_trace",
+    "evaluate",
+    "listed",
+    "reachable",
+    "run",
+    "way_of",
+]
 
 INPUT, CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 
@@ -35,6 +47,7 @@ class Instruction(NamedTuple):
 
 
 Apply = Callable[[Instruction, list[Any]], Any]
+Constant = Callable[[float], Any]
 
 
 def called(instruction: Instruction, arguments: list[Any]) -> Any:
@@ -49,11 +62,18 @@ def on_arrays(instruction: Instruction, arguments: list[Any]) -> Any:
     return instruction.operation.value(*arguments) if bundle is None else bundle.on_numbers(arguments)
 
 
+def way_of(arguments: Iterable[Any]) -> tuple[Apply, Constant]:
+    """How `run` goes over plain numbers: as arrays do where some of these are NumPy's, else as floats."""
+    if any(isinstance(x, (np.ndarray, np.generic)) for x in arguments):
+        return on_arrays, np.float64
+    return called, float
+
+
 def run(
     instructions: Iterable[Instruction],
     inputs: Sequence[Any],
     apply: Apply = called,
-    constant: Callable[[float], Any] = float,
+    constant: Constant = float,
 ) -> list[Any]:
     """The value of every instruction, where the elements of all inputs have the given ones.
 

@@ -5,20 +5,21 @@ Instruction k defines value k from values defined before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Self
 
 from .bundle import PART, Bundle
-from .interpret import INPUT, Apply, Instruction, called, listed, run
+from .interpret import INPUT, Apply, Constant, Instruction, called, listed, run
 from .rules import RULED
 from .symbol import Symbol
 
 __all__ = ["Listing", "Region", "bodies_of"]
 
 
-class Listing:
+class Listing(ABC):
     """Instructions, and which of their values are results; the last so many of the results are guards."""
 
     instructions: tuple[Instruction, ...]
@@ -27,9 +28,9 @@ class Listing:
     first: int
 
     @property
+    @abstractmethod
     def elements_in(self) -> int:
         """How many numbers go in."""
-        raise NotImplementedError
 
     def rebuilt(self, instructions: Sequence[Instruction], results: Sequence[int]) -> Self:
         """The same inputs and outputs, other instructions: what passes return."""
@@ -89,9 +90,7 @@ class Listing:
                 change[last[k] + 1] -= 1
         return list(accumulate(change[:-1]))
 
-    def run(
-        self, elements: Sequence[Any], apply: Apply = called, constant: Callable[[float], Any] = float
-    ) -> list[Any]:
+    def run(self, elements: Sequence[Any], apply: Apply = called, constant: Constant = float) -> list[Any]:
         """The values of the results, where the elements of all inputs, one after the other, have the given ones.
 
         On any kind of number: on symbols, this takes the listing into their trace; on dual numbers it differentiates.

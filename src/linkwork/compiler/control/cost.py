@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...expr.bundle import Bundle
 from ...expr.control.loop import Loop
-from ...expr.region import Listing
+from ...expr.region import Listing, bodies_of
 from ..program import SINCOS
 from ..rows import Rows
 
@@ -25,6 +26,6 @@ def samples_cost(listing: Listing) -> float:
             total += times * samples_cost(bundle.body)
         elif isinstance(bundle, Rows):
             total += sum(times * samples_cost(body) for body, times in bundle.runs)
-        else:
-            total += sum(samples_cost(body) for body in getattr(bundle, "bodies", ()))
+        elif isinstance(bundle, Bundle):
+            total += sum(map(samples_cost, bodies_of(bundle)))
     return total

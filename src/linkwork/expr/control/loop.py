@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import NotDifferentiableError
 from ..bundle import Bundle, Row, bundle_operation
 from ..derivative import adjoint, is_zero
-from ..interpret import called, on_arrays, reachable
+from ..interpret import on_arrays, reachable, way_of
 from ..operations import Operation
 from ..region import Region
 from ..symbol import Symbol
@@ -76,8 +76,7 @@ class Loop(Bundle):
 
     def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
         state, stacked, outside = self.split(arguments)
-        arrays = any(isinstance(x, (np.ndarray, np.generic)) for x in arguments)
-        apply, constant = (on_arrays, np.float64) if arrays else (called, float)
+        apply, constant = way_of(arguments)
 
         def run(values: Sequence[Any], step: int) -> list[Any]:
             here = stacked[step * self.inputs : (step + 1) * self.inputs]
@@ -89,7 +88,7 @@ class Loop(Bundle):
                 found = run(state, t)
                 state, kept[t] = found[: self.carried], found[self.carried :]
             return [*state, *(x for row in kept for x in row)]
-        return self._masked(list(state), run) if arrays else self._one_by_one(list(state), run)
+        return (self._masked if apply is on_arrays else self._one_by_one)(list(state), run)
 
     def _one_by_one(self, state: list[Any], run: Any) -> list[Any]:
         for done in range(self.at_most + 1):
