@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from .operations import Lowering, Operation
 
-__all__ = ["PART", "Bundle", "Row", "bundle_operation"]
+__all__ = ["PART", "Bundle", "Forward", "Row", "bundle_operation"]
 
 Row = Mapping[Any, Any]  # derivatives in several directions, sparse: direction -> value
 
@@ -29,6 +29,14 @@ def bundle_operation(name: str) -> Operation:
 
 # The result of a bundle that the instruction's value counts.
 PART = Operation("part", 1, _no_value, _no_value, None, Lowering("bundle", "part"), kinds="b")
+
+
+class Forward(Protocol):
+    """What dual numbers ask for: results for any kind of number, and their derivatives forward.  Bundles are some."""
+
+    def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]: ...
+
+    def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]: ...
 
 
 class Bundle(ABC):

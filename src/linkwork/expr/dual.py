@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import functions as f
-from .bundle import Bundle
+from .bundle import Forward
 from .operations import BY_METHOD, Operation
 from .symbol import whole_power
 
@@ -61,7 +61,7 @@ class Dual:
                 total = total + partial * tangent
         return Dual(result, total, level)
 
-    def _bundled(self, bundle: Bundle, arguments: Sequence[Any]) -> list[Any]:
+    def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:
         """The results of a bundle, and their derivatives by its own rule."""
         level = max(_level(a) for a in arguments)
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)

@@ -47,7 +47,7 @@ def ruled(rule: Rule, inputs: Sequence[Any]) -> list[Any]:
     highest: Any = max(inputs, key=lambda x: getattr(x, "_precedence", 0), default=None)
     kind = getattr(highest, "_precedence", 0)
     if kind > 1:  # of dual numbers, the parts are computed by themselves
-        return list(highest._bundled(_Unfolded(rule, len(inputs)), inputs))
+        return list(highest._bundled(_Unfolded(rule), inputs))
     results, extra = rule.compute(inputs)
     if not kind:
         return list(results)
@@ -92,21 +92,11 @@ class Ruled(Bundle):
         return [*[0.0] * self.count, *found, *[0.0] * (len(arguments) - end)]
 
 
-@dataclass(frozen=True)
-class _Unfolded(Bundle):
+@dataclass(frozen=True, slots=True)
+class _Unfolded:
     """A rule before it is computed: for dual numbers, whose values and derivatives go different ways."""
 
     rule: Rule
-    inputs: int
-
-    operation: ClassVar[Operation] = RULED
-
-    @property
-    def count(self) -> int:
-        raise NotImplementedError("only the computed results tell")
-
-    def on_numbers(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        return ruled(self.rule, arguments)
 
     def __call__(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return ruled(self.rule, arguments)
@@ -114,9 +104,6 @@ class _Unfolded(Bundle):
     def pushed(self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[Row]) -> Sequence[Row]:
         _, extra = self.rule.compute(arguments)
         return _pushed(self.rule, arguments, results, extra, rows)
-
-    def pulled(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
-        raise NotImplementedError("dual numbers go forward")
 
 
 def _pushed(
