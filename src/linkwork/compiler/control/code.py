@@ -184,6 +184,10 @@ class ControlCode:
         """The mask of all lanes."""
         return "true" if self.lanes == 1 else "-1"
 
+    def without(self, f: Instructions, mask: str, others: str) -> str:
+        """The lanes of a mask that are not in another."""
+        return f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {others}, {self.everyone}')}")
+
     def _driver(self, what: str, at: Pointers) -> tuple[str, Instructions]:
         name = self.name(what)
         return name, self.function(f"define internal void {name}({at}, {self.mask} %mask)")
@@ -192,11 +196,10 @@ class ControlCode:
         name, f = self._driver("choice", at)
         holds = f.bits(f.fetch_truth("%frame", step.condition))
         yes = f.let(f"and {self.mask} %mask, {holds}")
-        no = f.let(f"and {self.mask} %mask, {f.let(f'xor {self.mask} {holds}, {self.everyone}')}")
+        no = self.without(f, "%mask", holds)
         for k, (scope, mask) in enumerate(zip(step.scopes, (yes, no), strict=True)):
             with f.when(f.let(f"icmp ne {self.mask} {mask}, 0")):
-                inline = len(scope.listing.instructions) <= INLINE
-                value = self._run_to_the_end(f, scope, slice(None), at, mask, inline)
+                value = self._run_to_the_end(f, scope, slice(None), at, mask, self.inline(scope))
                 found = [value(r) for r in scope.listing.results]
                 for j, x in enumerate(found):
                     if k:
@@ -259,7 +262,7 @@ class ControlCode:
     def _while(self, f: Instructions, step: Control, loop: Loop, scope: Scope) -> None:
         at, inline = Pointers(), self.inline(scope)
         going = f.let(f"alloca {self.mask}, align 8")
-        done, status = (step.results + loop.carried + k for k in range(2))
+        done, status = step.ending
         f.put(f.constant(0.0), "%frame", done)
         f.put(f.constant(OUT_OF_ITERATIONS), "%frame", status)
         f.store(self.mask, "%mask", going)
@@ -275,7 +278,7 @@ class ControlCode:
         """Ask the condition, and let those end whose it is not, or who have had all their steps."""
         loop: Loop = step.bundle
         (scope,) = step.scopes
-        done, status = (step.results + loop.carried + k for k in range(2))
+        done, status = step.ending
         mask = f.load(self.mask, going)
         condition = scope.listing.results[0]
         if inline:
@@ -285,7 +288,7 @@ class ControlCode:
             piece = scope.steps[scope.head - 1]
             assert isinstance(piece, Piece)
             holds = f.bits(self.piece(f, scope, piece, at)(condition))
-        ended = f.let(f"and {self.mask} {mask}, {f.let(f'xor {self.mask} {holds}, {self.everyone}')}")
+        ended = self.without(f, mask, holds)
         self._set(f, ended, DONE, status, at.frame)
         count, most = f.get(at.frame, done), min(loop.at_most, _COUNTED[self.real.bits])
         below = f.bits(f.let(f"fcmp olt {f.type} {count}, {f.constant(float(most))}"))
@@ -296,7 +299,7 @@ class ControlCode:
         """Do a step in the lanes that go on."""
         loop: Loop = step.bundle
         (scope,) = step.scopes
-        done, status = (step.results + loop.carried + k for k in range(2))
+        done, status = step.ending
         mask = f.load(self.mask, going)
         value = self._run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
         found = [value(r) for r in scope.listing.results[1:]]

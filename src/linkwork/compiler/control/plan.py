@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...expr.bundle import PART, Bundle
@@ -74,6 +75,12 @@ class Control:
     frame: int = 0  # of a call: where the frame of what is called begins
     arguments: tuple[int, ...] = ()  # of rows: the places of what they take from outside
     outside: tuple[int, ...] = ()  # the places in the frame that it reads and does not write
+
+    @property
+    def ending(self) -> tuple[int, int]:
+        """Of a loop with a condition: the places of how many steps were done, and of how it ended."""
+        first = self.results + self.bundle.carried
+        return first, first + 1
 
 
 @dataclass
@@ -190,10 +197,12 @@ class _Planner:
     def _best_cut(self, start: int, stop: int) -> int:
         """In the last quarter of what is allowed, where the fewest values are alive."""
         instructions = self.listing.instructions
-        if not hasattr(self, "_alive"):
-            self._alive = self.listing.alive()
         window = range(start + MOST - MOST // 4, min(start + MOST + 1, stop))
         return best_cut(instructions, self._alive, window)
+
+    @cached_property
+    def _alive(self) -> list[int]:
+        return self.listing.alive()
 
     # -- places
 

@@ -41,12 +41,13 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
     with f.repeat() as leave:
         code.head(f, step, work.going, at, inline)
         going = f.load(code.mask, work.going)
-        idle = f.let(f"and {code.mask} {f.load(code.mask, work.busy)}, {f.let(f'xor {code.mask} {going}, -1')}")
-        with f.when(work.enough(idle, going)):
+        idle = code.without(f, f.load(code.mask, work.busy), going)
+        enough = work.enough(idle, going)
+        with f.when(enough):
             work.exchange(idle, into, back)
             f.require(f.let(f"icmp ne {code.mask} {f.load(code.mask, work.busy)}, 0"), leave)
-            code.head(f, step, work.going, at, inline)
-        code.step(f, step, work.going, at, inline)
+        with f.unless(enough):  # the new samples are asked for the condition first
+            code.step(f, step, work.going, at, inline)
     code.main.add(f)
     return name
 
@@ -121,7 +122,7 @@ class _Lanes:
     def begin(self, fresh: str) -> None:
         """What the loop says of itself, for lanes with a new sample."""
         f, loop = self.f, self.step.bundle
-        done, status = (self.step.results + loop.carried + k for k in range(2))
+        done, status = self.step.ending
         lanes = f.lanes_of(fresh)
         for place, number in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
             f.put(f.select(lanes, f.constant(number), f.get(self.here, place)), self.here, place)
