@@ -14,9 +14,12 @@ from ..rules import Rule, ruled
 from .arrays import Found, applied, square
 from .exchanges import exchanged
 from .jacobi import Matrices, gap_inverse, rotate, rotation, sort, swept
+from .methods import METHODS
 from .sums import gathered, identity, product, rows_of, transposed
 
 __all__ = ["eigh", "eigvalsh"]
+
+_SYMMETRIC = METHODS["sym"]
 
 SWEEPS = (0, 0, 1, 5, 6, 7, 7, 8, 8, 9)
 """How many sweeps leave nothing but rounding, by the number of rows; the last for all larger ones (tried up to 15)."""
@@ -48,10 +51,9 @@ def eigvalsh(A: Any) -> Any:
 def _taken(who: str, A: Any, vectors: bool) -> tuple[Any, ...]:
     matrices = square(who, A)
     n = matrices.shape[-1]
-    places = [(i, j) for i in range(n) for j in range(i + 1)]
 
     def compute(rows: list[list[Any]], told: bool) -> Found:
-        found = ruled(Eigen(n, vectors), [rows[i][j] for i, j in places])
+        found = ruled(Eigen(n, vectors), [rows[i][j] for i, j in _SYMMETRIC.reads(n)])
         return [found[:n], found[n:]], 0.0
 
     return applied(who, compute, [(matrices, 2)], [(n,), (n, n)][: 1 + vectors])
@@ -67,7 +69,7 @@ class Eigen(Rule):
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         n = self.n
         start: list[list[Any]] = [list(row) for row in identity(n)]  # its rows become the eigenvectors
-        a, turned = swept(_turn, (self._symmetric(inputs), start), n, SWEEPS)
+        a, turned = swept(_turn, (_SYMMETRIC.matrix(inputs, n), start), n, SWEEPS)
         values = [a[i][i] for i in range(n - 1, -1, -1)]  # sorted already, but for roundings
         turned.reverse()
         sort(values, turned)
@@ -78,7 +80,7 @@ class Eigen(Rule):
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
     ) -> Sequence[Any]:
         values, v = self._split(results, extra)
-        moved = product(product(transposed(v), self._symmetric(direction)), v)
+        moved = product(product(transposed(v), _SYMMETRIC.matrix(direction, self.n)), v)
         found = [moved[i][i] for i in range(self.n)]
         if not self.vectors:
             return found
@@ -95,7 +97,7 @@ class Eigen(Rule):
         for i in range(n):
             inner[i][i] = weights[i]
         pulled = product(product(v, inner), transposed(v))
-        return gathered(pulled, [(i, j) for i in range(n) for j in range(i + 1)], symmetric=True)
+        return gathered(pulled, _SYMMETRIC.reads(n), symmetric=True)
 
     def _split(self, results: Sequence[Any], extra: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]]:
         """The eigenvalues, and the rows of V."""
@@ -107,11 +109,6 @@ class Eigen(Rule):
             [0.0 if i == j else x * gap_inverse(values[j] - values[i]) for j, x in enumerate(row)]
             for i, row in enumerate(moved)
         ]
-
-    def _symmetric(self, elements: Sequence[Any]) -> list[list[Any]]:
-        """The rows of the matrix that has these elements in its lower triangle."""
-        start = [i * (i + 1) // 2 for i in range(self.n)]
-        return [[elements[start[max(i, j)] + min(i, j)] for j in range(self.n)] for i in range(self.n)]
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:

@@ -12,7 +12,7 @@ from ..arrays import filled
 from ..control import fori
 from ..functions import copysign, eq, fabs, lt, sqrt, where
 from ..symbol import Symbol
-from .sums import chosen, is_zero
+from .sums import chosen, is_zero, reciprocal_or_zero
 
 __all__ = ["Matrices", "gap_inverse", "rotate", "rotation", "sort", "swept"]
 
@@ -91,5 +91,4 @@ def gap_inverse(x: Any) -> Any:
     """1/x, and 0 where x is zero: what equal eigenvalues have of each other's derivatives."""
     if is_zero(x):
         return 0.0
-    none = eq(x, 0.0)
-    return where(none, 0.0, 1.0 / where(none, 1.0, x))
+    return reciprocal_or_zero(x, eq(x, 0.0))

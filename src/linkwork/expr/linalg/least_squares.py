@@ -20,7 +20,7 @@ from .arrays import Found, applied, array_of, matrix, right_side
 from .methods import METHODS, Triangular
 from .pivots import Pivots
 from .qr import Reflections
-from .sums import dot, less, transposed
+from .sums import dot, less, rows_of, transposed
 
 __all__ = ["lstsq"]
 
@@ -63,7 +63,7 @@ class LeastSquares(Rule):
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         a, right, damping = self._split(inputs)
         pivots = Pivots("lstsq", positive=self.damped, told=self.told)
-        b = transposed(right) if right else [[] for _ in range(self.k)]
+        b = self._by_rows(right)
         x, y, factors = self._damped(a, b, damping, pivots) if self.damped else self._by_qr(a, b, pivots)
         results = [column[i] for i in range(self.n) for column in x]
         return [*results, pivots.status] if self.told else results, [*(value for c in y for value in c), *factors]
@@ -159,8 +159,7 @@ class LeastSquares(Rule):
     def _split(self, values: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]], Any]:
         """Of the inputs or their changes: the rows of A and of b, and the damping."""
         count = self.m * self.n
-        a = [list(values[i * self.n : (i + 1) * self.n]) for i in range(self.m)]
-        return a, [list(values[count + i * self.k : count + (i + 1) * self.k]) for i in range(self.m)], values[-1]
+        return rows_of(values, self.n, self.m), rows_of(values[count:], self.k, self.m), values[-1]
 
     def _by_columns(self, a: list[list[Any]]) -> list[list[Any]]:
         return transposed(a) if a else [[] for _ in range(self.n)]

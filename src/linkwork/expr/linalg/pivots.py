@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import SingularMatrixError
 from ..functions import and_, eq, fabs, lt, where
-from .sums import reciprocal
+from .sums import reciprocal, reciprocal_or_zero
 
 __all__ = ["Pivots"]
 
@@ -39,8 +39,7 @@ class Pivots:
         """The reciprocal of a pivot."""
         if self._zero:
             self.seen.append(pivot)
-            none = eq(pivot, 0.0)
-            return where(none, 0.0, 1.0 / where(none, 1.0, pivot))
+            return reciprocal_or_zero(pivot, eq(pivot, 0.0))
         inverse = reciprocal(pivot)
         self.seen.append(pivot)
         place = place if self._order is None else self._order[place]

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..functions import le, where
+from ..functions import le
 from ..rules import Rule, ruled
 from .arrays import Found, applied, matrix
 from .singular import Singular
-from .sums import dot, identity, negated, product, rows_of, transposed
+from .sums import added, dot, identity, negated, product, reciprocal_or_zero, rows_of, transposed
 
 __all__ = ["pinv"]
 
@@ -60,10 +60,7 @@ class Pseudoinverse(Rule):
         k = min(self.m, self.n)
         found, _ = Singular(max(self.m, self.n), k, True).compute([x for row in a for x in row])
         s, u, vt = found[:k], rows_of(found[k:], k, len(a)), rows_of(found[k + len(a) * k :], k)
-        inverse = []
-        for x in s:
-            none = le(x, self.rtol * s[0])
-            inverse.append(where(none, 0.0, 1.0 / where(none, 1.0, x)))
+        inverse = [reciprocal_or_zero(x, le(x, self.rtol * s[0])) for x in s]
         scaled = [[x * y for x, y in zip(row, inverse, strict=True)] for row in transposed(vt)]  # V Σ⁻¹
         p = [[dot(row, other) for other in u] for row in scaled]
         return [x for row in (transposed(p) if wide and p else p) for x in row], ()
@@ -77,7 +74,7 @@ class Pseudoinverse(Rule):
         first = negated(product(product(p, da), p))
         second = product(product(product(p, turned), dat), left)
         third = product(product(right, dat), product(turned, p))
-        return [x + y + z for rows in zip(first, second, third, strict=True) for x, y, z in zip(*rows, strict=True)]
+        return [x for row in added(first, second, third) for x in row]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -88,7 +85,7 @@ class Pseudoinverse(Rule):
         first = negated(product(product(turned, weight), turned))
         second = product(left, product(back, product(p, turned)))
         third = product(product(turned, product(p, back)), right)
-        return [x + y + z for rows in zip(first, second, third, strict=True) for x, y, z in zip(*rows, strict=True)]
+        return [x for row in added(first, second, third) for x in row]
 
     def _parts(self, inputs: Sequence[Any], results: Sequence[Any]) -> tuple[Matrix, Matrix, Matrix]:
         """P, 1 − A P and 1 − P A."""

@@ -19,7 +19,7 @@ from ..rules import Rule, ruled
 from .arrays import Found, applied, matrix
 from .jacobi import Matrices, gap_inverse, rotate, rotation, sort, swept
 from .qr import Reflections
-from .sums import dot, identity, product, rows_of, transposed
+from .sums import added, dot, identity, product, rows_of, transposed
 
 __all__ = ["Singular", "svd", "svdvals"]
 
@@ -114,9 +114,7 @@ class Singular(Rule):
         inner_u = [[gaps[i][j] * (p[i][j] * s[j] + s[i] * p[j][i]) for j in range(n)] for i in range(n)]
         inner_v = [[gaps[i][j] * (s[i] * p[i][j] + p[j][i] * s[j]) for j in range(n)] for i in range(n)]
         outer = [[x * k for x, k in zip(row, inverse, strict=True)] for row in right]  # dA V Σ⁻¹
-        inside = product(transposed(u), outer)
-        du = product(u, [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(inner_u, inside, strict=True)])
-        du = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(du, outer, strict=True)]
+        du = _with_the_rest(u, inner_u, outer)
         dvt = transposed(product(v, inner_v))  # V is square: 1 − V Vᵀ is zero
         return [*found, *(x for row in du for x in row), *(x for row in dvt for x in row)]
 
@@ -137,10 +135,7 @@ class Singular(Rule):
                 if i != j:
                     inner[i][j] = gaps[i][j] * ((gu[i][j] - gu[j][i]) * s[j] + s[i] * (gv[i][j] - gv[j][i]))
         scaled = [[x * k for x, k in zip(row, inverse, strict=True)] for row in weight_u]  # Ū Σ⁻¹
-        inside = product(transposed(u), scaled)
-        whole = product(u, [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(inner, inside, strict=True)])
-        whole = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(whole, scaled, strict=True)]
-        return [x for row in product(whole, transposed(v)) for x in row]
+        return [x for row in product(_with_the_rest(u, inner, scaled), transposed(v)) for x in row]
 
     def _split(
         self, results: Sequence[Any], extra: Sequence[Any]
@@ -155,6 +150,13 @@ class Singular(Rule):
             [0.0 if i == j else gap_inverse((s[j] - s[i]) * (s[j] + s[i])) for j in range(self.n)]
             for i in range(self.n)
         ]
+
+
+def _with_the_rest(u: list[list[Any]], inner: list[list[Any]], outer: list[list[Any]]) -> list[list[Any]]:
+    """U inner + (1 − U Uᵀ) outer."""
+    inside = product(transposed(u), outer)
+    rest = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(inner, inside, strict=True)]
+    return added(product(u, rest), outer)
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 from ..functions import where
 
 __all__ = [
+    "added",
     "chosen",
     "dot",
     "gathered",
@@ -18,6 +21,7 @@ __all__ = [
     "negated",
     "product",
     "reciprocal",
+    "reciprocal_or_zero",
     "rows_of",
     "transposed",
 ]
@@ -70,6 +74,11 @@ def negated(rows: Rows) -> list[list[Any]]:
     return [[x if is_zero(x) else -x for x in row] for row in rows]
 
 
+def added(*terms: Rows) -> list[list[Any]]:
+    """The sum of matrices."""
+    return [[reduce(add, elements) for elements in zip(*rows, strict=True)] for rows in zip(*terms, strict=True)]
+
+
 def rows_of(values: Sequence[Any], columns: int, rows: int | None = None) -> list[list[Any]]:
     """The rows of a matrix that is given element by element, the first of more values; square unless said."""
     return [list(values[i * columns : (i + 1) * columns]) for i in range(columns if rows is None else rows)]
@@ -83,6 +92,11 @@ def gathered(rows: Rows, places: Sequence[tuple[int, int]], symmetric: bool) -> 
 def reciprocal(x: Any) -> Any:
     """1/x; infinite at zero for Python's floats too."""
     return math.copysign(math.inf, x) if is_zero(x) else 1.0 / x
+
+
+def reciprocal_or_zero(x: Any, none: Any) -> Any:
+    """1/x, and 0 where x counts as zero, whatever it is there."""
+    return where(none, 0.0, 1.0 / where(none, 1.0, x))
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Any:
