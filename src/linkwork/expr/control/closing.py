@@ -12,7 +12,6 @@ from typing import Any
 
 from ..interpret import CONSTANT
 from ..region import Region
-from ..structure import Form, Leaf, leaves_of
 from ..symbol import Graph, Symbol
 from .numbers import graph_of
 
@@ -22,7 +21,6 @@ __all__ = [
     "closed_since",
     "lent",
     "named",
-    "rows_of",
 ]
 
 
@@ -91,18 +89,6 @@ def _taken(graph: Graph, results: Sequence[Any], first: int, inside: bytearray) 
         outside |= fresh
         waiting += [a for a in fresh if a.op.logical]
     return sorted((x for x in outside if not (x.op.logical or x.op is CONSTANT)), key=lambda x: x.index)
-
-
-def rows_of(form: Form | Leaf, numbers: Sequence[Any], steps: int) -> list[list[Any]]:
-    """The numbers of stacked arrays (steps, ...), of one step after the other."""
-    rows: list[list[Any]] = [[] for _ in range(steps)]
-    start = 0
-    for _, leaf in leaves_of(form):
-        width = leaf.size // steps if steps else 0
-        for t in range(steps):
-            rows[t] += numbers[start + t * width : start + (t + 1) * width]
-        start += leaf.size
-    return rows
 
 
 def named(function: Callable[..., Any]) -> str:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..structure import Leaf, leaves_of, mapped, put_together, reshaped, taken_apart
+from ..structure import Form, Leaf, leaves_of, mapped, put_together, reshaped, taken_apart
 from ..symbol import Graph, Symbol
-from .closing import closed, lent, named, rows_of
+from .closing import closed, lent, named
 from .loop import Loop
 from .numbers import Numbers, graph_of
 from .on_numbers import scan_on_numbers, while_on_numbers
@@ -102,18 +102,18 @@ def scan(
 
     Raises TypeError for a step that changes the state's shapes or nesting, and ValueError for inputs of different T.
     """
-    steps = number_of_steps(inputs, length)
+    given, form = taken_apart(inputs, "scan: inputs") if inputs is not None else ([], None)
+    steps = number_of_steps(form, length)
     if segments is not None:
         return _in_segments(step, state, inputs, steps, backward, bound("scan: segments", segments))
     start = Numbers(state, "scan: state")
-    given, form = taken_apart(inputs, "scan: inputs") if inputs is not None else ([], Leaf((0,)))
     graph = graph_of([*start.elements, *given])
     if graph is None:
         found = scan_on_numbers(step, state, inputs, start, steps, backward)
         if not isinstance(found, Graph):
             return found
         graph = found
-    return _scan_traced(graph, step, start, given, form if inputs is not None else None, steps, backward)
+    return _scan_traced(graph, step, start, given, form, steps, backward)
 
 
 def fori(step: Callable[[Any, Any], Any], state: Any, count: int, *, segments: int | None = None) -> Any:
@@ -159,7 +159,7 @@ def _scan_traced(
     rows: list[list[Any]] = []
     if form is not None:
         shape = reshaped(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
-        one, rows = Numbers.alike(shape, rows_of(form, given, steps))
+        one, rows = Numbers.alike(shape, _rows_of(form, given, steps))
     width = 0 if one is None else one.size
     while True:
         fresh = lent(graph, f"the state of scan of {named(step)}", len(start.elements) + width)
@@ -182,6 +182,18 @@ def _scan_traced(
     many = len(outputs)
     ends = (len(carried) + t * many for t in range(steps))
     return last, _joined(kept, [kept.scalars_of(found[end : end + many]) for end in ends])
+
+
+def _rows_of(form: Form | Leaf, numbers: Sequence[Any], steps: int) -> list[list[Any]]:
+    """The numbers of stacked arrays (steps, ...), of one step after the other."""
+    rows: list[list[Any]] = [[] for _ in range(steps)]
+    start = 0
+    for _, leaf in leaves_of(form):
+        width = leaf.size // steps if steps else 0
+        for t in range(steps):
+            rows[t] += numbers[start + t * width : start + (t + 1) * width]
+        start += leaf.size
+    return rows
 
 
 def _joined(kept: Numbers, rows: Sequence[Sequence[Any]]) -> Any:

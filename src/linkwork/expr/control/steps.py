@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import filled
 from ..functions import where
-from ..structure import difference, leaves_of, taken_apart
+from ..structure import Form, Leaf, difference, leaves_of
 from ..symbol import Symbol
 from .closing import named
 
@@ -35,11 +35,10 @@ def bound(what: str, value: Any) -> int:
     return number
 
 
-def number_of_steps(inputs: Any, length: int | None) -> int:
-    """How many steps a scan has.  Raises ValueError where its inputs do not agree."""
+def number_of_steps(form: Form | Leaf | None, length: int | None) -> int:
+    """How many steps a scan has, of inputs like this.  Raises ValueError where they do not agree."""
     found: dict[int, str] = {}
-    if inputs is not None:
-        _, form = taken_apart(inputs, "scan: inputs")
+    if form is not None:
         for path, leaf in leaves_of(form):
             name = "".join(f"[{key!r}]" for key in path)
             if not leaf.shape:
