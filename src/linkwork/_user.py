@@ -7,10 +7,10 @@ import linecache
 import os
 import sys
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-__all__ = ["levels_up", "line_of", "place_of"]
+__all__ = ["levels_up", "line_of", "names_in", "place_of"]
 
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
@@ -41,6 +41,12 @@ def _is_library(frame: FrameType) -> bool:
         return True
     file = frame.f_code.co_filename
     return file.startswith(_STANDARD) and "site-packages" not in file
+
+
+def names_in(code: CodeType) -> list[str]:
+    """The names that code and the functions in it look up in the module, each once."""
+    inner = (name for constant in code.co_consts if isinstance(constant, CodeType) for name in names_in(constant))
+    return list(dict.fromkeys((*code.co_names, *inner)))
 
 
 def place_of(function: Callable[..., Any]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
+from .._user import names_in
 from ..compiler.build import Recipe
 from ..compiler.kernel import Kernel
 from ..joints import JointType
@@ -95,15 +96,10 @@ def _functions(value: Any, seen: set[int]) -> tuple[Hashable, ...]:
         return ()
     seen.add(id(value))
     found: list[Hashable] = [value.__code__, value.__defaults__]
-    for name in _names(value.__code__):
+    for name in names_in(value.__code__):
         there = value.__globals__.get(name)
         found += _functions(there, seen) if callable(there) else [there] if _is_number(there) else []
     return tuple(found)
-
-
-def _names(code: CodeType) -> tuple[str, ...]:
-    inner = (name for constant in code.co_consts if isinstance(constant, CodeType) for name in _names(constant))
-    return (*code.co_names, *inner)
 
 
 def _is_number(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..expr.arrays import is_traced
+from .arguments import in_order
 from .build import KernelCode, Source
 from .gufunc import make_gufunc
 from .interpreter import in_main_interpreter
@@ -95,7 +96,7 @@ class GeneralCall:
             if out is None and not named and 0 < len(arrays) == len(self.inputs) and not self.has_empty:
                 return self.run(*arrays)
             if named:
-                arrays, named = self._in_order(arrays, named), {}
+                arrays, named = in_order(self.name, [port.name for port in self.inputs], arrays, named), {}
             if _MASKED in map(type, arrays):
                 self._refuse_masked(arrays, self.inputs)
             if out is not None:
@@ -172,16 +173,6 @@ class GeneralCall:
         """Raises ValueError for masked arrays: what their masked numbers are is not known."""
         names = [port.name for port, x in zip(ports, arrays, strict=False) if type(x) is _MASKED]
         raise ValueError(f"{self.name}: expected arrays, got a masked one for {', '.join(names)}: {SAY_WHAT_IS_MASKED}")
-
-    def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        names = [p.name for p in self.inputs]
-        for name in named:
-            if name not in names[len(arrays) :]:
-                raise TypeError(f"{self.name}: unexpected or repeated argument {name!r}; the inputs are {names}")
-        missing = [n for n in names[len(arrays) :] if n not in named]
-        if missing:
-            raise TypeError(f"{self.name}: missing argument {missing[0]!r}; the inputs are {names}")
-        return (*arrays, *(named[n] for n in names[len(arrays) :]))
 
     def _apart(self, arrays: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
         """The inputs, those copied that are an output as well but have more or fewer core dimensions than that.

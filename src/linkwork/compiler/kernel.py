@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..expr.structure import Leaf
+from .arguments import in_order
 from .build import KernelCode, Recipe, Source
 from .counts import WhileLoop
 from .entries import ENTRIES, available, parts_here
@@ -177,7 +178,7 @@ class Kernel:
         are arrays of all samples, so that the function runs once.  Raises TypeError where there is no function.
         """
         function = self.function
-        given = self._nesting.taken_apart(self.name, self._nesting.in_order(self.name, arrays, named))
+        given = self._nesting.taken_apart(self.name, in_order(self.name, [*self._nesting.inputs], arrays, named))
         return self._together(run_uncompiled(function, self._nesting, self.inputs, self.outputs, given))
 
     def _together(self, results: Sequence[Any]) -> Any:

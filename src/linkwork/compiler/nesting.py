@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..expr.structure import Form, Leaf, children, is_nested, leaves_of, remade
+from .arguments import in_order
 from .program import Port
 
 __all__ = ["Nesting", "form_of_shapes", "port_names", "taking"]
@@ -42,17 +43,6 @@ class Nesting:
             arrays += [argument] if take is None else take(argument)
         return arrays
 
-    def in_order(self, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """All arguments by place.  Raises TypeError for names that are not there, or twice, and for those missing."""
-        keys = [*self.inputs]
-        for key in named:
-            if key not in keys[len(arguments) :]:
-                raise TypeError(f"{name}: unexpected or repeated argument {key!r}; the inputs are {keys}")
-        missing = [key for key in keys[len(arguments) :] if key not in named]
-        if missing:
-            raise TypeError(f"{name}: missing argument {missing[0]!r}; the inputs are {keys}")
-        return [*arguments, *(named[key] for key in keys[len(arguments) :])]
-
     def put_together(self, result: Any) -> Any:
         """The outputs as the function returned them, of what a kernel of flat ports gives."""
         if self.outputs is None:
@@ -68,7 +58,7 @@ def taking(nesting: Nesting, name: str, flat: Callable[..., Any]) -> Callable[..
 
     def call(*arguments: Any, out: Any = None, **named: Any) -> Any:
         if named or len(arguments) != count:
-            arguments = tuple(nesting.in_order(name, arguments, named))
+            arguments = in_order(name, [*nesting.inputs], arguments, named)
         arrays: list[Any] = []
         for take, argument in zip(takes, arguments, strict=True):
             if take is None:

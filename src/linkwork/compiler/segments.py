@@ -76,13 +76,13 @@ def pairs_taken_apart(program: L) -> L:
     """The sine and the cosine of a pair stand right after it, since a pair cannot wait in the workspace."""
     parts: dict[int, list[int]] = {}
     for k, (operation, args, _) in enumerate(program.instructions):
-        if operation in (SIN_OF, COS_OF, PART):
+        if operation in TAKEN_OUT:
             parts.setdefault(args[0], []).append(k)
     order: list[int] = []
     for k, (operation, _, _) in enumerate(program.instructions):
         if operation is SINCOS or operation.arity < 0:
             order += [k, *parts.get(k, ())]
-        elif operation not in (SIN_OF, COS_OF, PART):
+        elif operation not in TAKEN_OUT:
             order.append(k)
     return program.ordered(order)
 

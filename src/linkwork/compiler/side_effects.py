@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._user import levels_up
+from .._user import levels_up, names_in
 from ..errors import TraceWarning
 from ..expr.symbol import Graph, Symbol
 
@@ -74,7 +74,7 @@ def _variables(function: Any, seen: set[CodeType] | None = None) -> Iterator[tup
             found[name] = cell.cell_contents
         except ValueError:  # nothing in it yet
             found[name] = None
-    for name in _names(code):
+    for name in names_in(code):
         if name in plain.__globals__ and name not in found:
             found[name] = plain.__globals__[name]
     for name, value in found.items():
@@ -92,12 +92,6 @@ def _variables(function: Any, seen: set[CodeType] | None = None) -> Iterator[tup
 
 def _of_user(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] not in ("linkwork", "numpy", "builtins")
-
-
-def _names(code: CodeType) -> list[str]:
-    """The names that code and the functions in it look up in the module."""
-    inner = (name for constant in code.co_consts if isinstance(constant, CodeType) for name in _names(constant))
-    return list(dict.fromkeys((*code.co_names, *inner)))
 
 
 def _line(code: CodeType, name: str) -> int:

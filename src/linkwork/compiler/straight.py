@@ -141,6 +141,15 @@ def sample_function(text: Text, layout: Layout) -> None:
     for k in range(len(layout.plan.segments)):
         f.declare(f"declare void @.sample.{k}({', '.join(['ptr'] * len(pointers))})")
         f.do(f"call void @.sample.{k}({', '.join(f'ptr {pointer}' for pointer in pointers)})")
+    end_sample(f, layout, guards, taken)
+    text.add(f)
+
+
+def end_sample(f: Function, layout: LaidOut, guards: str, taken: str) -> None:
+    """The end of ``@sample``, whose guards stand there: give back the memory that was taken, and say how it went.
+
+    The label "none" is where it goes that got no memory.
+    """
     status = "0"
     if layout.guards:
         off = f.any_of("i1", guards_exceeded(f, layout, guards))
@@ -151,7 +160,6 @@ def sample_function(text: Text, layout: Layout) -> None:
         f.do(f.end)
         f.label("none")
         f.end = f"ret i32 {NO_MEMORY}"
-    text.add(f)
 
 
 def sample_declaration(program: Program) -> str:

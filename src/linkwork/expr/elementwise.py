@@ -39,20 +39,21 @@ def power(x: Any, y: Any) -> Any:
 
 def maximum(x: Any, y: Any) -> Any:
     """The larger of two numbers, NaN where one is."""
-    if isinstance(x, (int, float)) and x == x:
-        return f.where(f.le(y, x), x, y)
-    if isinstance(y, (int, float)) and y == y:
-        return f.where(f.le(x, y), y, x)
-    return f.where(f.eq(x, x), f.where(f.lt(y, x), x, y), x)
+    return _extreme(x, y, lambda a, b: f.le(b, a), lambda a, b: f.lt(b, a))
 
 
 def minimum(x: Any, y: Any) -> Any:
     """The smaller of two numbers, NaN where one is."""
+    return _extreme(x, y, f.le, f.lt)
+
+
+def _extreme(x: Any, y: Any, may_come_first: Callable[[Any, Any], Any], comes_first: Callable[[Any, Any], Any]) -> Any:
+    """The first of two numbers, NaN where one is; a number that is known to be none costs one comparison."""
     if isinstance(x, (int, float)) and x == x:
-        return f.where(f.le(x, y), x, y)
+        return f.where(may_come_first(x, y), x, y)
     if isinstance(y, (int, float)) and y == y:
-        return f.where(f.le(y, x), y, x)
-    return f.where(f.eq(x, x), f.where(f.lt(x, y), x, y), x)
+        return f.where(may_come_first(y, x), y, x)
+    return f.where(f.eq(x, x), f.where(comes_first(x, y), x, y), x)
 
 
 def trunc(x: Any) -> Any:

@@ -13,7 +13,7 @@ from ..ir import MOST_UNROLLED, Function, Text
 from ..llvm import Instructions
 from ..program import Program
 from ..real import Real
-from ..straight import NO_MEMORY, OFF, guards_exceeded, memory
+from ..straight import end_sample, memory
 from ..target import Target
 from .code import INLINE, ControlCode, Pointers
 from .cost import samples_cost
@@ -120,16 +120,7 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
         if len(runs) > MOST_UNROLLED:
             _gathered(f, real, out, frame, slots)
         start += port.size
-    status = "0"
-    if layout.guards:
-        off = f.any_of("i1", guards_exceeded(f, layout, frame))
-        status = f.let(f"select i1 {off}, i32 {OFF}, i32 0")
-    f.end = f"ret i32 {status}"
-    if taken:
-        f.do(f"call void @free(ptr {taken})")
-        f.do(f.end)
-        f.label("none")
-        f.end = f"ret i32 {NO_MEMORY}"
+    end_sample(f, layout, frame, taken)
     code.main.add(f)
     return [code.main, *code.others]
 
