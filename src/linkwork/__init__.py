@@ -42,11 +42,11 @@ from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
 from .expr.control import call, cond, fori, scan, take, while_loop
 from .expr.linalg import lstsq, solve
-from .facade.check_joint import JointReport, check_joint
-from .facade.joint import Joint
-from .facade.link import Link
+from .facade.checking.check_joint import JointReport, check_joint
+from .facade.joint.joint import Joint
+from .facade.making.link import Link
 from .facade.posing import pose, pose_difference
-from .facade.robot import Robot, load
+from .facade.robot.robot import Robot, load
 
 __all__ = [
     "Joint",

@@ -130,7 +130,7 @@ def test_other_scalars_of_ours_take_the_same_way() -> None:
 
 def test_no_kernel_is_made_for_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = lw.load("arm7")
-    monkeypatch.setattr("linkwork.facade.robot_base.compile_requests", lambda *arguments: pytest.fail("made"))
+    monkeypatch.setattr("linkwork.facade.robot.base.compile_requests", lambda *arguments: pytest.fail("made"))
     trace(lambda q: robot.mass_matrix(q), "f", {"q": 7})
 
 

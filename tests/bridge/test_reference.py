@@ -15,7 +15,7 @@ import linkwork as lw
 from linkwork import algorithms
 from linkwork.algorithms import JOINT, ROBOT
 from linkwork.algorithms.row import QUANTITIES, Row, Shape
-from linkwork.facade.placed_link import PlacedLink
+from linkwork.facade.robot.placed_link import PlacedLink
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 BEGIN = "## "

@@ -10,9 +10,9 @@ from helpers.broken_joints import BREAKS, Broken, Crank, Hinge, Stated, WrongSli
 from helpers.facade import EVERY, every_joint
 from helpers.joints import Swivel
 from linkwork.errors import JointContractError
-from linkwork.facade.check_joint import LINES
-from linkwork.facade.joint_statements import RESULTS
-from linkwork.facade.joint_trial import Bare
+from linkwork.facade.checking.check_joint import LINES
+from linkwork.facade.checking.statements import RESULTS
+from linkwork.facade.checking.trial import Bare
 from linkwork.joints import JointType
 
 

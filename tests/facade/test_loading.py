@@ -14,7 +14,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelError, ModelWarning
-from linkwork.facade.loading import LoadOptions, Options
+from linkwork.facade.making.loading import LoadOptions, Options
 from urdf_texts import INERTIAL, LIMIT, joint, link, robot
 
 IMPOSSIBLE = INERTIAL.replace('izz="1"', 'izz="4"')

@@ -11,7 +11,7 @@ from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot
 from linkwork.bridge.tracing import trace_requests
 from linkwork.errors import UnknownNameError
-from linkwork.facade.drawing import tree_lines
+from linkwork.facade.robot.drawing import tree_lines
 from linkwork.joints import Fixed, JointType, Revolute
 from linkwork.model.random import random_tree
 from linkwork.spatial import Pose, Rotation, Vec3

@@ -12,7 +12,7 @@ import pytest
 import linkwork as lw
 from linkwork.bridge import kernels
 from linkwork.errors import UnknownNameError
-from linkwork.facade import robot_base as module
+from linkwork.facade.robot import base as module
 
 FUNCTIONS: list[Any] = ["gravity_force", "mass_matrix", ("pose", "link_2"), "bias_force"]
 

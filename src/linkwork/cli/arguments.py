@@ -6,8 +6,8 @@ import argparse
 from typing import Any, get_args
 
 from ..errors import Issue, ModelError, UnknownNameError
-from ..facade.loading import Continuous, Inertias, Mimicry
-from ..facade.robot import Robot, load
+from ..facade.making.loading import Continuous, Inertias, Mimicry
+from ..facade.robot.robot import Robot, load
 from .output import Terminal, escaped
 
 __all__ = [

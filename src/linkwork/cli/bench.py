@@ -11,7 +11,7 @@ from .. import __version__
 from .._progress import Progress
 from ..algorithms import ROBOT
 from ..errors import SingularInertiaError
-from ..facade.robot import Robot
+from ..facade.robot.robot import Robot
 from .arguments import BAD_MODEL, FAILED, CommandError, add_json, add_robot, positive, robot_of
 from .measure import Compiled, agreement, batch_calls, compile_cold, single_calls, threads
 from .output import Terminal, escaped, label, number, quantity

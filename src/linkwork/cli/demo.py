@@ -12,8 +12,8 @@ import numpy as np
 from .. import __version__
 from .._progress import Progress
 from ..bridge.machine import get_num_threads
-from ..facade.drawing import tree_lines
-from ..facade.robot import Robot
+from ..facade.robot.drawing import tree_lines
+from ..facade.robot.robot import Robot
 from .arguments import FAILED, add_json, load_robot, positive
 from .output import Terminal, label, number, numbers, quantity
 from .states import random_states

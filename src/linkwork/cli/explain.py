@@ -13,8 +13,8 @@ from ..algorithms import ROBOT
 from ..bridge.explain import Explanation, Work, explain
 from ..bridge.machine import CodeFacts, code_facts
 from ..errors import UnknownNameError
-from ..facade.joint import Joint
-from ..facade.robot import Robot
+from ..facade.joint.joint import Joint
+from ..facade.robot.robot import Robot
 from .arguments import USAGE, CommandError, add_json, add_robot, robot_of
 from .output import Terminal, escaped, label, number, quantity, table, width
 from .tables import columns_of

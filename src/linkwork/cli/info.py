@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import __version__
 from ..errors import Issue
-from ..facade.drawing import axis_text, follows_text, parameters, slice_text, tree_lines
-from ..facade.joint import Joint
-from ..facade.robot import Robot
+from ..facade.joint.joint import Joint
+from ..facade.robot.drawing import axis_text, follows_text, parameters, slice_text, tree_lines
+from ..facade.robot.robot import Robot
 from ..model.body import WORLD, Frame
 from ..model.tree import Tree
 from .arguments import add_json, add_robot, robot_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..bridge.machine import get_num_threads, set_num_threads
-from ..facade.robot import Robot
+from ..facade.robot.robot import Robot
 from .peer import Pinocchio, disagreement
 from .states import random_states
 from .timing import Call

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..facade.joint import Joint
-from ..facade.robot import Robot
+from ..facade.joint.joint import Joint
+from ..facade.robot.robot import Robot
 from ..model.build import FLOATING_BASE
 
 __all__ = ["CannotCompare", "PinocchioModel", "pinocchio_version"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algorithms import ROBOT
-from ..facade.robot import Robot
+from ..facade.robot.robot import Robot
 
 __all__ = ["random_states"]
 

@@ -16,7 +16,7 @@ from ..joints.checked import EXACT
 from ..spatial import Pose, Rotation, Vec3
 from ..spatial.given import given_numbers, given_pose
 from ..spatial.rotation import cos_sin
-from .joint_editing import matrix_of
+from .joint.editing import matrix_of
 
 __all__ = ["pose", "pose_difference"]
 

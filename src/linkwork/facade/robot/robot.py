@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..model.tree import Report
-from .inherited_names import named_after
-from .loading import Continuous, Inertias, Mimicry, Options, read_robot
-from .robot_compiling import CompilingMethods
-from .robot_configuration import ConfigurationMethods
-from .robot_dynamics import DynamicsMethods
-from .robot_editing import EditingMethods
-from .robot_kinematics import KinematicsMethods
-from .robot_limits import LimitMethods
-from .robot_structure import StructureMethods
+from ...model.tree import Report
+from ..inherited_names import named_after
+from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
+from .compiling import CompilingMethods
+from .configuration import ConfigurationMethods
+from .dynamics import DynamicsMethods
+from .editing import EditingMethods
+from .kinematics import KinematicsMethods
+from .limits import LimitMethods
+from .structure import StructureMethods
 
 __all__ = ["Robot", "load"]
 

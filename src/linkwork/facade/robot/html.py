@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from .._printing import label, number, numbers
-from ..model.tree import Tree
+from ..._printing import label, number, numbers
+from ...model.tree import Tree
 from .drawing import axis_text, follows_text, slice_text, tree_lines
 
 __all__ = ["robot_html"]

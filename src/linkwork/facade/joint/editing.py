@@ -10,11 +10,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..joints import JointType
-from ..joints.generic import independent_motions
-from ..spatial import Pose, Vec3
-from ..spatial.given import given_numbers, given_pose, given_text
-from .joint_methods import JointMethods
+from ...joints import JointType
+from ...joints.generic import independent_motions
+from ...spatial import Pose, Vec3
+from ...spatial.given import given_numbers, given_pose, given_text
+from .methods import JointMethods
 
 __all__ = ["JointEditing", "check_links", "check_order", "dof_values", "fixed_array", "matrix_of", "pose_of"]
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, Self, Unpack
 
 from numpy.typing import ArrayLike
 
-from ..model.couple import coupled, read_couplings
-from ..model.reroot import rerooted
+from ...model.couple import coupled, read_couplings
+from ...model.reroot import rerooted
+from ..robot.base import RobotBase
 from .building import Part, built
 from .denavit_hartenberg import dh_parts
 from .loading import BuildOptions, LoadOptions, Options, read_robot, read_robot_string
-from .robot_base import RobotBase
 
 __all__ = ["Constructors"]
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import UnknownNameError
-from ..joints import Fixed
-from ..model.body import WORLD, Frame
-from ..model.meant import another_kind
-from ..model.physical import taken_apart
-from ..model.tree import Tree
-from ..shapes import Geometry
-from ..spatial import Inertia, Pose
-from .joint import Joint
-from .joint_editing import fixed_array, matrix_of
+from ...errors import UnknownNameError
+from ...joints import Fixed
+from ...model.body import WORLD, Frame
+from ...model.meant import another_kind
+from ...model.physical import taken_apart
+from ...model.tree import Tree
+from ...shapes import Geometry
+from ...spatial import Inertia, Pose
+from ..joint.editing import fixed_array, matrix_of
+from ..joint.joint import Joint
 
 __all__ = ["PlacedLink", "fixed_joints_of", "link_frame", "links_of", "placed_link"]
 

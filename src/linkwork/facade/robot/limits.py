@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.couple import bounds
-from .passive import resistance
-from .robot_base import Array, RobotBase
+from ...model.couple import bounds
+from ..passive import resistance
+from .base import Array, RobotBase
 
 __all__ = ["LimitMethods"]
 

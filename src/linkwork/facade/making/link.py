@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..model.physical import taken_apart
-from ..shapes import Geometry, Shape
-from ..spatial import Inertia, Pose, Symmetric3, Vec3
-from ..spatial.given import given_inertia, given_numbers, given_pose, given_text
-from .joint_editing import fixed_array
+from ...model.physical import taken_apart
+from ...shapes import Geometry, Shape
+from ...spatial import Inertia, Pose, Symmetric3, Vec3
+from ...spatial.given import given_inertia, given_numbers, given_pose, given_text
+from ..joint.editing import fixed_array
 
 __all__ = ["Link"]
 

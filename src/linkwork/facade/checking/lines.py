@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..expr.dual import parts, seeded
-from ..joints import JointType
-from ..spatial import Force, Pose
-from .joint_trial import DIFFERENCES, TOLERANCE, Line, Trial, flat, matrix, moved, off
+from ...expr.dual import parts, seeded
+from ...joints import JointType
+from ...spatial import Force, Pose
+from .trial import DIFFERENCES, TOLERANCE, Line, Trial, flat, matrix, moved, off
 
 __all__ = ["MOTION"]
 

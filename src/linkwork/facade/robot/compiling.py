@@ -7,10 +7,10 @@ from functools import partial
 from keyword import iskeyword
 from typing import Any
 
-from .._parallel import in_parallel
-from ..bridge.machine import Kernel, make_ready
-from ..bridge.requests import Request, labelled, read_request
-from .robot_base import RobotBase
+from ..._parallel import in_parallel
+from ...bridge.machine import Kernel, make_ready
+from ...bridge.requests import Request, labelled, read_request
+from .base import RobotBase
 
 __all__ = ["CompilingMethods"]
 

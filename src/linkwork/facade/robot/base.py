@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bridge.calls import checked
-from ..bridge.composing import lazily
-from ..bridge.kernels import compile_requests
-from ..bridge.machine import Kernel
-from ..bridge.once import Once
-from ..bridge.requests import Request, read_request
-from ..bridge.subjects import OfRobot
-from ..model.tree import Tree
+from ...bridge.calls import checked
+from ...bridge.composing import lazily
+from ...bridge.kernels import compile_requests
+from ...bridge.machine import Kernel
+from ...bridge.once import Once
+from ...bridge.requests import Request, read_request
+from ...bridge.subjects import OfRobot
+from ...model.tree import Tree
 
 __all__ = ["Array", "RobotBase"]
 

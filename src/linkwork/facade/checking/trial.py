@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..joints import JointType
-from ..spatial import Pose
-from .joint import Joint
+from ...joints import JointType
+from ...spatial import Pose
+from ..joint.joint import Joint
 
 __all__ = ["DIFFERENCES", "TOLERANCE", "Bare", "Line", "Trial", "flat", "matrix", "moved", "off"]
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import UnknownNameError
-from ..joints import JointType
-from ..model.tree import Tree
+from ...errors import UnknownNameError
+from ...joints import JointType
+from ...model.tree import Tree
 
 __all__ = ["index_of", "names_of"]
 

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from .._printing import cut, escaped, label, number, width
-from ..joints import JointType
-from ..model.body import WORLD, Body, Coupling, Frame
-from ..model.tree import Tree
-from ..spatial import Vec3
+from ..._printing import cut, escaped, label, number, width
+from ...joints import JointType
+from ...model.body import WORLD, Body, Coupling, Frame
+from ...model.tree import Tree
+from ...spatial import Vec3
 
 __all__ = ["axis_text", "follows_text", "parameters", "slice_text", "tree_lines"]
 

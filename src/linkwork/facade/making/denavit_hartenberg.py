@@ -11,13 +11,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._text import nearest, quoted
-from ..errors import Findings, Issue, Location
-from ..joints import Prismatic, Revolute
-from ..spatial import Pose, Rotation, Vec3
-from ..spatial.given import given_numbers, given_pose
-from ..spatial.rotation import cos_sin
-from .joint import Joint
+from ..._text import nearest, quoted
+from ...errors import Findings, Issue, Location
+from ...joints import Prismatic, Revolute
+from ...spatial import Pose, Rotation, Vec3
+from ...spatial.given import given_numbers, given_pose
+from ...spatial.rotation import cos_sin
+from ..joint.joint import Joint
 from .link import Link
 
 __all__ = ["dh_parts"]

@@ -9,22 +9,22 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bridge.arguments import Asked
-from ..bridge.machine import Port
-from ..expr.arrays import is_traced, over_samples
-from ..joints import JointType
-from ..joints.blamed import asked
-from ..joints.generic import independent_motions
-from ..model.body import WORLD, Body, Coupling, Limits
-from ..model.couple import read_mimic
-from ..model.tree import Tree
-from ..spatial import Pose
-from ..spatial.given import given_text
-from .inherited_names import named_after
-from .joint_editing import JointEditing, check_links, check_order, dof_values, fixed_array, matrix_of, pose_of
-from .joint_links import LinkMethods
-from .passive import resistance
-from .sampling import Size, generator_of, leading_of
+from ...bridge.arguments import Asked
+from ...bridge.machine import Port
+from ...expr.arrays import is_traced, over_samples
+from ...joints import JointType
+from ...joints.blamed import asked
+from ...joints.generic import independent_motions
+from ...model.body import WORLD, Body, Coupling, Limits
+from ...model.couple import read_mimic
+from ...model.tree import Tree
+from ...spatial import Pose
+from ...spatial.given import given_text
+from ..inherited_names import named_after
+from ..passive import resistance
+from ..sampling import Size, generator_of, leading_of
+from .editing import JointEditing, check_links, check_order, dof_values, fixed_array, matrix_of, pose_of
+from .links import LinkMethods
 
 __all__ = ["Bounds", "Joint", "body_with", "joint_of", "limits_of"]
 

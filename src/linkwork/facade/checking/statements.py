@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.dynamics.inverse_dynamics import inverse_dynamics
-from ..algorithms.dynamics.mass_matrix import mass_matrix
-from ..expr.interpret import evaluate
-from ..expr.symbol import Graph
-from ..joints import JointType, Revolute
-from ..model.body import Body, Limits
-from ..model.lighten import lightened
-from ..model.random import random_inertia
-from ..model.tree import Tree
-from ..spatial import Force, Inertia, Pose, Rotation, Vec3
-from .joint_trial import TOLERANCE, Bare, Line, Trial, flat, matrix, off
+from ...algorithms.dynamics.inverse_dynamics import inverse_dynamics
+from ...algorithms.dynamics.mass_matrix import mass_matrix
+from ...expr.interpret import evaluate
+from ...expr.symbol import Graph
+from ...joints import JointType, Revolute
+from ...model.body import Body, Limits
+from ...model.lighten import lightened
+from ...model.random import random_inertia
+from ...model.tree import Tree
+from ...spatial import Force, Inertia, Pose, Rotation, Vec3
+from .trial import TOLERANCE, Bare, Line, Trial, flat, matrix, off
 
 __all__ = ["RESULTS", "STATEMENTS"]
 

@@ -8,22 +8,22 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from ..bridge.arguments import real_array
-from ..errors import Findings, Location, ModelError
-from ..model.body import Frame
-from ..model.build import read_gravity
-from ..model.check import check_inertial
-from ..model.lock import locked
-from ..model.physical import taken_apart
-from ..model.tree import Report, Tree
-from ..model.values import check_joint_values
-from ..model.welded import told, with_summed_inertias
-from ..shapes import Geometry
-from ..spatial import Inertia, Symmetric3, Vec3
-from ..spatial.given import given_inertia
-from .building import joint_description
-from .constructors import Constructors
-from .joint import Joint, body_with, joint_of
+from ...bridge.arguments import real_array
+from ...errors import Findings, Location, ModelError
+from ...model.body import Frame
+from ...model.build import read_gravity
+from ...model.check import check_inertial
+from ...model.lock import locked
+from ...model.physical import taken_apart
+from ...model.tree import Report, Tree
+from ...model.values import check_joint_values
+from ...model.welded import told, with_summed_inertias
+from ...shapes import Geometry
+from ...spatial import Inertia, Symmetric3, Vec3
+from ...spatial.given import given_inertia
+from ..joint.joint import Joint, body_with, joint_of
+from ..making.building import joint_description
+from ..making.constructors import Constructors
 from .locking import held_configurations
 from .placed_link import link_frame
 

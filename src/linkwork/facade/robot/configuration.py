@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.couple import bounds
-from .robot_base import Array, RobotBase
-from .sampling import Size, generator_of, leading_of
+from ...model.couple import bounds
+from ..sampling import Size, generator_of, leading_of
+from .base import Array, RobotBase
 
 __all__ = ["ConfigurationMethods"]
 

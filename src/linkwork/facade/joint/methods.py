@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.joint import Site
-from ..bridge.calls import checked
-from ..bridge.composing import lazily
-from ..bridge.kernels import joint_kernel
-from ..bridge.requests import read_request
-from ..bridge.subjects import OfJoint
-from ..joints import JointType
-from ..joints.blamed import asked, blaming
-from ..spatial import Pose
-from ..spatial.given import is_rigid
+from ...algorithms.joint import Site
+from ...bridge.calls import checked
+from ...bridge.composing import lazily
+from ...bridge.kernels import joint_kernel
+from ...bridge.requests import read_request
+from ...bridge.subjects import OfJoint
+from ...joints import JointType
+from ...joints.blamed import asked, blaming
+from ...spatial import Pose
+from ...spatial.given import is_rigid
 
 __all__ = ["JointMethods", "LocalCoordinates", "SplitWrench"]
 

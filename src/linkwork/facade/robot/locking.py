@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..bridge.arguments import real_array
-from ..model.body import Body
-from ..model.couple import coupling_text
-from ..model.tree import Tree
+from ...bridge.arguments import real_array
+from ...model.body import Body
+from ...model.couple import coupling_text
+from ...model.tree import Tree
 
 __all__ = ["held_configurations"]
 

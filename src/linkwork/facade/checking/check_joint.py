@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import JointContractError
-from ..joints import JointType
-from ..joints.blamed import own_line
-from .joint import Joint
-from .joint_lines import MOTION
-from .joint_statements import RESULTS, STATEMENTS
-from .joint_trial import Line, Trial
+from ...errors import JointContractError
+from ...joints import JointType
+from ...joints.blamed import own_line
+from ..joint.joint import Joint
+from .lines import MOTION
+from .statements import RESULTS, STATEMENTS
+from .trial import Line, Trial
 
 __all__ = ["LINES", "JointLine", "JointReport", "check_joint"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .robot_base import Array, RobotBase
+from .base import Array, RobotBase
 
 __all__ = ["DynamicsMethods"]
 

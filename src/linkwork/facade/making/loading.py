@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypedDict
 
-from .. import robots
-from .._text import nearest
-from .._user import levels_up
-from ..errors import ModelWarning, UnknownNameError
-from ..formats import parse_urdf, read_urdf
-from ..model.build import build_tree
-from ..model.description import Description
-from ..model.tree import Tree
+from ... import robots
+from ..._text import nearest
+from ..._user import levels_up
+from ...errors import ModelWarning, UnknownNameError
+from ...formats import parse_urdf, read_urdf
+from ...model.build import build_tree
+from ...model.description import Description
+from ...model.tree import Tree
 
 __all__ = ["BuildOptions", "LoadOptions", "Options", "read_robot", "read_robot_string"]
 

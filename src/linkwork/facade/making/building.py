@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from .._text import printable
-from ..errors import Findings, Location
-from ..model.check import check_inertial
-from ..model.description import Description, FrameDescription, JointDescription, LinkDescription
-from ..model.tree import Tree
-from ..spatial import Inertia
-from .joint import Joint, limits_of
+from ..._text import printable
+from ...errors import Findings, Location
+from ...model.check import check_inertial
+from ...model.description import Description, FrameDescription, JointDescription, LinkDescription
+from ...model.tree import Tree
+from ...spatial import Inertia
+from ..joint.joint import Joint, limits_of
 from .link import Link
 from .loading import Options
 

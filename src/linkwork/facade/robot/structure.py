@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ...errors import UnknownNameError
+from ..joint.joint import Joint, joint_of
+from ..named import Named
+from .base import RobotBase
 from .drawing import tree_lines
 from .html import robot_html
-from .joint import Joint, joint_of
-from .named import Named
 from .numbering import index_of, names_of
 from .placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
-from .robot_base import RobotBase
 
 __all__ = ["StructureMethods"]
 

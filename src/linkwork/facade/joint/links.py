@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import UnknownNameError
-from ..spatial import Pose
-from .joint_methods import JointMethods
+from ...errors import UnknownNameError
+from ...spatial import Pose
+from .methods import JointMethods
 
 __all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]
 

@@ -1,0 +1,1 @@
+"""Whether a joint type keeps its contract, line by line."""

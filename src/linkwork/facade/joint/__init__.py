@@ -1,0 +1,1 @@
+"""The joint that people hold: its functions, its place and its bounds."""

@@ -1,0 +1,1 @@
+"""Ways to a robot: files, programs, tables of parameters."""
