@@ -14,6 +14,7 @@ import linkwork as lw
 from linkwork.algorithms import ROBOT
 from linkwork.algorithms.row import QUANTITIES
 from oracles.example_robots import shipped
+from oracles.scalars import names_for
 
 every_function = pytest.mark.parametrize("name", ROBOT)
 
@@ -38,7 +39,7 @@ def arguments(robot, name, size, seed=0):
         else rng.normal(size=(size, robot.nv))
         for key in row.inputs
     ]
-    return arrays, ((robot.frames[-1],) if row.options else ())
+    return arrays, names_for(robot.tree, row)
 
 
 # -- batches
@@ -188,6 +189,7 @@ def test_another_process_gives_the_same_bits(arm):
 
 DIGEST = """
 import hashlib, linkwork as lw, numpy as np
+from oracles.scalars import names_for
 robot = lw.load("arm7_gripper", floating_base=True)
 q = robot.random_configuration(seed=0, size=5)
 v = np.ones(robot.nv)

@@ -30,7 +30,7 @@ from oracles.comparison import assert_close, solving_bound
 from oracles.coupling import Constrained, randomly_coupled
 from oracles.example_robots import EXAMPLES, SHIPPED
 from oracles.same_dynamics import assert_same_dynamics
-from oracles.scalars import Direct
+from oracles.scalars import Direct, names_for
 from oracles.textbook import Textbook
 from oracles.trees import state
 
@@ -247,10 +247,11 @@ def test_every_function_of_the_table_runs():
     q = robot.random_configuration(seed=0, size=2)
     values = {"nq": q, "nv": np.ones((2, robot.nv))}
     for row in ROBOT.values():
-        frames = ("tool2",) if row.options else ()
+        frames = names_for(robot.tree, row, "tool2")
         found = getattr(robot, row.name)(*(values[QUANTITIES[name].shape[0]] for name in row.inputs), *frames)
-        assert found.shape == (2, *shape_of(OfRobot(robot.tree), row.outputs[0].shape))
-        assert np.all(np.isfinite(found))
+        for output, part in zip(row.outputs, found if isinstance(found, tuple) else (found,), strict=True):
+            assert part.shape == (2, *shape_of(OfRobot(robot.tree), output.shape, {"np": None}))
+            assert np.all(np.isfinite(part)), row.name
 
 
 @settings(max_examples=25, derandomize=True)

@@ -13,7 +13,7 @@ from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot
 from linkwork.bridge.tracing import trace_requests
 from oracles.comparison import assert_close
-from oracles.scalars import Direct
+from oracles.scalars import Direct, names_for
 
 CASES = {"arm7_gripper": False, "quadruped": True}
 both_robots = pytest.mark.parametrize("name", CASES)
@@ -125,7 +125,7 @@ def test_a_massless_link_changes_no_bit(originals, name):
         add_fixed(xml, "sensor on " + link.get("name"), link.get("name"), "0.1 -0.2 0.3", "0.4 0.5 0.6")
     here, there = originals[name], robot_of(name, xml)
     for function in ROBOT:
-        asked = (function, here.frames[-1]) if ROBOT[function].options else function
+        asked = (function, *names_for(here.tree, ROBOT[function]))
         programs = [
             trace_requests(OfRobot(r.tree), function, {function: read_request(OfRobot(r.tree), asked)})
             for r in (here, there)

@@ -19,13 +19,14 @@ from linkwork.model.random import random_inertia, random_tree
 from linkwork.model.welded import without_inertias
 from linkwork.spatial import Inertia
 from oracles.example_robots import SHIPPED
+from oracles.scalars import names_for
 
 every_row = pytest.mark.parametrize("row", ROBOT.values(), ids=ROBOT)
 DYNAMICS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
 
 
 def asked(row, robot):
-    return (row.name, robot.frames[-1]) if row.options else row.name
+    return (row.name, *names_for(robot.tree, row)) if row.asks_for_a_frame else row.name
 
 
 def added(*works):

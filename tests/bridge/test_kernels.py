@@ -13,6 +13,7 @@ from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot, shape_of
 from linkwork.bridge.tracing import trace_requests
 from oracles.example_robots import SHIPPED
+from oracles.scalars import names_for
 
 every_row = pytest.mark.parametrize("row", ROBOT.values(), ids=ROBOT)
 
@@ -26,22 +27,34 @@ def options(row):
 
 
 def asked(row, robot):
-    return (row.name, robot.frames[-1]) if row.options else row.name
+    return (row.name, *names_for(robot.tree, row)) if row.asks_for_a_frame else row.name
+
+
+def results(found):
+    """The arrays of a function, one or several."""
+    return found if isinstance(found, tuple) else (found,)
 
 
 @every_row
 def test_each_row_is_an_algorithm_by_its_name(row):
     assert ROBOT[row.name] is row
     names = [*inspect.signature(row.compute).parameters]
-    assert names == ["tree", *row.inputs, *row.optional, *options(row)]
+    optional = [name for name in row.optional if name != "gravity"]  # which is the tree's
+    assert names[: 1 + len(row.inputs)] == ["tree", *row.inputs]
+    assert sorted(names) == sorted(["tree", *row.inputs, *optional, *options(row), *["wrenches"] * row.wrenched])
 
 
 @every_row
 def test_the_method_takes_the_inputs_in_their_order(row):
     taken = [*parameters(row).values()]
-    expected = ["self", *row.inputs, *row.optional, *options(row), "out"]
-    assert [p.name for p in taken] == expected
-    positional = len(row.inputs) + (2 if row.options else 1)  # the frame comes after the arrays
+    required = [option.name for option in row.options if option.required]
+    more = [name for name in options(row) if name not in required]
+    wrenches = ["wrenches", *["expressed_in"] * ("expressed_in" not in more)] if row.wrenched else []
+    assert [p.name for p in taken][: 1 + len(row.inputs) + len(required)] == ["self", *row.inputs, *required]
+    assert sorted(p.name for p in taken) == sorted(
+        ["self", *row.inputs, *required, *row.optional, *more, *wrenches, "out"]
+    )
+    positional = 1 + len(row.inputs) + len(required)  # the frame comes after the arrays
     for k, parameter in enumerate(taken):
         is_keyword = parameter.kind is inspect.Parameter.KEYWORD_ONLY
         assert is_keyword == (k >= positional), parameter.name
@@ -61,16 +74,20 @@ def test_the_method_and_the_algorithm_have_the_same_defaults(row):
 def test_the_docstring_states_shapes_and_units(row):
     """As in: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]; inputs may have their units in brackets too."""
     text = " ".join(getattr(Robot, row.name).__doc__.split())
-    found = re.search(r"((?:[a-z0-9_, ]+ \(\.\.\., n[qv]\)(?: \[[^\]]*\])?)+) -> \(([^)]*)\) \[([^\]]*)\]", text)
+    output = r"(?:[a-z_A-Z]+ )?\([^)]*\) \[[^\]]*\]"
+    found = re.search(rf"((?:[a-z0-9_, ]+ \(\.\.\., n[qv]\)(?: \[[^\]]*\])?)+) -> ({output}(?:, {output})*)", text)
     assert found, text
-    inputs, shape, units = found.groups()
+    inputs, outputs = found.groups()
     stated = {}
     for names, size in re.findall(r"([a-z0-9_, ]+) \(\.\.\., (n[qv])\)", inputs):
         for name in re.findall(r"[a-z0-9_]+", names):
             stated[name] = size
     assert stated == {name: QUANTITIES[name].shape[0] for name in row.inputs}
-    assert shape == ", ".join(["...", *map(str, row.outputs[0].shape)])
-    assert units == row.units
+    expected = [
+        f"{output.name} ({', '.join(['...', *map(str, output.shape)])}) [{output.units}]".strip()
+        for output in row.outputs
+    ]
+    assert outputs == ", ".join(expected)
 
 
 @every_row
@@ -80,7 +97,6 @@ def test_the_row_says_what_goes_in_and_out(row):
     assert row.inputs
     for name in row.inputs:
         assert re.search(r"\[.+\]", QUANTITIES[name].doc), name
-    assert set(options(row)) <= {"frame", "relative_to", "expressed_in", "at"}
 
 
 @every_row
@@ -88,13 +104,14 @@ def test_the_row_says_what_goes_in_and_out(row):
 def test_shapes_of_every_shipped_robot(row, example):
     """What is traced has the shapes that the table states."""
     robot = example.robot()
-    sizes = {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}
     of = OfRobot(robot.tree)
-    program = trace_requests(of, row.name, {row.name: read_request(of, asked(row, robot))})
+    assert of.sizes == {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}
+    request = read_request(of, asked(row, robot))
+    program = trace_requests(of, row.name, {row.name: request})
     assert [(p.name, p.shape) for p in program.inputs] == [(n, shape_of(of, QUANTITIES[n].shape)) for n in row.inputs]
-    (output,) = program.outputs
-    assert output.shape == tuple(sizes.get(n, n) for n in row.outputs[0].shape)
-    assert len(program.results) - program.guards == output.size
+    shapes = [shape_of(of, output.shape, request.sizes) for output in row.outputs]
+    assert [output.shape for output in program.outputs] == shapes
+    assert len(program.results) - program.guards == sum(output.size for output in program.outputs)
 
 
 @every_row
@@ -106,13 +123,16 @@ def test_the_method_gives_what_the_kernel_gives(row):
         for name in row.inputs
     ]
     kernel = robot.compile(asked(row, robot))
-    frame = asked(row, robot)[1:] if row.options else ()
-    by_method = getattr(robot, row.name)(*arrays, *frame)
-    assert by_method.shape == (3, *shape_of(OfRobot(robot.tree), row.outputs[0].shape))
-    assert np.array_equal(kernel(*arrays), by_method)
-    into = np.full_like(by_method, np.nan)
-    assert getattr(robot, row.name)(*arrays, *frame, out=into) is into
-    assert np.array_equal(into, by_method)
+    names = names_for(robot.tree, row)
+    by_method = getattr(robot, row.name)(*arrays, *names)
+    found, expected = results(by_method), results(kernel(*arrays))
+    sizes = read_request(OfRobot(robot.tree), asked(row, robot)).sizes
+    assert [x.shape for x in found] == [(3, *shape_of(OfRobot(robot.tree), o.shape, sizes)) for o in row.outputs]
+    assert all(map(np.array_equal, found, expected))
+    into = tuple(np.full_like(x, np.nan) for x in found)
+    again = getattr(robot, row.name)(*arrays, *names, out=into if len(into) > 1 else into[0])
+    assert all(a is b for a, b in zip(results(again), into, strict=True))
+    assert all(map(np.array_equal, into, found))
 
 
 def test_a_request_that_states_the_defaults_is_the_one_that_leaves_them_out() -> None:

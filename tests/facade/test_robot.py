@@ -13,6 +13,7 @@ from linkwork.errors import ModelError, ModelWarning, UnknownNameError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
 from linkwork.model.random import random_tree
 from oracles.example_robots import shipped
+from oracles.scalars import names_for
 
 TEXT = """
 <robot name="one">
@@ -332,9 +333,10 @@ def test_without_degrees_of_freedom(make, batch):
     assert robot.random_configuration(seed=0, size=batch).shape == (*batch, 0)
     sizes = {"nq": 0, "nv": 0, "nb": bodies}
     for row in ROBOT.values():
-        frame = (robot.frames[0],) if row.options else ()
+        frame = names_for(robot.tree, row, robot.frames[0])
         found = getattr(robot, row.name)(*[nothing] * len(row.inputs), *frame)
-        assert found.shape == (*batch, *(sizes.get(n, n) for n in row.outputs[0].shape)), row.name
+        for output, part in zip(row.outputs, found if isinstance(found, tuple) else (found,), strict=True):
+            assert part.shape == (*batch, *(sizes.get(n, n) for n in output.shape if n != "np")), row.name
     for wrong in (np.zeros(1), np.zeros((*batch, 3)), 0.0):
         with pytest.raises(ValueError, match=r"expected an array of shape \(\.\.\., 0\)"):
             robot.mass_matrix(wrong)

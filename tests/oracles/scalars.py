@@ -12,12 +12,13 @@ import pytest
 
 from linkwork.algorithms import ROBOT
 from linkwork.algorithms.row import QUANTITIES, Row
+from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot, shape_of
 from linkwork.model.tree import Tree
 
 from .trees import TREES, robot_of
 
-__all__ = ["Direct", "arguments_of", "with_functions"]
+__all__ = ["Direct", "arguments_of", "names_for", "with_functions"]
 
 
 class Direct:
@@ -30,19 +31,26 @@ class Direct:
         row = ROBOT[name]
         return lambda *arguments, **options: self._evaluate(row, *_split(row, arguments, options))
 
-    def _evaluate(self, row: Row, arrays: list[np.ndarray], options: dict[str, Any]) -> np.ndarray:
+    def _evaluate(self, row: Row, arrays: list[np.ndarray], options: dict[str, Any]) -> Any:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
         if self.kind == "batch":
             columns = [list(np.moveaxis(x, -1, 0)) for x in arrays]
-            return self._shaped(row, row.compute(self.tree, *columns, **options), batch)
-        full = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(math.prod(batch), x.shape[-1]) for x in arrays]
-        function = self._casadi(row, options, [x.shape[-1] for x in full]) if self.kind == "casadi" else self._on_floats
-        samples = [function(row, options, *sample) for sample in zip(*full, strict=True)]
-        return np.array(samples).reshape(*batch, *shape_of(OfRobot(self.tree), row.outputs[0].shape))
+            found = self._flat(row.compute(self.tree, *columns, **options), batch)
+        else:
+            full = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(math.prod(batch), x.shape[-1]) for x in arrays]
+            sizes = [x.shape[-1] for x in full]
+            function = self._casadi(row, options, sizes) if self.kind == "casadi" else self._on_floats
+            samples = [function(row, options, *sample) for sample in zip(*full, strict=True)]
+            found = np.array(samples).reshape(*batch, -1)
+        sizes_asked = read_request(OfRobot(self.tree), (row.name, options)).sizes
+        shapes = [shape_of(OfRobot(self.tree), output.shape, sizes_asked) for output in row.outputs]
+        ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+        parts = np.split(found, ends, axis=-1)
+        results = [part.reshape(*batch, *shape) for part, shape in zip(parts, shapes, strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _on_floats(self, row: Row, options: dict[str, Any], *arrays: np.ndarray) -> np.ndarray:
-        result = row.compute(self.tree, *(x.tolist() for x in arrays), **options)
-        return self._shaped(row, result, ())
+        return self._flat(row.compute(self.tree, *(x.tolist() for x in arrays), **options), ())
 
     def _casadi(self, row: Row, options: dict[str, Any], sizes: list[int]) -> Callable[..., np.ndarray]:
         import casadi
@@ -51,13 +59,11 @@ class Direct:
         arguments = [casadi.vertsplit(s) if s.numel() else [] for s in symbols]
         result = _scalars(row.compute(self.tree, *arguments, **options))
         function = casadi.Function("f", symbols, [casadi.vertcat(*result)])
-        return lambda _row, _options, *x: self._shaped(row, list(np.array(function(*x)).ravel()), ())
+        return lambda _row, _options, *x: np.array(function(*x)).ravel()
 
-    def _shaped(self, row: Row, result: Any, batch: tuple[int, ...]) -> np.ndarray:
+    def _flat(self, result: Any, batch: tuple[int, ...]) -> np.ndarray:
         parts = [np.broadcast_to(x, batch) for x in _scalars(result)]
-        array = np.stack(parts, axis=-1).astype(float) if parts else np.zeros((*batch, 0))
-        shape = shape_of(OfRobot(self.tree), row.outputs[0].shape)
-        return array.reshape(*batch, *shape)
+        return np.stack(parts, axis=-1).astype(float) if parts else np.zeros((*batch, 0))
 
 
 _COMPILED = [name for name in TREES if name.endswith("_chain") or name == "mixed_0"]
@@ -79,14 +85,23 @@ def arguments_of(tree: Tree, name: str, seed: int = 0, size: int = 4) -> tuple[l
         else rng.normal(size=(size, tree.nq if QUANTITIES[key].shape == ("nq",) else tree.nv))
         for key in row.inputs
     }
-    return list(drawn.values()), (tree.frames[-3].name,) if row.options else ()
+    return list(drawn.values()), names_for(tree, row, tree.frames[-3].name)
+
+
+def names_for(tree: Tree, row: Row, frame: str | None = None) -> tuple[str, ...]:
+    """What a function that is asked about something can be asked about: a frame, its origin or one of its axes."""
+    frame = tree.frames[-1].name if frame is None else frame
+    joint = next((body.joint_name for _, body in tree.stacked()), "")
+    found = {"frame": frame, "point": frame, "direction": f"{frame}.z", "joint": joint}
+    return tuple(found[option.names] for option in row.options if option.required)
 
 
 def _split(row: Row, arguments: tuple[Any, ...], options: Any) -> tuple[list[np.ndarray], dict[str, Any]]:
     """Arrays, and the frames that are named: as the robot's methods take them."""
     n = len(row.inputs)
     arrays = [np.asarray(x, dtype=float) for x in arguments[:n]]
-    return arrays, dict(zip([option.name for option in row.options], arguments[n:], strict=False)) | options
+    required = [option.name for option in row.options if option.required]
+    return arrays, dict(zip(required, arguments[n:], strict=False)) | options
 
 
 def _scalars(result: Any) -> list[Any]:

@@ -8,13 +8,26 @@ several functions take them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["QUANTITIES", "Option", "Output", "Quantity", "Row", "Shape", "frame_options", "table"]
+__all__ = [
+    "FRICTION",
+    "PASSIVE",
+    "QUANTITIES",
+    "Option",
+    "Output",
+    "Quantity",
+    "Row",
+    "Shape",
+    "frame_options",
+    "quantity_of",
+    "table",
+]
 
 Shape = tuple[int | str, ...]
-"""Sizes: numbers, or names of numbers of what a function is of, such as "nq" and "nv"."""
+"""Sizes: numbers, or names of numbers of what a function is of, such as "nq" and "nv", or of what it is asked about,
+such as "np", the number of points, which is left out where one is named and no list of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,9 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("f_v", ("nv",), "force on the velocity [N·m, N]"),
         Quantity("phi", ("nv",), "local coordinates [rad, m]"),
         Quantity("wrench", _SIX, "wrench (moment [N·m]; force [N])"),
+        Quantity("positions", ("np", 3), "positions of points in their frames [m]"),
+        Quantity("vectors", ("np", 3), "directions in their frames [1]"),
+        Quantity("gravity", (3,), "gravity in the world [m/s²]"),
         Quantity("world_pose", _POSE, "pose X_WM of the frame after the joint in the world [1, m]"),
         Quantity("parent_pose", _POSE, "pose of the parent [1, m]"),
         Quantity("parent_twist", _SIX, "twist (ω [rad/s]; v [m/s]) of the parent, in its own coordinates"),
@@ -55,6 +71,17 @@ QUANTITIES: dict[str, Quantity] = {
         ),
     )
 }
+
+_FAMILIES = {"wrench_": Quantity("wrench_", _SIX, "wrench (moment [N·m]; force [N]) on a frame, at its origin")}
+
+
+def quantity_of(name: str) -> Quantity:
+    """What an input of this name is: in the table, or one of a family, such as ``wrench_hand``."""
+    found = QUANTITIES.get(name)
+    if found is None:
+        prefix = next(prefix for prefix in _FAMILIES if name.startswith(prefix))
+        found = replace(_FAMILIES[prefix], name=name)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +98,11 @@ class Option:
     """What is settled when code is made, not when it is called: a frame's name, or one of several words."""
 
     name: str
-    default: str | None = None
-    choices: tuple[str, ...] = ()  # the words; none where it is a frame
+    default: Any = None
+    choices: tuple[Any, ...] = ()  # the words; none where it is a name
     required: bool = False
+    names: str = "frame"  # what it names, if it is no word: "frame", "point", "direction" or "joint"
+    counted: str = ""  # the size that the number of names is, where it takes a list of them too
 
 
 def frame_options(*names: str) -> tuple[Option, ...]:
@@ -82,12 +111,18 @@ def frame_options(*names: str) -> tuple[Option, ...]:
     return tuple(Option(name, defaults.get(name), required=name == "frame") for name in names)
 
 
+PASSIVE = Option("passive", False, (False, True))  # whether armature, damping, friction and springs are part of it
+FRICTION = Option("friction", "smooth", ("smooth", "coulomb"))  # its law, where it is
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A function: what computes it over any scalar, what goes in and what comes out.
 
     ``compute`` takes what the function is of (a `Tree`, or a `Site` of a joint), a list of scalars for each input, and
     options and optional inputs by name; it gives scalars in nested lists or values that list their ``elements``.
+    Where it takes external wrenches, they come as ``wrenches``, a list of (frame, expressed_in, scalars).  Gravity that
+    is given with the call is the tree's.
     """
 
     compute: Callable[..., Any]
@@ -96,7 +131,9 @@ class Row:
     doc: str
     optional: tuple[str, ...] = ()  # quantities that may be left out: None then
     options: tuple[Option, ...] = ()
+    wrenched: bool = False  # takes external wrenches by the frames that they act on
     joint_space: bool = False  # depends on the inertias only as the joints feel them, and not on the frames
+    resisted: bool = False  # depends on what joints exert by themselves: damping, friction and springs
     placed: bool = False  # of a joint: depends on where it sits on its links, and on the direction
     any_configuration: bool = False  # takes configurations that are off their manifold
     regular: bool = False  # means nothing where the joints' coordinates are singular

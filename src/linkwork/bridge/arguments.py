@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._user import levels_up
-from ..algorithms.row import QUANTITIES, Quantity
+from ..algorithms.row import Quantity, quantity_of
 from ..compiler.general import SAY_WHAT_IS_MASKED
 from ..compiler.program import Port
 from ..errors import ConfigurationWarning
@@ -52,7 +52,7 @@ class Asked:
         return arrays
 
     def _prepared(self, port: Port, x: Any, array_of: ArrayOf | None = None) -> np.ndarray:
-        array_of, quantity = array_of or real_array, QUANTITIES[port.name]
+        array_of, quantity = array_of or real_array, quantity_of(port.name)
         if isinstance(x, Mapping) and quantity.stacked and isinstance(self.subject, OfRobot):
             return stacked(self.subject, quantity, x, array_of)
         sizes = ", ".join(["...", *map(str, port.shape)])
@@ -78,7 +78,7 @@ class Asked:
             return f"; a column: drop its last dimension, {port.name}[..., 0]"
         if array.ndim > 1 and array.shape[0] == port.shape[0]:
             return f"; samples stand in rows here: transpose it, {port.name}.T"
-        parts = self.subject.parts(QUANTITIES[port.name])
+        parts = self.subject.parts(quantity_of(port.name))
         if len(parts) > 1 and parts[0].type.is_floating and array.shape[-1] == port.size - parts[0].place.stop:
             return f"; the first {parts[0].place.stop} numbers are those of joint {parts[0].joint!r}"
         return ""
@@ -122,7 +122,7 @@ class Asked:
                 place = tuple(int(k) for k in places[0])
                 value = "NaN" if np.isnan(array[place]) else str(array[place])
                 many = "NaN" if np.isnan(array).sum() == len(places) else "numbers that are not finite"
-                parts = self.subject.parts(QUANTITIES[port.name]) if self.subject.says == "" else ()
+                parts = self.subject.parts(quantity_of(port.name)) if self.subject.says == "" else ()
                 whose = [part.joint for part in parts if part.place.start <= place[-1] < part.place.stop]
                 joint = f" (joint {whose[0]!r})" if whose else ""
                 kernel = "" if self.subject.says else ".  A kernel from Robot.compile lets them pass, sample by sample"

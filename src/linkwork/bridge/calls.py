@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.row import QUANTITIES
+from ..algorithms.row import quantity_of
 from ..compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
 from ..expr.arrays import is_traced
 from ..joints.checked import may_be_off
@@ -86,7 +86,7 @@ def _refusing_the_centre(asked: Asked, call: Call) -> Call:
         if not np.isfinite(result).all():
             (values,) = asked.prepared((q,))
             at = tuple(np.argwhere(~np.isfinite(result))[0])
-            quantity = QUANTITIES[asked.inputs[0].name]
+            quantity = quantity_of(asked.inputs[0].name)
             whose = next(p for p in asked.subject.parts(quantity) if at[-1] in range(result.shape[-1])[p.place])
             numbers = np.broadcast_to(values, result.shape)[at[:-1]][whose.place]
             who = f"joint {whose.joint!r} ({whose.type.type_name()})"

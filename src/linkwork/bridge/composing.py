@@ -17,7 +17,7 @@ from ..expr.symbol import Symbol
 from .arguments import Asked
 from .requests import Request
 from .subjects import Subject
-from .tracing import elements_of, input_ports, output_ports
+from .tracing import elements_of, input_ports, output_ports, run
 from .watch import marked
 
 __all__ = ["composed", "lazily"]
@@ -34,13 +34,12 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
     inputs, outputs = input_ports(subject, requests), output_ports(subject, requests)
     row = request.row
     asked = Asked(subject, row.name, inputs, outputs)
-    walked, options = subject.walked(row), dict(request.options)
+    walked = subject.walked(row)
 
     def sample(*elements: list[Any]) -> list[Sequence[Any]]:
-        given = dict(zip(request.given, elements[len(row.inputs) :], strict=True))
         symbol = next((x for part in elements for x in part if isinstance(x, Symbol)), None)
         watched = walked if symbol is None else marked(walked, symbol.graph)
-        result = row.compute(watched, *elements[: len(row.inputs)], **given, **options)
+        result = run(request, watched, dict(zip(request.inputs, elements, strict=True)))
         return [elements_of(part) for part in (result if len(outputs) > 1 else (result,))]
 
     arrays = asked.prepared_scalars(arguments)

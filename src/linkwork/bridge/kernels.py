@@ -39,11 +39,11 @@ def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request
 def _content(subject: Subject, requests: Mapping[str, Request]) -> tuple[str, ...] | None:
     """Everything that the program of these functions depends on; None if that includes code that is not linkwork's."""
     rows = [request.row for request in requests.values()]
-    options = [option for request in requests.values() for option in request.options]
+    options = [option for request in requests.values() for option in (*request.options, *request.wrenches)]
     content = subject.content(rows, options)
     if content is None:
         return None
-    asked = [(request.row.name, request.options, request.given) for request in requests.values()]
+    asked = [(r.row.name, r.options, r.given, r.wrenches) for r in requests.values()]
     return subject.kind, repr(asked), *content
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..algorithms.row import Row
+from ..algorithms.row import Option, Row
 from ..errors import UnknownNameError
 from .subjects import Subject
 
@@ -15,25 +15,51 @@ __all__ = ["Request", "labelled", "read_request"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A function of the table, its options, and which of its optional inputs are given."""
+    """A function of the table, its options, which of its optional inputs are given, and on what wrenches act."""
 
     row: Row
-    options: tuple[tuple[str, str | None], ...] = ()  # those that are not as they are by default
+    options: tuple[tuple[str, Any], ...] = ()  # those that are not as they are by default
     given: tuple[str, ...] = ()
+    wrenches: tuple[tuple[str, str], ...] = ()  # frames on which they act, and those that they are expressed in
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (*self.row.inputs, *self.given)
+        return (*self.row.inputs, *self.given, *self.wrench_inputs)
+
+    @property
+    def wrench_inputs(self) -> tuple[str, ...]:
+        """The names of the wrenches' inputs, each of its own."""
+        found: list[str] = []
+        for frame, axes in self.wrenches:
+            name = _letters(f"wrench_{frame}" if axes == "world" else f"wrench_{frame}_in_{axes}")
+            found.append(name if name not in found else f"{name}_{len(found)}")
+        return tuple(found)
+
+    @property
+    def sizes(self) -> dict[str, int | None]:
+        """The sizes of what is asked about: None where it is one and no list."""
+        named = dict(self.options)
+        values = {o.counted: named.get(o.name) for o in self.row.options if o.counted}
+        return {size: len(value) if isinstance(value, tuple) else None for size, value in values.items()}
 
     @property
     def label(self) -> str:
         """The function's name and, where it has one, its frame's: letters, digits and underscores."""
-        text = "_".join([self.row.name, *(str(value) for key, value in self.options if key == "frame")])
-        return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text)
+        return _letters("_".join([self.row.name, *(v for key, v in self.options if key in _NAMING and type(v) is str)]))
+
+
+_NAMING = ("frame", "point", "direction")  # options whose names stand in labels
+
+
+def _letters(text: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text)
 
 
 def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> Request:
     """What ``"mass_matrix"``, ``("jacobian", "hand")`` or ``("jacobian", "hand", {"at": "world"})`` asks for.
+
+    Options name optional inputs too, as in ``{"gravity": True}``, and ``{"wrenches": ["hand"]}`` the frames on which
+    wrenches act; ``{"wrenches": {"hand": "tool"}}`` with those that they are expressed in.
 
     Raises UnknownNameError for a function or frame that is not there, ValueError for a word that no option
     has and for a function of inertias where the robot was loaded without them, TypeError for anything else.
@@ -45,27 +71,54 @@ def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> R
         remedy = f"functions go by their names: {meant!r}" if meant in subject.rows else ""
         raise UnknownNameError("function", name, subject.rows, remedy)
     subject.check_row(row)
+    known = {option.name: option for option in row.options}
+    first = next((option.name for option in row.options if option.required), None)
     options: dict[str, Any] = {}
     for part in rest:
         if isinstance(part, Mapping):
             options.update(part)
-        elif row.asks_for_a_frame and "frame" not in options:
-            options["frame"] = part
+        elif first is not None and first not in options:
+            options[first] = part
         else:
             raise TypeError(f"{name}: expected {_forms(row)}, got {asked!r}")
-    known = {option.name: option for option in row.options}
+    wrenches = _acted_on(subject, row, options.pop("wrenches", None)) if row.wrenched else ()
+    given = (*given, *(key for key in row.optional if options.get(key) is True))
+    options = {key: value for key, value in options.items() if not (key in row.optional and isinstance(value, bool))}
     missing = [option.name for option in row.options if option.required and option.name not in options]
     if missing or not known.keys() >= options.keys():
         raise TypeError(f"{name}: expected {_forms(row)}, got {asked!r}")
     for key, value in options.items():
-        if known[key].choices and value not in known[key].choices:
-            raise ValueError(f"{name}: {key}: expected one of {', '.join(known[key].choices)}, got {value!r}")
-        subject.check(known[key], value)
+        if known[key].choices and not any(value is word or value == word for word in known[key].choices):
+            words = ", ".join(map(str, known[key].choices))
+            raise ValueError(f"{name}: {key}: expected one of {words}, got {value!r}")
+        if known[key].counted and isinstance(value, (list, tuple)):
+            options[key] = value = tuple(value)
+        for one in value if known[key].counted and isinstance(value, tuple) else (value,):
+            subject.check(known[key], one, given)
     for optional in given:
         if optional not in row.optional:
             raise TypeError(f"{name}: it takes no {optional!r}, but {', '.join(row.optional) or 'nothing more'}")
     unusual = {key: value for key, value in options.items() if known[key].required or value != known[key].default}
-    return Request(row, tuple(sorted(unusual.items())), given)
+    return Request(row, tuple(sorted(unusual.items())), given, wrenches)
+
+
+def _acted_on(subject: Subject, row: Row, wrenches: Any) -> tuple[tuple[str, str], ...]:
+    """The frames on which wrenches act with those that they are expressed in, in the order of their names."""
+    if wrenches is None:
+        return ()
+    if isinstance(wrenches, str) or not isinstance(wrenches, (Mapping, Sequence)):
+        raise TypeError(
+            f'{row.name}: wrenches: expected frames, as in ["hand"] or {{"hand": "world"}}, got {wrenches!r}'
+        )
+    axes = dict(wrenches) if isinstance(wrenches, Mapping) else dict.fromkeys(wrenches, "world")
+    for frame, expressed_in in axes.items():
+        subject.check(_FRAME, expressed_in)
+        subject.check(_ACTED_ON, frame)
+    return tuple(sorted(axes.items()))
+
+
+_FRAME = Option("expressed_in")
+_ACTED_ON = Option("wrenches", names="moving frame")
 
 
 def labelled(requests: Sequence[Request]) -> dict[str, Request]:
@@ -85,8 +138,9 @@ def labelled(requests: Sequence[Request]) -> dict[str, Request]:
 
 def _forms(row: Row) -> str:
     """How the function is asked for."""
-    if not row.options:
+    others = [option.name for option in row.options if not option.required]
+    more = (*others, *row.optional, *(["wrenches"] if row.wrenched else []))
+    if not row.options and not more:
         return repr(row.name)
-    frame = ", frame" if row.asks_for_a_frame else ""
-    others = tuple(option.name for option in row.options if not option.required)
-    return f'("{row.name}"{frame}) or ("{row.name}"{frame}, {{option: value}}), options {others}'
+    frame = "".join(f", {option.name}" for option in row.options if option.required)
+    return f'("{row.name}"{frame}) or ("{row.name}"{frame}, {{option: value}}), options {", ".join(more)}'

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from ..algorithms import JOINT, ROBOT
 from ..algorithms.joint import Site
-from ..algorithms.row import QUANTITIES, Option, Quantity, Row, Shape
+from ..algorithms.row import Option, Quantity, Row, Shape, quantity_of
 from ..joints import JointType
+from ..model.body import WORLD, Direction, Point
 from ..model.lighten import lightened
 from ..model.tree import Tree
 from ..spatial import Pose
@@ -57,21 +59,22 @@ class Subject(Protocol):
     def check_row(self, row: Row) -> None:
         """Raises ValueError for a function of what is not known."""
 
-    def check(self, option: Option, value: Any) -> None:
-        """Raises UnknownNameError for a frame that is not there."""
+    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
+        """Raises UnknownNameError for a frame, point ... that is not there, where some optional inputs are given."""
 
     def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
         """All that programs of these rows depend on; None if that includes code that is not linkwork's."""
 
 
-def shape_of(subject: Subject, shape: Shape) -> tuple[int, ...]:
-    """A shape in numbers."""
-    return tuple(n if isinstance(n, int) else subject.sizes[n] for n in shape)
+def shape_of(subject: Subject, shape: Shape, more: Mapping[str, int | None] = MappingProxyType({})) -> tuple[int, ...]:
+    """A shape in numbers, with further sizes: what is None is left out."""
+    sizes: list[int | None] = [n if isinstance(n, int) else more[n] if n in more else subject.sizes[n] for n in shape]
+    return tuple(n for n in sizes if n is not None)
 
 
 def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, Part]]:
     """The joints whose configurations stand in some inputs, each with the input's name."""
-    found = [QUANTITIES[name] for name in inputs if QUANTITIES[name].configuration]
+    found = [quantity for quantity in map(quantity_of, inputs) if quantity.configuration]
     return [(quantity.name, part) for quantity in found for part in subject.parts(quantity)]
 
 
@@ -109,9 +112,20 @@ class OfRobot:
         if row.joint_space:
             self.tree.require_inertias(row.name)
 
-    def check(self, option: Option, value: Any) -> None:
-        if not option.choices and value is not None:
-            self.tree.frame(value)
+    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
+        if option.choices or value is None:
+            return
+        if option.names == "joint":
+            self.tree.joint_index(value)
+        elif option.names == "point" and "positions" not in given:
+            self.tree.point(value)
+        elif option.names == "direction" and "vectors" not in given:
+            self.tree.direction(value)
+        elif self.tree.frame(value).body == WORLD and option.names == "moving frame":
+            raise ValueError(
+                f"{option.name}: frame {value!r} is fixed to the world, which no wrench moves: name one of a body that "
+                f"moves"
+            )
 
     def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
         tree = self.tree
@@ -129,10 +143,19 @@ class OfRobot:
             )
             for b in tree.bodies
         ]
-        known = {frame.name for frame in tree.frames}
-        named = {value for _, value in options if value in known}
-        frames = [(name, tree.frame(name).body, _numbers(tree.frame(name).placement)) for name in sorted(named)]
-        return repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)), repr(frames)
+        said = {name for option in options for name in _texts(option)}
+        marks: list[Point | Direction] = [*tree.points, *tree.directions]
+        points = [mark for mark in marks if mark.name in said]
+        said |= {point.frame for point in points}
+        named = [frame for frame in tree.frames if frame.name in said]
+        frames = [(frame.name, frame.body, _numbers(frame.placement)) for frame in named]
+        joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in said]
+        felt = "passive" in said or any(row.resisted for row in rows)
+        resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if felt else []
+        return (
+            repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
+            repr((frames, points, joints, resisting, tree.fixed_inertia)),
+        )
 
 
 @dataclass(frozen=True)
@@ -166,7 +189,7 @@ class OfJoint:
     def check_row(self, row: Row) -> None:
         pass
 
-    def check(self, option: Option, value: Any) -> None:
+    def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
         if not option.choices:
             raise ValueError(f"{option.name}: a joint alone has no frames to name, got {value!r}")
 
@@ -185,6 +208,15 @@ def place(site: Site) -> tuple[Any, ...]:
 def made_here(joint: JointType) -> bool:
     """Whether a joint's code, and that of the joints that it is made of, is linkwork's own."""
     return type(joint).__module__.startswith("linkwork.joints.") and all(map(made_here, joint.parts))
+
+
+def _texts(option: Any) -> Iterator[str]:
+    """All texts in an option, however deep."""
+    if isinstance(option, str):
+        yield option
+    elif isinstance(option, tuple):
+        for part in option:
+            yield from _texts(part)
 
 
 def _numbers(pose: Pose) -> tuple[float, ...]:

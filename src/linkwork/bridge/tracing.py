@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..algorithms.row import QUANTITIES
+from ..algorithms.row import QUANTITIES, quantity_of
 from ..compiler.collector import quiet_collector
 from ..compiler.program import Port, Program
 from ..expr.symbol import Graph, Symbol
 from ..joints.blamed import asked
 from ..joints.checked import EXACT, SINGULAR
+from ..spatial import Vec3
 from .requests import Request
 from .subjects import Subject, configurations, shape_of
 from .watch import marked
 
-__all__ = ["Traced", "elements_of", "input_ports", "output_ports", "trace_requests", "traced"]
+__all__ = ["Traced", "elements_of", "input_ports", "output_ports", "run", "trace_requests", "traced"]
 
 
 class Traced(NamedTuple):
@@ -28,11 +29,21 @@ class Traced(NamedTuple):
 
 def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
     """All inputs that any of the functions take: of one function in its own order, of several in that of the table."""
-    if len(requests) == 1:
-        (request,) = requests.values()
-        return tuple(Port(name, shape_of(subject, QUANTITIES[name].shape)) for name in request.inputs)
-    needed = {name for request in requests.values() for name in request.inputs}
-    return tuple(Port(name, shape_of(subject, QUANTITIES[name].shape)) for name in QUANTITIES if name in needed)
+    taken = {name: request for request in requests.values() for name in request.inputs}
+    if len(requests) > 1:
+        known = list(QUANTITIES)
+        taken = dict(sorted(taken.items(), key=lambda item: known.index(item[0]) if item[0] in known else len(known)))
+    acting: dict[str, tuple[str, str]] = {}
+    for request in requests.values():
+        for name, wrench in zip(request.wrench_inputs, request.wrenches, strict=True):
+            if acting.setdefault(name, wrench) != wrench:
+                raise ValueError(f"compile: {name} would be wrenches on {acting[name][0]!r} and {wrench[0]!r}")
+    found = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in taken.items()]
+    for request in requests.values():
+        for name, shape in found:
+            if name in request.inputs and shape != shape_of(subject, quantity_of(name).shape, request.sizes):
+                raise ValueError(f"compile: {name} has several sizes: compile these functions one by one")
+    return tuple(Port(name, shape) for name, shape in found)
 
 
 def output_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
@@ -42,9 +53,25 @@ def output_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Por
 
 def _outputs(subject: Subject, key: str, request: Request, count: int) -> list[Port]:
     outputs = request.row.outputs
+    shapes = [shape_of(subject, out.shape, request.sizes) for out in outputs]
     if len(outputs) == 1:
-        return [Port(key, shape_of(subject, outputs[0].shape))]
-    return [Port(out.name if count == 1 else f"{key}_{out.name}", shape_of(subject, out.shape)) for out in outputs]
+        return [Port(key, shapes[0])]
+    names = [out.name if count == 1 else f"{key}_{out.name}" for out in outputs]
+    return [Port(name, shape) for name, shape in zip(names, shapes, strict=True)]
+
+
+def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> Any:
+    """What a row's algorithm makes of scalars, by the names of its inputs."""
+    row, given = request.row, dict(request.options)
+    for name in request.given:
+        if name == "gravity":
+            walked = walked.under(Vec3.of(numbers[name]))
+        else:
+            given[name] = numbers[name]
+    if request.wrenches:
+        inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
+        given["wrenches"] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
+    return row.compute(walked, *(numbers[name] for name in row.inputs), **given)
 
 
 def traced(
@@ -63,8 +90,7 @@ def traced(
         walked = subject.walked(row)
         if watched is not None:
             walked = watched(walked, graph)
-        given = {name: symbols[name] for name in request.given}
-        result = row.compute(walked, *(symbols[name] for name in row.inputs), **given, **dict(request.options))
+        result = run(request, walked, symbols)
         ports = _outputs(subject, key, request, len(requests))
         for port, part in zip(ports, result if len(ports) > 1 else (result,), strict=True):
             elements = elements_of(part)

@@ -12,6 +12,7 @@ from typing import Any, cast
 from ..expr.symbol import Graph
 from ..model.body import Body
 from ..model.tree import Tree
+from ..spatial import Vec3
 
 __all__ = ["ELSEWHERE", "Watch", "marked"]
 
@@ -74,6 +75,9 @@ class _WatchedTree:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tree, name)
+
+    def under(self, gravity: Vec3) -> _WatchedTree:
+        return _WatchedTree(self._tree.under(gravity), self._watch)
 
     def outward(self) -> Iterator[tuple[int, int, Body]]:
         return self._watch.walk("outward", self._tree.outward())

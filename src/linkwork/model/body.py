@@ -11,9 +11,9 @@ from ..joints import JointType
 from ..joints.blamed import asked
 from ..joints.generic import independent_motions
 from ..shapes import Geometry
-from ..spatial import Inertia, Motion, Pose, Subspace
+from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
 
-__all__ = ["WORLD", "Body", "Coupling", "Frame", "Limits"]
+__all__ = ["WORLD", "Body", "Coupling", "Direction", "Drive", "Frame", "Limits", "Point"]
 
 WORLD = -1  # the index of the world where a body's is expected
 
@@ -67,6 +67,23 @@ class Coupling:
 
 
 @dataclass(frozen=True, slots=True)
+class Drive:
+    """What is in a joint besides bodies, damping and friction: what drives it, and springs.  Empty is the default."""
+
+    armature: tuple[float, ...] = ()  # nv: inertia of what turns with the joint alone [kg·m², kg]; none
+    gear_ratio: tuple[float, ...] = ()  # nv: turns of the rotor for one of the joint; 1
+    stiffness: tuple[float, ...] = ()  # nv: of springs [N·m/rad, N/m]; none
+    rest: tuple[float, ...] = ()  # nq: where springs exert nothing; the joint's zero
+    static_friction: tuple[float, ...] = ()  # nv: dry friction that holds at rest [N·m, N]; as while it moves
+    friction_velocity: tuple[float, ...] = ()  # nv: speed v_s of the smooth law, tanh(v / v_s) [rad/s, m/s]; 0.01
+
+    @staticmethod
+    def full(values: Sequence[float], count: int, default: float) -> tuple[float, ...]:
+        """One number for each, where none are stated the default."""
+        return tuple(values) or (default,) * count
+
+
+@dataclass(frozen=True, slots=True)
 class Body:
     """A moving body and the joint that connects it to its parent.
 
@@ -92,6 +109,7 @@ class Body:
     coupling: Coupling | None = None
     dynamics: str = "urdf"  # what damping and friction mean: "urdf", or "none" where they are kept and do not act
     links: tuple[str, str] | None = None  # the links that the joint connects, by name: bodies' own or welded to them
+    drive: Drive = Drive()
 
     def __post_init__(self) -> None:
         independent_motions(self.joint, self.joint_name)
@@ -118,6 +136,16 @@ class Body:
         A: Motion = self.asked("bias", q, v)
         return A if self.rotor == _IDENTITY else self.rotor.inv() @ A
 
+    @property
+    def ratio(self) -> float:
+        """How the joint's velocity follows from the tree's number: 1 but for followers."""
+        return 1.0 if self.coupling is None else self.coupling.ratio
+
+    @property
+    def armature(self) -> list[float]:
+        """The armature, as the tree's numbers feel it."""
+        return [x * self.ratio * self.ratio for x in Drive.full(self.drive.armature, self.joint.nv, 0.0)]
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -134,6 +162,24 @@ class Frame:
     collisions: tuple[Geometry, ...] = ()
     fixed_joint: str | None = None  # the name of the fixed joint that welded it, if one did
     welded_to: str | None = None  # the name of the link that it is welded to, or was put on without a joint
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A named point, fixed to a frame."""
+
+    name: str
+    frame: str
+    position: Vec3  # from the frame's origin, in its axes [m]
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A named direction, fixed to a frame: of any length, 1 if it is given by the axes of something."""
+
+    name: str
+    frame: str
+    vector: Vec3  # in the frame's axes
 
 
 _IDENTITY = Pose.identity()

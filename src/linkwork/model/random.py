@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..joints import ALL, JointType
 from ..spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
-from .body import WORLD, Body, Frame, Limits
+from .body import WORLD, Body, Direction, Drive, Frame, Limits, Point
 from .tree import Tree
 
 __all__ = ["random_inertia", "random_pose", "random_tree"]
@@ -30,12 +31,14 @@ def random_tree(
 
     Bodies are named body0, body1, ..., their joints joint0, joint1, ...  Each body has a frame of its name and, welded
     to it, a link tool0, tool1, ... with an inertia of its own, or none for every third; the world has two,
-    ground0 and ground1.  Joints have no limits.
+    ground0 and ground1.  Joints have no limits, but all that resists and drives them.  On the last tool are a point
+    marker0 and a direction arrow, on the world a point marker1.
     """
     if bodies < 0 or (bodies and not types):
         raise ValueError(f"random_tree: expected a number of bodies and at least one type, got {bodies} and {types!r}")
     order = [k for _ in range(0, bodies, max(len(types), 1)) for k in rng.permutation(len(types))]
     parts, links, tools = [], [], []
+    aside = rng.spawn(1)[0]
     for i in range(bodies):
         joint = types[order[i]].example(rng)
         tool = Frame(f"tool{i}", i, random_pose(rng), Inertia.zero() if i % 3 == 2 else random_inertia(rng, 0.3))
@@ -54,10 +57,22 @@ def random_tree(
                 limits=Limits.none(joint),
                 damping=tuple(rng.uniform(0.0, 1.0, joint.nv).tolist()),
                 friction=tuple(rng.uniform(0.0, 1.0, joint.nv).tolist()),
+                drive=_random_drive(aside, joint),
             )
         )
     ground = [Frame(f"ground{k}", WORLD, random_pose(rng)) for k in range(2)]
-    return Tree(f"random_{shape}_{bodies}", tuple(parts), (*links, *tools, *ground))
+    on = (tools or ground)[-1].name
+    points = tuple(Point(f"marker{k}", name, _random_vector(aside, 0.3)) for k, name in enumerate((on, "world")))
+    arrow = Direction("arrow", on, _random_vector(aside, 1.0))
+    return Tree(f"random_{shape}_{bodies}", tuple(parts), (*links, *tools, *ground), points=points, directions=(arrow,))
+
+
+def _random_drive(rng: np.random.Generator, joint: JointType) -> Drive:
+    """Armature, springs and dry friction of some joint."""
+    armature, stiffness, held, speed = rng.uniform(0.1, 1.0, (4, joint.nv)).tolist()
+    rest = joint.random(rng, [-math.inf] * joint.nq, [math.inf] * joint.nq, ()).tolist()
+    gear = rng.uniform(1.0, 100.0, joint.nv).tolist()
+    return Drive(*map(tuple, (armature, gear, stiffness, rest, [1.0 + x for x in held], speed)))
 
 
 def random_pose(rng: np.random.Generator, reach: float = 0.3) -> Pose:

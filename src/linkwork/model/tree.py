@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import NOTED, Issue, UnknownNameError
-from ..spatial import Pose, Vec3
-from .body import WORLD, Body, Frame
+from ..spatial import Inertia, Pose, Vec3
+from .body import WORLD, Body, Direction, Frame, Point
 from .meant import another_kind, meant_by
 from .welded import check_inertias
 
@@ -49,6 +50,8 @@ class Tree:
     source: str | None = field(default=None, compare=False)  # the file it was read from
     report: Report = field(default=Report(), compare=False)
     stacking: tuple[int, ...] = ()  # bodies as their joints' numbers stand in q and v, if not as in ``bodies``
+    points: tuple[Point, ...] = ()
+    directions: tuple[Direction, ...] = ()
     inertias_ignored: bool = False  # whether those of the description were left out: all are zero, and mean nothing
 
     def __post_init__(self) -> None:
@@ -63,11 +66,15 @@ class Tree:
             "_joint_index": {body.joint_name: i for i, body in enumerate(self.bodies)},
             "_frame_index": {frame.name: i for i, frame in enumerate(self.frames)},
             "_frames_on": {},
+            "_points": {point.name: point for point in self.points},
+            "_directions": {direction.name: direction for direction in self.directions},
         }
         for frame in self.frames:
             lookup["_frames_on"].setdefault(frame.body, []).append(frame)
         for name, value in lookup.items():
             object.__setattr__(self, name, value)
+        for frame_name in [*(p.frame for p in self.points), *(d.frame for d in self.directions)]:
+            self.frame(frame_name)
         masters = [self._master(i, body) for i, body in enumerate(self.bodies)]
         q = v = 0
         starts = {}
@@ -111,6 +118,12 @@ class Tree:
                 f'{what}: robot {self.name!r} is without its inertias (inertia="ignore"), for kinematics '
                 f'alone: make it with inertia="given" or inertia="nearest"'
             )
+
+    def under(self, gravity: Vec3) -> Tree:
+        """The tree under another gravity, which may be of any scalars."""
+        tree = copy(self)
+        object.__setattr__(tree, "gravity", gravity)
+        return tree
 
     # -- walking the tree
 
@@ -163,6 +176,12 @@ class Tree:
         return float(sum([*fixed, *(body.inertia.mass for body in self.bodies)]))
 
     @property
+    def fixed_inertia(self) -> Inertia:
+        """The inertia of the links that are fixed to the world, about its origin."""
+        found = [frame.placement @ frame.inertia for frame in self.frames_on(WORLD)]
+        return sum(found, Inertia.zero())
+
+    @property
     def has_couplings(self) -> bool:
         """Whether some joint follows another."""
         return any(body.coupling is not None for body in self.bodies)
@@ -211,3 +230,30 @@ class Tree:
             roots = roots or [body.name for body in self.bodies if body.parent == WORLD]
             remedy = another_kind("frame", name, self.carried) or meant_by(name, roots)
             raise UnknownNameError("frame", name, ["world", *index], remedy) from None
+
+    def point(self, name: str) -> Point:
+        """The named point; the name of a frame is that of its origin.  Raises UnknownNameError."""
+        found: dict[str, Point] = self._points  # type: ignore[attr-defined]
+        if isinstance(name, str) and name not in found and (name in self._frame_index or name == "world"):  # type: ignore[attr-defined]
+            return Point(name, name, Vec3.zero())
+        return _named("point", name, found, self._frame_index)  # type: ignore[attr-defined]
+
+    def direction(self, name: str) -> Direction:
+        """The named direction; ``"hand.z"`` is that of an axis of a frame.  Raises UnknownNameError."""
+        found: dict[str, Direction] = self._directions  # type: ignore[attr-defined]
+        if isinstance(name, str) and name not in found and name[-2:] in _AXES:
+            return Direction(name, self.frame(name[:-2]).name, _AXES[name[-2:]])
+        return _named("direction", name, found, ())
+
+
+T = TypeVar("T")
+
+_AXES = {".x": Vec3(1.0, 0.0, 0.0), ".y": Vec3(0.0, 1.0, 0.0), ".z": Vec3(0.0, 0.0, 1.0)}
+
+
+def _named(kind: str, name: str, found: Mapping[str, T], more: Iterable[str]) -> T:
+    try:
+        return found[name]
+    except (KeyError, TypeError):
+        remedy = f"Robot.with_{kind} adds one" if not found else ""
+        raise UnknownNameError(kind, name, [*found, *more], remedy) from None

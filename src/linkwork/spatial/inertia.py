@@ -92,11 +92,11 @@ class ArticulatedInertia:
         w, v = V.angular, V.linear
         return Force(self.angular @ w + self.coupling @ v, self.coupling.T @ w + self.linear @ v)
 
-    def freed(self, S: Motion, U: Force, D_inv: Any) -> ArticulatedInertia:
+    def freed(self, S: Motion, U: Force, D_inv: Any, alone: bool = True) -> ArticulatedInertia:
         """What is felt through a joint that is free along S: I − U Uᵀ/D, with U = I S and D = S·U (RBDA 7.43).
 
         It does not resist S at all.  Where S is a direction of the coordinates, its row and column are therefore
-        exactly zero, and are not computed.
+        exactly zero, and are not computed; but where I is not ``alone`` in resisting the joint, D has more in it.
         """
         J, H, M = self.angular, self.coupling, self.linear
         scaled = U * D_inv
@@ -109,7 +109,7 @@ class ArticulatedInertia:
             [0.0, 0.0, 0.0, 0.0, M.yy - f.y * F.y, M.yz - f.y * F.z],
             [0.0, 0.0, 0.0, 0.0, 0.0, M.zz - f.z * F.z],
         )
-        along = _direction(S)
+        along = _direction(S) if alone else None
         if along is not None:
             rest[along][:] = [0.0] * 6
             for row in rest:

@@ -3,7 +3,8 @@
 from .forward_dynamics import ROWS as _FORWARD
 from .inverse_dynamics import ROWS as _INVERSE
 from .mass_matrix import ROWS as _INERTIA
+from .passive import ROWS as _PASSIVE
 
 __all__ = ["ROWS"]
 
-ROWS = (*_INVERSE, *_FORWARD, *_INERTIA)
+ROWS = (*_INVERSE, *_FORWARD, *_INERTIA, *_PASSIVE)

@@ -23,19 +23,26 @@ from ...errors import SingularInertiaError
 from ...model.body import WORLD, Body
 from ...model.tree import Tree
 from ...spatial import ArticulatedInertia, Force, Inertia, Motion, Pose, RigidMotion, Subspace, Vec3
+from .external import Wrenches, external_forces
+from .passive import armature
 
 __all__ = ["coupled_forward_dynamics"]
 
 Scalars = Sequence[Any]
 
 
-def coupled_forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[Any]:
-    """a = M(q)⁻¹ (τ − h(q, v)): the joint accelerations (nv) under the joint forces τ.
+def coupled_forward_dynamics(
+    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
+) -> list[Any]:
+    """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the joint accelerations (nv) under the joint forces τ.
+
+    With ``passive`` the joints' armature is part of M; what they exert by themselves is part of τ already.
 
     Raises SingularInertiaError naming the joint where a joint and its followers move no inertia at all, or a joint's
     motions depend on each other everywhere.
     """
     q, v = tree.split_q(q), tree.split_v(v)
+    outside = external_forces(tree, q, wrenches)
     numbers = [range(tree.nv)[place] for place in tree.v_slices]
     top = _tops(tree)
     X: dict[int, Pose] = {}
@@ -48,8 +55,10 @@ def coupled_forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -
         carried = RigidMotion.spinning(omega[p]).through(X[i], S[i] @ v[i], body.bias(q[i], v[i]))
         omega[i], zeta[i] = carried.angular_velocity, carried.spatial_rate
         load[i] = _Load(ArticulatedInertia.of(body.inertia), RigidMotion.spinning(omega[i]).wrench(body.inertia))
+        if i in outside:
+            load[i].p -= outside[i]
 
-    unknowns = _Unknowns(tree, tau)
+    unknowns = _Unknowns(tree, tau, armature(tree) if passive else [0.0] * tree.nv)
     closed: dict[int, list[int]] = {i: [k for k in top if top[k] == i] for i in load}
     for i, p, _ in tree.inward():
         for k in closed[i]:
@@ -90,14 +99,15 @@ class _Load:
 class _Unknowns:
     """The accelerations, each with its equation U_k · A + Σ D_kh a_h = u_k."""
 
-    def __init__(self, tree: Tree, tau: Scalars) -> None:
+    def __init__(self, tree: Tree, tau: Scalars, rotors: Sequence[float]) -> None:
         self.moved: list[list[Body]] = [[] for _ in range(tree.nv)]
         for body, place in zip(tree.bodies, tree.v_slices, strict=True):
             for k in range(tree.nv)[place]:
                 self.moved[k].append(body)
         self.alone: list[list[tuple[ArticulatedInertia, Motion]]] = [[] for _ in range(tree.nv)]  # what each moves
         self.u: list[Any] = list(tau)
-        self.D: dict[tuple[int, int], Any] = {}
+        self.D: dict[tuple[int, int], Any] = {(k, k): rotor for k, rotor in enumerate(rotors) if rotor}
+        self.rotors = rotors
         self.closed: dict[int, tuple[Force, Any, dict[int, Any]]] = {}  # U_k, 1 / D_kk and D_kh when k was eliminated
         self.a: list[Any] = [0.0] * tree.nv
 
@@ -127,7 +137,7 @@ class _Unknowns:
             for g, D_kg in others.items():
                 if g <= h:
                     self.add(g, h, -(scaled * D_kg))
-        load.I = load.I.freed(S, U, D_inv)
+        load.I = load.I.freed(S, U, D_inv, alone=self.rotors[k] == 0.0)
         load.p = load.p + U * (D_inv * self.u[k])
 
     def carry(self, load: _Load, X: Pose, zeta: Motion, parent: _Load) -> None:

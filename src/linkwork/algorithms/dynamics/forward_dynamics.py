@@ -14,24 +14,38 @@ from ...errors import SingularInertiaError
 from ...model.body import WORLD, Body
 from ...model.tree import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
-from ..row import Output, Row
+from ..row import FRICTION, PASSIVE, Output, Row
 from .coupled_dynamics import coupled_forward_dynamics
+from .external import Wrenches, external_forces
+from .passive import with_passive_force
 
 __all__ = ["ROWS", "forward_dynamics"]
 
 Scalars = Sequence[Any]
 
 
-def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[Any]:
-    """a = M(q)⁻¹ (τ − h(q, v)): the joint accelerations (nv) under the joint forces τ.
+def forward_dynamics(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str = "smooth",
+) -> list[Any]:
+    """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the joint accelerations (nv) under the joint forces τ.
 
-    Where joints follow others, they share an acceleration: see `coupled_dynamics`.
+    With ``passive`` the joints' own forces join τ, and their armature M.  Where joints follow others, they share an
+    acceleration: see `coupled_dynamics`.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
+    if passive:
+        tau = with_passive_force(tree, q, v, tau, friction)
     if tree.has_couplings:
-        return coupled_forward_dynamics(tree, q, v, tau)
+        return coupled_forward_dynamics(tree, q, v, tau, wrenches, passive)
     q, v, tau = tree.split_q(q), tree.split_v(v), tree.split_v(tau)
+    outside = external_forces(tree, q, wrenches)
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}
     omega: dict[int, Vec3] = {WORLD: Vec3.zero()}
@@ -44,6 +58,8 @@ def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[A
         omega[i], zeta[i] = carried.angular_velocity, carried.spatial_rate
         I_A[i] = ArticulatedInertia.of(body.inertia)
         p_A[i] = RigidMotion.spinning(omega[i]).wrench(body.inertia)
+        if i in outside:
+            p_A[i] -= outside[i]
 
     U: dict[int, list[Force]] = {}
     D_inv: dict[int, list[Any]] = {}
@@ -51,11 +67,12 @@ def forward_dynamics(tree: Tree, q: Scalars, v: Scalars, tau: Scalars) -> list[A
     for i, p, body in tree.inward():
         U[i], D_inv[i], u[i] = [], [], []
         I_a, p_a = I_A[i], p_A[i]
-        for column, torque in zip(reversed(S[i].columns), reversed(tau[i]), strict=True):
+        rotors = body.armature if passive else [0.0] * len(S[i])
+        for column, torque, rotor in zip(*map(reversed, (S[i].columns, tau[i], rotors)), strict=True):
             U_k = I_a @ column
-            D_k = _inverse(column.dot(U_k), body, I_A[i], column)
+            D_k = _inverse(column.dot(U_k) + rotor, body, I_A[i], column)
             u_k = torque - column.dot(p_a)
-            I_a = I_a.freed(column, U_k, D_k)
+            I_a = I_a.freed(column, U_k, D_k, alone=rotor == 0.0)
             p_a += U_k * (D_k * u_k)
             U[i].append(U_k)
             D_inv[i].append(D_k)
@@ -94,6 +111,9 @@ ROWS = (
         "q v tau",
         Output(("nv",), "rad/s², m/s²"),
         "Accelerations under given joint forces.",
+        optional=("gravity",),
+        options=(PASSIVE, FRICTION),
+        wrenched=True,
         joint_space=True,
         regular=True,
     ),

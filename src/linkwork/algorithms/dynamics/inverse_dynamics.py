@@ -11,16 +11,37 @@ from typing import Any
 from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Force, Pose, RigidMotion, Subspace
-from ..row import Output, Row
+from ..row import FRICTION, PASSIVE, Output, Row
+from .external import Wrenches, external_forces
+from .passive import armature, passive_force
 
 __all__ = ["ROWS", "bias_force", "gravity_force", "inverse_dynamics"]
 
 Scalars = Sequence[Any]
 
 
-def inverse_dynamics(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Any]:
-    """τ = M(q) a + h(q, v): the joint forces (nv) under which the robot accelerates by a."""
+def inverse_dynamics(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str = "smooth",
+) -> list[Any]:
+    """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces (nv) under which the robot accelerates by a.
+
+    With ``passive`` the joints' own forces and armature are overcome too: τ + diag(armature) a − τ_p(q, v).
+    """
+    if passive:
+        exerted = passive_force(tree, q, v, friction)
+        alone = [
+            x + m * rate
+            for x, m, rate in zip(inverse_dynamics(tree, q, v, a, wrenches), armature(tree), a, strict=True)
+        ]
+        return [x - y for x, y in zip(alone, exerted, strict=True)]
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
+    outside = external_forces(tree, q, wrenches)
     motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}
@@ -30,6 +51,8 @@ def inverse_dynamics(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Any
         X[i], S[i] = body.X(q[i]), body.S(q[i])
         motion[i] = motion[p].through(X[i], S[i] @ v[i], S[i] @ a[i] + body.bias(q[i], v[i]))
         F[i] = motion[i].wrench(body.inertia)
+        if i in outside:
+            F[i] -= outside[i]
     for i, p, _ in tree.inward():
         tau[i] = S[i].T @ F[i]
         if p != WORLD:
@@ -37,17 +60,20 @@ def inverse_dynamics(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[Any
     return tree.gathered(tau)
 
 
-def bias_force(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
-    """h(q, v) = C(q, v) v + g(q): the joint forces (nv) at which a = 0."""
-    return inverse_dynamics(tree, q, v, [0.0] * tree.nv)
+def bias_force(
+    tree: Tree, q: Scalars, v: Scalars, wrenches: Wrenches = (), passive: bool = False, friction: str = "smooth"
+) -> list[Any]:
+    """h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w: the joint forces (nv) at which a = 0."""
+    return inverse_dynamics(tree, q, v, [0.0] * tree.nv, wrenches, passive, friction)
 
 
-def gravity_force(tree: Tree, q: Scalars) -> list[Any]:
-    """g(q): the joint forces (nv) that hold the robot still."""
-    return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv)
+def gravity_force(tree: Tree, q: Scalars, wrenches: Wrenches = (), passive: bool = False) -> list[Any]:
+    """g(q) − Σ Jᵀ w: the joint forces (nv) that hold the robot still; with ``passive`` against springs too."""
+    return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv, wrenches, passive)
 
 
 _FORCES = Output(("nv",), "N·m, N")
+_FELT: dict[str, Any] = {"optional": ("gravity",), "wrenched": True, "joint_space": True}
 
 ROWS = (
     Row.of(
@@ -55,14 +81,16 @@ ROWS = (
         "q v a",
         _FORCES,
         "Joint forces under which the robot accelerates as asked.",
-        joint_space=True,
+        options=(PASSIVE, FRICTION),
+        **_FELT,
     ),
     Row.of(
         bias_force,
         "q v",
         _FORCES,
         "Joint forces at which nothing accelerates: Coriolis, centrifugal and gravity.",
-        joint_space=True,
+        options=(PASSIVE, FRICTION),
+        **_FELT,
     ),
-    Row.of(gravity_force, "q", _FORCES, "Joint forces that hold the robot still.", joint_space=True),
+    Row.of(gravity_force, "q", _FORCES, "Joint forces that hold the robot still.", options=(PASSIVE,), **_FELT),
 )

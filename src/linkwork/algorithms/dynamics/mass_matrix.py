@@ -10,13 +10,14 @@ from typing import Any
 
 from ...model.body import WORLD
 from ...model.tree import Tree
-from ..row import Output, Row
+from ..row import PASSIVE, Output, Row
+from .passive import armature
 
 __all__ = ["ROWS", "mass_matrix"]
 
 
-def mass_matrix(tree: Tree, q: Sequence[Any]) -> list[list[Any]]:
-    """M(q), nv × nv, symmetric: twice the kinetic energy is vᵀ M v."""
+def mass_matrix(tree: Tree, q: Sequence[Any], passive: bool = False) -> list[list[Any]]:
+    """M(q), nv × nv, symmetric: twice the kinetic energy is vᵀ M v.  With ``passive`` + diag(armature)."""
     q = tree.split_q(q)
     X = {i: body.X(q[i]) for i, _, body in tree.outward()}
     S = {i: body.S(q[i]) for i, _, body in tree.outward()}
@@ -39,6 +40,9 @@ def mass_matrix(tree: Tree, q: Sequence[Any]) -> list[list[Any]]:
                     M[k][row] += value
         if p != WORLD:
             composite[p] += X[i] @ composite[i]
+    if passive:
+        for k, alone in enumerate(armature(tree)):
+            M[k][k] += alone
     return M
 
 
@@ -48,6 +52,7 @@ ROWS = (
         "q",
         Output(("nv", "nv"), "kg·m², kg·m, kg"),
         "Joint-space mass matrix.",
+        options=(PASSIVE,),
         joint_space=True,
     ),
 )

@@ -15,11 +15,14 @@ from ...bridge.machine import Kernel
 from ...bridge.once import Once
 from ...bridge.requests import Request, read_request
 from ...bridge.subjects import OfRobot
+from ...errors import UnknownNameError
 from ...model.tree import Tree
 
-__all__ = ["Array", "RobotBase"]
+__all__ = ["Array", "Axes", "RobotBase", "Wrenches"]
 
 Array = ArrayLike | Mapping[str, ArrayLike]  # an array, anything NumPy makes one of, or a dict by joint name
+Wrenches = Mapping[str, ArrayLike]  # (moment; force) by the frames that they act on
+Axes = str | Mapping[str, str]  # the frame whose axes all are expressed in, or one for each
 
 
 class RobotBase:
@@ -70,20 +73,61 @@ class RobotBase:
             self._calls[request] = call
         return call
 
-    def _refuse_frames(self, function: str, **frames: object) -> None:
-        """Raise TypeError for a frame that is no name, as where a configuration stands in its place."""
-        for option, frame in frames.items():
-            if not (frame is None or isinstance(frame, str)):
-                got = f"an array of shape {frame.shape}" if isinstance(frame, np.ndarray) else repr(frame)
-                order = "; arrays come before it, as in pose(q, frame)" if option == "frame" else ""
-                raise TypeError(f"{function}: {option}: expected a frame's name, got {got}{order}")
+    def _asked(
+        self, name: str, arrays: tuple[Any, ...], options: dict[str, Any], given: dict[str, Any], out: Any
+    ) -> Any:
+        """A method's answer where it is not at hand: with lists among its options, optional inputs or wrenches, or for
+        the first time."""
+        for option in self._subject.rows[name].options:
+            if option.counted and isinstance(options[option.name], list):
+                options[option.name] = tuple(options[option.name])
+        axes = given.pop("expressed_in", "world")
+        wrenches = given.pop("wrenches", None)
+        given = {key: value for key, value in given.items() if value is not None}
+        acting = tuple(sorted(_with_axes(name, wrenches, axes)))
+        key: Any = (name, *options.values(), *given, *acting)
+        try:
+            call = self._calls.get(key)
+        except TypeError:
+            self._refuse_names(name, options)
+            raise
+        if call is None:
+            asked = (name, options | ({"wrenches": dict(acting)} if acting else {}))
+            request = read_request(self._subject, asked, tuple(given))
+            required = [option.name for option in request.row.options if option.required]
 
-    def _call(self, name: str, **frames: str | None) -> Callable[..., np.ndarray]:
-        """The same for a method's arguments, by which it is found faster the next time; symbols need no kernel."""
-        request = read_request(self._subject, (name, frames) if frames else name)
+            def make() -> Callable[..., np.ndarray]:
+                call = self._calls[key] = self._prepared(request)
+                if not (given or acting or any(key not in required for key, _ in request.options)):
+                    self._calls[(name, *(options[x] for x in required)) if required else name] = call
+                return call
 
-        def make() -> Callable[..., np.ndarray]:
-            call = self._calls[(name, *frames.values()) if frames else name] = self._prepared(request)
-            return call
+            call = lazily(self._subject, request, make)
+        arrays = (*arrays, *given.values(), *(wrenches[frame] for frame, _ in acting))
+        return call(*arrays) if out is None else call(*arrays, out=out)
 
-        return lazily(self._subject, request, make)
+    def _refuse_names(self, function: str, options: Mapping[str, Any]) -> None:
+        """Raise TypeError for what is no name, as where a configuration stands in the place of a frame."""
+        for option in self._subject.rows[function].options:
+            value = options[option.name]
+            names = value if isinstance(value, tuple) and option.counted else (value,)
+            for name in () if option.choices else names:
+                if not (name is None or isinstance(name, str)):
+                    got = f"an array of shape {name.shape}" if isinstance(name, np.ndarray) else repr(name)
+                    order = f"; arrays come before it, as in {function}(q, {option.name})" if option.required else ""
+                    article = f"a {option.names}'s name" + (" or a list of them" if option.counted else "")
+                    raise TypeError(f"{function}: {option.name}: expected {article}, got {got}{order}")
+
+
+def _with_axes(function: str, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
+    """The frames on which wrenches act, each with the frame that it is expressed in."""
+    if wrenches is None:
+        return []
+    if not isinstance(wrenches, Mapping):
+        raise TypeError(f'{function}: wrenches: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
+    if isinstance(expressed_in, Mapping):
+        for frame in expressed_in:
+            if frame not in wrenches:
+                raise UnknownNameError("wrench", frame, wrenches)
+        return [(frame, expressed_in.get(frame, "world")) for frame in wrenches]
+    return [(frame, expressed_in) for frame in wrenches]

@@ -7,6 +7,7 @@ import numpy as np
 from ...model.couple import bounds
 from ..sampling import Size, generator_of, leading_of
 from .base import Array, RobotBase
+from .method import computed
 
 __all__ = ["ConfigurationMethods"]
 
@@ -38,42 +39,37 @@ class ConfigurationMethods(RobotBase):
             q[..., self._tree.q_slices[i]] = body.asked("random", generator, *limits[i], shape)
         return q
 
+    @computed
     def normalize(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """The nearest configuration on the joints' manifolds: quaternions become unit.
 
         q (..., nq) [rad, m, 1] -> (..., nq) [rad, m, 1].
         """
-        call = self._calls.get("normalize") or self._call("normalize")
-        return call(q) if out is None else call(q, out=out)
 
+    @computed
     def integrate(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """q ⊕ v: the configuration that a velocity, held for unit time, leads to.
 
         q (..., nq), v (..., nv) [rad, m: a rate times a time] -> (..., nq) [rad, m, 1].  A floating joint moves along
         the exponential of its twist (a screw), and its quaternion stays unit.
         """
-        call = self._calls.get("integrate") or self._call("integrate")
-        return call(q, v) if out is None else call(q, v, out=out)
 
+    @computed
     def difference(self, q0: Array, q1: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """q1 ⊖ q0: the velocity that leads from one configuration to another in unit time.
 
         q0 (..., nq), q1 (..., nq) -> (..., nv) [rad, m].  ``integrate(q0, difference(q0, q1))`` is q1; rotations go
         the short way round.
         """
-        call = self._calls.get("difference") or self._call("difference")
-        return call(q0, q1) if out is None else call(q0, q1, out=out)
 
+    @computed
     def velocity_to_configuration_derivative(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """q̇, linear in v: how the configuration changes at velocity v.  Where all joints' q̇ is v, it is v.
 
         q (..., nq), v (..., nv) -> (..., nq) [rad/s, m/s, 1/s].
         """
-        call = self._calls.get("velocity_to_configuration_derivative") or self._call(
-            "velocity_to_configuration_derivative"
-        )
-        return call(q, v) if out is None else call(q, v, out=out)
 
+    @computed
     def configuration_derivative_to_velocity(
         self, q: Array, q_dot: Array, *, out: np.ndarray | None = None
     ) -> np.ndarray:
@@ -81,7 +77,3 @@ class ConfigurationMethods(RobotBase):
 
         q, q_dot (..., nq) -> (..., nv) [rad/s, m/s].
         """
-        call = self._calls.get("configuration_derivative_to_velocity") or self._call(
-            "configuration_derivative_to_velocity"
-        )
-        return call(q, q_dot) if out is None else call(q, q_dot, out=out)

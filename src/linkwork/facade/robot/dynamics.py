@@ -2,56 +2,121 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Literal
 
-from .base import Array, RobotBase
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import Array, Axes, RobotBase, Wrenches
+from .method import computed
 
 __all__ = ["DynamicsMethods"]
 
 
 class DynamicsMethods(RobotBase):
-    """Forces, accelerations, and the inertia between them."""
+    """Forces, accelerations, and the inertia between them.
+
+    All of these take external wrenches by the frames that they act on, ``wrenches={"hand": w}``: w (..., 6) is (moment
+    [N·m]; force [N]) at the frame's origin, in the axes of ``expressed_in``, one frame for all or a dict of one for
+    each; so w · twist(q, v, "hand") is its power.  ``gravity`` (..., 3) [m/s²] is in the world's axes, the robot's own
+    if left out.  With ``passive=True`` what is in the joints counts too: armature, damping, dry friction and springs
+    (`passive_force`); ``friction`` is its law, "smooth" or "coulomb".
+    """
 
     __slots__ = ()
 
-    def inverse_dynamics(self, q: Array, v: Array, a: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """τ = M(q) a + h(q, v): the joint forces under which the robot accelerates by a (recursive Newton-Euler).
+    @computed
+    def inverse_dynamics(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        friction: Literal["smooth", "coulomb"] = "smooth",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces under which the robot accelerates by a.
 
-        q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N].  Joint damping and friction are not part of it.
+        q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N], by the recursive Newton-Euler algorithm.
         """
-        call = self._calls.get("inverse_dynamics") or self._call("inverse_dynamics")
-        return call(q, v, a) if out is None else call(q, v, a, out=out)
 
-    def forward_dynamics(self, q: Array, v: Array, tau: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """a = M(q)⁻¹ (τ − h(q, v)): the accelerations under joint forces τ (articulated bodies).
+    @computed
+    def forward_dynamics(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        friction: Literal["smooth", "coulomb"] = "smooth",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the accelerations under joint forces τ, by articulated bodies.
 
-        q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²].  Joint damping and friction are not part of it.
-        Raises SingularInertiaError where a joint moves no inertia; where only some configurations make M singular, the
-        accelerations are not finite there.
+        q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²].  Raises SingularInertiaError where a joint moves no
+        inertia; where only some configurations make M singular, the accelerations are not finite there.
         """
-        call = self._calls.get("forward_dynamics") or self._call("forward_dynamics")
-        return call(q, v, tau) if out is None else call(q, v, tau, out=out)
 
-    def mass_matrix(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+    @computed
+    def mass_matrix(self, q: Array, *, passive: bool = False, out: np.ndarray | None = None) -> np.ndarray:
         """M(q), symmetric: the kinetic energy is ½ vᵀ M v (composite rigid bodies).
 
-        q (..., nq) -> (..., nv, nv) [kg·m², kg·m, kg].
+        q (..., nq) -> (..., nv, nv) [kg·m², kg·m, kg].  With ``passive`` the joints' armature is on its diagonal.
         """
-        call = self._calls.get("mass_matrix") or self._call("mass_matrix")
-        return call(q) if out is None else call(q, out=out)
 
-    def bias_force(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """h(q, v) = C(q, v) v + g(q): the joint forces at which nothing accelerates.
+    @computed
+    def bias_force(
+        self,
+        q: Array,
+        v: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        friction: Literal["smooth", "coulomb"] = "smooth",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """h(q, v) = C(q, v) v + g(q) − Σ Jᵀ w: the joint forces at which nothing accelerates.
 
         q (..., nq), v (..., nv) -> (..., nv) [N·m, N].
         """
-        call = self._calls.get("bias_force") or self._call("bias_force")
-        return call(q, v) if out is None else call(q, v, out=out)
 
-    def gravity_force(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
-        """g(q): the joint forces that hold the robot still.
+    @computed
+    def gravity_force(
+        self,
+        q: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """g(q) − Σ Jᵀ w: the joint forces that hold the robot still; with ``passive`` against its springs too.
 
         q (..., nq) -> (..., nv) [N·m, N].
         """
-        call = self._calls.get("gravity_force") or self._call("gravity_force")
-        return call(q) if out is None else call(q, out=out)
+
+    @computed
+    def passive_force(
+        self,
+        q: Array,
+        v: Array,
+        *,
+        friction: Literal["smooth", "coulomb"] = "smooth",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """τ_p = −K φ(q) − D v − f tanh(v / v_s): what springs, damping and dry friction exert on the joints.
+
+        φ are the local coordinates of q around the springs' rest; ``friction="coulomb"`` has −f sign(v) instead, with
+        sign(0) = 0.  What followers exert counts for their masters, times the ratio.  q (..., nq), v (..., nv) ->
+        (..., nv) [N·m, N].
+        """

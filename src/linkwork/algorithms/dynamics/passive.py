@@ -1,0 +1,94 @@
+"""What joints exert by themselves: springs, viscous damping and dry friction; and the armature that turns with them.
+
+    τ_p = −K φ(q) − D v − f tanh(v / v_s)          (smooth),      −f sign(v) in its place (Coulomb)
+
+φ are the local coordinates of q around the rest configuration of the springs; where these are no angles or lengths, a
+spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  What a follower exerts counts for
+its master, times the ratio.
+
+Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal);
+Andersson, Söderberg and Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts, Tribology
+International 40, 2007 (the smooth law).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...expr.functions import sign, tanh
+from ...joints.derived import units
+from ...model.body import Body, Drive
+from ...model.tree import Tree
+from ..row import FRICTION, Output, Row
+
+__all__ = ["ROWS", "armature", "passive_force", "spring_energy", "with_passive_force"]
+
+Scalars = Sequence[Any]
+
+
+def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
+    """τ_p (nv): what springs, damping and friction exert on the joints."""
+    q, v = tree.split_q(q), tree.split_v(v)
+    return tree.gathered({i: _exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
+
+
+def with_passive_force(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, friction: str) -> list[Any]:
+    """τ + τ_p: all that the joints' own motions feel."""
+    return [a + b for a, b in zip(tau, passive_force(tree, q, v, friction), strict=True)]
+
+
+def armature(tree: Tree) -> list[Any]:
+    """The diagonal (nv) that what turns with joints alone adds to the mass matrix."""
+    return tree.gathered({i: body.armature for i, _, body in tree.outward()})
+
+
+def spring_energy(body: Body, q: Scalars) -> Any:
+    """½ φᵀ K φ of the springs in a body's joint, at the tree's numbers for it [J]."""
+    stiffness, phi = _stretched(body, q)
+    return sum((0.5 * k * x * x for k, x in zip(stiffness, phi, strict=True) if k), 0.0)
+
+
+def _exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
+    joint, coupling = body.joint, body.coupling
+    own = v if coupling is None else coupling.v(v)
+    found = [0.0] * joint.nv
+    if body.dynamics != "none":
+        scales = Drive.full(body.drive.friction_velocity, joint.nv, 0.01)
+        for k, x in enumerate(own):
+            if body.damping[k]:
+                found[k] = found[k] - x * body.damping[k]
+            if body.friction[k]:
+                found[k] = found[k] - (tanh(x / scales[k]) if friction == "smooth" else sign(x)) * body.friction[k]
+    stiffness, phi = _stretched(body, q)
+    if any(stiffness):
+        at = q if coupling is None else coupling.q(q)
+        pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
+        for k, unit in enumerate(units(joint.nv)):
+            rates = body.asked("local_rate", _rest(body), at, unit)  # of φ, as the joint moves along its k-th velocity
+            found[k] = found[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
+    return found if coupling is None else [x * coupling.ratio for x in found]
+
+
+def _stretched(body: Body, q: Scalars) -> tuple[tuple[float, ...], list[Any]]:
+    """The springs' stiffness and the local coordinates φ from their rest; none where there are no springs."""
+    stiffness = body.drive.stiffness
+    if not any(stiffness):
+        return (), []
+    return stiffness, body.asked("local", _rest(body), q if body.coupling is None else body.coupling.q(q))
+
+
+def _rest(body: Body) -> list[float]:
+    return [*body.drive.rest] or body.asked("zero")
+
+
+ROWS = (
+    Row.of(
+        passive_force,
+        "q v",
+        Output(("nv",), "N·m, N"),
+        "What springs, damping and dry friction exert on the joints.",
+        options=(FRICTION,),
+        resisted=True,
+    ),
+)

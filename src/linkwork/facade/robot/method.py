@@ -1,0 +1,69 @@
+"""Methods made of their signatures: a name, arguments and a docstring are all that is written of one.
+
+What is called is code made for the signature.  A call with arrays alone, and with the names that are required, finds
+its kernel by one look into a dictionary; Python looks up each keyword that is left out, so a call with some goes on to
+a function that has them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import update_wrapper
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...algorithms import ROBOT
+
+__all__ = ["computed"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def computed(stub: F) -> F:
+    """The method of the robot's function of this name.
+
+    Its parameters are the row's inputs, options that are required, and by keyword the other options, optional inputs,
+    ``wrenches`` with ``expressed_in``, and ``out``.  Raises TypeError where they are not the row's.
+    """
+    row, name = ROBOT[stub.__name__], stub.__name__
+    parameters = inspect.signature(stub).parameters
+    options = [option.name for option in row.options]
+    given = [*row.optional, *(["wrenches"] if row.wrenched else [])]
+    if row.wrenched and "expressed_in" not in options:
+        given.append("expressed_in")
+    first = [*row.inputs, *(option.name for option in row.options if option.required)]
+    if [*parameters][: 1 + len(first)] != ["self", *first] or {*parameters} != {
+        "self",
+        *first,
+        *options,
+        *given,
+        "out",
+    }:
+        raise TypeError(f"{name}: its method takes {[*parameters]}, its row {[*first, *options, *given]}")
+    for option in row.options:
+        if not option.required and parameters[option.name].default != option.default:
+            raise TypeError(f"{name}: {option.name} is {option.default!r} by default, its method says another")
+    keywords = [f"{key}={parameter.default!r}" for key, parameter in parameters.items() if key not in ("self", *first)]
+    required = first[len(row.inputs) :]
+    key = f"({name!r}, {', '.join(required)})" if required else repr(name)
+    source = f"""
+def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
+    options = {{{", ".join(f"{x!r}: {x}" for x in options)}}}
+    given = {{{", ".join(f"{x!r}: {x}" for x in given)}}}
+    return self._asked({name!r}, ({", ".join(row.inputs)},), options, given, out)
+
+def {name}(self, {", ".join(first)}, **more):
+    if not more:
+        try:
+            call = self._calls.get({key})
+        except TypeError:
+            call = None
+        if call is not None:
+            return call({", ".join(row.inputs)})
+    return with_keywords(self, {", ".join(first)}, **more)
+"""
+    made: dict[str, Any] = {"__name__": __name__}
+    exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), made)
+    made["with_keywords"].__qualname__ = f"Robot.{name}"
+    return update_wrapper(made[name], stub)  # type: ignore[return-value]
