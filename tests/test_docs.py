@@ -22,9 +22,10 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 # All but the index and the pages that are tables alone, which are held to what they list by tests of their own.
 DOCUMENTS = sorted({path.stem for path in (ROOT / "docs").glob("*.md")} - {"README", "mathematics", "reference"})
+ALGORITHMS = sorted(f"algorithms/{path.stem}" for path in (ROOT / "docs" / "algorithms").glob("*.md"))
 
 
-@pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in DOCUMENTS)])
+@pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in (*DOCUMENTS, *ALGORITHMS))])
 def test_document(document: str) -> None:
     with np.printoptions():  # what a page sets is its own
         result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")
@@ -52,7 +53,7 @@ def test_readme_states_the_two_commands() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"README"} | {"examples/README"}
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"README"} | {"examples/README", *ALGORITHMS}
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     assert {target.removesuffix(".md") for target in LINK.findall(index)} == pages
 

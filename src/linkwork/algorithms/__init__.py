@@ -3,10 +3,21 @@
 `ROBOT` and `JOINT` are the tables of every function of a robot and of a joint.
 """
 
-from . import configuration, dynamics, joint, kinematics
+from . import configuration, dynamics, forces, jacobians, joint, kinematics, momentum, points, regressors
 from .row import table
 
-ROBOT = table((*configuration.ROWS, *kinematics.ROWS, *dynamics.ROWS))
+ROBOT = table(
+    (
+        *configuration.ROWS,
+        *kinematics.ROWS,
+        *points.ROWS,
+        *jacobians.ROWS,
+        *dynamics.ROWS,
+        *momentum.ROWS,
+        *forces.ROWS,
+        *regressors.ROWS,
+    )
+)
 JOINT = table(joint.ROWS)
 
 __all__ = ["JOINT", "ROBOT"]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..expr.dual import parts, seeded
 from ..joints import JointType
 from ..joints.blamed import asked
 from ..joints.generic import independent_motions
@@ -128,6 +129,15 @@ class Body:
         """The motion subspace, in this body's coordinates: S(q) v is its twist relative to its parent."""
         S = self.asked("S", q) if self.coupling is None else self.coupling.S(self.asked("S", self.coupling.q(q)))
         return S if self.rotor == _IDENTITY else self.rotor.inv() @ S
+
+    def S_dot(self, q: Sequence[Any], v: Sequence[Any]) -> Subspace:
+        """How S(q) changes in this body's coordinates at velocity v, by differentiation: Ṡ v is `bias`."""
+        if self.joint.nv == 0:
+            return Subspace(())
+        moving = seeded(q, self.asked("q_dot", q, v))
+        level = moving[0].level
+        columns = [[parts(x, level)[1] for x in column.elements()] for column in self.S(moving).columns]
+        return Subspace(tuple(map(Motion.of, columns)))
 
     def bias(self, q: Sequence[Any], v: Sequence[Any]) -> Motion:
         """The acceleration of this body relative to its parent while v̇ = 0, in this body's coordinates."""

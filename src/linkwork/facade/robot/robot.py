@@ -15,8 +15,14 @@ from .compiling import CompilingMethods
 from .configuration import ConfigurationMethods
 from .dynamics import DynamicsMethods
 from .editing import EditingMethods
+from .forces import ForceMethods
+from .jacobians import JacobianMethods
 from .kinematics import KinematicsMethods
 from .limits import LimitMethods
+from .momentum import MomentumMethods
+from .points import PointMethods
+from .regressors import RegressorMethods
+from .resistance import ResistanceMethods
 from .structure import StructureMethods
 
 __all__ = ["Robot", "load"]
@@ -25,7 +31,13 @@ __all__ = ["Robot", "load"]
 class Robot(
     ConfigurationMethods,
     KinematicsMethods,
+    PointMethods,
+    JacobianMethods,
     DynamicsMethods,
+    MomentumMethods,
+    ForceMethods,
+    ResistanceMethods,
+    RegressorMethods,
     CompilingMethods,
     EditingMethods,
     StructureMethods,

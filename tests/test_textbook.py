@@ -1,0 +1,28 @@
+"""The pages of algorithms: what they show of the source is there, in this order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import linkwork
+
+PAGES = sorted((Path(__file__).parents[1] / "docs" / "algorithms").glob("*.md"))
+SHOWN = re.compile(
+    r"^```python\n# (algorithms/\S+\.py|spatial/\S+\.py|model/\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
+
+
+def test_lines_that_are_shown_are_in_the_source() -> None:
+    """A block that begins with a file's name has lines of it; "..." stands for what is left out."""
+    shown = 0
+    for page in PAGES:
+        for file, block in SHOWN.findall(page.read_text(encoding="utf-8")):
+            source = [line.strip() for line in (Path(linkwork.__file__).parent / file).read_text("utf-8").splitlines()]
+            at = 0
+            for line in filter(None, map(str.strip, block.splitlines())):
+                if line != "...":
+                    assert line in source[at:], f"{page.name}: {file} has no line {line!r} after those before it"
+                    at = source.index(line, at) + 1
+                    shown += 1
+    assert shown > 0 or not PAGES
