@@ -14,7 +14,7 @@ import linkwork as lw
 from linkwork.algorithms import ROBOT
 from linkwork.algorithms.row import QUANTITIES
 from oracles.example_robots import shipped
-from oracles.scalars import names_for
+from oracles.scalars import listed, names_for, share
 
 every_function = pytest.mark.parametrize("name", ROBOT)
 
@@ -42,25 +42,32 @@ def arguments(robot, name, size, seed=0):
     return arrays, names_for(robot.tree, row)
 
 
+def flat(found, batch):
+    """All the numbers of a function's arrays, sample by sample."""
+    return np.concatenate([x.reshape(*batch, -1) for x in listed(found)], axis=-1)
+
+
 # -- batches
 
 
 @every_function
 def test_a_sample_alone_gives_the_same_bits_as_in_a_batch(arm, legs, name):
-    for robot in (arm, legs):
+    for robot in (arm, legs) if name in share(0, 5) else (arm,):
         arrays, frame = arguments(robot, name, 19)
         method = getattr(robot, name)
-        together = method(*arrays, *frame)
+        together = listed(method(*arrays, *frame))
         for k in range(19):
             sample = [np.ascontiguousarray(x[k]) for x in arrays]
-            assert np.array_equal(method(*sample, *frame), together[k])  # the single call
-            assert np.array_equal(method(*(x.tolist() for x in sample), *frame), together[k])  # and NumPy's way
+            alone, numpys = method(*sample, *frame), method(*(x.tolist() for x in sample), *frame)
+            for one, other, all_of_it in zip(listed(alone), listed(numpys), together, strict=True):
+                assert np.array_equal(one, all_of_it[k])  # the single call
+                assert np.array_equal(other, all_of_it[k])  # and NumPy's way
 
 
 @every_function
 def test_results_do_not_depend_on_how_a_batch_is_cut_or_ordered(arm, name):
     arrays, frame = arguments(arm, name, 67)
-    method = getattr(arm, name)
+    method = lambda *x: flat(getattr(arm, name)(*x), x[0].shape[:-1])  # noqa: E731
     together = method(*arrays, *frame)
     for size in (1, 2, 3, 7, 8, 9, 16, 17, 33):
         pieces = [method(*(x[k : k + size] for x in arrays), *frame) for k in range(0, 67, size)]
@@ -189,7 +196,6 @@ def test_another_process_gives_the_same_bits(arm):
 
 DIGEST = """
 import hashlib, linkwork as lw, numpy as np
-from oracles.scalars import names_for
 robot = lw.load("arm7_gripper", floating_base=True)
 q = robot.random_configuration(seed=0, size=5)
 v = np.ones(robot.nv)

@@ -13,7 +13,7 @@ from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot, shape_of
 from linkwork.bridge.tracing import trace_requests
 from oracles.example_robots import SHIPPED
-from oracles.scalars import names_for
+from oracles.scalars import listed, names_for
 
 every_row = pytest.mark.parametrize("row", ROBOT.values(), ids=ROBOT)
 
@@ -28,11 +28,6 @@ def options(row):
 
 def asked(row, robot):
     return (row.name, *names_for(robot.tree, row)) if row.asks_for_a_frame else row.name
-
-
-def results(found):
-    """The arrays of a function, one or several."""
-    return found if isinstance(found, tuple) else (found,)
 
 
 @every_row
@@ -100,9 +95,9 @@ def test_the_row_says_what_goes_in_and_out(row):
 
 
 @every_row
-@pytest.mark.parametrize("example", SHIPPED, ids=str)
-def test_shapes_of_every_shipped_robot(row, example):
-    """What is traced has the shapes that the table states."""
+def test_shapes_of_shipped_robots(row):
+    """What is traced has the shapes that the table states, of one robot or another."""
+    example = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)]
     robot = example.robot()
     of = OfRobot(robot.tree)
     assert of.sizes == {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}
@@ -125,13 +120,13 @@ def test_the_method_gives_what_the_kernel_gives(row):
     kernel = robot.compile(asked(row, robot))
     names = names_for(robot.tree, row)
     by_method = getattr(robot, row.name)(*arrays, *names)
-    found, expected = results(by_method), results(kernel(*arrays))
+    found, expected = listed(by_method), listed(kernel(*arrays))
     sizes = read_request(OfRobot(robot.tree), asked(row, robot)).sizes
     assert [x.shape for x in found] == [(3, *shape_of(OfRobot(robot.tree), o.shape, sizes)) for o in row.outputs]
     assert all(map(np.array_equal, found, expected))
     into = tuple(np.full_like(x, np.nan) for x in found)
     again = getattr(robot, row.name)(*arrays, *names, out=into if len(into) > 1 else into[0])
-    assert all(a is b for a, b in zip(results(again), into, strict=True))
+    assert all(a is b for a, b in zip(listed(again), into, strict=True))
     assert all(map(np.array_equal, into, found))
 
 

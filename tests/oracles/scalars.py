@@ -18,7 +18,7 @@ from linkwork.model.tree import Tree
 
 from .trees import TREES, robot_of
 
-__all__ = ["Direct", "arguments_of", "names_for", "with_functions"]
+__all__ = ["Direct", "arguments_of", "listed", "names_for", "share", "with_functions"]
 
 
 class Direct:
@@ -86,6 +86,16 @@ def arguments_of(tree: Tree, name: str, seed: int = 0, size: int = 4) -> tuple[l
         for key in row.inputs
     }
     return list(drawn.values()), names_for(tree, row, tree.frames[-3].name)
+
+
+def listed(found: Any) -> tuple[np.ndarray, ...]:
+    """The arrays that a function gives, one or several."""
+    return found if isinstance(found, tuple) else (found,)
+
+
+def share(turn: int, of: int) -> list[str]:
+    """The functions whose turn it is: one in so many, another one the next time, so that all come round."""
+    return [name for k, name in enumerate(ROBOT) if (k + turn) % of == 0]
 
 
 def names_for(tree: Tree, row: Row, frame: str | None = None) -> tuple[str, ...]:
