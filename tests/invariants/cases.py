@@ -1,0 +1,232 @@
+"""What the numbered invariants run on: random trees of all joint types and real robots, each with states.
+
+The algorithms run on NumPy arrays of samples, and on dual numbers of them: nothing is compiled here, so that every
+number can be asked of every tree and robot.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.algorithms import ROBOT
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot, quantity_of, shape_of
+from linkwork.bridge.tracing import elements_of, run
+from linkwork.expr.dual import Dual, parts
+from linkwork.joints import Floating
+from linkwork.model.body import WORLD, Limits
+from linkwork.model.random import random_inertia
+from linkwork.model.tree import Tree
+from linkwork.model.welded import told
+from linkwork.spatial import Pose
+from oracles.comparison import EPS, assert_close
+from oracles.example_robots import EXAMPLES, SHIPPED, Example
+from oracles.textbook import Textbook
+from oracles.trees import TREES, robot_of, state
+
+__all__ = [
+    "Case",
+    "Functions",
+    "H",
+    "cases",
+    "examples",
+    "floating_cases",
+    "matrix",
+    "needs",
+    "of_robot",
+    "of_tree",
+    "per_unit",
+]
+
+H = 1e-6  # step of central differences
+
+
+class Functions:
+    """A tree's functions over batches (..., numbers), asked for as `Robot.compile` asks: by name, with options.
+
+    Arrays are given in the order of the function's inputs: what wrenches are acting comes last.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def __call__(self, asked: Any, *arrays: Any) -> Any:
+        columns = [list(np.moveaxis(np.asarray(x, dtype=float), -1, 0)) for x in arrays]
+        results = self._results(asked, columns)
+        return self._shaped(asked, [[parts(x)[0] for x in result] for result in results], arrays)
+
+    def rate(self, asked: Any, *moving: Any) -> Any:
+        """The derivative along a motion, exact but for rounding: each input is given with its own derivative."""
+        pairs = [np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float)) for x, y in moving]
+        columns = [[Dual(*pair) for pair in zip(*(np.moveaxis(x, -1, 0) for x in p), strict=True)] for p in pairs]
+        results = self._results(asked, columns)
+        return self._shaped(asked, [[parts(x)[1] for x in result] for result in results], [x for x, _ in pairs])
+
+    def _request(self, asked: Any) -> Any:
+        return read_request(OfRobot(self.tree), asked)
+
+    def _results(self, asked: Any, columns: list[list[Any]]) -> list[list[Any]]:
+        request = self._request(asked)
+        found = run(request, self.tree, dict(zip(request.inputs, columns, strict=True)))
+        return [elements_of(part) for part in (found if len(request.row.outputs) > 1 else (found,))]
+
+    def _shaped(self, asked: Any, results: list[list[Any]], arrays: Any) -> Any:
+        request = self._request(asked)
+        cores = [len(quantity_of(name).shape) for name in request.inputs]
+        batch = np.broadcast_shapes(*(np.shape(x)[: np.ndim(x) - n] for x, n in zip(arrays, cores, strict=True)))
+        shapes = [shape_of(OfRobot(self.tree), out.shape, request.sizes) for out in request.row.outputs]
+        found = []
+        for result, shape in zip(results, shapes, strict=True):
+            flat = np.zeros((*batch, math.prod(shape)))
+            for k, x in enumerate(result):
+                flat[..., k] = x
+            found.append(flat.reshape(*batch, *shape))
+        return found[0] if len(found) == 1 else tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A tree with a few states, and frames to ask about."""
+
+    name: str
+    tree: Tree
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    frames: tuple[str, ...]
+
+    @cached_property
+    def f(self) -> Functions:
+        return Functions(self.tree)
+
+    @cached_property
+    def book(self) -> Textbook:
+        """Independent mechanics in homogeneous matrices, at q, v and a."""
+        return Textbook(self.tree, self.q, self.v, self.a)
+
+    @cached_property
+    def q_dot(self) -> np.ndarray:
+        return self.f("velocity_to_configuration_derivative", self.q, self.v)
+
+    @cached_property
+    def M(self) -> np.ndarray:
+        return self.f("mass_matrix", self.q)
+
+    @cached_property
+    def cond(self) -> float:
+        """The condition number of the mass matrix: the worst of the samples."""
+        return float(np.max(np.linalg.cond(self.M))) if self.tree.nv else 1.0
+
+    @property
+    def n(self) -> int:
+        return max(1, self.tree.nv)
+
+    @property
+    def eps(self) -> float:
+        """What sums over all degrees of freedom may lose, relative to their scale: eps · n."""
+        return EPS * self.n
+
+    def solving(self, tolerance: float) -> float:
+        """A tolerance of what is solved with the mass matrix: the stated one up to cond 1e5, above cond · eps · n."""
+        return tolerance if self.cond <= 1e5 else max(tolerance, self.cond * self.eps)
+
+    def moved(self, h: float) -> tuple[np.ndarray, np.ndarray]:
+        """q and v a time h later, to first order."""
+        return self.f("integrate", self.q, h * self.v), self.v + h * self.a
+
+    def difference(self, function: Callable[..., np.ndarray]) -> np.ndarray:
+        """The central difference in time of a function of q and v."""
+        return (function(*self.moved(H)) - function(*self.moved(-H))) / (2.0 * H)
+
+    def close(self, actual: Any, expected: Any, tolerance: float, what: str = "", *, core: int) -> None:
+        assert_close(actual, expected, tolerance, f"{self.name}: {what}" if what else self.name, core=core)
+
+
+def needs(*names: str) -> pytest.MarkDecorator:
+    """A test that waits for functions."""
+    missing = [name for name in names if name not in ROBOT]
+    return pytest.mark.skipif(bool(missing), reason=f"there is no {', '.join(missing)}")
+
+
+def matrix(X: Pose) -> np.ndarray:
+    return np.reshape(np.array(X.elements(), dtype=float), (4, 4))
+
+
+def per_unit(case: Case, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """What a function gives for each unit velocity, side by side along a last axis (nv): all in one batch."""
+    units = np.eye(case.tree.nv) if case.tree.nv else np.zeros((1, 0))
+    return np.moveaxis(function(units[:, None, :]), 0, -1)[..., : case.tree.nv]
+
+
+def of_tree(name: str, tree: Tree, seed: int = 0, size: int = 3) -> Case:
+    return Case(name, tree, *state(tree, seed, size), ("tool1", "body2"))
+
+
+@functools.cache
+def examples() -> tuple[Example, ...]:
+    """Real robots; without the package that has them, those inside linkwork."""
+    try:
+        importlib.metadata.distribution("example-robot-data")
+    except importlib.metadata.PackageNotFoundError:
+        return SHIPPED
+    return (*EXAMPLES, *SHIPPED)
+
+
+def of_robot(name: str, tree: Tree, frames: tuple[str, ...]) -> Case:
+    rng = np.random.default_rng(7)
+    q = robot_of(tree).random_configuration(rng, size=2)
+    v, a = rng.normal(size=(2, 2, tree.nv))
+    return Case(name, tree, q, v, a, frames)
+
+
+@functools.cache
+def _cases() -> tuple[Case, ...]:
+    trees = [of_tree(name, tree) for name, tree in TREES.items()]
+    return (*trees, *(of_robot(example.name, example.robot().tree, example.frames) for example in examples()))
+
+
+def cases(*, plain: bool = False) -> Iterator[Case]:
+    """Every tree and robot; ``plain``: those whose joints are all free."""
+    return (case for case in _cases() if not (plain and case.tree.has_couplings))
+
+
+@functools.cache
+def floating_cases() -> tuple[Case, ...]:
+    """Every tree put on a floating base, and the robots that have one."""
+    trees = [of_tree(f"{name} on a floating base", _on_a_floating_base(tree)) for name, tree in TREES.items()]
+    return (*trees, *(case for case in cases() if case.tree.bodies and _floats(case.tree)))
+
+
+def _floats(tree: Tree) -> bool:
+    roots = [body for body in tree.bodies if body.parent == WORLD]
+    return len(roots) == 1 and isinstance(roots[0].joint, Floating) and not _grounded(tree)
+
+
+def _grounded(tree: Tree) -> bool:
+    return tree.fixed_inertia.mass > 0.0
+
+
+def _on_a_floating_base(tree: Tree) -> Tree:
+    """What was on the world is on a body that floats, and what was fixed to it too."""
+    free, inertia, zeros = Floating(), random_inertia(np.random.default_rng(9)), (0.0,) * 6
+    template = tree.bodies[0]
+    base = replace(
+        template, name="base", parent=WORLD, joint_name="free", joint=free, placement=Pose.identity(),
+        rotor=Pose.identity(), inertia=inertia, limits=Limits.none(free), damping=zeros, friction=zeros,
+        mimic=None, coupling=None, drive=type(template.drive)(),
+    )  # fmt: skip
+    ground = tree.fixed_inertia
+    bodies = (replace(base, inertia=inertia + ground), *(replace(b, parent=b.parent + 1) for b in tree.bodies))
+    frames = [replace(frame, body=frame.body + 1) for frame in told(tree.bodies, tree.frames)]
+    own = replace(frames[0], name="base", body=0, placement=Pose.identity(), inertia=inertia)
+    stacking = (0, *(i + 1 for i in tree.stacking)) if tree.stacking else ()
+    return replace(tree, bodies=bodies, frames=(own, *frames), stacking=stacking)

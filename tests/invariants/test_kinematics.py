@@ -1,0 +1,89 @@
+"""Invariants 9 to 13: kinematics."""
+
+import numpy as np
+
+from invariants.cases import Case, cases, per_unit
+from linkwork.model.body import WORLD
+
+
+def views(frame):
+    """A frame's motion in its own axes, at the world's origin, and at its own in the world's axes."""
+    return {"local": {"expressed_in": frame}, "world": {"at": "world"}, "aligned": {}}
+
+
+def times(J, v):
+    return np.einsum("...ij,...j->...i", J, v)
+
+
+def twist_of(X, rate):
+    """(ω; v) of a pose's rate, in the world's axes."""
+    spin = rate[..., :3, :3] @ np.swapaxes(X[..., :3, :3], -1, -2)
+    return np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0], *np.moveaxis(rate[..., :3, 3], -1, 0)], axis=-1)
+
+
+def test_09_forward_kinematics_is_the_product_of_homogeneous_matrices():
+    """9. Forward kinematics beside the product of homogeneous matrices: 1e-13."""
+    for case in cases():
+        expected = np.stack([case.book.frame(body.name).X for body in case.tree.bodies], axis=-3)
+        case.close(case.f("forward_kinematics", case.q), expected, 1e-13, core=2)
+        for frame in case.frames:
+            case.close(case.f(("pose", frame), case.q), case.book.pose(frame), 1e-13, frame, core=2)
+
+
+def test_10_jacobian_times_velocity_is_the_frames_velocity():
+    """10. J v is the frame's velocity, in local, world's and aligned axes: 1e-12."""
+    for case in cases():
+        for frame in case.frames:
+            for name, view in views(frame).items():
+                twist = times(case.f(("jacobian", frame, view), case.q), case.v)
+                E, at = view.get("expressed_in", "world"), view.get("at")
+                case.close(twist, case.book.twist(frame, "world", E, at), 1e-12, f"{frame} {name}", core=1)
+                case.close(case.f(("twist", frame, view), case.q, case.v), twist, 1e-12, f"{frame} {name}", core=1)
+
+
+def test_11_jacobian_is_the_derivative_of_the_pose():
+    """11. J beside central differences (h = 1e-6): 1e-8; beside derivatives by dual numbers: 1e-12."""
+    h = 1e-6
+    for case in cases():
+        frame = case.frames[0]
+        X, J = case.f(("pose", frame), case.q), case.f(("jacobian", frame), case.q)
+
+        def exact(unit, case=case, frame=frame, X=X):
+            q_dot = case.f("velocity_to_configuration_derivative", case.q, unit)
+            return twist_of(X, case.f.rate(("pose", frame), (case.q, q_dot)))
+
+        def nearly(unit, case=case, frame=frame, X=X):
+            ahead, behind = (case.f(("pose", frame), case.f("integrate", case.q, s * h * unit)) for s in (1.0, -1.0))
+            return twist_of(X, (ahead - behind) / (2.0 * h))
+
+        case.close(J, per_unit(case, exact), 1e-12, core=2)
+        case.close(J, per_unit(case, nearly), 1e-8, "differences", core=2)
+
+
+def test_12_rate_of_jacobian_times_velocity_and_jacobian_times_acceleration():
+    """12. J̇ v + J a is the frame's acceleration: 1e-10; J̇ beside differences: 1e-7."""
+    for case in cases():
+        for frame in case.frames:
+            J = case.f(("jacobian", frame), case.q)
+            J_dot = case.f.rate(("jacobian", frame), (case.q, case.q_dot))
+            acceleration = case.f(("acceleration", frame), case.q, case.v, case.a)
+            case.close(times(J_dot, case.v) + times(J, case.a), acceleration, 1e-10, frame, core=1)
+
+
+def angles(case: Case) -> np.ndarray:
+    """Which numbers of q are angles after a full turn of which everything is as before."""
+    found = np.zeros(case.tree.nq, dtype=bool)
+    for i, body in enumerate(case.tree.bodies):
+        periodic = [unit == "rad" and not hasattr(body.joint, "pitch") for unit in body.joint.q_units]
+        found[case.tree.q_slices[i]] = periodic
+    return found
+
+
+def test_13_a_full_turn_changes_nothing():
+    """13. Revolute joints have the period 2π: 1e-12."""
+    for case in cases(plain=True):
+        turned, zero = case.q + np.where(angles(case), 2.0 * np.pi, 0.0), np.zeros(case.tree.nv)
+        for asked, arrays in {"forward_kinematics": (), "mass_matrix": (), "inverse_dynamics": (zero, zero)}.items():
+            found, expected = case.f(asked, turned, *arrays), case.f(asked, case.q, *arrays)
+            case.close(found, expected, 1e-12, asked, core=found.ndim - 1)
+    assert any(angles(case).any() for case in cases() if case.tree.bodies[0].parent == WORLD)
