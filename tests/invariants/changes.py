@@ -44,7 +44,7 @@ def reordered(tree: Tree, seed: int = 0) -> Tree:
     place = {old: new for new, old in enumerate(order)} | {WORLD: WORLD}
     bodies = [_renamed_body(tree.bodies[i], place) for i in order]
     frames = [replace(f, name=renamed(f.name), body=place[f.body]) for f in tree.frames]
-    rng.shuffle(frames)  # type: ignore[arg-type]
+    rng.shuffle(frames)
     return Tree(tree.name, tuple(bodies), tuple(frames), tree.gravity)
 
 
@@ -91,7 +91,7 @@ def flipped(tree: Tree) -> tuple[Tree, np.ndarray, np.ndarray]:
         if coupling is not None:
             of_master = flips[tree.joint_index(coupling.joint)]
             coupling = replace(coupling, ratio=coupling.ratio * flips[i] * of_master, offset=coupling.offset * flips[i])
-        joint = replace(body.joint, axis=-body.joint.axis) if flips[i] < 0.0 else body.joint  # type: ignore[attr-defined, call-arg]
+        joint = replace(body.joint, axis=-body.joint.axis) if flips[i] < 0.0 else body.joint
         return replace(body, joint=joint, coupling=coupling)
 
     return replace(tree, bodies=tuple(turned_round(*x) for x in enumerate(tree.bodies))), s_q, s_v
@@ -153,7 +153,7 @@ def on_sliders_and_a_ball(tree: Tree) -> Tree:
     for k, axis in enumerate(axes):
         joint, placement = Prismatic(axis), Pose.identity() if k else base.placement
         sliders.append(_massless(f"slider{k}", k - 1, joint, placement))
-    joint = Spherical(base.joint.scalar_last)  # type: ignore[attr-defined]
+    joint = Spherical(base.joint.scalar_last)
     ball = replace(
         base, parent=2, joint=joint, placement=Pose.identity(), limits=Limits.none(joint),
         damping=(0.0,) * 3, friction=(0.0,) * 3, drive=type(base.drive)(),
