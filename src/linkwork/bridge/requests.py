@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 from ..algorithms.row import Option, Row
 from ..errors import UnknownNameError
 from .subjects import Subject
 
-__all__ = ["Request", "labelled", "read_request"]
+__all__ = ["Request", "read_request", "read_requests"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +122,30 @@ _FRAME = Option("expressed_in")
 _ACTED_ON = Option("wrenches", names="moving frame")
 
 
-def labelled(requests: Sequence[Request]) -> dict[str, Request]:
-    """Requests by the names of their outputs."""
+def read_requests(subject: Subject, who: str, functions: Any) -> dict[str, Request]:
+    """Requests by the names of their outputs: of one function, a list of such, or a dict of such by their names."""
+    if isinstance(functions, Mapping):
+        requests = {key: read_request(subject, asked) for key, asked in functions.items()}
+        for key in requests:
+            if not (isinstance(key, str) and key.isidentifier()) or key.startswith("_") or iskeyword(key):
+                raise ValueError(f"{who}: expected outputs named by identifiers, got {key!r}")
+    else:
+        asked = functions if isinstance(functions, list) else [functions]
+        requests = labelled(who, [read_request(subject, one) for one in asked])
+    if not requests:
+        raise ValueError(f"{who}: expected at least one function")
+    return requests
+
+
+def labelled(who: str, requests: Sequence[Request]) -> dict[str, Request]:
+    """Requests by the functions' names, and their frames' where one is asked for several times."""
     names = [request.row.name for request in requests]
     labelled: dict[str, Request] = {}
     for request in requests:
         label = request.row.name if names.count(request.row.name) == 1 else request.label
         if label in labelled:
             raise ValueError(
-                f"compile: two outputs would be named {label!r}; name them with a dict, as in "
+                f"{who}: two outputs would be named {label!r}; name them with a dict, as in "
                 f'{{"first": {request.row.name!r}, ...}}'
             )
         labelled[label] = request

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from keyword import iskeyword
 from typing import Any
 
 from ..._parallel import in_parallel
 from ...bridge.machine import Kernel, make_ready
-from ...bridge.requests import Request, labelled, read_request
+from ...bridge.requests import Request, read_request, read_requests
 from .base import RobotBase
 
 __all__ = ["CompilingMethods"]
@@ -31,16 +30,7 @@ class CompilingMethods(RobotBase):
 
         Unlike the robot's methods, a kernel lets NaN and infinity pass through as IEEE 754 has it.
         """
-        if isinstance(functions, Mapping):
-            requests = {key: read_request(self._subject, asked) for key, asked in functions.items()}
-            for key in requests:
-                if not (isinstance(key, str) and key.isidentifier()) or key.startswith("_") or iskeyword(key):
-                    raise ValueError(f"compile: expected outputs named by identifiers, got {key!r}")
-        else:
-            asked = functions if isinstance(functions, list) else [functions]
-            requests = labelled([read_request(self._subject, one) for one in asked])
-        if not requests:
-            raise ValueError("compile: expected at least one function")
+        requests = read_requests(self._subject, "compile", functions)
         if name is not None and not name.isidentifier():
             raise ValueError(f"compile: expected a kernel named by an identifier, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)
