@@ -19,7 +19,7 @@ from ...model.tree import Tree
 from ...spatial import Motion, Vec3
 from ..kinematics.frame_kinematics import VIEW
 from ..row import Output, Row
-from .way import Step, way
+from .way import WayStep, way
 
 __all__ = ["ROWS", "changes", "jacobian_hessian"]
 
@@ -41,7 +41,7 @@ def jacobian_hessian(
     return [[[H[row] for H in column] for column in elements] for row in range(6)]
 
 
-def changes(tree: Tree, q: Scalars, steps: Sequence[Step]) -> list[list[Motion]]:
+def changes(tree: Tree, q: Scalars, steps: Sequence[WayStep]) -> list[list[Motion]]:
     """H[j][k]: how column j changes along the unit velocity k.  q is split, body by body."""
     H = [[Motion.zero()] * tree.nv for _ in range(tree.nv)]
     before: list[tuple[int, Motion]] = []

@@ -18,7 +18,7 @@ from ...model.tree import Tree
 from ...spatial import Motion, Vec3, by_rows, cross
 from ..kinematics.frame_kinematics import VIEW, acceleration
 from ..row import Output, Row
-from .way import Step, way
+from .way import WayStep, way
 
 __all__ = ["ROWS", "bias_acceleration", "jacobian_derivative"]
 
@@ -48,7 +48,7 @@ def jacobian_derivative(
     return by_rows(rates)
 
 
-def _twists(steps: Sequence[Step], v: Scalars) -> list[Motion]:
+def _twists(steps: Sequence[WayStep], v: Scalars) -> list[Motion]:
     """U_i of the body that each joint carries."""
     moving = [step.moving(v) for step in steps]
     turned = list(accumulate((V.angular for V in moving), initial=Vec3.zero()))

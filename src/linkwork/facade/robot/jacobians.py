@@ -155,7 +155,7 @@ class JacobianMethods(RobotBase):
         meet, so w depends on the unit of length.  Where the joints between the two frames have fewer velocities than J
         has rows, w = √det(Jᵀ J) of their columns.  0 where J loses rank, and where nothing moves.
 
-        q (..., nq) -> (...,) [1, m].
+        q (..., nq) -> (...) [1, m].
         """
 
     @computed
