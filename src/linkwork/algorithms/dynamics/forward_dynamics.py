@@ -15,8 +15,11 @@ from ...model.body import WORLD, Body
 from ...model.tree import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
 from ..row import FRICTION, PASSIVE, Output, Row
+from .coulomb import dry_friction, with_dry_friction
 from .coupled_dynamics import coupled_forward_dynamics
 from .external import Wrenches, external_forces
+from .inverse_dynamics import bias_force
+from .mass_matrix import mass_matrix
 from .passive import with_passive_force
 
 __all__ = ["ROWS", "forward_dynamics"]
@@ -35,13 +38,17 @@ def forward_dynamics(
 ) -> list[Any]:
     """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the joint accelerations (nv) under the joint forces τ.
 
-    With ``passive`` the joints' own forces join τ, and their armature M.  Where joints follow others, they share an
-    acceleration: see `coupled_dynamics`.
+    With ``passive`` the joints' own forces join τ, and their armature M; by exact dry friction those at rest may stick:
+    see `coulomb`.  Where joints follow others, they share an acceleration: see `coupled_dynamics`.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
     if passive:
         tau = with_passive_force(tree, q, v, tau, friction)
+        if friction == "coulomb" and any(dry_friction(tree)[1]):
+            forward_dynamics(tree, q, v, tau, wrenches, passive=True)  # refuses joints that nothing resists
+            forces = [x - y for x, y in zip(tau, bias_force(tree, q, v, wrenches), strict=True)]
+            return with_dry_friction(tree, v, mass_matrix(tree, q, passive=True), forces)
     if tree.has_couplings:
         return coupled_forward_dynamics(tree, q, v, tau, wrenches, passive)
     q, v, tau = tree.split_q(q), tree.split_v(v), tree.split_v(tau)

@@ -12,6 +12,7 @@ from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Force, Pose, RigidMotion, Subspace
 from ..row import FRICTION, PASSIVE, Output, Row
+from .coulomb import starting_friction
 from .external import Wrenches, external_forces
 from .passive import armature, passive_force
 
@@ -31,10 +32,13 @@ def inverse_dynamics(
 ) -> list[Any]:
     """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces (nv) under which the robot accelerates by a.
 
-    With ``passive`` the joints' own forces and armature are overcome too: τ + diag(armature) a − τ_p(q, v).
+    With ``passive`` the joints' own forces and armature are overcome too: τ + diag(armature) a − τ_p(q, v); with exact
+    dry friction also that of joints which start from rest, f sign(a).
     """
     if passive:
         exerted = passive_force(tree, q, v, friction)
+        if friction == "coulomb":
+            exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, a), strict=True)]
         alone = [
             x + m * rate
             for x, m, rate in zip(inverse_dynamics(tree, q, v, a, wrenches), armature(tree), a, strict=True)

@@ -1,0 +1,121 @@
+"""Exact dry friction: what comes out satisfies the law, joint by joint, however it was found."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from oracles.comparison import assert_close
+from oracles.scalars import Direct, with_functions
+from oracles.trees import TREES, robot_of, state
+
+
+def bounds_of(tree):
+    kinetic, static = np.zeros((2, tree.nv))
+    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        ratio = 1.0 if body.coupling is None else abs(body.coupling.ratio)
+        kinetic[place] += ratio * np.array(body.friction)
+        static[place] += ratio * np.array(body.drive.static_friction or body.friction)
+    return kinetic, static
+
+
+def at_rest(tree, size=12, seed=3):
+    """States in which some joints rest, and forces about as large as what holds them."""
+    rng = np.random.default_rng(seed)
+    q, v, _ = state(tree, seed, size)
+    v[rng.random(v.shape) < 0.7] = 0.0
+    held = Direct(tree).bias_force(q, v, passive=True, friction="coulomb")
+    scale = rng.choice([0.3, 1.0, 4.0], size=(len(q), 1))
+    return q, v, held + scale * rng.normal(size=v.shape) * (1.0 + bounds_of(tree)[1])
+
+
+def certify(tree, f, q, v, tau, single=False):
+    """Coulomb's law, joint by joint; gives how many stick and how many start."""
+    kinetic, static = bounds_of(tree)
+    a = f.forward_dynamics(q, v, tau, passive=True, friction="coulomb")
+    M = Direct(tree).mass_matrix(q, passive=True)
+    felt = np.einsum("...ij,...j->...i", M, a) + Direct(tree).bias_force(q, v, passive=True, friction="coulomb")
+    friction = felt - tau
+    size = 1e-9 * (1.0 + np.abs(tau) + np.linalg.cond(M)[:, None] * 1e-6)
+    rests, sticks = v == 0.0, (v == 0.0) & (a == 0.0)
+    assert np.all(np.abs(friction[~rests]) <= size[~rests])  # what moves feels no more
+    assert np.all((np.abs(friction) <= static + size)[sticks])
+    starts = rests & ~sticks
+    assert np.all((np.abs(friction + kinetic * np.sign(a)) <= size)[starts])
+    again = f.inverse_dynamics(q, v, a, passive=True, friction="coulomb")
+    assert np.all((np.abs(again - tau) <= size)[~sticks])
+    assert np.all((np.abs(again - tau) <= static + size)[sticks])
+    return np.sum(sticks), np.sum(starts)
+
+
+@with_functions
+def test_the_law_holds(tree, f):
+    if tree.nv == 0:
+        return
+    sticking, starting = certify(tree, f, *at_rest(tree))
+    assert sticking + starting > 0
+
+
+def test_joints_stick_and_start():
+    counts = np.sum([certify(tree, Direct(tree), *at_rest(tree, 4)) for tree in TREES.values() if tree.nv], axis=0)
+    assert np.all(counts > 200)
+
+
+def with_friction(tree, friction, static=None):
+    """The tree with these numbers at every joint."""
+    bodies = [
+        replace(
+            body,
+            friction=(friction,) * body.joint.nv,
+            drive=replace(body.drive, static_friction=() if static is None else (static,) * body.joint.nv),
+        )
+        for body in tree.bodies
+    ]
+    return replace(tree, bodies=tuple(bodies))
+
+
+@pytest.mark.parametrize("name", ["revolute_chain", "mixed_1", "coupled_chain", "planar_chain"])
+def test_with_one_bound_it_is_the_only_motion(name):
+    """Of all 3ⁿ guesses, of sticking and sliding either way, those that satisfy the law give one acceleration."""
+    tree = with_friction(TREES[name], 1.5)
+    f = Direct(tree)
+    kinetic, _ = bounds_of(tree)
+    q, _, _ = state(tree, 1, 3)
+    v = np.zeros((3, tree.nv))
+    v[:, 6:] = 1.0  # 3⁶ guesses are enough
+    h = f.bias_force(q, v, passive=True, friction="coulomb")
+    tau = h + 2.0 * np.random.default_rng(1).normal(size=v.shape)
+    a = f.forward_dynamics(q, v, tau, passive=True, friction="coulomb")
+    M = f.mass_matrix(q, passive=True)
+    resting = min(6, tree.nv)
+    for sample in range(3):
+        found = []
+        for guess in itertools.product((-1.0, 0.0, 1.0), repeat=resting):
+            way = np.array([*guess, *np.zeros(tree.nv - resting)])
+            free = np.array([*(np.array(guess) != 0.0), *np.ones(tree.nv - resting, bool)])
+            b = (tau - h)[sample] - kinetic * way
+            x = np.zeros(tree.nv)
+            x[free] = np.linalg.solve(M[sample][np.ix_(free, free)], b[free])
+            held = M[sample] @ x - (tau - h)[sample]
+            if np.all(np.abs(held[~free]) <= kinetic[~free]) and np.all((x * way >= 0.0)[:resting]):
+                found.append(x)
+        assert len(found) == 1
+        assert_close(a[sample], found[0], 1e-9)
+
+
+def test_nothing_that_rests_is_disturbed_by_its_neighbours():
+    tree = TREES["mixed_0"]
+    q, v, tau = at_rest(tree)
+    robot = robot_of(tree)
+    together = robot.forward_dynamics(q, v, tau, passive=True, friction="coulomb")
+    for k in range(len(q)):
+        assert np.array_equal(robot.forward_dynamics(q[k], v[k], tau[k], passive=True, friction="coulomb"), together[k])
+
+
+def test_without_friction_and_where_all_moves_it_is_the_smooth_law_without_friction():
+    tree = with_friction(TREES["mixed_0"], 0.0)
+    q, v, tau = at_rest(tree)
+    f = Direct(tree)
+    expected = f.forward_dynamics(q, v, tau, passive=True)
+    assert np.array_equal(f.forward_dynamics(q, v, tau, passive=True, friction="coulomb"), expected)
