@@ -6,6 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from linkwork.algorithms.dynamics.forward_dynamics import forward_dynamics
+from linkwork.expr import adjoint, tangent
+from linkwork.expr.interpret import evaluate
+from linkwork.expr.symbol import Graph
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, with_functions
 from oracles.trees import TREES, robot_of, state
@@ -119,3 +123,29 @@ def test_without_friction_and_where_all_moves_it_is_the_smooth_law_without_frict
     f = Direct(tree)
     expected = f.forward_dynamics(q, v, tau, passive=True)
     assert np.array_equal(f.forward_dynamics(q, v, tau, passive=True, friction="coulomb"), expected)
+
+
+def test_derivatives_are_those_of_what_sticks_and_what_slides():
+    """∂a/∂τ, by adjoints and by tangents: M⁻¹ of the joints that move, and nothing where joints stick."""
+    tree = TREES["revolute_chain"]
+    q, v, tau = at_rest(tree, 8)
+    graph = Graph()
+    symbols = [graph.inputs(name, (tree.nv,)) for name in ("q", "v", "tau")]
+    a = forward_dynamics(tree, *symbols, passive=True, friction="coulomb")
+    units = np.eye(tree.nv).tolist()
+    rows = [x for unit in units for x in adjoint(a, symbols[2], unit)]
+    columns = [x for unit in units for x in tangent(a, symbols[2], unit)]
+    given = dict(zip([x for some in symbols for x in some], np.concatenate([q, v, tau], axis=-1).T, strict=True))
+    size = (-1, len(q))
+    found, by_adjoints, by_tangents = (
+        np.stack([np.broadcast_to(x, len(q)) for x in evaluate(some, given)]).reshape(*size)
+        for some in (a, rows, columns)
+    )
+    M, expected = Direct(tree).mass_matrix(q, passive=True), np.zeros((len(q), tree.nv, tree.nv))
+    for k, accelerations in enumerate(found.T):
+        moves = np.flatnonzero((accelerations != 0.0) | (v[k] != 0.0))
+        expected[k][np.ix_(moves, moves)] = np.linalg.inv(M[k][np.ix_(moves, moves)])
+    assert np.any(expected) and np.any(expected[:, 0, 0] == 0.0)
+    by_adjoints, by_tangents = (x.T.reshape(len(q), tree.nv, tree.nv) for x in (by_adjoints, by_tangents))
+    assert_close(by_adjoints, expected, 1e-12, core=2)
+    assert_close(by_tangents, expected, 1e-12, core=2)
