@@ -54,6 +54,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("v", ("nv",), "velocity [rad/s, m/s]"),
         Quantity("a", ("nv",), "acceleration [rad/s², m/s²]"),
         Quantity("tau", ("nv",), "joint forces [N·m, N]"),
+        Quantity("x", ("nv",), "joint forces, or whatever M⁻¹ is applied to [N·m, N]"),
         Quantity("q0", ("nq",), "configuration to start from [rad, m; unit quaternions (w, x, y, z)]", True),
         Quantity("q1", ("nq",), "configuration to reach [rad, m; unit quaternions (w, x, y, z)]", True),
         Quantity("q_dot", ("nq",), "rate of the configuration [rad/s, m/s, 1/s]"),

@@ -82,7 +82,7 @@ class RigidMotion:
         """
         m, h, J, W = inertia.mass, inertia.moment, inertia.about, self.omega
         a = self.acceleration
-        xx, yy, zz = _second_moments(J)
+        xx, yy, zz = second_moments(J)
         n = Vec3(
             yy * W.z.y - zz * W.y.z + J.xz * W.y.x - J.xy * W.z.x + J.yz * (W.y.y - W.z.z),
             zz * W.x.z - xx * W.z.x + J.xy * W.z.y - J.yz * W.x.y + J.xz * (W.z.z - W.x.x),
@@ -91,6 +91,6 @@ class RigidMotion:
         return Force(n + h.cross(a), a * m + W @ h)
 
 
-def _second_moments(J: Any) -> tuple[Any, Any, Any]:
+def second_moments(J: Any) -> tuple[Any, Any, Any]:
     """∫x², ∫y², ∫z² of a body's mass, from its rotational inertia."""
     return 0.5 * (J.yy + J.zz - J.xx), 0.5 * (J.xx + J.zz - J.yy), 0.5 * (J.xx + J.yy - J.zz)

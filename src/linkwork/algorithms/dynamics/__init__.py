@@ -1,10 +1,12 @@
 """Forces, accelerations, and the inertia between them."""
 
+from .coriolis_matrix import ROWS as _CORIOLIS
 from .forward_dynamics import ROWS as _FORWARD
 from .inverse_dynamics import ROWS as _INVERSE
 from .mass_matrix import ROWS as _INERTIA
+from .mass_matrix_inverse import ROWS as _INVERSE_INERTIA
 from .passive import ROWS as _PASSIVE
 
 __all__ = ["ROWS"]
 
-ROWS = (*_INVERSE, *_FORWARD, *_INERTIA, *_PASSIVE)
+ROWS = (*_INVERSE, *_FORWARD, *_INERTIA, *_INVERSE_INERTIA, *_CORIOLIS, *_PASSIVE)

@@ -22,7 +22,7 @@ from ...model.body import Body, Drive
 from ...model.tree import Tree
 from ..row import FRICTION, Output, Row
 
-__all__ = ["ROWS", "armature", "passive_force", "spring_energy", "with_passive_force"]
+__all__ = ["ROWS", "armature", "dissipated_power", "passive_force", "spring_energy", "with_passive_force"]
 
 Scalars = Sequence[Any]
 
@@ -43,6 +43,12 @@ def armature(tree: Tree) -> list[Any]:
     return tree.gathered({i: body.armature for i, _, body in tree.outward()})
 
 
+def dissipated_power(body: Body, v: Scalars, friction: str) -> Any:
+    """What damping and friction take from a body's joint, at the tree's numbers for it [W]: never negative."""
+    own = v if body.coupling is None else body.coupling.v(v)
+    return sum((-(x * f) for x, f in zip(own, _resisted(body, v, friction), strict=True)), 0.0)
+
+
 def spring_energy(body: Body, q: Scalars) -> Any:
     """½ φᵀ K φ of the springs in a body's joint, at the tree's numbers for it [J]."""
     stiffness, phi = _stretched(body, q)
@@ -51,15 +57,7 @@ def spring_energy(body: Body, q: Scalars) -> Any:
 
 def _exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
     joint, coupling = body.joint, body.coupling
-    own = v if coupling is None else coupling.v(v)
-    found = [0.0] * joint.nv
-    if body.dynamics != "none":
-        scales = Drive.full(body.drive.friction_velocity, joint.nv, 0.01)
-        for k, x in enumerate(own):
-            if body.damping[k]:
-                found[k] = found[k] - x * body.damping[k]
-            if body.friction[k]:
-                found[k] = found[k] - (tanh(x / scales[k]) if friction == "smooth" else sign(x)) * body.friction[k]
+    found = _resisted(body, v, friction)
     stiffness, phi = _stretched(body, q)
     if any(stiffness):
         at = q if coupling is None else coupling.q(q)
@@ -68,6 +66,20 @@ def _exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
             rates = body.asked("local_rate", _rest(body), at, unit)  # of φ, as the joint moves along its k-th velocity
             found[k] = found[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
     return found if coupling is None else [x * coupling.ratio for x in found]
+
+
+def _resisted(body: Body, v: Scalars, friction: str) -> list[Any]:
+    """What damping and friction exert on the joint's own motions."""
+    own = v if body.coupling is None else body.coupling.v(v)
+    found = [0.0] * body.joint.nv
+    if body.dynamics != "none":
+        scales = Drive.full(body.drive.friction_velocity, body.joint.nv, 0.01)
+        for k, x in enumerate(own):
+            if body.damping[k]:
+                found[k] = found[k] - x * body.damping[k]
+            if body.friction[k]:
+                found[k] = found[k] - (tanh(x / scales[k]) if friction == "smooth" else sign(x)) * body.friction[k]
+    return found
 
 
 def _stretched(body: Body, q: Scalars) -> tuple[tuple[float, ...], list[Any]]:

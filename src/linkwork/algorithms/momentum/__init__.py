@@ -1,7 +1,13 @@
 """A robot as a whole: its centre of mass, its energies, its momentum."""
 
-from ..row import Row
+from .center_of_mass import ROWS as _CENTER
+from .center_of_mass_jacobian import ROWS as _CENTER_JACOBIAN
+from .centroidal_matrix import ROWS as _CENTROIDAL
+from .energy import ROWS as _ENERGY
+from .momentum import ROWS as _MOMENTUM
+from .power import ROWS as _POWER
+from .zero_moment_point import ROWS as _ZERO_MOMENT
 
 __all__ = ["ROWS"]
 
-ROWS: tuple[Row, ...] = ()
+ROWS = (*_CENTER, *_CENTER_JACOBIAN, *_ENERGY, *_POWER, *_MOMENTUM, *_CENTROIDAL, *_ZERO_MOMENT)

@@ -16,6 +16,7 @@ from .configuration import ConfigurationMethods
 from .dynamics import DynamicsMethods
 from .editing import EditingMethods
 from .forces import ForceMethods
+from .inertia import InertiaMethods
 from .jacobians import JacobianMethods
 from .kinematics import KinematicsMethods
 from .limits import LimitMethods
@@ -34,6 +35,7 @@ class Robot(
     PointMethods,
     JacobianMethods,
     DynamicsMethods,
+    InertiaMethods,
     MomentumMethods,
     ForceMethods,
     ResistanceMethods,

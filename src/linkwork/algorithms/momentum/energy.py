@@ -1,0 +1,73 @@
+"""Kinetic and potential energy, and the Lagrangian.
+
+    T = ½ Σ V · I V  (= ½ vᵀ M v),      U = −g · Σ m c + Σ ½ φᵀ K φ,      L = T − U
+
+summed over bodies with twists V and inertias I, masses m at c in the world, and the springs in joints.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.13; any text of mechanics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...model.body import WORLD
+from ...model.tree import Tree
+from ...spatial import Motion
+from ..dynamics.passive import armature, spring_energy
+from ..row import PASSIVE, Output, Row
+from .composites import composite_inertias
+
+__all__ = ["ROWS", "kinetic_energy", "lagrangian", "potential_energy"]
+
+Scalars = Sequence[Any]
+
+
+def kinetic_energy(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:
+    """T(q, v) [J]; with ``passive`` + ½ vᵀ diag(armature) v, of what turns with the joints alone."""
+    rotors = [0.5 * m * rate * rate for m, rate in zip(armature(tree), v, strict=True) if m] if passive else []
+    q, v = tree.split_q(q), tree.split_v(v)
+    V = {WORLD: Motion.zero()}
+    T: Any = 0.0
+    for i, p, body in tree.outward():
+        V[i] = body.X(q[i]).inv() @ V[p] + body.S(q[i]) @ v[i]
+        T += V[i].dot(body.inertia @ V[i])
+    return sum(rotors, 0.5 * T)
+
+
+def potential_energy(tree: Tree, q: Scalars, passive: bool = False) -> Any:
+    """U(q) [J], to which a mass at the world's origin adds nothing; with ``passive`` + the energy of the springs."""
+    tree.require_inertias("potential_energy")
+    q = tree.split_q(q)
+    _, composite = composite_inertias(tree, q)
+    springs = [spring_energy(body, q[i]) for i, _, body in tree.outward()] if passive else []
+    return sum(springs, -tree.gravity.dot(composite[WORLD].moment))
+
+
+def lagrangian(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:
+    """L = T − U [J]."""
+    return kinetic_energy(tree, q, v, passive) - potential_energy(tree, q, passive)
+
+
+_ENERGY = Output((), "J")
+
+ROWS = (
+    Row.of(kinetic_energy, "q v", _ENERGY, "Energy of the motion.", options=(PASSIVE,), joint_space=True),
+    Row.of(
+        potential_energy,
+        "q",
+        _ENERGY,
+        "Energy in the field of gravity, and of springs.",
+        optional=("gravity",),
+        options=(PASSIVE,),
+    ),
+    Row.of(
+        lagrangian,
+        "q v",
+        _ENERGY,
+        "Kinetic less potential energy.",
+        optional=("gravity",),
+        options=(PASSIVE,),
+    ),
+)
