@@ -123,8 +123,45 @@ class Textbook:
         """Zero where a mass is at the world's origin."""
         return -self._weighted("X") @ np.array([*self.tree.gravity])
 
+    def center_of_mass(self, subtree: str | None = None, A: str = "world", E: str = "world") -> tuple[np.ndarray, ...]:
+        """Place, velocity and acceleration as seen from A, in the axes of E: of all links, or of what hangs on a body."""
+        inside = {WORLD if subtree is None else self.tree.frame(subtree).body}
+        inside |= {i for i in range(len(self.tree.bodies)) if inside & {*self._carriers(i)}}
+        seen, R = self.frame(A).inverse(), self.pose(A, E)[..., :3, :3]
+        parts = [
+            (seen @ self.frame(f.name), P)
+            for f, P in zip(self.tree.frames, self._masses(), strict=True)
+            if f.body in inside
+        ]
+        mass = sum(P[3, 3] for _, P in parts)
+        of = ([getattr(motion, name) @ P for motion, P in parts] for name in ("X", "rate", "second"))
+        return tuple((R @ sum(terms)[..., :3, 3:])[..., 0] / mass for terms in of)
+
+    def _carriers(self, body: int) -> list[int]:
+        path = [body]
+        while path[-1] != WORLD:
+            path.append(self.tree.bodies[path[-1]].parent)
+        return path
+
     def center_of_mass_acceleration(self) -> np.ndarray:
         return self._weighted("second") / sum(P[3, 3] for P in self._masses())
+
+    def momentum(self) -> np.ndarray:
+        """(angular about the world's origin; linear): Σ ∫ρ r × ṙ and Σ ∫ρ ṙ."""
+        total = np.zeros(3)
+        for frame, P in zip(self.tree.frames, self._masses(), strict=True):
+            motion = self.frame(frame.name)
+            moments = (motion.rate @ P @ _T(motion.X))[..., :3, :3]  # ∫ρ ṙ rᵀ
+            total = total + _vee(moments - _T(moments))
+        return np.concatenate([total, self._weighted("rate")], axis=-1)
+
+    def rotational_inertia(self, point: np.ndarray) -> np.ndarray:
+        """∫ρ (|r|² 1 − r rᵀ) with r from a point (..., 3), in the world's axes."""
+        there = np.broadcast_to(np.eye(4), (*point.shape[:-1], 4, 4)).copy()
+        there[..., :3, 3] -= point
+        placed = [there @ self.frame(frame.name).X for frame in self.tree.frames]
+        second = sum((X @ P @ _T(X))[..., :3, :3] for X, P in zip(placed, self._masses(), strict=True))
+        return np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
 
     def angular_momentum_rate(self) -> np.ndarray:
         """ḣ about the world's origin: Σ ∫ρ r × r̈."""

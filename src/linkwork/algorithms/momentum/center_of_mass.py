@@ -79,7 +79,7 @@ def center_of_mass_acceleration(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Subtree:
     """What is asked about: a root frame, and the bodies that hang on its body, that one included."""
 
     root: Frame
@@ -87,7 +87,7 @@ class Part:
     mass: float
 
 
-def part_of(tree: Tree, subtree: str | None, function: str) -> Part:
+def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
     """The whole robot, or the body that carries a frame and all that hangs on it.  Raises ValueError without mass."""
     tree.require_inertias(function)
     root = tree.frame("world" if subtree is None else subtree)
@@ -102,10 +102,10 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Part:
     if mass == 0.0:
         what = f"robot {tree.name!r} has" if WORLD in inside else f"{subtree!r} and all that hangs on it have"
         raise ValueError(f"{function}: {what} no mass, so there is no centre of it: give a link a mass")
-    return Part(root, frozenset(inside), mass)
+    return Subtree(root, frozenset(inside), mass)
 
 
-def _moments(tree: Tree, part: Part, q: Scalars, v: Scalars = (), a: Scalars = ()) -> tuple[Vec3, Vec3, Vec3]:
+def _moments(tree: Tree, part: Subtree, q: Scalars, v: Scalars = (), a: Scalars = ()) -> tuple[Vec3, Vec3, Vec3]:
     """c from the root's origin and its first two derivatives as seen from the root, in the root's axes."""
     inertias = {i: body.inertia for i, _, body in tree.outward() if i in part.bodies}
     if WORLD in part.bodies:
