@@ -334,11 +334,12 @@ def test_without_degrees_of_freedom(make, batch):
     sizes = {"nq": 0, "nv": 0, "nb": bodies}
     for row in ROBOT.values():
         frame = names_for(robot.tree, row, robot.frames[0])
-        try:
-            found = getattr(robot, row.name)(*[nothing] * len(row.inputs), *frame)
-        except ValueError as error:
-            assert robot.mass == 0.0 and "has no mass" in str(error), row.name
+        arrays = [nothing] * len(row.inputs)
+        if robot.mass == 0.0 and row.name.startswith(("center_of_mass", "centroidal", "locked_inertia")):
+            with pytest.raises(ValueError, match="has no mass"):
+                getattr(robot, row.name)(*arrays)
             continue
+        found = getattr(robot, row.name)(*arrays, *frame)
         for output, part in zip(row.outputs, found if isinstance(found, tuple) else (found,), strict=True):
             assert part.shape == (*batch, *(sizes.get(n, n) for n in output.shape if n != "np")), row.name
     for wrong in (np.zeros(1), np.zeros((*batch, 3)), 0.0):

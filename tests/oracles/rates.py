@@ -1,4 +1,4 @@
-"""Exact time derivatives of a tree's functions along a motion: the algorithms themselves, on dual numbers of batches."""
+"""Exact time derivatives of a tree's functions along a motion: the algorithms, on dual numbers of batches."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Textbook:
         return -self._weighted("X") @ np.array([*self.tree.gravity])
 
     def center_of_mass(self, subtree: str | None = None, A: str = "world", E: str = "world") -> tuple[np.ndarray, ...]:
-        """Place, velocity and acceleration as seen from A, in the axes of E: of all links, or of what hangs on a body."""
+        """Place, velocity and acceleration as seen from A, in E's axes: of all links, or of what hangs on a body."""
         inside = {WORLD if subtree is None else self.tree.frame(subtree).body}
         inside |= {i for i in range(len(self.tree.bodies)) if inside & {*self._carriers(i)}}
         seen, R = self.frame(A).inverse(), self.pose(A, E)[..., :3, :3]

@@ -42,7 +42,7 @@ class Carried:
         return Force(self.moved.moment + self.swept, self.moved.force)
 
     def seen(self, X: Pose, velocity: Vec3) -> Carried:
-        """The same, with r from the origin of a frame in which this one is at X, and whose origin its own leaves so fast."""
+        """The same, with r from another frame's origin: this one is at X there, and its origin moves so fast."""
         momentum: Force = X @ self.momentum
         return Carried(momentum, X @ self.moved, X.rotation @ self.swept + velocity.cross(momentum.force))
 
