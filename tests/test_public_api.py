@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import linkwork
-from linkwork import errors, expr, joints, robots, shapes, spatial
+from linkwork import errors, expr, joints, parameters, robots, shapes, spatial
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
@@ -18,6 +18,7 @@ MODULES = {
     "linkwork.expr.linalg": expr.linalg,
     "linkwork.errors": errors,
     "linkwork.joints": joints,
+    "linkwork.parameters": parameters,
     "linkwork.robots": robots,
     "linkwork.shapes": shapes,
     "linkwork.spatial": spatial,

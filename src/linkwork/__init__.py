@@ -14,6 +14,7 @@ Robots:
 - `pose_difference` is what is left from one pose to another, for controllers.
 - `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
   a `JointReport`.
+- `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
 
 The compiler:
@@ -35,7 +36,7 @@ number means, and ARCHITECTURE.md shows the house.
 On the command line: `linkwork --help`.
 """
 
-from . import errors, expr, joints, robots, shapes, spatial
+from . import errors, expr, joints, parameters, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -67,6 +68,7 @@ __all__ = [
     "joints",
     "load",
     "lstsq",
+    "parameters",
     "pose",
     "pose_difference",
     "robots",

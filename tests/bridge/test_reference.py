@@ -15,6 +15,7 @@ import linkwork as lw
 from linkwork import algorithms
 from linkwork.algorithms import JOINT, ROBOT
 from linkwork.algorithms.row import QUANTITIES, Row, Shape
+from linkwork.facade.base_parameters import BaseParameters
 from linkwork.facade.robot.placed_link import PlacedLink
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
@@ -25,6 +26,7 @@ MORE = (
     ("Links to build with, `linkwork.Link`", lw.Link, {}),
     ("Links of a robot, `robot.links`", PlacedLink, {}),
     ("Kernels", lw.Kernel, {}),
+    ("What `Robot.base_parameters` gives", BaseParameters, {}),
     ("What `check_joint` gives, `linkwork.JointReport`", lw.JointReport, {}),
 )
 COLUMNS = "| method | takes | gives | units | |\n|---|---|---|---|---|\n"
@@ -73,8 +75,8 @@ def names(title: str, found: Mapping[str, Any], what: str = "name") -> str:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether it is a field, which has no docstring of its own."""
-    return inspect.ismemberdescriptor(value)
+    """Whether it is a field or a tuple, which has no docstring of its own."""
+    return inspect.ismemberdescriptor(value) or isinstance(value, tuple)
 
 
 def others(kind: type, rows: Mapping[str, Row]) -> dict[str, Any]:
@@ -89,7 +91,8 @@ def reference() -> str:
         tables += names(title, others(kind, rows), "method or property")
     types = {kind.__name__: kind for kind in lw.joints.ALL}
     tables += names("Joint types, `linkwork.joints`", types, "type")
-    for title, module in (("Errors and warnings", lw.errors), ("Shapes", lw.shapes)):
+    more = (("Errors and warnings", lw.errors), ("Shapes", lw.shapes), ("Inertial parameters of a body", lw.parameters))
+    for title, module in more:
         found = {name: getattr(module, name) for name in module.__all__}
         tables += names(f"{title}, `{module.__name__}`", found)
     return tables
@@ -98,7 +101,7 @@ def reference() -> str:
 def test_every_published_name_is_on_a_page() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in sorted(PAGE.parent.glob("*.md")))
     words = set(re.findall(r"\w+", pages))
-    modules = (lw, lw.errors, lw.expr, lw.joints, lw.robots, lw.shapes)
+    modules = (lw, lw.errors, lw.expr, lw.joints, lw.parameters, lw.robots, lw.shapes)
     published = {name for module in modules for name in module.__all__ if not name.startswith("__")}
     assert len(published) > 60 and published - words == set()
 

@@ -103,7 +103,8 @@ class Option:
     choices: tuple[Any, ...] = ()  # the words; none where it is a name
     required: bool = False
     names: str = "frame"  # what it names, if it is no word: "frame", "point", "direction" or "joint"
-    counted: str = ""  # the size that the number of names is, where it takes a list of them too
+    counted: str = ""  # the size that the number of names is, where it takes a list of them too, or that a word picks
+    counts: tuple[str, ...] = ()  # the sizes that words pick, a word each
 
 
 def frame_options(*names: str) -> tuple[Option, ...]:

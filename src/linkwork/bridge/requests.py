@@ -37,11 +37,16 @@ class Request:
         return tuple(found)
 
     @property
-    def sizes(self) -> dict[str, int | None]:
-        """The sizes of what is asked about: None where it is one and no list."""
-        named = dict(self.options)
-        values = {o.counted: named.get(o.name) for o in self.row.options if o.counted}
-        return {size: len(value) if isinstance(value, tuple) else None for size, value in values.items()}
+    def sizes(self) -> dict[str, int | str | None]:
+        """The sizes of what is asked about, or the names of sizes that words pick: None where it is one and no list."""
+        named, found = dict(self.options), dict[str, int | str | None]()
+        for option in self.row.options:
+            value = named.get(option.name, option.default)
+            if option.counts:
+                found[option.counted] = option.counts[option.choices.index(value)]
+            elif option.counted:
+                found[option.counted] = len(value) if isinstance(value, tuple) else None
+        return found
 
     @property
     def label(self) -> str:

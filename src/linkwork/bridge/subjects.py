@@ -66,10 +66,12 @@ class Subject(Protocol):
         """All that programs of these rows depend on; None if that includes code that is not linkwork's."""
 
 
-def shape_of(subject: Subject, shape: Shape, more: Mapping[str, int | None] = MappingProxyType({})) -> tuple[int, ...]:
-    """A shape in numbers, with further sizes: what is None is left out."""
-    sizes: list[int | None] = [n if isinstance(n, int) else more[n] if n in more else subject.sizes[n] for n in shape]
-    return tuple(n for n in sizes if n is not None)
+def shape_of(
+    subject: Subject, shape: Shape, more: Mapping[str, int | str | None] = MappingProxyType({})
+) -> tuple[int, ...]:
+    """A shape in numbers, with further sizes, which may be names of the subject's: what is None is left out."""
+    named = [more[n] if isinstance(n, str) and n in more else n for n in shape]
+    return tuple(subject.sizes[n] if isinstance(n, str) else n for n in named if n is not None)
 
 
 def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, Part]]:
@@ -93,7 +95,9 @@ class OfRobot:
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        return {"nq": self.tree.nq, "nv": self.tree.nv, "nb": len(self.tree.bodies)}
+        nb, nj = len(self.tree.bodies), sum(body.joint.nv for body in self.tree.bodies)
+        of_parameters = {"npi": 10 * nb, "npi_passive": 10 * nb + 4 * nj}
+        return {"nq": self.tree.nq, "nv": self.tree.nv, "nb": nb} | of_parameters
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         if not quantity.stacked:

@@ -12,9 +12,9 @@ from ..errors import Findings, Issue, Location
 from ..shapes import Geometry
 from ..spatial import Inertia, Symmetric3, Vec3
 from ..spatial.given import LARGEST
-from .physical import nearest_possible
+from .physical import nearest_possible, taken_apart
 
-__all__ = ["FARTHEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments"]
+__all__ = ["FARTHEST", "SUSPICIOUS", "all_finite", "check_inertial", "principal_moments", "why_impossible"]
 
 FARTHEST = 0.5  # relative: half of the second moments of mass, beyond which what is given tells little of the body
 SUSPICIOUS = 1e12  # numbers beyond it are suspicious
@@ -126,6 +126,24 @@ def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / scale
     low, middle, high = (float(a) * scale for a in np.linalg.eigvalsh(matrix))
     return low, middle, high
+
+
+def why_impossible(inertia: Inertia) -> tuple[str, ...]:
+    """Why no body of some extent in every direction has this inertia, where none has: in words and numbers."""
+    mass, _, about = taken_apart(inertia)
+    if mass <= 0.0:
+        found = [f"the mass is {mass:.6g} kg"]
+        if mass == 0.0 and any(inertia.moment):
+            found.append(f"there are first moments of mass, {_listed(inertia.moment)} kg m")
+        return tuple(found)
+    moments = low, middle, high = principal_moments(about)
+    seconds = [0.5 * (sum(moments) - 2.0 * x) for x in (high, middle, low)]
+    shown = f"{_listed(moments)} kg m²"
+    if low < 0.0:
+        return (f"a principal moment about the centre of mass is negative: {shown}",)
+    if low + middle < high:
+        return (f"the largest principal moment about the centre of mass is more than the sum of the others: {shown}",)
+    return (f"it has no extent in some direction: its second moments of mass are {_listed(seconds)} kg m²",)
 
 
 def all_finite(values: Iterable[Any]) -> bool:

@@ -1,7 +1,7 @@
 """What is linear in inertial parameters: matrices that multiply them."""
 
-from ..row import Row
+from . import energy_regressors, inverse_dynamics_regressor, momentum_regressor
+
+ROWS = (*inverse_dynamics_regressor.ROWS, *energy_regressors.ROWS, *momentum_regressor.ROWS)
 
 __all__ = ["ROWS"]
-
-ROWS: tuple[Row, ...] = ()

@@ -9,9 +9,10 @@ import numpy as np
 
 from ...errors import UnknownNameError
 from ...joints import JointType
+from ...model.body import Body
 from ...model.tree import Tree
 
-__all__ = ["index_of", "names_of"]
+__all__ = ["index_of", "names_in", "names_of"]
 
 
 def names_of(tree: Tree, which: Literal["q", "v"]) -> tuple[str, ...]:
@@ -41,8 +42,13 @@ def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.n
 
 def _by_joint(tree: Tree, which: Literal["q", "v"]) -> Iterable[tuple[str, list[str]]]:
     for _, body in tree.stacked():
-        count, own = _said(body.joint, which)
-        yield body.joint_name, [body.joint_name] if count == 1 else [f"{body.joint_name}.{name}" for name in own]
+        yield body.joint_name, names_in(body, which)
+
+
+def names_in(body: Body, which: Literal["q", "v"]) -> list[str]:
+    """Those of the numbers of one body's joint."""
+    count, own = _said(body.joint, which)
+    return [body.joint_name] if count == 1 else [f"{body.joint_name}.{name}" for name in own]
 
 
 def _said(joint: JointType, which: Literal["q", "v"]) -> tuple[int, tuple[str, ...]]:

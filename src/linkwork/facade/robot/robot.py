@@ -30,7 +30,6 @@ __all__ = ["Robot", "load"]
 
 
 class Robot(
-    ConfigurationMethods,
     KinematicsMethods,
     PointMethods,
     JacobianMethods,
@@ -40,6 +39,7 @@ class Robot(
     ForceMethods,
     ResistanceMethods,
     RegressorMethods,
+    ConfigurationMethods,
     CompilingMethods,
     EditingMethods,
     StructureMethods,

@@ -1,0 +1,122 @@
+"""Base parameters: the combinations of inertial parameters that a regressor tells apart.
+
+Columns of the regressor are looked at in their order.  One that is, in all rows, a sum of independent ones before it
+adds nothing: its parameter cannot be told from theirs, and counts with them by the factors of that sum.  What is left
+are the independent columns Y_b and, with Y_d = Y_b K for the others, the base parameters β = π_b + K π_d:
+
+    Y π = Y_b β
+
+Since bodies stand parents first, what a joint does not feel of the body that it carries is grouped with the bodies
+before it, as in the rules of Gautier and Khalil.
+
+Source: Gautier, Numerical calculation of the base inertial parameters of robots, J. Robotic Systems 8, 1991.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["BaseParameters", "base_parameters_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BaseParameters:
+    """What joint forces show of inertial parameters π: β = P π, with Y π = Y_b β for every state."""
+
+    of: tuple[str, ...]  # names of π
+    columns: np.ndarray  # (rank,): the independent columns of Y, those of Y_b
+    matrix: np.ndarray  # P (rank, npi)
+    unidentifiable: tuple[str, ...]  # parameters whose columns are zero: joint forces do not depend on them
+    gap: tuple[
+        float, float
+    ]  # the largest remainder of a dependent column, the smallest of an independent one, relative
+
+    @property
+    def rank(self) -> int:
+        """How many base parameters there are."""
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that the independent columns belong to, with which others are grouped."""
+        return tuple(self.of[k] for k in self.columns)
+
+    @property
+    def dependent(self) -> np.ndarray:
+        """The other columns of Y, (npi − rank,)."""
+        return np.setdiff1d(np.arange(len(self.of)), self.columns)
+
+    @property
+    def grouping(self) -> np.ndarray:
+        """K (rank, npi − rank): Y_d = Y_b K, and β = π_b + K π_d."""
+        return self.matrix[:, self.dependent]
+
+    @property
+    def identifiable(self) -> tuple[str, ...]:
+        """Parameters that are base parameters by themselves, nothing grouped with them."""
+        return tuple(name for name, row in zip(self.names, self.grouping, strict=True) if not row.any())
+
+    def regressor(self, Y: ArrayLike) -> np.ndarray:
+        """Y_b of a regressor Y: (..., npi) -> (..., rank)."""
+        found: np.ndarray = np.asarray(Y)[..., self.columns]
+        return found
+
+    def values(self, parameters: ArrayLike) -> np.ndarray:
+        """β of parameters π: (..., npi) -> (..., rank)."""
+        found: np.ndarray = np.asarray(parameters) @ self.matrix.T
+        return found
+
+    def expressions(self) -> tuple[str, ...]:
+        """Each base parameter as a sum, as in ``"link2.J_xx - link2.J_yy + 0.1 link3.m"``."""
+        return tuple(_sum(row, self.of, first) for row, first in zip(self.matrix, self.columns, strict=True))
+
+    def __repr__(self) -> str:
+        return f"<BaseParameters: {self.rank} of {len(self.of)} parameters>"
+
+    def __str__(self) -> str:
+        return "\n".join(self.expressions())
+
+
+def base_parameters_of(Y: np.ndarray, names: Sequence[str], tolerance: float) -> BaseParameters:
+    """Those of the rows of a regressor (rows, npi) at many states."""
+    lengths = np.linalg.norm(Y, axis=0)
+    seen = lengths > tolerance * lengths.max(initial=0.0)
+    scaled = Y / np.where(seen, lengths, 1.0) * seen
+    R: Any = np.linalg.qr(scaled, mode="r")
+    basis = np.zeros((len(R), 0))
+    chosen: list[int] = []
+    largest, smallest = 0.0, 1.0
+    for k in np.flatnonzero(seen):
+        rest = R[:, k]
+        for _ in range(2):  # twice is enough
+            rest = rest - basis @ (basis.T @ rest)
+        remainder = float(np.linalg.norm(rest))
+        if remainder > tolerance:
+            chosen.append(int(k))
+            basis = np.column_stack([basis, rest / remainder])
+            smallest = min(smallest, remainder)
+        else:
+            largest = max(largest, remainder)
+    columns = np.array(chosen, dtype=np.intp)
+    matrix = np.zeros((len(columns), len(names)))
+    if len(columns):
+        factors = np.linalg.lstsq(R[:, columns], R, rcond=None)[0]
+        factors[np.abs(factors) <= tolerance] = 0.0
+        matrix = factors * seen * lengths / lengths[columns][:, None]
+        matrix[:, columns] = np.eye(len(columns))
+    unseen = tuple(name for name, there in zip(names, seen, strict=True) if not there)
+    return BaseParameters(tuple(names), columns, matrix, unseen, (largest, smallest))
+
+
+def _sum(row: np.ndarray, names: Sequence[str], first: int) -> str:
+    text = names[first]
+    for k in np.flatnonzero(row).tolist():
+        if k != first:
+            size = f"{abs(row[k]):.6g}"
+            text += f" {'-' if row[k] < 0.0 else '+'} {'' if size == '1' else size + ' '}{names[k]}"
+    return text
