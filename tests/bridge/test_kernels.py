@@ -100,7 +100,7 @@ def test_shapes_of_shipped_robots(row):
     example = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)]
     robot = example.robot()
     of = OfRobot(robot.tree)
-    assert of.sizes == {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}
+    assert of.sizes.items() >= {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}.items()
     request = read_request(of, asked(row, robot))
     program = trace_requests(of, row.name, {row.name: request})
     assert [(p.name, p.shape) for p in program.inputs] == [(n, shape_of(of, QUANTITIES[n].shape)) for n in row.inputs]

@@ -139,7 +139,7 @@ def why_impossible(inertia: Inertia) -> tuple[str, ...]:
     moments = low, middle, high = principal_moments(about)
     seconds = [0.5 * (sum(moments) - 2.0 * x) for x in (high, middle, low)]
     shown = f"{_listed(moments)} kg m²"
-    if low < 0.0:
+    if low < -1e-9 * high:
         return (f"a principal moment about the centre of mass is negative: {shown}",)
     if low + middle < high:
         return (f"the largest principal moment about the centre of mass is more than the sum of the others: {shown}",)

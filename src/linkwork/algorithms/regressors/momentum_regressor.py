@@ -21,7 +21,7 @@ Scalars = Sequence[Any]
 
 
 def momentum_regressor(tree: Tree, q: Scalars, v: Scalars) -> list[list[Any]]:
-    """(6 × 10 nb): what multiplies π in the momentum (angular about the world's origin; linear), in the world's axes."""
+    """(6 × 10 nb): what multiplies π in the momentum about the world's origin (angular; linear), in its axes."""
     q, v = tree.split_q(q), tree.split_v(v)
     X: dict[int, Pose] = {WORLD: Pose.identity()}
     V: dict[int, Motion] = {WORLD: Motion.zero()}

@@ -112,7 +112,7 @@ class RegressorMethods(ConfigurationMethods):
         rng = np.random.default_rng(seed)
         q = self.random_configuration(rng, size=count)
         v, a = rng.normal(size=(2, count, self.nv))
-        Y = self.inverse_dynamics_regressor(q, v, a, passive=passive).reshape(-1, columns)
+        Y = self.inverse_dynamics_regressor(q, v, a, passive=passive).reshape(count * self.nv, columns)
         return base_parameters_of(Y, self.parameter_names(passive=passive), tolerance)
 
     def physical_consistency(self, *, tolerance: float = 1e-5) -> dict[str, tuple[str, ...]]:
