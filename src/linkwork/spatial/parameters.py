@@ -73,9 +73,7 @@ def unit_wrenches(motion: RigidMotion) -> list[Force]:
     """
     w, w_dot, a, W = motion.angular_velocity, motion.angular_acceleration, motion.acceleration, motion.omega
     mass = [Force(Vec3.zero(), a)]
-    first = [
-        Force(unit.moment.cross(a), column) for unit, column in zip(_UNIT[1:4], (W.T.x, W.T.y, W.T.z), strict=True)
-    ]
+    first = [Force(unit.moment.cross(a), W @ unit.moment) for unit in _UNIT[1:4]]
     second = [Force(unit.about @ w_dot + w.cross(unit.about @ w), Vec3.zero()) for unit in _UNIT[4:]]
     return mass + first + second
 
