@@ -7,13 +7,14 @@ the next one does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from typing import Protocol
 
 from ..expr.bundle import PART
 from .ir import Function, Text
 from .llvm import Instructions
-from .program import CONSTANT, INPUT, Program
+from .program import CONSTANT, INPUT, Instruction, Program
 from .real import Real
 from .segments import Plan
 from .tables import bundle
@@ -34,6 +35,7 @@ __all__ = [
 
 NO_MEMORY, OFF = 1, 2  # what ``@sample`` says where it computed nothing, and where a guard is greater than zero
 
+_SIDE_BY_SIDE = 4  # zeros that are written together
 _VECTORS = 8  # that a segment runs over before the next one does
 _CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
 ON_STACK = 1 << 14  # a thread's stack is not asked for more bytes than this: it may have 128 KiB in all
@@ -122,6 +124,7 @@ def sample_function(text: Text, layout: Layout) -> None:
         places = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
         signature = f"define i32 @.sample({', '.join(attributed)})"
         one = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
+        _zero(one, layout)
         name = _write(one, layout, 0, lambda number: places[number], _array_sinks(layout))
         one.end = f"ret i32 {one.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
         text.add(one)
@@ -140,6 +143,7 @@ def sample_function(text: Text, layout: Layout) -> None:
         with f.loop(port.size) as element:
             offset = f.let(f"shl i64 {element}, {real.shift}")
             f.store(real.name, f.load(real.name, f.at(f"%in{j}", offset), real.bytes), f.at(row, offset), real.bytes)
+    _zero(f, layout)
     for k in range(len(layout.plan.segments)):
         f.declare(f"declare void @.sample.{k}({', '.join(['ptr'] * len(pointers))})")
         f.do(f"call void @.sample.{k}({', '.join(f'ptr {pointer}' for pointer in pointers)})")
@@ -215,15 +219,42 @@ def _out_arguments(layout: Layout) -> list[str]:
 
 
 def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
-    """For every value the elements of output arrays that it is the result for."""
+    """For every value the elements of output arrays that it is the result for, but for those that `_zero` writes."""
     sinks: dict[int, list[Place]] = {}
     places = ((f"%out{j}", e) for j, port in enumerate(layout.program.outputs) for e in range(port.size))
+    zeroed = {(pointer, e) for pointer, start, stop in _zeros(layout.program) for e in range(start, stop)}
     for value, place in zip(layout.program.results, places, strict=False):
-        sinks.setdefault(value, []).append(place)
+        if place not in zeroed:
+            sinks.setdefault(value, []).append(place)
     if layout.plan.segmented:
         for slot in layout.guards:
             sinks.setdefault(layout.results[slot], []).append(("%guards", slot))
     return sinks
+
+
+def _zero(f: Function, layout: Layout) -> None:
+    """Write the zeros that stand side by side in output arrays: of thousands of stores, LLVM takes long for each."""
+    for pointer, start, stop in _zeros(layout.program):
+        place, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
+        f.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        f.do(f"call void @llvm.memset.p0.i64(ptr align {layout.real.bytes} {place}, i8 0, i64 {size}, i1 false)")
+
+
+def _zeros(program: Program) -> Iterator[tuple[str, int, int]]:
+    """Where some results in a row are zero whatever the inputs are: an output's pointer, and from which to which."""
+    results = iter(program.results)
+    for j, port in enumerate(program.outputs):
+        start = 0
+        zero = [_is_zero(program.instructions[value]) for value in islice(results, port.size)]
+        for is_zero, run in groupby(zero):
+            stop = start + len(list(run))
+            if is_zero and stop - start >= _SIDE_BY_SIDE:
+                yield f"%out{j}", start, stop
+            start = stop
+
+
+def _is_zero(instruction: Instruction) -> bool:
+    return instruction.operation is CONSTANT and str(instruction.value) == "0.0"
 
 
 def _write(

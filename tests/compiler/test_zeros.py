@@ -1,0 +1,47 @@
+"""Results that are zero whatever the inputs are: written side by side, and not one by one."""
+
+import numpy as np
+
+from compiler.knobs import sizes
+from compiler.support import all_bits_equal
+from linkwork.compiler.trace import compile
+
+PLACES = ((0, 5), (7, 9), (9, 30), (31, 40))  # of 40 numbers: zeros in runs, at the start, and at the end
+
+
+def scattered(x):
+    """Zeros between numbers, an output of zeros alone, and zeros with a minus, which are others."""
+    first = [x[k % 3] * (k + 1.0) for k in range(40)]
+    for start, stop in PLACES:
+        first[start:stop] = [0.0] * (stop - start)
+    first[20] = -0.0
+    return np.array(first, dtype=object).reshape(8, 5), np.zeros((4, 4)), np.array([-0.0] * 6)
+
+
+def test_every_zero_is_there_alone_and_in_batches_whole_and_in_segments():
+    x = np.random.default_rng(0).normal(size=(37, 3))
+    for whole in (2000, 10):
+        with sizes(whole=whole, most=10):
+            kernel = compile(scattered, x=(3,))
+        expected = kernel.interpret(x)
+        assert np.signbit(expected[0].reshape(37, -1)[:, 20]).all() and np.signbit(expected[2]).all()
+        dirty = [np.full(part.shape[1:], np.nan) for part in expected]
+        for k, sample in enumerate(x):
+            assert all_bits_equal(kernel(sample), [part[k] for part in expected])
+            kernel(sample, out=tuple(dirty))
+            assert all_bits_equal(dirty, [part[k] for part in expected])
+        assert all_bits_equal(kernel(x), expected)
+        single = kernel(x.astype(np.float32))
+        assert all_bits_equal([part[3] for part in single], kernel(x[3].astype(np.float32)))
+
+
+def test_thousands_of_zeros_are_one_instruction():
+    def corner(x):
+        found = np.zeros((70, 70), dtype=object)
+        found[0, 0] = x * 2.0
+        return found
+
+    kernel = compile(corner, x=())
+    sample = kernel.llvm_ir.partition("@corner.sample(")[2].partition("\n}")[0]
+    assert sample.count("store ") == 1 and sample.count("memset") == 1
+    assert kernel(1.5)[0, 0] == 3.0 and np.count_nonzero(kernel(1.5)) == 1
