@@ -9,6 +9,8 @@ import itertools
 import numpy as np
 import pytest
 
+from linkwork.algorithms import ROBOT
+from linkwork.expr.dual import parts, seeded
 from linkwork.joints import Revolute, Spherical
 from linkwork.model.random import random_tree
 from oracles.comparison import assert_close
@@ -84,6 +86,22 @@ def test_differences(tree):
         expected = ((after - before) / (2.0 * STEP)).reshape(2, 2, 3, tree.nv)
         expected = (R_EA @ expected).reshape(2, 6, tree.nv)
         assert_close(f.jacobian_derivative(q, v, B, **view), expected, 1e-7, f"J̇ {B} {view}", core=2)
+
+
+@every_moving_tree
+def test_dual_numbers(tree):
+    """Where E is A and P is fixed to B, J̇ and H v are J's derivative element by element."""
+    q, v, _ = (x[0].tolist() for x in state(tree, seed=10, size=1))
+    names = ["world", *(frame.name for frame in tree.frames)]
+    f = Direct(tree, "floats")
+    for B, A in np.random.default_rng(3).choice(names, (3, 2)).tolist():
+        moving = seeded(q, ROBOT["velocity_to_configuration_derivative"].compute(tree, q, v))
+        rates = ROBOT["jacobian"].compute(tree, moving, B, relative_to=A, expressed_in=A)
+        expected = np.array([[parts(x, moving[0].level)[1] for x in row] for row in rates], dtype=float)
+        found = f.jacobian_derivative(q, v, B, relative_to=A, expressed_in=A)
+        assert_close(found, expected, 1e-12, f"{B} {A}")
+        H = f.jacobian_hessian(q, B, relative_to=A, expressed_in=A)
+        assert_close(H @ np.array(v), expected, 1e-12, f"{B} {A}")
 
 
 @every_moving_tree

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.algorithms import ROBOT
+from linkwork.expr.dual import parts, seeded
 from linkwork.joints import Prismatic, Revolute
 from linkwork.model.random import random_tree
 from oracles.comparison import assert_close
@@ -52,6 +54,16 @@ def test_gradient_against_differences():
             w = [f.manipulability(x, B, relative_to=A, part=part) for x in at]
             slope = (w[0] - 8.0 * w[1] + 8.0 * w[2] - w[3]) / (12.0 * h)
             assert_close(found, slope, 1e-8, f"{what} {part}", core=0)
+
+
+def test_gradient_by_dual_numbers():
+    for what, tree, B, A in cases():
+        q, v, _ = (x[0].tolist() for x in state(tree, seed=3, size=1))
+        moving = seeded(q, ROBOT["velocity_to_configuration_derivative"].compute(tree, q, v))
+        for part in ROWS:
+            w = ROBOT["manipulability"].compute(tree, moving, B, relative_to=A, part=part)
+            found = Direct(tree, "floats").manipulability_gradient(q, B, relative_to=A, part=part) @ np.array(v)
+            assert_close(found, parts(w, moving[0].level)[1], 1e-11, f"{what} {part}")
 
 
 def test_two_links_in_a_plane():
