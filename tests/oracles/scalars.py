@@ -46,7 +46,7 @@ class Direct:
         shapes = [shape_of(OfRobot(self.tree), output.shape, sizes_asked) for output in row.outputs]
         ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
         parts = np.split(found, ends, axis=-1)
-        results = [part.reshape(*batch, *shape) for part, shape in zip(parts, shapes, strict=True)]
+        results = [part.reshape((*batch, *shape)) for part, shape in zip(parts, shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _on_floats(self, row: Row, options: dict[str, Any], *arrays: np.ndarray) -> np.ndarray:
