@@ -149,20 +149,27 @@ class Findings:
 
 
 class SingularInertiaError(ValueError):
-    """Forward dynamics was asked of a robot in which some joint moves no mass.  ``joint`` names it.
+    """The inverse of the mass matrix was asked for where some joints move no inertia.  ``joint`` names one, ``joints``
+    all that take part: several may move none only together, as two hinges on one axis without inertia between them.
 
     ``motions`` says that it does move some, but its motions depend on each other where it is (gimbal lock).
     """
 
-    def __init__(self, joint: str, motions: bool = False) -> None:
-        self.joint, self.motions = joint, motions
-        super().__init__(joint, motions)
+    def __init__(self, joint: str, motions: bool = False, joints: tuple[str, ...] = ()) -> None:
+        self.joint, self.motions, self.joints = joint, motions, joints or (joint,)
+        super().__init__(joint, motions, joints)
 
     def __str__(self) -> str:
         if self.motions:
             return (
                 f"joint {self.joint!r}: its motions depend on each other in this configuration (gimbal lock, or axes "
                 f"that meet), so their accelerations are not determined: ask `regularity`, or choose other coordinates"
+            )
+        if len(self.joints) > 1:
+            names = f"{', '.join(map(repr, self.joints[:-1]))} and {self.joints[-1]!r}"
+            return (
+                f"joints {names} move bodies without inertia, or against each other, so that nothing resists some of "
+                f"their accelerations: give links after them masses, or fix a joint; `unfelt_motions` has these motions"
             )
         return (
             f"joint {self.joint!r} moves bodies without inertia, so its acceleration is not determined: "

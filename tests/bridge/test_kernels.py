@@ -36,7 +36,7 @@ def test_each_row_is_an_algorithm_by_its_name(row):
     names = [*inspect.signature(row.compute).parameters]
     optional = [name for name in row.optional if name != "gravity"]  # which is the tree's
     assert names[: 1 + len(row.inputs)] == ["tree", *row.inputs]
-    assert sorted(names) == sorted(["tree", *row.inputs, *optional, *options(row), *["wrenches"] * row.wrenched])
+    assert sorted(names) == sorted(["tree", *row.inputs, *optional, *options(row), *row.acting_on[:1]])
 
 
 @every_row
@@ -44,10 +44,9 @@ def test_the_method_takes_the_inputs_in_their_order(row):
     taken = [*parameters(row).values()]
     required = [option.name for option in row.options if option.required]
     more = [name for name in options(row) if name not in required]
-    wrenches = ["wrenches", *["expressed_in"] * ("expressed_in" not in more)] if row.wrenched else []
     assert [p.name for p in taken][: 1 + len(row.inputs) + len(required)] == ["self", *row.inputs, *required]
     assert sorted(p.name for p in taken) == sorted(
-        ["self", *row.inputs, *required, *row.optional, *more, *wrenches, "out"]
+        ["self", *row.inputs, *required, *row.optional, *more, *row.acting_on, "out"]
     )
     positional = 1 + len(row.inputs) + len(required)  # the frame comes after the arrays
     for k, parameter in enumerate(taken):

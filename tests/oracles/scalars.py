@@ -101,7 +101,7 @@ def share(turn: int, of: int) -> list[str]:
 def names_for(tree: Tree, row: Row, frame: str | None = None) -> tuple[str, ...]:
     """What a function that is asked about something can be asked about: a frame, its origin or one of its axes."""
     frame = tree.frames[-1].name if frame is None else frame
-    joint = next((body.joint_name for _, body in tree.stacked()), "")
+    joint = next((body.joint_name for _, body in tree.stacked()), ())
     found = {"frame": frame, "point": frame, "direction": f"{frame}.z", "joint": joint}
     return tuple(found[option.names] for option in row.options if option.required)
 

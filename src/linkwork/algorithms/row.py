@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 __all__ = [
+    "ACTING",
     "FRICTION",
     "PASSIVE",
     "QUANTITIES",
@@ -73,7 +74,13 @@ QUANTITIES: dict[str, Quantity] = {
     )
 }
 
-_FAMILIES = {"wrench_": Quantity("wrench_", _SIX, "wrench (moment [N·m]; force [N]) on a frame, at its origin")}
+ACTING = {"wrenches": "wrench", "impulses": "impulse"}
+"""What may act on frames, and one of them."""
+
+_FAMILIES = {
+    "wrench_": Quantity("wrench_", _SIX, "wrench (moment [N·m]; force [N]) on a frame, at its origin"),
+    "impulse_": Quantity("impulse_", _SIX, "impulse (moment [N·m·s]; force [N·s]) on a frame, at its origin"),
+}
 
 
 def quantity_of(name: str) -> Quantity:
@@ -123,7 +130,8 @@ class Row:
 
     ``compute`` takes what the function is of (a `Tree`, or a `Site` of a joint), a list of scalars for each input, and
     options and optional inputs by name; it gives scalars in nested lists or values that list their ``elements``.
-    Where it takes external wrenches, they come as ``wrenches``, a list of (frame, expressed_in, scalars).  Gravity that
+    Where it takes external wrenches, they come as ``wrenches``, or as ``acting`` calls them, a list of (frame,
+    expressed_in, scalars).  Gravity that
     is given with the call is the tree's.
     """
 
@@ -134,7 +142,9 @@ class Row:
     optional: tuple[str, ...] = ()  # quantities that may be left out: None then
     options: tuple[Option, ...] = ()
     wrenched: bool = False  # takes external wrenches by the frames that they act on
+    acting: str = "wrenches"  # what these are called, where they are
     joint_space: bool = False  # depends on the inertias only as the joints feel them, and not on the frames
+    weighed: bool = False  # depends on the inertias of bodies themselves
     resisted: bool = False  # depends on what joints exert by themselves: damping, friction and springs
     placed: bool = False  # of a joint: depends on where it sits on its links, and on the direction
     any_configuration: bool = False  # takes configurations that are off their manifold
@@ -149,6 +159,14 @@ class Row:
     @property
     def name(self) -> str:
         return self.compute.__name__
+
+    @property
+    def acting_on(self) -> tuple[str, ...]:
+        """What wrenches are called, and the frames that they are expressed in; nothing where it takes none."""
+        if not self.wrenched:
+            return ()
+        own = any(option.name == "expressed_in" for option in self.options)  # which is the result's
+        return self.acting, f"{self.acting}_expressed_in" if own else "expressed_in"
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:

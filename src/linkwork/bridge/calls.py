@@ -18,6 +18,7 @@ from ..expr.arrays import is_traced
 from ..joints.checked import may_be_off
 from .arguments import Asked
 from .composing import composed
+from .regular import tell_of_singular_inertia
 from .requests import Request
 from .subjects import Subject, configurations
 
@@ -43,6 +44,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
         result = general(*arrays, out=out)
         if row.regular and state.off_calls != off:
             asked.tell_of_singularities(arrays)
+            tell_of_singular_inertia(subject, request, asked.label, arrays)
         return result
 
     def call(*arguments: Any, out: Any = None) -> Any:
@@ -67,6 +69,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
             result = run(*arguments)
             if row.regular:
                 asked.tell_of_singularities(arguments)
+                tell_of_singular_inertia(subject, request, asked.label, arguments)
         return result
 
     if row.any_configuration and any(

@@ -15,6 +15,7 @@ from typing import Any, cast
 from ..expr.arrays import is_traced, over_samples
 from ..expr.symbol import Symbol
 from .arguments import Asked
+from .regular import refuse_singular_inertia
 from .requests import Request
 from .subjects import Subject
 from .tracing import elements_of, input_ports, output_ports, run
@@ -33,6 +34,7 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
     requests = {request.label: request}
     inputs, outputs = input_ports(subject, requests), output_ports(subject, requests)
     row = request.row
+    refuse_singular_inertia(subject, request)
     asked = Asked(subject, row.name, inputs, outputs)
     walked = subject.walked(row)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any
 
-from ..algorithms.row import Option, Row
+from ..algorithms.row import ACTING, Option, Row
 from ..errors import UnknownNameError
 from .subjects import Subject
 
@@ -31,8 +31,9 @@ class Request:
     def wrench_inputs(self) -> tuple[str, ...]:
         """The names of the wrenches' inputs, each of its own."""
         found: list[str] = []
+        kind = ACTING[self.row.acting]
         for frame, axes in self.wrenches:
-            name = _letters(f"wrench_{frame}" if axes == "world" else f"wrench_{frame}_in_{axes}")
+            name = _letters(f"{kind}_{frame}" if axes == "world" else f"{kind}_{frame}_in_{axes}")
             found.append(name if name not in found else f"{name}_{len(found)}")
         return tuple(found)
 
@@ -87,7 +88,7 @@ def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> R
             options[first] = part
         else:
             raise TypeError(f"{name}: expected {_forms(row)}, got {asked!r}")
-    wrenches = _acted_on(subject, row, options.pop("wrenches", None)) if row.wrenched else ()
+    wrenches = _acted_on(subject, row, options.pop(row.acting, None)) if row.wrenched else ()
     given = (*given, *(key for key in row.optional if options.get(key) is True))
     options = {key: value for key, value in options.items() if not (key in row.optional and isinstance(value, bool))}
     missing = [option.name for option in row.options if option.required and option.name not in options]
@@ -114,17 +115,19 @@ def _acted_on(subject: Subject, row: Row, wrenches: Any) -> tuple[tuple[str, str
         return ()
     if isinstance(wrenches, str) or not isinstance(wrenches, (Mapping, Sequence)):
         raise TypeError(
-            f'{row.name}: wrenches: expected frames, as in ["hand"] or {{"hand": "world"}}, got {wrenches!r}'
+            f'{row.name}: {row.acting}: expected frames, as in ["hand"] or {{"hand": "world"}}, got {wrenches!r}'
         )
     axes = dict(wrenches) if isinstance(wrenches, Mapping) else dict.fromkeys(wrenches, "world")
     for frame, expressed_in in axes.items():
+        for name in (frame, expressed_in):
+            if not isinstance(name, str):
+                raise TypeError(f"{row.name}: {row.acting}: expected frames' names, got {name!r}")
         subject.check(_FRAME, expressed_in)
-        subject.check(_ACTED_ON, frame)
+        subject.check(Option(row.acting, names="moving frame"), frame)
     return tuple(sorted(axes.items()))
 
 
 _FRAME = Option("expressed_in")
-_ACTED_ON = Option("wrenches", names="moving frame")
 
 
 def read_requests(subject: Subject, who: str, functions: Any) -> dict[str, Request]:
@@ -160,7 +163,7 @@ def labelled(who: str, requests: Sequence[Request]) -> dict[str, Request]:
 def _forms(row: Row) -> str:
     """How the function is asked for."""
     others = [option.name for option in row.options if not option.required]
-    more = (*others, *row.optional, *(["wrenches"] if row.wrenched else []))
+    more = (*others, *row.optional, *row.acting_on[:1])
     if not row.options and not more:
         return repr(row.name)
     frame = "".join(f", {option.name}" for option in row.options if option.required)

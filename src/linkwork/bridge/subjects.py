@@ -16,6 +16,7 @@ from ..model.body import WORLD, Direction, Point
 from ..model.lighten import lightened
 from ..model.tree import Tree
 from ..spatial import Pose
+from .once import Once
 
 __all__ = ["OfJoint", "OfRobot", "Part", "Subject", "configurations", "made_here", "place", "shape_of"]
 
@@ -106,14 +107,20 @@ class OfRobot:
         return [Part(body.joint_name, body.joint, slices[i]) for i, body in self.tree.stacked()]
 
     @cached_property
-    def _felt(self) -> Tree:
+    def felt(self) -> Tree:
+        """The tree that joint-space functions are traced on."""
         return lightened(self.tree)
 
+    @cached_property
+    def singular_joints(self) -> Once[tuple[str, ...]]:
+        """The joints that move no inertia, by whether armature counts and by the bodies that are held."""
+        return Once()
+
     def walked(self, row: Row) -> Tree:
-        return self._felt if row.joint_space else self.tree
+        return self.felt if row.joint_space else self.tree
 
     def check_row(self, row: Row) -> None:
-        if row.joint_space:
+        if row.joint_space or row.weighed:
             self.tree.require_inertias(row.name)
 
     def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:

@@ -12,6 +12,7 @@ from ..expr.symbol import Graph, Symbol
 from ..joints.blamed import asked
 from ..joints.checked import EXACT, SINGULAR
 from ..spatial import Vec3
+from .regular import inertia_guards, refuse_singular_inertia
 from .requests import Request
 from .subjects import Subject, configurations, shape_of
 from .watch import marked
@@ -70,7 +71,7 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
             given[name] = numbers[name]
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
-        given["wrenches"] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
+        given[row.acting] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
     return row.compute(walked, *(numbers[name] for name in row.inputs), **given)
 
 
@@ -87,6 +88,7 @@ def traced(
     outputs: list[tuple[Port, Sequence[Any]]] = []
     for key, request in requests.items():
         row = request.row
+        refuse_singular_inertia(subject, request)
         walked = subject.walked(row)
         if watched is not None:
             walked = watched(walked, graph)
@@ -113,6 +115,8 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
         found.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
         if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
             found.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
+    for request in requests.values():
+        found += inertia_guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
     return [guard for guard in found if isinstance(guard, Symbol)]
 
 

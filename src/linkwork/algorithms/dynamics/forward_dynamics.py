@@ -1,7 +1,7 @@
-"""Forward dynamics: the articulated-body algorithm.
+"""Forward dynamics: the articulated-body algorithm, or by the mass matrix.
 
-Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 7.  Velocity products are taken in frames that
-move with each body's origin (see `linkwork.spatial.rigid_motion`), and a joint of several degrees of freedom is
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 7 and 6.  Velocity products are taken in frames
+that move with each body's origin (see `linkwork.spatial.rigid_motion`), and a joint of several degrees of freedom is
 eliminated one at a time, as a chain of joints between massless bodies would be.
 """
 
@@ -14,15 +14,16 @@ from ...errors import SingularInertiaError
 from ...model.body import WORLD, Body
 from ...model.tree import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
-from ..row import FRICTION, PASSIVE, Output, Row
+from ..row import FRICTION, PASSIVE, Option, Output, Row
 from .coulomb import dry_friction, with_dry_friction
 from .coupled_dynamics import coupled_forward_dynamics
 from .external import Wrenches, external_forces
 from .inverse_dynamics import bias_force
 from .mass_matrix import mass_matrix
 from .passive import with_passive_force
+from .pivots import mass_solved
 
-__all__ = ["ROWS", "forward_dynamics"]
+__all__ = ["ROWS", "articulated_bodies", "forward_dynamics", "inverse_resistance"]
 
 Scalars = Sequence[Any]
 
@@ -35,22 +36,36 @@ def forward_dynamics(
     wrenches: Wrenches = (),
     passive: bool = False,
     friction: str = "smooth",
+    method: str = "articulated_bodies",
 ) -> list[Any]:
     """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the joint accelerations (nv) under the joint forces τ.
 
     With ``passive`` the joints' own forces join τ, and their armature M; by exact dry friction those at rest may stick:
-    see `coulomb`.  Where joints follow others, they share an acceleration: see `coupled_dynamics`.
+    see `coulomb`.
 
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
     if passive:
         tau = with_passive_force(tree, q, v, tau, friction)
         if friction == "coulomb" and any(dry_friction(tree)[1]):
-            forward_dynamics(tree, q, v, tau, wrenches, passive=True)  # refuses joints that nothing resists
+            articulated_bodies(tree, q, v, tau, wrenches, armature=True)  # refuses joints that nothing resists
             forces = [x - y for x, y in zip(tau, bias_force(tree, q, v, wrenches), strict=True)]
             return with_dry_friction(tree, v, mass_matrix(tree, q, passive=True), forces)
+    if method == "mass_matrix":
+        h = bias_force(tree, q, v, wrenches)
+        return mass_solved(tree, mass_matrix(tree, q, passive), [x - y for x, y in zip(tau, h, strict=True)])
+    return articulated_bodies(tree, q, v, tau, wrenches, passive)
+
+
+def articulated_bodies(
+    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), armature: bool = False
+) -> list[Any]:
+    """a (nv) by the inertia that each body shows while the joints after it are free; with the joints' ``armature``.
+
+    Where joints follow others, they share an acceleration: see `coupled_dynamics`.
+    """
     if tree.has_couplings:
-        return coupled_forward_dynamics(tree, q, v, tau, wrenches, passive)
+        return coupled_forward_dynamics(tree, q, v, tau, wrenches, armature)
     q, v, tau = tree.split_q(q), tree.split_v(v), tree.split_v(tau)
     outside = external_forces(tree, q, wrenches)
     X: dict[int, Pose] = {}
@@ -74,10 +89,10 @@ def forward_dynamics(
     for i, p, body in tree.inward():
         U[i], D_inv[i], u[i] = [], [], []
         I_a, p_a = I_A[i], p_A[i]
-        rotors = body.armature if passive else [0.0] * len(S[i])
+        rotors = body.armature if armature else [0.0] * len(S[i])
         for column, torque, rotor in zip(*map(reversed, (S[i].columns, tau[i], rotors)), strict=True):
             U_k = I_a @ column
-            D_k = _inverse(column.dot(U_k) + rotor, body, I_A[i], column)
+            D_k = inverse_resistance(column.dot(U_k) + rotor, body, I_A[i], column)
             u_k = torque - column.dot(p_a)
             I_a = I_a.freed(column, U_k, D_k, alone=rotor == 0.0)
             p_a += U_k * (D_k * u_k)
@@ -100,7 +115,7 @@ def forward_dynamics(
     return tree.gathered(a)
 
 
-def _inverse(D: Any, body: Body, I: ArticulatedInertia, motion: Motion) -> Any:
+def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion) -> Any:
     """1/D, D what resists a motion of the body while the joint's later ones are free; I resists it while they are not.
 
     Raises SingularInertiaError where D is nothing: because nothing is moved, or what is moved has later motions too.
@@ -119,7 +134,7 @@ ROWS = (
         Output(("nv",), "rad/s², m/s²"),
         "Accelerations under given joint forces.",
         optional=("gravity",),
-        options=(PASSIVE, FRICTION),
+        options=(PASSIVE, FRICTION, Option("method", "articulated_bodies", ("articulated_bodies", "mass_matrix"))),
         wrenched=True,
         joint_space=True,
         regular=True,

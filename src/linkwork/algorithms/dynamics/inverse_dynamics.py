@@ -1,4 +1,4 @@
-"""Inverse dynamics: the recursive Newton-Euler algorithm.
+"""Inverse dynamics: the recursive Newton-Euler algorithm, or the sum over bodies (`jacobian_sum`).
 
 Sources: Luh, Walker and Paul, ASME J. DSMC 102, 1980; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 5.
 """
@@ -11,12 +11,13 @@ from typing import Any
 from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Force, Pose, RigidMotion, Subspace
-from ..row import FRICTION, PASSIVE, Output, Row
+from ..row import FRICTION, PASSIVE, Option, Output, Row
 from .coulomb import starting_friction
 from .external import Wrenches, external_forces
+from .jacobian_sum import jacobian_sum
 from .passive import armature, passive_force
 
-__all__ = ["ROWS", "bias_force", "gravity_force", "inverse_dynamics"]
+__all__ = ["ROWS", "bias_force", "carried_wrenches", "gravity_force", "inverse_dynamics"]
 
 Scalars = Sequence[Any]
 
@@ -29,39 +30,52 @@ def inverse_dynamics(
     wrenches: Wrenches = (),
     passive: bool = False,
     friction: str = "smooth",
+    method: str = "newton_euler",
 ) -> list[Any]:
     """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces (nv) under which the robot accelerates by a.
 
     With ``passive`` the joints' own forces and armature are overcome too: τ + diag(armature) a − τ_p(q, v); with exact
     dry friction also that of joints which start from rest, f sign(a).
     """
+    compute = newton_euler if method == "newton_euler" else jacobian_sum
+    tau = compute(tree, q, v, a, wrenches)
     if passive:
         exerted = passive_force(tree, q, v, friction)
         if friction == "coulomb":
             exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, a), strict=True)]
-        alone = [
-            x + m * rate
-            for x, m, rate in zip(inverse_dynamics(tree, q, v, a, wrenches), armature(tree), a, strict=True)
-        ]
+        alone = [x + m * rate for x, m, rate in zip(tau, armature(tree), a, strict=True)]
         return [x - y for x, y in zip(alone, exerted, strict=True)]
+    return tau
+
+
+def newton_euler(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = ()) -> list[Any]:
+    """τ (nv) by the wrench F that each body takes, and hands on to its parent."""
+    X, S, F = carried_wrenches(tree, q, v, a, wrenches)
+    tau: dict[int, list[Any]] = {}
+    for i, p, _ in tree.inward():
+        tau[i] = S[i].T @ F[i]
+        if p != WORLD:
+            F[p] += X[i] @ F[i]
+    return tree.gathered(tau)
+
+
+def carried_wrenches(
+    tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches = ()
+) -> tuple[dict[int, Pose], dict[int, Subspace], dict[int, Force]]:
+    """X and S of every body's joint, and the wrench F that moves the body itself, less what acts on it from outside."""
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     outside = external_forces(tree, q, wrenches)
     motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}
     F: dict[int, Force] = {}
-    tau: dict[int, list[Any]] = {}
     for i, p, body in tree.outward():
         X[i], S[i] = body.X(q[i]), body.S(q[i])
         motion[i] = motion[p].through(X[i], S[i] @ v[i], S[i] @ a[i] + body.bias(q[i], v[i]))
         F[i] = motion[i].wrench(body.inertia)
         if i in outside:
             F[i] -= outside[i]
-    for i, p, _ in tree.inward():
-        tau[i] = S[i].T @ F[i]
-        if p != WORLD:
-            F[p] += X[i] @ F[i]
-    return tree.gathered(tau)
+    return X, S, F
 
 
 def bias_force(
@@ -85,7 +99,7 @@ ROWS = (
         "q v a",
         _FORCES,
         "Joint forces under which the robot accelerates as asked.",
-        options=(PASSIVE, FRICTION),
+        options=(PASSIVE, FRICTION, Option("method", "newton_euler", ("newton_euler", "jacobian_sum"))),
         **_FELT,
     ),
     Row.of(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms.row import ACTING, Row
 from ...bridge.calls import checked
 from ...bridge.composing import lazily
 from ...bridge.kernels import compile_requests
@@ -78,13 +79,13 @@ class RobotBase:
     ) -> Any:
         """A method's answer where it is not at hand: with lists among its options, optional inputs or wrenches, or for
         the first time."""
-        for option in self._subject.rows[name].options:
+        row = self._subject.rows[name]
+        for option in row.options:
             if option.counted and isinstance(options[option.name], list):
                 options[option.name] = tuple(options[option.name])
-        axes = given.pop("expressed_in", "world")
-        wrenches = given.pop("wrenches", None)
+        wrenches, axes = [given.pop(key) for key in row.acting_on] or (None, "world")
         given = {key: value for key, value in given.items() if value is not None}
-        acting = tuple(sorted(_with_axes(name, wrenches, axes)))
+        acting = tuple(_with_axes(row, wrenches, axes))
         key: Any = (name, *options.values(), *given, *acting)
         try:
             call = self._calls.get(key)
@@ -92,7 +93,7 @@ class RobotBase:
             self._refuse_names(name, options)
             raise
         if call is None:
-            asked = (name, options | ({"wrenches": dict(acting)} if acting else {}))
+            asked = (name, options | ({row.acting: dict(acting)} if acting else {}))
             request = read_request(self._subject, asked, tuple(given))
             required = [option.name for option in request.row.options if option.required]
 
@@ -103,7 +104,7 @@ class RobotBase:
                 return call
 
             call = lazily(self._subject, request, make)
-        arrays = (*arrays, *given.values(), *(wrenches[frame] for frame, _ in acting))
+        arrays = (*arrays, *given.values(), *((wrenches or {})[frame] for frame, _ in acting))
         return call(*arrays) if out is None else call(*arrays, out=out)
 
     def _refuse_names(self, function: str, options: Mapping[str, Any]) -> None:
@@ -119,15 +120,18 @@ class RobotBase:
                     raise TypeError(f"{function}: {option.name}: expected {article}, got {got}{order}")
 
 
-def _with_axes(function: str, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
-    """The frames on which wrenches act, each with the frame that it is expressed in."""
+def _with_axes(row: Row, wrenches: Any, expressed_in: Any) -> list[tuple[str, str]]:
+    """The frames on which wrenches act, in the order of their names, each with the frame that it is expressed in."""
     if wrenches is None:
         return []
     if not isinstance(wrenches, Mapping):
-        raise TypeError(f'{function}: wrenches: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
+        raise TypeError(f'{row.name}: {row.acting}: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
     if isinstance(expressed_in, Mapping):
         for frame in expressed_in:
             if frame not in wrenches:
-                raise UnknownNameError("wrench", frame, wrenches)
-        return [(frame, expressed_in.get(frame, "world")) for frame in wrenches]
-    return [(frame, expressed_in) for frame in wrenches]
+                raise UnknownNameError(ACTING[row.acting], frame, wrenches)
+    axes = expressed_in if isinstance(expressed_in, Mapping) else dict.fromkeys(wrenches, expressed_in)
+    for name in (*wrenches, *axes.values()):
+        if not isinstance(name, str):
+            raise TypeError(f"{row.name}: {row.acting}: expected frames' names, got {name!r}")
+    return [(frame, axes.get(frame, "world")) for frame in sorted(wrenches)]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms.dynamics.pivots import mass_sizes
+from ...algorithms.row import QUANTITIES
+from ...bridge.arguments import stacked
+from ...bridge.regular import unfelt
 from .base import Array, Axes, RobotBase, Wrenches
 from .method import computed
 
@@ -37,11 +42,24 @@ class DynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         passive: bool = False,
         friction: Literal["smooth", "coulomb"] = "smooth",
+        method: Literal["newton_euler", "jacobian_sum"] = "newton_euler",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """τ = M(q) a + h(q, v) − Σ Jᵀ w: the joint forces under which the robot accelerates by a.
 
-        q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N], by the recursive Newton-Euler algorithm.
+        q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N], by the recursive Newton-Euler algorithm, or with
+        ``method="jacobian_sum"`` by the sum over bodies Σ Jᵀ (M J a + c + g), whose terms `body_terms` gives.
+        """
+
+    @computed
+    def body_terms(
+        self, q: Array, v: Array, *, gravity: ArrayLike | None = None, out: tuple[np.ndarray, ...] | None = None
+    ) -> Any:
+        """M, c and g of every body, of which inverse dynamics is Σ Jᵀ (M J a + c + g), J the body's `jacobian`.
+
+        In the order of `bodies`, each at its body's origin in the world's axes: the inertia M, the wrench c that its
+        velocities take where a = 0, and g, which holds its weight.  q (..., nq), v (..., nv) -> M (..., nb, 6, 6)
+        [kg·m², kg·m, kg], c (..., nb, 6) [N·m, N], g (..., nb, 6) [N·m, N].
         """
 
     @computed
@@ -56,13 +74,53 @@ class DynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         passive: bool = False,
         friction: Literal["smooth", "coulomb"] = "smooth",
+        method: Literal["articulated_bodies", "mass_matrix"] = "articulated_bodies",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the accelerations under joint forces τ, by articulated bodies.
+        """a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)): the accelerations under joint forces τ.
 
-        q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²].  Raises SingularInertiaError where a joint moves no
-        inertia; where only some configurations make M singular, the accelerations are not finite there.
+        q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²], by articulated bodies, or with
+        ``method="mass_matrix"`` by M, factored as LᵀDL.  Raises SingularInertiaError, which names the joints, where M
+        is singular in every configuration (`unfelt_motions`); where it is in some, these are warned of
+        (ConfigurationWarning).
         """
+
+    @computed
+    def hybrid_dynamics(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        tau: Array,
+        joints: str | Sequence[str],
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        friction: Literal["smooth", "coulomb"] = "smooth",
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> Any:
+        """Accelerations and joint forces, both complete, where the named joints' accelerations are given and the
+        others' forces: M(q) a + h(q, v) − Σ Jᵀ w = τ.
+
+        Of ``joints``, a name or a list of them, a is read and τ found; of the others τ is read and a found.  What is
+        not read may be any numbers.  q (..., nq), v, a, tau (..., nv) -> a (..., nv) [rad/s², m/s²], tau (..., nv)
+        [N·m, N].  Raises ValueError for a joint that follows another, SingularInertiaError as `forward_dynamics` does.
+        """
+
+    def unfelt_motions(self, q: Array, *, passive: bool = False) -> np.ndarray:
+        """Which accelerations are not felt in any joint, and so cannot be induced: a basis of the null space of M(q).
+
+        q (nq,) -> (nv, k) [1]: orthonormal columns x with M(q) x = 0, none (k = 0) where M is regular.  A motion counts
+        as unfelt where it moves no more than nv · 1e-13 of the inertia that its joints carry.  With ``passive``
+        armature resists too.  Raises ValueError for more than one configuration.
+        """
+        M = self.mass_matrix(q, passive=passive)
+        if M.ndim != 2:
+            raise ValueError(f"unfelt_motions: expected one configuration of {self.nq} numbers, got {M.shape[:-2]}")
+        at = stacked(self._subject, QUANTITIES["q"], q) if isinstance(q, Mapping) else np.asarray(q, dtype=float)
+        return unfelt(M, mass_sizes(self._tree, at.tolist(), passive))
 
     @computed
     def mass_matrix(self, q: Array, *, passive: bool = False, out: np.ndarray | None = None) -> np.ndarray:

@@ -24,14 +24,13 @@ def computed(stub: F) -> F:
     """The method of the robot's function of this name.
 
     Its parameters are the row's inputs, options that are required, and by keyword the other options, optional inputs,
-    ``wrenches`` with ``expressed_in``, and ``out``.  Raises TypeError where they are not the row's.
+    ``wrenches`` (or what acts instead) with ``expressed_in``, and ``out``.  Raises TypeError where they are not the
+    row's.
     """
     row, name = ROBOT[stub.__name__], stub.__name__
     parameters = inspect.signature(stub).parameters
     options = [option.name for option in row.options]
-    given = [*row.optional, *(["wrenches"] if row.wrenched else [])]
-    if row.wrenched and "expressed_in" not in options:
-        given.append("expressed_in")
+    given = [*row.optional, *row.acting_on]
     first = [*row.inputs, *(option.name for option in row.options if option.required)]
     if [*parameters][: 1 + len(first)] != ["self", *first] or {*parameters} != {
         "self",

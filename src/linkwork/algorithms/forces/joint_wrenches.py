@@ -1,0 +1,119 @@
+"""The wrenches across joints, which recursive Newton-Euler hands from body to body.
+
+Of each moving body, w is what its parent exerts on it through the joint: all that the body and those after it take.
+Sᵀ w is the joint's force, whatever exerts it; the rest is borne by the joint's mounting.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 3.5 and 5.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...joints.derived import Span
+from ...model.body import WORLD
+from ...model.tree import Tree
+from ...spatial import Force, Pose, Rotation
+from ..dynamics.external import Wrenches
+from ..dynamics.inverse_dynamics import carried_wrenches
+from ..row import Option, Output, Row
+
+__all__ = ["ROWS", "joint_wrench_split", "joint_wrenches"]
+
+Scalars = Sequence[Any]
+
+
+def joint_wrenches(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    on: str = "child",
+    expressed_in: str | None = None,
+) -> list[Any]:
+    """w (nb, 6) of each body: what its parent exerts on it through the joint, at the origin of the joint's frame M, in
+    M's axes or those of ``expressed_in``; or, on the parent, the reaction −w at the origin of the joint's frame F."""
+    w = [[F] for F in _across(tree, q, v, a, wrenches)]
+    return [F.elements() for (F,) in _seen(tree, q, w, on, expressed_in)]
+
+
+def joint_wrench_split(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches = (),
+    on: str = "child",
+    expressed_in: str | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """The joint force, w projected onto the span of S, and the internal force, w less it (nb, 6 each)."""
+    parts = []
+    for (_, _, body), q_i, w in zip(tree.outward(), tree.split_q(q), _across(tree, q, v, a, wrenches), strict=True):
+        own = q_i if body.coupling is None else body.coupling.q(q_i)
+        span = Span.of([column.elements() for column in body.asked("S", own).columns])
+        along = Force.of(span.projected(w.elements()))
+        parts.append([along, w - along])
+    found = [*_seen(tree, q, parts, on, expressed_in)]
+    return [along.elements() for along, _ in found], [rest.elements() for _, rest in found]
+
+
+def _across(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches) -> list[Force]:
+    """By body: what its parent exerts on it, in the joint's frame M."""
+    X, _, F = carried_wrenches(tree, q, v, a, wrenches)
+    for i, p, _ in tree.inward():
+        if p != WORLD:
+            F[p] += X[i] @ F[i]
+    return [body.rotor @ F[i] for i, _, body in tree.outward()]
+
+
+def _seen(
+    tree: Tree, q: Scalars, wrenches: Sequence[Sequence[Force]], on: str, expressed_in: str | None
+) -> Iterable[list[Force]]:
+    """Wrenches by body, given in the joint's frame M, as they are asked for."""
+    q = tree.split_q(q)
+    R: dict[int, Rotation] = {WORLD: Rotation.identity()}  # of the bodies in the world
+    for i, p, body in tree.outward():
+        R[i] = R[p] @ body.X(q[i]).rotation
+    E = None if expressed_in is None else tree.frame(expressed_in)
+    for i, p, body in tree.outward():
+        found, axes = list(wrenches[i]), R[i] @ body.rotor.rotation.T
+        if on == "parent":
+            own = q[i] if body.coupling is None else body.coupling.q(q[i])
+            X_FM: Pose = body.asked("X", own)
+            found, axes = [-(X_FM @ w) for w in found], R[p] @ body.placement.rotation
+        if E is not None:
+            found = [_turned(E.placement.rotation.T, _turned(R[E.body].T, _turned(axes, w))) for w in found]
+        yield found
+
+
+def _turned(R: Rotation, w: Force) -> Force:
+    return Force(R @ w.moment, R @ w.force)
+
+
+_WRENCH = "N·m, N"
+_SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None))
+
+ROWS = (
+    Row.of(
+        joint_wrenches,
+        "q v a",
+        Output(("nb", 6), _WRENCH),
+        "Wrenches across the joints.",
+        optional=("gravity",),
+        options=_SIDE,
+        wrenched=True,
+        weighed=True,
+    ),
+    Row.of(
+        joint_wrench_split,
+        "q v a",
+        (Output(("nb", 6), _WRENCH, "joint_force"), Output(("nb", 6), _WRENCH, "internal_force")),
+        "Wrenches across the joints: what moves them, and what their mountings bear.",
+        optional=("gravity",),
+        options=_SIDE,
+        wrenched=True,
+        weighed=True,
+    ),
+)
