@@ -64,8 +64,8 @@ def mass_sizes(tree: Tree, q: Scalars, armature: bool = False) -> list[Any]:
     composite = {i: body.inertia for i, _, body in tree.outward()}
     sizes: dict[int, list[Any]] = {}
     for i, p, body in tree.inward():
-        rotors = body.armature if armature else [0.0] * len(body.armature)
         columns = body.S(q[i]).columns
+        rotors = body.armature if armature else [0.0] * len(columns)
         sizes[i] = [_size(composite[i], column) + rotor for column, rotor in zip(columns, rotors, strict=True)]
         if p != WORLD:
             composite[p] += body.X(q[i]) @ composite[i]
