@@ -18,7 +18,7 @@ from oracles.scalars import Direct
 from oracles.trees import every_moving_tree, robot_of, state
 
 
-def of_tree(tree: Tree, seed: int, samples: int = 40) -> tuple[BaseParameters, np.ndarray]:
+def of_tree(tree: Tree, seed: int, samples: int = 20) -> tuple[BaseParameters, np.ndarray]:
     q, v, a = state(tree, seed=seed, size=samples)
     Y = Direct(tree).inverse_dynamics_regressor(q, v, a).reshape(len(q) * tree.nv, -1)
     return base_parameters_of(Y, robot_of(tree).parameter_names(), 1e-9), Y
