@@ -109,6 +109,8 @@ def base_parameters_of(Y: np.ndarray, names: Sequence[str], tolerance: float) ->
         factors[np.abs(factors) <= tolerance] = 0.0
         matrix = factors * seen * lengths / lengths[columns][:, None]
         matrix[:, columns] = np.eye(len(columns))
+    for array in (columns, matrix):
+        array.setflags(write=False)
     unseen = tuple(name for name, there in zip(names, seen, strict=True) if not there)
     return BaseParameters(tuple(names), columns, matrix, unseen, (largest, smallest))
 
