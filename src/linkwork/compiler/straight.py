@@ -78,8 +78,6 @@ class Layout:
 
 Place = tuple[str, int]  # a pointer's name, and how many numbers further on
 
-_SIDE_BY_SIDE = 8  # zeros that are written in one
-
 
 def block_function(text: Text, layout: Layout) -> None:
     """``@block`` of a program that is left whole, or the one that calls segments, which are other modules'."""
@@ -296,33 +294,11 @@ def _write(
             parts[value] = bundle(f, instructions[value].value, args, name, memory)
         elif operation is not CONSTANT and operation is not INPUT:
             names[value] = f.operation(operation, [name(a) for a in args])
-        places = sinks.get(value, ())
-        if operation is CONSTANT and str(instructions[value].value) == "0.0":  # which -0.0 is not
-            places = _cleared(f, places)
-        for pointer, place in places:
+        for pointer, place in sinks.get(value, ()):
             f.put(name(value), pointer, place)
         if value in segment.left:
             f.keep(operation, name(value), segment.left[value])
     return name
-
-
-def _cleared(f: Instructions, places: Sequence[Place]) -> list[Place]:
-    """Make what stands side by side zero in one: thousands of stores in a row take a compiler seconds.
-
-    Returned are the places that are left.
-    """
-    runs: list[list[Place]] = []
-    for pointer, place in places:
-        if not runs or runs[-1][-1] != (pointer, place - 1):
-            runs.append([])
-        runs[-1].append((pointer, place))
-    for run in runs:
-        if len(run) >= _SIDE_BY_SIDE:
-            f.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-            pointer, first = run[0]
-            start, size = f.at(pointer, first * f.align), len(run) * f.align
-            f.do(f"call void @llvm.memset.p0.i64(ptr align {f.align} {start}, i8 0, i64 {size}, i1 false)")
-    return [place for run in runs if len(run) < _SIDE_BY_SIDE for place in run]
 
 
 def memory(f: Function, size: int) -> tuple[str, str]:
