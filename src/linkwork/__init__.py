@@ -11,7 +11,8 @@ Robots:
 - `load` reads a URDF file, or one of the robots inside (`robots.names()`); `Robot.build` makes one of Python, from
   `Link`, `Joint.of`, the shapes in `shapes` and `pose`.
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` makes one `Kernel` of several.
-- `pose_difference` is what is left from one pose to another, for controllers.
+- `pose_difference` is what is left from one pose to another, for controllers; `propagate_motion` chains motions of
+  frames, with velocities and accelerations.
 - `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
   a `JointReport`.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
@@ -47,6 +48,7 @@ from .facade.checking.check_joint import JointReport, check_joint
 from .facade.joint.joint import Joint
 from .facade.making.link import Link
 from .facade.posing import pose, pose_difference
+from .facade.propagation import propagate_motion
 from .facade.robot.robot import Robot, load
 
 __all__ = [
@@ -71,6 +73,7 @@ __all__ = [
     "parameters",
     "pose",
     "pose_difference",
+    "propagate_motion",
     "robots",
     "scan",
     "set_num_threads",

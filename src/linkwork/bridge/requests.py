@@ -55,7 +55,7 @@ class Request:
         return _letters("_".join([self.row.name, *(v for key, v in self.options if key in _NAMING and type(v) is str)]))
 
 
-_NAMING = ("frame", "point", "direction")  # options whose names stand in labels
+_NAMING = ("frame", "points", "directions", "point", "direction")  # options whose names stand in labels
 
 
 def _letters(text: str) -> str:

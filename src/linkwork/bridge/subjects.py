@@ -158,6 +158,7 @@ class OfRobot:
         marks: list[Point | Direction] = [*tree.points, *tree.directions]
         points = [mark for mark in marks if mark.name in said]
         said |= {point.frame for point in points}
+        said |= {name[:-2] for name in said}  # the frame of "hand.z"
         named = [frame for frame in tree.frames if frame.name in said]
         frames = [(frame.name, frame.body, _numbers(frame.placement)) for frame in named]
         joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in said]

@@ -185,11 +185,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """A named direction, fixed to a frame: of any length, 1 if it is given by the axes of something."""
+    """A named direction, fixed to a frame."""
 
     name: str
     frame: str
-    vector: Vec3  # in the frame's axes
+    vector: Vec3  # of unit length, in the frame's axes
 
 
 _IDENTITY = Pose.identity()

@@ -25,7 +25,8 @@ def rerooted(tree: Tree, name: str) -> Tree:
     the link's body instead: its q becomes the pose of the link in the joint's frame F.  Otherwise the link is fixed to
     the world, and its frame is the world's; what was fixed to the world becomes a body, named for the first of its
     links that no fixed joint welds, in that link's frame.  A link "world" without mass or shapes is no part of the
-    robot and is left out.  The vector of gravity is as before, in the axes of the world.
+    robot and is left out; frames, points and directions on it, or on the world itself, stay where they are on what was
+    fixed to the world.  The vector of gravity is as before, in the axes of the world.
 
     Raises UnknownNameError where there is no such frame, and ValueError where what was fixed to the world has no link
     that can name it.
@@ -62,9 +63,15 @@ def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
     """The path's last body becomes the ground, and the ground a body."""
     X_new = {frame.body: _inverse(frame.placement)}  # by body: its old frame seen from its new one, where they differ
     frames, bodies = list(tree.frames), {i: body for i, body in enumerate(tree.bodies) if i not in path}
+    if not path and frame.placement != _IDENTITY:
+        tree = _off_the_world(tree, frame)
     if path:
         frames = [f for f in frames if not _is_plain_world(f)]
         ground = _namesake(tree, [f for f in frames if f.body == WORLD])
+        tree = _off_the_world(tree, ground)
+        frames = [
+            replace(f, welded_to=ground.name) if f.welded_to == "world" and f is not ground else f for f in frames
+        ]
         X_new[WORLD] = _inverse(ground.placement)
         inertia = summed([_frame_moved(f, X_new) for f in frames if f.body == WORLD])
         body = _reversed(tree, ground.name, inertia, path[0])
@@ -120,11 +127,25 @@ def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
 
 def _namesake(tree: Tree, fixed: list[Frame]) -> Frame:
     """The link that names what was fixed to the world."""
-    named = [f for f in fixed if f.fixed_joint is None] or fixed
+    links = [f for f in fixed if f.fixed_joint is not None or f.welded_to is None] or fixed
+    named = [f for f in links if f.fixed_joint is None] or links
     if not named or any(f.name == "world" for f in fixed):
         problem = "a link 'world' with mass or shapes: rename it" if named else "no link that could name it"
         raise ValueError(f"rerooted: what is fixed to the world in robot {tree.name!r} has {problem}")
     return named[0]
+
+
+def _off_the_world(tree: Tree, ground: Frame) -> Tree:
+    """The tree whose points and directions on "world" are, where they were, on a frame that is fixed to it."""
+    X = ground.placement.inv() @ tree.frame("world").placement
+    points = [
+        replace(p, frame=ground.name, position=X.point(p.position)) if p.frame == "world" else p for p in tree.points
+    ]
+    directions = [
+        replace(d, frame=ground.name, vector=X.rotation @ d.vector) if d.frame == "world" else d
+        for d in tree.directions
+    ]
+    return replace(tree, points=tuple(points), directions=tuple(directions))
 
 
 def _is_plain_world(frame: Frame) -> bool:

@@ -73,8 +73,8 @@ class Tree:
             lookup["_frames_on"].setdefault(frame.body, []).append(frame)
         for name, value in lookup.items():
             object.__setattr__(self, name, value)
-        for frame_name in [*(p.frame for p in self.points), *(d.frame for d in self.directions)]:
-            self.frame(frame_name)
+        if self.points or self.directions:
+            self._check_marks()
         masters = [self._master(i, body) for i, body in enumerate(self.bodies)]
         q = v = 0
         starts = {}
@@ -104,6 +104,20 @@ class Tree:
                 f"other joint and has as many numbers as its followers"
             )
         return master
+
+    def _check_marks(self) -> None:
+        """Whether points and directions are on frames that are there, and have names of their own."""
+        marks: list[Point | Direction] = [*self.points, *self.directions]
+        taken = {"world"} | {frame.name for frame in self.frames}
+        axes = {f"{frame}{axis}" for frame in taken for axis in _AXES}
+        for mark in marks:
+            self.frame(mark.frame)
+            if mark.name in taken or (isinstance(mark, Direction) and mark.name in axes):
+                raise ValueError(
+                    f"{type(mark).__name__.lower()} {mark.name!r}: the robot has another frame, point or direction, or "
+                    f"axis of a frame, of this name"
+                )
+            taken.add(mark.name)
 
     def __repr__(self) -> str:
         return f"<Tree {self.name!r}: {len(self.bodies)} bodies, {len(self.frames)} frames, nq {self.nq}, nv {self.nv}>"
@@ -228,7 +242,10 @@ class Tree:
                 return Frame("world", WORLD, Pose.identity())
             roots = [f.name for f in self.frames if f.body == WORLD and f.fixed_joint is None]
             roots = roots or [body.name for body in self.bodies if body.parent == WORLD]
+            points: dict[str, Point] = self._points  # type: ignore[attr-defined]
             remedy = another_kind("frame", name, self.carried) or meant_by(name, roots)
+            if not remedy and isinstance(name, str) and name in points:
+                remedy = f"it is a point in frame {points[name].frame!r}: Robot.with_frame makes frames"
             raise UnknownNameError("frame", name, ["world", *index], remedy) from None
 
     def point(self, name: str) -> Point:
@@ -243,7 +260,9 @@ class Tree:
         found: dict[str, Direction] = self._directions  # type: ignore[attr-defined]
         if isinstance(name, str) and name not in found and name[-2:] in _AXES:
             return Direction(name, self.frame(name[:-2]).name, _AXES[name[-2:]])
-        return _named("direction", name, found, ())
+        frames: dict[str, int] = self._frame_index  # type: ignore[attr-defined]
+        axes = [f"{name}{axis}" for axis in _AXES] if isinstance(name, str) and name in frames else []
+        return _named("direction", name, found, (), f"axes of a frame are {', '.join(axes)}" if axes else "")
 
 
 T = TypeVar("T")
@@ -251,9 +270,9 @@ T = TypeVar("T")
 _AXES = {".x": Vec3(1.0, 0.0, 0.0), ".y": Vec3(0.0, 1.0, 0.0), ".z": Vec3(0.0, 0.0, 1.0)}
 
 
-def _named(kind: str, name: str, found: Mapping[str, T], more: Iterable[str]) -> T:
+def _named(kind: str, name: str, found: Mapping[str, T], more: Iterable[str], remedy: str = "") -> T:
     try:
         return found[name]
     except (KeyError, TypeError):
-        remedy = f"Robot.with_{kind} adds one" if not found else ""
+        remedy = remedy or (f"Robot.with_{kind} adds one" if not found else "")
         raise UnknownNameError(kind, name, [*found, *more], remedy) from None

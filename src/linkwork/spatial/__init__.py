@@ -20,12 +20,13 @@ True
 - `Motion` (angular, linear), `Force` (moment, force), `Subspace` (columns that are motions); `cross` and `cross_star`
   are their rates as they move, `by_rows` the columns as a matrix;
 - `Inertia` (mass, moment, about), `ArticulatedInertia` (a symmetric 6×6), `RigidMotion` (of a body, up to
-  accelerations).
+  accelerations), `FrameMotion` (pose, twist and acceleration of a frame relative to another).
 
 Angular parts come first everywhere; units are SI and radians.  Sources are given in each module.
 """
 
 from .force import Force
+from .frame_motion import FrameMotion
 from .inertia import ArticulatedInertia, Inertia
 from .matrix3 import Matrix3, Symmetric3
 from .motion import Motion, Subspace, by_rows, cross, cross_star
@@ -40,6 +41,7 @@ __all__ = [
     "MRP",
     "ArticulatedInertia",
     "Force",
+    "FrameMotion",
     "Inertia",
     "InversePose",
     "Matrix3",

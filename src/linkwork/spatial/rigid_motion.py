@@ -11,7 +11,7 @@ Sources: Luh, Walker and Paul, On-line computational scheme for mechanical manip
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .force import Force
@@ -74,6 +74,15 @@ class RigidMotion:
             R.inv_act(self.angular_acceleration) + A_J.angular + w.cross(w_J),
             R.inv_act(self.acceleration + self.omega @ p) + A_J.linear + (w_J + w * 2.0).cross(v_J),
         )
+
+    def before(self, X: Pose, V_J: Motion, A_J: Motion) -> RigidMotion:
+        """The motion of the body that this frame, at X in it, moves on by V_J and A_J: `through` the other way."""
+        R, p = X.rotation, X.translation
+        w_J, v_J = V_J.angular, V_J.linear
+        w = self.angular_velocity - w_J
+        turning = RigidMotion.of(R @ w, R @ (self.angular_acceleration - A_J.angular - w.cross(w_J)), Vec3.zero())
+        linear = R @ (self.acceleration - A_J.linear - (w_J + w * 2.0).cross(v_J))
+        return replace(turning, acceleration=linear - turning.omega @ p)
 
     def wrench(self, inertia: Inertia) -> Force:
         """The wrench that moves a body so: f = m p̈ + Ω h, n = h × p̈ + (Ω Σ's antisymmetric part).

@@ -1,7 +1,8 @@
 """Where points and directions fixed to bodies are, and how they move."""
 
-from ..row import Row
+from .direction_kinematics import ROWS as _DIRECTIONS
+from .point_kinematics import ROWS as _POINTS
 
 __all__ = ["ROWS"]
 
-ROWS: tuple[Row, ...] = ()
+ROWS = (*_POINTS, *_DIRECTIONS)

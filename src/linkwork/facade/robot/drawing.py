@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..._printing import cut, escaped, label, number, width
+from ..._printing import cut, escaped, label, number, numbers, width
 from ...joints import JointType
-from ...model.body import WORLD, Body, Coupling, Frame
+from ...model.body import WORLD, Body, Coupling, Direction, Frame, Point
 from ...model.tree import Tree
 from ...spatial import Vec3
 
@@ -20,7 +20,7 @@ _WIDEST = 72  # columns that the links may take before the joints stop to be ali
 
 
 def tree_lines(tree: Tree, columns: int | None = None) -> list[str]:
-    """The drawing.  Links that are welded to another follow it, before what moves on it.
+    """The drawing.  What is fixed to a link follows it, before what moves on it: links, frames, points, directions.
 
     Where it takes more than so many ``columns``, fewer levels are drawn and texts are cut.
     """
@@ -82,12 +82,15 @@ def _fields(joint: JointType) -> tuple[dataclasses.Field[Any], ...]:
 
 def _rows(tree: Tree, deepest: int) -> list[tuple[str, ...]]:
     """(drawn link, joint, type, axis) for every link, depth first."""
-    children: dict[int, list[Frame | int]] = {WORLD: []}
+    children: dict[int, list[_Child]] = {WORLD: []}
     for i in range(len(tree.bodies)):
         children[i] = []
     for frame in tree.frames:
         if not _is_body(tree, frame) and not (frame.body == WORLD and frame.name == "world"):
             children[frame.body].append(frame)
+    marks: list[Point | Direction] = [*tree.points, *tree.directions]
+    for mark in marks:
+        children[tree.frame(mark.frame).body].append(mark)
     for i, parent, _ in tree.outward():
         children[parent].append(i)
     rows: list[tuple[str, ...]] = []
@@ -102,18 +105,30 @@ def _rows(tree: Tree, deepest: int) -> list[tuple[str, ...]]:
             rows.append((line + label(body.name), *_carried(body)))
             below = (before + ("   " if last else "│  "))[-3 * deepest :]
             stack += reversed(_placed(children[child], below, depth + 1))
+        elif isinstance(child, (Point, Direction)):
+            rows.append((line + label(child.name), "-", *_marked(child)))
         else:
-            how = "welded" if child.fixed_joint is not None else "root" if child.body == WORLD else "frame"
+            is_root = child.body == WORLD and child.welded_to is None
+            how = "welded" if child.fixed_joint is not None else "root" if is_root else "frame"
             rows.append((line + label(child.name), label(child.fixed_joint or "-"), how, ""))
     return rows
 
 
-def _placed(children: Sequence[Frame | int], before: str, depth: int) -> list[tuple[Frame | int, str, bool, int]]:
+_Child = int | Frame | Point | Direction  # a body that moves, by its index, or what is fixed
+
+
+def _placed(children: Sequence[_Child], before: str, depth: int) -> list[tuple[_Child, str, bool, int]]:
     return [(child, before, k == len(children) - 1, depth) for k, child in enumerate(children)]
 
 
 def _carried(body: Body) -> tuple[str, str, str]:
     return label(body.joint_name), body.joint.type_name(), axis_text(body.joint)
+
+
+def _marked(mark: Point | Direction) -> tuple[str, str]:
+    """What a point or direction is, and where."""
+    kind, vector = ("point", mark.position) if isinstance(mark, Point) else ("direction", mark.vector)
+    return kind, f"{numbers(vector)} in {label(mark.frame)}"
 
 
 def _is_body(tree: Tree, frame: Frame) -> bool:
