@@ -17,6 +17,7 @@ from linkwork.algorithms import JOINT, ROBOT
 from linkwork.algorithms.row import QUANTITIES, Row, Shape
 from linkwork.facade.base_parameters import BaseParameters
 from linkwork.facade.robot.placed_link import PlacedLink
+from linkwork.facade.robot.placed_point import PlacedDirection, PlacedPoint
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 BEGIN = "## "
@@ -25,6 +26,8 @@ MORE = (
     ("Joints: what else there is", lw.Joint, JOINT),
     ("Links to build with, `linkwork.Link`", lw.Link, {}),
     ("Links of a robot, `robot.links`", PlacedLink, {}),
+    ("Points of a robot, `robot.points`", PlacedPoint, {}),
+    ("Directions of a robot, `robot.directions`", PlacedDirection, {}),
     ("Kernels", lw.Kernel, {}),
     ("What `Robot.base_parameters` gives", BaseParameters, {}),
     ("What `check_joint` gives, `linkwork.JointReport`", lw.JointReport, {}),

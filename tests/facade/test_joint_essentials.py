@@ -92,6 +92,46 @@ def test_propagation_in_world_vectors(at) -> None:
         near(A, np.concatenate([dw + dW + np.cross(w, W), linear]), 1e-12)
 
 
+def test_propagation_of_a_relative_motion(at) -> None:
+    """The same by `propagate_motion`, from joint to joint."""
+
+    def seen(B: str, A: str) -> tuple[np.ndarray, ...]:
+        view = {"relative_to": A, "expressed_in": A}
+        pose = ARM.pose(at.q, B, relative_to=A)
+        return pose, ARM.twist(at.q, at.v, B, **view), ARM.acceleration(at.q, at.v, at.a, B, **view)
+
+    for joint in ARM.joints[1:]:
+        found = lw.propagate_motion(seen(joint.parent, "world"), seen(joint.child, joint.parent))
+        for part, expected in zip(found, seen(joint.child, "world"), strict=True):
+            near(part, expected, 1e-12)
+
+
+def test_coriolis_counts_twice() -> None:
+    """A walker on a turntable, outward: 2 ω V across the way, of which ω × V once gives the half."""
+    turntable = lw.pose(), (0, 0, 3.0, 0, 0, 0), np.zeros(6)
+    walker = lw.pose((0.5, 0, 0)), (0, 0, 0, 2.0, 0, 0), np.zeros(6)
+    near(lw.propagate_motion(turntable, walker).acceleration[3:], np.array([-0.5 * 3.0**2, 2 * 3.0 * 2.0, 0.0]))
+
+    def place(t: float) -> np.ndarray:
+        return (0.5 + 2.0 * t) * np.array([np.cos(3.0 * t), np.sin(3.0 * t), 0.0])
+
+    h = 1e-4
+    near((place(h) - 2 * place(0.0) + place(-h)) / h**2, np.array([-4.5, 12.0, 0.0]), 1e-6)
+
+
+def test_the_normal_of_a_car() -> None:
+    """It has the heading (cos φ, sin φ), its velocity along it, and the normal (−sin φ, cos φ)."""
+    planar = lw.Joint.of(lw.joints.Planar(), name="ground", parent="world", child="car")
+    car = lw.Robot.build("car", lw.Link("car", mass=1.0), planar)
+    for phi in (0.3, 2.0, -1.2):
+        q = {"ground": [0.4, 0.5, phi]}
+        velocity = car.point_velocity(q, {"ground": [2.0, 0.0, 0.7]}, "car")
+        near(velocity, 2.0 * np.array([np.cos(phi), np.sin(phi), 0.0]))
+        normal = np.array([-np.sin(phi), np.cos(phi), 0.0])
+        near(car.direction_vector(q, "car.y"), normal)
+        assert abs(velocity @ normal) < 1e-15 < abs(velocity @ [np.sin(phi), np.cos(phi), 0.0])
+
+
 def bodies(at: SimpleNamespace):
     """Of every body: J at its centre of mass, J̇ v, mass, rotational inertia about the centre in the world, ω."""
     for i, body in enumerate(ARM.tree.bodies):

@@ -233,6 +233,24 @@ def test_equation_11_joint_accelerations(c) -> None:
         near(c.dde[i], expected, 1e-12)
 
 
+def test_equation_11_has_the_displacement_once(c) -> None:
+    """The d of (8) has δ ĝ in it already: with (11) as it stands beside that d, the displacement counts twice."""
+    twice = 0.0
+    for i, number, (C_p, e_p, w_p, _, dw_p, dde_p), d, (q, v, a) in c.rows():
+        if number not in (1, 2):
+            continue
+        moved, rate, second = (slide(c, i, number, C_p, x) for x in (q, v, a))
+        near(c.e[i], e_p + d + moved)  # the d of (3)
+
+        def carried(arm, w_p=w_p, dw_p=dw_p):
+            return np.cross(dw_p, arm) + np.cross(w_p, np.cross(w_p, arm))
+
+        rest = dde_p + second + 2 * np.cross(w_p, rate)
+        near(c.dde[i], rest + carried(d + moved), 1e-12)
+        twice = max(twice, np.abs(rest + carried((d + moved) + moved) - c.dde[i]).max())
+    assert twice > 0.1
+
+
 @pytest.mark.slow
 def test_equation_12_accelerations_of_centres(c) -> None:
     found = np.array([c.robot.acceleration(c.q, c.v, c.a, name)[3:] for name in c.centres])
@@ -263,29 +281,39 @@ def test_universal_and_six_dof_as_compositions() -> None:
     near(six.transform([*p, *epsilon]), free.transform([*epsilon, *p]))
 
 
-# -- markers: points and directions on bodies are frames
+# -- markers: points and directions on bodies
 
 
 @pytest.mark.slow
 def test_equations_13_to_16_position_markers(c) -> None:
-    """p = C p', its position, velocity and acceleration, for a marker on every body."""
-    for i, (name, body) in enumerate(zip((f"tool{k}" for k in range(len(c.names))), c.tree.bodies, strict=True)):
-        assert body.name == c.names[i]
-        p = c.C[i] @ np.array([*c.tree.frame(name).placement.translation])
-        w, dw = c.w[i], c.dw[i]
-        near(c.robot.pose(c.q, name)[:3, 3], c.e[i] + p)
-        near(c.robot.twist(c.q, c.v, name)[3:], c.de[i] + np.cross(w, p))
-        found = c.robot.acceleration(c.q, c.v, c.a, name)[3:]
-        near(found, c.dde[i] + np.cross(dw, p) + np.cross(w, np.cross(w, p)), 1e-12)
+    """p = C p', its position, velocity and acceleration, for a marker on every body; in one kernel each."""
+    rng = np.random.default_rng(3)
+    bodies, marks = [*c.names], rng.normal(size=(len(c.names), 3))
+    p = np.einsum("nij,nj->ni", c.C, marks)
+    near(c.robot.point_position(c.q, bodies, positions=marks), c.e + p)
+    near(c.robot.point_velocity(c.q, c.v, bodies, positions=marks), c.de + np.cross(c.w, p))
+    expected = c.dde + np.cross(c.dw, p) + np.cross(c.w, np.cross(c.w, p))
+    near(c.robot.point_acceleration(c.q, c.v, c.a, bodies, positions=marks), expected, 1e-12)
 
 
+@pytest.mark.slow
 def test_equations_17_to_19_direction_markers(c) -> None:
-    """u = C u', u̇ = ω × u and ü = ω̇ × u + ω × (ω × u), by differences of the pose; ω and ω̇ are the robot's."""
+    """u = C u', u̇ = ω × u and ü = ω̇ × u + ω × (ω × u)."""
+    marks = np.random.default_rng(4).normal(size=(len(c.names), 3))
+    marks /= np.linalg.norm(marks, axis=1, keepdims=True)
+    bodies, u = [*c.names], np.einsum("nij,nj->ni", c.C, marks)
+    near(c.robot.direction_vector(c.q, bodies, vectors=marks), u)
+    near(c.robot.direction_velocity(c.q, c.v, bodies, vectors=marks), np.cross(c.w, u))
+    expected = np.cross(c.dw, u) + np.cross(c.w, np.cross(c.w, u))
+    near(c.robot.direction_acceleration(c.q, c.v, c.a, bodies, vectors=marks), expected, 1e-12)
+
+
+def test_equations_17_to_19_are_rates_by_differences(c) -> None:
     h = 1e-4
 
     def u(t: float) -> np.ndarray:
         q = c.robot.integrate(c.q, t * c.v + 0.5 * t * t * c.a)
-        return c.robot.pose(q, "tool0")[:3, 0]
+        return c.robot.direction_vector(q, f"{c.names[0]}.x")
 
     ahead, here, behind = u(h), u(0.0), u(-h)
     near((ahead - behind) / (2 * h), np.cross(c.w[0], here), 1e-7)

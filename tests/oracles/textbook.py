@@ -88,6 +88,22 @@ class Textbook:
         """The twists of the unit velocities, in columns."""
         return np.moveaxis(self._along_units().twist(B, A, E, at), 0, -1)
 
+    def marks(self, B: str, r: Any, A: str = "world", E: str = "world", *, directions: bool = False) -> Jet:
+        """X r, Ẋ r, Ẍ r: points r (..., n, 3) of B from A's origin, and their rates as seen from A, in the axes of E.
+
+        The fourth component of r is 1, and 0 of directions.
+        """
+        X, R_EA = self.frame(A).inverse() @ self.frame(B), self.pose(A, E)[..., None, :3, :3]
+        r = np.asarray(r, dtype=float)
+        column = np.concatenate([r, np.full((*r.shape[:-1], 1), 0.0 if directions else 1.0)], axis=-1)[..., None]
+        return Jet(*((R_EA @ (Y[..., None, :, :] @ column)[..., :3, :])[..., 0] for Y in (X.X, X.rate, X.second)))
+
+    def marks_jacobian(
+        self, B: str, r: Any, A: str = "world", E: str = "world", *, directions: bool = False
+    ) -> np.ndarray:
+        """The rates of `marks` at the unit velocities, in columns (..., n, 3, nv)."""
+        return np.moveaxis(self._along_units().marks(B, r, A, E, directions=directions).rate, 0, -1)
+
     def _seen(self, B: str, A: str, E: str, at: str | None) -> tuple[Jet, np.ndarray, np.ndarray]:
         """X_AB(t), the point of B that is asked about (a column, in B), and the rotation from A to E."""
         X = self.frame(A).inverse() @ self.frame(B)

@@ -6,7 +6,6 @@ is a cloud of point masses, whose places in the world are differentiated twice: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from helpers.paths import Path, path
 from helpers.precise import DIGITS, STEP
 from helpers.rigid import inertia_matrix, point_cloud
 from helpers.scalars import assert_near, every_scalar
@@ -21,27 +21,6 @@ from helpers.spatial import Reader, flat_inertia, scalars_of
 from linkwork.spatial import Force, Motion, RigidMotion, Vec3
 
 TIMES = [0.0, 0.7, -1.3]
-
-Path = Callable[[Any], Any]  # from time to a homogeneous 4×4 matrix
-
-
-def path(seed: int) -> Path:
-    """Three angles and three coordinates, each a polynomial plus an oscillation."""
-    numbers = np.random.default_rng(seed).normal(size=(6, 4)).tolist()
-
-    def pose(t: Any) -> Any:
-        a, b, c, x, y, z = (k[0] + k[1] * t + k[2] * t * t + mpmath.sin(k[3] * t) for k in numbers)
-        sin, cos = mpmath.sin, mpmath.cos
-        Z = mpmath.matrix([[cos(a), -sin(a), 0], [sin(a), cos(a), 0], [0, 0, 1]])
-        Y = mpmath.matrix([[cos(b), 0, sin(b)], [0, 1, 0], [-sin(b), 0, cos(b)]])
-        X = mpmath.matrix([[1, 0, 0], [0, cos(c), -sin(c)], [0, sin(c), cos(c)]])
-        T = mpmath.eye(4)
-        T[:3, :3] = Z * Y * X
-        T[:3, 3] = mpmath.matrix([x, y, z])
-        return T
-
-    return pose
-
 
 @dataclass(frozen=True)
 class State:
