@@ -18,6 +18,7 @@ from linkwork.spatial import FrameMotion, Pose, RigidMotion
 
 TIMES = [0.0, 0.7, -1.3]
 
+
 def motion_along(pose: Path, t: float) -> np.ndarray:
     """Rotation by rows and place, (ω; v), (ω̇; v̇), all in the axes of the frame in which the path is."""
     with mpmath.workdps(DIGITS):

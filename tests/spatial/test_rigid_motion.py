@@ -22,6 +22,7 @@ from linkwork.spatial import Force, Motion, RigidMotion, Vec3
 
 TIMES = [0.0, 0.7, -1.3]
 
+
 @dataclass(frozen=True)
 class State:
     """A path's pose with its twist and the twist's rate in the moving frame, and the origin's acceleration there."""
