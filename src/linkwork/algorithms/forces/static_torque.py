@@ -19,7 +19,7 @@ from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Force
 from ..dynamics.external import Wrenches, external_forces
-from ..kinematics.frame_kinematics import jacobian
+from ..jacobians.jacobian import jacobian
 from ..row import Output, Row, frame_options
 
 __all__ = ["ROWS", "static_torque", "wrench_from_torque"]

@@ -2,10 +2,10 @@
 
 from .body_jacobians import ROWS as _BODIES
 from .hessian import ROWS as _HESSIAN
+from .jacobian import ROWS as _JACOBIAN
 from .jacobian_derivative import ROWS as _DERIVATIVE
 from .manipulability import ROWS as _MANIPULABILITY
-from .parts import ROWS as _PARTS
 
 __all__ = ["ROWS"]
 
-ROWS = (*_PARTS, *_BODIES, *_DERIVATIVE, *_HESSIAN, *_MANIPULABILITY)
+ROWS = (*_JACOBIAN, *_BODIES, *_DERIVATIVE, *_HESSIAN, *_MANIPULABILITY)

@@ -1,7 +1,7 @@
 """Kinematics of a frame B relative to a frame A, expressed in a frame E, at a point P of B.
 
-Only the joints between A and B matter: see `between`.  Twists and Jacobians
-are taken at the origin of P as a point of B; the default P is B's own origin.
+Only the joints between A and B matter: see `between`.  Twists are taken at the origin of P as a point of B; the default
+P is B's own origin.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 2 and 4; composition of accelerations with the
 Coriolis term: any text of mechanics, e.g. Kane and Levinson, Dynamics, 1985, section 2.8.
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...model.tree import Tree
-from ...spatial import Motion, Pose, by_rows
+from ...spatial import Motion, Pose
 from ..row import Output, Row, frame_options
-from .between import STILL, View, chain_motion, chain_twist, moved, pose_between, pose_of_body, rotated
+from .between import STILL, View, chain_motion, chain_twist, moved, pose_between, rotated
 
-__all__ = ["ROWS", "VIEW", "acceleration", "jacobian", "pose", "twist"]
+__all__ = ["ROWS", "VIEW", "acceleration", "pose", "twist"]
 
 Scalars = Sequence[Any]
 
@@ -76,29 +76,6 @@ def acceleration(
     return Motion(alpha, linear + alpha.cross(d) + w_AB.cross(w_AB.cross(d)))
 
 
-def jacobian(
-    tree: Tree,
-    q: Scalars,
-    frame: str,
-    relative_to: str = "world",
-    expressed_in: str = "world",
-    at: str | None = None,
-) -> list[list[Any]]:
-    """J (6 × nv): the twist of B relative to A, expressed in E, at P, is J v."""
-    q = tree.split_q(q)
-    view = View(tree, q, frame, relative_to, expressed_in, at)
-    columns = [Motion.zero()] * tree.nv
-    X_EL = pose_of_body(tree, q, tree.frame(expressed_in), view.last_shared)
-    for chain, sign in zip(view.chains, (1.0, -1.0), strict=True):
-        X_Ei = X_EL
-        for i in chain:
-            body = tree.bodies[i]
-            X_Ei = X_Ei @ body.X(q[i])
-            for k, column in enumerate(body.S(q[i]).columns, start=tree.v_slices[i].start):
-                columns[k] += moved(X_Ei @ column, view.point) * sign
-    return by_rows(columns)
-
-
 VIEW = frame_options("frame", "relative_to", "expressed_in", "at")
 
 ROWS = (
@@ -121,13 +98,6 @@ ROWS = (
         "q v a",
         Output((6,), "rad/s², m/s²"),
         "Acceleration (ω̇; v̇) of a frame relative to another.",
-        options=VIEW,
-    ),
-    Row.of(
-        jacobian,
-        "q",
-        Output((6, "nv"), "1, m"),
-        "Matrix that maps velocities to a frame's twist.",
         options=VIEW,
     ),
 )

@@ -1,9 +1,12 @@
-"""The Jacobian's parts, the angular and that of a point's position, and the Jacobian in the coordinates q themselves.
+"""The Jacobian of a frame B relative to A, expressed in E, at a point P of B; its parts, the angular and that of P's
+position; and the Jacobian in the coordinates q themselves.
 
-A velocity is linear in the coordinates' rates, v = E(q) q̇ joint by joint, so the twist is J E q̇: a quaternion has four
-columns, of which only rates tangent to the unit sphere make use.
+A joint's columns are its motions, seen from P: the twist of B relative to A is the sum of what the joints between them
+contribute, and those on A's side count the other way.  A velocity is linear in the coordinates' rates, v = E(q) q̇ joint
+by joint, so the twist is J E q̇: a quaternion has four columns, of which only rates tangent to the unit sphere make use.
 
-Source: Diebel, Representing attitude: Euler angles, unit quaternions, and rotation vectors, 2006, section 6.
+Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 4.5; Diebel, Representing attitude: Euler angles,
+unit quaternions, and rotation vectors, 2006, section 6.
 """
 
 from __future__ import annotations
@@ -18,9 +21,21 @@ from ..kinematics.frame_kinematics import VIEW
 from ..row import Output, Row, frame_options
 from .way import columns_of, way
 
-__all__ = ["ROWS", "angular_jacobian", "configuration_jacobian", "position_jacobian"]
+__all__ = ["ROWS", "angular_jacobian", "configuration_jacobian", "jacobian", "position_jacobian"]
 
 Scalars = Sequence[Any]
+
+
+def jacobian(
+    tree: Tree,
+    q: Scalars,
+    frame: str,
+    relative_to: str = "world",
+    expressed_in: str = "world",
+    at: str | None = None,
+) -> list[list[Any]]:
+    """J (6 × nv): the twist of B relative to A, expressed in E, at P, is J v."""
+    return by_rows(columns_of(tree, way(tree, tree.split_q(q), frame, relative_to, expressed_in, at)))
 
 
 def position_jacobian(
@@ -32,16 +47,14 @@ def position_jacobian(
     at: str | None = None,
 ) -> list[list[Any]]:
     """J (3 × nv): the velocity relative to A of the point of B at P, expressed in E, is J v."""
-    columns = columns_of(tree, way(tree, tree.split_q(q), frame, relative_to, expressed_in, at))
-    return by_rows(columns)[3:]
+    return jacobian(tree, q, frame, relative_to, expressed_in, at)[3:]
 
 
 def angular_jacobian(
     tree: Tree, q: Scalars, frame: str, relative_to: str = "world", expressed_in: str = "world"
 ) -> list[list[Any]]:
     """J (3 × nv): the angular velocity of B relative to A, expressed in E, is J v."""
-    columns = columns_of(tree, way(tree, tree.split_q(q), frame, relative_to, expressed_in))
-    return by_rows(columns)[:3]
+    return jacobian(tree, q, frame, relative_to, expressed_in)[:3]
 
 
 def configuration_jacobian(
@@ -64,6 +77,13 @@ def configuration_jacobian(
 
 
 ROWS = (
+    Row.of(
+        jacobian,
+        "q",
+        Output((6, "nv"), "1, m"),
+        "Matrix that maps velocities to a frame's twist.",
+        options=VIEW,
+    ),
     Row.of(
         position_jacobian,
         "q",
