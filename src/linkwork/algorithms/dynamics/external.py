@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...model.body import Frame
 from ...model.tree import Tree
-from ...spatial import Force, Pose
-from ..kinematics.between import pose_of_body
+from ...spatial import Force, Vec3
+from ..kinematics.between import fork
 
 __all__ = ["Wrenches", "external_forces"]
 
@@ -19,9 +20,19 @@ def external_forces(tree: Tree, q: Scalars, wrenches: Wrenches) -> dict[int, For
     """By body: the sum of what acts on it from outside, in its own coordinates.  q is split, body by body."""
     found: dict[int, Force] = {}
     for name, expressed_in, numbers in wrenches:
-        frame, axes = tree.frame(name), tree.frame(expressed_in)
-        R_EB = pose_of_body(tree, q, axes, frame.body).rotation
-        X_PB = Pose(R_EB, -(R_EB @ frame.placement.translation))  # seen from the frame's origin, in the axes
-        F = X_PB.inv() @ Force.of(numbers)
+        frame, axes, w = tree.frame(name), tree.frame(expressed_in), Force.of(numbers)
+        n, f = (_in_axes_of(tree, q, frame.body, axes, part) for part in (w.moment, w.force))
+        F = Force(n + frame.placement.translation.cross(f), f)
         found[frame.body] = found[frame.body] + F if frame.body in found else F
     return found
+
+
+def _in_axes_of(tree: Tree, q: Scalars, body: int, axes: Frame, v: Vec3) -> Vec3:
+    """A vector that is given in a frame's axes, in those of a body: turned joint by joint, inward and outward."""
+    _, inward, outward = fork(tree, axes.body, body)
+    v = axes.placement.rotation @ v
+    for i in reversed(inward):
+        v = tree.bodies[i].X(q[i]).rotation @ v
+    for i in outward:
+        v = tree.bodies[i].X(q[i]).rotation.inv_act(v)
+    return v

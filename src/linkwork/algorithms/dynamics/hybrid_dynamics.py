@@ -18,12 +18,12 @@ from typing import Any
 from ...expr.linalg.sums import dot, less
 from ...model.body import WORLD
 from ...model.tree import Tree
-from ...spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
+from ...spatial import ArticulatedInertia, Force, Inertia, Motion, Pose, RigidMotion, Subspace, Vec3
 from ..row import FRICTION, PASSIVE, Option, Output, Row
 from .coulomb import dry_friction, starting_friction, with_dry_friction
 from .external import Wrenches, external_forces
 from .forward_dynamics import inverse_resistance
-from .inverse_dynamics import bias_force
+from .inverse_dynamics import bias_force, inverse_dynamics
 from .mass_matrix import mass_matrix
 from .passive import armature, passive_force
 from .pivots import mass_solved, owners
@@ -51,6 +51,8 @@ def hybrid_dynamics(
     """
     prescribed = _prescribed(tree, joints)
     given = [i in prescribed for i in owners(tree)]
+    if all(given):
+        return list(a), inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
     dry = passive and friction == "coulomb"
     exerted = passive_force(tree, q, v, friction) if passive else [0.0] * tree.nv
     rotors = armature(tree) if passive else [0.0] * tree.nv
@@ -59,7 +61,7 @@ def hybrid_dynamics(
     if tree.has_couplings or sticking:
         rates, forces = _by_mass_matrix(tree, q, v, a, driven, given, wrenches, passive, sticking)
     else:
-        rates, forces = _articulated(tree, q, v, a, driven, prescribed, wrenches, rotors)
+        rates, forces = _by_articulated_bodies(tree, q, v, a, driven, prescribed, wrenches, rotors)
         forces = [force + rotor * rate for force, rotor, rate in zip(forces, rotors, rates, strict=True)]
     if dry:
         exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, rates), strict=True)]
@@ -68,7 +70,7 @@ def hybrid_dynamics(
     return [rate for rate, _ in pairs], [force for _, force in pairs]
 
 
-def _articulated(
+def _by_articulated_bodies(
     tree: Tree,
     q: Scalars,
     v: Scalars,
@@ -85,7 +87,7 @@ def _articulated(
     S: dict[int, Subspace] = {}
     omega: dict[int, Vec3] = {WORLD: Vec3.zero()}
     zeta: dict[int, Motion] = {}
-    I_A: dict[int, ArticulatedInertia] = {}
+    I_A: dict[int, Inertia | ArticulatedInertia] = {}  # rigid, as long as nothing after the body is free
     p_A: dict[int, Force] = {}
     for i, p, body in tree.outward():
         X[i], S[i] = body.X(q[i]), body.S(q[i])
@@ -93,7 +95,7 @@ def _articulated(
         omega[i], zeta[i] = carried.angular_velocity, carried.spatial_rate
         if i in prescribed:
             zeta[i] += S[i] @ a[i]
-        I_A[i] = ArticulatedInertia.of(body.inertia)
+        I_A[i] = body.inertia
         p_A[i] = RigidMotion.spinning(omega[i]).wrench(body.inertia)
         if i in outside:
             p_A[i] -= outside[i]
@@ -104,14 +106,15 @@ def _articulated(
         freed[i] = []
         free = [] if i in prescribed else list(zip(S[i].columns, tau[i], rotors[tree.v_slices[i]], strict=True))
         for column, torque, rotor in reversed(free):
-            U = I_a @ column
-            D_inv = inverse_resistance(column.dot(U) + rotor, body, I_A[i], column)
+            felt = _articulated(I_a)
+            U = felt @ column
+            D_inv = inverse_resistance(column.dot(U) + rotor, body, _articulated(I_A[i]), column)
             u = torque - column.dot(p_a)
-            I_a = I_a.freed(column, U, D_inv, alone=rotor == 0.0)
+            I_a = felt.freed(column, U, D_inv, alone=rotor == 0.0)
             p_a += U * (D_inv * u)
             freed[i].insert(0, (column, U, D_inv, u))
         if p != WORLD:
-            I_A[p] += X[i] @ I_a
+            I_A[p] = _sum(I_A[p], X[i] @ I_a)
             p_A[p] += X[i] @ (p_a + I_a @ zeta[i])
 
     A = {WORLD: Motion(Vec3.zero(), -tree.gravity)}
@@ -129,6 +132,16 @@ def _articulated(
         else:
             forces[i] = list(tau[i])
     return tree.gathered(rates), tree.gathered(forces)
+
+
+def _articulated(inertia: Inertia | ArticulatedInertia) -> ArticulatedInertia:
+    return inertia if isinstance(inertia, ArticulatedInertia) else ArticulatedInertia.of(inertia)
+
+
+def _sum(one: Inertia | ArticulatedInertia, other: Inertia | ArticulatedInertia) -> Inertia | ArticulatedInertia:
+    if isinstance(one, Inertia) and isinstance(other, Inertia):
+        return one + other
+    return _articulated(one) + _articulated(other)
 
 
 def _by_mass_matrix(
