@@ -10,7 +10,6 @@ import pytest
 
 import linkwork as lw
 from linkwork import Robot
-from linkwork.algorithms import ROBOT
 from linkwork.bridge.kernels import _content
 from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot
@@ -23,7 +22,6 @@ from oracles.example_robots import EXAMPLES
 from oracles.textbook import Textbook
 from oracles.trees import TREES, every_moving_tree, state
 
-WRENCHED = [row.name for row in ROBOT.values() if row.wrenched and row.acting == "wrenches"]
 ARM = lw.load("arm7")
 
 
@@ -300,13 +298,6 @@ def test_what_is_no_wrench():
     with pytest.raises(TypeError, match="mass_matrix: expected"):
         ARM.compile(("mass_matrix", {"wrenches": ["hand"]}))
     assert np.array_equal(ARM.gravity_force(q, wrenches={}), ARM.gravity_force(q))
-
-
-def test_every_function_of_wrenches_is_tested_here():
-    assert set(WRENCHED) == {
-        *("inverse_dynamics", "bias_force", "gravity_force", "forward_dynamics", "hybrid_dynamics"),
-        *("joint_wrenches", "joint_wrench_split", "static_torque"),
-    }
 
 
 @pytest.mark.slow
