@@ -26,7 +26,6 @@ from .robots import BenchmarkRobot, quietly
 __all__ = ["Figure", "compiler_figures", "long_program_seconds", "no_op_seconds"]
 
 _BATCH, _LARGE_BATCH = 1024, 65536
-_HANDS = {"panda": "panda_hand", "talos": "gripper_left_base_link"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,8 @@ def compiler_figures(
     """Function, measure and figure of everything that `TARGETS` asks of a robot besides single functions."""
     if peer is not None:
         yield "inverse_dynamics", "call out", _part(_call_with_out(robot, peer, effort))
-        if entry.name in _HANDS:
-            yield "pose", "call", _part(_pose(robot, peer, _HANDS[entry.name], effort))
+        if entry.hand:
+            yield "pose", "call", _part(_pose(robot, peer, entry.hand, effort))
         yield from _levels(robot, peer, effort)
     yield "inverse_dynamics", "threads", _threads(robot, effort)
     seconds = _warm_start(entry)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from linkwork import Robot
+from linkwork.algorithms import ROBOT
 from linkwork.cli.measure import agreement, batch_calls, compile_cold, fits, single_calls, threads
 from linkwork.cli.peer import FUNCTIONS, CannotCompare, Pinocchio
+from linkwork.cli.states import random_states
 from linkwork.cli.timing import Comparison, Effort, compare, percentiles
 from linkwork.errors import SingularInertiaError
 
@@ -15,7 +20,7 @@ from .compiler import Figure, compiler_figures
 from .robots import BenchmarkRobot
 from .targets import TARGETS
 
-__all__ = ["FULL", "QUICK", "STANDARD_BATCH", "FunctionResult", "Plan", "RobotResult", "measure_robot"]
+__all__ = ["FULL", "QUICK", "STANDARD_BATCH", "FunctionResult", "Plan", "RobotResult", "functions_of", "measure_robot"]
 
 STANDARD_BATCH = 1024
 
@@ -67,8 +72,22 @@ class RobotResult:
     notes: list[str] = field(default_factory=list)
 
 
-def measure_robot(entry: BenchmarkRobot, plan: Plan, done: Callable[[str], None] = lambda _: None) -> RobotResult:
-    """Measure a robot's functions.  ``done`` is told of each.  Raises NotInstalled."""
+def functions_of(name: str) -> tuple[str, ...]:
+    """What is measured of a robot: what `linkwork bench` measures, and what else it has targets for."""
+    targeted = [function for robot, function, measure in TARGETS if (robot, measure) == (name, "batch")]
+    return tuple(dict.fromkeys(function for function in (*FUNCTIONS, *targeted) if function in ROBOT))
+
+
+def measure_robot(
+    entry: BenchmarkRobot,
+    plan: Plan,
+    done: Callable[[str], None] = lambda _: None,
+    functions: Sequence[str] | None = None,
+) -> RobotResult:
+    """Measure some of a robot's functions, by default all of them and what depends on the compiler besides.
+
+    ``done`` is told of each.  Raises NotInstalled.
+    """
     robot = entry.load()
     result = RobotResult(entry.name, robot.nq, robot.nv, len(robot.bodies))
     peer: Pinocchio | None = None
@@ -76,9 +95,10 @@ def measure_robot(entry: BenchmarkRobot, plan: Plan, done: Callable[[str], None]
         peer = Pinocchio(robot)
     except CannotCompare as reason:
         result.notes.append(f"no comparison: {reason}")
-    for function in FUNCTIONS:
+    for function in functions_of(entry.name) if functions is None else functions:
+        asked = (entry.hand,) if ROBOT[function].asks_for_a_frame else ()
         try:
-            made = [compile_cold(robot, function) for _ in range(plan.compiles)]
+            made = [compile_cold(robot, function, *asked) for _ in range(plan.compiles)]
         except SingularInertiaError as error:
             result.notes.append(f"{function}: {error}")
             continue
@@ -90,21 +110,29 @@ def measure_robot(entry: BenchmarkRobot, plan: Plan, done: Callable[[str], None]
         )
         beside = peer
         if peer is not None:
-            found.difference, found.bound = agreement(robot, peer, function)
+            found.difference, found.bound = agreement(robot, peer, function, *asked)
             if found.differs:
                 beside = None  # what computes something else is not timed beside
         for size in plan.batches:
-            if fits(robot, function, size):
+            if fits(robot, function, size, *asked):
                 with threads(1):
-                    found.batches[size] = compare(*batch_calls(robot, beside, function, size), plan.effort)
-        ours, its = single_calls(robot, beside, function)
+                    found.batches[size] = compare(*batch_calls(robot, beside, function, size, *asked), plan.effort)
+        ours, its = single_calls(robot, beside, function, *asked)
         found.call = compare(ours, its, plan.effort)
         found.call_percentiles = percentiles(ours, plan.calls)
         found.peer_percentiles = None if its is None else percentiles(its, plan.calls)
         result.functions.append(found)
         done(f"{entry.name}: {function}")
-    if any(robot_name == entry.name for robot_name, _, _ in TARGETS):
+        if (entry.name, function, "asymmetry") in TARGETS:
+            result.figures.setdefault(function, {})["asymmetry"] = Figure(_asymmetric(robot, function))
+    if functions is None and any(robot_name == entry.name for robot_name, _, _ in TARGETS):
         for function, measure, figure in compiler_figures(entry, robot, peer, plan.effort):
             result.figures.setdefault(function, {})[measure] = figure
             done(f"{entry.name}: {function}, {measure}")
     return result
+
+
+def _asymmetric(robot: Robot, function: str) -> int:
+    """How many elements of a batch of matrices differ from their transposes'."""
+    matrices = getattr(robot, function)(*random_states(robot, function, 2, STANDARD_BATCH).values())
+    return int(np.sum(matrices != np.swapaxes(matrices, -1, -2)))

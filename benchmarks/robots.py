@@ -25,6 +25,7 @@ class BenchmarkRobot:
     name: str
     source: str
     floating_base: bool = False
+    hand: str = ""  # the frame of functions that are asked about one
 
     @property
     def path(self) -> str:
@@ -61,8 +62,10 @@ def example_robots() -> Path:
 ROBOTS: dict[str, BenchmarkRobot] = {
     robot.name: robot
     for robot in (
-        BenchmarkRobot("panda", "panda_description/urdf/panda.urdf"),
-        BenchmarkRobot("talos", "talos_data/robots/talos_reduced.urdf", floating_base=True),
+        BenchmarkRobot("panda", "panda_description/urdf/panda.urdf", hand="panda_hand"),
+        BenchmarkRobot(
+            "talos", "talos_data/robots/talos_reduced.urdf", floating_base=True, hand="gripper_left_base_link"
+        ),
         BenchmarkRobot("ur5", "ur_description/urdf/ur5_robot.urdf"),
         BenchmarkRobot("solo12", "solo_description/robots/solo12.urdf", floating_base=True),
         BenchmarkRobot("g1", "g1_description/urdf/g1_29dof_rev_1_0.urdf", floating_base=True),

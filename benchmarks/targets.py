@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CONTROL", "IMPORT_SECONDS", "LARGE", "LINEAR_ALGEBRA", "LONG_PROGRAM_SECONDS", "TARGETS", "Target"]
+__all__ = [
+    "CONTROL",
+    "GROWTH",
+    "GROWTH_SLACK",
+    "IMPORT_SECONDS",
+    "LARGE",
+    "LINEAR_ALGEBRA",
+    "LONG_PROGRAM_SECONDS",
+    "MATRICES",
+    "TARGETS",
+    "Target",
+]
 
 IMPORT_SECONDS = 0.4
 """Most that `import linkwork` may take in a fresh process."""
@@ -32,6 +43,16 @@ _SPEEDS = (  # times Pinocchio's speed, batch of 1024 on one thread: measure, fu
     ("batch avx2 float32", "inverse_dynamics", 75, 40),
     ("threads", "inverse_dynamics", 1.85, 1.85),
 )
+MATRICES = (
+    "mass_matrix_inverse",
+    "coriolis_matrix",
+    "centroidal_momentum_matrix",
+    "center_of_mass_jacobian",
+    "jacobian_derivative",
+    "inverse_dynamics_regressor",
+)
+"""Functions of which all targets are the same: 15 and 6 times Pinocchio's speed, 0.4 of its time for one call."""
+
 _MOST = (  # measure, function, Panda, Talos
     ("call", "inverse_dynamics", 0.3, 0.3),
     ("call", "forward_dynamics", 0.9, 0.6),
@@ -84,6 +105,12 @@ def _table() -> dict[tuple[str, str, str], Target]:
         for measure, function, panda, talos in bounds:
             found["panda", function, measure] = Target(panda, at_least)
             found["talos", function, measure] = Target(talos, at_least)
+    for function in MATRICES:
+        for robot, speed in (("panda", 15), ("talos", 6)):
+            found[robot, function, "batch"] = Target(speed, at_least=True)
+            found[robot, function, "call"] = Target(0.4)
+    for robot in ("panda", "talos"):
+        found[robot, "mass_matrix_inverse", "asymmetry"] = Target(0.0)
     for function, most in _FIXED_FINGERS:
         found["panda", function, "operations, fingers fixed"] = Target(most)
     return found
@@ -91,9 +118,20 @@ def _table() -> dict[tuple[str, str, str], Target]:
 
 TARGETS = _table()
 """By (robot, function, measure).  Measures: "batch" (times Pinocchio's speed, batch of 1024), "call" (part of
-Pinocchio's time for one call), "threads" (two threads against one, batch of 65536), "operations" (multiplications,
-additions and subtractions), "compile" and "warm start" (a new process that finds its code in the cache: load the file
-and call once, imports apart) [s]."""
+Pinocchio's time for one call), "asymmetry" (elements that differ from the transpose's, over a batch), "threads" (two
+threads against one, batch of 65536), "operations" (multiplications, additions and subtractions), "compile" and "warm
+start" (a new process that finds its code in the cache: load the file and call once, imports apart) [s]."""
+
+GROWTH = {
+    "forward_kinematics": 1,
+    "inverse_dynamics": 1,
+    "forward_dynamics": 1,
+    "mass_matrix": 2,
+}
+"""The power of a chain's number of links with which the cost of a function may grow; `GROWTH_SLACK` more is rounding:
+a base that costs less than other links, clocks, and caches."""
+
+GROWTH_SLACK = 0.1
 
 LARGE = {
     ("chain 200", "inverse_dynamics"): 2.0,

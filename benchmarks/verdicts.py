@@ -38,10 +38,16 @@ class Verdict:
 
 
 def verdicts(
-    results: Sequence[RobotResult], startup: Startup | None, long_program: tuple[int, float] | None = None
+    results: Sequence[RobotResult],
+    startup: Startup | None,
+    long_program: tuple[int, float] | None = None,
+    functions: Sequence[str] | None = None,
 ) -> list[Verdict]:
-    """Every target of the robots that were measured, of a long program (instructions, seconds) and of the start."""
-    rows = [row for result in results for row in _of_robot(result)]
+    """Every target of the robots that were measured, of a long program (instructions, seconds) and of the start.
+
+    ``functions`` are those that were measured, if not all.
+    """
+    rows = [row for result in results for row in _of_robot(result, functions)]
     if long_program is not None:
         count, seconds = long_program
         target, shown = Target(LONG_PROGRAM_SECONDS), f"{seconds:.1f} s"
@@ -55,10 +61,10 @@ def verdicts(
     return rows
 
 
-def _of_robot(result: RobotResult) -> Iterator[Verdict]:
+def _of_robot(result: RobotResult, asked: Sequence[str] | None) -> Iterator[Verdict]:
     functions = {found.function: found for found in result.functions}
     for (robot, function, measure), target in TARGETS.items():
-        if robot == result.robot:
+        if robot == result.robot and (asked is None or function in asked):
             figure = result.figures.get(function, {}).get(measure) or _figure(functions.get(function), measure)
             yield _verdict(robot, figure, function, measure, target)
 
@@ -104,6 +110,10 @@ def _verdict(robot: str, figure: Figure | None, function: str, measure: str, tar
         what = f"{readable}, batch of 65536, two threads against one"
         ours, peer = _time(times[0], 1e3, "ms"), f"one: {_time(times[1], 1e3, 'ms')}"
         return Verdict(robot, what, ours, peer, value, _shown(value, "{:.2f}x"), target, f">= {bound}x")
+    if kind == "asymmetry":
+        what = f"{readable}, elements unlike the transpose's, batch of {STANDARD_BATCH}"
+        shown = _shown(value, "{:.0f}")
+        return Verdict(robot, what, shown, "-", value, shown, target, "none")
     if kind == "operations":
         shown = _shown(value, "{:.0f}")
         return Verdict(robot, f"{readable}, {measure}", shown, "-", value, shown, target, f"<= {bound}")

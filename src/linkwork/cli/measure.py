@@ -56,48 +56,54 @@ def threads(count: int) -> Iterator[None]:
         set_num_threads(before)
 
 
-def compile_cold(robot: Robot, function: str) -> Compiled:
-    """Compile a function for a robot that has compiled nothing yet, whatever the cache holds."""
+def compile_cold(robot: Robot, function: str, *asked: str) -> Compiled:
+    """Compile a function for a robot that has compiled nothing yet, whatever the cache holds.
+
+    Here and below, ``asked`` is the frame, of functions that have one.
+    """
     with environment(LINKWORK_CACHE="off"):
         fresh = Robot(robot.tree)
         start = time.perf_counter()
-        fresh.warm_up([function], progress=False)
+        fresh.warm_up([(function, *asked)], progress=False)
         seconds = time.perf_counter() - start
-        kernel = fresh.compile(function)
+        kernel = fresh.compile((function, *asked))
     return Compiled(kernel.arithmetic, max(seconds - kernel.compile_time, 0.0), kernel.compile_time)
 
 
-def agreement(robot: Robot, peer: Pinocchio, function: str, samples: int = 32) -> tuple[float, float]:
+def agreement(robot: Robot, peer: Pinocchio, function: str, *asked: str, samples: int = 32) -> tuple[float, float]:
     """The largest relative difference between the two over random states, and how large rounding may make it.
 
-    The bound is 100 roundings for each degree of freedom; solving for accelerations multiplies it with the condition
-    number of the mass matrix.
+    The bound is 100 roundings for each degree of freedom; solving with the mass matrix multiplies it with its condition
+    number.
     """
     states = random_states(robot, function, 1, samples)
-    error = disagreement(getattr(robot, function)(*states.values()), peer.results(function, states))
+    ours = getattr(robot, function)(*states.values(), *asked)
+    error = disagreement(ours, peer.results(function, states, *asked))
     bound = 100 * np.finfo(float).eps * max(robot.nv, 1)
-    if function == "forward_dynamics":
+    if function in ("forward_dynamics", "mass_matrix_inverse"):
         bound *= float(np.max(np.linalg.cond(robot.mass_matrix(states["q"]))))
     return error, float(bound)
 
 
-def fits(robot: Robot, function: str, size: int) -> bool:
+def fits(robot: Robot, function: str, size: int, *asked: str) -> bool:
     """Whether a batch's result is of reasonable size."""
     states = random_states(robot, function, 0)
-    return int(getattr(robot, function)(*states.values()).nbytes) * size <= _MOST_BYTES
+    return int(getattr(robot, function)(*states.values(), *asked).nbytes) * size <= _MOST_BYTES
 
 
-def batch_calls(robot: Robot, peer: Pinocchio | None, function: str, size: int) -> tuple[Call, Call | None]:
+def batch_calls(
+    robot: Robot, peer: Pinocchio | None, function: str, size: int, *asked: str
+) -> tuple[Call, Call | None]:
     """A batch, ours and the peer's, with the same states: one thread, row-major arrays in, a new array out."""
     states = random_states(robot, function, 2, size)
-    return _call(robot, function, states), None if peer is None else peer.batch(function, states)
+    return _call(robot, function, states, *asked), None if peer is None else peer.batch(function, states, *asked)
 
 
-def single_calls(robot: Robot, peer: Pinocchio | None, function: str) -> tuple[Call, Call | None]:
+def single_calls(robot: Robot, peer: Pinocchio | None, function: str, *asked: str) -> tuple[Call, Call | None]:
     """One call from Python with arrays of one state, ours and the peer's: a new array out."""
     state = random_states(robot, function, 3)
-    return _call(robot, function, state), None if peer is None else peer.single(function, state)
+    return _call(robot, function, state, *asked), None if peer is None else peer.single(function, state, *asked)
 
 
-def _call(robot: Robot, function: str, states: dict[str, np.ndarray]) -> Call:
-    return Call(f"robot.{function}({', '.join(states)})", {"robot": robot, **states})
+def _call(robot: Robot, function: str, states: dict[str, np.ndarray], *asked: str) -> Call:
+    return Call(f"robot.{function}({', '.join([*states, *map(repr, asked)])})", {"robot": robot, **states})

@@ -115,10 +115,7 @@ class PinocchioModel:
         return self.ours(self.each(self.pin.aba, q, v, tau))
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        upper = np.triu(self.each(self.pin.crba, q))
-        both = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
-        found: np.ndarray = both[:, self._v[:, None], self._v]
-        return found
+        return self._square(self._symmetric(self.each(self.pin.crba, q)))
 
     def forward_kinematics(self, q: np.ndarray) -> np.ndarray:
         frames = [self.frame(body) for body in self.robot.bodies]
@@ -129,6 +126,68 @@ class PinocchioModel:
 
         return self.each(poses, q)
 
+    def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
+        """In the world's axes, at the frame's origin."""
+        at = self.frame(frame), self.pin.LOCAL_WORLD_ALIGNED
+
+        def one(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
+            return self.swapped(self.pin.computeFrameJacobian(model, data, q, *at))
+
+        return self.ours(self.each(one, q))
+
+    def jacobian_derivative(self, q: np.ndarray, v: np.ndarray, frame: str) -> np.ndarray:
+        """In the world's axes, at the frame's origin."""
+        at = self.frame(frame), self.pin.LOCAL_WORLD_ALIGNED
+
+        def one(model: Any, data: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            self.pin.computeJointJacobiansTimeVariation(model, data, q, v)
+            return self.swapped(self.pin.getFrameJacobianTimeVariation(model, data, *at))
+
+        return self.ours(self.each(one, q, v))
+
+    def mass_matrix_inverse(self, q: np.ndarray) -> np.ndarray:
+        return self._square(self._symmetric(self.each(self.pin.computeMinverse, q)))
+
+    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self._square(self.each(self.pin.computeCoriolisMatrix, q, v))
+
+    def center_of_mass_jacobian(self, q: np.ndarray) -> np.ndarray:
+        """What is fixed to the world counts here, and not there."""
+        share = (self.robot.mass - self.robot.tree.fixed_inertia.mass) / self.robot.mass
+        found: np.ndarray = share * self.ours(self.each(self.pin.jacobianCenterOfMass, q))
+        return found
+
+    def centroidal_momentum_matrix(self, q: np.ndarray) -> np.ndarray:
+        """What is fixed to the world counts here, and not there: the momentum is about another point."""
+        fixed, moving = self.robot.tree.fixed_inertia, self.robot.mass - self.robot.tree.fixed_inertia.mass
+
+        def one(model: Any, data: Any, q: np.ndarray) -> np.ndarray:
+            A = self.swapped(self.pin.computeCentroidalMap(model, data, q))
+            center = self.pin.centerOfMass(model, data, q)
+            away = center - (moving * center + np.array([*fixed.moment])) / self.robot.mass
+            A[:3] += np.cross(away, A[3:], axis=0)
+            return A
+
+        return self.ours(self.each(one, q))
+
+    def inverse_dynamics_regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Body by body: mass, first moments, and xx, xy, xz, yy, yz, zz of the inertia about the body's origin."""
+        Y = self.each(self.pin.computeJointTorqueRegressor, q, v, a)[:, self._v]
+        columns = [10 * (self._joint(self.robot.joint(body.joint_name)).id - 1) for body in self.robot.tree.bodies]
+        found: np.ndarray = Y[..., (np.array(columns)[:, None] + _PARAMETERS).ravel()]
+        return found
+
+    def _symmetric(self, matrices: np.ndarray) -> np.ndarray:
+        """Those of which the upper triangle is given."""
+        upper = np.triu(matrices)
+        found: np.ndarray = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
+        return found
+
+    def _square(self, matrices: np.ndarray) -> np.ndarray:
+        """Matrices (..., nv, nv) in our order of velocities, for rows and columns."""
+        found: np.ndarray = matrices[..., self._v[:, None], self._v]
+        return found
+
     def frame(self, name: str) -> int:
         """The index there of a link's frame."""
         if not self.model.existFrame(name, self.pin.FrameType.BODY):
@@ -137,6 +196,7 @@ class PinocchioModel:
 
 
 _SWAP = [3, 4, 5, 0, 1, 2]  # linear first to angular first, and back
+_PARAMETERS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # of xx, xy, yy, xz, yz, zz there, in our order
 
 # By our nq and nv and Pinocchio's nq: a joint's configuration there, from ours.
 _CONFIGURATIONS: dict[tuple[int, int, int], Callable[[np.ndarray], np.ndarray]] = {

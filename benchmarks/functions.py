@@ -1,0 +1,59 @@
+"""Matrices of kinematics and dynamics beside Pinocchio: `python -m benchmarks.functions`.
+
+What `python -m benchmarks` measures of some functions alone, in the same way: the inverse of the mass matrix, the
+Coriolis matrix, the centroidal matrix, the Jacobian of the centre of mass, the rate of a hand's Jacobian, the regressor
+of joint forces; or those that are named.  Pinocchio has no call for batches of these: it is called in a loop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from linkwork.algorithms import ROBOT
+from linkwork.cli.output import Stream, Terminal
+
+from .machine import machine
+from .measure import FULL, QUICK, measure_robot
+from .report import METHOD, context_table, data, target_table
+from .robots import ROBOTS
+from .targets import MATRICES
+from .verdicts import verdicts
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the tables and, if asked, write the JSON; returns 1 where outputs differ from Pinocchio's."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.functions", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("functions", nargs="*", default=MATRICES, metavar="FUNCTION", help="if not the matrices")
+    parser.add_argument("--robots", nargs="+", default=["panda", "talos"], choices=list(ROBOTS), metavar="NAME")
+    parser.add_argument("--quick", action="store_true", help="one batch, short timings")
+    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
+    chosen = parser.parse_args(arguments)
+    terminal, about = Terminal(Stream(sys.stdout), Stream(sys.stderr)), machine()
+    plan = QUICK if chosen.quick else FULL
+    functions = [name for name in chosen.functions if name in ROBOT]
+    results = [measure_robot(ROBOTS[name], plan, terminal.log.line, functions) for name in chosen.robots]
+    rows = verdicts(results, None, functions=chosen.functions)
+    out = terminal.out
+    out.lines([*target_table(rows, markdown=chosen.markdown), ""])
+    out.lines([*context_table(results, markdown=chosen.markdown), ""])
+    out.line("; ".join(f"{name} {value}" for name, value in about.items()))
+    out.line(METHOD)
+    out.line(f"{sum(row.met for row in rows)} of {len(rows)} targets met")
+    if chosen.json:
+        written = data(about, results, None, rows, {})
+        Path(chosen.json).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    wrong = [f"{result.robot}: {found.function}" for result in results for found in result.functions if found.differs]
+    for what in wrong:
+        terminal.error(f"{what}: outputs differ from Pinocchio's by more than rounding explains")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
