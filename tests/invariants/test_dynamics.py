@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from invariants.cases import Case, Functions, H, cases, examples, floating_cases, needs, of_robot, per_unit
+from invariants.cases import Case, Functions, cases, examples, floating_cases, needs, of_robot, per_unit, slope
 from linkwork.algorithms import ROBOT
 from linkwork.expr import adjoint, tangent
 from linkwork.expr.interpret import evaluate
@@ -110,8 +110,7 @@ def test_22_gravity_force_is_the_gradient_of_potential_energy():
             return case.f.rate("potential_energy", (case.q, q_dot))
 
         def nearly(unit, case=case):
-            ahead, behind = (case.f("potential_energy", case.f("integrate", case.q, h * unit)) for h in (H, -H))
-            return (ahead - behind) / (2.0 * H)
+            return slope(lambda h: case.f("potential_energy", case.f("integrate", case.q, h * unit)))
 
         case.close(g, per_unit(case, exact), 1e-12, core=1)
         case.close(g, per_unit(case, nearly), 1e-8, "differences", core=1)
@@ -235,12 +234,6 @@ def derivatives(case, name, direction):
     numbers = [np.broadcast_to(x, case.q.shape[:-1]) for x in evaluate([*found, *pulled], given)]
     every = np.stack(numbers, axis=-1) if numbers else np.zeros((*case.q.shape[:-1], 0))
     return every[..., : tree.nv], every[..., tree.nv :]
-
-
-def slope(function, h=1e-4):
-    """The derivative at zero by central differences of fourth order: what forward dynamics rounds is not felt so."""
-    near, far = (function(x) - function(-x) for x in (h, 2.0 * h))
-    return (8.0 * near - far) / (12.0 * h)
 
 
 def test_30_derivatives_of_dynamics():

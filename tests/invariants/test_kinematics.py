@@ -61,13 +61,24 @@ def test_11_jacobian_is_the_derivative_of_the_pose():
 
 
 def test_12_rate_of_jacobian_times_velocity_and_jacobian_times_acceleration():
-    """12. J̇ v + J a is the frame's acceleration: 1e-10; J̇ beside differences: 1e-7."""
+    """12. J̇ v + J a is the frame's acceleration: 1e-10; J̇ beside differences: 1e-7, beside dual numbers: 1e-12."""
     for case in cases():
         for frame in case.frames:
-            J = case.f(("jacobian", frame), case.q)
-            J_dot = case.f.rate(("jacobian", frame), (case.q, case.q_dot))
-            acceleration = case.f(("acceleration", frame), case.q, case.v, case.a)
-            case.close(times(J_dot, case.v) + times(J, case.a), acceleration, 1e-10, frame, core=1)
+            for name, view in views(frame).items():
+                J, J_dot = (
+                    case.f(("jacobian", frame, view), case.q),
+                    case.f(("jacobian_derivative", frame, view), case.q, case.v),
+                )
+                bias = times(J_dot, case.v)
+                acceleration = case.f(("acceleration", frame, view), case.q, case.v, case.a)
+                case.close(bias + times(J, case.a), acceleration, 1e-10, f"{frame} {name}", core=1)
+                found = case.f(("bias_acceleration", frame, view), case.q, case.v)
+                case.close(found, bias, 1e-10, f"{frame} {name}, bias", core=1)
+        frame = case.frames[0]
+        J_dot = case.f(("jacobian_derivative", frame), case.q, case.v)
+        case.close(J_dot, case.f.rate(("jacobian", frame), (case.q, case.q_dot)), 1e-12, frame, core=2)
+        nearly = case.difference(lambda q, v, case=case, frame=frame: case.f(("jacobian", frame), q))
+        case.close(J_dot, nearly, 1e-7, f"{frame}, differences", core=2)
 
 
 def angles(case: Case) -> np.ndarray:

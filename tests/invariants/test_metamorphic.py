@@ -17,7 +17,6 @@ from invariants.changes import (
     turned,
     with_split_body,
 )
-from linkwork.algorithms import ROBOT
 from linkwork.model.body import Frame
 from linkwork.model.random import random_pose
 from linkwork.model.reroot import rerooted
@@ -129,7 +128,7 @@ def test_35_another_root_of_a_floating_tree():
             tree, q, v = carried_by(case, link)
             other = Functions(tree)
             case.close(half_square(other("mass_matrix", q), v), half_square(case.M, case.v), 1e-11, link, core=0)
-            for name in {"kinetic_energy", "momentum", "centroidal_momentum"} & ROBOT.keys():
+            for name in ("kinetic_energy", "momentum", "centroidal_momentum"):
                 expected = case.f(name, case.q, case.v)
                 case.close(other(name, q, v), expected, 1e-11, f"{link}: {name}", core=expected.ndim - 1)
 
