@@ -17,7 +17,8 @@ from linkwork.cli.output import Stream, Terminal
 
 from .compiler import long_program_seconds, no_op_seconds
 from .control import ControlSizes, control_figures, control_verdicts
-from .large import large_robots, large_verdicts
+from .growth import fitted, grown, growth_verdicts
+from .large import large_verdicts
 from .linalg import linear_algebra, linear_algebra_verdicts
 from .machine import machine
 from .measure import FULL, QUICK, Plan, RobotResult, measure_robot
@@ -43,12 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = QUICK_CONTROL if chosen.quick else ControlSizes()
     rows = [*verdicts(results, startup, long_program_seconds()), *linear_algebra_verdicts(matrices)]
     rows += control_verdicts(control_figures(plan.effort, sizes), sizes)
-    rows += large_verdicts(large_robots(plan.effort))
+    many = grown(plan.effort, chosen.quick)
+    rows += [*large_verdicts(many), *growth_verdicts(fitted(many))]
     floor = no_op_seconds(plan.effort)
     file = Path(chosen.json or RESULTS / time.strftime("%Y-%m-%dT%H%M%S.json"))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(
-        json.dumps(data(about, results, startup, rows, floor), indent=1, allow_nan=False) + "\n", encoding="utf-8"
+        json.dumps(data(about, results, startup, rows, floor, many), indent=1, allow_nan=False) + "\n", encoding="utf-8"
     )
     out = terminal.out
     out.lines([*target_table(rows, markdown=chosen.markdown), ""])
@@ -79,7 +81,7 @@ def _measured(names: Sequence[str], plan: Plan, terminal: Terminal) -> list[Robo
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure linkwork beside Pinocchio.")
-    parser.add_argument("--quick", action="store_true", help="two robots, one batch, short timings: about a minute")
+    parser.add_argument("--quick", action="store_true", help="two robots, one batch, short timings: about two minutes")
     parser.add_argument("--robots", nargs="+", metavar="NAME", choices=list(ROBOTS), help=f"of {', '.join(ROBOTS)}")
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwork.algorithms import ROBOT
 from linkwork.cli.output import Stream, Terminal
+from linkwork.cli.peer import COUNTERPARTS
 
 from .machine import machine
 from .measure import FULL, QUICK, measure_robot
@@ -35,10 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     chosen = parser.parse_args(arguments)
+    if not set(chosen.functions) <= set(COUNTERPARTS):
+        parser.error(f"expected functions of {', '.join(COUNTERPARTS)}, got {', '.join(chosen.functions)}")
     terminal, about = Terminal(Stream(sys.stdout), Stream(sys.stderr)), machine()
     plan = QUICK if chosen.quick else FULL
-    functions = [name for name in chosen.functions if name in ROBOT]
-    results = [measure_robot(ROBOTS[name], plan, terminal.log.line, functions) for name in chosen.robots]
+    results = [measure_robot(ROBOTS[name], plan, terminal.log.line, chosen.functions) for name in chosen.robots]
     rows = verdicts(results, None, functions=chosen.functions)
     out = terminal.out
     out.lines([*target_table(rows, markdown=chosen.markdown), ""])

@@ -1,8 +1,8 @@
 """Robots of many bodies: code whose steps are compiled once and run from a table, beside the straight line.
 
 Chains of hinges and a binary tree of spherical joints, with random offsets and inertias.  Cold is the time to trace, to
-compile, and to call once and with a batch, without the cache.  Times are those of one state in a batch, on one thread.
-Growth is the power of the number of links with which a figure of chains grows.
+compile, and to call once and with a batch, without the cache.  Times are those of one state in a batch, on one thread,
+into an array made before.  Growth is the power of the number of links with which a figure of chains grows.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from unittest import mock
 import numpy as np
 
 import linkwork as lw
+from linkwork.algorithms import ROBOT
 from linkwork.bridge.machine import code_facts
 from linkwork.cli.measure import environment, threads
 from linkwork.cli.output import table
@@ -29,9 +30,11 @@ from linkwork.joints import Revolute, Spherical
 from .targets import LARGE, Target
 from .verdicts import Verdict
 
-__all__ = ["BATCH", "LargeResult", "large_robot", "large_robots", "large_verdicts"]
+__all__ = ["BATCH", "ROBOTS", "LargeResult", "growth", "large_robot", "large_robots", "large_verdicts"]
 
 BATCH = 1024
+_MOST_BYTES = 4 * 2**20  # of a batch's arrays: of large ones it has fewer states, so that memory is not what is timed
+_BLOCK = 16  # states that are computed together, at most
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics")
 ROBOTS = (*(f"chain {n}" for n in (5, 10, 20, 50, 100, 200)), "tree 255")
 WAYS = ("straight", "outlined", "chosen")
@@ -92,6 +95,7 @@ def large_robots(
 
 def _measured(name: str, function: str, way: str, batch: int, effort: Effort) -> tuple[LargeResult, np.ndarray]:
     robot = large_robot(name)
+    batch = min(batch, max(_BLOCK, _MOST_BYTES // _bytes_of_state(robot, function) // _BLOCK * _BLOCK))
     one, many = random_states(robot, function, 3), random_states(robot, function, 3, batch)
     with environment(LINKWORK_CACHE="off"), threads(1), _forced(way):
         start = time.perf_counter()
@@ -99,12 +103,19 @@ def _measured(name: str, function: str, way: str, batch: int, effort: Effort) ->
         kernel(*one.values())
         answer = kernel(*many.values())
         cold = time.perf_counter() - start
-        of_batch = compare(Call(f"kernel({', '.join(many)})", {"kernel": kernel, **many}), None, effort).ours
+        into = {"kernel": kernel, "out": np.empty_like(answer), **many}
+        of_batch = compare(Call(f"kernel({', '.join(many)}, out=out)", into), None, effort).ours
         of_call = compare(Call(f"kernel({', '.join(one)})", {"kernel": kernel, **one}), None, effort).ours
         operations = sum(kernel.operations.values())
         is_outlined = any(i.operation.name == "rows" for i in kernel.program.instructions)
         size = code_facts(kernel).code_bytes
     return LargeResult(name, function, way, operations, cold, size, of_batch / batch, of_call, is_outlined), answer
+
+
+def _bytes_of_state(robot: lw.Robot, function: str) -> int:
+    row, sizes = ROBOT[function], {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}
+    shapes = [part.shape for part in (*row.quantities, *row.outputs)]
+    return 8 * sum(math.prod(n if isinstance(n, int) else sizes[n] for n in shape) for shape in shapes)
 
 
 @contextmanager
@@ -133,10 +144,9 @@ def large_verdicts(results: Sequence[LargeResult]) -> list[Verdict]:
 
 
 def growth(results: Sequence[LargeResult], figure: str) -> float:
-    """The power of the number of links with which a figure grows, by least squares over its logarithms."""
+    """The power of the number of links with which a figure grows, by least squares over its logarithms: of chains."""
     points = [(int(found.robot.split()[1]), getattr(found, figure)) for found in results]
-    slope: float = np.polyfit(*np.log(np.array(points)).T, 1)[0]
-    return slope
+    return float(np.polyfit(*np.log(np.array(points)).T, 1)[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

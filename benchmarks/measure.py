@@ -53,6 +53,7 @@ class FunctionResult:
     call: Comparison | None = None
     call_percentiles: tuple[float, float] | None = None  # 50 and 99
     peer_percentiles: tuple[float, float] | None = None
+    asymmetric: int | None = None  # elements of a batch of matrices that differ from their transposes'
 
     @property
     def differs(self) -> bool:
@@ -75,7 +76,7 @@ class RobotResult:
 def functions_of(name: str) -> tuple[str, ...]:
     """What is measured of a robot: what `linkwork bench` measures, and what else it has targets for."""
     targeted = [function for robot, function, measure in TARGETS if (robot, measure) == (name, "batch")]
-    return tuple(dict.fromkeys(function for function in (*FUNCTIONS, *targeted) if function in ROBOT))
+    return tuple(dict.fromkeys((*FUNCTIONS, *targeted)))
 
 
 def measure_robot(
@@ -124,7 +125,7 @@ def measure_robot(
         result.functions.append(found)
         done(f"{entry.name}: {function}")
         if (entry.name, function, "asymmetry") in TARGETS:
-            result.figures.setdefault(function, {})["asymmetry"] = Figure(_asymmetric(robot, function))
+            found.asymmetric = _asymmetric(robot, function)
     if functions is None and any(robot_name == entry.name for robot_name, _, _ in TARGETS):
         for function, measure, figure in compiler_figures(entry, robot, peer, plan.effort):
             result.figures.setdefault(function, {})[measure] = figure

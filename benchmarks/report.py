@@ -9,6 +9,7 @@ from typing import Any
 
 from linkwork.cli.output import table
 
+from .large import LargeResult
 from .measure import FunctionResult, RobotResult
 from .startup import Startup
 from .verdicts import Verdict
@@ -48,6 +49,7 @@ def data(
     startup: Startup | None,
     rows: Sequence[Verdict],
     no_op: dict[str, float],
+    large: Sequence[LargeResult] = (),
 ) -> dict[str, Any]:
     """Everything measured, for JSON.  Times in seconds, of batches for the whole batch."""
     return {
@@ -56,6 +58,7 @@ def data(
         "startup": None if startup is None else asdict(startup),
         "no_op_call": no_op,
         "robots": [_finite(asdict(result)) for result in results],
+        "robots of many bodies": [asdict(found) for found in large],
         "targets": [{**_finite(asdict(row)), "met": row.met} for row in rows],
     }
 

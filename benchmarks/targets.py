@@ -128,8 +128,8 @@ GROWTH = {
     "forward_dynamics": 1,
     "mass_matrix": 2,
 }
-"""The power of a chain's number of links with which the cost of a function may grow; `GROWTH_SLACK` more is rounding:
-a base that costs less than other links, clocks, and caches."""
+"""The power of a chain's number of links with which the cost of a function may grow.  A fitted power may be
+`GROWTH_SLACK` more, for what the first links save, and for clocks."""
 
 GROWTH_SLACK = 0.1
 

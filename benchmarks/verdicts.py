@@ -75,6 +75,8 @@ def _figure(found: FunctionResult | None, measure: str) -> Figure | None:
         return None
     if measure == "operations":
         return Figure(found.operations)
+    if measure == "asymmetry":
+        return None if found.asymmetric is None else Figure(found.asymmetric)
     if measure == "compile":
         return Figure(found.trace + found.compile, found.trace + found.compile)
     if measure == "batch":
@@ -111,7 +113,7 @@ def _verdict(robot: str, figure: Figure | None, function: str, measure: str, tar
         ours, peer = _time(times[0], 1e3, "ms"), f"one: {_time(times[1], 1e3, 'ms')}"
         return Verdict(robot, what, ours, peer, value, _shown(value, "{:.2f}x"), target, f">= {bound}x")
     if kind == "asymmetry":
-        what = f"{readable}, elements unlike the transpose's, batch of {STANDARD_BATCH}"
+        what = f"{readable}, elements unlike the transpose's"
         shown = _shown(value, "{:.0f}")
         return Verdict(robot, what, shown, "-", value, shown, target, "none")
     if kind == "operations":

@@ -8,31 +8,37 @@ from dataclasses import replace
 import pytest
 from benchmarks.compiler import Figure, compiler_figures, long_program_seconds, no_op_seconds
 from benchmarks.control import ControlSizes, control_figures, control_verdicts
+from benchmarks.growth import FIGURES, fitted, growth_table, growth_verdicts
 from benchmarks.large import growth, large_robots, large_verdicts
 from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
-from benchmarks.measure import FunctionResult, Plan, RobotResult, measure_robot
+from benchmarks.measure import FunctionResult, Plan, RobotResult, functions_of, measure_robot
 from benchmarks.report import context_table, target_table
 from benchmarks.robots import ROBOTS, BenchmarkRobot, NotInstalled
 from benchmarks.startup import Startup, measure_startup
-from benchmarks.targets import CONTROL, TARGETS
+from benchmarks.targets import CONTROL, MATRICES, TARGETS
 from benchmarks.verdicts import verdicts
 
 from benchmarks import __main__ as command
+from benchmarks import functions as functions_command
+from benchmarks import growth as growth_command
 from benchmarks import linalg
+from linkwork.algorithms import ROBOT
 from linkwork.cli.measure import agreement
 from linkwork.cli.peer import FUNCTIONS, Pinocchio
 from linkwork.cli.timing import Comparison, Effort
 
-OWN = {(function, measure) for function in FUNCTIONS for measure in ("batch", "call", "operations", "compile")}
+EVERY = (*FUNCTIONS, *MATRICES)
+OWN = {(f, measure) for f in EVERY for measure in ("batch", "call", "operations", "compile", "asymmetry")}
 TINY = Plan(Effort(rounds=1, at_least=1e-5), (1, 4), 1, 3)
 
 
 def made_up(robot: str, *, speed: float | None = 100.0, operations: int = 10) -> RobotResult:
     """A robot's result with numbers that everyone would like."""
     timed = Comparison(1e-6, None if speed is None else speed * 1e-6, speed)
+    unlike = int(speed == 1.0)
     functions = [
-        FunctionResult(name, operations, 0.01, 0.1, 1e-16, 1e-12, {1024: timed}, timed, (1e-6, 2e-6))
-        for name in FUNCTIONS
+        FunctionResult(name, operations, 0.01, 0.1, 1e-16, 1e-12, {1024: timed}, timed, (1e-6, 2e-6), asymmetric=unlike)
+        for name in EVERY
     ]
     result = RobotResult(robot, 9, 9, 9, functions)
     if speed is not None:
@@ -85,8 +91,8 @@ def test_targets_are_met_or_missed():
     assert {row.verdict for row in good} == {"met"}
     bad = verdicts([made_up("panda", speed=1.0, operations=10**6)], Startup(0.5, 0.7, ("scipy",)))
     missed = [row.what for row in bad if not row.met]
-    assert len([what for what in missed if "batch" in what]) == 9
-    assert len([what for what in missed if "one call" in what]) == 3
+    assert len([what for what in missed if "batch" in what]) == 9 + len(MATRICES)
+    assert len([what for what in missed if "one call" in what]) == 3 + len(MATRICES)
     assert "inverse dynamics, operations" in missed and "import linkwork" in missed
     assert [row.verdict for row in bad if "compile cold" in row.what] == ["met", "met"]
 
@@ -108,7 +114,7 @@ def test_the_table_shows_each_verdict():
     markdown = target_table(rows, markdown=True)
     assert all(line.startswith("| ") and line.count("|") == markdown[0].count("|") for line in markdown)
     context = context_table([made_up("panda")])
-    assert len(context) == 2 + len(FUNCTIONS)
+    assert len(context) == 2 + len(EVERY)
     assert "(100.0x)" in context[2]
 
 
@@ -118,7 +124,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(command, "long_program_seconds", lambda: (100_000, 1.0))
     monkeypatch.setattr(command, "no_op_seconds", lambda effort: {"out=": 1e-7})
     monkeypatch.setattr(command, "linear_algebra", lambda effort: [])
-    monkeypatch.setattr(command, "large_robots", lambda effort: [])
+    monkeypatch.setattr(command, "grown", lambda effort, quick: [])
     good = {measure: Figure(target.bound, 1e-9, 1e-9) for measure, target in CONTROL.items()}
     monkeypatch.setattr(command, "control_figures", lambda effort, sizes: good)
 
@@ -146,6 +152,61 @@ def test_robots_of_many_bodies_are_measured():
     assert large_verdicts(found) == []
     (row,) = large_verdicts([replace(found[0], robot="tree 255", way="chosen", cold=1.0)])
     assert row.met and row.target_shown == "<= 2 s"
+
+
+def test_growth_is_fitted():
+    found = large_robots(TINY.effort, ("chain 5", "chain 20", "chain 40"), functions=("mass_matrix",), batch=5)
+    assert [x.figure for x in fitted(found)] == list(FIGURES)
+    operations = fitted(found)[0]
+    assert operations.sizes == (20, 40) and 1.9 < operations.power < 2.1
+    assert len(growth_table(found)) == 2 + 3
+    made = [replace(found[0], robot=f"chain {n}", operations=3 * n**2) for n in (20, 50, 100)]
+    assert fitted(made)[0].power == pytest.approx(2.0)
+    row = growth_verdicts(fitted(made))[0]
+    assert (row.robot, row.shown, row.target_shown, row.verdict) == ("chains 20-100", "n^2.00", "<= n^2", "met")
+    linear = fitted([replace(x, function="inverse_dynamics") for x in made])
+    assert growth_verdicts(linear)[0].verdict == "MISSED"
+    assert fitted(found[:1]) == []
+
+
+def test_growth_is_printed(monkeypatch, tmp_path, capsys):
+    found = large_robots(TINY.effort, ("chain 20", "chain 24"), functions=("forward_kinematics",), batch=5)
+    monkeypatch.setattr(growth_command, "grown", lambda effort, quick: found)
+    file = tmp_path / "growth.json"
+    assert growth_command.main(["--quick", "--json", str(file)]) == 0
+    assert "forward kinematics, growth of operations" in capsys.readouterr().out
+    written = json.loads(file.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert [x["figure"] for x in written["growth"]] == list(FIGURES)
+    assert written["machine"]["numpy"] and len(written["results"]) == 2
+
+
+@pytest.mark.parametrize("name", ["panda", pytest.param("talos", marks=pytest.mark.slow)])
+def test_matrices_agree_with_pinocchio(name):
+    pytest.importorskip("pinocchio")
+    robot, entry = loaded(name), ROBOTS[name]
+    assert functions_of(name) == EVERY
+    for function in MATRICES:
+        asked = (entry.hand,) if ROBOT[function].asks_for_a_frame else ()
+        error, bound = agreement(robot, Pinocchio(robot), function, *asked, samples=5)
+        assert error <= bound < 1e-6, function
+
+
+def test_the_command_of_functions(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(functions_command, "QUICK", TINY)
+    file = tmp_path / "functions.json"
+    asked = ["jacobian_derivative", "mass_matrix_inverse", "--robots", "panda", "--quick", "--json", str(file)]
+    assert functions_command.main(asked) == 0
+    out = capsys.readouterr().out
+    assert "jacobian derivative, one call" in out and "inverse dynamics" not in out
+    written = json.loads(file.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert {row["what"].partition(",")[0] for row in written["targets"]} == {
+        "jacobian derivative",
+        "mass matrix inverse",
+    }
+    assert next(row for row in written["targets"] if "transpose" in row["what"])["met"]
+    with pytest.raises(SystemExit):
+        functions_command.main(["gravity_forces"])
+    assert "expected functions of" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -15,9 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pytest
 
-from linkwork.algorithms import ROBOT
 from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot, quantity_of, shape_of
 from linkwork.bridge.tracing import elements_of, run
@@ -40,7 +38,6 @@ __all__ = [
     "examples",
     "floating_cases",
     "matrix",
-    "needs",
     "of_robot",
     "of_tree",
     "per_unit",
@@ -147,12 +144,6 @@ class Case:
 
     def close(self, actual: Any, expected: Any, tolerance: float, what: str = "", *, core: int) -> None:
         assert_close(actual, expected, tolerance, f"{self.name}: {what}" if what else self.name, core=core)
-
-
-def needs(*names: str) -> pytest.MarkDecorator:
-    """A test that waits for functions."""
-    missing = [name for name in names if name not in ROBOT]
-    return pytest.mark.skipif(bool(missing), reason=f"there is no {', '.join(missing)}")
 
 
 def matrix(X: Pose) -> np.ndarray:

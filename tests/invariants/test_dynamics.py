@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from invariants.cases import Case, Functions, cases, examples, floating_cases, needs, of_robot, per_unit, slope
+from invariants.cases import Case, Functions, cases, examples, floating_cases, of_robot, per_unit, slope
 from linkwork.algorithms import ROBOT
 from linkwork.expr import adjoint, tangent
 from linkwork.expr.interpret import evaluate
@@ -71,7 +71,6 @@ def test_18_mass_matrix_is_symmetric_and_positive_definite():
         assert np.all(np.isfinite(np.linalg.cholesky(case.M))), case.name
 
 
-@needs("kinetic_energy")
 def test_19_kinetic_energy_is_that_of_all_bodies():
     """19. ½ vᵀ M v is the sum of the bodies' kinetic energies: 1e-12."""
     for case in cases():
@@ -80,7 +79,6 @@ def test_19_kinetic_energy_is_that_of_all_bodies():
         case.close(case.f("kinetic_energy", case.q, case.v), expected, 1e-12, "kinetic_energy", core=0)
 
 
-@needs("coriolis_matrix")
 def test_20_bias_is_coriolis_matrix_times_velocity_and_gravity():
     """20. h(q, v) = C(q, v) v + g(q): 1e-12."""
     for case in cases():
@@ -88,7 +86,6 @@ def test_20_bias_is_coriolis_matrix_times_velocity_and_gravity():
         case.close(times(C, case.v) + g, case.f("bias_force", case.q, case.v), 1e-12, core=1)
 
 
-@needs("coriolis_matrix")
 def test_21_coriolis_matrix_and_its_transpose_are_the_rate_of_the_mass_matrix():
     """21. Ṁ − C − Cᵀ = 0: Ṁ by differences 1e-8, by dual numbers 1e-12."""
     for case in cases():
@@ -99,7 +96,6 @@ def test_21_coriolis_matrix_and_its_transpose_are_the_rate_of_the_mass_matrix():
         case.close(C + transposed(C), nearly, 1e-8, "differences", core=2)
 
 
-@needs("potential_energy")
 def test_22_gravity_force_is_the_gradient_of_potential_energy():
     """22. g(q) = ∂PE/∂q: by differences 1e-8, by dual numbers 1e-12."""
     for case in cases():
@@ -118,7 +114,6 @@ def test_22_gravity_force_is_the_gradient_of_potential_energy():
         case.close(case.f("potential_energy", case.q), expected, 1e-12, "potential_energy", core=0)
 
 
-@needs("mass_matrix_inverse")
 def test_23_inverse_of_the_mass_matrix():
     """23. M⁻¹ M = 1: cond · eps · n; M⁻¹ is symmetric to the bit."""
     for case in cases():
@@ -136,7 +131,6 @@ def test_24_articulated_bodies_solve_with_the_mass_matrix():
         case.close(found, expected, 2.0 * case.cond * case.eps, core=1)
 
 
-@needs("kinetic_energy", "potential_energy")
 def test_25_power_is_the_rate_of_energy():
     """25. d(KE + PE)/dt = vᵀ τ: by differences 1e-6, by dual numbers 1e-12."""
     for case in cases():
@@ -168,7 +162,6 @@ def test_26_wrenches_act_as_their_joint_forces():
             case.close(found, expected, 1e-11, f"{frame}: ID", core=1)
 
 
-@needs("center_of_mass_acceleration", "momentum", "centroidal_momentum")
 def test_27_momentum_changes_by_wrenches_and_weight_alone():
     """27. Centroidal momentum is Σ of the bodies'; its rate is Σ of wrenches and weight: 1e-10; free fall: 1e-12."""
     rng = np.random.default_rng(27)
@@ -194,7 +187,6 @@ def test_27_momentum_changes_by_wrenches_and_weight_alone():
                 case.close(falling, np.broadcast_to(g, falling.shape), 1e-12, what, core=1)
 
 
-@needs("inverse_dynamics_regressor")
 def test_28_joint_forces_are_linear_in_inertial_parameters():
     """28. ID = Y(q, v, a) π: 1e-12."""
     for case in cases():

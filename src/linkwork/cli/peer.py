@@ -11,10 +11,10 @@ from ..algorithms import ROBOT
 from .pinocchio_model import CannotCompare, PinocchioModel, pinocchio_version
 from .timing import Call
 
-__all__ = ["FUNCTIONS", "CannotCompare", "Pinocchio", "disagreement", "pinocchio_version"]
+__all__ = ["COUNTERPARTS", "FUNCTIONS", "CannotCompare", "Pinocchio", "disagreement", "pinocchio_version"]
 
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics")
-"""What `linkwork bench` measures; `Pinocchio` has more."""
+"""What `linkwork bench` measures."""
 
 States = Mapping[str, np.ndarray]
 
@@ -31,7 +31,7 @@ class Pinocchio(PinocchioModel):
 
         ``asked`` is the frame, of functions that have one.
         """
-        if function not in _SINGLE:
+        if function not in COUNTERPARTS:
             raise CannotCompare(f"no counterpart of {function}")
         if function == "forward_dynamics" and self.robot.tree.has_couplings:
             raise CannotCompare("Pinocchio has no forward dynamics where joints follow others")
@@ -99,4 +99,7 @@ _SINGLE = {
     "center_of_mass_jacobian": "pin.jacobianCenterOfMass(model, data, q)",
     "inverse_dynamics_regressor": "pin.computeJointTorqueRegressor(model, data, q, v, a)",
 }
+COUNTERPARTS = tuple(_SINGLE)
+"""The functions that Pinocchio has too."""
+
 _IN_PARALLEL = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}

@@ -1,0 +1,135 @@
+"""How cost grows with the number of links: `python -m benchmarks.growth`.
+
+Chains of 5 to 200 hinges and a binary tree of 255 spherical joints, as in `large`.  Of each function: operations, the
+time to trace and compile it and to call it once and with a batch (cold, without the cache), the code's size, the time
+of one state in a batch on one thread, and of one call.  A power law n^p is fitted to each figure of the chains by least
+squares over logarithms, from `LEAST` links on: in shorter ones it weighs what the links next to the world save.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from linkwork.cli.output import table
+from linkwork.cli.timing import Effort
+
+from .large import ROBOTS as ALL
+from .large import LargeResult, growth, large_robots
+from .machine import machine
+from .measure import FULL, QUICK
+from .targets import GROWTH, GROWTH_SLACK, Target
+from .verdicts import Verdict
+
+__all__ = ["Growth", "fitted", "grown", "growth_table", "growth_verdicts"]
+
+LEAST = 20
+FIGURES = {
+    "operations": "operations",
+    "batch": "time of a state in a batch",
+    "call": "time of one call",
+    "cold": "compile cold",
+    "code_bytes": "code size",
+}
+_QUICK = ("chain 10", "chain 20", "chain 50")
+_LONG = ("chain 200", "tree 255")
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The power of a chain's number of links with which a figure of a function grows."""
+
+    function: str
+    figure: str
+    sizes: tuple[int, ...]
+    values: tuple[float, ...]
+    power: float
+
+    @property
+    def target(self) -> Target:
+        return Target(GROWTH[self.function] + GROWTH_SLACK)
+
+
+def grown(effort: Effort, quick: bool = False) -> list[LargeResult]:
+    """What is measured: quick: short chains, and of long ones and trees what `large` has bounds for."""
+    if not quick:
+        return large_robots(effort, ALL, functions=tuple(GROWTH))
+    return [*large_robots(effort, _QUICK, functions=tuple(GROWTH)), *large_robots(effort, _LONG)]
+
+
+def fitted(results: Sequence[LargeResult], least: int = LEAST) -> list[Growth]:
+    """The growth of every figure of every function of which chains of two lengths were measured."""
+    found = []
+    for function in GROWTH:
+        chains = [x for x in results if x.function == function and x.robot.startswith("chain")]
+        chains = [x for x in chains if int(x.robot.split()[1]) >= least]
+        if len(chains) < 2:
+            continue
+        sizes = tuple(int(x.robot.split()[1]) for x in chains)
+        for figure in FIGURES:
+            values = tuple(float(getattr(x, figure)) for x in chains)
+            found.append(Growth(function, figure, sizes, values, growth(chains, figure)))
+    return found
+
+
+def growth_verdicts(found: Sequence[Growth]) -> list[Verdict]:
+    """The rows of the table of targets."""
+    rows = []
+    for x in found:
+        what = f"{x.function.replace('_', ' ')}, growth of {FIGURES[x.figure]}"
+        chains = f"chains {x.sizes[0]}-{x.sizes[-1]}"
+        times = f"x {x.values[-1] / x.values[0]:.3g}"
+        bound = f"<= n^{GROWTH[x.function]}"
+        rows.append(Verdict(chains, what, times, "-", x.power, f"n^{x.power:.2f}", x.target, bound))
+    return rows
+
+
+def growth_table(results: Sequence[LargeResult]) -> list[str]:
+    """One line a function of a robot: everything measured."""
+    header = ["robot", "function", "operations", "cold [s]", "code [KB]", "state [µs]", "call [µs]"]
+    cells = [
+        [
+            x.robot,
+            x.function,
+            str(x.operations),
+            f"{x.cold:.2f}",
+            f"{x.code_bytes / 1024:.0f}",
+            f"{1e6 * x.batch:.3g}",
+            f"{1e6 * x.call:.3g}",
+        ]
+        for x in results
+    ]
+    return table(header, cells, left=(0, 1))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables and, if asked, write the JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="short chains, short timings")
+    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    chosen = parser.parse_args(arguments)
+    about = machine()
+    results = grown((QUICK if chosen.quick else FULL).effort, chosen.quick)
+    found = fitted(results)
+    rows = growth_verdicts(found)
+    cells = [[x.robot, x.what, x.ours, x.shown, x.target_shown, x.verdict] for x in rows]
+    print("\n".join(growth_table(results)))
+    print()
+    print("\n".join(table(["robots", "what", "", "grows as", "target", ""], cells, left=(0, 1, 5))))
+    print("; ".join(f"{name} {value}" for name, value in about.items()))
+    print(f"{sum(row.met for row in rows)} of {len(rows)} targets met")
+    if chosen.json:
+        data = {
+            "machine": about,
+            "results": [asdict(x) for x in results],
+            "growth": [{**asdict(x), "at_most": x.target.bound, "met": x.target.met(x.power)} for x in found],
+        }
+        Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
