@@ -126,9 +126,9 @@ def test_where_the_code_came_from(linkwork, monkeypatch, tmp_path):
 
 class TestWrongUsage:
     def test_an_unknown_function(self, linkwork):
-        ran = linkwork("explain", "arm7", "mass_matrx")
+        ran = linkwork("explain", "arm7", "gravity_forc")
         assert (ran.code, ran.out) == (2, "")
-        assert ran.err == "linkwork: error: no function named 'mass_matrx'; did you mean 'mass_matrix'?\n"
+        assert ran.err == "linkwork: error: no function named 'gravity_forc'; did you mean 'gravity_force'?\n"
 
     def test_an_unknown_frame(self, linkwork):
         ran = linkwork("explain", "arm7", "pose", "--frame", "hnd", "--json")

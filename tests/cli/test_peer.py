@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.algorithms import ROBOT
 from linkwork.cli.measure import agreement
-from linkwork.cli.peer import FUNCTIONS, CannotCompare, Pinocchio, disagreement
+from linkwork.cli.peer import COUNTERPARTS, FUNCTIONS, CannotCompare, Pinocchio, disagreement
 from linkwork.cli.states import random_states
 
 pytest.importorskip("pinocchio")
@@ -40,6 +41,21 @@ def peer(request, urdf):
 def test_both_compute_the_same(peer, function):
     error, bound = agreement(peer.robot, peer, function)
     assert error <= bound < 1e-6
+
+
+def test_what_else_it_has(urdf):
+    """Every counterpart: of a robot whose joints stand in another order there, with links fixed to the world or not."""
+    for floating in (True, False):
+        robot = lw.load(urdf(MIXED), floating_base=floating, gravity=(1.0, -2.0, -9.0))
+        assert floating or robot.tree.fixed_inertia.mass > 0.0
+        peer = Pinocchio(robot)
+        for function in sorted(set(COUNTERPARTS) - set(FUNCTIONS)):
+            asked = ("d",) if ROBOT[function].asks_for_a_frame else ()
+            error, bound = agreement(robot, peer, function, *asked, samples=3)
+            assert error <= bound < 1e-6, function
+            states = random_states(robot, function, 0, 2)
+            call = peer.batch(function, states, *asked)
+            exec(call.statement, dict(call.names))
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
