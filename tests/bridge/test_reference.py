@@ -43,6 +43,7 @@ def line(row: Row) -> str:
     takes = [shaped(name, QUANTITIES[name].shape) for name in row.inputs]
     takes += [f"[{shaped(name, QUANTITIES[name].shape)}]" for name in row.optional]
     takes += [option.name if option.required else f"[{option.name}]" for option in row.options]
+    takes += ["[wrenches]"] * row.wrenched
     gives = ", ".join(shaped(output.name, output.shape) for output in row.outputs)
     units = "; ".join(dict.fromkeys(output.units for output in row.outputs if output.units))
     return f"| `{row.name}` | {', '.join(takes)} | {gives} | {units} | {row.doc} |\n".replace("|  |", "| |")
