@@ -20,9 +20,9 @@ from typing import Any
 from ...model.body import WORLD, Frame
 from ...model.tree import Tree
 from ...spatial import Motion, Pose, Vec3
-from ..kinematics.between import pose_between
-from ..kinematics.frame_kinematics import acceleration, twist
+from ..kinematics.between import STILL, chain_motion, chain_twist, fork, pose_between
 from ..row import Option, Output, Row, frame_options
+from .composites import only_root
 
 __all__ = ["PART", "ROWS", "center_of_mass", "center_of_mass_acceleration", "center_of_mass_velocity", "part_of"]
 
@@ -37,10 +37,10 @@ def center_of_mass(
     expressed_in: str = "world",
 ) -> list[Any]:
     """The place of the centre of mass from A's origin, in E's axes [m]."""
-    part, split = part_of(tree, subtree, "center_of_mass"), tree.split_q(q)
-    E = tree.frame(expressed_in)
-    X_EB, X_EA = pose_between(tree, split, E, part.root), pose_between(tree, split, E, tree.frame(relative_to))
-    return [*(X_EB.point(_moments(tree, part, split)[0]) - X_EA.translation)]
+    part, q = part_of(tree, subtree, "center_of_mass"), tree.split_q(q)
+    A, E = tree.frame(relative_to), tree.frame(expressed_in)
+    c, _, _ = _moments(tree, part, q)
+    return [*(pose_between(tree, q, E, part.root).point(c) - pose_between(tree, q, E, A).translation)]
 
 
 def center_of_mass_velocity(
@@ -52,11 +52,10 @@ def center_of_mass_velocity(
     expressed_in: str = "world",
 ) -> list[Any]:
     """The velocity of the centre of mass as seen from A, in E's axes [m/s]."""
-    part, split = part_of(tree, subtree, "center_of_mass_velocity"), tree.split_q(q)
-    R = pose_between(tree, split, tree.frame(expressed_in), part.root).rotation
-    c, c_dot, _ = _moments(tree, part, split, tree.split_v(v))
-    B = twist(tree, q, v, part.root.name, relative_to, expressed_in)
-    return [*(B.linear + B.angular.cross(R @ c) + R @ c_dot)]
+    part, q, v = part_of(tree, subtree, "center_of_mass_velocity"), tree.split_q(q), tree.split_v(v)
+    A, E = tree.frame(relative_to), tree.frame(expressed_in)
+    c, c_dot, _ = _moments(tree, part, q, v)
+    return [*_velocity(tree, q, v, part.root, A, E, c, c_dot)]
 
 
 def center_of_mass_acceleration(
@@ -69,13 +68,32 @@ def center_of_mass_acceleration(
     expressed_in: str = "world",
 ) -> list[Any]:
     """The acceleration of the centre of mass as seen from A, in E's axes [m/s²]."""
-    part, split = part_of(tree, subtree, "center_of_mass_acceleration"), tree.split_q(q)
-    R = pose_between(tree, split, tree.frame(expressed_in), part.root).rotation
-    c, c_dot, c_ddot = _moments(tree, part, split, tree.split_v(v), tree.split_v(a))
-    w = twist(tree, q, v, part.root.name, relative_to, expressed_in).angular
-    B = acceleration(tree, q, v, a, part.root.name, relative_to, expressed_in)
-    r, r_dot = R @ c, R @ c_dot
-    return [*(B.linear + B.angular.cross(r) + w.cross(w.cross(r)) + w.cross(r_dot) * 2.0 + R @ c_ddot)]
+    part = part_of(tree, subtree, "center_of_mass_acceleration")
+    q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
+    B, A, E = part.root, tree.frame(relative_to), tree.frame(expressed_in)
+    c, c_dot, c_ddot = _moments(tree, part, q, v, a)
+    velocity = _velocity(tree, q, v, B, A, E, c, c_dot)
+    chains = fork(tree, B.body, A.body)[1:]
+    of_B, of_A = (
+        chain_motion(tree, q, v, a, chain).through(frame.placement, STILL, STILL)
+        for chain, frame in zip(chains, (B, A), strict=True)
+    )
+    R_EB, R_EA = (pose_between(tree, q, E, frame).rotation for frame in (B, A))
+    r = pose_between(tree, q, A, B).point(c)
+    whole = R_EB @ (of_B.acceleration + of_B.omega @ c + of_B.angular_velocity.cross(c_dot) * 2.0 + c_ddot)
+    w_A = R_EA @ of_A.angular_velocity
+    return [*(whole - R_EA @ (of_A.acceleration + of_A.omega @ r) - w_A.cross(velocity) * 2.0)]
+
+
+def _velocity(tree: Tree, q: Scalars, v: Scalars, B: Frame, A: Frame, E: Frame, c: Vec3, c_dot: Vec3) -> Vec3:
+    """How a point at c from B's origin, which moves there by ċ, moves as seen from A, in E's axes."""
+    chains = fork(tree, B.body, A.body)[1:]
+    of_B, of_A = (
+        frame.placement.inv() @ chain_twist(tree, q, v, chain) for chain, frame in zip(chains, (B, A), strict=True)
+    )
+    R_EB, R_EA = (pose_between(tree, q, E, frame).rotation for frame in (B, A))
+    r = pose_between(tree, q, A, B).point(c)
+    return R_EB @ (of_B.linear + of_B.angular.cross(c) + c_dot) - R_EA @ (of_A.linear + of_A.angular.cross(r))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +101,7 @@ class Subtree:
     """What is asked about: a root frame, and the bodies that hang on its body, that one included."""
 
     root: Frame
-    bodies: frozenset[int]  # the world among them where the whole robot is meant
+    bodies: frozenset[int]  # the world among them where something on it weighs, or more than one body hangs on it
     mass: float
 
 
@@ -91,16 +109,19 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
     """The whole robot, or the body that carries a frame and all that hangs on it.  Raises ValueError without mass."""
     tree.require_inertias(function)
     root = tree.frame("world" if subtree is None else subtree)
-    if root.body == WORLD:
-        root = Frame("world", WORLD, Pose.identity())
+    whole = root.body == WORLD
+    if whole:
+        alone = only_root(tree)
+        root = Frame("root", WORLD if alone is None else alone, Pose.identity())
     inside = {root.body}
     for i, p, _ in tree.outward():
         if p in inside:
             inside.add(i)
-    fixed = [tree.fixed_inertia.mass] if WORLD in inside else []
-    mass: float = sum([*fixed, *(body.inertia.mass for i, _, body in tree.outward() if i in inside)])
+    mass: float = sum(
+        [tree.fixed_inertia.mass] * whole + [tree.bodies[i].inertia.mass for i in sorted(inside) if i >= 0]
+    )
     if mass == 0.0:
-        what = f"robot {tree.name!r} has" if WORLD in inside else f"{subtree!r} and all that hangs on it have"
+        what = f"robot {tree.name!r} has" if whole else f"{subtree!r} and all that hangs on it have"
         raise ValueError(f"{function}: {what} no mass, so there is no centre of it: give a link a mass")
     return Subtree(root, frozenset(inside), mass)
 

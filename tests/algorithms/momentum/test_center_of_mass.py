@@ -1,0 +1,143 @@
+"""The centre of mass, how it moves and its Jacobian: against the textbook's sums over masses, from every view."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.model.body import WORLD
+from linkwork.spatial import Inertia
+from oracles.comparison import assert_close
+from oracles.example_robots import shipped
+from oracles.scalars import Direct
+from oracles.textbook import Textbook
+from oracles.trees import TREES, every_tree, robot_of, state
+
+FUNCTIONS = ("center_of_mass", "center_of_mass_velocity", "center_of_mass_acceleration", "center_of_mass_jacobian")
+
+
+def check(f, book, q, v, a, **view):
+    names = {"subtree": "subtree", "relative_to": "A", "expressed_in": "E"}
+    place, velocity, acceleration = book.center_of_mass(**{names[key]: value for key, value in view.items()})
+    assert_close(f.center_of_mass(q, **view), place, 1e-13, f"{view}", core=1)
+    assert_close(f.center_of_mass_velocity(q, v, **view), velocity, 1e-12, f"{view}", core=1)
+    assert_close(f.center_of_mass_acceleration(q, v, a, **view), acceleration, 1e-12, f"{view}", core=1)
+    J = f.center_of_mass_jacobian(q, **view)
+    assert_close(np.einsum("nij,nj->ni", J, v), velocity, 1e-12, f"{view}", core=1)
+
+
+@every_tree
+def test_of_the_whole_robot(tree):
+    q, v, a = state(tree)
+    check(Direct(tree), Textbook(tree, q, v, a), q, v, a)
+
+
+@pytest.mark.parametrize("name", ["mixed_0", "coupled_0", "mixed_chain", "rerooted_coupled"])
+def test_of_parts_from_every_view(name):
+    """Every part with every observer, in all axes in turn."""
+    tree = TREES[name]
+    q, v, a = state(tree, size=2)
+    book, f = Textbook(tree, q, v, a), Direct(tree)
+    moving = [frame.name for frame in tree.frames if frame.body != WORLD]
+    frames = [None, *moving[:: max(1, len(moving) // 3)]]
+    views = itertools.product(frames, ["world", *frames[1:]])
+    for k, (subtree, A) in enumerate(views):
+        E = ["world", *frames[1:]][k % len(frames)]
+        check(f, book, q, v, a, subtree=subtree, relative_to=A, expressed_in=E)
+
+
+def test_joints_that_do_not_move_the_part_have_zero_columns():
+    robot = shipped("humanoid")
+    q = robot.random_configuration(seed=3)
+    moving = {
+        ("left_forearm", "world"): {"floating_base", "waist", "left_shoulder", "left_elbow", "left_wrist"},
+        ("left_forearm", "left_upper_arm"): {"left_elbow", "left_wrist"},
+        ("left_forearm", "left_forearm"): {"left_wrist"},
+        ("left_forearm", "left_shank"): {"waist", "left_shoulder", "left_elbow", "left_wrist", "left_hip", "left_knee"},
+        (None, "pelvis"): {"waist", "neck", "left", "right"},
+    }
+    for (subtree, A), names in moving.items():
+        J = robot.center_of_mass_jacobian(q, subtree=subtree, relative_to=A)
+        for joint in robot.joints:
+            known = joint.name.startswith(tuple(names))
+            assert known or not np.any(J[:, joint.v_slice]), (subtree, A, joint.name)
+            assert not known or "wrist_yaw" in joint.name or np.any(J[:, joint.v_slice]), (subtree, A, joint.name)
+
+
+def test_a_frame_fixed_to_the_world_stands_for_all_that_hangs_on_it():
+    tree = TREES["rerooted"]
+    q, _, _ = state(tree)
+    f = Direct(tree)
+    ground = next((frame.name for frame in tree.frames if frame.body == WORLD), "world")
+    assert np.array_equal(f.center_of_mass(q, subtree=ground), f.center_of_mass(q))
+    assert np.array_equal(f.center_of_mass(q, subtree="world"), f.center_of_mass(q))
+
+
+def test_links_that_are_fixed_to_the_world_count():
+    robot = lw.load("arm7")
+    tree = robot.tree
+    ballast = Inertia.at_center(100.0, tree.frames[0].inertia.moment, tree.frames[0].inertia.about)
+    fixed = next(i for i, frame in enumerate(tree.frames) if frame.body == WORLD)
+    frames = tuple(replace(f, inertia=ballast) if i == fixed else f for i, f in enumerate(tree.frames))
+    heavy = lw.Robot(replace(tree, frames=frames))
+    q = robot.random_configuration(seed=1, size=3)
+    assert heavy.mass > 100.0
+    m = {r: np.array([r.mass]) for r in (robot, heavy)}
+    moved = [r.center_of_mass_jacobian(q) * m[r] for r in (robot, heavy)]
+    assert_close(moved[1], moved[0], 1e-14, core=2)
+    book = Textbook(heavy.tree, q)
+    assert_close(heavy.center_of_mass(q), book.center_of_mass()[0], 1e-14, core=1)
+
+
+def test_compiled():
+    for name in ("mixed_0", "coupled_0"):
+        tree = TREES[name]
+        q, v, a = state(tree)
+        frame = tree.frames[-1].name
+        check(robot_of(tree), Textbook(tree, q, v, a), q, v, a, subtree=tree.frames[2].name, relative_to=frame)
+
+
+def test_bad_input():
+    robot = robot_of(TREES["mixed_0"])
+    q, v, a = state(robot.tree)
+    for name, arrays in zip(FUNCTIONS, [(q,), (q, v), (q, v, a), (q,)], strict=True):
+        method = getattr(robot, name)
+        with pytest.raises(UnknownNameError, match="no frame named 'tool33'; did you mean 'tool3'"):
+            method(*arrays, subtree="tool33")
+        with pytest.raises(UnknownNameError, match="no frame named 'nowhere'"):
+            method(*arrays, relative_to="nowhere")
+        with pytest.raises(TypeError, match="subtree: expected a frame's name"):
+            method(*arrays, subtree=q)
+
+
+def test_what_has_no_mass_has_no_centre():
+    links = [lw.Link("base"), lw.Link("arm", mass=1.0, inertia=(0.1, 0.1, 0.1)), lw.Link("flag")]
+    hinge = lw.joints.Revolute((0.0, 0.0, 1.0))
+    joints = [
+        lw.Joint.of(hinge, name="one", parent="base", child="arm"),
+        lw.Joint.of(hinge, name="two", parent="arm", child="flag"),
+    ]
+    robot = lw.Robot.build("r", links, joints)
+    q = np.zeros(2)
+    assert robot.center_of_mass(q).shape == (3,)
+    message = "center_of_mass: 'flag' and all that hangs on it have no mass, so there is no centre of it"
+    with pytest.raises(ValueError, match=message):
+        robot.center_of_mass(q, subtree="flag")
+    rock = lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>')
+    for name in ("center_of_mass", "center_of_mass_jacobian", "centroidal_momentum_matrix", "locked_inertia"):
+        with pytest.raises(ValueError, match=f"{name}: robot 'rock' has no mass"):
+            getattr(rock, name)([])
+
+
+def test_a_robot_without_its_inertias_is_refused():
+    robot = lw.load("arm7", inertia="ignore")
+    q = robot.neutral()
+    for name in ("center_of_mass", "potential_energy", "locked_inertia", "kinetic_energy", "mass_matrix_inverse"):
+        arrays = (q, q) if name == "kinetic_energy" else (q,)
+        with pytest.raises(ValueError, match=f"{name}: robot 'arm7' is without its inertias"):
+            getattr(robot, name)(*arrays)
+    with pytest.raises(ValueError, match="zero_moment_point: robot 'arm7' is without its inertias"):
+        robot.zero_moment_point(q, q, q)
