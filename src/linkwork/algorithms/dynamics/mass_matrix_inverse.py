@@ -21,7 +21,7 @@ from ...expr.linalg.sums import dot, is_zero
 from ...model.tree import Tree
 from ...spatial import Vec3
 from ..row import PASSIVE, Output, Row
-from .coupled_dynamics import coupled_forward_dynamics
+from .forward_dynamics import articulated_bodies
 from .mass_matrix import mass_matrix
 
 __all__ = ["ROWS", "mass_matrix_inverse", "mass_matrix_solve"]
@@ -51,7 +51,7 @@ def mass_matrix_inverse(tree: Tree, q: Scalars, passive: bool = False) -> list[l
 
 def mass_matrix_solve(tree: Tree, q: Scalars, x: Scalars, passive: bool = False) -> list[Any]:
     """M(q)⁻¹ x (nv), without M: the accelerations under joint forces x, at rest without gravity."""
-    return coupled_forward_dynamics(tree.under(Vec3.zero()), q, [0.0] * tree.nv, x, (), passive)
+    return articulated_bodies(tree.under(Vec3.zero()), q, [0.0] * tree.nv, x, armature=passive)
 
 
 def _outward(tree: Tree) -> dict[int, str]:
