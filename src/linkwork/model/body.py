@@ -14,8 +14,9 @@ from ..joints.generic import independent_motions
 from ..shapes import Geometry
 from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
 
-__all__ = ["WORLD", "Body", "Coupling", "Direction", "Drive", "Frame", "Limits", "Point"]
+__all__ = ["FRICTION_VELOCITY", "WORLD", "Body", "Coupling", "Direction", "Drive", "Frame", "Limits", "Point"]
 
+FRICTION_VELOCITY = 0.01  # v_s of the smooth law of friction, where none is stated [rad/s, m/s]
 WORLD = -1  # the index of the world where a body's is expected
 
 

@@ -151,6 +151,7 @@ class _Builder:
                     mimic=self.mimics.get(carrier.joint.name),
                     links=(carrier.joint.parent, carrier.joint.child),
                     dynamics=carrier.joint.dynamics,
+                    drive=carrier.joint.drive,
                 )
                 for carrier in self.carriers
             ]

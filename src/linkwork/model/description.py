@@ -12,7 +12,7 @@ from ..errors import Issue, Location
 from ..joints import JointType
 from ..shapes import Geometry
 from ..spatial import Inertia, Pose
-from .body import Coupling, Limits
+from .body import Coupling, Drive, Limits
 
 __all__ = ["Description", "FrameDescription", "JointDescription", "LinkDescription"]
 
@@ -44,6 +44,7 @@ class JointDescription:
     rotor: Pose = Pose.identity()  # of the child link in the joint's frame M
     where: Location = Location()
     dynamics: str = "urdf"  # what damping and friction mean: see `Body`
+    drive: Drive = Drive()
 
 
 @dataclass(frozen=True, slots=True)

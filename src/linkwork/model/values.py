@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Real
+from operator import lt
 from typing import Any
 
 from .._text import quoted
 from ..errors import Findings, Issue, Location
 from ..spatial import Inertia, Pose
 from ..spatial.given import LARGEST, RIGID
+from .body import Drive
 from .check import SUSPICIOUS, all_finite
 from .description import Description, JointDescription, LinkDescription
 
@@ -21,7 +23,8 @@ def check_values(findings: Findings, description: Description) -> None:
     """Looks at every link, joint and frame.  Products that algorithms make of numbers in these bounds stay finite.
 
     Errors: NUMBER (what is none), NOT_FINITE, MAGNITUDE (beyond 1e20), ARITY, NEGATIVE, MASS_NEGATIVE, ROTATION,
-    LIMIT_FINITE (a limit that is nan), LIMIT_ORDER.  Warning: MAGNITUDE (beyond `SUSPICIOUS`).
+    LIMIT_FINITE (a limit that is nan), LIMIT_ORDER, FRICTION_ORDER (less at rest than in motion), ZERO_VALUE (a gear
+    ratio, a scale of friction).  Warning: MAGNITUDE (beyond `SUSPICIOUS`).
     """
     for link in description.links:
         _check_link(_Log(findings, f"link {quoted(link.name)}", link.where), link)
@@ -95,8 +98,31 @@ def check_joint_values(findings: Findings, joint: JointDescription) -> None:
             log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
     if sound:
         _check_bounds(log, joint)
+    _check_drive(log, joint)
     if joint.mimic is not None:
         log.numbers("its mimic", (joint.mimic.ratio, joint.mimic.offset))
+
+
+def _check_drive(log: _Log, joint: JointDescription) -> None:
+    """What is stated of it: sizes, signs, and what cannot be zero."""
+    drive, nv = joint.drive, joint.joint.nv
+    if drive == _NO_DRIVE:
+        return
+    sound = True
+    for key in ("armature", "stiffness", "static_friction", "friction_velocity", "gear_ratio", "rest"):
+        what, values = key.replace("_", " "), getattr(drive, key)
+        size = joint.joint.nq if key == "rest" else nv
+        if values and len(values) != size:
+            sound = log.error("ARITY", f"{what}: expected {size} numbers, got {len(values)}: {_listed(values)}")
+        elif not log.numbers(what, values):
+            sound = False
+        elif key not in ("gear_ratio", "rest") and min(values, default=0.0) < 0.0:
+            sound = log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
+        elif key in ("gear_ratio", "friction_velocity") and 0.0 in values:
+            sound = log.error("ZERO_VALUE", f"{what} must not be zero, got {_listed(values)}")
+    if sound and len(joint.friction) == nv and any(map(lt, drive.static_friction, joint.friction)):
+        message = f"static friction {_listed(drive.static_friction)} is less than that of motion"
+        log.error("FRICTION_ORDER", f"{message}, {_listed(joint.friction)}")
 
 
 def _check_limits(log: _Log, what: str, values: Sequence[float]) -> bool:
@@ -139,4 +165,5 @@ def _listed(values: Sequence[Any]) -> str:
 
 
 _IDENTITY = Pose.identity()
+_NO_DRIVE = Drive()
 _NO_INERTIA = Inertia.zero()

@@ -18,7 +18,7 @@ from typing import Any
 
 from ...expr.functions import sign, tanh
 from ...joints.derived import units
-from ...model.body import Body, Drive
+from ...model.body import FRICTION_VELOCITY, Body, Drive
 from ...model.tree import Tree
 from ..row import FRICTION, Output, Row
 

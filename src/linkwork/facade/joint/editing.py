@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...joints import JointType
+from ...joints.blamed import asked
 from ...joints.generic import independent_motions
 from ...spatial import Pose, Vec3
 from ...spatial.given import given_numbers, given_pose, given_text
+from .drive import dof_values, fixed_array, given_drive, rest_values
 from .methods import JointMethods
 
 __all__ = ["JointEditing", "check_links", "check_order", "dof_values", "fixed_array", "matrix_of", "pose_of"]
@@ -32,6 +34,7 @@ class JointEditing(JointMethods):
     effort: np.ndarray
     damping: np.ndarray
     friction: np.ndarray
+    rest: np.ndarray
 
     def with_position_limits(self, lower: ArrayLike, upper: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with bounds [rad, m] of its configuration: numbers, or one for each number of q.
@@ -55,22 +58,6 @@ class JointEditing(JointMethods):
     def with_effort_limit(self, effort: ArrayLike, *, dof: int | str | None = None) -> Self:
         """The joint with bounds of its force [N·m, N]: a number, one for each of v, or with ``dof`` one of them."""
         return self._replaced(effort=self._changed("effort", effort, self.effort, dof, least=0.0))
-
-    def with_damping(self, damping: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """The joint with viscous damping [N·m·s/rad, N·s/m]: a number, one for each of v, or with ``dof`` one."""
-        return self._replaced(damping=self._changed("damping", damping, self.damping, dof, least=0.0, infinite=False))
-
-    def with_friction(self, friction: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """The joint with static friction [N·m, N]: a number, one for each of v, or with ``dof`` one of them."""
-        return self._replaced(
-            friction=self._changed("friction", friction, self.friction, dof, least=0.0, infinite=False)
-        )
-
-    def with_dynamics(self, dynamics: Literal["none", "urdf"]) -> Self:
-        """The joint whose damping and friction act as URDF has it, or are kept and do not act: see `passive_torque`."""
-        if dynamics not in ("none", "urdf"):
-            raise ValueError(f"joint {self.name!r}: dynamics: expected 'none' or 'urdf', got {dynamics!r}")
-        return self._replaced(dynamics=dynamics)
 
     def with_links(self, parent: str, child: str) -> Self:
         """The joint attached to other links.  A robot takes back only joints whose links are its own."""
@@ -109,7 +96,10 @@ class JointEditing(JointMethods):
         return self.with_type(replace(self.type, axis=turned))  # type: ignore[type-var]
 
     def with_type(self, type: JointType) -> Self:
-        """The joint with another type, at the same place; where q or v have other sizes it is without bounds."""
+        """The joint with another type, at the same place.
+
+        Where q or v have other sizes it is without bounds, damping, friction, armature and springs.
+        """
         if not isinstance(type, JointType):
             raise TypeError(
                 f"joint {self.name!r}: expected a joint type with its parameters, such as "
@@ -117,11 +107,13 @@ class JointEditing(JointMethods):
             )
         independent_motions(type, self.name)
         if (type.nq, type.nv) == (self.type.nq, self.type.nv):
-            return self._replaced(type=type)
+            unstated = np.array_equal(self.rest, asked(self.name, self.type, "zero"))
+            return self._replaced(type=type, rest=rest_values(self.name, type, None if unstated else self.rest))
         free_q, free_v = np.full(type.nq, math.inf), np.full(type.nv, math.inf)
         none = np.zeros(type.nv)
         bounds = {"lower": -free_q, "upper": free_q, "velocity": free_v, "effort": free_v}
         arrays = {key: fixed_array(x) for key, x in {**bounds, "damping": none, "friction": none}.items()}
+        arrays |= given_drive(self.name, type, none, {})
         return self._replaced(type=type, q_slice=slice(0, type.nq), v_slice=slice(0, type.nv), **arrays)
 
     # -- how
@@ -165,25 +157,6 @@ def check_order(joint: str, lower: np.ndarray, upper: np.ndarray) -> None:
     for k, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
         if not low <= high or low == math.inf or high == -math.inf:
             raise ValueError(f"joint {joint!r}: lower limit {low!r} of number {k} is above upper limit {high!r}")
-
-
-def dof_values(
-    joint: str, what: str, value: Any, count: int, least: float = -math.inf, infinite: bool = True
-) -> np.ndarray:
-    """A number, or one for each, as an array that cannot be written to.  Raises ValueError."""
-    kind = "number" if infinite else "finite number"
-    expected = f"joint {joint!r}: {what}: expected a {kind}" + (f" or {count} of them" if count != 1 else "")
-    values = given_numbers(value, expected, (), (count,), infinite=infinite)
-    if (values < least).any():
-        raise ValueError(f"{expected}, none negative, got {value!r}")
-    return fixed_array(np.broadcast_to(values, (count,)))
-
-
-def fixed_array(values: Any) -> np.ndarray:
-    """A copy that cannot be written to."""
-    array = np.array(values, dtype=float)
-    array.setflags(write=False)
-    return array
 
 
 def matrix_of(pose: Pose) -> np.ndarray:

@@ -15,7 +15,7 @@ from ...expr.arrays import is_traced, over_samples
 from ...joints import JointType
 from ...joints.blamed import asked
 from ...joints.generic import independent_motions
-from ...model.body import WORLD, Body, Coupling, Limits
+from ...model.body import FRICTION_VELOCITY, WORLD, Body, Coupling, Limits
 from ...model.couple import read_mimic
 from ...model.tree import Tree
 from ...spatial import Pose
@@ -23,8 +23,10 @@ from ...spatial.given import given_text
 from ..inherited_names import named_after
 from ..passive import resistance
 from ..sampling import Size, generator_of, leading_of
-from .editing import JointEditing, check_links, check_order, dof_values, fixed_array, matrix_of, pose_of
+from .drive import dof_values, drive_arrays, drive_of, fixed_array, given_drive
+from .editing import check_links, check_order, matrix_of, pose_of
 from .links import LinkMethods
+from .resisting import ResistanceEditing
 
 __all__ = ["Bounds", "Joint", "body_with", "joint_of", "limits_of"]
 
@@ -37,7 +39,7 @@ class Bounds(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint(LinkMethods, JointEditing):
+class Joint(LinkMethods, ResistanceEditing):
     """A joint with its links: an immutable value, equal and hashable by content, that pickles.
 
     X_parent_child = placement · X_FM(q) · rotor, where F, the stator's frame, is fixed to the parent and M, the
@@ -68,7 +70,13 @@ class Joint(LinkMethods, JointEditing):
     velocity: np.ndarray  # (nv,) bounds of the speed [rad/s, m/s], inf where there is none
     effort: np.ndarray  # (nv,) bounds of the force [N·m, N], inf where there is none
     damping: np.ndarray  # (nv,) viscous damping [N·m·s/rad, N·s/m]
-    friction: np.ndarray  # (nv,) static friction [N·m, N]
+    friction: np.ndarray  # (nv,) dry friction of motion [N·m, N]
+    armature: np.ndarray  # (nv,) inertia of what turns with the joint alone [kg·m², kg]
+    gear_ratio: np.ndarray  # (nv,) turns of the rotor for one of the joint
+    stiffness: np.ndarray  # (nv,) of springs [N·m/rad, N/m]
+    rest: np.ndarray  # (nq,) where springs exert nothing [rad, m]
+    static_friction: np.ndarray  # (nv,) dry friction that holds at rest [N·m, N]
+    friction_velocity: np.ndarray  # (nv,) speed v_s of the smooth law of friction, f tanh(v / v_s) [rad/s, m/s]
     mimic: Coupling | None  # the joint it is meant to follow, as the file says
     placement: Pose = Pose.identity()  # X_parent_stator
     rotor: Pose = Pose.identity()  # X_rotor_child
@@ -94,16 +102,24 @@ class Joint(LinkMethods, JointEditing):
         effort: ArrayLike | None = None,
         damping: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
+        static_friction: ArrayLike | None = None,
+        friction_velocity: ArrayLike = FRICTION_VELOCITY,
+        armature: ArrayLike = 0.0,
+        gear_ratio: ArrayLike = 1.0,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike | None = None,
         mimic: str | tuple[str, float] | tuple[str, float, float] | Coupling | None = None,
     ) -> Joint:
         """A joint alone or for `Robot.build`, of a type such as ``linkwork.joints.Revolute(axis)`` or one of your own.
 
         ``placement`` and ``rotor`` are X_parent_stator and X_rotor_child, poses (4, 4) as `linkwork.pose` gives them or
         places (3,) [1, m]; the identity by default.  Bounds are numbers or one for each number of q (lower, upper) or v
-        (the others); none by default.  ``mimic`` is the joint that it follows, or (joint, ratio, offset): q = ratio ·
-        q_joint + offset, with the ratio 1 and the offset 0 if left out.  Raises ValueError for sizes that do not fit,
-        names that are none, bounds in the wrong order and poses that are not rigid (within 1e-6), TypeError for what is
-        no joint type or mimic.
+        (the others); none by default.  So are ``damping`` and what follows it, in the units of the fields of their
+        names; static friction is the friction if left out, and ``rest`` the joint's zero.  ``mimic`` is the joint that
+        it follows, or (joint, ratio, offset): q = ratio · q_joint + offset, with the ratio 1 and the offset 0 if left
+        out.  Raises ValueError for sizes that do not fit, names that are none, bounds in the wrong order, numbers that
+        are negative where they cannot be and poses that are not rigid (within 1e-6), TypeError for what is no joint
+        type or mimic.
         """
         if not isinstance(type, JointType):
             raise TypeError(
@@ -117,6 +133,9 @@ class Joint(LinkMethods, JointEditing):
         low = dof_values(name, "lower", -inf if lower is None else lower, nq)
         high = dof_values(name, "upper", inf if upper is None else upper, nq)
         check_order(name, low, high)
+        dry = dof_values(name, "friction", friction, nv, least=0.0, infinite=False)
+        drive = {"armature": armature, "gear_ratio": gear_ratio, "stiffness": stiffness, "rest": rest}
+        drive |= {"static_friction": static_friction, "friction_velocity": friction_velocity}
         return cls(
             name,
             type,
@@ -129,7 +148,8 @@ class Joint(LinkMethods, JointEditing):
             velocity=dof_values(name, "velocity", inf if velocity is None else velocity, nv, least=0.0),
             effort=dof_values(name, "effort", inf if effort is None else effort, nv, least=0.0),
             damping=dof_values(name, "damping", damping, nv, least=0.0, infinite=False),
-            friction=dof_values(name, "friction", friction, nv, least=0.0, infinite=False),
+            friction=dry,
+            **given_drive(name, type, dry, drive),
             mimic=None if mimic is None else read_mimic(name, mimic),
             placement=pose_of(name, "placement", placement),
             rotor=pose_of(name, "rotor", rotor),
@@ -221,7 +241,8 @@ class Joint(LinkMethods, JointEditing):
     def passive_torque(self, v: ArrayLike) -> np.ndarray:
         """τ = −damping · v − friction · sign(v), what damping and dry friction exert at velocity v: URDF's dynamics.
 
-        Zero where ``dynamics`` is "none"; sign(0) is 0.  The robot's dynamics do not include it: add it to τ there.
+        Zero where ``dynamics`` is "none"; sign(0) is 0.  The robot's dynamics include it with ``passive=True`` alone,
+        springs and armature too: see `Robot.passive_force`.
         v (..., nv) -> (..., nv) [N·m, N].
         """
         acts = 0.0 if self.dynamics == "none" else 1.0
@@ -248,7 +269,7 @@ class Joint(LinkMethods, JointEditing):
     def _content(self) -> tuple[object, ...]:
         places = (self.q_slice.start, self.q_slice.stop, self.v_slice.start, self.v_slice.stop)
         arrays = (self.lower, self.upper, self.velocity, self.effort, self.damping, self.friction)
-        bounds = tuple(tuple(array.tolist()) for array in arrays)
+        bounds = tuple(tuple(array.tolist()) for array in arrays), drive_of(self)
         meaning = self.mimic, self.coupling, self.position_limits_enabled, self.dynamics
         return self.name, self.type, self.parent, self.child, places, bounds, meaning, self.placement, self.rotor
 
@@ -286,6 +307,7 @@ def joint_of(tree: Tree, index: int) -> Joint:
         effort=fixed_array(body.limits.effort),
         damping=fixed_array(body.damping),
         friction=fixed_array(body.friction),
+        **drive_arrays(body),
         mimic=body.mimic,
         placement=body.placement,
         rotor=body.rotor,
@@ -324,4 +346,5 @@ def body_with(joint: Joint, body: Body) -> Body:
         damping=tuple(joint.damping.tolist()),
         friction=tuple(joint.friction.tolist()),
         dynamics=joint.dynamics,
+        drive=drive_of(joint),
     )

@@ -10,6 +10,7 @@ from ...model.check import check_inertial
 from ...model.description import Description, FrameDescription, JointDescription, LinkDescription
 from ...model.tree import Tree
 from ...spatial import Inertia
+from ..joint.drive import drive_of
 from ..joint.joint import Joint, limits_of
 from .link import Link
 from .loading import Options
@@ -85,6 +86,7 @@ def joint_description(robot: str, joint: Joint) -> JointDescription:
         rotor=joint.rotor,
         where=_where(robot, "joint", joint.name),
         dynamics=joint.dynamics,
+        drive=drive_of(joint),
     )
 
 

@@ -80,8 +80,8 @@ class Constructors(RobotBase):
 
         A joint is revolute, its angle q added to θ, or with ``"prismatic": True`` prismatic, its travel q added to d.
         A row may also have the name of its ``joint`` ("joint1", ...) and what `Joint.of` says of it: ``lower``,
-        ``upper``, ``velocity``, ``effort``, ``damping``, ``friction``; and the ``link`` after it, by its name
-        ("link1", ...) with ``mass``, ``com`` and ``inertia``, or as a `Link`.  The link's frame is frame i.
+        ``upper``, ``velocity``, ``effort``, ``damping``, ``friction``, ``armature`` and so on; and the ``link`` after
+        it, by its name ("link1", ...) with ``mass``, ``com`` and ``inertia``, or as a `Link`.  Its frame is frame i.
 
         ``base`` is the pose of frame 0 in the root link "base", and ``tool`` that of a frame "tool" in the last one: a
         pose (4, 4) or a place (3,).  Further ``parts`` may hang from these links: a gripper, a payload.

@@ -17,6 +17,7 @@ from ...joints import Prismatic, Revolute
 from ...spatial import Pose, Rotation, Vec3
 from ...spatial.given import given_numbers, given_pose
 from ...spatial.rotation import cos_sin
+from ..joint.drive import DRIVE
 from ..joint.joint import Joint
 from .link import Link
 
@@ -24,7 +25,7 @@ __all__ = ["dh_parts"]
 
 
 _NUMBERS = {"a": "m", "alpha": "rad", "d": "m", "theta": "rad"}
-_OF_JOINT = ("lower", "upper", "velocity", "effort", "damping", "friction")
+_OF_JOINT = ("lower", "upper", "velocity", "effort", "damping", "friction", *DRIVE)
 _OF_LINK = ("mass", "com", "inertia")
 _COLUMNS = (*_NUMBERS, "prismatic", "joint", *_OF_JOINT, "link", *_OF_LINK)
 _Z = Vec3(0.0, 0.0, 1.0)
