@@ -230,7 +230,7 @@ def test_extensions_are_noted_once_and_are_no_errors_where_strict():
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (arm(LIMIT + '<dynamics spring_stiffness="1"/>'), "spring_stiffness"),
+        (arm(LIMIT + '<dynamics mu_coulomb="1"/>'), "mu_coulomb"),
         (arm(LIMIT.replace("/>", ' jerk="3"/>')), "jerk"),
         (robot(link("a"), '<loop_joint name="l"/>'), "loop_joint"),
         (one(visual('<capsule radius="1" length="1"/>')), "capsule"),

@@ -21,7 +21,18 @@ def as_code(text: str) -> tuple[str, list[lw.Link | lw.Joint]]:
     root = ElementTree.fromstring(text.encode())
     materials = {m.attrib["name"]: _material(m, {}) for m in root.findall("material")}
     links = [_link(element, materials) for element in root.findall("link")]
-    return root.attrib["name"], [*links, *map(_joint, root.findall("joint"))]
+    joints = [_joint(element, _gear(root, element)) for element in root.findall("joint")]
+    return root.attrib["name"], [*links, *joints]
+
+
+def _gear(root: Element, joint: Element) -> dict[str, Any]:
+    """The gear ratio that a transmission of one motor gives a joint."""
+    for transmission in root.findall("transmission"):
+        ends = [found.get("name") for found in transmission.findall("joint")]
+        if ends == [joint.attrib["name"]] and len(transmission.findall("actuator")) == 1:
+            for ratio in transmission.iter("mechanicalReduction"):
+                return {"gear_ratio": float(ratio.text or "1")}
+    return {}
 
 
 def _numbers(text: str) -> list[float]:
@@ -80,7 +91,7 @@ def _link(element: Element, materials: dict[str, shapes.Material]) -> lw.Link:
     )
 
 
-def _joint(element: Element) -> lw.Joint:
+def _joint(element: Element, drive: dict[str, Any]) -> lw.Joint:
     kind, axis = element.attrib["type"], element.find("axis")
     direction = [1.0, 0.0, 0.0] if axis is None else _numbers(axis.attrib["xyz"])
     types = {
@@ -107,6 +118,7 @@ def _joint(element: Element) -> lw.Joint:
         child=element.find("child").attrib["link"],  # type: ignore[union-attr]
         placement=_pose(element.find("origin")),
         **said,
+        **(drive if kind in ("revolute", "continuous", "prismatic") else {}),
     )
 
 

@@ -14,6 +14,7 @@ from ..errors import Findings, Issue, Location, ModelError
 from ..model.description import Description
 from .files import path_text, read_regular
 from .reader import Reader
+from .urdf_drives import Drives
 from .urdf_joints import read_joint
 from .urdf_links import read_link, read_materials
 from .urdf_schema import VERSIONS, check
@@ -72,10 +73,11 @@ def parse_urdf(
     if inertia == "ignore" and (first := next(_inertials(root), None)) is not None:
         count = sum(1 for _ in _inertials(root))
         reader.note(first, "INERTIA_IGNORED", f"<inertial> is ignored ({count} times, here first), as it was asked for")
+    drives = Drives(reader, root)
     description = Description(
         name=reader.name(root) or "",
         links=tuple([read_link(reader, element, materials, inertia) for element in root.all("link")]),
-        joints=tuple([read_joint(reader, element, continuous) for element in root.all("joint")]),
+        joints=tuple([read_joint(reader, element, drives, continuous) for element in root.all("joint")]),
         warnings=tuple(reader.findings.warnings),
         source=source,
         where=reader.where(root),

@@ -12,6 +12,7 @@ from ..spatial import Vec3
 from ..spatial.given import LARGEST
 from .numbers import BadNumber, number
 from .reader import Reader
+from .urdf_drives import Drives
 from .xml import Element
 
 __all__ = ["TYPES", "read_joint"]
@@ -21,7 +22,7 @@ _X = Vec3(1.0, 0.0, 0.0)
 _INF = math.inf
 
 
-def read_joint(reader: Reader, element: Element, continuous: str = "angle") -> JointDescription:
+def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str = "angle") -> JointDescription:
     """A `<joint>`; a continuous one with an angle for its configuration, or the angle's sine and cosine."""
     name = reader.name(element) or ""
     kind = _type(reader, element)
@@ -45,6 +46,7 @@ def read_joint(reader: Reader, element: Element, continuous: str = "angle") -> J
         friction=(friction,) * joint.nv,
         mimic=None if mimic is None else _mimic(reader, mimic),
         where=reader.where(element),
+        drive=drives.of(element, joint, dynamics),
     )
 
 

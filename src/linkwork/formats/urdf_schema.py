@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from .._text import nearest, printable, quoted
 from ..errors import Issue
 from .reader import Reader
+from .urdf_drives import has_drive
 from .xml import Element
 
 __all__ = ["SHAPES", "VERSIONS", "check"]
@@ -88,8 +89,8 @@ _SCHEMA: dict[str, _Kind] = {
         unsupported="@acceleration @deceleration @jerk",
     ),
     "dynamics": _kind(
-        "damping friction",
-        unsupported="@D @K @mu_coulomb @mu_viscous @spring_stiffness @spring_reference @armature",
+        "damping friction spring_stiffness spring_reference armature",
+        unsupported="@D @K @mu_coulomb @mu_viscous",
     ),
     "mimic": _kind("joint multiplier offset"),
 }
@@ -203,6 +204,9 @@ def _check_foreign(log: _Log, element: Element, inside: str, kind: _Kind) -> Non
     elif local == "include":
         message = f"<{printable(tag)}> is not followed: a model stands in one file"
         log.reader.error(element, "PATH_ESCAPE", message, "put what it includes in its place")
+    elif inside == "robot" and has_drive(element):
+        what = "springs of joints" if tag == "gazebo" else "gear ratios and rotors"
+        log.add((inside, tag + what), element, "IGNORED", f"<{printable(tag)}> in <{inside}>, but for {what},")
     else:
         log.foreign(kind, inside, tag, element, f"<{printable(tag)}> in <{inside}>")
 

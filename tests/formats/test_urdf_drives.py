@@ -1,0 +1,121 @@
+"""Gear ratios, rotors and springs in URDF's extensions: read where it is plain what is meant, and else told."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkwork.formats import parse_urdf
+from linkwork.model.body import Body, Drive
+from linkwork.model.build import build_tree
+from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warnings
+
+
+def transmission(inside: str = "", of_joint: str = "", actuator: str = "", name: str = "j") -> str:
+    ends = f'<joint name="{name}">{of_joint}</joint><actuator name="m">{actuator}</actuator>'
+    return f'<transmission name="t"><type>SimpleTransmission</type>{ends}{inside}</transmission>\n'
+
+
+def with_more(*parts: str, kind: str = "revolute", inner: str = LIMIT) -> str:
+    return robot(link("a"), link("b"), joint("j", "a", "b", kind, inner), *parts)
+
+
+def body_of(text: str) -> Body:
+    return read(text).bodies[0]
+
+
+def reduction(value: object) -> str:
+    return f"<mechanicalReduction>{value}</mechanicalReduction>"
+
+
+SPRING = '<gazebo reference="j"><springStiffness>10</springStiffness><springReference>0.5</springReference></gazebo>'
+
+
+def test_gear_ratios_wherever_they_stand() -> None:
+    control = "<ros2_control>{}</ros2_control>".format(
+        transmission(of_joint="<mechanical_reduction> -5e1 </mechanical_reduction>")
+    )
+    for text in (
+        with_more(transmission(reduction(-50))),
+        with_more(transmission(of_joint=reduction("-50.0"))),
+        with_more(transmission(actuator=reduction(-50))),
+        with_more(transmission(actuator='<drake:gear_ratio value="-50"/>')),
+        with_more(transmission(actuator=reduction(-50), of_joint=reduction(-50))),
+        with_more(control),
+    ):
+        assert body_of(text).drive == Drive(gear_ratio=(-50.0,))
+        (note,) = read(text, strict=True).report.warnings
+        assert note.code == "IGNORED" and "but for gear ratios and rotors, is ignored" in note.message
+    assert body_of(with_more(transmission(reduction(1)))).drive == Drive()
+
+
+def test_rotors_are_felt_through_the_gear() -> None:
+    rotor = '<drake:rotor_inertia value="2e-5"/>'
+    assert body_of(with_more(transmission(actuator=rotor))).drive == Drive(armature=(2e-5,))
+    (armature,) = body_of(with_more(transmission(actuator=rotor + reduction(-100)))).drive.armature
+    assert armature == pytest.approx(0.2, rel=1e-15)
+    text = with_more(transmission(actuator=rotor + reduction(3)), inner=LIMIT + '<dynamics armature="1"/>')
+    assert [issue.code for issue in warnings(text)] == ["IGNORED", "DRIVE_CONFLICT"]
+    assert body_of(text).drive == Drive(gear_ratio=(3.0,))
+
+
+def test_springs() -> None:
+    assert body_of(with_more(SPRING)).drive == Drive(stiffness=(10.0,), rest=(0.5,))
+    inside = LIMIT + '<dynamics spring_stiffness="10" spring_reference="0.5" armature="0.25" damping="1"/>'
+    body = body_of(arm(inside))
+    assert body.drive == Drive(armature=(0.25,), stiffness=(10.0,), rest=(0.5,)) and body.damping == (1.0,)
+    assert not warnings(arm(inside))
+    text = with_more(SPRING, kind="continuous", inner="")
+    sine, cosine = build_tree(parse_urdf(text, continuous="sincos")).bodies[0].drive.rest
+    assert (sine, cosine) == pytest.approx((0.479425538604203, 0.8775825618903728), rel=1e-15)
+    (note,) = warnings(with_more(SPRING))
+    assert note.message.startswith("<gazebo> in <robot>, but for springs of joints, is ignored")
+
+
+def test_what_is_not_of_one_joint_and_one_motor_is_passed_over() -> None:
+    two = transmission(inside='<joint name="k"/>' + reduction(7))
+    without = transmission(inside=reduction(7)).replace('name="j"', "")
+    for more in (two, without, "<gazebo><springStiffness>1</springStiffness></gazebo>", "<transmission/>"):
+        (note,) = warnings(with_more(more))
+        assert note.code == "IGNORED" and " but for" not in note.message
+        assert body_of(with_more(more)).drive == Drive()
+
+
+def test_what_contradicts_itself_is_not_taken() -> None:
+    for more in (
+        transmission(actuator=reduction(2), of_joint=reduction(3)),
+        transmission(actuator=reduction(2)) + transmission(actuator=reduction(3)),
+        transmission(actuator=reduction(2) + '<drake:gear_ratio value="3"/><drake:rotor_inertia value="1"/>'),
+    ):
+        found = [issue for issue in warnings(with_more(more)) if issue.code != "IGNORED"]
+        assert [issue.code for issue in found] == ["DRIVE_CONFLICT"]
+        assert "two values of the gear ratio of joint 'j'" in found[0].message and found[0].where.line is not None
+        assert body_of(with_more(more)).drive == Drive()
+        assert error(with_more(more), strict=True).code == "DRIVE_CONFLICT"
+
+
+def test_what_means_nothing_is_told() -> None:
+    found = [issue.code for issue in warnings(with_more(transmission(reduction(0))))]
+    assert found == ["IGNORED", "DRIVE_ZERO"]
+    rotor = '<drake:rotor_inertia value="1"/>'
+    for more, code in (
+        (transmission(reduction(2), name="jj"), "IGNORED"),
+        (transmission(rotor, name="jj"), "UNKNOWN_JOINT"),
+        (SPRING.replace('"j"', '"jj"'), "UNKNOWN_JOINT"),
+    ):
+        unknown = warnings(with_more(more))[-1]
+        assert unknown.code == code and "joint 'jj', which does not exist" in unknown.message
+        assert unknown.hint == "did you mean 'j'?"
+    for kind, inner in (("planar", ""), ("floating", ""), ("fixed", "")):
+        text = with_more(SPRING, kind=kind, inner=inner)
+        assert warnings(text)[-1].code == "UNSUPPORTED"
+    for more, code in (
+        (transmission(reduction("fast")), "NUMBER"),
+        (transmission(reduction("")), "NUMBER"),
+        (transmission(reduction("inf")), "NOT_FINITE"),
+        (transmission(actuator="<drake:rotor_inertia/>"), "ATTRIBUTE_MISSING"),
+        (transmission(actuator='<drake:rotor_inertia value="-1"/>'), "NEGATIVE"),
+        (SPRING.replace("10", "-10"), "NEGATIVE"),
+        (SPRING.replace("10", "1e30"), "MAGNITUDE"),
+    ):
+        assert error(with_more(more)).code == code
+    assert errors(arm(LIMIT + '<dynamics armature="-1"/>'))[0].code == "NEGATIVE"
