@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork.algorithms.dynamics.forward_dynamics import forward_dynamics
 from linkwork.expr import adjoint, tangent
 from linkwork.expr.interpret import evaluate
@@ -149,3 +150,49 @@ def test_derivatives_are_those_of_what_sticks_and_what_slides():
     by_adjoints, by_tangents = (x.T.reshape(len(q), tree.nv, tree.nv) for x in (by_adjoints, by_tangents))
     assert_close(by_adjoints, expected, 1e-12, core=2)
     assert_close(by_tangents, expected, 1e-12, core=2)
+
+
+def blocks():
+    """A block of 2 kg on the ground, and one of 1 kg on it: M = [[3, 1], [1, 1]]."""
+    slide = lw.joints.Prismatic((1, 0, 0))
+    said = {"friction": 5.0}, {"friction": 1.0, "static_friction": 2.0}
+    return lw.Robot.build(
+        "blocks",
+        lw.Link("ground"),
+        lw.Joint.of(slide, name="lower", parent="ground", child="one", **said[0]),
+        lw.Link("one", mass=2.0),
+        lw.Joint.of(slide, name="upper", parent="one", child="two", **said[1]),
+        lw.Link("two", mass=1.0),
+    )
+
+
+def test_a_block_on_a_block():
+    """Closed forms: what holds up to the static bound starts with the kinetic one, and may move what carries it."""
+    robot = blocks()
+    q, rest = np.zeros(2), np.zeros(2)
+    for tau, expected in (
+        ([0.0, 1.9], [0.0, 0.0]),
+        ([4.0, 0.0], [0.0, 0.0]),
+        ([0.0, 2.1], [0.0, 1.1]),  # the upper one starts: 2.1 − 1 on 1 kg; the lower one takes 1.1 and stays
+        ([0.0, 7.0], [-0.5, 6.5]),  # both: 3 a + b = 5, a + b = 7 − 1
+        ([6.2, 0.0], [0.4, 0.0]),  # together: 3 a = 6.2 − 5
+        ([15.0, 0.0], [4.5, -3.5]),  # the lower one is pulled away: 3 a + b = 10, a + b = 1
+    ):
+        a = robot.forward_dynamics(q, rest, tau, passive=True, friction="coulomb")
+        assert a == pytest.approx(expected, rel=1e-13, abs=0.0)
+        again = robot.inverse_dynamics(q, rest, a, passive=True, friction="coulomb")
+        starts = np.array(expected) != 0.0
+        assert again[starts] == pytest.approx(np.array(tau)[starts], rel=1e-13)
+    moving = robot.forward_dynamics(q, [-1.0, 0.0], [0.0, 0.5], passive=True, friction="coulomb")
+    assert moving == pytest.approx([5.0 / 3.0, 0.0], rel=1e-13, abs=0.0)  # it brakes, with the upper one on it
+    assert robot.passive_force(q, [3.0, -2.0], friction="coulomb").tolist() == [-5.0, 1.0]
+
+
+def test_the_regressor_knows_what_starts():
+    tree = TREES["mixed_0"]
+    q, v, _ = at_rest(tree)
+    a = np.random.default_rng(0).normal(size=v.shape)
+    f = Direct(tree)
+    Y = f.inverse_dynamics_regressor(q, v, a, passive=True, friction="coulomb")
+    parameters = robot_of(tree).inertial_parameters(passive=True)
+    assert_close(Y @ parameters, f.inverse_dynamics(q, v, a, passive=True, friction="coulomb"), 1e-12, core=1)

@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 from ...expr.control import while_loop
 from ...expr.functions import and_, eq, fabs, lt, not_, or_, sign, where
 from ...model.tree import Tree
+from .pivots import mass_solved
 
-__all__ = ["dry_friction", "starting_friction", "with_dry_friction"]
+__all__ = ["direction", "dry_friction", "starting_friction", "with_dry_friction"]
 
 Scalars = Sequence[Any]
 
@@ -48,6 +49,11 @@ def dry_friction(tree: Tree) -> tuple[list[float], list[float]]:
     return kinetic, static
 
 
+def direction(v: Any, a: Any) -> Any:
+    """Which way a joint moves: the sign of v, or of a where it starts from rest; 0 where it does neither."""
+    return where(eq(v, 0.0), sign(a), sign(v))
+
+
 def starting_friction(tree: Tree, v: Scalars, a: Scalars) -> list[Any]:
     """−f sign(a) of joints at rest (nv): what a motion that starts meets.  That of joints that move is not in it."""
     kinetic, _ = dry_friction(tree)
@@ -60,7 +66,7 @@ def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scal
     """
     kinetic, static = dry_friction(tree)
     dry = [k for k, most in enumerate(static) if most]
-    problem = _Problem(M, forces, kinetic, static, {k: eq(v[k], 0.0) for k in dry})
+    problem = _Problem(tree, M, forces, kinetic, static, {k: eq(v[k], 0.0) for k in dry})
     start = _Guess((0.0,) * len(dry), (0.0,) * len(dry), float(len(dry) + 1), _PATIENCE, 1.0)
     found = while_loop(lambda guess: lt(0.5, guess.going), problem.pivoted, start, at_most=100 + 20 * len(dry))
     slides = [sign(x) for x in found.state.slides]  # which are numbers without derivatives
@@ -80,6 +86,7 @@ class _Guess(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
+    tree: Tree
     M: Sequence[Scalars]
     forces: Scalars
     kinetic: Sequence[float]
@@ -94,8 +101,8 @@ class _Problem:
             bounds[k] = self.static[k] if same else where(lt(0.5, now), self.kinetic[k], self.static[k])
             sticks[k] = and_(rests, eq(way, 0.0))
             pushed[k] = where(sticks[k], 0.0, pushed[k] - bounds[k] * way)
-        rows = [[self._held(i, j, x, sticks) for j, x in enumerate(row[: i + 1])] for i, row in enumerate(self.M)]
-        return _solved(rows, pushed), sticks, bounds
+        rows = [[self._held(i, j, x, sticks) for j, x in enumerate(row)] for i, row in enumerate(self.M)]
+        return mass_solved(self.tree, rows, pushed), sticks, bounds
 
     @staticmethod
     def _held(i: int, j: int, x: Any, sticks: dict[int, Any]) -> Any:
@@ -132,23 +139,3 @@ class _Problem:
 
 def _count(truths: Scalars) -> Any:
     return sum((where(x, 1.0, 0.0) for x in truths), 0.0)
-
-
-def _solved(M: list[list[Any]], right: list[Any]) -> list[Any]:
-    """x with M x = right, M symmetric and positive definite, by its lower triangle: numbers of joints far from the root
-    are eliminated first, so that zeros of M stay zeros.  [Featherstone, RBDA, section 6.5: M = Lᵀ D L]"""
-    n = len(right)
-    M, x = [list(row) for row in M], list(right)
-    inverses: list[Any] = [0.0] * n
-    for k in reversed(range(n)):
-        inverses[k] = 1.0 / M[k][k]
-        for i in range(k):
-            scaled = M[k][i] * inverses[k]
-            x[i] = x[i] - scaled * x[k]
-            for j in range(i + 1):
-                M[i][j] = M[i][j] - scaled * M[k][j]
-    for k in range(n):
-        for i in range(k):
-            x[k] = x[k] - M[k][i] * x[i]
-        x[k] = x[k] * inverses[k]
-    return x

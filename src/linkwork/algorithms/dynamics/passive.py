@@ -73,7 +73,7 @@ def _resisted(body: Body, v: Scalars, friction: str) -> list[Any]:
     own = v if body.coupling is None else body.coupling.v(v)
     found = [0.0] * body.joint.nv
     if body.dynamics != "none":
-        scales = Drive.full(body.drive.friction_velocity, body.joint.nv, 0.01)
+        scales = Drive.full(body.drive.friction_velocity, body.joint.nv, FRICTION_VELOCITY)
         for k, x in enumerate(own):
             if body.damping[k]:
                 found[k] = found[k] - x * body.damping[k]

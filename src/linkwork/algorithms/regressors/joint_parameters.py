@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ...expr.functions import sign, tanh
+from ...expr.functions import tanh
 from ...joints.derived import units
-from ...model.body import Body, Drive
+from ...model.body import FRICTION_VELOCITY, Body, Drive
 from ...model.tree import Tree
+from ..dynamics.coulomb import direction
 from ..row import Option
 
 __all__ = [
@@ -67,17 +68,17 @@ def joint_parameters(tree: Tree) -> list[float]:
 def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str) -> list[list[Any]]:
     """(nv × 4 nj): diag(a), diag(v), the law of friction and φ, by which the four kinds are multiplied in τ."""
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
-    law = tanh if friction == "smooth" else sign
     numbers = [*joint_numbers(tree)]
     found = [[0.0] * (4 * len(numbers)) for _ in range(tree.nv)]
     armature, damping, dry, stiffness = (k * len(numbers) for k in range(4))
     for place, row, i, own in numbers:
         body = tree.bodies[i]
         ratio, rate = body.ratio, body.ratio * v[i][own]
-        scale = 1.0 if friction != "smooth" else Drive.full(body.drive.friction_velocity, body.joint.nv, 0.01)[own]
+        scale = Drive.full(body.drive.friction_velocity, body.joint.nv, FRICTION_VELOCITY)[own]
+        law = tanh(rate / scale) if friction == "smooth" else direction(rate, ratio * a[i][own])
         found[row][armature + place] = ratio * ratio * a[i][own]
         found[row][damping + place] = ratio * rate
-        found[row][dry + place] = ratio * law(rate / scale)
+        found[row][dry + place] = ratio * law
         phi = _stretched(body, q[i])[own]
         for k, rates in enumerate(_rates(body, q[i]), start=row - own):
             found[k][stiffness + place] = ratio * rates[own] * phi

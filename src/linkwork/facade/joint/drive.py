@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,18 +11,15 @@ from ...joints.blamed import asked
 from ...model.body import FRICTION_VELOCITY, Body, Drive
 from ...spatial.given import given_numbers
 
-if TYPE_CHECKING:
-    from .joint import Joint
-
 __all__ = [
     "DRIVE",
     "check_drive",
     "dof_values",
     "drive_arrays",
-    "drive_of",
     "fixed_array",
     "given_drive",
     "rest_values",
+    "stated_drive",
 ]
 
 DRIVE = ("armature", "gear_ratio", "stiffness", "rest", "static_friction", "friction_velocity")
@@ -80,20 +77,13 @@ def rest_values(name: str, type: JointType, rest: Any) -> np.ndarray:
     return fixed_array(values + 0.0)
 
 
-def drive_of(joint: Joint) -> Drive:
-    """As a tree has it, in which what is as usual is not stated."""
-
-    def stated(values: np.ndarray, usual: Any) -> tuple[float, ...]:
-        return () if np.array_equal(values, np.broadcast_to(usual, values.shape)) else tuple(values.tolist())
-
-    return Drive(
-        armature=stated(joint.armature, 0.0),
-        gear_ratio=stated(joint.gear_ratio, 1.0),
-        stiffness=stated(joint.stiffness, 0.0),
-        rest=stated(joint.rest, asked(joint.name, joint.type, "zero")),
-        static_friction=stated(joint.static_friction, joint.friction),
-        friction_velocity=stated(joint.friction_velocity, FRICTION_VELOCITY),
-    )
+def stated_drive(name: str, type: JointType, friction: np.ndarray, given: dict[str, np.ndarray]) -> Drive:
+    """Arrays as a tree has them, in which what is as usual is not stated."""
+    zero = asked(name, type, "zero")
+    usual = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "rest": zero, "static_friction": friction}
+    usual["friction_velocity"] = FRICTION_VELOCITY
+    same = {key: np.array_equal(given[key], np.broadcast_to(usual[key], given[key].shape)) for key in DRIVE}
+    return Drive(**{key: () if same[key] else tuple(given[key].tolist()) for key in DRIVE})
 
 
 def drive_arrays(body: Body) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ...expr.arrays import is_traced, over_samples
 from ...joints import JointType
 from ...joints.blamed import asked
 from ...joints.generic import independent_motions
-from ...model.body import FRICTION_VELOCITY, WORLD, Body, Coupling, Limits
+from ...model.body import FRICTION_VELOCITY, WORLD, Body, Coupling, Drive, Limits
 from ...model.couple import read_mimic
 from ...model.tree import Tree
 from ...spatial import Pose
@@ -23,12 +23,12 @@ from ...spatial.given import given_text
 from ..inherited_names import named_after
 from ..passive import resistance
 from ..sampling import Size, generator_of, leading_of
-from .drive import dof_values, drive_arrays, drive_of, fixed_array, given_drive
+from .drive import DRIVE, dof_values, drive_arrays, fixed_array, given_drive, stated_drive
 from .editing import check_links, check_order, matrix_of, pose_of
 from .links import LinkMethods
 from .resisting import ResistanceEditing
 
-__all__ = ["Bounds", "Joint", "body_with", "joint_of", "limits_of"]
+__all__ = ["Bounds", "Joint", "body_with", "drive_of", "joint_of", "limits_of"]
 
 
 class Bounds(NamedTuple):
@@ -333,6 +333,11 @@ def limits_of(joint: Joint) -> Limits:
         tuple(bound.tolist()) for bound in (joint.lower, joint.upper, joint.velocity, joint.effort)
     )
     return Limits(lower, upper, velocity, effort, joint.position_limits_enabled)
+
+
+def drive_of(joint: Joint) -> Drive:
+    """What is in the joint as a tree has it."""
+    return stated_drive(joint.name, joint.type, joint.friction, {key: getattr(joint, key) for key in DRIVE})
 
 
 def body_with(joint: Joint, body: Body) -> Body:

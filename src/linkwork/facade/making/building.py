@@ -10,8 +10,7 @@ from ...model.check import check_inertial
 from ...model.description import Description, FrameDescription, JointDescription, LinkDescription
 from ...model.tree import Tree
 from ...spatial import Inertia
-from ..joint.drive import drive_of
-from ..joint.joint import Joint, limits_of
+from ..joint.joint import Joint, drive_of, limits_of
 from .link import Link
 from .loading import Options
 
