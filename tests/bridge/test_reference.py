@@ -42,6 +42,7 @@ def shaped(name: str, shape: Shape) -> str:
 def line(row: Row) -> str:
     takes = [shaped(name, QUANTITIES[name].shape) for name in row.inputs]
     takes += [f"[{shaped(name, QUANTITIES[name].shape)}]" for name in row.optional]
+    takes += [f"[{name}]" for name in row.acting_on[:1]]
     takes += [option.name if option.required else f"[{option.name}]" for option in row.options]
     takes += ["[wrenches]"] * row.wrenched
     gives = ", ".join(shaped(output.name, output.shape) for output in row.outputs)

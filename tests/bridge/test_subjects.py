@@ -15,16 +15,18 @@ import pytest
 import linkwork as lw
 from linkwork.algorithms import JOINT, ROBOT
 from linkwork.algorithms.joint import Site
-from linkwork.algorithms.row import QUANTITIES, Option, Output, Row, frame_options, table
+from linkwork.algorithms.row import QUANTITIES, Option, Output, Row, frame_options, quantity_of, table
 from linkwork.bridge import kernels
 from linkwork.bridge.once import Once
 from linkwork.bridge.requests import read_request
-from linkwork.bridge.subjects import OfJoint, OfRobot
-from linkwork.bridge.tracing import output_ports
+from linkwork.bridge.subjects import OfJoint, OfRobot, shape_of
+from linkwork.bridge.tracing import elements_of, output_ports, run
 from linkwork.errors import ConfigurationWarning, UnknownNameError
 from linkwork.joints import JointType, Revolute, Spherical, UnboundedRevolute
 from linkwork.model.random import random_tree
-from linkwork.spatial import Pose, Rotation, Vec3
+from linkwork.spatial import Inertia, Pose, Rotation, Vec3
+from oracles.scalars import names_for
+from oracles.trees import TREES, state
 
 # -- rows
 
@@ -301,3 +303,26 @@ def test_kernels_follow_the_code_of_ones_own_types(monkeypatch: pytest.MonkeyPat
     made = joint_calls(monkeypatch)
     assert height(crank) == -2.0 and height(Crank((0, 0, 1))) == -2.0 and made == []
     assert height(Crank((0, 0, 1), table=np.zeros(2))) == -2.0 and made == ["transform"]  # no hash: not shared
+
+
+def test_functions_that_depend_on_inertias_say_so() -> None:
+    """And are refused, by name, of a robot that was loaded without them; all others are there."""
+    tree = TREES["mixed_0"]
+    bodies = [replace(body, inertia=Inertia.zero()) if i == 2 else body for i, body in enumerate(tree.bodies)]
+    frames = [replace(frame, inertia=Inertia.zero()) if frame.body == 2 else frame for frame in tree.frames]
+    lighter, subject = replace(tree, bodies=tuple(bodies), frames=tuple(frames)), OfRobot(tree)
+    ignored = OfRobot(lw.load("double_pendulum", inertia="ignore").tree)
+    q = state(tree, size=1)[0][0]
+    rng = np.random.default_rng(0)
+    for row in ROBOT.values():
+        request = read_request(subject, (row.name, *names_for(tree, row)))
+        shapes = {name: shape_of(subject, quantity_of(name).shape, request.sizes) for name in request.inputs}
+        numbers = {name: list(np.ravel(q if name == "q" else rng.normal(size=shapes[name]))) for name in shapes}
+        one, other = ([float(x) for x in elements_of(run(request, t, numbers))] for t in (tree, lighter))
+        assert row.of_inertias or one == other, row.name
+        asked = (row.name, *names_for(ignored.tree, row))
+        if row.of_inertias:
+            with pytest.raises(ValueError, match=f"{row.name}: robot 'double_pendulum' is without its inertias"):
+                read_request(ignored, asked)
+        else:
+            read_request(ignored, asked)

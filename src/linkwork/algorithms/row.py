@@ -131,8 +131,7 @@ class Row:
     ``compute`` takes what the function is of (a `Tree`, or a `Site` of a joint), a list of scalars for each input, and
     options and optional inputs by name; it gives scalars in nested lists or values that list their ``elements``.
     Where it takes external wrenches, they come as ``wrenches``, or as ``acting`` calls them, a list of (frame,
-    expressed_in, scalars).  Gravity that
-    is given with the call is the tree's.
+    expressed_in, scalars).  Gravity that is given with the call is the tree's.
     """
 
     compute: Callable[..., Any]
@@ -159,6 +158,11 @@ class Row:
     @property
     def name(self) -> str:
         return self.compute.__name__
+
+    @property
+    def of_inertias(self) -> bool:
+        """Whether it means nothing of a robot without its inertias."""
+        return self.joint_space or self.weighed
 
     @property
     def acting_on(self) -> tuple[str, ...]:

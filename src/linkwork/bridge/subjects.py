@@ -120,7 +120,7 @@ class OfRobot:
         return self.felt if row.joint_space else self.tree
 
     def check_row(self, row: Row) -> None:
-        if row.joint_space or row.weighed:
+        if row.of_inertias:
             self.tree.require_inertias(row.name)
 
     def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(BAD_MODEL, f"{label(robot.name)}: nothing moves, so there is nothing to measure")
     peer = _peer(robot, terminal)
     rows = []
-    functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].joint_space)]
+    functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].of_inertias)]
     with Progress(terminal.log, "measuring", len(functions)) as progress:
         for function in functions:
             rows.append(_measured(robot, peer, function, arguments.batch))

@@ -62,7 +62,7 @@ def _asked(robot: Robot, function: str, frame: str | None) -> Any:
         raise CommandError(USAGE, f"{function} is about a frame: name one with --frame{example}")
     if row is not None and not row.asks_for_a_frame and frame is not None:
         raise CommandError(USAGE, f"{function} is about no frame: leave out --frame")
-    if row is not None and row.joint_space and robot.tree.inertias_ignored:
+    if row is not None and row.of_inertias and robot.tree.inertias_ignored:
         raise CommandError(USAGE, f"{function} depends on inertias, which --inertia ignore leaves out")
     return function if frame is None else (function, frame)
 

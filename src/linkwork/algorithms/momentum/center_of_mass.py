@@ -160,6 +160,7 @@ ROWS = (
         Output((3,), "m"),
         "Centre of mass of the robot or of a subtree.",
         options=PART,
+        weighed=True,
     ),
     Row.of(
         center_of_mass_velocity,
@@ -167,6 +168,7 @@ ROWS = (
         Output((3,), "m/s"),
         "Velocity of the centre of mass.",
         options=PART,
+        weighed=True,
     ),
     Row.of(
         center_of_mass_acceleration,
@@ -174,5 +176,6 @@ ROWS = (
         Output((3,), "m/s²"),
         "Acceleration of the centre of mass.",
         options=PART,
+        weighed=True,
     ),
 )

@@ -71,5 +71,6 @@ ROWS = (
         Output((3, "nv"), "1, m"),
         "Matrix that maps velocities to that of the centre of mass.",
         options=PART,
+        weighed=True,
     ),
 )

@@ -89,12 +89,25 @@ def locked_inertia(tree: Tree, q: Scalars) -> list[list[Any]]:
 _MATRIX = Output((6, "nv"), "kg·m², kg·m, kg")
 
 ROWS = (
-    Row.of(centroidal_momentum_matrix, "q", _MATRIX, "Matrix that maps velocities to the centroidal momentum."),
+    Row.of(
+        centroidal_momentum_matrix,
+        "q",
+        _MATRIX,
+        "Matrix that maps velocities to the centroidal momentum.",
+        weighed=True,
+    ),
     Row.of(
         centroidal_momentum_matrix_rate,
         "q v",
         Output((6, "nv"), "kg·m²/s, kg·m/s, kg/s"),
         "Rate of the centroidal momentum matrix.",
+        weighed=True,
     ),
-    Row.of(locked_inertia, "q", Output((6, 6), "kg·m², kg"), "Inertia about the centre of mass, all joints locked."),
+    Row.of(
+        locked_inertia,
+        "q",
+        Output((6, 6), "kg·m², kg"),
+        "Inertia about the centre of mass, all joints locked.",
+        weighed=True,
+    ),
 )

@@ -61,6 +61,7 @@ ROWS = (
         "Energy in the field of gravity, and of springs.",
         optional=("gravity",),
         options=(PASSIVE,),
+        weighed=True,
     ),
     Row.of(
         lagrangian,
@@ -69,5 +70,6 @@ ROWS = (
         "Kinetic less potential energy.",
         optional=("gravity",),
         options=(PASSIVE,),
+        weighed=True,
     ),
 )

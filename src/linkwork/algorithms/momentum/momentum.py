@@ -63,5 +63,5 @@ _MOMENTUM = Output((6,), "kg·m²/s, kg·m/s")
 
 ROWS = (
     Row.of(momentum, "q v", _MOMENTUM, "Momentum about the world's origin.", joint_space=True),
-    Row.of(centroidal_momentum, "q v", _MOMENTUM, "Momentum about the centre of mass."),
+    Row.of(centroidal_momentum, "q v", _MOMENTUM, "Momentum about the centre of mass.", weighed=True),
 )

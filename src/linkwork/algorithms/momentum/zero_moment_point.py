@@ -52,5 +52,6 @@ ROWS = (
         Output((3,), "m"),
         "Point of the ground about which gravity and inertia have no tipping moment.",
         optional=("gravity",),
+        weighed=True,
     ),
 )
