@@ -45,3 +45,22 @@ def test_thousands_of_zeros_are_one_instruction():
     sample = kernel.llvm_ir.partition("@corner.sample(")[2].partition("\n}")[0]
     assert sample.count("store ") == 1 and sample.count("memset") == 1
     assert kernel(1.5)[0, 0] == 3.0 and np.count_nonzero(kernel(1.5)) == 1
+
+
+def test_many_zeros_between_numbers_are_one_instruction_too():
+    def banded(x):
+        found = np.zeros((40, 40), dtype=object)
+        for k in range(40):
+            found[k, k] = x * (k + 1.0)
+            found[k, (k + 2) % 40] = -0.0
+        return found
+
+    kernel = compile(banded, x=())
+    for whole in (2000, 10):
+        with sizes(whole=whole, most=10):
+            kernel = compile(banded, x=())
+        dirty = np.full((40, 40), np.nan)
+        kernel(1.5, out=dirty)
+        assert all_bits_equal([dirty], [kernel.interpret(np.array([1.5]))[0]])
+        assert all_bits_equal([kernel(np.array([1.5]))[0]], [dirty])
+    assert kernel.llvm_ir.count("call void @llvm.memset") == 1

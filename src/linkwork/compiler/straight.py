@@ -36,6 +36,7 @@ __all__ = [
 NO_MEMORY, OFF = 1, 2  # what ``@sample`` says where it computed nothing, and where a guard is greater than zero
 
 _SIDE_BY_SIDE = 4  # zeros that are written together
+_CLEARED = 64  # zeros for which an output array is cleared before other numbers are written to it
 _VECTORS = 8  # that a segment runs over before the next one does
 _CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
 ON_STACK = 1 << 14  # a thread's stack is not asked for more bytes than this: it may have 128 KiB in all
@@ -222,7 +223,7 @@ def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
     places = ((f"%out{j}", e) for j, port in enumerate(layout.program.outputs) for e in range(port.size))
     zeroed = {(pointer, e) for pointer, start, stop in _zeros(layout.program) for e in range(start, stop)}
     for value, place in zip(layout.program.results, places, strict=False):
-        if place not in zeroed:
+        if not (place in zeroed and _is_zero(layout.program.instructions[value])):
             sinks.setdefault(value, []).append(place)
     if layout.plan.segmented:
         for slot in layout.guards:
@@ -231,7 +232,7 @@ def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
 
 
 def _zero(f: Function, layout: Layout) -> None:
-    """Write the zeros that stand side by side in output arrays: of thousands of stores, LLVM takes long for each."""
+    """Write zeros to output arrays before all else: of thousands of stores, LLVM takes long for each."""
     for pointer, start, stop in _zeros(layout.program):
         place, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
         f.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
@@ -239,16 +240,20 @@ def _zero(f: Function, layout: Layout) -> None:
 
 
 def _zeros(program: Program) -> Iterator[tuple[str, int, int]]:
-    """Where some results in a row are zero whatever the inputs are: an output's pointer, and from which to which."""
+    """Where zeros are written together: an output's pointer, and from which to which element.
+
+    Those are zeros in a row whatever the inputs are; or, where an array has many, all from the first one to the last.
+    """
     results = iter(program.results)
     for j, port in enumerate(program.outputs):
-        start = 0
-        zero = [_is_zero(program.instructions[value]) for value in islice(results, port.size)]
-        for is_zero, run in groupby(zero):
-            stop = start + len(list(run))
-            if is_zero and stop - start >= _SIDE_BY_SIDE:
-                yield f"%out{j}", start, stop
-            start = stop
+        zeros = [e for e, value in enumerate(islice(results, port.size)) if _is_zero(program.instructions[value])]
+        if len(zeros) >= _CLEARED:
+            yield f"%out{j}", zeros[0], zeros[-1] + 1
+            continue
+        for _, run in groupby(enumerate(zeros), lambda numbered: numbered[1] - numbered[0]):
+            places = [e for _, e in run]
+            if len(places) >= _SIDE_BY_SIDE:
+                yield f"%out{j}", places[0], places[-1] + 1
 
 
 def _is_zero(instruction: Instruction) -> bool:
