@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pin = pytest.importorskip("pinocchio")
+pytest.importorskip("pinocchio")
+
+import pinocchio as pin
 
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED
@@ -34,7 +36,7 @@ def check(example):
     for k, (name, point) in enumerate(zip(frames, points, strict=True)):
         frame = oracle.model.frames[oracle.frame(name)]
         place = frame.placement * pin.SE3(np.eye(3), point)
-        oracle.model.addFrame(pin.Frame(f"marker{k}", frame.parentJoint, place, pin.FrameType.OP_FRAME))
+        oracle.model.addFrame(pin.Frame(f"marker{k}", frame.parentJoint, place, pin.FrameType.BODY))
     oracle.data = oracle.model.createData()
     names = [f"marker{k}" for k in range(len(frames))]
     f = {name: getattr(robot, f"point_{name}") for name in ("position", "velocity", "acceleration", "jacobian")}
