@@ -81,7 +81,7 @@ def _measured(names: Sequence[str], plan: Plan, terminal: Terminal) -> list[Robo
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure linkwork beside Pinocchio.")
-    parser.add_argument("--quick", action="store_true", help="two robots, one batch, short timings: about two minutes")
+    parser.add_argument("--quick", action="store_true", help="two robots, one batch, short timings: about a minute")
     parser.add_argument("--robots", nargs="+", metavar="NAME", choices=list(ROBOTS), help=f"of {', '.join(ROBOTS)}")
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")

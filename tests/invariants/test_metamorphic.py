@@ -220,4 +220,4 @@ def test_41_revolute_and_continuous_are_one_inside_the_limits():
         for name, value in outcomes(case.f, case.q, case.v, case.a).items():
             assert np.array_equal(found[name], value), f"{case.name}: {name}"
         count += bool(revolute)
-    assert count >= 10
+    assert count > len(examples()) // 3

@@ -106,4 +106,5 @@ def single_calls(robot: Robot, peer: Pinocchio | None, function: str, *asked: st
 
 
 def _call(robot: Robot, function: str, states: dict[str, np.ndarray], *asked: str) -> Call:
+    robot.warm_up([(function, *asked)], progress=False)  # while it is compiled, single calls take another way
     return Call(f"robot.{function}({', '.join([*states, *map(repr, asked)])})", {"robot": robot, **states})
