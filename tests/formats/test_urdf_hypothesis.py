@@ -31,6 +31,9 @@ GOOD = '<?xml version="1.0"?>\n' + robot(
     joint("m", "d", "e", "continuous", AXIS + '<mimic joint="k"/><safety_controller k_velocity="1"/>'),
     joint("n", "a", "f", "floating", ""),
     '<gazebo reference="a"/>',
+    '<gazebo reference="k"><springStiffness>10</springStiffness><springReference>-1</springReference></gazebo>',
+    '<transmission name="t"><joint name="j"/><actuator name="m"><mechanicalReduction>50</mechanicalReduction>'
+    '<drake:rotor_inertia value="1"/></actuator></transmission>',
 )
 TOKENS = re.findall(r'<[^>"]*|"[^"]*"|[^<"]+', GOOD)
 PIECES = ["<", ">", '"', "&", "]]>", "<!DOCTYPE a>", "<!--", "-->", "<?", "\0", "<![CDATA[", "</robot>", "<link"]
@@ -44,6 +47,8 @@ def every_number(tree: Tree) -> list[float]:
         found += [*thing.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
     for body in tree.bodies:
         found += [*body.damping, *body.friction, *body.rotor.elements(), *getattr(body.joint, "axis", ())]
+        drive = body.drive
+        found += [*drive.armature, *drive.gear_ratio, *drive.stiffness, *drive.rest]
         if body.mimic:
             found += [body.mimic.ratio, body.mimic.offset]
     return found

@@ -76,14 +76,20 @@ class Drives:
             where = next(iter(stated.values.values()))[0][1]
             kind = joint.attributes.get("type")
             message = f"<{where.tag}> of a {kind} joint is ignored: it has no meaning there"
-            self.reader.warn(where, "UNSUPPORTED", message)
+            if [*stated.values] == ["gear ratio"]:
+                self.reader.note(where, "IGNORED", message)
+            else:
+                self.reader.warn(where, "UNSUPPORTED", message)
             return Drive()
         found = {what: self._one(joint, what, values) for what, values in stated.values.items()}
         ratio, rotor = found.get("gear ratio"), found.get("rotor inertia")
-        conflict = "gear ratio" in found and ratio is None
         armature, stiffness, rest = found.get("armature"), found.get("stiffness"), found.get("rest")
-        if rotor is not None and not conflict:
-            turned = rotor * (ratio or 1.0) ** 2
+        if rotor is not None and "gear ratio" in found and ratio is None:
+            message = "the rotor's inertia is ignored too: how fast the rotor turns is not known"
+            self.reader.warn(stated.values["rotor inertia"][0][1], "DRIVE_CONFLICT", message)
+        elif rotor is not None:
+            turns = 1.0 if ratio is None else ratio
+            turned = rotor * turns * turns
             given = [(turned, joint)] if armature is None else [(armature, joint), (turned, joint)]
             armature = self._one(joint, "armature", given)
         return Drive(

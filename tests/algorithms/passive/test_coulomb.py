@@ -8,9 +8,12 @@ import pytest
 
 import linkwork as lw
 from linkwork.algorithms.dynamics.forward_dynamics import forward_dynamics
+from linkwork.errors import SingularInertiaError
 from linkwork.expr import adjoint, tangent
 from linkwork.expr.interpret import evaluate
 from linkwork.expr.symbol import Graph
+from linkwork.model.body import Drive
+from linkwork.model.random import random_tree
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, with_functions
 from oracles.trees import TREES, robot_of, state
@@ -196,3 +199,26 @@ def test_the_regressor_knows_what_starts():
     Y = f.inverse_dynamics_regressor(q, v, a, passive=True, friction="coulomb")
     parameters = robot_of(tree).inertial_parameters(passive=True)
     assert_close(Y @ parameters, f.inverse_dynamics(q, v, a, passive=True, friction="coulomb"), 1e-12, core=1)
+
+
+def test_what_nothing_resists_is_refused_by_name():
+    tree = random_tree(np.random.default_rng(5), 3, types=[lw.joints.Revolute], shape="chain")
+    nothing = type(tree.bodies[-1].inertia).zero()
+    light = [replace(frame, inertia=nothing) if frame.body == 2 else frame for frame in tree.frames]
+    bodies = [*tree.bodies[:-1], replace(tree.bodies[-1], inertia=nothing, drive=Drive())]
+    tree = replace(tree, bodies=tuple(bodies), frames=tuple(light))
+    q, v, tau = at_rest(TREES["revolute_chain"])
+    for f in (lw.Robot(tree), Direct(tree, "floats")):
+        with pytest.raises(SingularInertiaError, match="joint2"):
+            f.forward_dynamics(q, v, tau, passive=True, friction="coulomb")
+
+
+def test_float32_is_near():
+    tree = TREES["mixed_0"]
+    q, v, tau = at_rest(tree, 40)
+    robot = robot_of(tree)
+    exact = robot.forward_dynamics(q, v, tau, passive=True, friction="coulomb")
+    single = [x.astype(np.float32) for x in (q, v, tau)]
+    found = robot.forward_dynamics(*single, passive=True, friction="coulomb")
+    assert found.dtype == np.float32
+    assert_close(found, exact, 1e-3, core=1)

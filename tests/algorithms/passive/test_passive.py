@@ -101,9 +101,14 @@ def test_springs_near_their_rest_and_half_a_turn_away(tree):
         away = f.integrate(rest, phi)
         phi = f.difference(rest, away)  # what rounding left of it
         assert np.allclose(f.passive_force(away, zero), -K * phi, rtol=0.0, atol=20.0 * scale**2 + 1e-15)
+    h = 1e-5
     for phi in np.random.default_rng(1).normal(size=(3, tree.nv)):
         far = f.integrate(rest, 3.14 * phi / np.linalg.norm(phi[:3]))
-        assert np.isfinite(f.passive_force(far, zero)).all()
+        force = f.passive_force(far, zero)
+        assert np.isfinite(force).all()
+        steps = h * np.eye(tree.nv)
+        slope = (energy(tree, f.integrate(far, steps)) - energy(tree, f.integrate(far, -steps))) / (2.0 * h)
+        assert np.allclose(-slope, force, rtol=1e-6, atol=1e-6 * (1.0 + np.abs(force).max()))
 
 
 @with_functions

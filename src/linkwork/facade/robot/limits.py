@@ -56,7 +56,8 @@ class LimitMethods(RobotBase):
         """τ = −damping · v − friction · sign(v), what damping and dry friction of all joints exert at velocity v.
 
         What they exert on joints that follow others counts for their masters, times the ratio; nothing comes from
-        joints whose ``dynamics`` is "none".  sign(0) is 0.  The functions of dynamics do not include it: add it to τ.
+        joints whose ``dynamics`` is "none".  sign(0) is 0.  The functions of dynamics include it with ``passive=True``
+        alone, springs and armature too: see `passive_force`.
         v (..., nv) -> (..., nv) [N·m, N].
         """
         damping, friction = np.zeros((2, self.nv))
