@@ -3,7 +3,8 @@
 The errors are relative to max(1, ‖expected‖), sample by sample; eps is float64's, n the number of degrees of freedom,
 cond the condition number of the mass matrix.  What is solved with the mass matrix has its stated tolerance up to
 cond = 1e5, and cond · eps · n above.  Every test runs over all trees of `oracles.trees` (every joint type alone and
-mixed, chains, stars, couplings, other roots) and over all robots of `oracles.example_robots`, but where it says which.
+mixed, chains, stars, couplings, other roots), trees of joints that users wrote, and all robots of
+`oracles.example_robots`, but where it says which.
 The last column says where else the same is asked: of compiled code, of other libraries, of more views.
 
     ====  ===========================================  =================  ==========================================

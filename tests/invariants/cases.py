@@ -1,4 +1,4 @@
-"""What the numbered invariants run on: random trees of all joint types and real robots, each with states.
+"""What the numbered invariants run on: random trees of all joint types, users' too, and real robots, with states.
 
 The algorithms run on NumPy arrays of samples, and on dual numbers of them: nothing is compiled here, so that every
 number can be asked of every tree and robot.
@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from helpers.joints import WRITTEN_BY_USERS
 from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot, quantity_of, shape_of
 from linkwork.bridge.tracing import elements_of, run
 from linkwork.expr.dual import Dual, parts
-from linkwork.joints import Floating
+from linkwork.joints import Floating, Revolute
 from linkwork.model.body import WORLD, Limits
-from linkwork.model.random import random_inertia
+from linkwork.model.random import random_inertia, random_tree
 from linkwork.model.tree import Tree
 from linkwork.model.welded import told
 from linkwork.spatial import Pose
@@ -185,19 +186,28 @@ def of_robot(name: str, tree: Tree, frames: tuple[str, ...]) -> Case:
 
 @functools.cache
 def _cases() -> tuple[Case, ...]:
-    trees = [of_tree(name, tree) for name, tree in TREES.items()]
+    trees = [of_tree(name, tree) for name, tree in (TREES | THEIRS).items()]
     return (*trees, *(of_robot(example.name, example.robot().tree, example.frames) for example in examples()))
 
 
-def cases(*, plain: bool = False) -> Iterator[Case]:
-    """Every tree and robot; ``plain``: those whose joints are all free."""
-    return (case for case in _cases() if not (plain and case.tree.has_couplings))
+THEIRS = {
+    "users' chain": random_tree(np.random.default_rng(500), 4, types=WRITTEN_BY_USERS, shape="chain"),
+    "users' and ours": random_tree(np.random.default_rng(501), 8, types=(*WRITTEN_BY_USERS, Floating, Revolute)),
+}
+"""Trees of joints as users write them."""
+
+
+def cases(*, plain: bool = False, ours: bool = False) -> Iterator[Case]:
+    """Every tree and robot; ``plain``: whose joints are all free; ``ours``: whose joints' types are linkwork's."""
+    return (c for c in _cases() if not (plain and c.tree.has_couplings) and not (ours and c.name in THEIRS))
 
 
 @functools.cache
 def floating_cases() -> tuple[Case, ...]:
     """Every tree put on a floating base, and the robots that have one."""
-    trees = [of_tree(f"{name} on a floating base", _on_a_floating_base(tree)) for name, tree in TREES.items()]
+    trees = [
+        of_tree(f"{name} on a floating base", _on_a_floating_base(tree)) for name, tree in (TREES | THEIRS).items()
+    ]
     return (*trees, *(case for case in cases() if case.tree.bodies and _floats(case.tree)))
 
 
