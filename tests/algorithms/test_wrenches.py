@@ -211,7 +211,9 @@ def test_any_names_of_frames():
     names = [port.name for port in kernel.inputs]
     assert len(set(names)) == 1 + len(w) and all(name.isidentifier() for name in names)
     assert_close(kernel(q, *(w[k] for k in sorted(w))), expected, 1e-13)
-    with pytest.raises(ValueError, match="wrench_left_hand would be wrenches on 'left hand' and 'left-hand'"):
+    with pytest.raises(
+        ValueError, match=r"wrench_left_hand would act on 'left hand' \(in 'world'\) and on 'left-hand'"
+    ):
         robot.compile([("static_torque", {"wrenches": ["left hand"]}), ("gravity_force", {"wrenches": ["left-hand"]})])
 
 

@@ -38,7 +38,10 @@ def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port
     for request in requests.values():
         for name, wrench in zip(request.wrench_inputs, request.wrenches, strict=True):
             if acting.setdefault(name, wrench) != wrench:
-                raise ValueError(f"compile: {name} would be wrenches on {acting[name][0]!r} and {wrench[0]!r}")
+                one, other = (f"{frame!r} (in {axes!r})" for frame, axes in (acting[name], wrench))
+                raise ValueError(
+                    f"compile: {name} would act on {one} and on {other}: compile these functions one by one"
+                )
     found = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in taken.items()]
     for request in requests.values():
         for name, shape in found:
