@@ -13,7 +13,7 @@ from linkwork.algorithms import ROBOT
 from linkwork.cli.measure import agreement, batch_calls, compile_cold, fits, single_calls, threads
 from linkwork.cli.peer import FUNCTIONS, CannotCompare, Pinocchio
 from linkwork.cli.states import random_states
-from linkwork.cli.timing import Comparison, Effort, compare, percentiles
+from linkwork.cli.timing import Call, Comparison, Effort, compare, percentiles
 from linkwork.errors import SingularInertiaError
 
 from .compiler import Figure, compiler_figures
@@ -53,6 +53,7 @@ class FunctionResult:
     call: Comparison | None = None
     call_percentiles: tuple[float, float] | None = None  # 50 and 99
     peer_percentiles: tuple[float, float] | None = None
+    into: Comparison | None = None  # a batch of `STANDARD_BATCH` by the kernel, into an array made before
     asymmetric: int | None = None  # elements of a batch of matrices that differ from their transposes'
 
     @property
@@ -116,8 +117,11 @@ def measure_robot(
                 beside = None  # what computes something else is not timed beside
         for size in plan.batches:
             if fits(robot, function, size, *asked):
+                ours, its = batch_calls(robot, beside, function, size, *asked)
                 with threads(1):
-                    found.batches[size] = compare(*batch_calls(robot, beside, function, size, *asked), plan.effort)
+                    found.batches[size] = compare(ours, its, plan.effort)
+                    if size == STANDARD_BATCH:
+                        found.into = compare(_into(robot, function, asked, ours), its, plan.effort)
         ours, its = single_calls(robot, beside, function, *asked)
         found.call = compare(ours, its, plan.effort)
         found.call_percentiles = percentiles(ours, plan.calls)
@@ -131,6 +135,14 @@ def measure_robot(
             result.figures.setdefault(function, {})[measure] = figure
             done(f"{entry.name}: {function}, {measure}")
     return result
+
+
+def _into(robot: Robot, function: str, asked: Sequence[str], call: Call) -> Call:
+    """The same batch by the function's kernel, with the result in an array made before."""
+    states = {name: x for name, x in call.names.items() if name != "robot"}
+    kernel = robot.compile((function, *asked))
+    names = {**states, "kernel": kernel, "out": kernel(*states.values())}
+    return Call(f"kernel({', '.join(states)}, out=out)", names)
 
 
 def _asymmetric(robot: Robot, function: str) -> int:

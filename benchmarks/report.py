@@ -10,7 +10,7 @@ from typing import Any
 from linkwork.cli.output import table
 
 from .large import LargeResult
-from .measure import FunctionResult, RobotResult
+from .measure import STANDARD_BATCH, FunctionResult, RobotResult
 from .startup import Startup
 from .verdicts import Verdict
 
@@ -30,11 +30,14 @@ def target_table(rows: Sequence[Verdict], *, markdown: bool = False) -> list[str
 
 
 def context_table(results: Sequence[RobotResult], *, markdown: bool = False) -> list[str]:
-    """One line a function of a robot: everything measured.  In brackets how many times as fast as Pinocchio."""
+    """One line a function of a robot: everything measured.  In brackets how many times as fast as Pinocchio.
+
+    Where results are large, new arrays are new memory, which takes longer than to compute them: hence ``out=``.
+    """
     sizes = sorted({size for result in results for found in result.functions for size in found.batches})
     header = ["robot", "dof", "function", "operations", "trace [ms]", "compile [s]"]
     header += [f"batch of {size} [ns/state]" for size in sizes]
-    header += ["one call [µs]", "p50", "p99", "Pinocchio p50", "p99", "difference"]
+    header += [f"of {STANDARD_BATCH}, out=", "one call [µs]", "p50", "p99", "Pinocchio p50", "p99", "difference"]
     cells = [
         [result.robot, str(result.nv), *_function_cells(found, sizes)]
         for result in results
@@ -68,6 +71,7 @@ def _function_cells(found: FunctionResult, sizes: Sequence[int]) -> list[str]:
     for size in sizes:
         batch = found.batches.get(size)
         cells.append("-" if batch is None else _timed(batch.ours * 1e9 / size, batch.ratio))
+    cells.append("-" if found.into is None else _timed(found.into.ours * 1e9 / STANDARD_BATCH, found.into.ratio))
     cells.append("-" if found.call is None else _timed(found.call.ours * 1e6, found.call.ratio))
     for pair in (found.call_percentiles, found.peer_percentiles):
         cells += ["-", "-"] if pair is None else [f"{1e6 * x:.2f}" for x in pair]
