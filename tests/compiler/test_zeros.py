@@ -64,3 +64,20 @@ def test_many_zeros_between_numbers_are_one_instruction_too():
         assert all_bits_equal([dirty], [kernel.interpret(np.array([1.5]))[0]])
         assert all_bits_equal([kernel(np.array([1.5]))[0]], [dirty])
     assert kernel.llvm_ir.count("call void @llvm.memset") == 1
+
+
+def test_numbers_that_stand_in_an_array_many_times_are_copied_by_a_table():
+    def repeated(x):
+        rows = [[x[0] * x[1], x[1] * 3.0, 0.0, float(k % 7), x[2] * (k + 1.0)] for k in range(300)]
+        return np.array(rows, dtype=object), x * 2.0
+
+    x = np.random.default_rng(1).normal(size=(19, 3))
+    for whole in (2000, 10):
+        with sizes(whole=whole, most=10):
+            kernel = compile(repeated, x=(3,))
+        sample = kernel.llvm_ir.partition("@repeated.sample(")[2].partition("\n}")[0]
+        assert sample.count("@repeated.copies.out0") == 1
+        expected = kernel.interpret(x)
+        for k, one in enumerate(x):
+            assert all_bits_equal(kernel(one), [part[k] for part in expected])
+        assert all_bits_equal(kernel(x), expected)

@@ -7,7 +7,8 @@ the next one does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby, islice
 from typing import Protocol
 
@@ -37,9 +38,13 @@ NO_MEMORY, OFF = 1, 2  # what ``@sample`` says where it computed nothing, and wh
 
 _SIDE_BY_SIDE = 4  # zeros that are written together
 _CLEARED = 64  # zeros for which an output array is cleared before other numbers are written to it
+_REPEATED = 512  # numbers of an output array that stand in it already, from which on they are copied by a table
 _VECTORS = 8  # that a segment runs over before the next one does
 _CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
 ON_STACK = 1 << 14  # a thread's stack is not asked for more bytes than this: it may have 128 KiB in all
+
+
+Place = tuple[str, int]  # a pointer's name, and how many numbers further on
 
 
 class Layout:
@@ -60,6 +65,21 @@ class Layout:
         self.vectors = max(1, min(_VECTORS, _CACHED // max(of_one, 1))) if plan.segmented and lanes > 1 else 1
         self.bytes = of_one * self.vectors
 
+    @cached_property
+    def zeros(self) -> list[tuple[str, int, int]]:
+        """What `_zeros` finds."""
+        return [*_zeros(self.program)]
+
+    @cached_property
+    def repeated(self) -> dict[str, list[tuple[int, int]]]:
+        """What `_repeated` finds."""
+        return _repeated(_written(self))
+
+    @cached_property
+    def sinks(self) -> dict[int, list[Place]]:
+        """What `_array_sinks` finds."""
+        return _array_sinks(self)
+
     @property
     def cost(self) -> float:
         """About how many instructions a sample takes."""
@@ -75,9 +95,6 @@ class Layout:
             f.at(start, self.in_bytes * self.vectors),
             f.at(start, (self.in_bytes + self.work_bytes) * self.vectors),
         )
-
-
-Place = tuple[str, int]  # a pointer's name, and how many numbers further on
 
 
 def block_function(text: Text, layout: Layout) -> None:
@@ -107,7 +124,7 @@ def segment_function(text: Text, layout: Layout, k: int) -> None:
     out = ", ".join(f"ptr noalias {pointer}" for pointer in _out_arguments(layout))
     signature = f"define void @.sample.{k}({_working_arguments(layout)}, {out})"
     f = Instructions(signature, layout.target, layout.real, 1, unchanging=True)
-    _write(f, layout, k, _in_order, _array_sinks(layout))
+    _write(f, layout, k, _in_order, layout.sinks)
     text.add(f)
 
 
@@ -124,7 +141,8 @@ def sample_function(text: Text, layout: Layout) -> None:
         signature = f"define i32 @.sample({', '.join(attributed)})"
         one = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
         _zero(one, layout)
-        name = _write(one, layout, 0, lambda number: places[number], _array_sinks(layout))
+        name = _write(one, layout, 0, lambda number: places[number], layout.sinks)
+        _repeat(text, one, layout)
         one.end = f"ret i32 {one.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
         text.add(one)
         return
@@ -146,6 +164,7 @@ def sample_function(text: Text, layout: Layout) -> None:
     for k in range(len(layout.plan.segments)):
         f.declare(f"declare void @.sample.{k}({', '.join(['ptr'] * len(pointers))})")
         f.do(f"call void @.sample.{k}({', '.join(f'ptr {pointer}' for pointer in pointers)})")
+    _repeat(text, f, layout)
     end_sample(f, layout, guards, taken)
     text.add(f)
 
@@ -218,12 +237,12 @@ def _out_arguments(layout: Layout) -> list[str]:
 
 
 def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
-    """For every value the elements of output arrays that it is the result for, but for those that `_zero` writes."""
+    """For every value the elements of output arrays that it is the result for, but for those that `_zero` writes and
+    those that `_repeat` does."""
     sinks: dict[int, list[Place]] = {}
-    places = ((f"%out{j}", e) for j, port in enumerate(layout.program.outputs) for e in range(port.size))
-    zeroed = {(pointer, e) for pointer, start, stop in _zeros(layout.program) for e in range(start, stop)}
-    for value, place in zip(layout.program.results, places, strict=False):
-        if not (place in zeroed and _is_zero(layout.program.instructions[value])):
+    copied = {(pointer, to) for pointer, copies in layout.repeated.items() for _, to in copies}
+    for value, place in _written(layout):
+        if place not in copied:
             sinks.setdefault(value, []).append(place)
     if layout.plan.segmented:
         for slot in layout.guards:
@@ -233,10 +252,44 @@ def _array_sinks(layout: Layout) -> dict[int, list[Place]]:
 
 def _zero(f: Function, layout: Layout) -> None:
     """Write zeros to output arrays before all else: of thousands of stores, LLVM takes long for each."""
-    for pointer, start, stop in _zeros(layout.program):
+    for pointer, start, stop in layout.zeros:
         place, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
         f.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         f.do(f"call void @llvm.memset.p0.i64(ptr align {layout.real.bytes} {place}, i8 0, i64 {size}, i1 false)")
+
+
+def _written(layout: Layout) -> Iterator[tuple[int, Place]]:
+    """Each result with where it stands in the output arrays, but for those that `_zero` writes."""
+    program = layout.program
+    places = ((f"%out{j}", e) for j, port in enumerate(program.outputs) for e in range(port.size))
+    zeroed = {(pointer, e) for pointer, start, stop in layout.zeros for e in range(start, stop)}
+    for value, place in zip(program.results, places, strict=False):
+        if not (place in zeroed and _is_zero(program.instructions[value])):
+            yield value, place
+
+
+def _repeat(text: Text, f: Function, layout: Layout) -> None:
+    """Copy what stands in an output array many times, by a table."""
+    real = layout.real
+    for pointer, copies in layout.repeated.items():
+        table = f"@.copies.{pointer[1:]}"
+        listed = ", ".join(f"i64 {place * real.bytes}" for copy in copies for place in copy)
+        text.declare(f"{table} = internal constant [{2 * len(copies)} x i64] [{listed}]")
+        with f.loop(len(copies)) as k:
+            entry = f.at(table, f.let(f"shl i64 {k}, 4"))
+            start, to = f.load("i64", entry, 8), f.load("i64", f.at(entry, 8), 8)
+            f.store(real.name, f.load(real.name, f.at(pointer, start), real.bytes), f.at(pointer, to), real.bytes)
+
+
+def _repeated(written: Iterable[tuple[int, Place]]) -> dict[str, list[tuple[int, int]]]:
+    """Where an output array has many numbers again: from which to which element each is copied."""
+    first: dict[tuple[str, int], int] = {}
+    found: dict[str, list[tuple[int, int]]] = {}
+    for value, (pointer, e) in written:
+        start = first.setdefault((pointer, value), e)
+        if start != e:
+            found.setdefault(pointer, []).append((start, e))
+    return {pointer: copies for pointer, copies in found.items() if len(copies) >= _REPEATED}
 
 
 def _zeros(program: Program) -> Iterator[tuple[str, int, int]]:
