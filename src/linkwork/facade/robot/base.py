@@ -86,7 +86,9 @@ class RobotBase:
         wrenches, axes = [given.pop(key) for key in row.acting_on] or (None, "world")
         given = {key: value for key, value in given.items() if value is not None}
         acting = tuple(_with_axes(row, wrenches, axes))
-        key: Any = (name, *options.values(), *given, *acting)
+        if isinstance(axes, str) and axes != "world":
+            self._tree.frame(axes)
+        key: Any = (name, *options.values(), *given, *acting) if options or given or acting else name
         try:
             call = self._calls.get(key)
         except TypeError:

@@ -2,7 +2,7 @@
 
 What is called is code made for the signature.  A call with arrays alone, and with the names that are required, finds
 its kernel by one look into a dictionary; Python looks up each keyword that is left out, so a call with some goes on to
-a function that has them.
+a function that has them, which looks once more, with the options in the key.
 """
 
 from __future__ import annotations
@@ -32,13 +32,8 @@ def computed(stub: F) -> F:
     options = [option.name for option in row.options]
     given = [*row.optional, *row.acting_on]
     first = [*row.inputs, *(option.name for option in row.options if option.required)]
-    if [*parameters][: 1 + len(first)] != ["self", *first] or {*parameters} != {
-        "self",
-        *first,
-        *options,
-        *given,
-        "out",
-    }:
+    known = {"self", *first, *options, *given, "out"}
+    if [*parameters][: 1 + len(first)] != ["self", *first] or {*parameters} != known:
         raise TypeError(f"{name}: its method takes {[*parameters]}, its row {[*first, *options, *given]}")
     for option in row.options:
         if not option.required and parameters[option.name].default != option.default:
@@ -46,8 +41,17 @@ def computed(stub: F) -> F:
     keywords = [f"{key}={parameter.default!r}" for key, parameter in parameters.items() if key not in ("self", *first)]
     required = first[len(row.inputs) :]
     key = f"({name!r}, {', '.join(required)})" if required else repr(name)
+    named = f"({name!r}, {', '.join(options)})" if options else repr(name)
+    plain = " and ".join(f"{x} is None" for x in given if parameters[x].default is None) or "True"
     source = f"""
 def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
+    if {plain}:
+        try:
+            call = self._calls.get({named})
+        except TypeError:
+            call = None
+        if call is not None:
+            return call({", ".join(row.inputs)}) if out is None else call({", ".join(row.inputs)}, out=out)
     options = {{{", ".join(f"{x!r}: {x}" for x in options)}}}
     given = {{{", ".join(f"{x!r}: {x}" for x in given)}}}
     return self._asked({name!r}, ({", ".join(row.inputs)},), options, given, out)
