@@ -13,6 +13,7 @@ from linkwork.bridge.subjects import OfRobot
 from linkwork.bridge.tracing import trace_requests
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import ALL, Prismatic, Revolute
+from linkwork.model.lighten import lightened
 from linkwork.model.random import random_inertia, random_tree
 from linkwork.model.regroup import _size, regrouped
 from linkwork.model.slide import slid
@@ -21,7 +22,8 @@ from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED
 from oracles.same_dynamics import assert_same_dynamics
-from oracles.trees import every_tree, state
+from oracles.scalars import Direct, arguments_of, listed
+from oracles.trees import TREES, every_tree, state
 
 every_robot = pytest.mark.parametrize("example", [*EXAMPLES, *SHIPPED], ids=str)
 
@@ -131,10 +133,18 @@ def test_what_forward_dynamics_refuses_it_still_refuses():
 
 def test_kernels_regroup_joint_space_functions_only():
     """Wrenches and masses that people ask about are those of the bodies; torques do not tell them apart."""
+    of_bodies = {"body_terms", "center_of_mass", "inverse_dynamics_regressor", "joint_wrenches", "potential_energy"}
+    felt = [name for name, row in ROBOT.items() if row.joint_space]
+    assert {"inverse_dynamics", "forward_dynamics", "mass_matrix"} <= {*felt} and not of_bodies & {*felt}
+    for tree in (TREES["mixed_0"], TREES["coupled_chain"]):
+        light = lightened(tree)
+        assert light != tree
+        for name in felt:
+            arrays, names = arguments_of(tree, name)
+            pairs = zip(*(listed(getattr(Direct(one), name)(*arrays, *names)) for one in (light, tree)), strict=True)
+            for found, expected in pairs:
+                assert_close(found, expected, 1e-10, name, core=expected.ndim - 1)
     tree = SHIPPED[1].robot().tree
-    assert {name for name, row in ROBOT.items() if row.joint_space} == {
-        "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force",
-    }  # fmt: skip
     traced = trace_requests(OfRobot(tree), "f", {"f": read_request(OfRobot(tree), "inverse_dynamics")})
     again = trace_requests(OfRobot(regrouped(slid(tree))), "f", {"f": read_request(OfRobot(tree), "inverse_dynamics")})
     assert traced.operations == again.operations

@@ -49,8 +49,12 @@ def marked() -> Program:
     return replace(program, marks=tuple(k + 1 for k in sines))
 
 
+# of constants, elementary functions are Python's before and NumPy's after, which may differ in the last digit
+EXACT = tuple(operation for operation in OPERATIONS if operation.name not in ("sin", "exp"))
+
+
 @settings(max_examples=150)
-@given(program=programs(OPERATIONS), data=st.data(), seed=st.integers(0, 1000))
+@given(program=programs(EXACT), data=st.data(), seed=st.integers(0, 1000))
 def test_values_stay_wherever_marks_are(program: Program, data: st.DataObject, seed: int) -> None:
     count = len(program.instructions)
     marks = tuple(sorted(data.draw(st.sets(st.integers(0, count), min_size=1, max_size=12))))
