@@ -61,7 +61,7 @@ def data(
         "startup": None if startup is None else asdict(startup),
         "no_op_call": no_op,
         "robots": [_finite(asdict(result)) for result in results],
-        "robots of many bodies": [asdict(found) for found in large],
+        "many_bodies": [asdict(found) for found in large],
         "targets": [{**_finite(asdict(row)), "met": row.met} for row in rows],
     }
 
