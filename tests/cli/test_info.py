@@ -10,7 +10,7 @@ import linkwork as lw
 
 JOINT_KEYS = {
     *("name", "type", "axis", "parameters", "parent", "child", "q", "v", "lower", "upper", "velocity", "effort"),
-    *("damping", "friction", "mimic", "coupling"),
+    *("damping", "friction", "static_friction", "armature", "gear_ratio", "stiffness", "rest", "mimic", "coupling"),
 }
 
 
@@ -26,6 +26,22 @@ def test_the_tree_is_drawn(linkwork):
         ["└─", "tip", "tip_mount", "welded"],
     ]
     assert lines[start + 3].startswith("   └─ ") and lines[start + 4].startswith("      └─ ")
+
+
+def test_what_few_joints_have_is_a_column_where_one_has_it(linkwork, tmp_path):
+    text = lw.robots.path("double_pendulum").read_text(encoding="utf-8")
+    file = tmp_path / "sprung.urdf"
+    file.write_text(text.replace("</robot>", SPRUNG + "</robot>"), encoding="utf-8")
+    plain, sprung = linkwork("info", "double_pendulum").out, linkwork("info", str(file)).out
+    assert "stiffness" not in plain
+    (header,) = (line.split() for line in sprung.splitlines() if line.split()[:2] == ["joint", "type"])
+    (elbow,) = (line.split() for line in sprung.splitlines() if line.split()[:2] == ["elbow", "revolute"])
+    assert "stiffness" in header and "armature" not in header and "7.5" in elbow
+    data = json.loads(linkwork("info", str(file), "--json").out)
+    assert [joint["stiffness"] for joint in data["joints"]] == [[0.0], [7.5]]
+
+
+SPRUNG = """<gazebo reference="elbow"><springStiffness>7.5</springStiffness></gazebo>"""
 
 
 def test_branches_are_drawn(linkwork):

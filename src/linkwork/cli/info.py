@@ -50,7 +50,8 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
     moving = f"{quantity(len(joints), 'moving joint')}{bound}"
     size = f"{moving} (nq {robot.nq}, nv {robot.nv}), {quantity(len(links), 'link')}"
     about = f"{size}, {_mass(tree)}, gravity {numbers(robot.gravity)} m/s²"
-    rows = [_joint_row(joint) for joint in joints]
+    said = [name for name in _DRIVES if any(getattr(joint, name).any() for joint in joints)]
+    rows = [_joint_row(joint, said) for joint in joints]
     return [
         label(robot.name),
         *(wrap(f"  {about}", columns, subsequent_indent="  ") if columns else [f"  {about}"]),
@@ -58,7 +59,7 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
         "",
         *tree_lines(tree, columns),
         "",
-        *(folded(_JOINT_HEADER, rows, columns, left=(0, 1, 2)) if joints else []),
+        *(folded((*_JOINT_HEADER[:-1], *said, _JOINT_HEADER[-1]), rows, columns, left=(0, 1, 2)) if joints else []),
         *([""] if joints else []),
         *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4)),
         *([] if tree.inertias_ignored else [f"total mass {_mass(tree)}"]),
@@ -81,10 +82,11 @@ _JOINT_HEADER = (
     *("joint", "type", "axis", "q", "v", "limits [rad, m]", "speed [rad/s, m/s]", "effort [N·m, N]"),
     *("damping", "friction", "follows"),
 )
+_DRIVES = ("armature", "stiffness")  # what few robots have: columns where one has it
 _LINK_HEADER = ("link", "on body", "mass [kg]", "center of mass [m]", "welded by")
 
 
-def _joint_row(joint: Joint) -> list[str]:
+def _joint_row(joint: Joint, said: list[str]) -> list[str]:
     return [
         label(joint.name),
         joint.type_name,
@@ -96,6 +98,7 @@ def _joint_row(joint: Joint) -> list[str]:
         numbers(joint.effort),
         _or_dash(joint.damping),
         _or_dash(joint.friction),
+        *(_or_dash(getattr(joint, name)) for name in said),
         _follows_text(joint),
     ]
 
@@ -175,6 +178,11 @@ def _joint_data(joint: Joint) -> dict[str, Any]:
         "effort": finite(joint.effort),
         "damping": finite(joint.damping),
         "friction": finite(joint.friction),
+        "static_friction": finite(joint.static_friction),
+        "armature": finite(joint.armature),
+        "gear_ratio": finite(joint.gear_ratio),
+        "stiffness": finite(joint.stiffness),
+        "rest": finite(joint.rest),
         "mimic": joint.mimic and asdict(joint.mimic),
         "coupling": joint.coupling and asdict(joint.coupling),
     }
