@@ -319,14 +319,20 @@ def test_clones_give_the_same_bits(legs, clone):
 # -- robots that do not move
 
 
-@pytest.mark.parametrize("make", [
-    lambda: lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>'),
-    lambda: lw.Robot(random_tree(np.random.default_rng(0), 3, types=[Fixed])),
-    lambda: lw.Robot(random_tree(np.random.default_rng(0), 0, types=[Prismatic])),
-], ids=["a rock", "fixed bodies", "nothing at all"])  # fmt: skip
-@pytest.mark.parametrize("batch", [(), (3,), (0,)], ids=str)
-def test_without_degrees_of_freedom(make, batch):
-    robot = make()
+RESTING = {
+    "a rock": lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>'),
+    "fixed bodies": lw.Robot(random_tree(np.random.default_rng(0), 3, types=[Fixed])),
+    "nothing at all": lw.Robot(random_tree(np.random.default_rng(0), 0, types=[Prismatic])),
+}
+
+
+@pytest.mark.parametrize("robot", RESTING.values(), ids=RESTING)
+def test_without_degrees_of_freedom(robot):
+    for batch in ((), (3,), (0,)):
+        answers_without_numbers(robot, batch)
+
+
+def answers_without_numbers(robot, batch):
     nothing, bodies = np.zeros((*batch, 0)), len(robot.bodies)
     assert (robot.nq, robot.nv) == (0, 0)
     assert robot.neutral().shape == (0,)

@@ -110,8 +110,9 @@ def _split(row: Row, arguments: tuple[Any, ...], options: Any) -> tuple[list[np.
     """Arrays, and the frames that are named: as the robot's methods take them."""
     n = len(row.inputs)
     arrays = [np.asarray(x, dtype=float) for x in arguments[:n]]
-    required = [option.name for option in row.options if option.required]
-    return arrays, dict(zip(required, arguments[n:], strict=False)) | options
+    named = sorted(row.options, key=lambda option: not option.required)
+    assert len(arguments) <= n + len(named), f"{row.name}: {len(arguments) - n} options, of {len(named)}"
+    return arrays, dict(zip([option.name for option in named], arguments[n:], strict=False)) | options
 
 
 def _scalars(result: Any) -> list[Any]:

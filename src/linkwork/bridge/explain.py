@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..expr.interpret import reachable
-from ..expr.symbol import Graph
+from ..expr.bundle import PART
+from ..expr.rules import RULED
+from ..expr.symbol import Graph, Symbol
 from ..model.tree import Tree
-from .machine import arithmetic
+from .machine import arithmetic, operations_of
 from .requests import read_request
 from .subjects import OfRobot
 from .tracing import traced
@@ -99,8 +100,23 @@ def _names(directions: Sequence[str]) -> Iterator[str]:
 def _counted(watch: Watch, elements: Sequence[Any]) -> dict[int, dict[int, Counter[str]]]:
     """The operations that results need, by body and by walk."""
     found: dict[int, dict[int, Counter[str]]] = {}
-    for node in reachable(elements):
+    nodes = [_computed(x) for x in elements if isinstance(x, Symbol)]
+    needed = {node.index: node for node in nodes}
+    while nodes:
+        for argument in map(_computed, nodes.pop().args):
+            if argument.index not in needed:
+                needed[argument.index] = argument
+                nodes.append(argument)
+    for _, node in sorted(needed.items()):
         if node.args:
             body, walk = watch.places[bisect_right(watch.starts, node.index) - 1]
-            found.setdefault(body, {}).setdefault(walk, Counter())[node.op.name] += 1
+            bundle = node.value if node.op.arity < 0 else None
+            found.setdefault(body, {}).setdefault(walk, Counter()).update(operations_of(node.op, bundle))
     return found
+
+
+def _computed(node: Symbol) -> Symbol:
+    """What takes the place of a result that has a rule of differentiation, when code is made."""
+    while node.op is PART and node.args[0].op is RULED:
+        node = node.args[0].args[node.value]
+    return node

@@ -2,6 +2,7 @@
 
 from ..compiler.cache import Cache as Cache
 from ..compiler.cache import place as cache_place
+from ..compiler.counts import operations_of as operations_of
 from ..compiler.facts import CodeFacts as CodeFacts
 from ..compiler.facts import code_facts as code_facts
 from ..compiler.kernel import Kernel as Kernel
@@ -27,5 +28,6 @@ __all__ = [
     "host",
     "levels",
     "make_ready",
+    "operations_of",
     "set_num_threads",
 ]

@@ -6,16 +6,17 @@ import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..expr.bundle import PART
 from ..expr.control.call import Subroutine
 from ..expr.control.choice import Choice
 from ..expr.control.loop import Loop
+from ..expr.operations import Operation
 from ..expr.region import Listing, bodies_of
 from .rows import Rows
 
-__all__ = ["WhileLoop", "arithmetic", "counted", "listings", "while_loops"]
+__all__ = ["WhileLoop", "arithmetic", "counted", "listings", "operations_of", "while_loops"]
 
 _ARITHMETIC = {"mul": 1, "add": 1, "sub": 1, "fma": 2, "fms": 2, "fnma": 2}
 L = TypeVar("L", bound=Listing)
@@ -94,25 +95,37 @@ def _places(program: Listing) -> list[_Place]:
     return found
 
 
+def operations_of(operation: Operation, value: Any) -> Mapping[str, int]:
+    """How often each operation is done for one node of a graph; a loop with a condition does no iteration."""
+    return _of_one(operation, value.with_bodies(_without_rules) if operation.arity < 0 else value, 0, {})
+
+
 def _counted(listing: Listing, iterations: Mapping[_Place, int]) -> Counter[str]:
     total: Counter[str] = Counter()
-    for k, (operation, _, bundle) in enumerate(listing.instructions):
-        if isinstance(bundle, Loop):
-            times = iterations.get((listing, k), 0) if bundle.conditional else bundle.at_most
-            for name, count in _counted(bundle.body, iterations).items():
-                total[name] += times * count
-            if bundle.conditional:  # the condition is asked once more
-                total += _counted(replace(bundle.body, results=bundle.body.results[:1], first=1).pruned(), iterations)
-        elif isinstance(bundle, Choice):
-            yes, no = (_counted(body, iterations) for body in bundle.bodies)
-            total += yes if yes.total() >= no.total() else no
-        elif isinstance(bundle, Subroutine):
-            total += _counted(bundle.body, iterations)
-        elif isinstance(bundle, Rows):
-            for body, times in bundle.runs:
-                total += Counter({name: times * count for name, count in _counted(body, iterations).items()})
-        elif operation.arity and operation is not PART:
-            total[operation.name] += 1
+    for k, (operation, _, value) in enumerate(listing.instructions):
+        total.update(_of_one(operation, value, iterations.get((listing, k), 0), iterations))
+    return total
+
+
+def _of_one(operation: Operation, value: Any, times: int, iterations: Mapping[_Place, int]) -> Counter[str]:
+    """Those of one instruction, which does so many iterations if it is a loop with a condition."""
+    total: Counter[str] = Counter()
+    if isinstance(value, Loop):
+        often = times if value.conditional else value.at_most
+        total.update({name: often * count for name, count in _counted(value.body, iterations).items()})
+        if value.conditional:  # the condition is asked once more
+            asked = replace(value.body, results=value.body.results[:1], first=1).pruned()
+            total.update(_counted(asked, iterations))
+    elif isinstance(value, Choice):
+        yes, no = (_counted(body, iterations) for body in value.bodies)
+        total.update(yes if yes.total() >= no.total() else no)
+    elif isinstance(value, Subroutine):
+        total.update(_counted(value.body, iterations))
+    elif isinstance(value, Rows):
+        for body, runs in value.runs:
+            total.update({name: runs * count for name, count in _counted(body, iterations).items()})
+    elif operation.arity and operation is not PART:
+        total[operation.name] += 1
     return total
 
 
