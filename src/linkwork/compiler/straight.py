@@ -38,7 +38,7 @@ NO_MEMORY, OFF = 1, 2  # what ``@sample`` says where it computed nothing, and wh
 
 _SIDE_BY_SIDE = 4  # zeros that are written together
 _CLEARED = 64  # zeros for which an output array is cleared before other numbers are written to it
-_REPEATED = 512  # numbers of an output array that stand in it already, from which on they are copied by a table
+_REPEATED = 2048  # numbers of an output array that stand in it already, from which on they are copied by a table
 _VECTORS = 8  # that a segment runs over before the next one does
 _CACHED = 1 << 18  # bytes of vectors that should stay in the second-level cache meanwhile
 ON_STACK = 1 << 14  # a thread's stack is not asked for more bytes than this: it may have 128 KiB in all
