@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from linkwork.model.tree import Tree
 
 from .trees import TREES, robot_of
 
-__all__ = ["Direct", "arguments_of", "listed", "names_for", "share", "with_functions"]
+__all__ = ["Direct", "arguments_of", "listed", "names_for", "share", "with_few_functions", "with_functions"]
 
 
 class Direct:
@@ -68,11 +68,18 @@ class Direct:
 
 _COMPILED = [name for name in TREES if name.endswith("_chain") or name == "mixed_0"]
 
-with_functions = pytest.mark.parametrize(
-    ("tree", "f"),
-    [pytest.param(tree, Direct(tree), id=f"{name}-batch") for name, tree in TREES.items()]
-    + [pytest.param(TREES[name], robot_of(TREES[name]), id=f"{name}-compiled") for name in _COMPILED],
-)
+
+def _on(compiled: Sequence[str]) -> pytest.MarkDecorator:
+    """The algorithms on arrays of every tree, and compiled of some."""
+    return pytest.mark.parametrize(
+        ("tree", "f"),
+        [pytest.param(tree, Direct(tree), id=f"{name}-batch") for name, tree in TREES.items()]
+        + [pytest.param(TREES[name], robot_of(TREES[name]), id=f"{name}-compiled") for name in compiled],
+    )
+
+
+with_functions = _on(_COMPILED)
+with_few_functions = _on(["mixed_0", "coupled_chain", "revolute_chain"])  # of what is many kernels a tree
 
 
 def arguments_of(tree: Tree, name: str, seed: int = 0, size: int = 4) -> tuple[list[np.ndarray], tuple[str, ...]]:

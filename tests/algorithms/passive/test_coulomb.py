@@ -15,7 +15,7 @@ from linkwork.expr.symbol import Graph
 from linkwork.model.body import Drive
 from linkwork.model.random import random_tree
 from oracles.comparison import assert_close
-from oracles.scalars import Direct, with_functions
+from oracles.scalars import Direct, with_few_functions
 from oracles.trees import TREES, robot_of, state
 
 
@@ -57,7 +57,7 @@ def certify(tree, f, q, v, tau, single=False):
     return np.sum(sticks), np.sum(starts)
 
 
-@with_functions
+@with_few_functions
 def test_the_law_holds(tree, f):
     if tree.nv == 0:
         return

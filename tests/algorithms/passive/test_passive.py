@@ -13,7 +13,7 @@ from linkwork.algorithms.dynamics.passive import armature, spring_energy
 from linkwork.model.body import Drive
 from linkwork.model.random import random_tree
 from oracles.comparison import EPS, assert_close, solving_bound
-from oracles.scalars import Direct, with_functions
+from oracles.scalars import Direct, with_few_functions
 from oracles.trees import TREES, every_moving_tree, state
 
 LAWS = ("smooth", "coulomb")
@@ -111,7 +111,7 @@ def test_springs_near_their_rest_and_half_a_turn_away(tree):
         assert np.allclose(-slope, force, rtol=1e-6, atol=1e-6 * (1.0 + np.abs(force).max()))
 
 
-@with_functions
+@with_few_functions
 def test_mass_matrix_with_armature_to_the_bit(tree, f):
     q, _, _ = state(tree)
     M, laden = f.mass_matrix(q), f.mass_matrix(q, passive=True)
@@ -124,7 +124,7 @@ def test_mass_matrix_with_armature_to_the_bit(tree, f):
     assert np.array_equal(laden, expected)
 
 
-@with_functions
+@with_few_functions
 def test_inverse_dynamics_with_all_of_it(tree, f):
     """τ = (M + armature) a + h − τ_p, for both laws."""
     q, v, a = state(tree)
@@ -138,7 +138,7 @@ def test_inverse_dynamics_with_all_of_it(tree, f):
     assert_close(f.gravity_force(q, passive=True), f.gravity_force(q) - springs, 1e-14, core=1)
 
 
-@with_functions
+@with_few_functions
 def test_forward_dynamics_inverts_inverse_dynamics(tree, f):
     q, v, a = state(tree)
     for law in LAWS:
