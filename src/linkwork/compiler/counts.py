@@ -103,7 +103,12 @@ def operations_of(operation: Operation, value: Any) -> Mapping[str, int]:
 def _counted(listing: Listing, iterations: Mapping[_Place, int]) -> Counter[str]:
     total: Counter[str] = Counter()
     for k, (operation, _, value) in enumerate(listing.instructions):
-        total.update(_of_one(operation, value, iterations.get((listing, k), 0), iterations))
+        if operation.arity >= 0:  # nearly all of them
+            if operation.arity and operation is not PART:
+                total[operation.name] += 1
+        else:
+            times = iterations.get((listing, k), 0) if isinstance(value, Loop) else 0
+            total.update(_of_one(operation, value, times, iterations))
     return total
 
 
