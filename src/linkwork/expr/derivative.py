@@ -9,8 +9,9 @@ Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from .bundle import PART
 from .functions import and_, not_, or_, where
@@ -21,6 +22,7 @@ from .symbol import Symbol
 __all__ = ["adjoint", "forward", "is_zero", "jacobian", "tangent"]
 
 _WHERE, _NOT = BY_NAME["where"], BY_NAME["not_"]
+T = TypeVar("T")
 
 
 def tangent(outputs: Sequence[Any], inputs: Sequence[Symbol], direction: Sequence[Any]) -> list[Any]:
@@ -45,7 +47,7 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
     check_trace(nodes, inputs)
     ends = {s.index for s in inputs}
     parts: dict[int, dict[int, Any]] = {}  # of bundles: the weights of their parts
-    for node in reversed(nodes):
+    for node in _step_by_step(nodes[::-1], nodes[::-1]):
         if node.index in ends:
             continue
         if node.index in parts:
@@ -59,6 +61,26 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
     return [_switched(*sums.get(s.index, (0.0, None))) for s in inputs]
 
 
+def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
+    """The items, the first ones of which belong to nodes in order, forward or backward.
+
+    Where the nodes come to another step of the trace (`Graph.marks`), a step begins of what is made meanwhile.
+    """
+    rest = iter(items)
+    if nodes and nodes[0].graph.marks:
+        graph = nodes[0].graph
+        marks = sorted(graph.marks)
+        step = -1
+        for node, item in zip(nodes, rest, strict=False):
+            of = bisect_right(marks, node.index)
+            if of != step:
+                graph.marks.append(len(graph.nodes))
+                step = of
+            yield item
+        graph.marks.append(len(graph.nodes))
+    yield from rest
+
+
 _Row = dict[int, Any]  # of derivatives, sparse: direction -> value
 
 
@@ -70,7 +92,7 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_R
     others = [node for node in nodes if node.op is INPUT and node not in given]
     instructions, results = listed(outputs, [*inputs, *others])
     pairs = [*zip(inputs, seeds, strict=True), *((node, {}) for node in others)]
-    values = run(instructions, pairs, _pushed, lambda number: (number, {}))
+    values = run(_step_by_step(nodes, instructions), pairs, _pushed, lambda number: (number, {}))
     return [values[r][1] for r in results]
 
 
