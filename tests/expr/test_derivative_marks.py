@@ -46,7 +46,7 @@ def steps(x: list[Symbol], y: list[Symbol], w: list[Symbol], found: list[Any]) -
     return steps_of(instructions, marks)
 
 
-@pytest.mark.parametrize("way", ("forward", "reverse"))
+@pytest.mark.parametrize("way", ["forward", "reverse"])
 def test_steps_of_derivatives_repeat_as_those_of_the_function_do(trace: Any, way: str) -> None:
     graph, x, y, back = trace
     if way == "reverse":
