@@ -13,7 +13,7 @@ from linkwork.model.tree import Tree
 
 from .scalars import Direct
 
-__all__ = ["rate_of"]
+__all__ = ["rate_of", "scalars"]
 
 
 def rate_of(tree: Tree, name: str, q: Any, v: Any, a: Any = None, **options: Any) -> Any:
@@ -25,14 +25,15 @@ def rate_of(tree: Tree, name: str, q: Any, v: Any, a: Any = None, **options: Any
     if not moving:
         return np.zeros((len(q), *shape_of(OfRobot(tree), row.outputs[0].shape)))
     inputs = {"q": moving[: tree.nq], "v": moving[tree.nq :]}
-    found = _scalars(row.compute(tree, *(inputs[key] for key in row.inputs), **options))
+    found = scalars(row.compute(tree, *(inputs[key] for key in row.inputs), **options))
     tangents = [np.broadcast_to(parts(x, moving[0].level)[1], len(q)) for x in found]
     return np.stack(tangents, axis=-1).astype(float).reshape(len(q), *shape_of(OfRobot(tree), row.outputs[0].shape))
 
 
-def _scalars(result: Any) -> list[Any]:
+def scalars(result: Any) -> list[Any]:
+    """The scalars of a result, row by row."""
     if hasattr(result, "elements"):
         return list(result.elements())
     if isinstance(result, (list, tuple)):
-        return [x for part in result for x in _scalars(part)]
+        return [x for part in result for x in scalars(part)]
     return [result]

@@ -3,7 +3,7 @@
 `ROBOT` and `JOINT` are the tables of every function of a robot and of a joint.
 """
 
-from . import configuration, dynamics, forces, jacobians, joint, kinematics, momentum, points, regressors
+from . import configuration, derivatives, dynamics, forces, jacobians, joint, kinematics, momentum, points, regressors
 from .row import table
 
 ROBOT = table(
@@ -15,6 +15,7 @@ ROBOT = table(
         *dynamics.ROWS,
         *momentum.ROWS,
         *forces.ROWS,
+        *derivatives.ROWS,
         *regressors.ROWS,
     )
 )

@@ -1,7 +1,8 @@
 """Dual numbers over any scalar: a value and its derivative, carried together by the chain rule.
 
 A function over any scalar that is given `Dual` numbers also gives its directional derivative; the parts may be
-floats, NumPy batches, symbols or another library's scalars, and duals of duals give second derivatives.
+floats, NumPy batches, symbols or another library's scalars, and duals of duals give second derivatives.  A tangent may
+be a row of derivatives in many directions, `Directions`; what changes in none of them is no dual number any more.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
 """
@@ -16,10 +17,11 @@ import numpy as np
 
 from . import functions as f
 from .bundle import Forward
+from .directions import Directions
 from .operations import BY_METHOD, Operation
 from .symbol import whole_power
 
-__all__ = ["Dual", "parts", "seeded"]
+__all__ = ["Dual", "parts", "same", "seeded"]
 
 
 _fresh_levels = itertools.count(1000, 1000)  # what is made of them by hand comes in between
@@ -47,7 +49,7 @@ class Dual:
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
         result = operation(*values)
         if operation.name == "where":
-            return Dual(result, f.where(values[0], tangents[1], tangents[2]), level)
+            return _dual(result, f.where(values[0], tangents[1], tangents[2]), level)
         if operation.partials is None:
             return result
         try:
@@ -58,18 +60,20 @@ class Dual:
         total: Any = 0.0
         for partial, tangent in zip(partials, tangents, strict=True):
             if not (isinstance(tangent, float) and tangent == 0.0):
-                total = total + partial * tangent
-        return Dual(result, total, level)
+                total = total + tangent * partial
+        return _dual(result, total, level)
 
     def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:
         """The results of a bundle, and their derivatives by its own rule."""
         level = max(_level(a) for a in arguments)
         values, tangents = zip(*(_split(a, level) for a in arguments), strict=True)
         results = bundle(values)
-        rows = [{} if isinstance(t, float) and t == 0.0 else {0: t} for t in tangents]
+        many = any(t.__class__ is Directions for t in tangents)
+        rows = [{} if isinstance(t, float) and t == 0.0 else t.row if many else {0: t} for t in tangents]
+        found = bundle.pushed(values, results, rows)
         return [
-            Dual(x, row[0], level) if row else x
-            for x, row in zip(results, bundle.pushed(values, results, rows), strict=True)
+            Dual(x, Directions(row) if many else row[0], level) if row else x
+            for x, row in zip(results, found, strict=True)
         ]
 
     def __neg__(self) -> Dual:
@@ -137,6 +141,19 @@ def parts(x: Any, level: int | None = None) -> tuple[Any, Any]:
     return _split(x, max(_level(x), 1) if level is None else level)
 
 
+def same(a: Any, b: Any) -> bool:
+    """Whether two scalars are the same number, or the same node of a trace; two dual numbers, if their parts are."""
+    if a is b:
+        return True
+    if a.__class__ is not b.__class__:
+        return False
+    if a.__class__ is Dual:
+        return bool(a.level == b.level) and same(a.value, b.value) and same(a.tangent, b.tangent)
+    if a.__class__ is Directions:
+        return a.row.keys() == b.row.keys() and all(same(x, b.row[key]) for key, x in a.row.items())
+    return isinstance(a, float) and a == b
+
+
 def _level(x: Any) -> int:
     return x.level if isinstance(x, Dual) else 0
 
@@ -146,8 +163,15 @@ def _split(x: Any, level: int) -> tuple[Any, Any]:
     return (x.value, x.tangent) if _level(x) == level else (x, 0.0)
 
 
+def _dual(value: Any, tangent: Any, level: int) -> Any:
+    """A dual number; what changes in none of many directions is a constant."""
+    return value if tangent.__class__ is Directions and not tangent.row else Dual(value, tangent, level)
+
+
 def _batch(x: Any) -> Any:
     """A number as a batch of one."""
+    if isinstance(x, Directions):
+        return x.each(_batch)
     if isinstance(x, Dual):
         return Dual(_batch(x.value), _batch(x.tangent), x.level)
     return np.array([float(x)]) if isinstance(x, (int, float)) else x
@@ -155,29 +179,41 @@ def _batch(x: Any) -> Any:
 
 def _single(x: Any) -> Any:
     """The number in a batch of one."""
+    if isinstance(x, Directions):
+        return x.each(_single)
     if isinstance(x, Dual):
         return Dual(_single(x.value), _single(x.tangent), x.level)
     return float(x[0]) if isinstance(x, np.ndarray) and x.shape == (1,) else x
 
 
-def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Dual]:
-    def method(self: Dual, other: Any) -> Dual:
-        a, b = (other, self) if swap else (self, other)
-        level = max(_level(a), _level(b))
-        return Dual(*rule(*_split(a, level), *_split(b, level)), level)
+def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool) -> Callable[[Dual, Any], Any]:
+    def method(self: Dual, other: Any) -> Any:
+        if other.__class__ is Directions:  # of a higher level, whose scalars are of this one
+            return NotImplemented
+        first, second = (other, self) if swap else (self, other)
+        level = max(_level(first), _level(second))
+        (a, da), (b, db) = _split(first, level), _split(second, level)
+        if da.__class__ is Directions or db.__class__ is Directions:
+            da, db = (d if d.__class__ is Directions else Directions({}) for d in (da, db))
+        return _dual(*rule(a, da, b, db), level)
 
     return method
 
 
 def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
     ratio = a / b
-    return ratio, (da - ratio * db) / b
+    if da.__class__ is not Directions:
+        return ratio, (da - ratio * db) / b
+    if not da:
+        return ratio, -(db * (ratio / b))
+    inverse = 1.0 / b  # once for all directions
+    return ratio, da * inverse - db * (ratio * inverse)
 
 
 for _name, _rule in {
     "add": lambda a, da, b, db: (a + b, da + db),
     "sub": lambda a, da, b, db: (a - b, da - db),
-    "mul": lambda a, da, b, db: (a * b, da * b + a * db),
+    "mul": lambda a, da, b, db: (a * b, da * b + db * a),
     "truediv": _quotient,
 }.items():
     setattr(Dual, f"__{_name}__", _operator(_rule, swap=False))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..expr.dual import same
+
 __all__ = ["Turn"]
 
 Rows = list[list[Any]]
@@ -39,7 +41,7 @@ class Turn:
                 if any(not _is_zero(x) for x in (R[r][i], R[r][j], R[a][k], R[b][k])):
                     continue
                 c, s = R[a][i], R[b][i]
-                if _same(R[b][j], c * unit) and _same(R[a][j], -s * unit):
+                if same(R[b][j], c * unit) and same(R[a][j], -s * unit):
                     return Turn(k, r, unit, c, s)
         return None
 
@@ -82,8 +84,3 @@ def _after(k: int) -> tuple[int, int]:
 
 def _is_zero(x: Any) -> bool:
     return isinstance(x, float) and x == 0.0
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two scalars are the same number, or the same node of a trace."""
-    return a is b or (isinstance(a, float) and isinstance(b, float) and a == b)

@@ -164,6 +164,13 @@ class MomentumMethods(RobotBase):
         """
 
     @computed
+    def centroidal_momentum_rate(self, q: Array, v: Array, a: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """ḣ = A a + Ȧ v: the sum of the wrenches that move all bodies, about the centre of mass, in the world's axes.
+
+        q (..., nq), v, a (..., nv) -> (..., 6) [N·m, N].
+        """
+
+    @computed
     def centroidal_momentum_matrix(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
         """A with `centroidal_momentum` h = A v, by composite bodies.
 

@@ -13,6 +13,7 @@ from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .compiling import CompilingMethods
 from .configuration import ConfigurationMethods
+from .derivatives import DerivativeMethods
 from .dynamics import DynamicsMethods
 from .editing import EditingMethods
 from .forces import ForceMethods
@@ -37,6 +38,7 @@ class Robot(
     InertiaMethods,
     MomentumMethods,
     ForceMethods,
+    DerivativeMethods,
     ResistanceMethods,
     RegressorMethods,
     ConfigurationMethods,

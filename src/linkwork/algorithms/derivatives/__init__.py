@@ -1,0 +1,10 @@
+"""How a robot's functions change with its configuration, velocities and forces."""
+
+from .center_of_mass_derivatives import ROWS as _CENTER
+from .energy_derivatives import ROWS as _ENERGY
+from .kinematics_derivatives import ROWS as _KINEMATICS
+from .momentum_derivatives import ROWS as _MOMENTUM
+
+__all__ = ["ROWS"]
+
+ROWS = (*_KINEMATICS, *_CENTER, *_ENERGY, *_MOMENTUM)

@@ -1,0 +1,60 @@
+"""Derivatives of any algorithm by differentiation over any scalar, along the tangent vectors of a configuration.
+
+A column of ∂f/∂q is d/dt f(q ⊕ t e_k) at t = 0: the numbers of q change at the rates q̇(e_k) that its joint's velocity
+e_k gives them.  So every scalar of q becomes a dual number with a row of such rates, one of v or a with a one, and one
+run of the algorithm gives all derivatives, without a product that is structurally zero.
+
+Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3 (vector forward mode).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...expr.directions import Directions
+from ...expr.dual import parts, seeded
+from ...model.tree import Tree
+
+__all__ = ["derivatives", "tangent_rates", "with_values"]
+
+Scalars = Sequence[Any]
+Matrix = list[list[Any]]
+
+
+def derivatives(tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars) -> list[Matrix]:
+    """∂f/∂q (in the tangent space), ∂f/∂x, ... of the scalars f = compute(q, x, ...): a row of each a scalar of f."""
+    return with_values(tree, compute, q, *others)[1]
+
+
+def with_values(
+    tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars
+) -> tuple[list[Any], list[Matrix]]:
+    """The scalars f = compute(q, x, ...) themselves, and `derivatives`."""
+    sizes = [tree.nv, *map(len, others)]
+    starts = [sum(sizes[:k]) for k in range(len(sizes))]
+    rows = [Directions(row) for row in tangent_rates(tree, q)]
+    rows += [Directions({start + k: 1.0}) for start, x in zip(starts[1:], others, strict=True) for k in range(len(x))]
+    moving = seeded([*q, *(number for x in others for number in x)], rows)
+    if not moving:
+        return list(compute(q, *others)), [[] for _ in sizes]
+    ends = [len(q) + start - tree.nv for start in starts[1:]]
+    given = [moving[: len(q)], *(moving[end : end + len(x)] for end, x in zip(ends, others, strict=True))]
+    found = [parts(x, moving[0].level) for x in compute(*given)]
+    tangents = [tangent if isinstance(tangent, Directions) else Directions({}) for _, tangent in found]
+    blocks = [
+        [[tangent.get(start + k) for k in range(size)] for tangent in tangents]
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    return [value for value, _ in found], blocks
+
+
+def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
+    """By the numbers of q: how fast it changes, by the velocities e_k that change it."""
+    rates: list[dict[Any, Any]] = [{} for _ in q]
+    for i, body in tree.stacked():
+        start = tree.v_slices[i].start
+        own = range(len(q))[tree.q_slices[i]]
+        for number, row in zip(own, body.asked("q_dot_jacobian", [q[k] for k in own]), strict=True):
+            rates[number] = {start + k: rate for k, rate in enumerate(row)}
+    return rates

@@ -1,0 +1,141 @@
+"""How a robot's functions change: a documented method each."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import Array, RobotBase
+from .method import computed
+
+__all__ = ["DerivativeMethods"]
+
+
+class DerivativeMethods(RobotBase):
+    """How functions change with configuration, velocities, accelerations and forces.
+
+    Derivatives by a configuration are in its tangent space, by the nv numbers of a velocity: column k of ∂f/∂q is
+    d/dt f(integrate(q, t e_k)) at t = 0.  Each result is an array of its own, its last axis that of what changes.
+    """
+
+    __slots__ = ()
+
+    # -- frames
+
+    @computed
+    def pose_derivatives(
+        self, q: Array, frame: str, *, relative_to: str = "world", out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """∂X/∂q of the pose X of frame B in A: element [i, j, k] is ∂X_ij/∂q_k.
+
+        q (..., nq) -> (..., 4, 4, nv) [1, m].  A is ``relative_to``.  For the same as twists see `jacobian`.
+        """
+
+    @computed
+    def twist_derivatives(
+        self,
+        q: Array,
+        v: Array,
+        frame: str,
+        *,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        at: str | None = None,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """∂V/∂q and ∂V/∂v of the `twist` V of frame B relative to A, in E's axes, at P; ∂V/∂v is the `jacobian`.
+
+        q (..., nq), v (..., nv) -> dV_dq (..., 6, nv) [1/s, m/s], dV_dv (..., 6, nv) [1, m].
+        """
+
+    @computed
+    def acceleration_derivatives(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        frame: str,
+        *,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        at: str | None = None,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂A/∂q, ∂A/∂v and ∂A/∂a of the `acceleration` A = (ω̇; v̇) of frame B relative to A, in E's axes, at P.
+
+        q (..., nq), v, a (..., nv) -> dA_dq (..., 6, nv) [1/s², m/s²], dA_dv (..., 6, nv) [1/s, m/s], dA_da
+        (..., 6, nv) [1, m].
+        """
+
+    # -- the robot as a whole
+
+    @computed
+    def center_of_mass_velocity_derivatives(
+        self,
+        q: Array,
+        v: Array,
+        *,
+        subtree: str | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """∂ċ/∂q and ∂ċ/∂v of `center_of_mass_velocity`; ∂ċ/∂v is `center_of_mass_jacobian`.
+
+        q (..., nq), v (..., nv) -> dc_dot_dq (..., 3, nv) [1/s, m/s], dc_dot_dv (..., 3, nv) [1, m].
+        """
+
+    @computed
+    def center_of_mass_acceleration_derivatives(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        *,
+        subtree: str | None = None,
+        relative_to: str = "world",
+        expressed_in: str = "world",
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a of `center_of_mass_acceleration`.
+
+        q (..., nq), v, a (..., nv) -> dc_ddot_dq (..., 3, nv) [1/s², m/s²], dc_ddot_dv (..., 3, nv) [1/s, m/s],
+        dc_ddot_da (..., 3, nv) [1, m].
+        """
+
+    @computed
+    def kinetic_energy_derivatives(
+        self, q: Array, v: Array, *, passive: bool = False, out: tuple[np.ndarray, ...] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """∂T/∂q and ∂T/∂v = M v of `kinetic_energy`.
+
+        q (..., nq), v (..., nv) -> dT_dq (..., nv) [N·m, N], dT_dv (..., nv) [kg·m²/s, kg·m/s].
+        """
+
+    @computed
+    def potential_energy_derivatives(
+        self, q: Array, *, gravity: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """∂U/∂q of `potential_energy`: the joint forces that hold the robot still, `gravity_force`.
+
+        q (..., nq) -> (..., nv) [N·m, N].
+        """
+
+    @computed
+    def centroidal_momentum_derivatives(
+        self, q: Array, v: Array, *, out: tuple[np.ndarray, ...] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """∂h/∂q and ∂h/∂v of `centroidal_momentum`; ∂h/∂v is `centroidal_momentum_matrix`.
+
+        q (..., nq), v (..., nv) -> dh_dq (..., 6, nv) [kg·m²/s, kg·m/s, kg/s], dh_dv (..., 6, nv) [kg·m², kg·m, kg].
+        """
+
+    @computed
+    def centroidal_momentum_rate_derivatives(
+        self, q: Array, v: Array, a: Array, *, out: tuple[np.ndarray, ...] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂ḣ/∂q, ∂ḣ/∂v and ∂ḣ/∂a of `centroidal_momentum_rate`.
+
+        q (..., nq), v, a (..., nv) -> dh_dot_dq (..., 6, nv) [N·m, N, N/m], dh_dot_dv (..., 6, nv) [kg·m²/s, kg·m/s,
+        kg/s], dh_dot_da (..., 6, nv) [kg·m², kg·m, kg].
+        """
