@@ -73,13 +73,13 @@ class Functions:
     def _results(self, asked: Any, columns: list[list[Any]]) -> list[list[Any]]:
         request = self._request(asked)
         found = run(request, self.tree, dict(zip(request.inputs, columns, strict=True)))
-        return [elements_of(part) for part in (found if len(request.row.outputs) > 1 else (found,))]
+        return [elements_of(part) for part in (found if len(request.outputs) > 1 else (found,))]
 
     def _shaped(self, asked: Any, results: list[list[Any]], arrays: Any) -> Any:
         request = self._request(asked)
         cores = [len(quantity_of(name).shape) for name in request.inputs]
         batch = np.broadcast_shapes(*(np.shape(x)[: np.ndim(x) - n] for x, n in zip(arrays, cores, strict=True)))
-        shapes = [shape_of(OfRobot(self.tree), out.shape, request.sizes) for out in request.row.outputs]
+        shapes = [shape_of(OfRobot(self.tree), out.shape, request.sizes) for out in request.outputs]
         found = []
         for result, shape in zip(results, shapes, strict=True):
             flat = np.zeros((*batch, math.prod(shape)))

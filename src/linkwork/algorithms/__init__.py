@@ -17,6 +17,7 @@ ROBOT = table(
         *forces.ROWS,
         *derivatives.ROWS,
         *regressors.ROWS,
+        *derivatives.ROWS,
     )
 )
 JOINT = table(joint.ROWS)

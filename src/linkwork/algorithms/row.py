@@ -142,6 +142,7 @@ class Row:
     options: tuple[Option, ...] = ()
     wrenched: bool = False  # takes external wrenches by the frames that they act on
     acting: str = "wrenches"  # what these are called, where they are
+    by_wrench: Output | None = None  # a further result for each of them, its name followed by the wrench's
     joint_space: bool = False  # depends on the inertias only as the joints feel them, and not on the frames
     weighed: bool = False  # depends on the inertias of bodies themselves
     resisted: bool = False  # depends on what joints exert by themselves: damping, friction and springs

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import Any
 
-from ..algorithms.row import ACTING, Option, Row
+from ..algorithms.row import ACTING, Option, Output, Row
 from ..errors import UnknownNameError
 from .subjects import Subject
 
@@ -36,6 +36,13 @@ class Request:
             name = _letters(f"{kind}_{frame}" if axes == "world" else f"{kind}_{frame}_in_{axes}")
             found.append(name if name not in found else f"{name}_{len(found)}")
         return tuple(found)
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The results, further ones for wrenches after the others."""
+        more = self.row.by_wrench
+        found = () if more is None else (replace(more, name=f"{more.name}{name}") for name in self.wrench_inputs)
+        return (*self.row.outputs, *found)
 
     @property
     def sizes(self) -> dict[str, int | str | None]:

@@ -56,7 +56,7 @@ def output_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Por
 
 
 def _outputs(subject: Subject, key: str, request: Request, count: int) -> list[Port]:
-    outputs = request.row.outputs
+    outputs = request.outputs
     shapes = [shape_of(subject, out.shape, request.sizes) for out in outputs]
     if len(outputs) == 1:
         return [Port(key, shapes[0])]

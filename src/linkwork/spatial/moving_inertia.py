@@ -63,6 +63,13 @@ class MovingInertia:
         """A rigid body that turns with ω about the origin: ḣ = ω × h, P = [ω×] Σ with Σ = ½ tr(J) 1 − J."""
         return MovingInertia(inertia, w.cross(inertia.moment), Matrix3.cross(w) @ _distribution(inertia))
 
+    @staticmethod
+    def moving(inertia: Inertia, V: Motion) -> MovingInertia:
+        """A rigid body of twist V: ḣ = m v + ω × h, P = v hᵀ + [ω×] Σ."""
+        turning, v = MovingInertia.of(inertia, V.angular), V.linear
+        rate = turning.moment_rate + v * inertia.mass
+        return MovingInertia(inertia, rate, turning.spread + _outer(v, inertia.moment))
+
     def __add__(self, other: MovingInertia) -> MovingInertia:
         return MovingInertia(
             self.inertia + other.inertia, self.moment_rate + other.moment_rate, self.spread + other.spread
@@ -83,15 +90,25 @@ class MovingInertia:
 
         J̇ = ṡ_v + ṡ_ω × r + s_ω × ṙ, and ∫ρ r × (s × ṙ) = N s, ∫ρ ṙ × (s × r) = Nᵀ s with N = tr(P) 1 − P.
         """
-        s, v, P = S.angular, S.linear, self.spread
-        N = Matrix3(
+        return Carried(self.inertia @ S, self.inertia @ S_dot + self.turned(S.angular), self.swept(S))
+
+    def turned(self, s: Vec3) -> Force:
+        """(∫ρ r × (s × ṙ); ∫ρ s × ṙ)."""
+        return Force(self._turning @ s, -self.moment_rate.cross(s))
+
+    def swept(self, S: Motion) -> Vec3:
+        """∫ρ ṙ × J, the transpose of `turned`: s · swept(S) = S · turned(s)."""
+        return self.moment_rate.cross(S.linear) + self._turning.T @ S.angular
+
+    @property
+    def _turning(self) -> Matrix3:
+        """N = tr(P) 1 − P."""
+        P = self.spread
+        return Matrix3(
             Vec3(P.y.y + P.z.z, -P.x.y, -P.x.z),
             Vec3(-P.y.x, P.x.x + P.z.z, -P.y.z),
             Vec3(-P.z.x, -P.z.y, P.x.x + P.y.y),
         )
-        still = self.inertia @ S_dot
-        moved = Force(still.moment + N @ s, still.force - self.moment_rate.cross(s))
-        return Carried(self.inertia @ S, moved, self.moment_rate.cross(v) + N.T @ s)
 
 
 def _distribution(inertia: Inertia) -> Symmetric3:

@@ -2,9 +2,11 @@
 
 from .center_of_mass_derivatives import ROWS as _CENTER
 from .energy_derivatives import ROWS as _ENERGY
+from .forward_dynamics_derivatives import ROWS as _FORWARD
+from .inverse_dynamics_derivatives import ROWS as _INVERSE
 from .kinematics_derivatives import ROWS as _KINEMATICS
 from .momentum_derivatives import ROWS as _MOMENTUM
 
 __all__ = ["ROWS"]
 
-ROWS = (*_KINEMATICS, *_CENTER, *_ENERGY, *_MOMENTUM)
+ROWS = (*_KINEMATICS, *_CENTER, *_ENERGY, *_MOMENTUM, *_INVERSE, *_FORWARD)

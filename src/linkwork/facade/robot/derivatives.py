@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, RobotBase
+from .base import Array, Axes, RobotBase, Wrenches
 from .method import computed
 
 __all__ = ["DerivativeMethods"]
@@ -138,4 +140,49 @@ class DerivativeMethods(RobotBase):
 
         q (..., nq), v, a (..., nv) -> dh_dot_dq (..., 6, nv) [N·m, N, N/m], dh_dot_dv (..., 6, nv) [kg·m²/s, kg·m/s,
         kg/s], dh_dot_da (..., 6, nv) [kg·m², kg·m, kg].
+        """
+
+    # -- dynamics
+
+    @computed
+    def inverse_dynamics_derivatives(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> Any:
+        """How the joint forces τ of `inverse_dynamics` vary: ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M(q).
+
+        q (..., nq), v, a (..., nv) -> dtau_dq (..., nv, nv) [N·m/rad, N/m], dtau_dv (..., nv, nv) [N·m·s/rad, N·s/m],
+        dtau_da (..., nv, nv) [kg·m², kg], element [i, k] = ∂τ_i/∂x_k.  ``wrenches`` keep to the axes that they are
+        expressed in; by a wrench itself the derivative is −Jᵀ (`jacobian`).  With ``passive`` armature, damping,
+        springs and friction by its smooth law are part of τ.
+        """
+
+    @computed
+    def forward_dynamics_derivatives(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> Any:
+        """How the accelerations of `forward_dynamics` vary: ∂a/∂q = −M⁻¹ ∂τ/∂q, ∂a/∂v = −M⁻¹ ∂τ/∂v and ∂a/∂τ = M⁻¹.
+
+        q (..., nq), v, tau (..., nv) -> da_dq (..., nv, nv) [1/s², m/(rad·s²)], da_dv (..., nv, nv) [1/s],
+        da_dtau (..., nv, nv) [1/(kg·m²), 1/(kg·m), 1/kg], element [i, k] = ∂a_i/∂x_k; and for each of ``wrenches`` one
+        more, M⁻¹ Jᵀ (..., nv, 6), such as ``da_dwrench_hand``.  Wrenches keep to the axes that they are expressed in.
+        With ``passive`` armature, damping, springs and friction by its smooth law are part of it.  Raises
+        SingularInertiaError as `forward_dynamics` does.
         """

@@ -36,6 +36,7 @@ class Robot(
     JacobianMethods,
     DynamicsMethods,
     InertiaMethods,
+    DerivativeMethods,
     MomentumMethods,
     ForceMethods,
     DerivativeMethods,
