@@ -36,7 +36,6 @@ class Robot(
     JacobianMethods,
     DynamicsMethods,
     InertiaMethods,
-    DerivativeMethods,
     MomentumMethods,
     ForceMethods,
     DerivativeMethods,
