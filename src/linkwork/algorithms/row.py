@@ -99,6 +99,7 @@ class Output:
     shape: Shape
     units: str = ""
     name: str = ""
+    configuration: bool = False  # lies on the manifold of the joints' configurations
 
 
 @dataclass(frozen=True, slots=True)

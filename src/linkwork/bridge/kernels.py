@@ -12,6 +12,7 @@ from ..compiler.kernel import Kernel
 from ..joints import JointType
 from .once import Once
 from .requests import Request
+from .spaces import spaces_of
 from .subjects import OfJoint, Subject, made_here, place
 from .tracing import input_ports, output_ports, trace_requests
 
@@ -33,7 +34,8 @@ def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request
         _content(subject, requests),
         ((subject.kind, subject.about),),
     )
-    return Kernel(recipe, doc="; ".join(request.row.doc for request in requests.values()))
+    doc = "; ".join(request.row.doc for request in requests.values())
+    return Kernel(recipe, doc=doc, spaces=spaces_of(subject, requests))
 
 
 def _content(subject: Subject, requests: Mapping[str, Request]) -> tuple[str, ...] | None:

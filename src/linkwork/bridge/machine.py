@@ -3,6 +3,7 @@
 from ..compiler.cache import Cache as Cache
 from ..compiler.cache import place as cache_place
 from ..compiler.counts import operations_of as operations_of
+from ..compiler.derivatives.spaces import Space as Space
 from ..compiler.facts import CodeFacts as CodeFacts
 from ..compiler.facts import code_facts as code_facts
 from ..compiler.kernel import Kernel as Kernel
@@ -20,6 +21,7 @@ __all__ = [
     "CodeFacts",
     "Kernel",
     "Port",
+    "Space",
     "arithmetic",
     "cache_place",
     "code_facts",

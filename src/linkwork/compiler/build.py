@@ -70,6 +70,11 @@ class Source:
             return self._traced
 
     @property
+    def is_traced(self) -> bool:
+        """Whether the program is there."""
+        return self._traced is not None
+
+    @property
     def program(self) -> Program:
         """The program after all passes; with LINKWORK_DEBUG in the environment it is verified between them."""
         with self._lock:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 
+from ..expr.arrays import is_traced
 from ..expr.structure import Leaf
 from .arguments import in_order
 from .build import KernelCode, Recipe, Source
 from .counts import WhileLoop
+from .derivatives.base import Base
+from .derivatives.derived import Derivative
+from .derivatives.methods import DerivativeMethods
+from .derivatives.spaces import Spaces
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
 from .general import GeneralCall
@@ -37,7 +43,7 @@ __all__ = [
 ]
 
 
-class Kernel:
+class Kernel(DerivativeMethods):
     """A compiled function of arrays: call it with one array for each input, by place or by name.
 
     Leading dimensions are a batch and broadcast as NumPy does; ``out=`` takes arrays to write to.  A kernel of one
@@ -45,9 +51,21 @@ class Kernel:
     it safely, as NumPy has it) it computes and returns float32, and otherwise float64.  NaN and infinity pass through
     as IEEE 754 has it, sample by sample and without warnings; masked arrays are refused (ValueError).  Large batches
     are shared between threads: see `linkwork.set_num_threads`.
+
+    Its derivatives are kernels too, made by `jvp`, `vjp`, `jacobian`, `hessian` and `value_and_gradient`.
     """
 
-    __slots__ = ("__weakref__", "_call", "_code", "_function", "_general", "_nesting", "_source")
+    __slots__ = (
+        "__weakref__",
+        "_call",
+        "_code",
+        "_derivatives",
+        "_function",
+        "_general",
+        "_nesting",
+        "_source",
+        "_spaces",
+    )
 
     if TYPE_CHECKING:  # it is the slot `_call`: what stands there is called without a detour through Python
 
@@ -62,6 +80,8 @@ class Kernel:
         without_passes: Sequence[str] = (),
         function: Callable[..., Any] | None = None,
         nesting: Nesting | None = None,
+        spaces: Spaces | None = None,
+        later: bool = False,
     ) -> None:
         recipe = Recipe.of(program) if isinstance(program, Program) else program
         self._source = Source(recipe, host() if target is None else target, without_passes)
@@ -69,8 +89,14 @@ class Kernel:
         self._general = GeneralCall(self._source, self._code, doc)
         self._function = function
         self._nesting = nesting or Nesting({port.name: Leaf(port.shape, bool(port.shape)) for port in self.inputs})
-        flat: Any = single_call(self, self._general)
-        self._call: Any = flat if self._nesting.is_flat else taking(self._nesting, self.name, flat)
+        self._spaces = Spaces() if spaces is None else spaces
+        self._derivatives: dict[Any, Any] = {}
+        self._call: Any = _first_call(ref(self)) if later else self._compiled()
+
+    def _compiled(self) -> Callable[..., Any]:
+        """The call, of what is compiled for it."""
+        flat = single_call(self, self._general)
+        return flat if self._nesting.is_flat else taking(self._nesting, self.name, flat)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -186,6 +212,22 @@ class Kernel:
         result = self._general.result
         return self._nesting.put_together(results[0] if result is None else result(*results))
 
+    @property
+    def _base(self) -> Base:
+        return Base(self._source, self._nesting, self._spaces)
+
+    def _made_of(self, derived: Derivative) -> Kernel:
+        source = self._source
+        return Kernel(
+            derived.recipe,
+            doc=derived.doc,
+            target=source.target,
+            without_passes=source.without_passes,
+            nesting=derived.nesting,
+            spaces=derived.spaces,
+            later=True,
+        )
+
     def to_casadi(self) -> Any:
         """The kernel as a `casadi.Function` of SX, or of MX if its loops are long, with the same inputs and outputs.
 
@@ -204,6 +246,20 @@ class Kernel:
 
 
 setattr(Kernel, "__call__", Kernel.__dict__["_call"])  # noqa: B010 - as a slot of that name hides it from type checkers
+
+
+def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
+    """The call of a kernel that is compiled when it is first called with numbers."""
+
+    def first(*arguments: Any, **named: Any) -> Any:
+        kernel = reference()
+        assert kernel is not None
+        if kernel._nesting.is_flat and any(map(is_traced, arguments)):
+            return kernel._general(*arguments, **named)
+        kernel._call = kernel._compiled()
+        return kernel._call(*arguments, **named)
+
+    return first
 
 
 def made_from(kernel: Kernel) -> tuple[Source, KernelCode]:

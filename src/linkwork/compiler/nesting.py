@@ -17,9 +17,10 @@ import numpy as np
 
 from ..expr.structure import Form, Leaf, children, is_nested, leaves_of, remade
 from .arguments import in_order
+from .derivatives.spaces import Space
 from .program import Port
 
-__all__ = ["Nesting", "form_of_shapes", "port_names", "taking"]
+__all__ = ["Nesting", "form_of_shapes", "port_names", "spaces_of_shapes", "taking"]
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,9 @@ def form_of_shapes(key: str, given: Any) -> Form | Leaf:
 
     Raises ValueError for what is none of these.
     """
-    nested = is_nested(given) and not (type(given) is tuple and all(_is_size(n) for n in given))
-    if nested:
+    if isinstance(given, Space):
+        return Leaf(given.shape)
+    if _holds_shapes(given):
         parts = children(given)
         if not parts:
             raise ValueError(f"{key}: expected shapes, got {given!r} with nothing in it")
@@ -177,6 +179,20 @@ def form_of_shapes(key: str, given: Any) -> Form | Leaf:
             f"or dicts, got {given!r}"
         )
     return Leaf(shape, is_array=bool(shape))
+
+
+def spaces_of_shapes(given: Any) -> list[Space | None]:
+    """The space that each array is a point of, if it is said to be one, of what `form_of_shapes` takes."""
+    if _holds_shapes(given):
+        return [space for _, part in children(given) for space in spaces_of_shapes(part)]
+    return [given if isinstance(given, Space) else None]
+
+
+def _holds_shapes(given: Any) -> bool:
+    """Whether this is a container of shapes, and no shape itself."""
+    if isinstance(given, Space):
+        return False
+    return is_nested(given) and not (type(given) is tuple and all(_is_size(n) for n in given))
 
 
 def _is_size(n: Any) -> bool:

@@ -12,8 +12,9 @@ import numpy as np
 from ..expr.structure import Form, Leaf, is_nested, leaves_of, put_together, taken_apart
 from ..expr.symbol import Graph, Symbol
 from .collector import quiet_collector
+from .derivatives.spaces import Space, Spaces
 from .kernel import Kernel
-from .nesting import Nesting, form_of_shapes, port_names
+from .nesting import Nesting, form_of_shapes, port_names, spaces_of_shapes
 from .program import Port, Program
 from .running import run_on_symbols, written_at
 from .side_effects import SideEffects
@@ -21,7 +22,7 @@ from .verify import InvalidProgramError, verify
 
 __all__ = ["Trace", "compile", "trace", "traced_function"]
 
-Shape = Any  # a whole number, a tuple of such, or a tuple, named tuple, dataclass or dict of shapes
+Shape = Any  # a whole number, a tuple of such, a space, or a tuple, named tuple, dataclass or dict of shapes
 
 
 @overload
@@ -35,8 +36,9 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
     where that is ``()``); it may use ``+ - * / ** @``, NumPy's functions, methods of robots, other kernels and the
     functions of `linkwork.expr`.  What it returns become the outputs: one array, or several as a tuple, a named tuple
     or a dict (which name them).  Shapes may be nested in tuples, named tuples, dataclasses and dicts: the function,
-    and the kernel, then take such a value.  No input can be called ``name`` or ``out``: they have a meaning here and in
-    the kernel's call.
+    and the kernel, then take such a value.  Where a configuration of a robot goes in, ``robot.configuration_space`` is
+    its shape, so that derivatives by it are by its tangent vector.  No input can be called ``name`` or ``out``: they
+    have a meaning here and in the kernel's call.
 
     >>> import linkwork as lw
     >>> distance = lw.compile(lambda p, q: ((p - q) @ (p - q)) ** 0.5, p=(3,), q=(3,))
@@ -64,8 +66,8 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
     _check_inputs(function, shapes)
     called = str(name or getattr(function, "__name__", "function"))
     called = called if called.isidentifier() else "function"  # a lambda, say
-    program, nesting = traced_function(function, called, shapes)
-    return Kernel(program, doc=(function.__doc__ or "").strip(), function=function, nesting=nesting)
+    program, nesting, spaces = traced_function(function, called, shapes)
+    return Kernel(program, doc=(function.__doc__ or "").strip(), function=function, nesting=nesting, spaces=spaces)
 
 
 def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> None:
@@ -84,10 +86,11 @@ def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> 
 
 
 class Trace(NamedTuple):
-    """A function's program, and how its inputs and outputs are nested."""
+    """A function's program, how its inputs and outputs are nested, and what the inputs are points of."""
 
     program: Program
     nesting: Nesting
+    spaces: Spaces
 
 
 def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) -> Program:
@@ -96,13 +99,14 @@ def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) 
 
 
 def traced_function(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) -> Trace:
-    """The same, and how inputs and outputs are nested."""
+    """The same, how inputs and outputs are nested, and what inputs are points of."""
     who = written_at(name, function)
     with quiet_collector():
         graph = Graph(f"the trace of {who}")
         inputs: list[tuple[Port, list[Symbol]]] = []
         arguments: dict[str, Any] = {}
         forms: dict[str, Form | Leaf] = {}
+        spaces: dict[str, Space] = {}
         for key, given in shapes.items():
             if key == "out":
                 taken = "the kernel's call takes the arrays to write to by that name"
@@ -111,6 +115,8 @@ def traced_function(function: Callable[..., Any], name: str, shapes: Mapping[str
             ports = [(port, graph.inputs(port.name, port.shape)) for port in port_names(name, key, forms[key])]
             arguments[key] = put_together(forms[key], [symbol for _, symbols in ports for symbol in symbols])
             inputs += ports
+            points = zip(ports, spaces_of_shapes(given), strict=True)
+            spaces |= {port.name: space for (port, _), space in points if space is not None}
         _check_names(name, [port for port, _ in inputs])
         effects = SideEffects(function)
         returned = run_on_symbols(function, arguments, name)
@@ -126,7 +132,7 @@ def traced_function(function: Callable[..., Any], name: str, shapes: Mapping[str
             raise TypeError(f"{error}; {number}\n    in {who}") from None
         except (TypeError, ValueError) as error:
             raise type(error)(f"{error}\n    in {who}") from None
-    return Trace(program, Nesting(forms, form))
+    return Trace(program, Nesting(forms, form), Spaces(spaces))
 
 
 def _check_names(name: str, ports: list[Port]) -> None:

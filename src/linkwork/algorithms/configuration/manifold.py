@@ -38,7 +38,7 @@ ROWS = (
     Row.of(
         integrate,
         "q v",
-        Output(("nq",), "rad, m, 1"),
+        Output(("nq",), "rad, m, 1", configuration=True),
         "Configuration that a velocity, held for unit time, leads to.",
     ),
     Row.of(
@@ -50,7 +50,7 @@ ROWS = (
     Row.of(
         normalize,
         "q",
-        Output(("nq",), "rad, m, 1"),
+        Output(("nq",), "rad, m, 1", configuration=True),
         "Nearest configuration on the joints' manifolds: quaternions become unit.",
         any_configuration=True,
     ),

@@ -33,13 +33,20 @@ ROWS = (
         (Output(("nv",), "", "phi"), Output(("nv",), "", "phi_dot")),
         "φ of q around q0, and φ̇.",
     ),
-    Row.of(global_coordinates, "q0 phi", Output(("nq",)), "The configuration whose local coordinates around q0 are φ."),
+    Row.of(
+        global_coordinates,
+        "q0 phi",
+        Output(("nq",), configuration=True),
+        "The configuration whose local coordinates around q0 are φ.",
+    ),
     Row.of(
         normalize_configuration,
         "q",
-        Output(("nq",)),
+        Output(("nq",), configuration=True),
         "The nearest configuration on the manifold.",
         any_configuration=True,
     ),
-    Row.of(principal_value, "q", Output(("nq",)), "The preferred configuration of the same transform."),
+    Row.of(
+        principal_value, "q", Output(("nq",), configuration=True), "The preferred configuration of the same transform."
+    ),
 )

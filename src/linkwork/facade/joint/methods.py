@@ -12,7 +12,9 @@ from ...algorithms.joint import Site
 from ...bridge.calls import checked
 from ...bridge.composing import lazily
 from ...bridge.kernels import joint_kernel
+from ...bridge.machine import Space
 from ...bridge.requests import read_request
+from ...bridge.spaces import configuration_space
 from ...bridge.subjects import OfJoint
 from ...joints import JointType
 from ...joints.blamed import asked, blaming
@@ -246,6 +248,14 @@ class JointMethods:
     def zero_configuration(self) -> np.ndarray:
         """The configuration (nq,) whose transform is the identity.  It may lie outside the limits."""
         return np.array(asked(self.name, self.type, "zero"), dtype=float)
+
+    @property
+    def configuration_space(self) -> Space:
+        """What configurations are points of: in `linkwork.compile`, the shape of an input that is one.
+
+        Derivatives of the kernel by that input are then by its tangent vector, of nv numbers.
+        """
+        return configuration_space(self._subject())
 
     # -- how many
 

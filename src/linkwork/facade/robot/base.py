@@ -12,9 +12,10 @@ from ...algorithms.row import ACTING, Row
 from ...bridge.calls import checked
 from ...bridge.composing import lazily
 from ...bridge.kernels import compile_requests
-from ...bridge.machine import Kernel
+from ...bridge.machine import Kernel, Space
 from ...bridge.once import Once
 from ...bridge.requests import Request, read_request
+from ...bridge.spaces import configuration_space
 from ...bridge.subjects import OfRobot
 from ...errors import UnknownNameError
 from ...model.tree import Tree
@@ -59,6 +60,14 @@ class RobotBase:
     def nv(self) -> int:
         """How many degrees of freedom there are: the numbers of a velocity."""
         return self._tree.nv
+
+    @property
+    def configuration_space(self) -> Space:
+        """What configurations are points of: in `linkwork.compile`, the shape of an input that is one.
+
+        Derivatives of the kernel by that input are then by its tangent vector, of nv numbers.
+        """
+        return configuration_space(self._subject)
 
     # -- how methods compute
 

@@ -1,0 +1,1 @@
+"""Derivatives of kernels: programs replayed on symbols, differentiated, and made into recipes of kernels again."""

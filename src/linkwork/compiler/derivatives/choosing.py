@@ -1,0 +1,73 @@
+"""Forward or reverse: what a Jacobian takes, from which values depend on which inputs, and which outputs on them.
+
+Forward, an operation is done once for each direction that its arguments depend on; in reverse, once for each output
+that depends on its value.  Both are counted on the program as it stands, with a bit for each direction and output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...expr.bundle import PART
+from ...expr.control.loop import Loop
+from ...expr.region import bodies_of
+from ..program import INPUT, Instruction, Program
+
+__all__ = ["Estimate", "estimate"]
+
+_SUMS = ("add", "sub", "neg")  # whose partial derivatives are 1 and -1
+
+
+class Estimate(NamedTuple):
+    """Products and sums that a Jacobian takes beside the program's own operations, roughly."""
+
+    forward: int
+    reverse: int
+
+
+def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[int]) -> Estimate:
+    """For sets of directions (bits) by the places of inputs that they move, and a set of outputs for each result."""
+    instructions = program.instructions
+    moved = _moved(instructions, directions)
+    wanted = [0] * len(instructions)
+    for result, bits in zip(program.results, outputs, strict=False):
+        wanted[result] |= bits
+    forward = reverse = 0
+    for k in range(len(instructions) - 1, -1, -1):
+        operation, args, _ = instructions[k]
+        if not (moved[k] and wanted[k]):
+            continue
+        active = [a for a in args if moved[a]]
+        times, linear = _times(instructions[k]), operation.name in _SUMS or operation is PART
+        counts = [moved[a].bit_count() for a in active]
+        forward += times * (sum(counts) * (1 if linear else 2) - moved[k].bit_count())
+        own = wanted[k].bit_count()
+        for a in active:
+            reverse += times * ((0 if linear else own) + (wanted[a] & wanted[k]).bit_count())
+            wanted[a] |= wanted[k]
+    return Estimate(forward, reverse)
+
+
+def _moved(instructions: Sequence[Instruction], directions: Mapping[int, int]) -> list[int]:
+    """The directions that each value depends on."""
+    moved: list[int] = []
+    for operation, args, value in instructions:
+        if operation is INPUT:
+            moved.append(directions.get(value, 0))
+            continue
+        bits = 0
+        if operation.partials is not None or operation.arity < 0 or operation is PART or operation.name == "where":
+            for a in args:
+                bits |= moved[a]
+        moved.append(bits)
+    return moved
+
+
+def _times(instruction: Instruction) -> int:
+    """How many operations an instruction stands for: more than one where it has bodies."""
+    operation, _, value = instruction
+    if operation.arity >= 0:
+        return 1
+    runs = value.at_most if isinstance(value, Loop) else 1
+    return runs * sum(len(body.instructions) for body in bodies_of(value)) or 1

@@ -1,0 +1,133 @@
+"""Second derivatives: forward over reverse, symmetric in the tangent space.
+
+With q(φ) = q ⊕ φ, H_ij = ∂²f/∂φ_i∂φ_j at φ = 0 is N_iᵀ ∂²f/∂q² N_j + ∂f/∂q · Q_ij, where N is of q̇ = N(q) v and Q of
+`Tangent.bends`: what the rates of rates are, less half a bracket of the fields N e_i and N e_j, which do not commute
+where they belong to one joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from ...errors import NotDifferentiableError
+from ...expr.derivative import adjoint, forward, is_zero, jacobian
+from ...expr.derivative import tangent as tangent_of
+from .forward import directional
+from .replay import Replay
+from .reverse import by_numbers, gradients
+from .tangents import Tangent, total
+
+__all__ = ["product", "triangle"]
+
+Weights = Mapping[str, Sequence[Any]]
+
+
+def triangle(
+    replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights
+) -> dict[tuple[int, int], Any]:
+    """The elements i ≤ j that are not zero of the Hessian of Σ weights · outputs by all inputs' tangent vectors, which
+    are counted one after the other."""
+    symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
+    starts = list(accumulate((tangent.size for tangent in by), initial=0))
+    places = list(accumulate((tangent.port.size for tangent in by), initial=0))
+    columns: list[dict[int, Any]] = []
+    for tangent, start in zip(by, starts, strict=False):
+        rows = tangent.columns(replay.inputs[tangent.port.name])
+        columns += [{start + k: x for k, x in row.items()} for row in rows]
+    gradient = _gradient(replay, of, by, weights)
+    bent = forward(gradient, symbols, columns)
+    moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the numbers that each direction moves
+    for k, row in enumerate(columns):
+        for i, n in row.items():
+            moved[i].append((k, n))
+    symmetric = all(tangent.space is None for tangent in of)
+    found: dict[tuple[int, int], Any] = {}
+    for i in range(starts[-1]):
+        directions = dict.fromkeys(j for k, _ in moved[i] for j in bent[k])
+        for j in directions:
+            x = total([n * bent[k][j] for k, n in moved[i] if j in bent[k]])
+            if symmetric and i <= j:
+                found[i, j] = x
+            elif not symmetric:
+                key = (i, j) if i <= j else (j, i)
+                found[key] = found.get(key, 0.0) + (x if i == j else x * 0.5)
+    for tangent, start, place in zip(by, starts, places, strict=False):
+        for (i, j), terms in tangent.bends(replay.inputs[tangent.port.name]).items():
+            more = total([gradient[place + k] * x for k, x in terms])
+            found[start + i, start + j] = found.get((start + i, start + j), 0.0) + more
+    return {key: x for key, x in sorted(found.items()) if not is_zero(x)}
+
+
+def product(
+    replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
+) -> list[list[Any]]:
+    """The Hessian times a tangent vector, of which each input has a part by its name."""
+    if any(tangent.space is not None for tangent in of):
+        return _averaged(replay, of, by, weights, directions)
+    gradient = _gradient(replay, of, by, weights)
+    rates = _along(replay, by, directions, gradient)
+    found, start = [], 0
+    for tangent in by:
+        numbers, end = replay.inputs[tangent.port.name], start + tangent.port.size
+        terms: list[list[Any]] = [[x] for x in tangent.gradient(numbers, rates[start:end])]
+        direction = directions[tangent.port.name]
+        for (i, j), bend in tangent.bends(numbers).items():
+            more = total([gradient[start + k] * x for k, x in bend])
+            terms[i].append(more * direction[j])
+            if i != j:
+                terms[j].append(more * direction[i])
+        found.append([total(some) for some in terms])
+        start = end
+    return found
+
+
+def _averaged(
+    replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights, directions: Weights
+) -> list[list[Any]]:
+    """The same where outputs are points of a space, whose fields need not commute either: the rate of the gradient and
+    the gradient of the rate, half of each."""
+    one = iter(_along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part]))
+    rate = directional(replay, of, by, directions)
+    outputs = [x for part in rate for x in part]
+    given = [w for tangent in of for w in weights[tangent.port.name]]
+    symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
+    other = iter(adjoint(outputs, symbols, given))
+    found = []
+    for tangent in by:
+        numbers = replay.inputs[tangent.port.name]
+        gradient = tangent.gradient(numbers, [next(other) for _ in numbers])
+        found.append([(x + y) * 0.5 for x, y in zip([next(one) for _ in gradient], gradient, strict=True)])
+    return found
+
+
+def _along(replay: Replay, by: Sequence[Tangent], directions: Weights, expressions: Sequence[Any]) -> list[Any]:
+    """The derivatives of expressions along tangent vectors of the inputs."""
+    symbols: list[Any] = []
+    moved: list[Any] = []
+    for tangent in by:
+        numbers = replay.inputs[tangent.port.name]
+        symbols += numbers
+        moved += tangent.moved(numbers, directions[tangent.port.name])
+    return tangent_of(expressions, symbols, moved)
+
+
+def _gradient(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights) -> list[Any]:
+    """The gradient by the inputs' numbers; forward where there is none in reverse."""
+    try:
+        return [x for part in by_numbers(replay, of, by, weights) for x in part]
+    except NotDifferentiableError:
+        pass
+    symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
+    outputs: list[Any] = []
+    given: list[Any] = []
+    for tangent in of:
+        numbers = replay.outputs[tangent.port.name]
+        outputs += numbers
+        given += tangent.weighed(numbers, weights[tangent.port.name])
+    rows = jacobian(outputs, symbols)
+    return [
+        total([w * row[k] for w, row in zip(given, rows, strict=True) if not is_zero(w) and not is_zero(row[k])])
+        for k in range(len(symbols))
+    ]

@@ -1,0 +1,163 @@
+"""Derivatives of kernels of one's own functions, against dual numbers, differences and each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import NotDifferentiableError
+from linkwork.expr import cos, exp, fabs, sin, sqrt, where
+from linkwork.expr.dual import parts, seeded
+
+
+def smooth(x: Any, y: Any) -> Any:
+    return np.stack([sin(x[0]) * y[0], x[1] * x[2] / (2.0 + y[1] * y[1]), exp(x[0] * 0.3) * cos(y[1] - x[2])])
+
+
+def chosen(x: Any, y: Any) -> Any:
+    a = where(x[0] > 0.0, sqrt(fabs(x[0])) * y[0], x[1] * x[1])
+    b = lw.cond(x[1] > y[0], lambda z: sin(z) * x[2], lambda z: exp(-z) * y[1], x[0])
+    return np.stack([a, b, lw.take([1.0, 4.0, 9.0], x[2] * 3.0) * x[0]])
+
+
+def rolled(x: Any, y: Any) -> Any:
+    def step(state: Any, row: Any) -> Any:
+        return state + 0.1 * np.stack([state[1], -sin(state[0]) * row, state[0] * state[2]]), None
+
+    final, _ = lw.scan(step, x, np.stack([y[0], y[1], y[0] * y[1], x[0]]))
+    return final
+
+
+def solved(x: Any, y: Any) -> Any:
+    matrix = np.array([[4.0 + x[0], y[0], 0.3], [y[0], 5.0, x[1]], [0.3, x[1], 6.0 + y[1]]])
+    return lw.solve(matrix, x, assume="pos")
+
+
+FUNCTIONS = (smooth, chosen, rolled, solved)
+
+
+@pytest.fixture(scope="module", params=FUNCTIONS, ids=lambda f: f.__name__)
+def function(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    found: Callable[..., Any] = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def kernel(function: Callable[..., Any]) -> lw.Kernel:
+    return lw.compile(function, x=3, y=2)
+
+
+def states(count: int = 5) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(1)
+    return tuple(rng.uniform(-1.0, 1.0, (count, n)) for n in (3, 2, 3, 2, 3))  # x, y, directions of both, weights
+
+
+def close(one: Any, other: Any, tolerance: float = 1e-12) -> None:
+    np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * (1.0 + np.abs(other).max(initial=0.0)))
+
+
+def test_first_derivatives_are_those_of_dual_numbers(function: Callable[..., Any], kernel: lw.Kernel) -> None:
+    x, y, dx, dy, w = states()
+    jvp = kernel.jvp()(x, y, dx, dy)
+    for k in range(len(x)):
+        moving = seeded([*x[k], *y[k]], [*dx[k], *dy[k]])
+        found = function(np.array(moving[:3]), np.array(moving[3:]))
+        close(jvp[k], [float(parts(z, moving[0].level)[1]) for z in found])
+    ways = [kernel.jacobian(mode=mode)(x, y) for mode in ("forward", "reverse", "auto")]
+    for by_x, by_y in ways:
+        close(jvp, np.einsum("bij,bj->bi", by_x, dx) + np.einsum("bij,bj->bi", by_y, dy))
+    gradients = kernel.vjp()(x, y, w)
+    for gradient, whole in zip(gradients, ways[0], strict=True):
+        close(gradient, np.einsum("bij,bi->bj", whole, w))
+
+
+def test_second_derivatives_are_rates_of_first_ones(kernel: lw.Kernel) -> None:
+    x, y, dx, dy, w = states()
+    hessian = kernel.hessian(weights=True)
+    xx, xy, yy = hessian(x, y, w)
+    np.testing.assert_array_equal(xx, np.swapaxes(xx, -1, -2))
+    np.testing.assert_array_equal(yy, np.swapaxes(yy, -1, -2))
+    vjp, step = kernel.vjp(), 1e-6
+    ahead, behind = (vjp(x + s * dx, y + s * dy, w) for s in (step, -step))
+    rates = [(a - b) / (2.0 * step) for a, b in zip(ahead, behind, strict=True)]
+    by_x = np.einsum("bij,bj->bi", xx, dx) + np.einsum("bij,bj->bi", xy, dy)
+    by_y = np.einsum("bji,bj->bi", xy, dx) + np.einsum("bij,bj->bi", yy, dy)
+    close(by_x, rates[0], 1e-6)
+    close(by_y, rates[1], 1e-6)
+    for found in (kernel.hessian(weights=True, vector=True)(x, y, w, dx, dy), vjp.jvp("x", "y")(x, y, w, dx, dy)):
+        close(found[0], by_x)
+        close(found[1], by_y)
+    twice = np.einsum("bi,bi->b", by_x, dx) + np.einsum("bi,bi->b", by_y, dy)
+    again = kernel.jvp().jvp("x", "y")(x, y, dx, dy, dx, dy)
+    close(np.einsum("bi,bi->b", again, w), twice)
+    (whole,) = [kernel.jacobian("x").jacobian("x")(x, y)]
+    close(np.einsum("bijk,bi->bjk", whole, w), xx)
+
+
+def test_sparse_values_are_the_dense_ones_that_are_not_zero(kernel: lw.Kernel) -> None:
+    x, y, _, _, w = states()
+    for dense, sparse, patterns in (
+        (kernel.jacobian()(x, y), kernel.jacobian(sparse=True)(x, y), kernel.jacobian_pattern()),
+        (
+            kernel.hessian(weights=True)(x, y, w),
+            kernel.hessian(weights=True, sparse=True)(x, y, w),
+            kernel.hessian_pattern(weights=True),
+        ),
+    ):
+        assert list(patterns) == list(dense._fields)
+        for whole, values, pattern in zip(dense, sparse, patterns.values(), strict=True):
+            assert values.shape == (5, pattern.nnz) and pattern.shape == whole.shape[1:]
+            np.testing.assert_array_equal(pattern.dense(values), whole)
+            flat = np.ravel_multi_index(tuple(pattern.indices.T), pattern.shape) if pattern.nnz else np.zeros(0)
+            assert (np.diff(flat) > 0).all()
+
+
+def test_they_are_kernels_like_all_others(kernel: lw.Kernel) -> None:
+    x, y, _, _, w = states(300)
+    vjp = kernel.vjp()
+    by_x, by_y = vjp(x, y, w)
+    for k in (0, 7):
+        np.testing.assert_array_equal(vjp(x[k], y[k], w[k])[0], by_x[k])
+    np.testing.assert_array_equal(vjp(x[:, None], y, w[0])[1].shape, (300, 300, 2))
+    close(vjp.interpret(x, y, w)[1], by_y)
+    out = np.empty_like(by_x), np.empty_like(by_y)
+    vjp(x, y, w, out=out)
+    np.testing.assert_array_equal(out[0], by_x)
+    single = vjp(*(z.astype(np.float32) for z in (x, y, w)))
+    assert single[0].dtype == np.float32
+    close(single[0], by_x, 1e-3)
+    assert sum(vjp.operations.values()) > 0
+    with pytest.raises(TypeError, match="made of no Python function"):
+        vjp.uncompiled(x, y, w)
+
+
+def test_they_run_on_symbols() -> None:
+    kernel = lw.compile(smooth, x=3, y=2)
+    jacobian = kernel.jacobian("x")
+    outer = lw.compile(lambda x, y, d: jacobian(x, y) @ d, x=3, y=2, d=3)
+    x, y, dx, *_ = states()
+    close(outer(x, y, dx), kernel.jvp("x")(x, y, dx))
+    nothing = lw.compile(lambda x: np.array([1.0, 2.0]), x=0)
+    assert nothing.jacobian()(np.zeros((4, 0))).shape == (4, 2, 0)
+    assert nothing.vjp()(np.zeros(0), [1.0, 1.0]).shape == (0,)
+
+
+def test_through_a_loop_of_unknown_length_there_is_forward_alone() -> None:
+    def newton(a: Any) -> Any:
+        def step(z: Any) -> Any:
+            return 0.5 * (z + a[0] / z)
+
+        return lw.while_loop(lambda z: fabs(z * z - a[0]) > 1e-15 * a[0], step, a[0] + a[1] * 0.0, at_most=60)[0]
+
+    kernel, a = lw.compile(newton, a=2), np.array([[2.0, 1.0], [9.0, 4.0]])
+    expected = np.stack([0.5 / np.sqrt(a[:, 0]), 0.0 * a[:, 0]], axis=-1)
+    close(kernel.jacobian()(a), expected, 1e-10)
+    close(kernel.jacobian(mode="forward")(a), expected, 1e-10)
+    close(kernel.hessian()(a)[:, 0, 0], -0.25 * a[:, 0] ** -1.5, 1e-8)
+    for reverse in (kernel.vjp(), kernel.jacobian(mode="reverse"), kernel.value_and_gradient()):
+        with pytest.raises(NotDifferentiableError, match=rf"{reverse.name}: while_loop.*jvp and jacobian"):
+            reverse(*[a, np.ones(2)][: len(reverse.inputs)])
