@@ -129,7 +129,10 @@ def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request])
         found = traced(subject, requests, marked)
         for guard in found.guards:
             guard.graph.marks.append(guard.index + 1)
-        return Program.of(name, *found)
+        program = Program.of(name, *found)
+        for graph in {symbol.graph for _, symbols in found.inputs for symbol in symbols}:
+            graph.clear()
+    return program
 
 
 def elements_of(result: Any) -> Sequence[Any]:

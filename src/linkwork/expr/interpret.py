@@ -132,26 +132,34 @@ def listed(
     Raises KeyError with the name of the first variable that is needed and not among the inputs.
     """
     places = {symbol: place for place, symbol in enumerate(inputs)}
-    number: dict[Any, int] = {}
+    if nodes is None:
+        nodes = reachable(outputs, places)
+    ends = {symbol.index: place for symbol, place in places.items() if nodes and symbol.graph is nodes[0].graph}
+    value_of = [0] * (nodes[-1].index + 1 if nodes else 0)  # of nodes, by their places in the graph
     instructions: list[Instruction] = []
-    for node in reachable(outputs, places) if nodes is None else nodes:
-        number[node.index] = len(instructions)
-        if node in places:
-            instructions.append(Instruction(INPUT, (), places[node]))
-        elif node.op is INPUT:
-            raise KeyError(node.value)
-        elif node.op is CONSTANT:
+    for k, node in enumerate(nodes):
+        operation, index = node.op, node.index
+        value_of[index] = k
+        if index in ends:
+            instructions.append(Instruction(INPUT, (), ends[index]))
+        elif operation is CONSTANT:
             instructions.append(Instruction(CONSTANT, (), node.value))
+        elif operation is INPUT:
+            raise KeyError(node.value)
         else:
-            value = node.value if node.op.lowering.kind == "bundle" else None
-            instructions.append(Instruction(node.op, tuple([number[a.index] for a in node.args]), value))
+            value = node.value if operation.lowering.kind == "bundle" else None
+            instructions.append(Instruction(operation, tuple([value_of[a.index] for a in node.args]), value))
     results = []
+    numbers: dict[tuple[float, float], int] = {}
     for x in outputs:
-        key = x.index if isinstance(x, Symbol) else (float(x), math.copysign(1.0, x))  # 0.0 == -0.0: two numbers
-        if key not in number:
-            number[key] = len(instructions)
+        if isinstance(x, Symbol):
+            results.append(value_of[x.index])
+            continue
+        key = float(x), math.copysign(1.0, x)  # 0.0 == -0.0: two numbers
+        if key not in numbers:
+            numbers[key] = len(instructions)
             instructions.append(Instruction(CONSTANT, (), float(x)))
-        results.append(number[key])
+        results.append(numbers[key])
     return instructions, results
 
 

@@ -89,6 +89,12 @@ class Graph:
             node.args = tuple(args)
         return node
 
+    def clear(self) -> None:
+        """Let go of all nodes, which refer back to their graph: the memory is free at once, and not when Python's
+        collector comes round."""
+        self.nodes.clear()
+        self._table.clear()
+
     def __repr__(self) -> str:
         return f"<Graph of {len(self.nodes)} nodes>"
 

@@ -1,20 +1,25 @@
-"""Steps as rows of a table: one body for those of a form, and places for the numbers that wait between them."""
+"""Steps as rows of a table: one body for those of a form, and places for the numbers that wait between them.
+
+A form that few steps have is one with those from which it differs in signs alone.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...expr.operations import Operation
 from ...expr.region import Region
 from ..program import CONSTANT, INPUT, Instruction
 from ..rows import RowOfTable, Rows
-from .steps import OF_CONSTANT, Step
+from .steps import OF_CONSTANT, Form, Step
+from .sums import ADD, MUL, SUB, unsigned
 
 __all__ = ["rows_of"]
 
 _NOBODY = -1  # takes a value
+_OFTEN = 8  # steps that have a form for themselves
 
 
 @dataclass(slots=True)
@@ -30,6 +35,7 @@ def rows_of(
     instructions: Sequence[Instruction], steps: Sequence[Step], arguments: Sequence[int], results: Sequence[int]
 ) -> Rows:
     """Steps as rows.  Arguments are the numbers of inputs, results of values that steps compute, each there once."""
+    steps = list(steps)
     groups = _grouped(instructions, steps, _wanted(instructions, steps, results))
     taken: list[list[int]] = [[]] * len(steps)
     group_of: list[int | None] = [None] * len(steps)
@@ -57,17 +63,47 @@ def rows_of(
     return Rows(tuple(bodies), tuple(rows), len(results), memory.size)
 
 
-def _grouped(instructions: Sequence[Instruction], steps: Sequence[Step], wanted: Container[int]) -> list[_Group]:
-    found: dict[tuple[Operation | int, ...], list[int]] = {}
-    for s, step in enumerate(steps):
-        found.setdefault(step.form, []).append(s)
+def _grouped(instructions: Sequence[Instruction], steps: list[Step], wanted: Container[int]) -> list[_Group]:
     groups = []
-    for members in found.values():
+    for members, signs in _alike(steps):
         alike = [steps[s] for s in members]
         kept = sorted({k for step in alike for k, value in enumerate(step.values) if value in wanted})
         if kept:  # otherwise nobody needs what it computes
-            groups.append(_Group(members, _Columns(instructions, alike), kept))
+            groups.append(_Group(members, _Columns(instructions, alike, signs), kept))
     return groups
+
+
+_Signs = Sequence[tuple[float, ...]]  # of the terms of all sums in a form, a column for each
+
+
+def _alike(steps: list[Step]) -> list[tuple[list[int], _Signs]]:
+    """The steps that become one body: of a form, or of forms that differ in signs, whose sums then have signs.
+
+    These are written anew in ``steps``.
+    """
+    found: dict[Form, list[int]] = {}
+    for s, step in enumerate(steps):
+        found.setdefault(step.form, []).append(s)
+    together: dict[Form, list[tuple[Form, list[int]]]] = {}
+    for form, members in found.items():
+        key = form if len(members) >= _OFTEN else unsigned(form).form
+        together.setdefault(key, []).append((form, members))
+    groups: list[tuple[list[int], _Signs]] = []
+    for some in together.values():
+        if len(some) == 1:
+            groups.append((some[0][1], ()))
+            continue
+        signs: dict[int, tuple[float, ...]] = {}
+        for form, members in some:
+            plain = unsigned(form)
+            for s in members:
+                operands = steps[s].operands
+                if plain.order is not None:
+                    operands = [operands[k] for k in plain.order]
+                steps[s] = replace(steps[s], form=plain.form, operands=operands)
+                signs[s] = plain.signs
+        groups.append((sorted(signs), list(zip(*[signs[s] for s in sorted(signs)], strict=True))))
+    return sorted(groups, key=lambda group: group[0][0])
 
 
 def _blocks(steps: Sequence[Step], group: _Group, taker: Mapping[int, int]) -> list[list[int]]:
@@ -90,10 +126,11 @@ def _wanted(instructions: Sequence[Instruction], steps: Sequence[Step], results:
 class _Columns:
     """The operands of steps of one form, a column for each place in it, and equal columns one."""
 
-    def __init__(self, instructions: Sequence[Instruction], steps: Sequence[Step]) -> None:
-        self._instructions, self._count = instructions, len(steps)
+    def __init__(self, instructions: Sequence[Instruction], steps: Sequence[Step], signs: _Signs) -> None:
+        self._instructions, self._count, self._signs = instructions, len(steps), signs
         self.values: list[tuple[int, ...]] = []
         self.constants: list[tuple[int, ...]] = []
+        self.signs = [*dict.fromkeys(column for column in signs if len(set(column)) > 1)]
         self._of_place: list[tuple[int, tuple[int, ...]]] = []  # OF_CONSTANT or not, and the column
         known: dict[tuple[int, ...], None] = {}
         kinds = [code for code in steps[0].form if code.__class__ is int and code < 0]
@@ -116,8 +153,9 @@ class _Columns:
         return value, math.copysign(1.0, value)
 
     def numbers(self) -> list[tuple[float, ...]]:
-        """The constants of each step."""
+        """The constants of each step, and its signs."""
         columns = [[self._instructions[k].value for k in column] for column in self.constants]
+        columns += [list(column) for column in self.signs]
         return list(zip(*columns, strict=True)) if columns else [()] * self._count
 
     def body(self, step: Step, results: Sequence[int]) -> Region:
@@ -127,10 +165,20 @@ class _Columns:
         for k, column in enumerate([*self.values, *self.constants]):
             number[column] = len(kept)
             kept.append(Instruction(INPUT, (), k))
+        sign: dict[tuple[float, ...], int] = {}
+        for signs in self.signs:
+            sign[signs] = len(kept)
+            kept.append(Instruction(INPUT, (), len(kept)))
         takes = len(kept)
+
+        def new(operation: Operation, args: Iterable[int]) -> int:
+            kept.append(Instruction(operation, tuple(args)))
+            return len(kept) - 1
+
         own: list[int] = []
         operands = iter(self._of_place)
         form = iter(step.form)
+        terms = iter(self._signs)
         for operation in form:
             assert isinstance(operation, Operation)
             args = []
@@ -145,8 +193,18 @@ class _Columns:
                     number[column] = len(kept)
                     kept.append(Instruction(CONSTANT, (), self._instructions[column[0]].value))
                 args.append(number[column])
-            own.append(len(kept))
-            kept.append(Instruction(operation, tuple(args)))
+            if self._signs and operation is ADD:
+                a, b = args
+                of_a, of_b = next(terms), next(terms)
+                a = new(MUL, (sign[of_a], a)) if of_a in sign else a
+                b = new(MUL, (sign[of_b], b)) if of_b in sign else b
+                if of_a not in sign and of_a[0] < 0.0:
+                    operation, args = SUB, [b, a]
+                elif of_b not in sign and of_b[0] < 0.0:
+                    operation, args = SUB, [a, b]
+                else:
+                    args = [a, b]
+            own.append(new(operation, args))
         return Region(takes, tuple(kept), tuple([own[k] for k in results]))
 
 
