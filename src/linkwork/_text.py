@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from itertools import islice
 
-__all__ = ["listed", "nearest", "printable", "quoted"]
+__all__ = ["letters", "listed", "nearest", "printable", "quoted"]
+
+
+def letters(text: str) -> str:
+    """A text as a part of identifiers: letters, digits and underscores, which stand for all else."""
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text)
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -17,7 +17,7 @@ from ..expr.symbol import Symbol
 from .arguments import Asked
 from .regular import refuse_singular_inertia
 from .requests import Request
-from .subjects import Subject
+from .subjects import Subject, has_symbols
 from .tracing import elements_of, input_ports, output_ports, run
 from .watch import marked
 
@@ -50,10 +50,13 @@ def composed(subject: Subject, request: Request, arguments: Sequence[Any]) -> An
 
 
 def lazily(subject: Subject, request: Request, make: Callable[[], Call]) -> Call:
-    """The call of a function before there is a kernel of it, which ``make`` makes when numbers come first."""
+    """The call of a function before there is a kernel of it, which ``make`` makes when numbers come first.
+
+    Of a robot that has symbols among its numbers there is none.
+    """
 
     def first(*arguments: Any, out: Any = None) -> Any:
-        if out is None and any(map(is_traced, arguments)):
+        if out is None and (has_symbols(subject) or any(map(is_traced, arguments))):
             return composed(subject, request, arguments)
         call = make()
         return call(*arguments) if out is None else call(*arguments, out=out)

@@ -13,7 +13,7 @@ from ..joints import JointType
 from .once import Once
 from .requests import Request
 from .spaces import spaces_of
-from .subjects import OfJoint, Subject, made_here, place
+from .subjects import OfJoint, Subject, has_symbols, made_here, place
 from .tracing import input_ports, output_ports, trace_requests
 
 __all__ = ["CACHED", "compile_requests", "joint_kernel"]
@@ -26,6 +26,11 @@ def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request
 
     Its inputs are those that any of the functions take, in the order of `QUANTITIES`.
     """
+    if has_symbols(subject):
+        raise TypeError(
+            f"{name}: robot {subject.about!r} has symbols for some of its numbers: call its methods in the function "
+            f"that is compiled, or name these as parameters: robot.compile(..., parameters=[...])"
+        )
     recipe = Recipe(
         name,
         input_ports(subject, requests),
@@ -42,10 +47,11 @@ def _content(subject: Subject, requests: Mapping[str, Request]) -> tuple[str, ..
     """Everything that the program of these functions depends on; None if that includes code that is not linkwork's."""
     rows = [request.row for request in requests.values()]
     options = [option for request in requests.values() for option in (*request.options, *request.wrenches)]
-    content = subject.content(rows, options)
+    parameters = next((request.parameters for request in requests.values()), ())
+    content = subject.content(rows, options, parameters)
     if content is None:
         return None
-    asked = [(r.row.name, r.options, r.given, r.wrenches) for r in requests.values()]
+    asked = [(r.row.name, r.options, r.given, r.wrenches, *map(str, parameters)) for r in requests.values()]
     return subject.kind, repr(asked), *content
 
 

@@ -28,11 +28,19 @@ NEARLY = 1e-6  # and one as small as this is looked at again, in float64
 def refuse_singular_inertia(subject: Subject, request: Request) -> None:
     """Raises SingularInertiaError, which names the joints, where M is singular in every configuration, and the
     function needs its inverse.  One or two configurations drawn at random tell."""
-    if isinstance(subject, OfRobot) and request.row.regular and subject.tree.nv:
+    if isinstance(subject, OfRobot) and request.row.regular and subject.tree.nv and not _told_later(subject, request):
         key = _key(subject, request)
         found = subject.singular_joints.get(key, lambda: _singular_joints(subject.felt, *key))
         if found:
             raise SingularInertiaError(found[0], joints=found)
+
+
+def _told_later(subject: OfRobot, request: Request) -> bool:
+    """Whether numbers that M depends on are not those of the tree."""
+    return any(asked.kind in _OF_M for asked in (*subject.numbers, *request.parameters))
+
+
+_OF_M = ("inertia", "armature", "placement", "frame")
 
 
 def inertia_guards(subject: Subject, request: Request, walked: Any, q: Sequence[Any]) -> list[Any]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import Any
 
+from .._text import letters
 from ..algorithms.row import ACTING, Option, Output, Row
 from ..errors import UnknownNameError
+from ..model.parameter import Parameter
 from .subjects import Subject
 
 __all__ = ["Request", "read_request", "read_requests"]
@@ -22,6 +24,7 @@ class Request:
     options: tuple[tuple[str, Any], ...] = ()  # those that are not as they are by default
     given: tuple[str, ...] = ()
     wrenches: tuple[tuple[str, str], ...] = ()  # frames on which they act, and those that they are expressed in
+    parameters: tuple[Parameter, ...] = ()  # what of the robot is an input too, of all functions of a kernel
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -33,7 +36,7 @@ class Request:
         found: list[str] = []
         kind = ACTING[self.row.acting]
         for frame, axes in self.wrenches:
-            name = _letters(f"{kind}_{frame}" if axes == "world" else f"{kind}_{frame}_in_{axes}")
+            name = letters(f"{kind}_{frame}" if axes == "world" else f"{kind}_{frame}_in_{axes}")
             found.append(name if name not in found else f"{name}_{len(found)}")
         return tuple(found)
 
@@ -59,14 +62,10 @@ class Request:
     @property
     def label(self) -> str:
         """The function's name and, where it has one, its frame's: letters, digits and underscores."""
-        return _letters("_".join([self.row.name, *(v for key, v in self.options if key in _NAMING and type(v) is str)]))
+        return letters("_".join([self.row.name, *(v for key, v in self.options if key in _NAMING and type(v) is str)]))
 
 
 _NAMING = ("frame", "points", "directions", "point", "direction")  # options whose names stand in labels
-
-
-def _letters(text: str) -> str:
-    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text)
 
 
 def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> Request:

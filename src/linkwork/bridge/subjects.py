@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -13,12 +13,14 @@ from ..algorithms.joint import Site
 from ..algorithms.row import Option, Quantity, Row, Shape, quantity_of
 from ..joints import JointType
 from ..model.body import WORLD, Direction, Point
-from ..model.lighten import lightened
+from ..model.lighten import lightened, lightened_with
+from ..model.parameter import Parameter
+from ..model.parametrised import Numbers, parametrised
 from ..model.tree import Tree
 from ..spatial import Pose
 from .once import Once
 
-__all__ = ["OfJoint", "OfRobot", "Part", "Subject", "configurations", "made_here", "place", "shape_of"]
+__all__ = ["OfJoint", "OfRobot", "Part", "Subject", "configurations", "has_symbols", "made_here", "place", "shape_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,9 @@ class Part:
     joint: str
     type: JointType
     place: slice
+
+
+NONE: Numbers = MappingProxyType({})
 
 
 class Subject(Protocol):
@@ -54,8 +59,8 @@ class Subject(Protocol):
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         """The joints whose numbers stand in an array; none where the array is not made of joints' numbers."""
 
-    def walked(self, row: Row) -> Any:
-        """What a row's algorithm takes first."""
+    def walked(self, row: Row, numbers: Numbers = NONE) -> Any:
+        """What a row's algorithm takes first, with these numbers of parameters for its own."""
 
     def check_row(self, row: Row) -> None:
         """Raises ValueError for a function of what is not known."""
@@ -63,7 +68,9 @@ class Subject(Protocol):
     def check(self, option: Option, value: Any, given: Sequence[str] = ()) -> None:
         """Raises UnknownNameError for a frame, point ... that is not there, where some optional inputs are given."""
 
-    def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
+    def content(
+        self, rows: Iterable[Row], options: Iterable[Any], parameters: Sequence[Parameter] = ()
+    ) -> tuple[str, ...] | None:
         """All that programs of these rows depend on; None if that includes code that is not linkwork's."""
 
 
@@ -75,6 +82,11 @@ def shape_of(
     return tuple(subject.sizes[n] if isinstance(n, str) else n for n in named if n is not None)
 
 
+def has_symbols(subject: Subject) -> bool:
+    """Whether it is a robot with symbols for some of its numbers, of which there are no kernels."""
+    return isinstance(subject, OfRobot) and bool(subject.numbers)
+
+
 def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, Part]]:
     """The joints whose configurations stand in some inputs, each with the input's name."""
     found = [quantity for quantity in map(quantity_of, inputs) if quantity.configuration]
@@ -83,9 +95,10 @@ def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, P
 
 @dataclass(frozen=True)
 class OfRobot:
-    """Functions of a robot."""
+    """Functions of a robot; some of its numbers may be others than the tree's, of any scalars."""
 
     tree: Tree
+    numbers: Numbers = field(default_factory=dict)
     kind = "robot"
     says = ""
     rows = ROBOT
@@ -116,8 +129,11 @@ class OfRobot:
         """The joints that move no inertia, by whether armature counts and by the bodies that are held."""
         return Once()
 
-    def walked(self, row: Row) -> Tree:
-        return self.felt if row.joint_space else self.tree
+    def walked(self, row: Row, numbers: Numbers = NONE) -> Tree:
+        if not (numbers or self.numbers):
+            return self.felt if row.joint_space else self.tree
+        numbers = {**self.numbers, **numbers}
+        return lightened_with(self.tree, numbers) if row.joint_space else parametrised(self.tree, numbers)
 
     def check_row(self, row: Row) -> None:
         if row.of_inertias:
@@ -138,7 +154,9 @@ class OfRobot:
                 f"moves"
             )
 
-    def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
+    def content(
+        self, rows: Iterable[Row], options: Iterable[Any], parameters: Sequence[Parameter] = ()
+    ) -> tuple[str, ...] | None:
         tree = self.tree
         if not all(made_here(body.joint) for body in tree.bodies):
             return None
@@ -167,6 +185,7 @@ class OfRobot:
         return (
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
             repr((frames, points, joints, resisting, tree.fixed_inertia)),
+            *(_all_of(tree) if parameters else ()),
         )
 
 
@@ -195,7 +214,7 @@ class OfJoint:
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         return [Part(self.name, self.site.type, slice(None))] if quantity.stacked else ()
 
-    def walked(self, row: Row) -> Site:
+    def walked(self, row: Row, numbers: Numbers = NONE) -> Site:
         return self.site if row.placed else Site(self.site.type)
 
     def check_row(self, row: Row) -> None:
@@ -205,7 +224,9 @@ class OfJoint:
         if not option.choices:
             raise ValueError(f"{option.name}: a joint alone has no frames to name, got {value!r}")
 
-    def content(self, rows: Iterable[Row], options: Iterable[Any]) -> tuple[str, ...] | None:
+    def content(
+        self, rows: Iterable[Row], options: Iterable[Any], parameters: Sequence[Parameter] = ()
+    ) -> tuple[str, ...] | None:
         joint = self.site.type
         if not made_here(joint):
             return None
@@ -220,6 +241,13 @@ def place(site: Site) -> tuple[Any, ...]:
 def made_here(joint: JointType) -> bool:
     """Whether a joint's code, and that of the joints that it is made of, is linkwork's own."""
     return type(joint).__module__.startswith("linkwork.joints.") and all(map(made_here, joint.parts))
+
+
+def _all_of(tree: Tree) -> tuple[str, str]:
+    """What parameters stand for, and what is welded to what."""
+    frames = [(f.name, f.body, _numbers(f.placement), f.inertia, f.fixed_joint, f.welded_to) for f in tree.frames]
+    joints = [(b.name, b.joint_name, b.links, b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies]
+    return repr((frames, tree.points, tree.directions)), repr(joints)
 
 
 def _texts(option: Any) -> Iterator[str]:

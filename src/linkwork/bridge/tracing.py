@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..algorithms.row import QUANTITIES, quantity_of
+from ..algorithms.row import PASSIVE, QUANTITIES, quantity_of
 from ..compiler.collector import quiet_collector
 from ..compiler.program import Port, Program
+from ..expr.interpret import reachable
 from ..expr.symbol import Graph, Symbol
 from ..joints.blamed import asked
 from ..joints.checked import EXACT, SINGULAR
+from ..model.parameter import KINDS, Parameter, inputs_of
 from ..spatial import Vec3
 from .regular import inertia_guards, refuse_singular_inertia
 from .requests import Request
-from .subjects import Subject, configurations, shape_of
+from .subjects import OfRobot, Subject, configurations, shape_of
 from .watch import marked
 
-__all__ = ["Traced", "elements_of", "input_ports", "output_ports", "run", "trace_requests", "traced"]
+__all__ = ["Traced", "elements_of", "input_ports", "output_ports", "parameter_ports", "run", "trace_requests", "traced"]
 
 
 class Traced(NamedTuple):
@@ -47,7 +49,16 @@ def input_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port
         for name, shape in found:
             if name in request.inputs and shape != shape_of(subject, quantity_of(name).shape, request.sizes):
                 raise ValueError(f"compile: {name} has several sizes: compile these functions one by one")
-    return tuple(Port(name, shape) for name, shape in found)
+    parameters = [port for port in parameter_ports(subject, requests).values() if port.name not in taken]
+    return (*(Port(name, shape) for name, shape in found), *parameters)
+
+
+def parameter_ports(subject: Subject, requests: Mapping[str, Request]) -> dict[Parameter, Port]:
+    """The inputs in the place of a robot's own numbers."""
+    parameters = next((request.parameters for request in requests.values()), ())
+    if not (parameters and isinstance(subject, OfRobot)):
+        return {}
+    return {asked: Port(name, asked.shape(subject.tree)) for asked, name in inputs_of(parameters).items()}
 
 
 def output_ports(subject: Subject, requests: Mapping[str, Request]) -> tuple[Port, ...]:
@@ -88,11 +99,15 @@ def traced(
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
     symbols = {port.name: values for port, values in inputs}
+    numbers = {asked: symbols[port.name] for asked, port in parameter_ports(subject, requests).items()}
     outputs: list[tuple[Port, Sequence[Any]]] = []
+    with_numbers: dict[bool, Any] = {}
     for key, request in requests.items():
         row = request.row
         refuse_singular_inertia(subject, request)
-        walked = subject.walked(row)
+        walked = with_numbers.get(row.joint_space) if numbers else None
+        if walked is None:
+            walked = with_numbers[row.joint_space] = subject.walked(row, numbers)
         if watched is not None:
             walked = watched(walked, graph)
         result = run(request, walked, symbols)
@@ -104,7 +119,26 @@ def traced(
                     f"{subject.says}{row.name}: expected {port.size} numbers of {port.name}, got {len(elements)}"
                 )
             outputs.append((port, elements))
+    _refuse_unused(requests, numbers, [x for _, values in outputs for x in values])
     return Traced(inputs, outputs, _guards(subject, requests, symbols))
+
+
+def _refuse_unused(
+    requests: Mapping[str, Request], numbers: Mapping[Parameter, list[Symbol]], results: list[Any]
+) -> None:
+    """Raises ValueError for a parameter that no result depends on, and that was asked for by its own name."""
+    if not numbers:
+        return
+    used = {node.index for node in reachable(results)}
+    asked_for = [(asked, symbols) for asked, symbols in numbers.items() if not asked.fitting]
+    unused = [asked for asked, symbols in asked_for if not any(x.index in used for x in symbols)]
+    if unused:
+        names = [request.row.name for request in requests.values()]
+        depends = f"{names[0]} does" if len(names) == 1 else f"these {len(names)} functions do"
+        passive = [name for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.row.options]
+        remedy = f': what is in joints counts with ("{passive[0]}", {{"passive": True}})' if passive else ""
+        in_joints = isinstance(KINDS[unused[0].kind].size, str)
+        raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{remedy if in_joints else ''}")
 
 
 def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:
@@ -119,7 +153,8 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
         if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
             found.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
     for request in requests.values():
-        found += inertia_guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
+        if not request.parameters:  # methods alone look what a guard is about
+            found += inertia_guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
     return [guard for guard in found if isinstance(guard, Symbol)]
 
 

@@ -124,12 +124,12 @@ class Body:
         """X_parent_body: the pose of this body in its parent."""
         q = q if self.coupling is None else self.coupling.q(q)
         X: Pose = self.placement @ self.asked("X", q)
-        return X if self.rotor == _IDENTITY else X @ self.rotor
+        return X if self.rotor.is_identity else X @ self.rotor
 
     def S(self, q: Sequence[Any]) -> Subspace:
         """The motion subspace, in this body's coordinates: S(q) v is its twist relative to its parent."""
         S = self.asked("S", q) if self.coupling is None else self.coupling.S(self.asked("S", self.coupling.q(q)))
-        return S if self.rotor == _IDENTITY else self.rotor.inv() @ S
+        return S if self.rotor.is_identity else self.rotor.inv() @ S
 
     def S_dot(self, q: Sequence[Any], v: Sequence[Any]) -> Subspace:
         """How S(q) changes in this body's coordinates at velocity v, by differentiation: Ṡ v is `bias`."""
@@ -145,7 +145,7 @@ class Body:
         if self.coupling is not None:
             q, v = self.coupling.q(q), self.coupling.v(v)
         A: Motion = self.asked("bias", q, v)
-        return A if self.rotor == _IDENTITY else self.rotor.inv() @ A
+        return A if self.rotor.is_identity else self.rotor.inv() @ A
 
     @property
     def ratio(self) -> float:
@@ -191,6 +191,3 @@ class Direction:
     name: str
     frame: str
     vector: Vec3  # of unit length, in the frame's axes
-
-
-_IDENTITY = Pose.identity()

@@ -12,8 +12,10 @@ Robotics and Automation 6, 1990; Khalil and Dombre, Modeling, Identification and
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
+from ..expr.linalg.sums import is_zero
 from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body
 from .tree import Tree
@@ -22,13 +24,16 @@ from .welded import without_inertias
 __all__ = ["regrouped"]
 
 
-def regrouped(tree: Tree) -> Tree:
+def regrouped(tree: Tree, but: Collection[int] = ()) -> Tree:
     """A tree with the same joint-space dynamics, whose inertias have more zeros where its joints allow it.
 
-    Where any is another, they are not those of its links any more: its frames have none.
+    Where any is another, they are not those of its links any more: its frames have none.  From some bodies, ``but``,
+    nothing is moved: their inertias may be of any scalars.
     """
     inertias = [body.inertia for body in tree.bodies]
     for i, p, body in tree.inward():
+        if i in but:
+            continue
         kept, moved = _split(body, inertias[i])
         carrier = Inertia.zero() if p == WORLD else inertias[p]
         laden = carrier if p == WORLD else carrier + body.placement @ moved
@@ -36,7 +41,10 @@ def regrouped(tree: Tree) -> Tree:
             inertias[i] = kept
             if p != WORLD:
                 inertias[p] = laden
-    if all(body.inertia == inertia for body, inertia in zip(tree.bodies, inertias, strict=True)):
+    if all(
+        b.inertia is own or (i not in but and b.inertia == own)
+        for (i, _, b), own in zip(tree.outward(), inertias, strict=True)
+    ):
         return tree
     bodies = [replace(body, inertia=inertia) for body, inertia in zip(tree.bodies, inertias, strict=True)]
     return replace(tree, bodies=tuple(bodies), frames=without_inertias(tree.frames))
@@ -61,7 +69,7 @@ def _size(inertia: Inertia) -> int:
     """How many of its ten numbers (mass, first and second moments of mass) are not zero."""
     J = inertia.about
     seconds = J.yy + J.zz - J.xx, J.xx + J.zz - J.yy, J.xx + J.yy - J.zz, J.xy, J.xz, J.yz
-    return sum(x != 0.0 for x in (inertia.mass, *inertia.moment, *seconds))
+    return sum(not is_zero(x) for x in (inertia.mass, *inertia.moment, *seconds))
 
 
 def _resists(body: Body, inertia: Inertia) -> bool:

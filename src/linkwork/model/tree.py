@@ -65,14 +65,10 @@ class Tree:
             "_order": order,
             "_joint_index": {body.joint_name: i for i, body in enumerate(self.bodies)},
             "_frame_index": {frame.name: i for i, frame in enumerate(self.frames)},
-            "_frames_on": {},
-            "_points": {point.name: point for point in self.points},
-            "_directions": {direction.name: direction for direction in self.directions},
         }
-        for frame in self.frames:
-            lookup["_frames_on"].setdefault(frame.body, []).append(frame)
         for name, value in lookup.items():
             object.__setattr__(self, name, value)
+        self._find_marks()
         if self.points or self.directions:
             self._check_marks()
         masters = [self._master(i, body) for i, body in enumerate(self.bodies)]
@@ -89,6 +85,18 @@ class Tree:
             "_q_slices": tuple(slice(start, start + joint.nq) for start, _, joint in places),
             "_v_slices": tuple(slice(start, start + joint.nv) for _, start, joint in places),
         }
+        for name, value in lookup.items():
+            object.__setattr__(self, name, value)
+
+    def _find_marks(self) -> None:
+        """Makes the tables in which frames, points and directions are looked up."""
+        lookup: dict[str, Any] = {
+            "_frames_on": {},
+            "_points": {point.name: point for point in self.points},
+            "_directions": {direction.name: direction for direction in self.directions},
+        }
+        for frame in self.frames:
+            lookup["_frames_on"].setdefault(frame.body, []).append(frame)
         for name, value in lookup.items():
             object.__setattr__(self, name, value)
 
@@ -137,6 +145,17 @@ class Tree:
         """The tree under another gravity, which may be of any scalars."""
         tree = copy(self)
         object.__setattr__(tree, "gravity", gravity)
+        return tree
+
+    def made_of(self, **parts: Any) -> Tree:
+        """The tree with other numbers in its bodies, frames, points and directions, and other gravity, of any scalars.
+
+        None of them is looked at.
+        """
+        tree = copy(self)
+        for name, value in parts.items():
+            object.__setattr__(tree, name, value)
+        tree._find_marks()
         return tree
 
     # -- walking the tree

@@ -33,6 +33,11 @@ class Inertia:
         """The inertia of nothing."""
         return Inertia(0.0, Vec3.zero(), Symmetric3.zero())
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is known to be the inertia of nothing."""
+        return all(isinstance(x, float) and x == 0.0 for x in (self.mass, *self.moment, *self.about.elements()))
+
     @staticmethod
     def at_center(mass: Any, center: Vec3, about_center: Symmetric3) -> Inertia:
         """From the rotational inertia about the centre of mass, by the parallel-axis theorem."""

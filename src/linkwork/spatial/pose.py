@@ -57,6 +57,14 @@ class Pose(_Transform):
         """The pose of a frame in itself."""
         return _IDENTITY
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether it is known to be the pose of a frame in itself."""
+        if self is _IDENTITY:
+            return True
+        pairs = zip(self.elements(), _IDENTITY.elements(), strict=True)
+        return all(isinstance(x, float) and x == one for x, one in pairs)
+
     @staticmethod
     def of(matrix: Any) -> Pose:
         """The pose of a homogeneous 4×4 matrix (anything indexed [row][column])."""

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 from ...expr.control import while_loop
 from ...expr.functions import and_, eq, fabs, lt, not_, or_, sign, where
+from ...expr.linalg.sums import is_zero
 from ...model.tree import Tree
 from .pivots import mass_solved
 
@@ -37,9 +38,10 @@ _ROUNDING = 1e-12  # of the bound and the load: by how much more a joint that st
 _PATIENCE = 3.0  # how often all false guesses may be replaced at once without getting fewer
 
 
-def dry_friction(tree: Tree) -> tuple[list[float], list[float]]:
+def dry_friction(tree: Tree) -> tuple[list[Any], list[Any]]:
     """By the numbers of v: the friction f of joints that move and the bound f_s of those at rest, of followers too."""
-    kinetic, static = [0.0] * tree.nv, [0.0] * tree.nv
+    kinetic: list[Any] = [0.0] * tree.nv
+    static: list[Any] = [0.0] * tree.nv
     for body, place in zip(tree.bodies, tree.v_slices, strict=True):
         if body.dynamics != "none":
             held = body.drive.static_friction or body.friction
@@ -57,7 +59,8 @@ def direction(v: Any, a: Any) -> Any:
 def starting_friction(tree: Tree, v: Scalars, a: Scalars) -> list[Any]:
     """−f sign(a) of joints at rest (nv): what a motion that starts meets.  That of joints that move is not in it."""
     kinetic, _ = dry_friction(tree)
-    return [where(eq(x, 0.0), 0.0 - sign(y) * f, 0.0) if f else 0.0 for x, y, f in zip(v, a, kinetic, strict=True)]
+    parts = zip(v, a, kinetic, strict=True)
+    return [0.0 if is_zero(f) else where(eq(x, 0.0), 0.0 - sign(y) * f, 0.0) for x, y, f in parts]
 
 
 def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scalars) -> list[Any]:
@@ -65,7 +68,7 @@ def with_dry_friction(tree: Tree, v: Scalars, M: Sequence[Scalars], forces: Scal
     at rest.  Where a joint sticks, its a is exactly 0.
     """
     kinetic, static = dry_friction(tree)
-    dry = [k for k, most in enumerate(static) if most]
+    dry = [k for k, most in enumerate(static) if not is_zero(most)]
     problem = _Problem(tree, M, forces, kinetic, static, {k: eq(v[k], 0.0) for k in dry})
     start = _Guess((0.0,) * len(dry), (0.0,) * len(dry), float(len(dry) + 1), _PATIENCE, 1.0)
     found = while_loop(lambda guess: lt(0.5, guess.going), problem.pivoted, start, at_most=100 + 20 * len(dry))
@@ -89,15 +92,15 @@ class _Problem:
     tree: Tree
     M: Sequence[Scalars]
     forces: Scalars
-    kinetic: Sequence[float]
-    static: Sequence[float]
+    kinetic: Scalars
+    static: Scalars
     resting: dict[int, Any]  # by the numbers of v with dry friction
 
     def moved(self, slides: Scalars, started: Scalars) -> tuple[list[Any], dict[int, Any], dict[int, Any]]:
         """The accelerations, which joints stick, and the bounds."""
         bounds, sticks, pushed = {}, {}, list(self.forces)
         for (k, rests), way, now in zip(self.resting.items(), slides, started, strict=True):
-            same = self.static[k] == self.kinetic[k]
+            same = _same(self.static[k], self.kinetic[k])
             bounds[k] = self.static[k] if same else where(lt(0.5, now), self.kinetic[k], self.static[k])
             sticks[k] = and_(rests, eq(way, 0.0))
             pushed[k] = where(sticks[k], 0.0, pushed[k] - bounds[k] * way)
@@ -129,12 +132,17 @@ class _Problem:
             slides.append(where(and_(false, or_(at_once, eq(before, 0.0))), other, way))
             before = before + where(false, 1.0, 0.0)
         fewest = where(fewer, many, guess.fewest)
-        if all(self.static[k] == self.kinetic[k] for k in self.resting):
+        if all(_same(self.static[k], self.kinetic[k]) for k in self.resting):
             return _Guess(tuple(slides), guess.started, fewest, patience, where(going, 1.0, 0.0))
         anew = and_(not_(going), lt(0.0, _count(broken)))
         started = tuple(where(and_(anew, x), 1.0, now) for x, now in zip(broken, guess.started, strict=True))
         fewest, patience = where(anew, float(len(wrong) + 1), fewest), where(anew, _PATIENCE, patience)
         return _Guess(tuple(slides), started, fewest, patience, where(or_(going, anew), 1.0, 0.0))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two bounds are known to be one."""
+    return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)
 
 
 def _count(truths: Scalars) -> Any:

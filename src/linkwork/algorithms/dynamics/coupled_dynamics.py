@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import SingularInertiaError
+from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD, Body
 from ...model.tree import Tree
 from ...spatial import ArticulatedInertia, Force, Inertia, Motion, Pose, RigidMotion, Subspace, Vec3
@@ -106,7 +107,7 @@ class _Unknowns:
                 self.moved[k].append(body)
         self.alone: list[list[tuple[ArticulatedInertia, Motion]]] = [[] for _ in range(tree.nv)]  # what each moves
         self.u: list[Any] = list(tau)
-        self.D: dict[tuple[int, int], Any] = {(k, k): rotor for k, rotor in enumerate(rotors) if rotor}
+        self.D: dict[tuple[int, int], Any] = {(k, k): rotor for k, rotor in enumerate(rotors) if not is_zero(rotor)}
         self.rotors = rotors
         self.closed: dict[int, tuple[Force, Any, dict[int, Any]]] = {}  # U_k, 1 / D_kk and D_kh when k was eliminated
         self.a: list[Any] = [0.0] * tree.nv
@@ -137,7 +138,7 @@ class _Unknowns:
             for g, D_kg in others.items():
                 if g <= h:
                     self.add(g, h, -(scaled * D_kg))
-        load.I = load.I.freed(S, U, D_inv, alone=self.rotors[k] == 0.0)
+        load.I = load.I.freed(S, U, D_inv, alone=is_zero(self.rotors[k]))
         load.p = load.p + U * (D_inv * self.u[k])
 
     def carry(self, load: _Load, X: Pose, zeta: Motion, parent: _Load) -> None:
@@ -159,7 +160,7 @@ class _Unknowns:
     def inverse(self, k: int) -> Any:
         D = self.D.pop((k, k))
         rounding = 1e-15 * sum(abs(body.inertia.about.xx) + abs(body.inertia.mass) for body in self.moved[k])
-        if isinstance(D, float) and rounding >= D:
+        if isinstance(D, float) and isinstance(rounding, float) and rounding >= D:
             alone = sum(S.dot(I @ S) for I, S in self.alone[k])
             name = next(body.joint_name for body in self.moved[k] if body.coupling is None)
             raise SingularInertiaError(name, motions=isinstance(alone, float) and alone > rounding)

@@ -74,7 +74,7 @@ class FactoredInverse:
                 column, k = S[i].columns[n], place[numbers[i][n]]
                 U = I_a @ column
                 D_inv[k] = inverse_resistance(column.dot(U) + rotors[n], body, own, column)
-                I_a = I_a.freed(column, U, D_inv[k], alone=rotors[n] == 0.0)
+                I_a = I_a.freed(column, U, D_inv[k], alone=is_zero(rotors[n]))
                 U = U * D_inv[k]
                 row = {place[numbers[i][h]]: S[i].columns[h].dot(U) for h in range(n)}
                 seen, j = Y[i] @ U, p
@@ -151,6 +151,6 @@ def _inverse_rows(L: SparseRows) -> SparseRows:
 
 def _inverse(D: Any, whole: Any, alone: Any, joint: str) -> Any:
     """1/D.  Raises SingularInertiaError where D is known to be nothing beside what resists the motion in ``whole``."""
-    if isinstance(D, float) and 1e-15 * whole >= D:
+    if isinstance(D, float) and isinstance(whole, float) and 1e-15 * whole >= D:
         raise SingularInertiaError(joint, motions=isinstance(alone, float) and alone > 1e-15 * whole)
     return 1.0 / D

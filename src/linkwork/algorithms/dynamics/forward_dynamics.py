@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import SingularInertiaError
+from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD, Body
 from ...model.tree import Tree
 from ...spatial import ArticulatedInertia, Force, Motion, Pose, RigidMotion, Subspace, Vec3
@@ -47,7 +48,7 @@ def forward_dynamics(
     """
     if passive:
         tau = with_passive_force(tree, q, v, tau, friction)
-        if friction == "coulomb" and any(dry_friction(tree)[1]):
+        if friction == "coulomb" and not all(map(is_zero, dry_friction(tree)[1])):
             articulated_bodies(tree, q, v, tau, wrenches, armature=True)  # refuses joints that nothing resists
             forces = [x - y for x, y in zip(tau, bias_force(tree, q, v, wrenches), strict=True)]
             return with_dry_friction(tree, v, mass_matrix(tree, q, passive=True), forces)
@@ -94,7 +95,7 @@ def articulated_bodies(
             U_k = I_a @ column
             D_k = inverse_resistance(column.dot(U_k) + rotor, body, I_A[i], column)
             u_k = torque - column.dot(p_a)
-            I_a = I_a.freed(column, U_k, D_k, alone=rotor == 0.0)
+            I_a = I_a.freed(column, U_k, D_k, alone=is_zero(rotor))
             p_a += U_k * (D_k * u_k)
             U[i].append(U_k)
             D_inv[i].append(D_k)
@@ -121,7 +122,7 @@ def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion
     Raises SingularInertiaError where D is nothing: because nothing is moved, or what is moved has later motions too.
     """
     rounding = 1e-15 * (abs(body.inertia.about.xx) + abs(body.inertia.mass))
-    if isinstance(D, float) and rounding >= D:
+    if isinstance(D, float) and isinstance(rounding, float) and rounding >= D:
         alone = motion.dot(I @ motion)
         raise SingularInertiaError(body.joint_name, motions=isinstance(alone, float) and alone > rounding)
     return 1.0 / D

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...expr.linalg.sums import dot, less
+from ...expr.linalg.sums import dot, is_zero, less
 from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import ArticulatedInertia, Force, Inertia, Motion, Pose, RigidMotion, Subspace, Vec3
@@ -57,7 +57,7 @@ def hybrid_dynamics(
     exerted = passive_force(tree, q, v, friction) if passive else [0.0] * tree.nv
     rotors = armature(tree) if passive else [0.0] * tree.nv
     driven = [x + y for x, y in zip(tau, exerted, strict=True)] if passive else tau
-    sticking = dry and any(f for f, is_given in zip(dry_friction(tree)[1], given, strict=True) if not is_given)
+    sticking = dry and not all(is_zero(f) or is_given for f, is_given in zip(dry_friction(tree)[1], given, strict=True))
     if tree.has_couplings or sticking:
         rates, forces = _by_mass_matrix(tree, q, v, a, driven, given, wrenches, passive, sticking)
     else:
@@ -110,7 +110,7 @@ def _by_articulated_bodies(
             U = felt @ column
             D_inv = inverse_resistance(column.dot(U) + rotor, body, _articulated(I_A[i]), column)
             u = torque - column.dot(p_a)
-            I_a = felt.freed(column, U, D_inv, alone=rotor == 0.0)
+            I_a = felt.freed(column, U, D_inv, alone=is_zero(rotor))
             p_a += U * (D_inv * u)
             freed[i].insert(0, (column, U, D_inv, u))
         if p != WORLD:

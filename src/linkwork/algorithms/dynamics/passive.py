@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...expr.functions import sign, tanh
+from ...expr.linalg.sums import is_zero
 from ...joints.derived import units
 from ...model.body import FRICTION_VELOCITY, Body, Drive
 from ...model.tree import Tree
@@ -52,14 +53,14 @@ def dissipated_power(body: Body, v: Scalars, friction: str) -> Any:
 def spring_energy(body: Body, q: Scalars) -> Any:
     """½ φᵀ K φ of the springs in a body's joint, at the tree's numbers for it [J]."""
     stiffness, phi = _stretched(body, q)
-    return sum((0.5 * k * x * x for k, x in zip(stiffness, phi, strict=True) if k), 0.0)
+    return sum((0.5 * k * x * x for k, x in zip(stiffness, phi, strict=True) if not is_zero(k)), 0.0)
 
 
 def _exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
     joint, coupling = body.joint, body.coupling
     found = _resisted(body, v, friction)
     stiffness, phi = _stretched(body, q)
-    if any(stiffness):
+    if stiffness:
         at = q if coupling is None else coupling.q(q)
         pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
         for k, unit in enumerate(units(joint.nv)):
@@ -75,22 +76,22 @@ def _resisted(body: Body, v: Scalars, friction: str) -> list[Any]:
     if body.dynamics != "none":
         scales = Drive.full(body.drive.friction_velocity, body.joint.nv, FRICTION_VELOCITY)
         for k, x in enumerate(own):
-            if body.damping[k]:
+            if not is_zero(body.damping[k]):
                 found[k] = found[k] - x * body.damping[k]
-            if body.friction[k]:
+            if not is_zero(body.friction[k]):
                 found[k] = found[k] - (tanh(x / scales[k]) if friction == "smooth" else sign(x)) * body.friction[k]
     return found
 
 
-def _stretched(body: Body, q: Scalars) -> tuple[tuple[float, ...], list[Any]]:
+def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:
     """The springs' stiffness and the local coordinates φ from their rest; none where there are no springs."""
     stiffness = body.drive.stiffness
-    if not any(stiffness):
+    if all(map(is_zero, stiffness)):
         return (), []
     return stiffness, body.asked("local", _rest(body), q if body.coupling is None else body.coupling.q(q))
 
 
-def _rest(body: Body) -> list[float]:
+def _rest(body: Body) -> list[Any]:
     return [*body.drive.rest] or body.asked("zero")
 
 

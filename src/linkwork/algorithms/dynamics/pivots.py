@@ -17,6 +17,7 @@ from ...expr.linalg.ldl import ltdl_factors
 from ...expr.linalg.methods import METHODS
 from ...expr.linalg.pivots import Pivots
 from ...expr.linalg.solving import Solve
+from ...expr.linalg.sums import is_zero
 from ...expr.rules import ruled
 from ...model.body import WORLD
 from ...model.tree import Tree
@@ -52,7 +53,7 @@ def mass_pivots(
         for k, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=False)][::-1]:
             U = I_a @ column
             found[k] = column.dot(U) + rotor
-            I_a = I_a.freed(column, U, inverse(found[k]), alone=rotor == 0.0)
+            I_a = I_a.freed(column, U, inverse(found[k]), alone=is_zero(rotor))
         if p != WORLD:
             I_A[p] += X[i] @ I_a
     return found

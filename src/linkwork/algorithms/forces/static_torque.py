@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...expr.linalg.pseudoinverse import Pseudoinverse
-from ...expr.linalg.sums import dot, less, rows_of
+from ...expr.linalg.sums import dot, is_zero, less, rows_of
 from ...expr.rules import ruled
 from ...model.body import WORLD
 from ...model.tree import Tree
@@ -49,7 +49,7 @@ def wrench_from_torque(
 ) -> tuple[list[Any], list[Any]]:
     """w (6) on the frame for which Jᵀ w is nearest to τ, the shortest such one; and τ − Jᵀ w (nv), what it leaves."""
     columns = [*zip(*jacobian(tree, q, frame, expressed_in=expressed_in), strict=True)]
-    felt = [k for k, column in enumerate(columns) if any(not (isinstance(x, float) and x == 0.0) for x in column)]
+    felt = [k for k, column in enumerate(columns) if not all(map(is_zero, column))]
     rows = [columns[k] for k in felt]  # of Jᵀ
     if not felt:  # nothing moves the frame
         return [0.0] * 6, list(tau)

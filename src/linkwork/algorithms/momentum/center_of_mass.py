@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD, Frame
 from ...model.tree import Tree
 from ...spatial import Motion, Pose, Vec3
@@ -120,7 +121,7 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
     mass: float = sum(
         [tree.fixed_inertia.mass] * whole + [tree.bodies[i].inertia.mass for i in sorted(inside) if i >= 0]
     )
-    if mass == 0.0:
+    if is_zero(mass):
         what = f"robot {tree.name!r} has" if whole else f"{subtree!r} and all that hangs on it have"
         raise ValueError(f"{function}: {what} no mass, so there is no centre of it: give a link a mass")
     return Subtree(root, frozenset(inside), mass)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Inertia, Pose, Vec3
@@ -41,13 +42,13 @@ def centers(tree: Tree, X: Mapping[int, Pose], composite: Mapping[int, Inertia])
 def only_root(tree: Tree) -> int | None:
     """The body on which all other bodies hang, where nothing that is fixed to the world weighs anything."""
     roots = [i for i, p, _ in tree.outward() if p == WORLD]
-    return roots[0] if len(roots) == 1 and tree.fixed_inertia == Inertia.zero() else None
+    return roots[0] if len(roots) == 1 and tree.fixed_inertia.is_nothing else None
 
 
 def total_mass(tree: Tree, function: str) -> float:
     """The mass of all links.  Raises ValueError where there is none, or inertias were left out."""
     tree.require_inertias(function)
     mass: float = tree.fixed_inertia.mass + sum(body.inertia.mass for body in tree.bodies)
-    if mass == 0.0:
+    if is_zero(mass):
         raise ValueError(f"{function}: robot {tree.name!r} has no mass, so it has no centre of mass: give a link one")
     return mass

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Motion
@@ -26,7 +27,8 @@ Scalars = Sequence[Any]
 
 def kinetic_energy(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:
     """T(q, v) [J]; with ``passive`` + ½ vᵀ diag(armature) v, of what turns with the joints alone."""
-    rotors = [0.5 * m * rate * rate for m, rate in zip(armature(tree), v, strict=True) if m] if passive else []
+    alone = zip(armature(tree), v, strict=True) if passive else ()
+    rotors = [0.5 * m * rate * rate for m, rate in alone if not is_zero(m)]
     q, v = tree.split_q(q), tree.split_v(v)
     V = {WORLD: Motion.zero()}
     T: Any = 0.0

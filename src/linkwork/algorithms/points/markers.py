@@ -86,7 +86,7 @@ def _by_body(
     """Sorted by body, and apart from these in which frames they stay; all others are put in their bodies' axes."""
     found: dict[tuple[int, str], Markers] = {}
     for place, (frame, vector) in enumerate(given):
-        apart = frame.name in kept and frame.placement != Pose.identity()
+        apart = frame.name in kept and not frame.placement.is_identity
         key = frame.body, frame.name if apart else ""
         markers = found.setdefault(key, Markers(frame.body, frame.placement if apart else Pose.identity()))
         markers.vectors.append(vector if apart else placed(frame.placement, vector))

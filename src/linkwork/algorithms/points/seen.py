@@ -102,7 +102,7 @@ def _poses(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int,
     def outward(X: Pose, i: int, body: Body) -> Pose:
         return X @ body.X(q[i])
 
-    own = Pose.identity() if E.placement == Pose.identity() else E.placement.inv().formed()
+    own = Pose.identity() if E.placement.is_identity else E.placement.inv().formed()
     return _walked(tree, E.body, own, bodies, inward, outward)
 
 

@@ -115,5 +115,5 @@ def _rates(body: Body, q: Scalars) -> list[list[Any]]:
     return [body.asked("local_rate", _rest(body), _at(body, q), unit) for unit in units(body.joint.nv)]
 
 
-def _rest(body: Body) -> list[float]:
+def _rest(body: Body) -> list[Any]:
     return [*body.drive.rest] or body.asked("zero")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ..._parallel import in_parallel
 from ...bridge.machine import Kernel, make_ready
 from ...bridge.requests import Request, read_request, read_requests
+from ...model.parameter import read_parameters
 from .base import RobotBase
 
 __all__ = ["CompilingMethods"]
@@ -19,7 +21,7 @@ class CompilingMethods(RobotBase):
 
     __slots__ = ()
 
-    def compile(self, functions: Any, *, name: str | None = None) -> Kernel:
+    def compile(self, functions: Any, *, parameters: str | Iterable[str] = (), name: str | None = None) -> Kernel:
         """A kernel for one or several of the robot's functions, which then share all common work.
 
         ``functions`` is a name (``"mass_matrix"``), a name with a frame (``("jacobian", "hand")``, and options as
@@ -28,9 +30,16 @@ class CompilingMethods(RobotBase):
         tuple.  In a list, a function asked for once is named as it is, and otherwise with its frame:
         ``jacobian_left_foot``.
 
+        ``parameters`` are numbers of the robot that the kernel takes as inputs too, after the others and in this order:
+        ``["inertia:forearm", "gravity"]`` gives it the inputs ``inertia_forearm`` and ``gravity``.  They broadcast and
+        are differentiated as all inputs are; `parameters` lists what there is, and gives the robot's own numbers.
+
         Unlike the robot's methods, a kernel lets NaN and infinity pass through as IEEE 754 has it.
         """
         requests = read_requests(self._subject, "compile", functions)
+        asked = read_parameters(self._tree, "compile", parameters)
+        if asked:
+            requests = {key: replace(request, parameters=asked) for key, request in requests.items()}
         if name is not None and not name.isidentifier():
             raise ValueError(f"compile: expected a kernel named by an identifier, got {name!r}")
         return self._kernel(name or "_".join(requests), requests)

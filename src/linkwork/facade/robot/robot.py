@@ -22,9 +22,9 @@ from .jacobians import JacobianMethods
 from .kinematics import KinematicsMethods
 from .limits import LimitMethods
 from .momentum import MomentumMethods
+from .parameters import ParameterMethods
 from .points import PointMethods
 from .regressors import RegressorMethods
-from .resistance import ResistanceMethods
 from .structure import StructureMethods
 
 __all__ = ["Robot", "load"]
@@ -39,7 +39,7 @@ class Robot(
     MomentumMethods,
     ForceMethods,
     DerivativeMethods,
-    ResistanceMethods,
+    ParameterMethods,
     RegressorMethods,
     ConfigurationMethods,
     CompilingMethods,
