@@ -22,12 +22,20 @@ from linkwork.model.random import random_inertia
 from linkwork.model.tree import Tree
 from linkwork.spatial.parameters import parameters_of
 from oracles.comparison import assert_close
-from oracles.scalars import names_for
+from oracles.scalars import names_for, share
 from oracles.trees import TREES, robot_of, state
 
 ARM = lw.load("arm7")
-SOME = ("mixed_0", "coupled_0", "rerooted_coupled", "composite_random", "mixed_chain")
-some_trees = pytest.mark.parametrize("tree", [TREES[name] for name in SOME], ids=SOME)
+CASES = [  # trees, and what they take; the others' turns come with other functions
+    ("mixed_0", "links"),
+    ("mixed_1", "all"),
+    ("coupled_0", "places"),
+    ("coupled_1", "links"),
+    ("rerooted_coupled", "all"),
+    ("rerooted", "some places"),
+    ("composite_random", "places"),
+    ("floating_random", "links"),
+]
 
 IN_JOINTS = ("armature", "damping", "friction", "friction_velocity", "stiffness", "rest")
 GROUPS = {
@@ -86,12 +94,13 @@ def with_parameters(requests: dict[str, Request], asked: tuple[Parameter, ...]) 
     return {key: replace(request, parameters=asked) for key, request in requests.items()}
 
 
-@pytest.mark.parametrize("group", GROUPS)
-@some_trees
-def test_every_function_takes_parameters(tree: Tree, group: str) -> None:
+@pytest.mark.parametrize(("name", "group"), CASES)
+def test_every_function_takes_parameters(name: str, group: str) -> None:
     """At the robot's own numbers it is what it was; at others, that of the robot which has them."""
+    tree, turn = TREES[name], CASES.index((name, group))
     asked = read_parameters(tree, "compile", GROUPS[group])
-    requests = requests_of(tree, ROBOT.values())
+    often = ["inverse_dynamics", "passive_force", "pose", "point_position", "direction_vector"]  # these depend on all
+    requests = requests_of(tree, map(ROBOT.get, dict.fromkeys([*often, *share(turn, 4)])))
     arrays = inputs(tree, requests)
     subject = OfRobot(tree)
     program = trace_requests(subject, "f", with_parameters(requests, asked))
