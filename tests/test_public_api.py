@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import linkwork
-from linkwork import errors, expr, joints, parameters, robots, shapes, spatial
+from linkwork import errors, expr, identify, joints, parameters, robots, shapes, spatial
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
@@ -17,6 +17,7 @@ MODULES = {
     "linkwork.expr": expr,
     "linkwork.expr.linalg": expr.linalg,
     "linkwork.errors": errors,
+    "linkwork.identify": identify,
     "linkwork.joints": joints,
     "linkwork.parameters": parameters,
     "linkwork.robots": robots,

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import linkwork
 
-PAGES = sorted((Path(__file__).parents[1] / "docs" / "algorithms").glob("*.md"))
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = [*sorted((DOCS / "algorithms").glob("*.md")), DOCS / "identification.md"]
 SHOWN = re.compile(
-    r"^```python\n# (algorithms/\S+\.py|spatial/\S+\.py|model/\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL
+    r"^```python\n# (algorithms/\S+\.py|spatial/\S+\.py|model/\S+\.py|identify/\S+\.py)\n(.*?)^```",
+    re.MULTILINE | re.DOTALL,
 )
 
 

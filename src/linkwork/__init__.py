@@ -16,6 +16,7 @@ Robots:
 - `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
   a `JointReport`.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
+- `identify` estimates inertias from measured motions and forces, and says what a motion shows of them.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
 
 The compiler:
@@ -30,14 +31,14 @@ The compiler:
 
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
-other libraries; robots.md, robot_files.md, building.md, joints.md, joints_of_your_own.md, compiler.md, control_flow.md,
-expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject each; conventions.md says what every
-number means, and ARCHITECTURE.md shows the house.
+other libraries; robots.md, robot_files.md, building.md, joints.md, joints_of_your_own.md, identification.md,
+compiler.md, control_flow.md, expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject each;
+conventions.md says what every number means, and ARCHITECTURE.md shows the house.
 
 On the command line: `linkwork --help`.
 """
 
-from . import errors, expr, joints, parameters, robots, shapes, spatial
+from . import errors, expr, identify, joints, parameters, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -67,6 +68,7 @@ __all__ = [
     "fori",
     "from_casadi",
     "get_num_threads",
+    "identify",
     "joints",
     "load",
     "lstsq",

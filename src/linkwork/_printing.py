@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ._terminal import backslashed
 
-__all__ = ["cut", "escaped", "label", "number", "numbers", "width"]
+__all__ = ["cut", "escaped", "label", "number", "numbers", "table", "width"]
 
 _LONGEST = 60  # characters of a name in a table
 
@@ -49,3 +49,16 @@ def width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> list[str]:
+    """Rows under a header, in columns as wide as they need; columns ``left`` are flush left, the others right."""
+    widths = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
+    lines = []
+    for row in (header, ["-" * n for n in widths], *rows):
+        cells = []
+        for k, (cell, n) in enumerate(zip(row, widths, strict=True)):
+            space = " " * (n - width(cell))
+            cells.append(cell + space if k in left else space + cell)
+        lines.append("  ".join(cells).rstrip())
+    return lines

@@ -96,7 +96,12 @@ def reference() -> str:
         tables += names(title, others(kind, rows), "method or property")
     types = {kind.__name__: kind for kind in lw.joints.ALL}
     tables += names("Joint types, `linkwork.joints`", types, "type")
-    more = (("Errors and warnings", lw.errors), ("Shapes", lw.shapes), ("Inertial parameters of a body", lw.parameters))
+    more = (
+        ("Errors and warnings", lw.errors),
+        ("Shapes", lw.shapes),
+        ("Inertial parameters of a body", lw.parameters),
+        ("Identification", lw.identify),
+    )
     for title, module in more:
         found = {name: getattr(module, name) for name in module.__all__}
         tables += names(f"{title}, `{module.__name__}`", found)
@@ -106,7 +111,7 @@ def reference() -> str:
 def test_every_published_name_is_on_a_page() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in sorted(PAGE.parent.glob("*.md")))
     words = set(re.findall(r"\w+", pages))
-    modules = (lw, lw.errors, lw.expr, lw.joints, lw.parameters, lw.robots, lw.shapes)
+    modules = (lw, lw.errors, lw.expr, lw.identify, lw.joints, lw.parameters, lw.robots, lw.shapes)
     published = {name for module in modules for name in module.__all__ if not name.startswith("__")}
     assert len(published) > 60 and published - words == set()
 

@@ -5,13 +5,12 @@ Data goes to standard output and logs to standard error.  There is no colour.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._printing import escaped, label, number, numbers, width
+from .._printing import escaped, label, number, numbers, table, width
 from .._terminal import Stream
 
 __all__ = ["Stream", "Terminal", "escaped", "finite", "label", "number", "numbers", "quantity", "table", "width"]
@@ -39,16 +38,3 @@ def quantity(count: int, singular: str) -> str:
 def finite(values: Any) -> list[float | None]:
     """Numbers as JSON has them: None where there is no bound (infinity)."""
     return [float(x) if np.isfinite(x) else None for x in values]
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> list[str]:
-    """Rows under a header, in columns as wide as they need; columns ``left`` are flush left, the others right."""
-    widths = [max(map(width, column)) for column in zip(header, *rows, strict=True)]
-    lines = []
-    for row in (header, ["-" * n for n in widths], *rows):
-        cells = []
-        for k, (cell, n) in enumerate(zip(row, widths, strict=True)):
-            space = " " * (n - width(cell))
-            cells.append(cell + space if k in left else space + cell)
-        lines.append("  ".join(cells).rstrip())
-    return lines

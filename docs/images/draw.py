@@ -1,0 +1,83 @@
+"""The pages' figures, drawn anew from what the examples compute: `python docs/images/draw.py`.
+
+Takes matplotlib and SciPy: `pip install ".[figures]"`.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("svg")
+import matplotlib.pyplot as plt
+
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parent / "examples"
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "linkwork",
+    "path.simplify_threshold": 0.2,
+    "font.size": 9.0,
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": plt.cycler(color=["#444444", "#d1495b", "#00798c"]),
+    "lines.linewidth": 1.0,
+}
+
+
+def saved(figure: Any, name: str) -> None:
+    """As a small file: coordinates to a hundredth of a point, lines that begin at their beginning."""
+    path = HERE / f"{name}.svg"
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    drawn = re.sub(r"\d+\.\d{3,}", lambda x: f"{float(x[0]):.2f}", path.read_text(encoding="utf-8"))
+    path.write_text(re.sub(r"\n +", "\n", drawn), encoding="utf-8")
+
+
+def forces(arm: Any, data: Any, base: Any, fit: Any) -> None:
+    """Joint forces at samples that were held out: measured, by the file's robot, by the one that was identified."""
+    robot, count = fit.robot, 100  # of those held out
+    q, v, a, tau = (x[-count:] for x in data)
+    nominal = runpy.run_path(str(EXAMPLES / "identify_arm.py"))["robot"]
+    t = np.arange(count) / 30.0
+    figure, axes = plt.subplots(3, 1, figsize=(7.2, 5.4), sharex=True, layout="constrained")
+    for axis, name in zip(axes, ("upper_arm_roll", "wrist_flex", "wrist_roll"), strict=True):
+        k = robot.v_names.index(name)
+        axis.plot(t, tau[:, k], ".", markersize=2.5, label="measured")
+        axis.plot(t, nominal.inverse_dynamics(q, v, a, passive=True)[:, k], label="the file's robot")
+        axis.plot(t, robot.inverse_dynamics(q, v, a, passive=True)[:, k], label="identified")
+        axis.set_ylabel(f"{name} [N·m]")
+    axes[0].legend(ncols=3, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+    axes[-1].set_xlabel("time [s]")
+    saved(figure, "identified_forces")
+
+
+def parameters(arm: Any, data: Any, base: Any, fit: Any) -> None:
+    """Base parameters less the truth, in their standard deviations, and how wrong the file's robot is."""
+    figure, axis = plt.subplots(figsize=(7.2, 2.8), layout="constrained")
+    places = np.arange(len(base.values))
+    truth, sigma = base.values_of(arm), base.standard_deviations
+    axis.axhspan(-2.0, 2.0, color="#eeeeee")
+    axis.axhline(0.0, color="#bbbbbb", linewidth=0.8)
+    axis.plot(places, (base.nominal - truth) / sigma, "x", color="#d1495b", markersize=4, label="the file's robot")
+    estimate = (base.values - truth) / sigma
+    axis.errorbar(places, estimate, 1.0, fmt=".", color="#00798c", label="estimate ± σ", linewidth=1.0)
+    axis.set_yscale("symlog", linthresh=5.0)
+    axis.set_yticks([-100, -10, -2, 0, 2, 10, 100], ["-100", "-10", "-2", "0", "2", "10", "100"])
+    axis.set_xlabel("base parameter")
+    axis.set_ylabel("error / σ")
+    axis.legend(ncols=2, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+    saved(figure, "identified_parameters")
+
+
+if __name__ == "__main__":
+    with mpl.rc_context(STYLE):
+        found = runpy.run_path(str(EXAMPLES / "identify_arm.py"))["estimated"]()
+        forces(*found)
+        parameters(*found)

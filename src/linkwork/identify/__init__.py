@@ -1,0 +1,46 @@
+"""Identification of what moves, from measured joint positions, velocities, accelerations and forces.
+
+- `base_parameters`: the combinations of inertial parameters that joint forces show, by weighted least squares.
+- `inertias`: a robot whose bodies' inertias are as measured, and such that bodies can have them.
+- `excitation`: what a motion shows of the parameters; `exciting_trajectory`: a motion that shows them well.
+- `differentiate`: velocities and accelerations of measured positions; `low_pass`: the same filter for forces.
+
+Results are immutable values with arrays, standard deviations and errors at samples that were held out; printed, they
+are tables.  `inertias` of joints, `differentiate` and `low_pass` take SciPy: ``pip install "linkwork[identify]"``.
+
+>>> import linkwork as lw
+>>> from linkwork import identify
+>>> robot = lw.load("arm7")
+>>> motion = identify.exciting_trajectory(robot, trials=20)
+>>> t, q, v, a = motion.sampled(200)
+>>> tau = robot.inverse_dynamics(q, v, a)
+>>> identify.base_parameters(robot, q, v, a, tau)
+<BaseParameterFit: 43 base parameters from 150 samples>
+"""
+
+from .base import BaseParameterFit, base_parameters
+from .consistent import InertiaFit, inertias
+from .excited import Excitation, excitation
+from .measured import HeldOut
+from .signals import Signals, differentiate, low_pass
+from .trajectory import Trajectory, exciting_trajectory
+
+__all__ = [
+    "BaseParameterFit",
+    "Excitation",
+    "HeldOut",
+    "InertiaFit",
+    "Signals",
+    "Trajectory",
+    "base_parameters",
+    "differentiate",
+    "excitation",
+    "exciting_trajectory",
+    "inertias",
+    "low_pass",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

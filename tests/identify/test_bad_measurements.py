@@ -1,0 +1,119 @@
+"""Measurements that are none, and what there is nothing to estimate of: refused by name."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import identify
+from linkwork.errors import UnknownNameError
+from oracles.example_robots import shipped
+from oracles.trees import TREES, robot_of
+
+from .cases import motion, pendulum_motion
+
+
+def test_arrays_that_are_no_measurements() -> None:
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(40)
+    tau = robot.inverse_dynamics(q, v, a)
+    broken = tau.copy()
+    broken[3, 1] = np.nan
+    name = robot.v_names[1]
+    for function in (identify.base_parameters, identify.inertias):
+        for arguments, problem in (
+            ((q, v, a, broken), rf"tau\[3, 1\] \('{name}'\) is nan: leave out samples"),
+            ((q, v, a[:-1], tau), r"a: expected as many samples as of q, shape \(40, 2\), got shape \(39, 2\)"),
+            ((q, v, a, tau[:, :1]), r"tau: expected an array of shape \(..., 2\)"),
+            ((q[0], v[0], a[0], tau[0]), r"expected samples of a motion, q of shape \(n, 2\), got shape \(2,\)"),
+            ((q[:1], v[:1], a[:1], tau[:1]), "expected samples of a motion"),
+            ((q, v, a, tau.astype(complex)), "which are not real float64 numbers"),
+        ):
+            with pytest.raises(ValueError, match=problem):
+                function(robot, *arguments)
+        with pytest.raises(TypeError, match="expected a robot first"):
+            function(q, v, a, tau, tau)
+    with pytest.raises(ValueError, match="more measured joint forces than the 6 base parameters, got 3 samples of 2"):
+        identify.base_parameters(robot, q[:4], v[:4], a[:4], tau[:4])
+
+
+def test_options_that_are_none() -> None:
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(40)
+    tau = robot.inverse_dynamics(q, v, a)
+
+    def asked(**options: object) -> object:
+        return identify.base_parameters(robot, q, v, a, tau, **options)
+
+    for options, problem in (
+        ({"held_out": 1.0}, "held_out: expected a fraction from 0 to below 1, or places"),
+        ({"held_out": -0.1}, "held_out: expected a fraction"),
+        ({"held_out": [40]}, r"places in the first dimension \(40\)"),
+        ({"held_out": np.ones(40, dtype=bool)}, "all of the 40 are held out"),
+        ({"weights": [1.0]}, "weights: expected 2 numbers, 1 / σ of each joint force"),
+        ({"weights": [0.0, 0.0]}, "weights: expected 2 numbers"),
+        ({"weights": [1.0, -1.0]}, "weights: expected 2 numbers"),
+        ({"friction": "dry"}, "friction: expected 'smooth' or 'coulomb', got 'dry'"),
+        ({"bodies": []}, "nothing is to be estimated"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            asked(**options)
+    for options, problem in (
+        ({"weights": {"ellbow": 1.0}}, "no joint or number of v named 'ellbow'"),
+        ({"passive": ["dampings"]}, "no kind of passive parameter named 'dampings'; did you mean 'damping'"),
+        ({"bodies": ["lower"]}, "no body named 'lower'; did you mean 'lower_rod'"),
+        ({"wrenches": {"tipp": np.zeros(6)}}, "no frame named 'tipp'"),
+    ):
+        with pytest.raises(UnknownNameError, match=problem):
+            asked(**options)
+    with pytest.raises(ValueError, match=r"wrenches\['tip'\]: expected shape \(40, 6\) or \(6,\), got \(39, 6\)"):
+        asked(wrenches={"tip": np.zeros((39, 6))})
+    with pytest.raises(TypeError, match="bodies: expected a list of names, got 'lower_rod'"):
+        asked(bodies="lower_rod")
+    for spread in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="spread: expected a number above 0"):
+            identify.inertias(robot, q, v, a, tau, spread=spread)
+    with pytest.raises(ValueError, match="at_most: expected a number of iterations above 0"):
+        identify.inertias(robot, q, v, a, tau, at_most=0)
+
+
+def test_robots_of_which_nothing_is_known() -> None:
+    path = lw.robots.path("double_pendulum")
+    without = lw.load(path, inertia="ignore")
+    q, v, a = pendulum_motion(40)
+    for function in (identify.base_parameters, identify.inertias):
+        with pytest.raises(ValueError, match="is without its inertias"):
+            function(without, q, v, a, q)
+    held = shipped("arm7").locked([joint.name for joint in shipped("arm7").joints])
+    nothing = np.zeros((40, 0))
+    with pytest.raises(ValueError, match="has no degrees of freedom"):
+        identify.base_parameters(held, nothing, nothing, nothing, nothing)
+    coupled = robot_of(TREES["coupled_0"])
+    q, v, a = motion(coupled, 10)
+    many = np.zeros((10, len(coupled.bodies)))
+    if many.shape[1] != coupled.nv:
+        with pytest.raises(ValueError, match=rf"tau: expected an array of shape \(..., {coupled.nv}\)"):
+            identify.base_parameters(coupled, q, v, a, many)
+    point = lw.load("double_pendulum").with_inertia("lower_rod", mass=1.0, com=(0, 0, -1.0), inertia=np.zeros((3, 3)))
+    q, v, a = pendulum_motion(40)
+    tau = point.inverse_dynamics(q, v, a)
+    fit = identify.inertias(point, q, v, a, tau)
+    assert fit.kept == ("lower_rod",) and "kept as they were" in str(fit)
+    with pytest.raises(ValueError, match="'lower_rod' cannot be estimated from what the robot has for them"):
+        identify.inertias(point, q, v, a, tau, bodies=["lower_rod"])
+
+
+def test_without_scipy_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(40)
+    tau = robot.inverse_dynamics(q, v, a)
+    for part in ("optimize", "signal"):
+        monkeypatch.setitem(sys.modules, f"scipy.{part}", None)
+    assert identify.inertias(robot, q, v, a, tau).converged
+    with pytest.raises(ImportError, match=r'identify.inertias takes SciPy.*pip install "linkwork\[identify\]"'):
+        identify.inertias(robot, q, v, a, tau, passive=["damping"])
+    with pytest.raises(ImportError, match=r"identify.differentiate takes SciPy"):
+        identify.differentiate(robot, np.arange(40) * 0.01, q, cutoff=5.0)

@@ -1,0 +1,163 @@
+"""Base parameters from measured forces: exact, within their covariance, weighted, held out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import identify
+from oracles.comparison import assert_close
+from oracles.example_robots import EXAMPLES, shipped
+from oracles.trees import TREES, robot_of, state
+
+from .cases import deformed_robot, motion, pendulum_motion
+
+
+def test_exact_forces_give_exact_base_parameters() -> None:
+    """Of all kinds of joints, of joints that follow others; whatever the robot is thought to weigh."""
+    for name in ("revolute_chain", "planar_chain", "spherical_chain", "mixed_star", "coupled_0", "rerooted_coupled"):
+        robot = robot_of(TREES[name])
+        q, v, a = state(robot.tree, seed=3, size=60)
+        other = deformed_robot(robot, 0.1, 1)
+        fit = identify.base_parameters(robot, q, v, a, other.inverse_dynamics(q, v, a), held_out=0.0)
+        assert_close(fit.values, fit.base.values(other.inertial_parameters()), 1e-8, name)
+        assert fit.held_out is None and np.isfinite(fit.condition), name
+        assert_close(fit.joint_forces(q, v, a), other.inverse_dynamics(q, v, a), 1e-9, name, core=1)
+
+
+def test_a_free_base_by_its_zero_forces_and_by_wrenches_on_feet() -> None:
+    """The base is not driven: its forces are zero.  What the ground does is measured, or all of it is wrong."""
+    robot = shipped("quadruped")
+    rng = np.random.default_rng(2)
+    q, v, _ = motion(robot, 150, 5)
+    tau = np.concatenate([np.zeros((150, 6)), 5.0 * rng.normal(size=(150, robot.nv - 6))], axis=1)
+    w = 20.0 * rng.normal(size=(150, 6))
+    a = robot.forward_dynamics(q, v, tau, wrenches={"front_left_foot": w}, expressed_in="front_left_foot")
+    acting = {"wrenches": {"front_left_foot": w}, "expressed_in": "front_left_foot"}
+    fit = identify.base_parameters(robot, q, v, a, tau, **acting)
+    assert_close(fit.values, fit.nominal, 1e-8)
+    alone = identify.base_parameters(robot, q, v, a, tau, weights={"floating_base": np.ones(6)}, **acting)
+    assert_close(alone.base.values(robot.inertial_parameters()), alone.nominal, 1e-12)
+    assert len(alone.values) == len(fit.values) and np.isinf(alone.sigma[6:]).all()
+    assert_close(alone.values, alone.nominal, 1e-7)  # the base's forces alone show everything [Ayusawa 2014]
+    without = identify.base_parameters(robot, q, v, a, tau)
+    assert without.held_out is not None and without.held_out.error.max() > 1.0
+
+
+def test_errors_are_within_the_covariance_that_is_stated() -> None:
+    """Normalised errors of many fits have mean square 1, together (Mahalanobis) and scattered as their covariance."""
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(200)
+    exact, noise = robot.inverse_dynamics(q, v, a), np.array([0.3, 0.03])
+    rng = np.random.default_rng(4)
+    single, together, values, covariances, sigmas = [], [], [], [], []
+    for _ in range(150):
+        fit = identify.base_parameters(robot, q, v, a, exact + noise * rng.normal(size=v.shape), held_out=0.0)
+        error = fit.values - fit.nominal
+        single.append(error / fit.standard_deviations)
+        together.append(error @ np.linalg.solve(fit.covariance, error))
+        values.append(fit.values)
+        covariances.append(fit.covariance)
+        sigmas.append(fit.sigma)
+    assert 0.8 < np.mean(np.square(single)) < 1.25
+    assert 0.85 < np.mean(together) / fit.base.rank < 1.2
+    half = np.linalg.cholesky(np.mean(covariances, axis=0))
+    scatter = np.linalg.solve(half, np.linalg.solve(half, np.cov(np.transpose(values))).T)
+    spread = np.linalg.eigvalsh(scatter)
+    assert spread.min() > 0.55 and spread.max() < 1.6  # six numbers of 150: (1 ± sqrt(6 / 150))²
+    assert_close(np.mean(sigmas, axis=0) / noise, np.ones(2), 0.02)  # residuals' freedom is counted, not their number
+    equal = identify.base_parameters(robot, q, v, a, exact + noise * rng.normal(size=v.shape), weights=[1.0, 1.0])
+    assert (equal.standard_deviations[3:] > 3.0 * fit.standard_deviations[3:]).all()  # weights are worth it
+
+
+def test_weights_that_are_given_are_relative() -> None:
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(200)
+    tau = robot.inverse_dynamics(q, v, a) + [0.3, 0.03] * np.random.default_rng(5).normal(size=v.shape)
+    first, second = (joint.name for joint in robot.joints)
+    one = identify.base_parameters(robot, q, v, a, tau, weights=[1.0, 10.0])
+    many = identify.base_parameters(robot, q, v, a, tau, weights={second: 1e3, first: 1e2})
+    assert_close(one.values, many.values, 1e-12)
+    assert_close(one.covariance, many.covariance, 1e-10)
+    assert_close(one.sigma[0] / one.sigma[1], 10.0, 1e-12)
+    only = identify.base_parameters(robot, q, v, a, tau, weights={second: 1.0})
+    assert {*only.base.names} == {"lower_rod.h_x", "lower_rod.h_z", "lower_rod.J_yy"}
+    assert np.isinf(only.sigma[0]) and only.sigma[1] == pytest.approx(0.03, rel=0.2)
+
+
+def test_least_squares_on_the_regressor_of_pinocchio() -> None:
+    """Panda, its fingers held by zero weights: the smallest of all solutions, and its covariance, by NumPy."""
+    pin = pytest.importorskip("pinocchio")
+    from oracles.pinocchio_model import Pinocchio
+
+    example = next(example for example in EXAMPLES if example.name == "panda")
+    robot, oracle = example.robot(), Pinocchio(example)
+    q, v, a = motion(robot, 80, 7)
+    tau = robot.inverse_dynamics(q, v, a) + 0.1 * np.random.default_rng(8).normal(size=v.shape)
+    Y = oracle.each(lambda model, data, *x: pin.computeJointTorqueRegressor(model, data, *x).copy(), q, v, a)
+    joints = [oracle._joint(robot.joint(body.joint_name)).id - 1 for body in robot.tree.bodies]
+    columns = [10 * joint + k for joint in joints for k in (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)]
+    Y = Y[:, oracle._v][..., columns].reshape(-1, len(columns))
+    smallest = np.linalg.lstsq(Y, tau.ravel(), rcond=1e-12)[0]
+    fit = identify.base_parameters(robot, q, v, a, tau, weights=np.ones(robot.nv), held_out=0.0)
+    assert_close(fit.values, fit.base.values(smallest), 1e-8)
+    rest = tau.ravel() - Y @ smallest
+    variance = rest @ rest / (len(rest) - fit.base.rank)
+    Y_b = fit.base.regressor(Y)
+    expected = variance * np.linalg.inv(Y_b.T @ Y_b)
+    scale = np.sqrt(np.diag(expected))
+    assert_close(fit.covariance / np.outer(scale, scale), expected / np.outer(scale, scale), 1e-7)
+    lengths = np.linalg.norm(Y_b, axis=0)
+    assert fit.condition == pytest.approx(np.linalg.cond(Y_b / lengths), rel=1e-8)
+
+
+def test_joints_payloads_and_what_is_known() -> None:
+    """Friction and damping beside inertias; a load alone, all else being known; a batch of motions, one held out."""
+    robot = shipped("arm7")
+    loaded = robot.with_payload("hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))
+    q, v, a = (x.reshape(4, 40, 7) for x in motion(robot, 160, 9))
+    tau = loaded.inverse_dynamics(q, v, a, passive=True)
+    fit = identify.base_parameters(robot, q, v, a, tau, bodies=["flange"], passive=["damping"], held_out=[3])
+    assert fit.samples == 120 and fit.held_out is not None and fit.held_out.samples == 40
+    expected = loaded.inertial_parameters(passive=True)[[*range(60, 70), *range(77, 84)]]
+    assert_close(fit.values_of(loaded), fit.base.values(expected), 1e-12)
+    assert_close(fit.values, fit.base.values(expected), 1e-8)  # dry friction is the robot's, and acts
+    assert "flange.m" in fit.base.names and "shoulder_pan.damping" in fit.base.names
+    assert (fit.held_out.error < 1e-8).all() and fit.held_out.nominal_error.max() > 1.0
+    assert (fit.held_out.relative[:6] < 1e-8).all()
+    with pytest.raises(lw.errors.UnknownNameError, match="it is welded to body 'flange'"):
+        identify.base_parameters(robot, q, v, a, tau, bodies=["hand"])
+
+
+def test_what_is_held_out_is_the_end_or_what_is_named() -> None:
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(100)
+    tau = robot.inverse_dynamics(q, v, a)
+    tau[80:] += 1.0
+    assert_close(identify.base_parameters(robot, q, v, a, tau, held_out=0.2).values, _nominal(robot), 1e-8)
+    spoilt = identify.base_parameters(robot, q, v, a, tau, held_out=0.1)
+    assert spoilt.samples == 90 and np.abs(spoilt.values - spoilt.nominal).max() > 1e-3
+    mask = np.arange(100) >= 80
+    for places in (mask, np.arange(80, 100), range(-20, 0)):
+        fit = identify.base_parameters(robot, q, v, a, tau, held_out=places)
+        assert fit.samples == 80 and fit.held_out.samples == 20
+        assert_close(fit.held_out.error, np.ones(2), 1e-8)
+        assert_close(fit.held_out.nominal_error, np.ones(2), 1e-8)
+
+
+def test_the_table_says_what_is_known_and_what_is_not() -> None:
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(100)
+    tau = robot.inverse_dynamics(q, v, a) + np.random.default_rng(1).normal(size=v.shape)
+    fit = identify.base_parameters(robot, q, v, a, tau)
+    lines = str(fit).splitlines()
+    assert repr(fit) == "<BaseParameterFit: 6 base parameters from 75 samples>"
+    assert lines[0].startswith("6 base parameters from 75 samples, condition number ")
+    marked = [line for line in lines if line.endswith("not told from zero")]
+    assert len(marked) == 6 - fit.essential.sum() > 0
+    assert any(line.startswith("upper_rod.h_x ") for line in lines) and "held-out rms (25)" in str(fit)
+
+
+def _nominal(robot: lw.Robot) -> np.ndarray:
+    return robot.base_parameters().values(robot.inertial_parameters())

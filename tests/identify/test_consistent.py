@@ -1,0 +1,199 @@
+"""Inertias that bodies can have: always so, exact where forces are, the smallest of what is minimised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import identify, parameters
+from linkwork.identify import deformed
+from oracles.comparison import assert_close
+from oracles.example_robots import shipped
+from oracles.trees import TREES, robot_of
+
+from .cases import deformed_robot, motion, pendulum_motion
+
+
+def test_steps_and_divergences_of_factors() -> None:
+    """What is said of them in the file: derivatives by differences, the divergence by its definition and expansion."""
+    rng = np.random.default_rng(0)
+    ten = shipped("arm7").inertial_parameters().reshape(-1, 10)
+    U, eye = deformed.factors(ten), np.broadcast_to(np.eye(4), (7, 4, 4))
+    L = deformed.stepped(eye, deformed.symmetric(0.2 * rng.normal(size=(7, 10))))
+    P_0, P = parameters.pseudo_inertia(ten), parameters.pseudo_inertia(deformed.moved(U @ L))
+    ratio = np.linalg.solve(P_0, P)
+    expected = np.trace(ratio, axis1=1, axis2=2) - np.log(np.linalg.det(ratio)) - 4.0
+    assert_close(deformed.divergences(L), expected, 1e-12)
+    assert (np.triu(L) == L).all() and (np.triu(U) == U).all()
+    for k in range(10):
+        s = np.zeros((7, 10))
+        s[:, k] = 1e-5
+        ahead, behind = (deformed.stepped(L, deformed.symmetric(x)) for x in (s, -s))
+        rates = (deformed.moved(U @ ahead) - deformed.moved(U @ behind)) / 2e-5
+        assert_close(deformed.rates(U @ L)[:, :, k], rates, 1e-9)
+        D = [deformed.divergences(x) for x in (ahead, L, behind)]
+        assert_close((D[0] - D[2]) / 2e-5, deformed.gradients(L)[:, k], 1e-9)
+        assert_close((D[0] - 2.0 * D[1] + D[2]) / 1e-10, np.ones(7), 1e-4)
+
+
+def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
+    robot = shipped("arm7")
+    other = deformed_robot(robot, 0.3, 3)
+    q, v, a = motion(robot, 60, 1)
+    tau = other.inverse_dynamics(q, v, a)
+    base = identify.base_parameters(robot, q, v, a, tau)
+    for spread in (0.2, 5.0):
+        fit = identify.inertias(robot, q, v, a, tau, spread=spread)
+        assert fit.converged and fit.shown == (43, 43)
+        assert_close(base.base.values(fit.values), base.values, 1e-8)
+        assert_close(fit.robot.inertial_parameters(), fit.values, 1e-12)
+        assert fit.robot.physical_consistency() == {}
+        assert_close(
+            fit.robot.inverse_dynamics(q, v, a), tau, 1e-8, core=1
+        )  # 1e-7 of their size is their noise's least
+        assert_close(fit.joint_forces(q, v, a), tau, 1e-8, core=1)
+
+
+def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
+    """Little is measured, with much noise: the robot stays one, and is nearer to the truth than it was."""
+    for name in ("mixed_star", "coupled_0", "spherical_chain"):
+        robot = robot_of(TREES[name])
+        other = deformed_robot(robot, 0.3, 5)
+        q, v, a = motion(robot, 40, 2)
+        tau = other.inverse_dynamics(q, v, a)
+        tau = tau + 0.5 * np.sqrt(np.mean(tau**2)) * np.random.default_rng(3).normal(size=tau.shape)
+        fit = identify.inertias(robot, q, v, a, tau)
+        assert fit.converged, name
+        extended = deformed.has_extent(robot.inertial_parameters().reshape(-1, 10))
+        assert len(fit.kept) == (~extended).sum()
+        ten = fit.robot.inertial_parameters().reshape(-1, 10)
+        assert parameters.is_physical(ten[extended], definite=True, tolerance=1e-12).all(), name
+        there = motion(robot, 200, 9)
+        truth = other.inverse_dynamics(*there)
+        error, before = (np.sum((r.inverse_dynamics(*there) - truth) ** 2) for r in (fit.robot, robot))
+        assert error < before, name
+
+
+def test_held_out_errors_are_smaller_than_those_of_the_robot_as_it_was() -> None:
+    robot = shipped("arm7")
+    other = deformed_robot(robot.with_payload("hand", 0.5, (0.0, 0.0, 0.05)), 0.2, 4)
+    q, v, a = motion(robot, 400, 4)
+    tau = other.inverse_dynamics(q, v, a) + 0.02 * np.random.default_rng(5).normal(size=v.shape)
+    fit = identify.inertias(robot, q, v, a, tau)
+    assert fit.held_out is not None and fit.held_out.samples == 100
+    assert (fit.held_out.error < fit.held_out.nominal_error).all()
+    assert_close(fit.held_out.error / 0.02, np.ones(7), 0.25)
+    assert_close(fit.sigma / 0.02, np.ones(7), 0.1)
+    assert (fit.r_squared[:6] > 0.95).all()
+    lines = str(fit).splitlines()
+    assert lines[0].startswith("70 parameters from 300 samples, converged after ")
+    assert lines[1] == "the measurements show 43 of 43 base parameters"
+    assert repr(fit) == "<InertiaFit: 70 parameters of robot 'arm7' from 300 samples>"
+
+
+def test_links_that_are_welded_move_with_their_body() -> None:
+    """A point mass in the hand stays one, where the body's deformation takes it; masses add up to the body's."""
+    robot = shipped("arm7").with_payload("hand", 1.0, (0.0, 0.0, 0.1))
+    other = deformed_robot(robot, 0.2, 6)
+    assert all(abs(other.link(x.name).mass) >= 0.0 for x in robot.links) and other.physical_consistency() == {}
+    load = other.link("payload")
+    assert load.mass > 0.0 and np.abs(load.inertia).max() < 1e-12
+    welded = [link for link in other.links if link.body == "flange"]
+    total = other.inertial_parameters().reshape(-1, 10)[6, 0]
+    assert sum(link.mass for link in welded) == pytest.approx(total, rel=1e-12) and len(welded) > 1
+    old = {link.name: link.mass for link in robot.links}
+    assert np.ptp([link.mass / old[link.name] for link in welded if link.mass]) < 1e-12
+
+
+def test_the_estimate_is_the_smallest_in_log_cholesky_coordinates() -> None:
+    """SciPy's nonlinear least squares over the θ of `linkwork.parameters`, from elsewhere, ends at the same robot."""
+    optimize = pytest.importorskip("scipy.optimize")
+    robot = lw.load("double_pendulum")
+    other = deformed_robot(robot, 0.3, 2)
+    q, v, a = pendulum_motion(120)
+    tau = other.inverse_dynamics(q, v, a) + 0.3 * np.random.default_rng(6).normal(size=v.shape)
+    fit = identify.inertias(robot, q, v, a, tau, spread=0.4, held_out=0.0)
+    Y = robot.inverse_dynamics_regressor(q, v, a) / fit.sigma[:, None]
+    U_0 = deformed.factors(robot.inertial_parameters().reshape(-1, 10))
+
+    def residuals(theta: np.ndarray) -> np.ndarray:
+        pi = parameters.from_log_cholesky(theta.reshape(-1, 10))
+        L = np.linalg.solve(U_0, deformed.factors(pi))
+        d = np.log(np.diagonal(L, axis1=1, axis2=2))
+        stretched = np.sign(d) * np.sqrt(np.maximum(np.expm1(2.0 * d) - 2.0 * d, 0.0))
+        sheared = L[:, *np.triu_indices(4, 1)]
+        expected = np.sqrt(2.0) / 0.4 * np.concatenate([stretched.ravel(), sheared.ravel()])
+        return np.concatenate([(Y @ pi.ravel() - tau / fit.sigma).ravel(), expected])
+
+    nominal = parameters.log_cholesky(robot.inertial_parameters().reshape(-1, 10)).ravel()
+    start = nominal + 0.2 * np.random.default_rng(7).normal(size=nominal.shape)
+    result = optimize.least_squares(residuals, start, xtol=1e-13, ftol=1e-13, gtol=1e-13, x_scale="jac")
+    found = parameters.from_log_cholesky(result.x.reshape(-1, 10)).ravel()
+    assert_close((found - fit.values) / fit.standard_deviations, np.zeros(20), 1e-3)
+
+
+def test_the_covariance_is_that_of_truths_as_they_are_expected() -> None:
+    """Robots drawn as `spread` says, forces with noise: errors are of the size, and scattered, as is stated."""
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(100)
+    rng = np.random.default_rng(8)
+    single = []
+    for seed in range(60):
+        other = deformed_robot(robot, 0.03, seed)
+        tau = other.inverse_dynamics(q, v, a) + 0.2 * rng.normal(size=v.shape)
+        fit = identify.inertias(robot, q, v, a, tau, spread=0.03, held_out=0.0)
+        single.append((fit.values - other.inertial_parameters()) / fit.standard_deviations)
+    squares = np.mean(np.square(single), axis=0)
+    assert 0.8 < squares.mean() < 1.25 and squares.max() < 2.5
+
+
+def test_what_is_in_joints_is_not_negative() -> None:
+    """Damping, dry friction and armature beside inertias, within their deviations; what is not there is at zero."""
+    pytest.importorskip("scipy")
+    robot = lw.load("double_pendulum")
+    first, second = (joint.name for joint in robot.joints)
+    truth = deformed_robot(robot, 0.2, 9)
+    for joint in truth.joints:
+        truth = truth.with_joint(joint.with_damping(0.3).with_friction(0.2).with_armature(0.05))
+    q, v, a = (x + y for x, y in zip(pendulum_motion(300), _faster(pendulum_motion(300)), strict=True))
+    noise = 0.05 * np.random.default_rng(10).normal(size=v.shape)
+    tau = truth.inverse_dynamics(q, v, a, passive=True) + noise
+    fit = identify.inertias(robot, q, v, a, tau, passive=True)
+    assert fit.converged and fit.names[20:22] == (f"{first}.armature", f"{second}.armature")
+    expected = truth.inertial_parameters(passive=True)
+    free = [k for k, name in enumerate(fit.names) if name not in fit.at_bound]
+    errors = ((fit.values - expected) / np.where(fit.standard_deviations > 0.0, fit.standard_deviations, 1.0))[free]
+    assert np.abs(errors[20:]).max() < 4.0
+    assert (fit.values[20:] >= 0.0).all() and {*fit.at_bound} <= {f"{first}.stiffness", f"{second}.stiffness"}
+    assert fit.at_bound and "at its bound" in str(fit)
+    identified = fit.robot
+    assert_close(identified.inertial_parameters(passive=True), fit.values, 1e-12)
+    assert_close(identified.inverse_dynamics(q, v, a, passive=True), fit.joint_forces(q, v, a), 1e-11, core=1)
+    with pytest.raises(ValueError, match=r"do not show '.*damping'"):
+        identify.inertias(robot, q, 0.0 * v, a, tau, passive=["damping"])
+    alike = "do not show '.*(armature|stiffness)', '.*(armature|stiffness)'"  # on one sine about the springs' rest
+    with pytest.raises(ValueError, match=alike):
+        identify.inertias(robot, *pendulum_motion(300), tau, passive=True)
+
+
+def test_what_is_not_shown_stays() -> None:
+    """One pose, at rest, weighs what gravity shows and nothing else; a body that is not asked for stays as it is."""
+    robot = shipped("arm7")
+    other = deformed_robot(robot, 0.2, 1)
+    q = np.tile(motion(robot, 1)[0], (20, 1))
+    still = np.zeros((20, 7))
+    fit = identify.inertias(robot, q, still, still, other.inverse_dynamics(q, still, still))
+    seen, count = fit.shown
+    assert 0 < seen < 7 and count == 43 and fit.converged
+    assert f"the measurements show {seen} of 43 base parameters; the robot's own" in str(fit)
+    assert fit.divergence["shoulder"] < 1e-12
+    q, v, a = motion(robot, 50)
+    fit = identify.inertias(robot, q, v, a, other.inverse_dynamics(q, v, a), bodies=["flange", "wrist"])
+    assert [*fit.divergence] == ["wrist", "flange"]
+    assert np.array_equal(fit.robot.inertial_parameters()[:50], robot.inertial_parameters()[:50])
+
+
+def _faster(motion: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """The same twice as fast and half as far."""
+    return tuple(0.5 * 2.0**k * np.concatenate([x[::2], x[::2]]) for k, x in enumerate(motion))

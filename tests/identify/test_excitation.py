@@ -1,0 +1,157 @@
+"""What motions show, motions that show much, and derivatives of measured positions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import identify, joints
+from linkwork.model.random import random_tree
+from oracles.comparison import assert_close
+from oracles.example_robots import shipped
+from oracles.trees import TREES, robot_of
+
+from .cases import motion, pendulum_motion
+
+
+def test_a_rich_motion_is_before_a_poor_one_before_a_constant_one() -> None:
+    robot = shipped("arm7")
+    rich = identify.excitation(robot, *motion(robot, 200))
+    q, v, a = motion(robot, 200)
+    poor = identify.excitation(robot, q[0] + 0.02 * (q - q[0]), 0.02 * v, 0.02 * a)
+    still = identify.excitation(robot, q, 0.0 * v, 0.0 * a)
+    assert rich.condition < 10.0 < 50.0 < poor.condition < np.inf == still.condition
+    assert rich.unexcited == () and rich.smallest > poor.smallest
+    assert rich.deviations.max() < poor.deviations.max() < np.inf
+    assert "wrist.J_xy + 0.088 flange.h_z" in still.unexcited and "flange.h_x" not in still.unexcited
+    assert np.array_equal(still.independence == 0.0, np.isinf(still.deviations))
+    assert (np.diff(rich.independence[rich.order]) >= 0.0).all()
+    assert str(rich).splitlines()[4].startswith(rich.names[rich.order[0]][:40])
+    tau = robot.inverse_dynamics(q, 0.0 * v, 0.0 * a)
+    with pytest.raises(ValueError, match=r"do not excite \d+ of 43 base parameters: .* and 1 more stand still in them"):
+        identify.base_parameters(robot, q, 0.0 * v, 0.0 * a, tau)
+    v[:, 2] = a[:, 2] = 0.0
+    q[:, 2] = 0.3
+    with pytest.raises(ValueError, match=r"do not excite \d+ of 43 .*'upper_arm_roll' stands still in them"):
+        identify.base_parameters(robot, q, v, a, tau)
+
+
+def test_its_numbers_are_those_of_the_regressor() -> None:
+    robot = lw.load("double_pendulum")
+    q, v, a = pendulum_motion(100)
+    weights = np.array([2.0, 5.0])
+    seen = identify.excitation(robot, q, v, a, weights=weights, passive=["damping"])
+    Y = robot.inverse_dynamics_regressor(q, v, a, passive=True)[..., [*range(20), 22, 23]]
+    Y_b = (seen.base.regressor(Y) * weights[:, None]).reshape(200, -1)
+    lengths = np.linalg.norm(Y_b, axis=0)
+    assert_close(seen.singular_values, np.linalg.svd(Y_b / lengths, compute_uv=False), 1e-12)
+    inverse = np.linalg.inv(Y_b.T @ Y_b)
+    assert_close(seen.deviations, np.sqrt(np.diag(inverse)), 1e-10)
+    rest = [Y_b[:, k] - Y_b[:, o] @ np.linalg.lstsq(Y_b[:, o], Y_b[:, k])[0] for k, o in _others(Y_b.shape[1])]
+    assert_close(seen.independence, np.linalg.norm(rest, axis=1) / lengths, 1e-10)
+    fit = identify.base_parameters(
+        robot, q, v, a, robot.inverse_dynamics(q, v, a), weights=weights, passive=["damping"], held_out=0.0
+    )
+    assert fit.condition == pytest.approx(seen.condition, rel=1e-9)
+
+
+def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
+    robot = shipped("arm7")
+    limits = {"acceleration": 4.0, "velocity": np.full(7, 1.5), "lower": -1.0, "upper": np.linspace(0.0, 1.0, 7)}
+    found = identify.exciting_trajectory(robot, trials=40, seed=3, period=8.0, **limits)
+    again = identify.exciting_trajectory(robot, trials=40, seed=3, period=8.0, **limits)
+    other = identify.exciting_trajectory(robot, trials=8, seed=4, period=8.0, **limits)
+    assert np.array_equal(found.sines, again.sines) and not np.array_equal(found.sines, other.sines)
+    assert found.excitation.condition < other.excitation.condition < np.inf
+    t = np.linspace(0.0, 8.0, 5001)
+    q, v, a = found.at(t)
+    assert (q >= limits["lower"]).all() and (q <= limits["upper"]).all()
+    assert np.abs(v).max() <= 1.5 and np.abs(a).max() <= 4.0
+    reached = np.max(
+        [np.ptp(q, axis=0) / (limits["upper"] + 1.0), np.abs(v).max(0) / 1.5, np.abs(a).max(0) / 4.0], axis=0
+    )
+    assert (reached > 0.4).all()  # to a limit, or near it
+    assert_close(np.gradient(q, t, axis=0)[2:-2], v[2:-2], 1e-5)
+    assert_close(np.gradient(v, t, axis=0)[2:-2], a[2:-2], 1e-4)
+    for x in (q[0] - q[-1], v[0], v[-1], a[0], a[-1]):
+        assert_close(x, np.zeros(7), 1e-12)
+    times, *samples = found.sampled(100)
+    assert times[-1] == pytest.approx(8.0 * 0.99) and found.at(1.0)[0].shape == (7,)
+    assert identify.excitation(robot, *samples).condition == pytest.approx(found.excitation.condition)
+    by_default, *_ = identify.exciting_trajectory(lw.load("double_pendulum"), trials=5).sampled(3)
+    assert by_default[0] == 0.0
+
+
+def test_trajectories_that_cannot_be() -> None:
+    robot = shipped("arm7")
+    for options, problem in (
+        ({"velocity": 0.0}, "velocity: no room to move for 'shoulder_pan'"),
+        ({"lower": 1.0, "upper": 0.5}, "lower, upper: no room"),
+        ({"velocity": [1.0, 2.0]}, "velocity: expected 7 finite numbers, or one for all"),
+        ({"period": -1.0}, "period: expected a number above 0"),
+        ({"harmonics": 1}, "harmonics: expected a number above 1"),
+        ({"trials": 0}, "trials: expected"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            identify.exciting_trajectory(robot, **options)
+    with pytest.raises(ValueError, match="'floating_base': the velocity is not the rate of the configuration"):
+        identify.exciting_trajectory(shipped("quadruped"))
+    with pytest.raises(TypeError, match="expected a robot first"):
+        identify.exciting_trajectory("arm7")
+
+
+def test_derivatives_of_measured_positions() -> None:
+    """Of sines with noise: what is below the cutoff, without delay.  Ball joints and free bases by their tangents."""
+    pytest.importorskip("scipy")
+    robot = lw.load("double_pendulum")
+    t = np.arange(2000) * 5e-3
+    q, v, a = (np.sin(t)[:, None] * [1.0, 0.0], np.cos(t)[:, None] * [1.0, 0.0], -np.sin(t)[:, None] * [1.0, 0.0])
+    noisy = q + 1e-4 * np.random.default_rng(0).normal(size=q.shape)
+    found = identify.differentiate(robot, t, noisy, cutoff=2.0)
+    inside = slice(200, -200)
+    for x, y, tolerance in zip(found, (q, v, a), (2e-4, 2e-3, 2e-2), strict=True):
+        assert np.abs(x - y)[inside].max() < tolerance
+    rough = np.gradient(np.gradient(noisy, t, axis=0), t, axis=0)
+    assert np.abs(rough - a)[inside].max() > 1.0
+    assert_close(identify.low_pass(t, noisy, cutoff=2.0), found.q, 1e-12)
+    delayed = np.argmax(np.correlate(found.v[inside, 0], v[inside, 0], "full")) - (len(v[inside]) - 1)
+    assert delayed == 0
+
+    ball = robot_of(TREES["spherical_chain"])
+    rates = 0.3 * np.random.default_rng(1).normal(size=ball.nv)
+    turning = ball.integrate(ball.random_configuration(seed=2), t[:, None] * rates)
+    found = identify.differentiate(ball, t, turning, cutoff=5.0)
+    assert_close(found.v[inside], np.broadcast_to(rates, (1600, ball.nv)), 1e-6, core=1)
+    assert np.abs(found.a[inside]).max() < 1e-4 and np.array_equal(found.q, turning)
+
+
+def test_signals_that_cannot_be() -> None:
+    pytest.importorskip("scipy")
+    robot = lw.load("double_pendulum")
+    t = np.arange(100) * 0.01
+    q = np.zeros((100, 2))
+    uneven = t.copy()
+    uneven[50] += 0.004
+    for arguments, cutoff, problem in (
+        ((uneven, q), 5.0, "expected times at equal steps, got steps from 0.006 to 0.014 s"),
+        ((t[:50], q), 5.0, "a time for each"),
+        ((t[:9], q[:9]), 5.0, "expected 16 samples or more"),
+        ((t, q), 50.0, "below half the sampling rate, 50 Hz, got 50.0"),
+        ((t, np.where(np.arange(100)[:, None] == 7, np.nan, q)), 5.0, r"q\[7, 0\] \('.*'\) is nan"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            identify.differentiate(robot, *arguments, cutoff=cutoff)
+    with pytest.raises(ValueError, match="x: expected finite numbers"):
+        identify.low_pass(t, np.full((100, 2), np.inf), cutoff=5.0)
+
+
+def test_a_robot_without_anything_that_forces_show() -> None:
+    """Prismatic joints along one line show masses alone: as many as there are."""
+    tree = random_tree(np.random.default_rng(0), 3, types=[joints.Prismatic], shape="chain")
+    robot = robot_of(tree)
+    assert identify.excitation(robot, *motion(robot, 30)).base.rank == 3
+
+
+def _others(count: int) -> list[tuple[int, np.ndarray]]:
+    return [(k, np.setdiff1d(np.arange(count), [k])) for k in range(count)]
