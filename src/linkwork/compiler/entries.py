@@ -127,5 +127,5 @@ def _module(text: Text, target: Target) -> str:
     return (
         f'target triple = "{target.triple}"\n{text}\n'
         f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"
-        f'attributes #2 = {{ {attributes} "stackrealign" }}\n!0 = !{{}}\n'
+        f'attributes #2 = {{ {attributes} "stackrealign" }}\n!0 = !{{}}\n!1 = !{{i32 1}}\n'
     )

@@ -18,6 +18,7 @@ from .loops import State
 from .on_symbols import on_symbols
 from .program import Port
 from .real import DOUBLE, SINGLE
+from .recycled import LARGE, empty
 from .threads import setting_address
 from .typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
 
@@ -33,6 +34,7 @@ class GeneralCall:
     __slots__ = (
         "__weakref__",
         "_double",
+        "_many",
         "_mixed_ranks",
         "_single",
         "_source",
@@ -50,6 +52,8 @@ class GeneralCall:
         recipe, self._source = source.recipe, source
         self.name, self.inputs, self.outputs = recipe.name, recipe.inputs, recipe.outputs
         self.has_empty = any(port.size == 0 for port in (*self.inputs, *self.outputs))
+        numbers = max((port.size for port in self.outputs), default=0)
+        self._many = max(self.inputs[0].size, 1) * (LARGE // (8 * max(numbers, 1)) + 1) if self.inputs else 0
         self._mixed_ranks = len({len(port.shape) for port in (*self.inputs, *self.outputs)}) > 1
         self.result: Any = None
         if len(self.outputs) > 1:
@@ -72,12 +76,14 @@ class GeneralCall:
 
         What it does, `__call__` does again around ``out``: one for both costs a small batch 5 to 8 % of its time.
         """
-        first = arrays[0]
-        if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
+        first, large = arrays[0], False
+        if type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready:
+            large = first.size >= self._many
+        else:
             self._prepare(arrays)
         failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
         try:
-            result = self.ufunc(*arrays)
+            result = self.ufunc(*arrays, out=self._room(arrays)) if large else self.ufunc(*arrays)
         except TypeError:
             self._refuse(arrays, None)
             raise
@@ -122,6 +128,17 @@ class GeneralCall:
         if self.state.failed_calls != failed:
             self._raise_failure()
         return result if self.result is None else self.result(*result)
+
+    def _room(self, arrays: tuple[Any, ...]) -> tuple[np.ndarray | None, ...]:
+        """Arrays to write large results to; none where NumPy is to say what is wrong, or what results are."""
+        none = (None,) * len(self.outputs)
+        if any(type(x) is not np.ndarray for x in arrays) or len(arrays) != len(self.inputs):
+            return none
+        try:
+            batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
+        except ValueError:
+            return none
+        return tuple([empty((*batch, *port.shape)) for port in self.outputs])
 
     def _composed(self, arrays: Sequence[Any], out: Any) -> Any:
         """The outputs where symbols, or other scalars of ours, are among the inputs.

@@ -22,6 +22,7 @@ from .ir import MOST_UNROLLED, Function, Text
 from .packing import packing, packing_functions
 from .program import Port
 from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory, sample_declaration
+from .streaming import STREAMED, is_streamed
 from .target import Target
 from .threads import MOST_THREADS
 
@@ -70,6 +71,7 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
     with f.when(scalar):
         arrays.sample_by_sample(n)
     with f.unless(scalar):
+        streamed = _streamed(f, layout, n)
         wanted, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_AT_ONCE, layout)}")
         if threads_available():
             allowed = f.load("i64", f.load("ptr", f.at("%data", State.threads.offset)))
@@ -78,9 +80,11 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
             wanted = f.let(f"select i1 {fewer}, i64 {useful}, i64 {allowed}")
             long = f.any_of("i1", [long, f.let(f"icmp ugt i64 {wanted}, 1")])
         with f.when(long):
-            f.do(f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan)")
+            f.do(
+                f"call void @.spread(ptr %args, ptr %steps, i64 {n}, i64 {wanted}, ptr %data, ptr %nan, i1 {streamed})"
+            )
         with f.unless(long):
-            f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan)")
+            f.do(f"call void @.range(ptr %args, ptr %steps, i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed})")
     done = f.let(f"add i64 {f.load('i64', f.at('%data', State.done.offset))}, {n}")  # NumPy may come again and again
     much = f.let(f"icmp ugt i64 {done}, {_samples_in(_AT_ONCE, layout)}")
     f.store("i64", f.let(f"select i1 {much}, i64 0, i64 {done}"), f.at("%data", State.done.offset))
@@ -146,7 +150,14 @@ class _Arrays:
         full = f.let(f"icmp sge i64 {left}, {lanes}")
         at_once = f.all_of([full, self.whole[j]])
         with f.when(at_once):
-            f.do(f"call void {packing(what, port)}(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})")
+            arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
+            if what == "unpack" and is_streamed(port):
+                with f.when("%streamed"):
+                    f.do(f"call void {packing('unpack_streamed', port)}{arguments}")
+                with f.unless("%streamed"):
+                    f.do(f"call void {packing(what, port)}{arguments}")
+            else:
+                f.do(f"call void {packing(what, port)}{arguments}")
         with f.unless(at_once):
             count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
             f.do(
@@ -183,7 +194,8 @@ def _range(layout: Layout | ControlLayout) -> Function:
     """``@range``: the samples from ``first`` to ``stop``."""
     lanes = layout.lanes
     f = Function(
-        "define internal void @.range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)", "noinline #0"
+        "define internal void @.range(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan, i1 %streamed)",
+        "noinline #0",
     )
     start, taken = memory(f, layout.bytes)
     if taken:
@@ -210,6 +222,9 @@ def _range(layout: Layout | ControlLayout) -> Function:
                 buffer = f.at(out, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {layout.out_bytes}"))
                 arrays.unpack(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
                 _look_at_guards(f, layout, buffer)
+    if any(is_streamed(port) for port in layout.program.outputs):
+        with f.when("%streamed"):
+            f.do("fence seq_cst")  # what is written past the caches is not in order with the rest
     if taken:
         f.do(f"call void @free(ptr {taken})")
         f.do("ret void")
@@ -221,7 +236,13 @@ def _range(layout: Layout | ControlLayout) -> Function:
 _ATTRIBUTES_BYTES = 256  # of C's pthread_attr_t, at most: 64 on Linux and macOS
 
 # Of a batch that is shared between threads: where its parts stand in memory.
-_ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 64
+_ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 49, 64
+
+
+def _streamed(f: Function, layout: Layout | ControlLayout, n: str) -> str:
+    """Whether the results of so many samples are more than caches hold."""
+    of_one = layout.real.bytes * sum(port.size for port in layout.program.outputs)
+    return f.let(f"icmp uge i64 {n}, {STREAMED // max(of_one, 1)}")
 
 
 def _samples_in(time: float, layout: Layout | ControlLayout) -> int:
@@ -236,7 +257,8 @@ def _spread(layout: Layout | ControlLayout) -> Function:
     It may be the only one to be had.  It looks for signals after each of its shares.
     """
     f = Function(
-        "define internal void @.spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan)", "noinline #0"
+        "define internal void @.spread(ptr %args, ptr %steps, i64 %n, i64 %wanted, ptr %data, ptr %nan, i1 %streamed)",
+        "noinline #0",
     )
     job = f.let(f"alloca [{_JOB_BYTES} x i8], align 64")
     for kind, value, place in (("ptr", "%args", _ARGS), ("ptr", "%steps", _STEPS), ("i64", "%n", _N)):
@@ -244,6 +266,7 @@ def _spread(layout: Layout | ControlLayout) -> Function:
     f.store("i64", "0", f.at(job, _NEXT))
     f.store("ptr", "%data", f.at(job, _DATA))
     f.store("i8", "0", f.at(job, _NAN))
+    f.store("i8", f.let("zext i1 %streamed to i8"), f.at(job, _STREAMED), 1)
     tile = layout.lanes * layout.vectors
     shares = f.let(f"mul i64 %wanted, {_SHARES}")
     share = f.let(f"udiv i64 {f.let(f'udiv i64 %n, {shares}')}, {tile}")  # in tiles, so that none is cut
@@ -305,6 +328,7 @@ def _shares() -> Function:
     args, steps, data = (f.load("ptr", f.at("%job", place)) for place in (_ARGS, _STEPS, _DATA))
     n, share = (f.load("i64", f.at("%job", place)) for place in (_N, _SHARE))
     following = f.at("%job", _NEXT)
+    streamed = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _STREAMED), 1)}, 0")
     f.do("br label %again")
     f.label("again")
     first = f.let(f"atomicrmw add ptr {following}, i64 {share} monotonic")
@@ -312,7 +336,7 @@ def _shares() -> Function:
     end = f.let(f"add i64 {first}, {share}")
     inside = f.let(f"icmp slt i64 {end}, {n}")
     stop = f.let(f"select i1 {inside}, i64 {end}, i64 {n}")
-    f.do(f"call void @.range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan)")
+    f.do(f"call void @.range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan, i1 {streamed})")
     f.require("%leads", "again")
     ended = f.let(f"call i1 @.attend(ptr {f.load('ptr', f.at(data, State.interrupts.offset))})")
     f.require(ended, "again")

@@ -13,6 +13,7 @@ from .ir import Function, Text
 from .program import Port
 from .real import Real
 from .straight import Layout
+from .streaming import is_streamed, unpack_streamed
 
 __all__ = ["packing", "packing_functions"]
 
@@ -29,6 +30,8 @@ def packing_functions(text: Text, layout: Layout | ControlLayout) -> None:
         text.declare(f"@.slots{j} = internal constant [{port.size} x i64] [{table}]")
         start += port.size
         text.add(_unpack(port, real, lanes))
+        if is_streamed(port):
+            text.add(_unpack(port, real, lanes, streamed=True))
         text.add(_unpack_slowly(port, real, lanes))
 
 
@@ -75,9 +78,10 @@ def _pack(port: Port, real: Real, lanes: int) -> Function:
     return f
 
 
-def _unpack(port: Port, real: Real, lanes: int) -> Function:
+def _unpack(port: Port, real: Real, lanes: int, streamed: bool = False) -> Function:
     """A block's vectors to the samples of a contiguous output; a table says where each stands."""
-    f = Function(f"define internal void {packing('unpack', port)}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
+    name = packing("unpack_streamed" if streamed else "unpack", port)
+    f = Function(f"define internal void {name}(ptr %buffer, ptr %array, i64 %step, ptr %slots)")
     vector, width = real.vector(lanes), real.bytes * lanes
     rows = _rows(f, lanes)
 
@@ -85,13 +89,19 @@ def _unpack(port: Port, real: Real, lanes: int) -> Function:
         slot = f.let(f"load i64, ptr {f.at('%slots', f.let(f'shl i64 {number}, 3'))}, align 8, !invariant.load !0")
         return f.load(vector, f.at("%buffer", slot), width)
 
+    def columns(first: str | int, numbers: int) -> list[str]:
+        found = [taken(f.let(f"add i64 {first}, {k}")) for k in range(numbers)]
+        return _transpose(f, found, real, lanes)
+
     def strip(first: str | int, numbers: int) -> None:
         offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
-        columns = [taken(f.let(f"add i64 {first}, {k}")) for k in range(numbers)]
-        for k, joined in enumerate(_transpose(f, columns, real, lanes)):
+        for k, joined in enumerate(columns(first, numbers)):
             for row, part in zip(rows[k::numbers], _parted(f, joined, real, lanes, numbers), strict=True):
                 f.store(real.vector(numbers), part, f.at(row, offset), real.bytes)
 
+    if streamed:
+        unpack_streamed(f, port, real, lanes, rows, lambda first: columns(first, lanes))
+        return f
     many, strips, single = _split(port.size, lanes)
     if many:
         with f.loop(many, step=lanes) as first:

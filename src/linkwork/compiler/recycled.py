@@ -1,0 +1,78 @@
+"""Memory for large results that is used again once nobody has the arrays any more.
+
+The system hands out fresh memory page by page, each cleared when it is first touched: that takes several times as long
+as to compute what is written there (a batch of mass matrices, say).  Memory of arrays that are gone needs none of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .._locks import Lock
+
+__all__ = ["LARGE", "empty"]
+
+LARGE = 1 << 17  # bytes of an array from which on C's allocator asks the system
+_MOST = 1 << 27  # bytes that are kept while nobody uses them
+_ROUND = 1 << 16  # sizes are multiples of it, so that batches of nearly equal size share memory
+
+
+class _Kept:
+    """Memory that waits for the next array of its size."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._by_size: dict[int, list[np.ndarray]] = {}
+        self._bytes = 0
+
+    def take(self, size: int) -> np.ndarray:
+        with self._lock:
+            waiting = self._by_size.get(size)
+            if waiting:
+                self._bytes -= size
+                return waiting.pop()
+        return np.empty(size, np.uint8)
+
+    def give(self, memory: np.ndarray) -> None:
+        with self._lock:
+            if self._bytes + memory.size > _MOST:
+                self._by_size.clear()
+                self._bytes = 0
+            if memory.size <= _MOST:
+                self._by_size.setdefault(memory.size, []).append(memory)
+                self._bytes += memory.size
+
+
+_kept = _Kept()
+
+
+class _Lent:
+    """What an array and its views hold on to as long as there is one of them."""
+
+    __slots__ = ("__array_interface__", "_memory")
+
+    def __init__(self, memory: np.ndarray, shape: Sequence[int]) -> None:
+        self._memory = memory
+        self.__array_interface__ = {
+            "shape": tuple(shape),
+            "typestr": np.dtype(np.float64).str,
+            "data": (memory.ctypes.data, False),
+            "version": 3,
+        }
+
+    def __del__(self, give: Callable[[np.ndarray], None] = _kept.give) -> None:
+        give(self._memory)
+
+
+def empty(shape: Sequence[int]) -> np.ndarray:
+    """An array of float64 to write to, as `numpy.empty` gives; a large one in memory that was used before, if possible.
+
+    It does not own its memory, so its method ``resize`` refuses.
+    """
+    size = 8 * math.prod(shape)
+    if size < LARGE:
+        return np.empty(shape)
+    return np.asarray(_Lent(_kept.take(-(-size // _ROUND) * _ROUND), shape))

@@ -1,0 +1,92 @@
+"""Memory of large results is used again, and never while somebody may still look at it."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from linkwork.compiler import recycled
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.trace import trace
+
+
+@pytest.fixture
+def kernel() -> Kernel:
+    made = Kernel(trace(lambda x, y: (np.outer(x, y), x + y), "two", {"x": 16, "y": 16}))
+    made(np.zeros((9, 16)), np.zeros((9, 16)))  # from the second batch on
+    return made
+
+
+def address(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+def test_memory_is_used_again_only_when_all_views_are_gone(kernel: Kernel) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 500, 16))
+    first = kernel(x, y)
+    view, at = first.output0[3:5, 2], address(first.output0)
+    kept = view.copy()
+    del first
+    others = [kernel(x + k, y) for k in range(4)]
+    assert at not in [address(found.output0) for found in others]
+    assert np.array_equal(view, kept)
+    del view
+    again = kernel(x, y)
+    assert address(again.output0) == at
+    assert np.array_equal(again.output0, x[:, :, None] * y[:, None, :])
+
+
+def test_results_are_arrays_like_any(kernel: Kernel) -> None:
+    x = np.random.default_rng(1).normal(size=(600, 16))
+    found = kernel(x, x[0]).output0
+    assert type(found) is np.ndarray
+    assert found.dtype == np.float64
+    assert found.flags.writeable
+    assert found.flags.c_contiguous
+    assert np.array_equal(pickle.loads(pickle.dumps(found)), found)
+    found[0] = 0.0
+    assert not np.any(kernel(np.zeros((600, 16)), x).output0)
+
+
+def test_batches_broadcast_and_wrong_ones_are_named_by_numpy(kernel: Kernel) -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(3, 1, 200, 16)), rng.normal(size=(4, 200, 16))
+    assert kernel(x, y).output0.shape == (3, 4, 200, 16, 16)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        kernel(x, rng.normal(size=(5, 7, 16)))
+    with pytest.raises(TypeError, match="missing argument 'y'"):
+        kernel(rng.normal(size=(4096, 16)))
+    with pytest.raises(ValueError, match="masked"):
+        kernel(np.ma.masked_array(rng.normal(size=(4096, 16))), y[:1, :1])
+
+
+def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recycled, "_MOST", 1 << 20)
+    kept = recycled._Kept()
+    for size in (1 << 19, 1 << 18, 1 << 19, 1 << 21):
+        kept.give(np.empty(size, np.uint8))
+        assert kept._bytes <= 1 << 20
+        assert kept._bytes == sum(memory.size for waiting in kept._by_size.values() for memory in waiting)
+
+
+def test_threads_never_share_memory(kernel: Kernel) -> None:
+    x = np.random.default_rng(3).normal(size=(400, 16))
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        for _ in range(50):
+            mine = x * (k + 1)
+            found = kernel(mine, x).output0
+            if not np.array_equal(found, mine[:, :, None] * x[:, None, :]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

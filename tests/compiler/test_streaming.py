@@ -1,0 +1,58 @@
+"""Results written past the caches: the same numbers, wherever samples begin, and nothing beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkwork.compiler import loops
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.target import Target
+from linkwork.compiler.trace import trace
+
+from .support import every_target
+
+
+@every_target
+def test_streamed_results_are_those_of_the_function(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of arrays that begin anywhere in a line, with and without gaps between samples, of either type."""
+    monkeypatch.setattr(loops, "STREAMED", 1)  # all that can be
+    for size in (127, 128, 131, 150):
+
+        def function(x: np.ndarray, size: int = size) -> tuple[np.ndarray, np.ndarray]:
+            long = np.array([x[k % 3] * (k + 1.0) if k % 5 else 0.25 for k in range(size)], dtype=object)
+            return long, 2.0 * x
+
+        kernel = Kernel(trace(lambda x: function(x), "streamed", {"x": 3}), target=target)
+        rng = np.random.default_rng(size)
+        for kind in (np.float64, np.float32):
+            for batch, offset, gap in ((3, 0, 0), (16, 1, 0), (33, 3, 0), (40, 5, 7)):
+                x = rng.normal(size=(batch, 3)).astype(kind)
+                room = np.full(8 + batch * (size + gap) + 8, -7.0, dtype=kind)
+                begun = room[offset : offset + batch * (size + gap)].reshape(batch, size + gap)
+                short = np.empty((batch, 3), dtype=kind)
+                kernel(x, out=(begun[:, :size], short))
+                factors = np.arange(1, size + 1, dtype=kind)
+                expected = np.where(np.arange(size) % 5, x[:, np.arange(size) % 3] * factors, kind(0.25))
+                assert np.array_equal(begun[:, :size], expected), (size, kind, batch, offset, gap)
+                assert np.array_equal(short, 2.0 * x)
+                begun[:, :size] = -7.0
+                assert np.all(room == -7.0), "something was written beside the samples"
+
+
+def test_threads_stream_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More results than caches hold, shared between threads: the same as of a few samples at a time."""
+    import linkwork as lw
+
+    kernel = Kernel(trace(lambda x: np.outer(x, x) + np.sin(x[0]), "outer", {"x": 20}))
+    x = np.random.default_rng(0).normal(size=(7001, 20))
+    before = lw.get_num_threads()
+    try:
+        for count in (1, 3):
+            lw.set_num_threads(count)
+            found = kernel(x)
+            assert found.nbytes > 1 << 24
+            parts = [kernel(x[k : k + 500]) for k in range(0, len(x), 500)]
+            assert np.array_equal(found, np.concatenate(parts))
+    finally:
+        lw.set_num_threads(before)
