@@ -23,33 +23,26 @@ def lightened(tree: Tree) -> Tree:
     Bodies take the frames of their joints, so that these can be turned; joints that are tilted simply have origins that
     slide to where offsets have zeros; and inertias are regrouped where everything sits in its place.
     """
-    return regrouped(_settled(tree))
+    return regrouped(slid(tilted(seated(tree))))
 
 
 def lightened_with(tree: Tree, numbers: Numbers) -> Tree:
-    """The same of a tree with some numbers, of any scalars, for its own: of those, none decides how it is done.
+    """The same of a tree with some numbers, of any scalars, for its own: none of them decides how it is done.
 
-    Inertias are carried to where their bodies' frames go, and stay there.  Where joints or frames have offsets, nothing
-    is moved.
+    Inertias are carried to where their bodies' frames go, and stay there; so do those of bodies whose joints are moved.
+    The stators' frames of joints with offsets stay where they are, so that offsets are what they were.
     """
-    if any(parameter.kind in ("placement", "frame") for parameter in numbers):
-        return parametrised(tree, numbers)
-    inertias = {parameter: x for parameter, x in numbers.items() if parameter.kind == "inertia"}
-    others = {parameter: x for parameter, x in numbers.items() if parameter.kind != "inertia"}
-    if not inertias:
-        return parametrised(lightened(tree), others)
-    loaded = parametrised(tree, inertias).bodies
-    given = [i for i, body in enumerate(loaded) if body.inertia is not tree.bodies[i].inertia]
-    origins = [Frame(f"origin of body {i}", i, Pose.identity()) for i in given]
-    light = _settled(replace(tree, frames=(*tree.frames, *origins)))
+    given = parametrised(tree, numbers)
+    pairs = list(enumerate(zip(tree.bodies, given.bodies, strict=True)))
+    heavy = [i for i, (old, new) in pairs if new.inertia is not old.inertia]
+    moved = [i for i, (old, new) in pairs if new.placement is not old.placement or new.rotor is not old.rotor]
+    origins = [Frame(f"origin of body {i}", i, Pose.identity()) for i in heavy]
+    seen = seated(replace(tree, frames=(*tree.frames, *origins)))
+    light = slid(tilted(seen, held=moved), held=moved)
     bodies = list(light.bodies)
-    for i, origin in zip(given, origins, strict=True):
-        X = light.frame(origin.name).placement
-        bodies[i] = replace(bodies[i], inertia=loaded[i].inertia if X.is_identity else X @ loaded[i].inertia)
+    for i, origin in zip(heavy, origins, strict=True):
+        X, inertia = light.frame(origin.name).placement, given.bodies[i].inertia
+        bodies[i] = replace(bodies[i], inertia=inertia if X.is_identity else X @ inertia)
     frames = without_inertias(light.frames[: len(tree.frames)])
-    return parametrised(regrouped(light.made_of(bodies=tuple(bodies), frames=frames), but=given), others)
-
-
-def _settled(tree: Tree) -> Tree:
-    """Every body with the frame in which it has most zeros."""
-    return slid(tilted(seated(tree)))
+    grouped = regrouped(light.made_of(bodies=tuple(bodies), frames=frames), but={*heavy, *moved})
+    return parametrised(grouped, numbers, weighed=False)

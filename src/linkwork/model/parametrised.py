@@ -21,9 +21,12 @@ Numbers = Mapping[Parameter, Scalars]
 _OF_BODIES = ("damping", "friction")  # numbers of joints that bodies have; drives have the others
 
 
-def parametrised(tree: Tree, numbers: Numbers) -> Tree:
-    """The tree with these numbers, row by row, for its own.  None of them is looked at."""
-    return tree.made_of(**_Changed(tree, numbers).parts())
+def parametrised(tree: Tree, numbers: Numbers, weighed: bool = True) -> Tree:
+    """The tree with these numbers, row by row, for its own.  None of them is looked at.
+
+    Inertias are left out unless they are to be ``weighed``.
+    """
+    return tree.made_of(**_Changed(tree, numbers).parts(weighed))
 
 
 def with_numbers(tree: Tree, numbers: Numbers) -> Tree:
@@ -100,11 +103,13 @@ class _Changed:
         own: dict[str, Any] = {kind: tuple(values)}
         self.bodies[i] = replace(body, **own) if kind in _OF_BODIES else replace(body, drive=replace(body.drive, **own))
 
-    def parts(self) -> dict[str, Any]:
+    def parts(self, weighed: bool = True) -> dict[str, Any]:
         """What the tree is made of now."""
-        if self.inertias or self.wholes or self.offsets:
+        weighed = weighed and bool(self.inertias or self.wholes or self.offsets)
+        if weighed:
             self.frames = list(told(self.before.bodies, self.before.frames))
-            self.move()
+        self.move()
+        if weighed:
             self.weigh()
         self.place()
         return {

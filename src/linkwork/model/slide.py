@@ -12,6 +12,7 @@ origins on common normals.  Here they move along coordinate axes only, so that w
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
 from ..spatial import Pose, Rotation, Vec3
@@ -21,11 +22,14 @@ from .tree import Tree
 __all__ = ["slid"]
 
 
-def slid(tree: Tree) -> Tree:
-    """A tree with the same joint-space dynamics, and offsets between bodies that have more zeros."""
+def slid(tree: Tree, held: Collection[int] = ()) -> Tree:
+    """A tree with the same joint-space dynamics, and offsets between bodies that have more zeros.
+
+    The stators' frames of the joints of some bodies, those ``held``, stay as they are.
+    """
     origins = _Origins(tree)
     for i, _, body in tree.outward():
-        for direction in body.joint.slides():
+        for direction in () if i in held else body.joint.slides():
             origins.slide(i, direction)
     return replace(tree, bodies=tuple(origins.bodies), frames=tuple(map(origins.frame, tree.frames)))
 

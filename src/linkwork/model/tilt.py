@@ -16,6 +16,7 @@ Source: Denavit and Hartenberg, A kinematic notation for lower-pair mechanisms, 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 
 from ..joints import JointType
@@ -26,11 +27,14 @@ from .tree import Tree
 __all__ = ["tilted"]
 
 
-def tilted(tree: Tree) -> Tree:
-    """A tree with the same joint-space dynamics, whose bodies are tilted simply wherever a chain allows it."""
+def tilted(tree: Tree, held: Collection[int] = ()) -> Tree:
+    """A tree with the same joint-space dynamics, whose bodies are tilted simply wherever a chain allows it.
+
+    The stators' frames of the joints of some bodies, those ``held``, stay as they are.
+    """
     axes = _Axes(tree)
     for i, p, _ in tree.outward():
-        if p != WORLD and axes.is_tilted_badly(i, p):
+        if p != WORLD and i not in held and axes.is_tilted_badly(i, p):
             axes.simplify(i, p)
     return replace(tree, bodies=tuple(axes.bodies), frames=tuple(map(axes.frame, tree.frames)))
 
