@@ -233,6 +233,36 @@ def test_derivatives_by_parameters() -> None:
     assert_close(found, differences.T, 1e-7)
 
 
+def test_kernels_are_differentiated_by_parameters() -> None:
+    """The regressor is the derivative of torques by inertias, as matrix and as gradient; springs' rest has tangents."""
+    kernel = ARM.compile("inverse_dynamics", parameters=["inertia", "gravity"])
+    q, v, a = arm_states()
+    own = ARM.parameters(["inertia", "gravity"])
+    Y = ARM.inverse_dynamics_regressor(q, v, a)
+    assert_close(kernel.jacobian("inertia")(q, v, a, **own).reshape(Y.shape), Y, 1e-12)
+    w = np.random.default_rng(5).normal(size=(3, 7))
+    back = kernel.vjp("inertia")(q, v, a, **own, w_inverse_dynamics=w)
+    assert_close(back.reshape(3, -1), np.einsum("sip,si->sp", Y, w), 1e-12)
+    tree = TREES["mixed_0"]
+    robot, (q, v, _) = robot_of(tree), state(tree, size=1)
+    springs = robot.compile("passive_force", parameters=["rest"])
+    rest, step = robot.parameters("rest")["rest"], 1e-6 * np.eye(robot.nv)
+    found = springs.jacobian("rest")(q[0], v[0], rest)
+    ends = [springs(q[0], v[0], robot.integrate(rest, sign * step)) for sign in (1.0, -1.0)]
+    assert_close(found, (ends[0] - ends[1]).T / 2e-6, 1e-7)
+
+
+def test_wrenches_on_frames_that_are_moved() -> None:
+    asked = ("inverse_dynamics", {"wrenches": {"tool": "tool", "hand": "world"}})
+    kernel = ARM.compile(asked, parameters=["frame:hand", "frame:tool"])
+    edited = ARM.with_parameters({"frame:hand": [*PHI, *D], "frame:tool": [*D, *PHI]})
+    q, v, a = arm_states()
+    w = np.random.default_rng(6).normal(size=(2, 3, 6))
+    wrenches = {port.name: x for port, x in zip(kernel.inputs[3:5], w, strict=True)}
+    found = kernel(q, v, a, **wrenches, frame_hand=[*PHI, *D], frame_tool=[*D, *PHI])
+    assert_close(found, edited.compile(asked)(q, v, a, **wrenches), 1e-12)
+
+
 def test_parameters_broadcast_with_states() -> None:
     names = ["inertia:hand", "gravity"]
     kernel = ARM.compile("inverse_dynamics", parameters=names)
