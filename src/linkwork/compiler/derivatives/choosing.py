@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from ...expr.bundle import PART
 from ...expr.control.loop import Loop
 from ...expr.region import bodies_of
 from ..program import INPUT, Instruction, Program
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["Estimate", "estimate", "moved_by", "pushes", "totals"]
 
 _SUMS = ("add", "sub", "neg")  # whose partial derivatives are 1 and -1
 
@@ -29,7 +31,7 @@ class Estimate(NamedTuple):
 def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[int]) -> Estimate:
     """For sets of directions (bits) by the places of inputs that they move, and a set of outputs for each result."""
     instructions = program.instructions
-    moved = _moved(instructions, directions)
+    moved = moved_by(instructions, directions)
     wanted = [0] * len(instructions)
     for result, bits in zip(program.results, outputs, strict=False):
         wanted[result] |= bits
@@ -49,7 +51,31 @@ def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[
     return Estimate(forward, reverse)
 
 
-def _moved(instructions: Sequence[Instruction], directions: Mapping[int, int]) -> list[int]:
+def totals(moved: Sequence[int], count: int) -> list[int]:
+    """How many values each of so many directions moves."""
+    width = count // 8 + 1
+    bits = np.frombuffer(b"".join(one.to_bytes(width, "little") for one in moved), np.uint8).reshape(-1, width)
+    counts: list[int] = np.unpackbits(bits, axis=1, bitorder="little").sum(axis=0, dtype=int)[:count].tolist()
+    return counts
+
+
+def pushes(
+    instructions: Sequence[Instruction], results: Sequence[int], moved: Sequence[int], wanted: Sequence[int]
+) -> int:
+    """How many derivatives are pushed forward where each result is wanted along a set of directions."""
+    needed, count = [0] * len(instructions), 0
+    for result, bits in zip(results, wanted, strict=True):
+        needed[result] |= bits
+    for k in range(len(instructions) - 1, -1, -1):
+        bits = needed[k] & moved[k]
+        if bits:
+            count += bits.bit_count() * _times(instructions[k])
+            for a in instructions[k].args:
+                needed[a] |= bits
+    return count
+
+
+def moved_by(instructions: Sequence[Instruction], directions: Mapping[int, int]) -> list[int]:
     """The directions that each value depends on."""
     moved: list[int] = []
     for operation, args, value in instructions:

@@ -8,18 +8,22 @@ where they belong to one joint.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise, permutations
 from typing import Any
 
 from ...errors import NotDifferentiableError
 from ...expr.derivative import adjoint, forward, is_zero, jacobian
 from ...expr.derivative import tangent as tangent_of
+from ...expr.interpret import listed
+from .choosing import moved_by, pushes, totals
 from .forward import directional
 from .replay import Replay
 from .reverse import by_numbers, gradients
 from .tangents import Tangent, total
 
 __all__ = ["product", "triangle"]
+
+_ALL_ORDERS = 3  # inputs, of which all orders are tried
 
 Weights = Mapping[str, Sequence[Any]]
 
@@ -28,7 +32,11 @@ def triangle(
     replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent], weights: Weights
 ) -> dict[tuple[int, int], Any]:
     """The elements i ≤ j that are not zero of the Hessian of Σ weights · outputs by all inputs' tangent vectors, which
-    are counted one after the other."""
+    are counted one after the other.
+
+    Of a pair of directions, the gradient's element of the one that moves fewer values is differentiated along the one
+    that moves more, as is that direction's own element.
+    """
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
     starts = list(accumulate((tangent.size for tangent in by), initial=0))
     places = list(accumulate((tangent.port.size for tangent in by), initial=0))
@@ -37,27 +45,79 @@ def triangle(
         rows = tangent.columns(replay.inputs[tangent.port.name])
         columns += [{start + k: x for k, x in row.items()} for row in rows]
     gradient = _gradient(replay, of, by, weights)
-    bent = forward(gradient, symbols, columns)
-    moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the numbers that each direction moves
-    for k, row in enumerate(columns):
-        for i, n in row.items():
-            moved[i].append((k, n))
     symmetric = all(tangent.space is None for tangent in of)
-    found: dict[tuple[int, int], Any] = {}
-    for i in range(starts[-1]):
-        directions = dict.fromkeys(j for k, _ in moved[i] for j in bent[k])
-        for j in directions:
-            x = total([n * bent[k][j] for k, n in moved[i] if j in bent[k]])
-            if symmetric and i <= j:
-                found[i, j] = x
-            elif not symmetric:
-                key = (i, j) if i <= j else (j, i)
-                found[key] = found.get(key, 0.0) + (x if i == j else x * 0.5)
+    order = _order(replay, gradient, symbols, columns, starts)
+    rank = {i: k for k, i in enumerate(order)}
+    owner = [k for k, tangent in enumerate(by) for _ in range(tangent.size)]
+    ranked = list(dict.fromkeys(owner[i] for i in order))
+    bent: list[dict[int, Any]] = [{} for _ in symbols]
+    for turn, k in enumerate(ranked):
+        own = range(starts[k], starts[k + 1])
+        seeds = [{i: x for i, x in row.items() if i in own} for row in columns]
+        others = ranked[turn:] if symmetric else ranked
+        numbers = [n for m in others for n in range(places[m], places[m + 1])]
+        for n, found in zip(numbers, forward([gradient[n] for n in numbers], symbols, seeds), strict=True):
+            bent[n].update(found)
+    moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the numbers that each direction moves
+    for n, row in enumerate(columns):
+        for i, x in row.items():
+            moved[i].append((n, x))
+    elements: dict[tuple[int, int], Any] = {}
+    for i, own_numbers in enumerate(moved):
+        for j in dict.fromkeys(j for n, _ in own_numbers for j in bent[n]):
+            if not symmetric or rank[j] <= rank[i]:
+                x = total([x * bent[n][j] for n, x in own_numbers if j in bent[n]])
+                _add(elements, i, j, x if symmetric or i == j else x * 0.5)
     for tangent, start, place in zip(by, starts, places, strict=False):
         for (i, j), terms in tangent.bends(replay.inputs[tangent.port.name]).items():
-            more = total([gradient[place + k] * x for k, x in terms])
-            found[start + i, start + j] = found.get((start + i, start + j), 0.0) + more
-    return {key: x for key, x in sorted(found.items()) if not is_zero(x)}
+            _add(elements, start + i, start + j, total([gradient[place + n] * x for n, x in terms]))
+    return {key: x for key, x in sorted(elements.items()) if not is_zero(x)}
+
+
+def _order(
+    replay: Replay,
+    gradient: Sequence[Any],
+    symbols: Sequence[Any],
+    columns: Sequence[Mapping[int, Any]],
+    starts: Sequence[int],
+) -> list[int]:
+    """Directions in the order in which they are taken: each for the gradient's elements from its own on.
+
+    Inputs are tried in all orders, or in two of many, and in each the directions as they come and by what they move.
+    """
+    others = [x for numbers in replay.inputs.values() for x in numbers]
+    instructions, results = listed(gradient, dict.fromkeys([*symbols, *others]))
+    sets = [sum(1 << i for i in row) for row in columns]
+    moved = moved_by(instructions, dict(enumerate(sets)))
+    effects = totals(moved, starts[-1])
+    own = [list(range(start, end)) for start, end in pairwise(starts)]
+    turns = [*range(len(own))]
+    candidates: list[list[int]] = []
+    for some in [turns, turns[::-1]] if len(own) > _ALL_ORDERS else permutations(turns):
+        candidates += [
+            [i for k in some for i in own[k]],
+            [i for k in some for i in sorted(own[k], key=lambda i: -effects[i])],
+        ]
+
+    def work(order: Sequence[int]) -> int:
+        before, taken = {}, 0
+        for i in order:
+            taken |= 1 << i
+            before[i] = taken
+        wanted = []
+        for row in columns:
+            bits = 0
+            for i in row:
+                bits |= before[i]
+            wanted.append(bits)
+        return pushes(instructions, results, moved, wanted)
+
+    return min(candidates, key=work)
+
+
+def _add(elements: dict[tuple[int, int], Any], i: int, j: int, x: Any) -> None:
+    key = (i, j) if i <= j else (j, i)
+    elements[key] = elements[key] + x if key in elements else x
 
 
 def product(
