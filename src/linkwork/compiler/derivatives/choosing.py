@@ -41,6 +41,8 @@ def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[
         if not (moved[k] and wanted[k]):
             continue
         active = [a for a in args if moved[a]]
+        if not active:
+            continue
         times, linear = _times(instructions[k]), operation.name in _SUMS or operation is PART
         counts = [moved[a].bit_count() for a in active]
         forward += times * (sum(counts) * (1 if linear else 2) - moved[k].bit_count())

@@ -44,7 +44,7 @@ class Pattern:
         leading = given.shape[:-1]
         found = np.zeros((*leading, math.prod(self.shape)), given.dtype)
         found[..., self._flat()] = given
-        return found.reshape(*leading, *self.shape)
+        return found.reshape((*leading, *self.shape))
 
     def _flat(self) -> np.ndarray:
         if not self.shape:
