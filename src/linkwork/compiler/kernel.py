@@ -16,7 +16,7 @@ from .build import KernelCode, Recipe, Source
 from .counts import WhileLoop
 from .derivatives.base import Base
 from .derivatives.derived import Derivative
-from .derivatives.methods import DerivativeMethods
+from .derivatives.methods import Differentiable
 from .derivatives.spaces import Spaces
 from .entries import ENTRIES, available, parts_here
 from .fastcall import make_fast
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-class Kernel(DerivativeMethods):
+class Kernel(Differentiable):
     """A compiled function of arrays: call it with one array for each input, by place or by name.
 
     Leading dimensions are a batch and broadcast as NumPy does; ``out=`` takes arrays to write to.  A kernel of one

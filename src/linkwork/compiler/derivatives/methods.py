@@ -11,14 +11,14 @@ from .derived import Derivative
 from .patterns import Pattern
 from .spaces import Space
 
-__all__ = ["DerivativeMethods"]
+__all__ = ["Differentiable"]
 
 Of = str | Iterable[str] | Mapping[str, Space | None] | None
 In = Literal["tangent", "coordinates"]
 Make = Callable[..., Derivative]
 
 
-class DerivativeMethods:
+class Differentiable:
     """What makes a kernel of a kernel's derivatives."""
 
     __slots__ = ()
