@@ -1,0 +1,129 @@
+"""Derivatives in many directions at once: against one direction at a time, over floats, batches, symbols and duals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.precise import difference_jacobian
+from linkwork.expr import functions as f
+from linkwork.expr import linalg
+from linkwork.expr.directions import Directions
+from linkwork.expr.dual import Dual, parts, same, seeded
+from linkwork.expr.interpret import evaluate
+from linkwork.expr.symbol import Graph, Symbol
+
+X = [0.6, 1.7, -0.4]
+
+
+def smooth(x):
+    return [x[0] * f.sin(x[1]) / (2.0 + x[2]), f.sqrt(x[0] / x[1]) - 3.0, 2.0 / x[0] - x[1] ** 3, f.atan2(x[0], x[2])]
+
+
+def chosen(x):
+    return [f.where(x[0] < x[1], x[0] * x[2], x[1]), f.where(x[0] < x[1], 1.0, x[1]), f.fmax(x[0], x[2]) - x[0]]
+
+
+def looped(x):
+    total = lw.fori(lambda s, k: [s[0] * x[1] + k, s[1] - s[0] * s[0]], [x[0], 1.0], 3)
+    return [*total]
+
+
+def branched(x):
+    return [lw.cond(x[0] < x[1], lambda a, b: a * b, lambda a, b: a + b, x[1], x[2])]
+
+
+def solved(x):
+    return [*linalg.solve(np.array([[x[0], x[1]], [x[2], 3.0]]), np.array([1.0, x[0]]))]
+
+
+FUNCTIONS = pytest.mark.parametrize("function", [smooth, chosen, looped, branched, solved], ids=lambda g: g.__name__)
+
+
+def rows(found, level, count):
+    tangents = [parts(y, level)[1] for y in found]
+    return [[t.get(k) if isinstance(t, Directions) else t for k in range(count)] for t in tangents]
+
+
+def moved(x):
+    return seeded(x, [Directions({k: 1.0}) for k in range(len(x))])
+
+
+@FUNCTIONS
+def test_all_columns_at_once(function):
+    """On floats against differences, and on batches, symbols and single directions against floats."""
+    inputs = moved(X)
+    J = np.array(rows(function(inputs), inputs[0].level, 3), dtype=float)
+    if function in (smooth, chosen):  # others take their own kinds of numbers
+        np.testing.assert_allclose(J, difference_jacobian(function, X), rtol=1e-13, atol=1e-13)
+    for k in range(3):
+        one = seeded(X, [float(j == k) for j in range(3)])
+        column = [parts(y, one[0].level)[1] for y in function(one)]
+        np.testing.assert_allclose(J[:, k], np.array(column, dtype=float), rtol=1e-14, atol=1e-14)
+    batch = moved([] if function is branched else [np.array([x, x]) for x in X])
+    for row, expected in zip(rows(function(batch), batch[0].level, 3) if batch else (), J, strict=False):
+        for got, x in zip(row, expected, strict=True):
+            np.testing.assert_allclose(np.broadcast_to(got, 2), [x, x], rtol=1e-14, atol=1e-14)
+    graph = Graph()
+    symbols = graph.inputs("x", (3,))
+    traced = moved(symbols)
+    flat = [y for row in rows(function(traced), traced[0].level, 3) for y in row]
+    found = evaluate(flat, dict(zip(symbols, X, strict=True)))
+    np.testing.assert_allclose(np.array(found, dtype=float).reshape(J.shape), J, rtol=1e-14, atol=1e-14)
+
+
+@FUNCTIONS
+def test_duals_of_duals(function):
+    """Second derivatives: symmetric, and the differences of the first."""
+    outer = moved(X)
+    inner = moved(outer)
+    first = rows(function(inner), inner[0].level, 3)
+    H = np.array([rows(row, outer[0].level, 3) for row in first], dtype=float)
+    np.testing.assert_allclose(H, H.swapaxes(1, 2), atol=1e-13)
+    step = 1e-6
+    for k in range(3):
+        ahead, back = (moved([x + s * step * (j == k) for j, x in enumerate(X)]) for s in (1, -1))
+        change = np.subtract(*(np.array(rows(function(x), x[0].level, 3), dtype=float) for x in (ahead, back)))
+        np.testing.assert_allclose(H[:, :, k], change / (2.0 * step), rtol=1e-7, atol=1e-7)
+
+
+def test_what_does_not_change_is_no_dual_number():
+    graph = Graph()
+    x, y = moved(graph.inputs("x", (2,)))
+    assert isinstance(x - x, float)
+    assert isinstance(x * 0.0, float)
+    assert isinstance((x * y).value, Symbol)
+    assert [*(x * 3.0).tangent] == [0]
+    assert [*(x * y + y).tangent] == [0, 1]
+    assert isinstance(f.sign(x), Symbol)  # whose derivative is zero everywhere
+    assert isinstance(f.where(x < y, 1.0, 2.0), Symbol)
+
+
+def test_rows_are_vectors():
+    d, e = Directions({"a": 2.0, "b": 0.0}), Directions({"b": 1.0})
+    assert [*d] == ["a"]
+    assert (d + e).row == {"a": 2.0, "b": 1.0}
+    assert (d - e * 2.0).row == {"a": 2.0, "b": -2.0}
+    assert (0.0 - d / 4.0 + 0.0).row == {"a": -0.5}
+    assert not d - d
+    assert (np.float64(2.0) * d).row == (d * np.float64(2.0)).row == {"a": 4.0}
+    assert repr(d) == "Directions({'a': 2.0})"
+    np.testing.assert_array_equal((np.arange(3.0) * d).get("a"), [0.0, 2.0, 4.0])
+    for wrong in (lambda: d * e, lambda: d / e, lambda: d + 1.0, lambda: 1.0 - d, lambda: f.sin(d)):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(TypeError, match="where: expected two rows"):
+        f.where(True, d, 1.0)
+
+
+def test_the_same_number():
+    graph = Graph()
+    x, y = graph.inputs("x", (2,))
+    one, other = Dual(x, Directions({0: y}), 7), Dual(x * 1.0, Directions({0: y}), 7)
+    assert same(one, other)
+    assert not same(one, Dual(x, Directions({1: y}), 7))
+    assert not same(one, Dual(x, Directions({0: y}), 8))
+    assert not same(one, x)
+    assert same(1.0, 1.0)
+    assert not same(1.0, 2.0)
