@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from ..directions import Directions
 from ..dual import Dual
 from ..functions import eq, not_, where
 from ..structure import Form, Leaf, put_together, size_of, taken_apart
@@ -15,19 +16,20 @@ from ..symbol import Graph, Symbol
 
 __all__ = ["Grain", "Numbers", "graph_of", "is_truth", "merged", "truth_of"]
 
-# What a scalar is made of: "n", a number; "t", a truth value; or (level, grain of the value, grain of the tangent).
+# What a scalar is made of: "n", a number; "t", a truth value; or (level, grain of the value, grain of the tangent).  A
+# tangent may also be {direction: grain}, its directions in a fixed order.
 Grain = Any
 
 
-def graph_of(numbers: Sequence[Any]) -> Graph | None:
+def graph_of(numbers: Iterable[Any]) -> Graph | None:
     """The trace that some of these numbers, or parts of them, belong to."""
     for x in numbers:
         if x.__class__ is Symbol:
             return x.graph
-        if x.__class__ is Dual:
-            graph = graph_of([x.value, x.tangent])
-            if graph is not None:
-                return graph
+        inside = [x.value, x.tangent] if x.__class__ is Dual else x.row.values() if x.__class__ is Directions else ()
+        graph = graph_of(inside) if inside else None
+        if graph is not None:
+            return graph
     return None
 
 
@@ -94,6 +96,9 @@ def merged(one: Grain, other: Grain) -> Grain:
     """What a scalar is made of that is made of either."""
     if isinstance(one, str) and isinstance(other, str):
         return one
+    if isinstance(one, dict) or isinstance(other, dict):
+        rows = [x if isinstance(x, dict) else {} for x in (one, other)]
+        return {key: merged(*(row.get(key, "n") for row in rows)) for key in _ordered({**rows[0], **rows[1]})}
     if isinstance(one, str) or (not isinstance(other, str) and other[0] > one[0]):
         one, other = other, one
     level, value, tangent = one
@@ -105,10 +110,18 @@ def merged(one: Grain, other: Grain) -> Grain:
 def _grain(x: Any) -> Grain:
     if x.__class__ is Dual:
         return x.level, _grain(x.value), _grain(x.tangent)
+    if x.__class__ is Directions:
+        return {key: _grain(x.row[key]) for key in _ordered(x.row)}
     return "t" if is_truth(x) else "n"
 
 
+def _ordered(keys: Iterable[Any]) -> list[Any]:
+    return sorted(keys, key=lambda key: (type(key).__name__, repr(key)))
+
+
 def _size(grain: Grain) -> int:
+    if isinstance(grain, dict):
+        return sum(map(_size, grain.values()))
     return 1 if isinstance(grain, str) else _size(grain[1]) + _size(grain[2])
 
 
@@ -120,6 +133,9 @@ def _apart(scalars: Sequence[Any], grains: Sequence[Grain]) -> list[Any]:
 def _parts(x: Any, grain: Grain) -> list[Any]:
     if isinstance(grain, str):
         return [where(x, 1.0, 0.0) if grain == "t" else x]
+    if isinstance(grain, dict):
+        found = [_parts(x.get(key) if x.__class__ is Directions else 0.0, inner) for key, inner in grain.items()]
+        return [y for some in found for y in some]
     level, value, tangent = grain
     here = (x.value, x.tangent) if x.__class__ is Dual and x.level == level else (x, 0.0)
     return [*_parts(here[0], value), *_parts(here[1], tangent)]
@@ -129,5 +145,7 @@ def _joined(numbers: Iterator[Any], grain: Grain) -> Any:
     if isinstance(grain, str):
         number = next(numbers)
         return truth_of(number) if grain == "t" else number
+    if isinstance(grain, dict):
+        return Directions({key: _joined(numbers, inner) for key, inner in grain.items()})
     level, value, tangent = grain
     return Dual(_joined(numbers, value), _joined(numbers, tangent), level)
