@@ -42,7 +42,8 @@ class Direct:
             function = self._casadi(row, options, sizes) if self.kind == "casadi" else self._on_floats
             samples = [function(row, options, *sample) for sample in zip(*full, strict=True)]
             found = np.array(samples).reshape(*batch, -1)
-        sizes_asked = read_request(OfRobot(self.tree), (row.name, options)).sizes
+        named = {key: value for key, value in options.items() if key not in row.optional}
+        sizes_asked = read_request(OfRobot(self.tree), (row.name, named)).sizes
         shapes = [shape_of(OfRobot(self.tree), output.shape, sizes_asked) for output in row.outputs]
         ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
         parts = np.split(found, ends, axis=-1)

@@ -111,7 +111,7 @@ class OfRobot:
     def sizes(self) -> Mapping[str, int]:
         nb, nj = len(self.tree.bodies), sum(body.joint.nv for body in self.tree.bodies)
         of_parameters = {"npi": 10 * nb, "npi_passive": 10 * nb + 4 * nj}
-        return {"nq": self.tree.nq, "nv": self.tree.nv, "nb": nb} | of_parameters
+        return {"nq": self.tree.nq, "nv": self.tree.nv, "2nv": 2 * self.tree.nv, "nb": nb} | of_parameters
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         if not quantity.stacked:

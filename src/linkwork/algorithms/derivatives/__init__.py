@@ -5,8 +5,10 @@ from .energy_derivatives import ROWS as _ENERGY
 from .forward_dynamics_derivatives import ROWS as _FORWARD
 from .inverse_dynamics_derivatives import ROWS as _INVERSE
 from .kinematics_derivatives import ROWS as _KINEMATICS
+from .linearize import ROWS as _LINEAR
+from .manifold_derivatives import ROWS as _MANIFOLD
 from .momentum_derivatives import ROWS as _MOMENTUM
 
 __all__ = ["ROWS"]
 
-ROWS = (*_KINEMATICS, *_CENTER, *_ENERGY, *_MOMENTUM, *_INVERSE, *_FORWARD)
+ROWS = (*_KINEMATICS, *_CENTER, *_ENERGY, *_MOMENTUM, *_INVERSE, *_FORWARD, *_LINEAR, *_MANIFOLD)

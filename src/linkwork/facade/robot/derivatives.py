@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -185,4 +185,43 @@ class DerivativeMethods(RobotBase):
         more, M⁻¹ Jᵀ (..., nv, 6), such as ``da_dwrench_hand``.  Wrenches keep to the axes that they are expressed in.
         With ``passive`` armature, damping, springs and friction by its smooth law are part of it.  Raises
         SingularInertiaError as `forward_dynamics` does.
+        """
+
+    # -- motions
+
+    @computed
+    def linearize(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        *,
+        step: ArrayLike | None = None,
+        integrator: Literal["semi_implicit_euler", "euler", "runge_kutta_4"] = "semi_implicit_euler",
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A and B: what small changes Δx of the state x = (q, v) and Δτ of the joint forces make of a motion.
+
+        q (..., nq), v, tau (..., nv) -> A (..., 2nv, 2nv) [1, s, 1/s, 1/s²], B (..., 2nv, nv) [1/(kg·m²), 1/kg].
+        Of Δx the first nv numbers are a tangent vector δ of q, which changes to ``integrate(q, δ)``.  Without ``step``
+        Δẋ = A Δx + B Δτ; the block of A that says how δ̇ depends on δ is zero but for joints whose velocity is of a
+        moving frame: −V × of a floating joint.  With ``step`` (...) [s] Δx⁺ = A Δx + B Δτ, where x⁺ is what the
+        ``integrator`` makes of x in a step: "euler" (q⁺ = integrate(q, h v), v⁺ = v + h a), "semi_implicit_euler"
+        (v⁺ first, then q⁺ = integrate(q, h v⁺)) or "runge_kutta_4", in local coordinates around q.  Raises
+        SingularInertiaError as `forward_dynamics` does, and ValueError for an integrator without a step.
+        """
+
+    @computed
+    def integrate_derivatives(
+        self, q: Array, v: Array, *, out: tuple[np.ndarray, ...] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How `integrate` (q, v) = q⁺ varies with q and with v: of its tangent vector at q⁺, by that of q at q.
+
+        q (..., nq), v (..., nv) -> dq_dq (..., nv, nv) [1, m, 1/m], dq_dv (..., nv, nv) [1, m, 1/m].  Both are the
+        identity for joints of which q̇ is v; of a floating joint the adjoint of the motion back, and the right Jacobian
+        of the exponential.
         """
