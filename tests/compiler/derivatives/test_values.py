@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import NotDifferentiableError
-from linkwork.expr import cos, exp, fabs, sin, sqrt, where
+from linkwork.expr import cos, exp, fabs, root, sin, sqrt, where
 from linkwork.expr.dual import parts, seeded
 
 
@@ -37,7 +37,13 @@ def solved(x: Any, y: Any) -> Any:
     return lw.solve(matrix, x, assume="pos")
 
 
-FUNCTIONS = (smooth, chosen, rolled, solved)
+def rooted(x: Any, y: Any) -> Any:
+    z = root(lambda z: z + 0.3 * sin(z + y[1]) - x[0] * y[0], x[0])
+    scaled = lw.call(lambda s: s * s + cos(s), z.value)
+    return np.stack([z.value, scaled * x[1], lw.fori(lambda k, s: s + 0.1 * sin(s * x[2]), x[1], 5)])
+
+
+FUNCTIONS = (smooth, chosen, rolled, solved, rooted)
 
 
 @pytest.fixture(scope="module", params=FUNCTIONS, ids=lambda f: f.__name__)

@@ -131,7 +131,7 @@ def product(
     found, start = [], 0
     for tangent in by:
         numbers, end = replay.inputs[tangent.port.name], start + tangent.port.size
-        terms: list[list[Any]] = [[x] for x in tangent.gradient(numbers, rates[start:end])]
+        terms: list[list[Any]] = [[x] for x in tangent.gradient(tangent.columns(numbers), rates[start:end])]
         direction = directions[tangent.port.name]
         for (i, j), bend in tangent.bends(numbers).items():
             more = total([gradient[start + k] * x for k, x in bend])
@@ -157,7 +157,7 @@ def _averaged(
     found = []
     for tangent in by:
         numbers = replay.inputs[tangent.port.name]
-        gradient = tangent.gradient(numbers, [next(other) for _ in numbers])
+        gradient = tangent.gradient(tangent.columns(numbers), [next(other) for _ in numbers])
         found.append([(x + y) * 0.5 for x, y in zip([next(one) for _ in gradient], gradient, strict=True)])
     return found
 

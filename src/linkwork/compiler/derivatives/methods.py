@@ -15,6 +15,7 @@ __all__ = ["Differentiable"]
 
 Of = str | Iterable[str] | Mapping[str, Space | None] | None
 In = Literal["tangent", "coordinates"]
+Mode = Literal["auto", "forward", "reverse"]
 Make = Callable[..., Derivative]
 
 
@@ -59,7 +60,7 @@ class Differentiable:
         of: Of = None,
         space: In = "tangent",
         sparse: bool = False,
-        mode: Literal["auto", "forward", "reverse"] = "auto",
+        mode: Mode = "auto",
     ) -> Self:
         """The kernel of Jacobians ``d_<output>_d_<input>``, of shape (*output, *tangent vector of the input).
 
@@ -73,13 +74,16 @@ class Differentiable:
         """
         return self._derivative(first_order.jacobian, by, of, space, sparse, mode)
 
-    def jacobian_pattern(self, *by: str, of: Of = None, space: In = "tangent") -> dict[str, Pattern]:
+    def jacobian_pattern(
+        self, *by: str, of: Of = None, space: In = "tangent", mode: Mode = "auto"
+    ) -> dict[str, Pattern]:
         """Where the elements of sparse Jacobians belong, by the names of ``jacobian(..., sparse=True)``.
 
-        A pattern has the ``shape`` of the whole array, ``indices`` (nnz, ndim) of the elements in the order in which
-        they come, and ``dense(values)``, which makes whole arrays (..., *shape) of values (..., nnz).
+        It is asked for as the Jacobians are.  A pattern has the ``shape`` of the whole array, ``indices`` (nnz, ndim)
+        of the elements in the order in which they come, and ``dense(values)``, which makes whole arrays (..., *shape)
+        of values (..., nnz).
         """
-        return self._patterns(first_order.jacobian, by, of, space, True, "auto")
+        return self._patterns(first_order.jacobian, by, of, space, True, mode)
 
     def hessian(
         self,

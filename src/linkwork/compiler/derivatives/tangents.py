@@ -54,12 +54,12 @@ class Tangent:
         """q̇ = N(q) v."""
         return list(v) if self.space is None else self.space.q_dot(q, v)
 
-    def gradient(self, q: Sequence[Any], by_numbers: Sequence[Any]) -> list[Any]:
-        """The gradient by the tangent vector, Nᵀ g, from that by the numbers of q."""
+    def gradient(self, columns: Sequence[Row], by_numbers: Sequence[Any]) -> list[Any]:
+        """The gradient by the tangent vector, Nᵀ g, from that by the numbers of q, where `columns` gave N."""
         if self.space is None:
             return list(by_numbers)
         found: list[list[Any]] = [[] for _ in range(self.size)]
-        for row, g in zip(self.columns(q), by_numbers, strict=True):
+        for row, g in zip(columns, by_numbers, strict=True):
             if not is_zero(g):
                 for direction, n in row.items():
                     found[direction].append(n * g)
