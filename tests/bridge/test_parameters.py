@@ -16,7 +16,7 @@ from linkwork.bridge.kernels import _content
 from linkwork.bridge.requests import Request, read_request
 from linkwork.bridge.subjects import OfRobot
 from linkwork.bridge.tracing import input_ports, trace_requests
-from linkwork.errors import UnknownNameError
+from linkwork.errors import SingularInertiaError, UnknownNameError
 from linkwork.model.parameter import KINDS, Parameter, inputs_of, read_parameters
 from linkwork.model.random import random_inertia
 from linkwork.model.tree import Tree
@@ -261,6 +261,21 @@ def test_wrenches_on_frames_that_are_moved() -> None:
     wrenches = {port.name: x for port, x in zip(kernel.inputs[3:5], w, strict=True)}
     found = kernel(q, v, a, **wrenches, frame_hand=[*PHI, *D], frame_tool=[*D, *PHI])
     assert_close(found, edited.compile(asked)(q, v, a, **wrenches), 1e-12)
+
+
+def test_a_joint_that_moves_nothing_until_it_is_given_a_load() -> None:
+    """What is singular at the robot's own numbers is refused as a constant, and not as an input."""
+    pendulum = lw.load("double_pendulum")
+    idle = pendulum.with_parameters({"inertia:lower_rod": np.zeros(10)})
+    q, v, tau = np.random.default_rng(7).normal(size=(3, 4, 2))
+    with pytest.raises(SingularInertiaError):
+        idle.forward_dynamics(q, v, tau)
+    kernel = idle.compile("forward_dynamics", parameters="inertia:lower_rod")
+    own = pendulum.parameters("inertia:lower_rod")
+    assert_close(kernel(q, v, tau, **own), pendulum.forward_dynamics(q, v, tau), 1e-12)
+    assert not np.isfinite(kernel(q, v, tau, np.zeros(10))).any(axis=-1).all()
+    with pytest.raises(SingularInertiaError):
+        idle.compile("forward_dynamics", parameters="gravity")(q, v, tau, [0.0, 0.0, -9.81])
 
 
 def test_parameters_broadcast_with_states() -> None:

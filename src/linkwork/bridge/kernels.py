@@ -51,7 +51,7 @@ def _content(subject: Subject, requests: Mapping[str, Request]) -> tuple[str, ..
     content = subject.content(rows, options, parameters)
     if content is None:
         return None
-    asked = [(r.row.name, r.options, r.given, r.wrenches, *map(str, parameters)) for r in requests.values()]
+    asked = [(r.row.name, r.options, r.given, r.wrenches, *parameters) for r in requests.values()]
     return subject.kind, repr(asked), *content
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -59,7 +59,7 @@ class Parameter:
 
     kind: str
     name: str = ""  # of the link, joint, frame, point or direction; empty for all of them, and for the robot's own
-    fitting: bool = field(default=False, compare=False)  # whether a pattern stood for it, and it may be of no use
+    fitting: bool = False  # whether a pattern stood for it, and it may be of no use
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}" if self.name else self.kind

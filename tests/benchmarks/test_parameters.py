@@ -1,0 +1,15 @@
+"""What parameters cost is measured of a small robot: constants are never dearer."""
+
+from benchmarks.parameters import FUNCTIONS, cost_table, costs, parameter_sets
+
+import linkwork as lw
+from linkwork.cli.timing import Effort
+
+
+def test_costs_of_parameters():
+    robot = lw.load("double_pendulum")
+    found = costs("double_pendulum", robot, Effort(rounds=1, at_least=0.0), size=2)
+    assert len(found) == sum(len(parameter_sets(robot, function)) for function in FUNCTIONS)
+    for x in found:
+        assert x.work >= 1.0 and x.numbers > 0 and min(x.constant_batch, x.shared, x.each) > 0.0
+    assert len(cost_table(found)) == len(found) + 2
