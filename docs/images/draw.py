@@ -76,8 +76,28 @@ def parameters(arm: Any, data: Any, base: Any, fit: Any) -> None:
     saved(figure, "identified_parameters")
 
 
+def poses(arm: Any, zeros: Any, data: Any, fit: Any) -> None:
+    """How far the hand is from where it was measured, before and after; the last poses were held out."""
+    q, X = data
+    nominal = runpy.run_path(str(EXAMPLES / "calibrate_arm.py"))["robot"]
+    before = np.linalg.norm(nominal.pose(q, "hand")[:, :3, 3] - X[:, :3, 3], axis=1)
+    after = np.linalg.norm(fit.robot.pose(fit.configuration(q), "hand")[:, :3, 3] - X[:, :3, 3], axis=1)
+    figure, axis = plt.subplots(figsize=(7.2, 2.8), layout="constrained")
+    places = np.arange(len(q))
+    axis.axvspan(fit.samples - 0.5, len(q), color="#eeeeee")
+    axis.text(fit.samples, 2e-2, " held out", color="#888888")
+    axis.plot(places, 1e3 * before, "x", color="#d1495b", markersize=3.5, label="as drawn")
+    axis.plot(places, 1e3 * after, ".", color="#00798c", markersize=4, label="calibrated")
+    axis.set_yscale("log")
+    axis.set_xlabel("measured pose")
+    axis.set_ylabel("hand's distance [mm]")
+    axis.legend(ncols=2, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+    saved(figure, "calibrated_poses")
+
+
 if __name__ == "__main__":
     with mpl.rc_context(STYLE):
         found = runpy.run_path(str(EXAMPLES / "identify_arm.py"))["estimated"]()
         forces(*found)
         parameters(*found)
+        poses(*runpy.run_path(str(EXAMPLES / "calibrate_arm.py"))["calibrated"]())

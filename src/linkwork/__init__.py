@@ -16,7 +16,7 @@ Robots:
 - `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
   a `JointReport`.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
-- `identify` estimates inertias from measured motions and forces, and says what a motion shows of them.
+- `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
 
 The compiler:

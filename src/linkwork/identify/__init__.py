@@ -1,8 +1,9 @@
-"""Identification of what moves, from measured joint positions, velocities, accelerations and forces.
+"""Identification and calibration: what a robot weighs and where its joints sit, from measurements.
 
 - `base_parameters`: the combinations of inertial parameters that joint forces show, by weighted least squares.
 - `inertias`: a robot whose bodies' inertias are as measured, and such that bodies can have them.
 - `excitation`: what a motion shows of the parameters; `exciting_trajectory`: a motion that shows them well.
+- `placements`: geometric calibration, where joints and frames really sit, from measured poses.
 - `differentiate`: velocities and accelerations of measured positions; `low_pass`: the same filter for forces.
 
 Results are immutable values with arrays, standard deviations and errors at samples that were held out; printed, they
@@ -19,6 +20,7 @@ are tables.  `inertias` of joints, `differentiate` and `low_pass` take SciPy: ``
 """
 
 from .base import BaseParameterFit, base_parameters
+from .calibration import PlacementFit, placements
 from .consistent import InertiaFit, inertias
 from .excited import Excitation, excitation
 from .measured import HeldOut
@@ -30,6 +32,7 @@ __all__ = [
     "Excitation",
     "HeldOut",
     "InertiaFit",
+    "PlacementFit",
     "Signals",
     "Trajectory",
     "base_parameters",
@@ -38,6 +41,7 @@ __all__ = [
     "exciting_trajectory",
     "inertias",
     "low_pass",
+    "placements",
 ]
 
 

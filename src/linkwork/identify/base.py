@@ -19,7 +19,7 @@ from ..facade.robot.base import Array, Axes, Wrenches
 from ..facade.robot.robot import Robot
 from .columns import Columns, Passive, columns_of, structural
 from .linear import LinearFit, fitted, reduced
-from .measured import HeldOut, Measurements, joint_weights, read, split, told
+from .measured import HeldOut, Measurements, joint_weights, read, rms, split, told
 from .tables import error_lines, estimate_lines
 
 __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "refuse_what_is_not_excited"]
@@ -165,11 +165,7 @@ def held_out_errors(fit: Any, robot: Robot, m: Measurements, columns: Columns) -
     """The errors of an estimate, whose ``joint_forces`` are asked for, at measurements that it was not made of."""
     nominal = robot.inverse_dynamics(m.q, m.v, m.a, **columns.options)
 
-    def rms(x: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.sqrt((x * x).mean(axis=0))
-        return found
-
-    return HeldOut(len(m), rms(fit.joint_forces(m.q, m.v, m.a) - m.tau), rms(nominal - m.tau), rms(m.tau))
+    return HeldOut(len(m), rms(fit.joint_forces(m.q, m.v, m.a) - m.tau), rms(nominal - m.tau))
 
 
 def refuse_what_is_not_excited(who: str, fit: LinearFit, base: BaseParameters, measurements: Measurements) -> None:

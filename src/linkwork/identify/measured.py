@@ -17,7 +17,7 @@ from ..errors import UnknownNameError
 from ..facade.robot.robot import Robot
 from ..joints import JointType
 
-__all__ = ["HeldOut", "Measurements", "is_plain", "joint_weights", "read", "read_array", "split", "told"]
+__all__ = ["HeldOut", "Measurements", "is_plain", "joint_weights", "read", "read_array", "rms", "split", "told"]
 
 _CHUNK = 2**22  # numbers of a regressor that are made at once
 
@@ -55,16 +55,18 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """How wrong joint forces are at samples that took no part in the estimate: root mean squares by number of v."""
+    """How wrong an estimate is at samples that took no part in it: root mean squares, number by number.
+
+    Of joint forces there are nv numbers [N·m, N], of poses six [rad, m], of positions three [m].
+    """
 
     samples: int
-    error: np.ndarray  # (nv,) of the estimate [N·m, N]
-    nominal_error: np.ndarray  # (nv,) of the robot as it was [N·m, N]
-    size: np.ndarray  # (nv,) of the forces themselves [N·m, N]
+    error: np.ndarray  # of the estimate
+    nominal_error: np.ndarray  # of the robot as it was
 
     @property
     def relative(self) -> np.ndarray:
-        """(nv,): the estimate's error by that of the robot as it was; NaN where that one has none."""
+        """The estimate's error by that of the robot as it was; NaN where that one has none."""
         with np.errstate(invalid="ignore", divide="ignore"):
             found: np.ndarray = np.where(self.nominal_error > 0.0, self.error / self.nominal_error, np.nan)
         return found
@@ -175,6 +177,12 @@ def joint_weights(who: str, robot: Robot, weights: Any) -> np.ndarray | None:
             f"{who}: weights: expected {robot.nv} numbers, 1 / σ of each joint force, zero for one that was not "
             f"measured and not all of them, or a dict by joint; got {weights!r}"
         )
+    return found
+
+
+def rms(errors: np.ndarray) -> np.ndarray:
+    """Root mean squares (k,) of errors (n, k)."""
+    found: np.ndarray = np.sqrt((errors * errors).mean(axis=0))
     return found
 
 

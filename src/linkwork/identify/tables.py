@@ -10,7 +10,7 @@ import numpy as np
 from .._printing import label, number, table
 from ..algorithms.regressors.joint_parameters import JOINT_PARAMETERS
 
-__all__ = ["body_lines", "error_lines", "estimate_lines", "joint_lines"]
+__all__ = ["body_lines", "error_lines", "estimate_lines", "joint_lines", "pose_lines"]
 
 
 def estimate_lines(
@@ -65,3 +65,18 @@ def joint_lines(
         if name.rpartition(".")[2] in JOINT_PARAMETERS
     ]
     return ["", *table(["joint", "estimate", "σ", "robot", ""], rows, left=(0, 4))] if rows else []
+
+
+def pose_lines(fit: Any) -> list[str]:
+    """A row for each offset, with what is grouped with it; then the errors of poses, before and after."""
+    rows = []
+    for name, x, s, told in zip(fit.names, fit.values, fit.standard_deviations, fit.shown.expressions(), strict=True):
+        rows.append([label(name), f"{x:.6f}", f"{s:.2g}", label(told) if told != name else ""])
+    lines = table(["offset [rad, m]", "estimate", "σ", "stands for"], rows, left=(0, 3))
+    header = ["error [rad, m]", "before", "after"]
+    header += [f"held-out ({fit.held_out.samples})"] if fit.held_out is not None else []
+    rows = []
+    for k, name in enumerate(("phi_x", "phi_y", "phi_z", "d_x", "d_y", "d_z")[-len(fit.residual) :]):
+        held = [f"{fit.held_out.error[k]:.3g}"] if fit.held_out is not None else []
+        rows.append([name, f"{fit.before[k]:.3g}", f"{fit.residual[k]:.3g}", *held])
+    return [*lines, "", *table(header, rows)]

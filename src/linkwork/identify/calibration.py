@@ -1,0 +1,377 @@
+"""Where joints and frames really sit, from measured poses: Gauss and Newton's method on the error of poses.
+
+The error of a sample is what is left from the robot's pose to the measured one (as `linkwork.pose_difference`), with
+offsets of placements, of joints' zeros and of the base as unknowns x.  Its derivative is exact, by differentiation of
+the kernel that computes it.  What of x poses show at all is found as for inertial parameters, by rank analysis of the
+derivative at random configurations: an offset along the axis of a hinge, say, may as well be of the joint before it or
+after it.  Columns that are sums of those before them stay at zero.  Where axes meet or are parallel more are, to first
+order; so the analysis is done again at the estimate, and what has come to show there is taken if errors fall by it.
+
+Sources: Hollerbach and Wampler, The calibration index and taxonomy for robot kinematic calibration methods, Int. J.
+Robotics Research 15, 1996; Mooring, Roth and Driels, Fundamentals of Manipulator Calibration, 1991.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..bridge.arguments import real_array
+from ..bridge.machine import Kernel, compile
+from ..errors import UnknownNameError
+from ..expr import jacobian
+from ..facade.base_parameters import BaseParameters, base_parameters_of
+from ..facade.joint.editing import matrix_of
+from ..facade.robot.base import Array
+from ..facade.robot.robot import Robot
+from ..model.body import WORLD
+from ..model.parametrised import offset
+from ..spatial import Pose, Vec3
+from .linear import LinearFit, Reduced, fitted, triangular
+from .measured import HeldOut, read_array, rms, split, told
+from .tables import pose_lines
+
+__all__ = ["PlacementFit", "placements"]
+
+_RANK = 1e-3  # of what others leave of a column, relative: below, poses do not show it by itself
+_SIX = ("phi_x", "phi_y", "phi_z", "d_x", "d_y", "d_z")
+_SETTLED = 1e-6  # standard deviations: a step that is of no account
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PlacementFit:
+    """Offsets of placements, zeros and the base, as measured, and how well.  Printed, it is a table."""
+
+    robot: Robot  # with the offsets of placements and frames in it
+    zeros: np.ndarray  # (nv,) what joints' readings have to be moved by: see `configuration` [rad, m]
+    base: np.ndarray  # (4, 4) the pose of the robot's world in that of the measurements; the identity if not asked for
+    names: tuple[str, ...]  # of what was estimated: ``"placement:elbow.d_x"``
+    values: np.ndarray  # (r,) rotation vectors [rad] and places [m]
+    covariance: np.ndarray  # (r, r)
+    shown: BaseParameters  # with what each of them is grouped: what poses cannot tell from it
+    condition: float  # of the weighted derivative, columns scaled to length 1
+    sigma: np.ndarray  # (6,) or (3,) of each number of the residuals, rotation vector and place [rad, m]
+    residual: np.ndarray  # their root mean square
+    before: np.ndarray  # that of the robot as it was
+    samples: int  # that took part
+    held_out: HeldOut | None  # the error at those that did not
+    iterations: int
+    converged: bool
+
+    @property
+    def standard_deviations(self) -> np.ndarray:
+        """(r,): the square roots of the covariance's diagonal."""
+        found: np.ndarray = np.sqrt(np.diag(self.covariance))
+        return found
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What poses do not show apart from what was estimated, or not at all: it stayed at zero."""
+        return tuple(self.shown.of[k] for k in self.shown.dependent)
+
+    def configuration(self, q: Array) -> np.ndarray:
+        """Where the joints are when they read q (..., nq): moved by `zeros`."""
+        return self.robot.integrate(q, self.zeros)
+
+    def __repr__(self) -> str:
+        return f"<PlacementFit: {len(self.values)} offsets of robot {self.robot.name!r} from {self.samples} samples>"
+
+    def __str__(self) -> str:
+        how = f"{'converged' if self.converged else 'NOT converged'} after {self.iterations} iterations"
+        title = f"{len(self.values)} offsets from {self.samples} samples, condition number {self.condition:.4g}, {how}"
+        return "\n".join([title, "", *pose_lines(self)])
+
+
+def placements(
+    robot: Robot,
+    q: Array,
+    poses: ArrayLike,
+    frame: str,
+    *,
+    parameters: Iterable[str] | None = None,
+    weights: ArrayLike | None = None,
+    held_out: float | ArrayLike = 0.25,
+    at_most: int = 50,
+) -> PlacementFit:
+    """Offsets of where joints and frames sit, from measured poses of a frame at joint positions: geometric calibration.
+
+    q (samples, nq) are the joints' readings; ``poses`` those of ``frame`` in the world (samples, 4, 4) [1, m], or
+    (samples, 3) [m] the places of its origin, or of a named point.  ``parameters`` are what is estimated:
+
+    - ``"placement:<joint>"``, ``"frame:<frame>"``: six numbers (φ; d), as of `Robot.parameters`: it is turned by the
+      rotation vector φ [rad] and moved by d [m], in its own axes.  By default the placements of all moving joints that
+      carry the frame, and the frame itself;
+    - ``"zero:<joint>"``: what the joint's readings have to be moved by [rad, m];
+    - ``"base"``: six numbers, where the robot's world is in that of the measurements.
+
+    What poses cannot tell apart is estimated once and stays at zero elsewhere: `PlacementFit.shown` says what is
+    grouped with what, later names with earlier ones.  The weights are 1 / σ of the six (three) numbers of an error,
+    relative; without, they come from the residuals.  ``held_out`` is as of `base_parameters`.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> robot = lw.load("arm6")
+    >>> other = robot.with_parameters({"placement:elbow": [0.0, 0.0, 0.002, 0.001, 0.0, 0.0]})
+    >>> q = robot.random_configuration(seed=0, size=60)
+    >>> fit = lw.identify.placements(robot, q, other.pose(q, "tool"), "tool", parameters=["placement:elbow"])
+    >>> dict(zip(fit.names, fit.values.round(9).tolist()))["placement:elbow.d_x"]
+    0.001
+    >>> bool(np.allclose(fit.robot.pose(q, "tool"), other.pose(q, "tool"), atol=1e-9))
+    True
+
+    Raises ValueError where the measurements do not show what others would, which it names, and for poses that are none;
+    UnknownNameError for parameters and frames that are not there.
+    """
+    who = "placements"
+    model = _Model(who, robot, frame, parameters, np.shape(poses))
+    readings, measured = _read(who, robot, q, poses, model.shape)
+    out = split(who, held_out, (len(readings),))
+    given = None if weights is None else _weights(who, weights, model.rows)
+    shown = model.shown(np.zeros(len(model.names)))[0]
+    if not shown.rank:
+        raise ValueError(f"{who}: no pose of {frame!r} depends on {told(model.names)}")
+    inside = readings[~out], measured[~out]
+    if len(inside[0]) * model.rows <= shown.rank:
+        raise ValueError(
+            f"{who}: expected more measured numbers than the {shown.rank} unknowns, got {len(inside[0])} samples of "
+            f"{model.rows} that are not held out"
+        )
+    found = model.solved(*inside, given, at_most)
+    x, fit, shown = found.x, found.fit, found.shown
+    _refuse_what_is_not_shown(who, robot, fit, shown, inside[0])
+    held = None
+    if out.any():
+        errors = (rms(model.errors(readings[out], measured[out], at)[0]) for at in (x, 0.0 * x))
+        held = HeldOut(int(out.sum()), *errors)
+    before = rms(model.errors(*inside, 0.0 * x)[0])
+    return PlacementFit(
+        robot=robot.with_parameters({name: x[place] for name, place in model.places.items() if ":" in name}),
+        zeros=model.zeros(x),
+        base=model.base(x),
+        names=shown.names,
+        values=x[shown.columns],
+        covariance=fit.covariance,
+        shown=shown,
+        condition=fit.condition,
+        sigma=fit.sigma,
+        residual=found.residual,
+        before=before,
+        samples=len(inside[0]),
+        held_out=held,
+        iterations=found.steps,
+        converged=found.converged,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Where a descent ended."""
+
+    x: np.ndarray
+    fit: LinearFit  # the last
+    shown: BaseParameters
+    residual: np.ndarray
+    steps: int
+    converged: bool
+
+
+class _Model:
+    """Errors of poses and their derivatives, by unknowns x that stand at the places of their names."""
+
+    def __init__(
+        self, who: str, robot: Robot, frame: str, parameters: Iterable[str] | None, given: tuple[int, ...]
+    ) -> None:
+        self.robot, self.frame = robot, frame
+        if not isinstance(robot, Robot):
+            raise TypeError(f"{who}: expected a robot first, got {robot!r}")
+        self.shape = (4, 4) if given[-2:] == (4, 4) else (3,)
+        self.rows = 6 if self.shape == (4, 4) else 3
+        if self.rows == 6:
+            robot.tree.frame(frame)
+        asked = _by_default(robot, frame) if parameters is None else parameters
+        if isinstance(asked, str):
+            raise TypeError(f"{who}: parameters: expected a list of names, got {asked!r}")
+        self.zero_places: dict[str, np.ndarray] = {}
+        self.all: dict[str, slice] = {}
+        names: list[str] = []
+        for name in asked:
+            if name in self.all:
+                raise ValueError(f"{who}: parameters: {name!r} is named twice")
+            numbers = self._numbers(who, name)
+            self.all[name] = slice(len(names), len(names) + len(numbers))
+            names += numbers
+        if not names:
+            raise ValueError(f"{who}: parameters: nothing is to be estimated")
+        self.names = tuple(names)
+        self.places = {name: place for name, place in self.all.items() if not name.startswith("zero:")}
+        self.kernel = self._compiled()
+
+    def _numbers(self, who: str, name: Any) -> list[str]:
+        """The names of the numbers of one parameter."""
+        kind, _, whose = name.partition(":") if isinstance(name, str) else (name, "", "")
+        if kind == "base" and not whose:
+            return [f"base.{number}" for number in _SIX]
+        if kind in ("placement", "frame"):
+            self.robot.parameters(name)
+            return [f"{name}.{number}" for number in _SIX]
+        if kind == "zero":
+            tree = self.robot.tree
+            coupling = tree.bodies[tree.joint_index(whose)].coupling
+            if coupling is not None:
+                raise ValueError(f"{who}: {name}: it follows joint {coupling.joint!r}, whose zero is its own")
+            found = self.zero_places[name] = self.robot.v_index([whose])
+            return [name] if len(found) == 1 else [f"{name}.{k}" for k in range(len(found))]
+        raise UnknownNameError("offset", name, ["placement:<joint>", "frame:<frame>", "zero:<joint>", "base"])
+
+    def _compiled(self) -> Kernel:
+        robot, frame, offsets = self.robot, self.frame, [*self.places.items()]
+
+        def error_of_pose(q: Any, measured: Any, x: Any) -> Any:
+            moved = robot.with_parameters({name: x[place] for name, place in offsets if name != "base"})
+            if self.zero_places:
+                v: list[Any] = [0.0] * robot.nv
+                for name, rows in self.zero_places.items():
+                    for row, number in zip(rows.tolist(), x[self.all[name]].tolist(), strict=True):
+                        v[row] = number
+                q = moved.integrate(q, v)
+            base = offset(x[self.places["base"]].tolist()) if "base" in self.places else Pose.identity()
+            if self.rows == 6:
+                X = base @ Pose.of_elements(moved.pose(q, frame).ravel().tolist())
+                error = X.difference(Pose.of_elements(measured.ravel().tolist())).elements()
+            else:
+                r = base.point(Vec3.of(moved.point_position(q, frame).tolist()))
+                error = tuple(Vec3.of(measured.tolist()) - r)
+            return list(error), jacobian(error, x.tolist())
+
+        return compile(error_of_pose, q=(robot.nq,), measured=self.shape, x=(len(self.names),))
+
+    def errors(self, q: np.ndarray, measured: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n, rows) [rad, m] and derivatives (n, rows, k)."""
+        error, J = self.kernel(q, measured, x)
+        return np.asarray(error), np.asarray(J)
+
+    def shown(self, x: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
+        """What poses show about x at random configurations, and how long columns are there."""
+        count = max(20, -(-3 * len(self.names) // self.rows))
+        q = self.robot.random_configuration(np.random.default_rng(0), size=count)
+        X = self.robot.pose(q, self.frame) if self.rows == 6 else self.robot.point_position(q, self.frame)
+        J = self.errors(q, X, x)[1].reshape(-1, len(self.names))
+        return base_parameters_of(J, self.names, _RANK), np.sqrt((J * J).mean(axis=0))
+
+    def solved(self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, at_most: int) -> _Found:
+        """From no offsets, and again from where that ends if more is shown there."""
+        found = self._descended(np.zeros(len(self.names)), q, measured, weights, at_most)
+        while found.converged:
+            other = self._descended(found.x, q, measured, weights, at_most)
+            added = other.shown.rank - found.shown.rank
+            if added <= 0 or not other.converged:
+                break
+            falls = 2.0 * len(q) * np.log(np.maximum(found.residual, 1e-15) / np.maximum(other.residual, 1e-15)).sum()
+            if not falls > 10.0 + 4.0 * added:
+                break
+            found = replace(other, steps=found.steps + other.steps)
+        return found
+
+    def _descended(
+        self, x: np.ndarray, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, at_most: int
+    ) -> _Found:
+        """Gauss and Newton's steps, halved where the errors would grow, by what is shown at x."""
+        shown, typical = self.shown(x)
+        same = np.zeros_like(x)  # poses, to first order
+        same[shown.columns] = shown.values(x)
+        x = same
+        places = measured[:, :3, 3] if self.rows == 6 else measured
+        size = np.full(self.rows, places.var(axis=0).mean())
+        error, J = self.errors(q, measured, x)
+        for step in range(1, at_most + 1):
+            rows = np.concatenate([-J[..., shown.columns], error[..., None]], axis=-1).swapaxes(0, 1)
+            triangles = Reduced(triangular(rows), len(error), error.mean(axis=0), size)
+            fit = fitted(triangles, np.ones(self.rows, dtype=bool), weights, typical[shown.columns])
+            if fit.unseen.shape[1]:
+                break
+            change, part, before = np.zeros_like(x), 1.0, np.sum((error / fit.sigma) ** 2)
+            change[shown.columns] = fit.x
+            error, J = self.errors(q, measured, x + change)
+            while np.sum((error / fit.sigma) ** 2) > before * (1.0 + 1e-9) and part > 1e-6:
+                part *= 0.5
+                error, J = self.errors(q, measured, x + part * change)
+            x = x + part * change
+            small = np.abs(fit.x) <= _SETTLED * np.sqrt(np.diag(fit.covariance))
+            if (small | (np.abs(fit.x) <= 1e-13)).all():
+                return _Found(x, fit, shown, rms(error), step, True)
+        return _Found(x, fit, shown, rms(error), step, False)
+
+    def zeros(self, x: np.ndarray) -> np.ndarray:
+        """(nv,): what readings have to be moved by."""
+        found = np.zeros(self.robot.nv)
+        for name, rows in self.zero_places.items():
+            found[rows] = x[self.all[name]]
+        return found
+
+    def base(self, x: np.ndarray) -> np.ndarray:
+        """(4, 4): the base, the identity if it is not asked for."""
+        return matrix_of(offset(x[self.places["base"]].tolist())) if "base" in self.places else np.eye(4)
+
+
+def _by_default(robot: Robot, frame: str) -> list[str]:
+    """The placements of the joints that carry a frame, from the base, and the frame where it is no body's own."""
+    tree = robot.tree
+    points = {point.name: point.frame for point in tree.points}
+    carrier = tree.frame(points.get(frame, frame))
+    found: list[str] = []
+    i = carrier.body
+    while i != WORLD:
+        found.append(f"placement:{tree.bodies[i].joint_name}")
+        i = tree.bodies[i].parent
+    return [*reversed(found), f"frame:{carrier.name}"]
+
+
+def _read(who: str, robot: Robot, q: Any, poses: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Readings (n, nq) and poses (n, 4, 4) or places (n, 3), looked at."""
+    readings = read_array(who, robot, "q", q)
+    expected = f"{who}: poses: expected poses (samples, 4, 4) or places (samples, 3), one for each of q"
+    measured = real_array(expected, poses).astype(np.float64)
+    if readings.ndim != 2 or measured.shape != (len(readings), *shape):
+        raise ValueError(f"{expected}; got shapes {measured.shape} and, of q, {readings.shape}")
+    if not np.isfinite(measured).all():
+        raise ValueError(
+            f"{who}: poses of sample {np.argwhere(~np.isfinite(measured))[0][0]} are not finite: leave it out"
+        )
+    if shape == (4, 4):
+        R = measured[:, :3, :3]
+        off = np.abs(R @ R.swapaxes(1, 2) - np.eye(3)).max(axis=(1, 2)) + (np.linalg.det(R) < 0.0)
+        off = np.maximum(off, np.abs(measured[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1))
+        if (off > 1e-3).any():
+            k = int(np.argmax(off > 1e-3))
+            raise ValueError(
+                f"{who}: poses[{k}] is no pose: its rotation is not orthogonal, or its last row not 0 0 0 1"
+            )
+    return readings, measured
+
+
+def _weights(who: str, weights: Any, rows: int) -> np.ndarray:
+    found = np.asarray(weights, dtype=float)
+    if found.shape != (rows,) or not np.isfinite(found).all() or not (found > 0.0).all():
+        raise ValueError(f"{who}: weights: expected {rows} numbers above 0, 1 / σ of an error's, got {weights!r}")
+    return found
+
+
+def _refuse_what_is_not_shown(
+    who: str, robot: Robot, fit: LinearFit, shown: BaseParameters, readings: np.ndarray
+) -> None:
+    """Raises ValueError, with the names of what the measurements do not show."""
+    count = fit.unseen.shape[1]
+    if not count:
+        return
+    share = np.linalg.norm(fit.unseen, axis=1)
+    names = [shown.names[k] for k in np.argsort(-share, kind="stable") if share[k] > 0.1]
+    still = [name for name, x in zip(robot.q_names, np.ptp(readings, axis=0), strict=True) if x < 1e-9]
+    where = f"; {told(still)} {'stands' if len(still) == 1 else 'stand'} still in them" if still else ""
+    raise ValueError(
+        f"{who}: the measurements do not show {count} of {shown.rank} offsets: {told(names)}{where}.  Measure poses at "
+        f"other configurations, whole poses instead of places, or estimate fewer parameters"
+    )

@@ -1,0 +1,191 @@
+"""Geometric calibration: placements from poses, exact, within their covariance; what poses cannot tell is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import identify, joints
+from linkwork.errors import UnknownNameError
+from linkwork.model.random import random_tree
+from oracles.comparison import assert_close
+from oracles.example_robots import shipped
+from oracles.trees import TREES, robot_of
+
+
+def moved(robot: lw.Robot, names: list[str], size: float, seed: int) -> lw.Robot:
+    """The robot with offsets of a normal distribution."""
+    rng = np.random.default_rng(seed)
+    return robot.with_parameters({name: size * rng.normal(size=6) for name in names})
+
+
+def with_noise(X: np.ndarray, rotation: float, place: float, rng: np.random.Generator) -> np.ndarray:
+    """Poses as a tracker gives them."""
+    turns = rotation * rng.normal(size=(len(X), 3))
+    R = np.array([lw.pose(axis=w, angle=np.linalg.norm(w))[:3, :3] for w in turns])
+    found = X.copy()
+    found[:, :3, :3] = R @ X[:, :3, :3]
+    found[:, :3, 3] += place * rng.normal(size=(len(X), 3))
+    return found
+
+
+def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
+    """Poses and places, large offsets, elsewhere too; as many are told apart as theory says: 4 R + 2 P + 6."""
+    robot = shipped("arm7")
+    names = [*(f"placement:{joint.name}" for joint in robot.joints), "frame:hand"]
+    other = moved(robot, names, 1e-2, 1)
+    q, elsewhere = (robot.random_configuration(seed=seed, size=100) for seed in (2, 3))
+    X = other.pose(q, "hand")
+    fit = identify.placements(robot, q, X, "hand")
+    assert fit.converged and len(fit.values) == 4 * 7 + 6 and np.isfinite(fit.condition)
+    assert_close(fit.robot.pose(elsewhere, "hand"), other.pose(elsewhere, "hand"), 1e-12, core=2)
+    assert (fit.held_out.error < 1e-12).all() and (fit.held_out.nominal_error > 1e-3).all()
+    assert np.array_equal(fit.base, np.eye(4)) and not fit.zeros.any()
+    assert "placement:shoulder_pan.d_z - placement:shoulder_lift.d_y" in fit.shown.expressions()
+    assert "placement:shoulder_lift.d_y" in fit.kept and len(fit.kept) == 48 - 34
+    places = identify.placements(robot, q, X[:, :3, 3], "hand")
+    assert places.converged and len(places.values) == 4 * 7 + 3  # a hand on its axis shows them off it alone
+    assert_close(places.robot.pose(elsewhere, "hand")[:, :3, 3], other.pose(elsewhere, "hand")[:, :3, 3], 1e-12, core=1)
+
+    kinds = [joints.Revolute, joints.Prismatic]
+    chain = robot_of(random_tree(np.random.default_rng(5), 4, types=kinds, shape="chain"))
+    turning = sum(joint.type_name == "revolute" for joint in chain.joints)
+    assert 0 < turning < 4
+    end = chain.bodies[-1]
+    other = moved(chain, [f"placement:{joint.name}" for joint in chain.joints], 1e-2, 4)
+    q = chain.random_configuration(seed=5, size=40)
+    fit = identify.placements(chain, q, other.pose(q, end), end)
+    assert len(fit.values) == 4 * turning + 2 * (4 - turning) + 6 and fit.converged
+    assert_close(fit.robot.pose(q, end), other.pose(q, end), 1e-12, core=2)
+
+
+def test_offsets_are_found_within_the_covariance_that_is_stated() -> None:
+    """Of what is told apart: normalised errors have mean square 1; noise is found; held-out errors are the noise."""
+    robot = robot_of(TREES["revolute_chain"])
+    end = robot.bodies[-1]
+    rng = np.random.default_rng(6)
+    q = robot.random_configuration(seed=7, size=80)
+    names = [*(f"placement:{joint.name}" for joint in robot.joints), f"frame:{end}"]
+    first = identify.placements(robot, q, robot.pose(q, end), end)
+    truth = np.zeros(24)
+    truth[first.shown.columns] = 0.02 * rng.normal(size=18)
+    other = robot.with_parameters(dict(zip(names, truth.reshape(4, 6), strict=True)))
+    X = other.pose(q, end)
+    single, sigmas = [], []
+    for _ in range(15):
+        fit = identify.placements(robot, q, with_noise(X, 2e-3, 5e-4, rng), end, held_out=0.0)
+        assert fit.converged and fit.names == first.names and fit.held_out is None
+        single.append((fit.values - truth[fit.shown.columns]) / fit.standard_deviations)
+        sigmas.append(fit.sigma)
+    assert 0.75 < np.mean(np.square(single)) < 1.35
+    assert_close(np.mean(sigmas, axis=0) / ([2e-3] * 3 + [5e-4] * 3), np.ones(6), 0.12)
+    fit = identify.placements(robot, q, with_noise(X, 2e-3, 5e-4, rng), end)
+    assert_close(fit.held_out.error / ([2e-3] * 3 + [5e-4] * 3), np.ones(6), 0.8)
+    lines = str(fit).splitlines()
+    assert lines[0].startswith("18 offsets from 60 samples, condition number ") and "held-out (20)" in str(fit)
+    assert repr(fit).startswith("<PlacementFit: 18 offsets of robot ")
+    weighted = identify.placements(robot, q, X, end, weights=[1.0] * 3 + [4.0] * 3)
+    assert_close(weighted.sigma[0] / weighted.sigma[3], 4.0, 1e-9)
+
+
+def test_zeros_and_the_base() -> None:
+    """Readings that are off, in a tracker's own frame; the zero of the first joint is the base's turn about it."""
+    robot = shipped("arm7")
+    truth = np.array([0.0, 0.01, -0.02, 0.015, 0.005, -0.01, 0.02])
+    base = lw.pose((0.3, -0.2, 0.1), rpy=(0.02, -0.01, 0.4))
+    q = robot.random_configuration(seed=8, size=60)
+    X = base @ robot.pose(q + truth, "hand")
+    names = ["base", *(f"zero:{joint.name}" for joint in robot.joints)]
+    fit = identify.placements(robot, q, X, "hand", parameters=names)
+    assert fit.kept == ("zero:shoulder_pan",) and fit.converged and fit.robot == robot
+    assert_close(fit.zeros, truth, 1e-10)
+    assert_close(fit.base, base, 1e-10)
+    assert_close(fit.base @ fit.robot.pose(fit.configuration(q), "hand"), X, 1e-10, core=2)
+    places = identify.placements(robot, q, X[:, :3, 3], "hand", parameters=[*names[:1], *names[2:7]])
+    assert_close(places.base @ [*fit.zeros[:3], 1.0], base @ [*truth[:3], 1.0], 1e-2)
+
+    ball = robot_of(TREES["spherical_chain"])
+    v = 0.02 * np.random.default_rng(9).normal(size=ball.nv)
+    v[3:] = 0.0
+    first, end = ball.joints[0].name, ball.bodies[-1]
+    q = ball.random_configuration(seed=10, size=30)
+    fit = identify.placements(ball, q, ball.pose(ball.integrate(q, v), end), end, parameters=[f"zero:{first}"])
+    assert fit.names == tuple(f"zero:{first}.{k}" for k in range(3))
+    assert_close(fit.zeros, v, 1e-10)
+
+
+def test_points_and_a_frame_alone() -> None:
+    """The place of a point shows a tool's; a robot whose joints are known is asked for its tool and nothing else."""
+    robot = shipped("arm6").with_point("probe", "tool", (0.0, 0.0, 0.1))
+    other = robot.with_parameters({"frame:tool": [0.0, 0.0, 0.0, 0.003, -0.002, 0.001]})
+    q = robot.random_configuration(seed=11, size=40)
+    fit = identify.placements(robot, q, other.point_position(q, "probe"), "probe", parameters=["frame:tool"])
+    assert_close(fit.robot.point_position(q, "probe"), other.point_position(q, "probe"), 1e-10, core=1)
+    assert len(fit.values) == 3 and len(fit.kept) == 3
+    whole = identify.placements(robot, q, other.pose(q, "tool"), "tool", parameters=["frame:tool"])
+    assert_close(whole.values, [0.0, 0.0, 0.0, 0.003, -0.002, 0.001], 1e-10)
+
+
+def test_what_measurements_do_not_show_is_named() -> None:
+    robot = shipped("arm6")
+    q = robot.random_configuration(seed=12, size=60)
+    q[:, 2] = 0.4
+    with pytest.raises(
+        ValueError, match=r"do not show \d+ of \d+ offsets: .*'placement:.*; 'elbow' stands still in them"
+    ):
+        identify.placements(robot, q, robot.pose(q, "tool"), "tool")
+    base = [f"placement:{robot.joints[0].name}"]
+    still = np.tile(q[0], (10, 1))
+    found = identify.placements(robot, still, robot.pose(still, "tool"), "tool", parameters=base)
+    assert len(found.values) == 6  # one pose is enough for the base
+    with pytest.raises(ValueError, match="more measured numbers than the 30 unknowns, got 4 samples of 6"):
+        identify.placements(robot, q[:6], robot.pose(q[:6], "tool"), "tool")
+    alone = [f"frame:{robot.bodies[0]}"]
+    with pytest.raises(ValueError, match="depends on"):
+        identify.placements(robot, q, robot.pose(q, "world"), "world", parameters=alone)
+
+
+def test_bad_input() -> None:
+    robot = shipped("arm6")
+    q = robot.random_configuration(seed=13, size=20)
+    X = robot.pose(q, "tool")
+    flipped, missing = X.copy(), X.copy()
+    flipped[3, :3, :3] *= -1.0
+    missing[4, 0, 0] = np.nan
+    for arguments, problem in (
+        ((q, X[:19], "tool"), r"one for each of q; got shapes \(19, 4, 4\) and, of q, \(20, 6\)"),
+        ((q, X[:, 0], "tool"), "expected poses"),
+        ((q, flipped, "tool"), r"poses\[3\] is no pose"),
+        ((q, missing, "tool"), "poses of sample 4 are not finite"),
+        ((q[:, :5], X, "tool"), r"q: expected an array of shape \(..., 6\)"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            identify.placements(robot, *arguments)
+    for name, problem in (
+        ("placement:elbo", "no joint named 'elbo'"),
+        ("frame:elbo", "no frame named"),
+        ("zero:elbo", "no joint named 'elbo'"),
+        ("angle:elbow", "no offset named 'angle:elbow'"),
+        (3, "no offset named 3"),
+    ):
+        with pytest.raises(UnknownNameError, match=problem):
+            identify.placements(robot, q, X, "tool", parameters=[name])
+    with pytest.raises(UnknownNameError, match="no frame named 'tol'"):
+        identify.placements(robot, q, X, "tol")
+    with pytest.raises(ValueError, match="'base' is named twice"):
+        identify.placements(robot, q, X, "tool", parameters=["base", "base"])
+    with pytest.raises(ValueError, match="nothing is to be estimated"):
+        identify.placements(robot, q, X, "tool", parameters=[])
+    with pytest.raises(ValueError, match="weights: expected 6 numbers above 0"):
+        identify.placements(robot, q, X, "tool", parameters=["base"], weights=[1.0])
+    with pytest.raises(TypeError, match="expected a list of names, got 'base'"):
+        identify.placements(robot, q, X, "tool", parameters="base")
+    with pytest.raises(TypeError, match="expected a robot first"):
+        identify.placements(q, q, X, "tool")
+    coupled = robot_of(TREES["coupled_0"])
+    follower = next(body for body in coupled.tree.bodies if body.coupling is not None)
+    q = coupled.random_configuration(seed=1, size=10)
+    X, zero = coupled.pose(q, follower.name), f"zero:{follower.joint_name}"
+    with pytest.raises(ValueError, match="it follows joint"):
+        identify.placements(coupled, q, X, follower.name, parameters=[zero])
