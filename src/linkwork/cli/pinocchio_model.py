@@ -148,6 +148,18 @@ class PinocchioModel:
     def mass_matrix_inverse(self, q: np.ndarray) -> np.ndarray:
         return self._square(self._symmetric(self.each(self.pin.computeMinverse, q)))
 
+    def inverse_dynamics_derivatives(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
+        by_q, by_v, rest = self._apart(self.pin.computeRNEADerivatives, q, v, a)
+        return self._square(by_q), self._square(by_v), self._square(self._symmetric(rest))
+
+    def forward_dynamics_derivatives(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
+        by_q, by_v, rest = self._apart(self.pin.computeABADerivatives, q, v, tau)
+        return self._square(by_q), self._square(by_v), self._square(self._symmetric(rest))
+
+    def _apart(self, function: Callable[..., Any], *state: np.ndarray) -> np.ndarray:
+        """The results of a function that has several, which it may keep: one after the other."""
+        return np.moveaxis(self.each(lambda *given: [np.array(x) for x in function(*given)], *state), 1, 0)
+
     def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self._square(self.each(self.pin.computeCoriolisMatrix, q, v))
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from invariants.cases import Case, cases, per_unit
+from invariants.cases import Case, Functions, cases, per_unit
+from oracles.comparison import EPS, assert_close
+from oracles.example_robots import EXAMPLES, SHIPPED
+from oracles.trees import TREES
 
 
 def along(case: Case, function: str, asked, third, more=()):
@@ -32,36 +36,108 @@ def wrenched(case: Case, rng) -> tuple[dict, list[np.ndarray]]:
     return {"wrenches": asked}, [rng.normal(size=(*case.q.shape[:-1], 6)) for _ in asked]
 
 
+VARIANTS = ({}, wrenched, {"passive": True})
+
+
 def test_inverse_dynamics_derivatives():
-    """On all trees, with wrenches, joints' own forces and another gravity."""
+    """On all trees and robots, as they are, with wrenches, and with joints' own forces in turns."""
     rng = np.random.default_rng(0)
-    for case in cases():
-        for options in ({}, wrenched, {"passive": True}):
-            asked, more = options(case, rng) if callable(options) else (options, [])
-            found = case.f(("inverse_dynamics_derivatives", asked), case.q, case.v, case.a, *more)
-            expected = along(case, "inverse_dynamics", asked, case.a, more)
-            for name, one, other in zip(("q", "v", "a"), found, expected, strict=True):
-                case.close(one, other, 1e-12, f"by {name} with {asked}", core=2)
+    for k, case in enumerate(cases()):
+        options = VARIANTS[k % 3]
+        asked, more = options(case, rng) if callable(options) else (options, [])
+        found = case.f(("inverse_dynamics_derivatives", asked), case.q, case.v, case.a, *more)
+        expected = along(case, "inverse_dynamics", asked, case.a, more)
+        for name, one, other in zip(("q", "v", "a"), found, expected, strict=True):
+            case.close(one, other, 1e-12, f"by {name} with {asked}", core=2)
 
 
 def test_forward_dynamics_derivatives():
     """The same, and by wrenches; of trees whose mass matrix is regular."""
     rng = np.random.default_rng(1)
-    for case in cases():
+    for k, case in enumerate(cases()):
         if case.cond > 1e8:
             continue
-        for options in ({}, wrenched, {"passive": True}):
-            asked, more = options(case, rng) if callable(options) else (options, [])
-            tau = rng.normal(size=case.v.shape)
-            found = case.f(("forward_dynamics_derivatives", asked), case.q, case.v, tau, *more)
-            expected = along(case, "forward_dynamics", asked, tau, more)
-            tolerance = case.solving(1e-12)
-            for name, one, other in zip(("q", "v", "tau"), found[:3], expected, strict=True):
-                case.close(one, other, tolerance, f"by {name} with {asked}", core=2)
-            for k, by_wrench in enumerate(found[3:]):
-                columns = []
-                for unit in np.eye(6):
-                    moving = [(x, unit * np.ones_like(x) if k == n else np.zeros_like(x)) for n, x in enumerate(more)]
-                    still = [(x, np.zeros_like(x)) for x in (case.q, case.v, tau)]
-                    columns.append(case.f.rate(("forward_dynamics", asked), *still, *moving))
-                case.close(by_wrench, np.stack(columns, axis=-1), tolerance, f"by wrench {k}", core=2)
+        options = VARIANTS[(k + 1) % 3]
+        asked, more = options(case, rng) if callable(options) else (options, [])
+        tau, tolerance = rng.normal(size=case.v.shape), case.solving(1e-12)
+        found = case.f(("forward_dynamics_derivatives", asked), case.q, case.v, tau, *more)
+        expected = along(case, "forward_dynamics", asked, tau, more)
+        for name, one, other in zip(("q", "v", "tau"), found[:3], expected, strict=True):
+            case.close(one, other, tolerance, f"by {name} with {asked}", core=2)
+        assert np.array_equal(found[2], np.swapaxes(found[2], -1, -2)), case.name
+        still = [(x, np.zeros_like(x)) for x in (case.q, case.v, tau)]
+        for n, by_wrench in enumerate(found[3:]):
+            columns = []
+            for unit in np.eye(6):
+                moving = [(x, unit * np.ones_like(x) if k == n else np.zeros_like(x)) for k, x in enumerate(more)]
+                columns.append(case.f.rate(("forward_dynamics", asked), *still, *moving))
+            case.close(by_wrench, np.stack(columns, axis=-1), tolerance, f"by wrench {n}", core=2)
+
+
+def test_beside_pinocchio():
+    """On real robots, compiled: 1e-12, and cond(M) roundings of either library for what is solved with M."""
+    pytest.importorskip("pinocchio")
+    from oracles.pinocchio_model import Pinocchio
+
+    rng = np.random.default_rng(2)
+    for example in EXAMPLES[:10]:
+        robot, oracle = example.robot(), Pinocchio(example)
+        q = robot.random_configuration(rng, size=3)
+        v, a = rng.normal(size=(2, 3, robot.nv))
+        for found, expected in zip(
+            robot.inverse_dynamics_derivatives(q, v, a), oracle.inverse_dynamics_derivatives(q, v, a), strict=True
+        ):
+            assert_close(found, expected, 1e-12, f"{example}: inverse dynamics", core=2)
+        tau = robot.inverse_dynamics(q, v, a)
+        cond = float(np.max(np.linalg.cond(robot.mass_matrix(q))))
+        for found, expected in zip(
+            robot.forward_dynamics_derivatives(q, v, tau), oracle.forward_dynamics_derivatives(q, v, tau), strict=True
+        ):
+            assert_close(found, expected, max(1e-12, 10.0 * cond * EPS), f"{example}: forward dynamics", core=2)
+
+
+def special(tree, rng) -> np.ndarray:
+    """Configurations at the joints' zeros, at 1e-12 from there, and within 1e-9 of half a turn, away from those where
+    the coordinates themselves are singular."""
+    f, zero = Functions(tree), np.concatenate([[], *[body.asked("zero") for _, body in tree.stacked()]])
+    turn = np.zeros(tree.nv)
+    for i, body in tree.stacked():
+        place = tree.v_slices[i]
+        turn[place.start : place.stop] = np.pi - 1e-9 if body.joint.nv == 1 else 0.0
+        if body.joint.type_name() in ("spherical", "floating"):
+            turn[place.start] = np.pi - 1e-9
+    return np.stack([zero, f("integrate", zero, 1e-12 * rng.normal(size=tree.nv)), f("integrate", zero, turn)])
+
+
+def test_at_the_identity_and_near_half_a_turn():
+    """Finite there and right, for every joint type whose coordinates are regular there."""
+    rng = np.random.default_rng(4)
+    for name, tree in TREES.items():
+        if not name.endswith("_chain") or not tree.nv:
+            continue
+        q = special(tree, rng)
+        v, a = rng.normal(size=(2, 3, tree.nv))
+        case = Case(name, tree, q, v, a, ("tool1", "body2"))
+        found = case.f("inverse_dynamics_derivatives", q, v, a)
+        assert all(np.isfinite(x).all() for x in found), name
+        for one, other in zip(found, along(case, "inverse_dynamics", {}, a), strict=True):
+            case.close(one, other, 1e-12, core=2)
+        if case.cond < 1e6:
+            found = case.f("forward_dynamics_derivatives", q, v, a)
+            for one, other in zip(found, along(case, "forward_dynamics", {}, a), strict=True):
+                case.close(one, other, 1e-10, core=2)
+
+
+def test_batches_in_single_precision():
+    """Within 1e-3 of double precision."""
+    rng = np.random.default_rng(5)
+    for example in SHIPPED[:2]:
+        robot = example.robot()
+        q = robot.random_configuration(rng, size=9)
+        v, a = rng.normal(size=(2, 9, robot.nv))
+        for function in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+            kernel = robot.compile(function)
+            single = kernel(*(x.astype(np.float32) for x in (q, v, a)))
+            for one, other in zip(single, kernel(q, v, a), strict=True):
+                assert one.dtype == np.float32
+                assert_close(one, other, 1e-3, f"{example}: {function}", core=2)

@@ -2,24 +2,30 @@
 
     ∂a/∂τ = M⁻¹,      ∂a/∂q = −M⁻¹ ∂τ/∂q,      ∂a/∂v = −M⁻¹ ∂τ/∂v,      ∂a/∂w = M⁻¹ Jᵀ,
 
-the derivatives of inverse dynamics taken at that acceleration.  M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ is applied by the rows of L⁻¹, which
-has the zeros that M has between joints of which neither carries the other.
+the derivatives of inverse dynamics taken at that acceleration.  M⁻¹ is applied in factors (`factored_inverse`).
+
+A body that floats needs none of it where the world turns under it, or goes by: all is accelerated alike then, by Ψ̈, and
+only this body's own acceleration has to change, by −Ψ̈.
 
 Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...expr.linalg.sums import is_zero
+from ...joints.derived import units
+from ...model.body import WORLD
 from ...model.tree import Tree
+from ...spatial import Motion
 from ..dynamics.external import Wrenches
-from ..dynamics.factored_inverse import FactoredInverse
+from ..dynamics.factored_inverse import inverse_mass_matrix
 from ..dynamics.inverse_dynamics import bias_force
 from ..row import PASSIVE, Output, Row
 from .inverse_dynamics_derivatives import inverse_dynamics_derivatives
-from .variations import carriers, joint_force_of_wrench
+from .variations import Carrier, carriers, joint_force_of_wrench
 
 __all__ = ["ROWS", "forward_dynamics_derivatives"]
 
@@ -35,16 +41,49 @@ def forward_dynamics_derivatives(
     Wrenches keep to the axes that they are expressed in.  With ``passive`` friction has its smooth law.
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
-    inverse = FactoredInverse.of_bodies(tree, q, passive)
+    n, inverse = tree.nv, inverse_mass_matrix(tree, q, passive)
     h = bias_force(tree, q, v, wrenches, passive)
     a = inverse.applied([x - y for x, y in zip(tau, h, strict=True)])
     dq, dv, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
-    da_dq, da_dv = (inverse.applied_to_columns(_negative(matrix)) for matrix in (dq, dv))
-    if not wrenches:
-        return da_dq, da_dv, inverse.matrix
-    at = carriers(tree, tree.split_q(q), tree.split_v(v), tree.split_v(a))
-    by_wrench = [joint_force_of_wrench(tree, tree.split_q(q), at, frame, axes) for frame, axes, _ in wrenches]
-    return da_dq, da_dv, inverse.matrix, *map(inverse.applied_to_columns, by_wrench)
+    q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
+    at = carriers(tree, q, v, a)
+    varied = [*_columns(_negative(dq)), *_columns(_negative(dv))]
+    for frame, axes, _ in wrenches:
+        varied += _columns(joint_force_of_wrench(tree, q, at, frame, axes))
+    known = {} if wrenches or passive else dict(_accelerated_alike(tree, at))
+    solved = iter(inverse.applied_to([column for k, column in enumerate(varied) if k not in known]))
+    found = [known[k] if k in known else next(solved) for k in range(len(varied))]
+    by_wrench = [_columns(found[2 * n + 6 * k :][:6]) for k in range(len(wrenches))]
+    return _columns(found[:n]), _columns(found[n : 2 * n]), inverse.matrix, *by_wrench
+
+
+def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int, list[Any]]]:
+    """The columns of ∂a/∂q, and after them ∂a/∂v, along which a floating body's whole branch is accelerated alike."""
+    for i, p, _ in tree.outward():
+        if p != WORLD or not _floats([c.J for c in at[i].columns]):
+            continue
+        for c in at[i].columns:
+            for k, turning, speeding in ((c.number, c.turning, c.speeding), (tree.nv + c.number, c.J, c.swinging)):
+                if all(map(is_zero, (*turning.angular, *_all(c.own)))):
+                    column = [0.0] * tree.nv
+                    for row, x in zip(at[i].columns, speeding.elements(), strict=True):
+                        column[row.number] = -x
+                    yield k, column
+
+
+def _floats(columns: Sequence[Motion]) -> bool:
+    """Whether a joint's columns are the six unit motions, in their order."""
+    pairs = zip(_all(columns), [x for unit in units(6) for x in unit], strict=False)
+    return len(columns) == 6 and all(isinstance(x, float) and x == y for x, y in pairs)
+
+
+def _all(motions: Sequence[Motion]) -> list[Any]:
+    return [x for motion in motions for x in motion.elements()]
+
+
+def _columns(rows: Sequence[Scalars]) -> Matrix:
+    """The transpose."""
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _negative(matrix: Matrix) -> Matrix:

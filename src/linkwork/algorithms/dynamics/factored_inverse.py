@@ -1,11 +1,16 @@
-"""The inverse of the mass matrix in factors that have zeros where joints do not carry each other.
+"""The inverse of the mass matrix in factors, from articulated bodies.
 
-M = LᵀDL is factored from the last joint to the first.  L then has the zeros that M has between joints of which neither
-carries the other, and so has L⁻¹; so with the rows l_i of L⁻¹
+While all joints after it are free, a column J_k of a joint is resisted by D_k, and takes the wrench U_k to be moved.
+These are the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the columns j that carry k, and no digits are lost where M
+is badly conditioned.  M⁻¹ is applied in either of two ways, whichever takes less:
 
-    M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ,      (M⁻¹)_ij = Σ l_ik l_jk / D_k,      summed over what carries both i and j.
+- by the rows l_i of L⁻¹, which has the zeros that M has between joints of which neither carries the other,
 
-An element and the one across the diagonal are one number.
+      M⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ,      (M⁻¹)_ij = Σ l_ik l_jk / D_k,      summed over what carries both i and j;
+
+- in long chains by the wrenches that bodies hand on inward and the accelerations that they hand on outward.
+
+An element of M⁻¹ and the one across the diagonal are one number.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.5 (LᵀDL and its sparsity) and chapter 7.
 """
@@ -17,17 +22,35 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import SingularInertiaError
+from ...expr.control.each import each
 from ...expr.linalg.sums import dot, is_zero
+from ...joints.derived import units
 from ...model.body import WORLD
 from ...model.tree import Tree
-from ...spatial import ArticulatedInertia, Pose, Subspace
+from ...spatial import ArticulatedInertia, Force, Motion, Pose, Subspace
 from .forward_dynamics import inverse_resistance
 from .mass_matrix import mass_matrix
 
-__all__ = ["FactoredInverse"]
+__all__ = ["ArticulatedInverse", "FactoredInverse", "inverse_mass_matrix"]
 
 Scalars = Sequence[Any]
 SparseRows = list[dict[int, Any]]  # by column, in their order, what is not zero
+Matrix = list[list[Any]]
+
+_LONG = 10_000  # products and sums of a matrix's columns, from which on they are computed in a loop
+_PER_VELOCITY = 24  # products and sums of a column for each velocity, where wrenches and accelerations are handed on
+
+
+def inverse_mass_matrix(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
+    """M(q)⁻¹ of a tree, with the joints' ``armature`` on M's diagonal.
+
+    Where joints follow others, M itself is factored.  Raises SingularInertiaError naming the joint where a joint moves
+    no inertia at all.
+    """
+    if tree.has_couplings:
+        return FactoredInverse.of(tree, mass_matrix(tree, q, armature))
+    bodies = freed_bodies(tree, q, armature)
+    return bodies if 2 * bodies.products > _PER_VELOCITY * tree.nv else bodies.factored
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,59 +62,19 @@ class FactoredInverse:
     D_inv: list[Any]
 
     @staticmethod
-    def of(tree: Tree, M: list[list[Any]]) -> FactoredInverse:
-        """Of a tree's mass matrix.  Raises SingularInertiaError as `mass_matrix_inverse` does."""
+    def of(tree: Tree, M: Matrix) -> FactoredInverse:
+        """Of a tree's mass matrix.  Raises SingularInertiaError as `inverse_mass_matrix` does."""
         joints = _outward(tree)
         order = [*joints]
         L, D_inv = _factors([[M[k][h] for h in order] for k in order], [*joints.values()])
         return FactoredInverse(order, _inverse_rows(L), D_inv)
 
-    @staticmethod
-    def of_bodies(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse:
-        """From articulated bodies: D_k is what resists column k while later joints are free, U_k the wrench that this
-        takes, and L_kj = J_j · U_k / D_k.  No digits are lost where M is badly conditioned.
-
-        Where joints follow others, M is factored.  Raises SingularInertiaError as `mass_matrix_inverse` does.
-        """
-        if tree.has_couplings:
-            return FactoredInverse.of(tree, mass_matrix(tree, q, armature))
-        Y: dict[int, Pose] = {}
-        S: dict[int, Subspace] = {}
-        X: dict[int, Pose] = {}
-        numbers = {i: range(tree.nv)[tree.v_slices[i]] for i, _, _ in tree.outward()}
-        for i, p, body in tree.outward():
-            X[i], S[i] = body.X(tree.split_q(q)[i]), body.S(tree.split_q(q)[i])
-            Y[i] = Pose.identity() if p == WORLD else Y[p] @ X[i]
-        J = {i: (Y[i] @ S[i]).columns for i in S}
-        I_A = {i: ArticulatedInertia.of(body.inertia) for i, _, body in tree.outward()}
-        place = {k: n for n, k in enumerate(_outward(tree))}
-        L: SparseRows = [{} for _ in place]
-        D_inv: list[Any] = [0.0] * len(place)
-        for i, p, body in tree.inward():
-            I_a, own = I_A[i], I_A[i]
-            rotors = body.armature if armature else [0.0] * len(S[i])
-            for n in range(len(S[i]) - 1, -1, -1):
-                column, k = S[i].columns[n], place[numbers[i][n]]
-                U = I_a @ column
-                D_inv[k] = inverse_resistance(column.dot(U) + rotors[n], body, own, column)
-                I_a = I_a.freed(column, U, D_inv[k], alone=is_zero(rotors[n]))
-                U = U * D_inv[k]
-                row = {place[numbers[i][h]]: S[i].columns[h].dot(U) for h in range(n)}
-                seen, j = Y[i] @ U, p
-                while j != WORLD:
-                    row |= {place[h]: J_h.dot(seen) for h, J_h in zip(numbers[j], J[j], strict=True)}
-                    j = tree.bodies[j].parent
-                L[k] = {h: row[h] for h in sorted(row) if not is_zero(row[h])}
-            if p != WORLD:
-                I_A[p] += X[i] @ I_a
-        return FactoredInverse([*place], _inverse_rows(L), D_inv)
-
     @property
-    def matrix(self) -> list[list[Any]]:
+    def matrix(self) -> Matrix:
         """M⁻¹, symmetric."""
         order, rows = self.order, self.rows
         scaled = [{k: x * self.D_inv[k] for k, x in row.items()} for row in rows]
-        inverse: list[list[Any]] = [[0.0] * len(rows) for _ in rows]
+        inverse: Matrix = [[0.0] * len(rows) for _ in rows]
         for i, row in enumerate(rows):
             for j in range(i + 1):
                 value = dot([*scaled[j].values()], [row.get(k, 0.0) for k in scaled[j]])
@@ -100,18 +83,128 @@ class FactoredInverse:
 
     def applied(self, x: Scalars) -> list[Any]:
         """M⁻¹ x."""
-        found: list[Any] = [0.0] * len(self.order)
-        half = [[row[k] for row in self.rows if k in row] for k in range(len(self.rows))]
-        carried = [[x[self.order[i]] for i, row in enumerate(self.rows) if k in row] for k in range(len(self.rows))]
-        y = [dot(column, part) * d for column, part, d in zip(half, carried, self.D_inv, strict=True)]
+        carried: list[list[int]] = [[] for _ in self.rows]
         for i, row in enumerate(self.rows):
-            found[self.order[i]] = dot([*row.values()], [y[k] for k in row])
+            for k in row:
+                carried[k].append(i)
+        half = [
+            dot([self.rows[i][k] for i in of], [x[self.order[i]] for i in of]) * d
+            for k, (of, d) in enumerate(zip(carried, self.D_inv, strict=True))
+        ]
+        found: list[Any] = [0.0] * len(self.order)
+        for i, row in enumerate(self.rows):
+            found[self.order[i]] = dot([*row.values()], [half[k] for k in row])
         return found
 
-    def applied_to_columns(self, B: list[list[Any]]) -> list[list[Any]]:
-        """M⁻¹ B, B by its rows."""
-        columns = [self.applied(column) for column in zip(*B, strict=True)]
-        return [list(row) for row in zip(*columns, strict=True)]
+    def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
+        """M⁻¹ x of several x."""
+        long = 2 * sum(map(len, self.rows)) * len(columns) > _LONG
+        return each(self.applied, columns, in_loops=long)
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """A velocity of a joint, seen from the first body of its branch."""
+
+    number: int  # in v
+    J: Motion
+    U: Force  # the wrench that moves it, while later joints are free
+    D_inv: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ArticulatedInverse:
+    """M⁻¹ by wrenches handed on inward, and accelerations handed on outward."""
+
+    count: int  # of velocities
+    bodies: list[tuple[int, int, list[Freed]]]  # index, parent's index and joint, parents first
+
+    @property
+    def matrix(self) -> Matrix:
+        """M⁻¹, symmetric."""
+        found = self.applied_to(units(self.count))
+        return [[found[max(i, j)][min(i, j)] for j in range(self.count)] for i in range(self.count)]
+
+    def applied(self, x: Scalars) -> list[Any]:
+        """M⁻¹ x."""
+        p = {i: Force.zero() for i, _, _ in self.bodies}
+        u: dict[int, Any] = {}
+        for i, parent, joint in reversed(self.bodies):
+            for c in reversed(joint):
+                u[c.number] = (x[c.number] - c.J.dot(p[i])) * c.D_inv
+                p[i] += c.U * u[c.number]
+            if parent != WORLD:
+                p[parent] += p[i]
+        A = {WORLD: Motion.zero()}
+        found: list[Any] = [0.0] * self.count
+        for i, parent, joint in self.bodies:
+            A[i] = A[parent]
+            for c in joint:
+                found[c.number] = u[c.number] - A[i].dot(c.U) * c.D_inv
+                A[i] += c.J * found[c.number]
+        return found
+
+    def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
+        """M⁻¹ x of several x."""
+        return each(self.applied, columns, in_loops=_PER_VELOCITY * self.count * len(columns) > _LONG)
+
+    @property
+    def factored(self) -> FactoredInverse:
+        """The same by the rows of L⁻¹."""
+        L: dict[int, dict[int, Any]] = {}
+        carriers: dict[int, list[Freed]] = {WORLD: []}
+        for i, parent, joint in self.bodies:
+            carriers[i] = [*carriers[parent]]
+            for c in joint:
+                found = {j.number: j.J.dot(c.U) * c.D_inv for j in carriers[i]}
+                L[c.number] = {j: value for j, value in found.items() if not is_zero(value)}
+                carriers[i].append(c)
+        place = {k: n for n, k in enumerate(L)}
+        rows = _inverse_rows([{place[j]: value for j, value in row.items()} for row in L.values()])
+        D_inv = {c.number: c.D_inv for _, _, joint in self.bodies for c in joint}
+        return FactoredInverse([*L], rows, [D_inv[k] for k in L])
+
+    @property
+    def products(self) -> int:
+        """How many numbers the rows of L⁻¹ have, at most."""
+        carried = {WORLD: 0}
+        total = 0
+        for i, parent, joint in self.bodies:
+            for _ in joint:
+                carried[i] = carried.get(i, carried[parent]) + 1
+                total += carried[i]
+            carried.setdefault(i, carried[parent])
+        return total
+
+
+def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedInverse:
+    """Articulated bodies, the joints freed one after the other from the last one.
+
+    Raises SingularInertiaError as `inverse_mass_matrix` does.
+    """
+    q = tree.split_q(q)
+    X: dict[int, Pose] = {}
+    S: dict[int, Subspace] = {}
+    Y: dict[int, Pose] = {}
+    I_A: dict[int, ArticulatedInertia] = {}
+    for i, p, body in tree.outward():
+        X[i], S[i] = body.X(q[i]), body.S(q[i])
+        Y[i] = Pose.identity() if p == WORLD else Y[p] @ X[i]
+        I_A[i] = ArticulatedInertia.of(body.inertia)
+    joints: dict[int, list[Freed]] = {}
+    for i, p, body in tree.inward():
+        I_a, own, found = I_A[i], I_A[i], []
+        rotors = body.armature if armature else [0.0] * len(S[i])
+        numbers = range(tree.nv)[tree.v_slices[i]]
+        for number, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=True)][::-1]:
+            U = I_a @ column
+            D_inv = inverse_resistance(column.dot(U) + rotor, body, own, column)
+            I_a = I_a.freed(column, U, D_inv, alone=rotor == 0.0)
+            found.append(Freed(number, Y[i] @ column, Y[i] @ U, D_inv))
+        joints[i] = found[::-1]
+        if p != WORLD:
+            I_A[p] += X[i] @ I_a
+    return ArticulatedInverse(tree.nv, [(i, p, joints[i]) for i, p, _ in tree.outward()])
 
 
 def _outward(tree: Tree) -> dict[int, str]:
@@ -123,7 +216,7 @@ def _outward(tree: Tree) -> dict[int, str]:
     return found
 
 
-def _factors(A: list[list[Any]], joints: Sequence[str]) -> tuple[SparseRows, list[Any]]:
+def _factors(A: Matrix, joints: Sequence[str]) -> tuple[SparseRows, list[Any]]:
     """L below its diagonal and 1/D, of LᵀDL = A: the lower triangle of A, which is used up."""
     L: SparseRows = [{} for _ in A]
     D_inv: list[Any] = [0.0] * len(A)
@@ -151,6 +244,6 @@ def _inverse_rows(L: SparseRows) -> SparseRows:
 
 def _inverse(D: Any, whole: Any, alone: Any, joint: str) -> Any:
     """1/D.  Raises SingularInertiaError where D is known to be nothing beside what resists the motion in ``whole``."""
-    if isinstance(D, float) and isinstance(whole, float) and 1e-15 * whole >= D:
+    if isinstance(D, float) and 1e-15 * whole >= D:
         raise SingularInertiaError(joint, motions=isinstance(alone, float) and alone > 1e-15 * whole)
     return 1.0 / D

@@ -1,0 +1,44 @@
+"""The same function of many rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..linalg.sums import is_zero
+from .loops import scan
+
+__all__ = ["each"]
+
+Row = Sequence[Any]
+
+
+def each(function: Callable[[Row], Row], rows: Sequence[Row], *, in_loops: bool) -> list[list[Any]]:
+    """The function of each row; in a trace written out row by row or, in loops, once for rows that are alike.
+
+    Rows are alike that have structural zeros in the same places.  All rows have as many numbers.
+    """
+    if not in_loops:
+        return [list(function(row)) for row in rows]
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for k, row in enumerate(rows):
+        alike.setdefault(tuple(i for i, x in enumerate(row) if not is_zero(x)), []).append(k)
+    found: list[list[Any]] = [[] for _ in rows]
+    for places, members in alike.items():
+        if len(members) == 1 or not places:
+            for k in members:
+                found[k] = list(function(rows[k]))
+            continue
+
+        def step(_: Any, given: Any, places: tuple[int, ...] = places) -> tuple[Any, Any]:
+            row = [0.0] * len(rows[0])
+            for place, x in zip(places, given, strict=True):
+                row[place] = x
+            return (), np.array(function(row), dtype=object)
+
+        _, results = scan(step, (), np.array([[rows[k][i] for i in places] for k in members], dtype=object))
+        for k, result in zip(members, results, strict=True):
+            found[k] = list(result)
+    return found
