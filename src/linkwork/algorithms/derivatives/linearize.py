@@ -26,7 +26,7 @@ from ...expr.directions import Directions
 from ...model.tree import Tree
 from ..configuration.manifold import integrate
 from ..dynamics.external import Wrenches
-from ..dynamics.factored_inverse import FactoredInverse
+from ..dynamics.factored_inverse import inverse_mass_matrix
 from ..dynamics.inverse_dynamics import bias_force
 from ..row import PASSIVE, Option, Output, Row
 from .forward_dynamics_derivatives import forward_dynamics_derivatives
@@ -100,7 +100,7 @@ class _System:
     def acceleration(self, q: _Varied, v: _Varied) -> _Varied:
         """a(q, v, τ)."""
         at = self.tree, q.values, v.values
-        inverse = FactoredInverse.of_bodies(self.tree, q.values, self.passive)
+        inverse = inverse_mass_matrix(self.tree, q.values, self.passive)
         h = bias_force(*at, self.wrenches, self.passive)
         a = inverse.applied([x - y for x, y in zip(self.tau, h, strict=True)])
         by_q, by_v, by_tau, *_ = forward_dynamics_derivatives(*at, self.tau, self.wrenches, self.passive)
