@@ -16,6 +16,7 @@ from linkwork import joints
 from linkwork.compiler.derivatives.spaces import Space
 from linkwork.joints import JointType
 from linkwork.model.random import random_tree
+from oracles.scalars import Direct
 from oracles.trees import TREES, robot_of, state
 
 KINDS = [kind for kind in joints.ALL if kind is not joints.Fixed]
@@ -167,6 +168,17 @@ def test_kernels_of_robots_agree_with_functions_of_ones_own(name: str) -> None:
     for one, other in zip(single, found, strict=True):
         assert one.dtype == np.float32
         close(one, other, 1e-3)
+
+
+@pytest.mark.parametrize("name", ["mixed_0", "mixed_star", "coupled_0", "rerooted_coupled"])
+def test_recursions_written_by_hand_give_the_same(name: str) -> None:
+    tree, robot = TREES[name], robot_of(TREES[name])
+    state_of = state(tree, size=3)
+    for function in ("inverse_dynamics", "forward_dynamics"):
+        found = robot.compile(function).jacobian().interpret(*state_of)
+        theirs = getattr(Direct(tree, "batch"), f"{function}_derivatives")(*state_of)
+        for one, other in zip(found, theirs, strict=True):
+            close(one, other)
 
 
 def test_rates_of_gradients_are_hessians() -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...expr.derivative import forward, is_zero
+from ...expr.symbol import Symbol
 from ..program import Port
 from .spaces import Space
 
@@ -76,6 +77,8 @@ class Tangent:
         for block in self.space.blocks:
             numbers, places = list(q[block.q]), range(self.space.nv)[block.v]
             columns = [block.q_dot(numbers, unit) for unit in _units(len(places))]
+            if not any(isinstance(x, Symbol) for column in columns for x in column):
+                continue  # the same everywhere
             seeds = [
                 {j: x for j, column in enumerate(columns) if not is_zero(x := column[k])} for k in range(len(numbers))
             ]
