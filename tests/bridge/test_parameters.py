@@ -186,6 +186,10 @@ def test_files_with_other_numbers_agree() -> None:
             arrays = [{"q": q, "v": v, "a": a}[port.name] for port in kernel.inputs[:-1]]
             assert_close(kernel(*arrays, [*PHI, *D]), edited.compile(asked)(*arrays), 1e-12, f"{name} {asked}")
         assert_close(robot.with_parameters({name: [*PHI, *D]}).mass_matrix(q), edited.mass_matrix(q), 1e-12, name)
+        turned, other = robot.rerooted("left_finger"), edited.rerooted("left_finger")  # whose joint sits on the hand
+        turned = turned.with_parameters({name: [*PHI, *D]})
+        assert_close(turned.mass_matrix(q), other.mass_matrix(q), 1e-12, name)
+        assert_close(turned.pose(q, "wrist"), other.pose(q, "wrist"), 1e-12, name)
 
 
 def test_a_moving_link_is_placed_on_its_joint() -> None:

@@ -141,14 +141,14 @@ def read_parameters(tree: Tree, who: str, asked: Any) -> tuple[Parameter, ...]:
 
 def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
     """The names of their inputs: ``inertia_forearm``."""
-    found: dict[Parameter, str] = {}
+    found: dict[str, Parameter] = {}
     for parameter in parameters:
         name = first = letters("_".join(filter(None, (parameter.kind, parameter.name))))
         count = 1
-        while name in found.values():
+        while name in found:
             name, count = f"{first}_{count}", count + 1
-        found[parameter] = name
-    return found
+        found[name] = parameter
+    return {parameter: name for name, parameter in found.items()}
 
 
 def _read(tree: Tree, who: str, text: Any) -> list[Parameter]:
