@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 __all__ = [
     "CONTROL",
+    "DERIVATIVES",
+    "GRADIENTS",
     "GROWTH",
     "GROWTH_SLACK",
     "IMPORT_SECONDS",
@@ -52,6 +54,24 @@ MATRICES = (
     "inverse_dynamics_regressor",
 )
 """Functions of which all targets are the same: 15 and 6 times Pinocchio's speed, 0.4 of its time for one call."""
+
+DERIVATIVES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+"""Functions that `python -m benchmarks.derivatives` measures."""
+
+GRADIENTS = {
+    ("inverse_dynamics", "vjp"): 3.0,
+    ("forward_dynamics", "vjp"): 3.5,
+    ("forward_dynamics", "Hessian-vector product"): 12.0,
+}
+"""Most times the time of the function itself, a batch on one thread."""
+
+_OF_DERIVATIVES = (  # measure, function, the same for Panda, Talos and G1
+    ("batch", "inverse_dynamics_derivatives", 20, 10, 10),
+    ("batch", "forward_dynamics_derivatives", 15, 8, 8),
+    ("call", "inverse_dynamics_derivatives", 0.4, 0.5, 0.5),
+    ("call", "forward_dynamics_derivatives", 0.4, 0.5, 0.5),
+    ("compile", "inverse_dynamics_derivatives", 1.0, 5.0, 5.0),
+)
 
 _MOST = (  # measure, function, Panda, Talos
     ("call", "inverse_dynamics", 0.3, 0.3),
@@ -109,6 +129,9 @@ def _table() -> dict[tuple[str, str, str], Target]:
         for robot, speed in (("panda", 15), ("talos", 6)):
             found[robot, function, "batch"] = Target(speed, at_least=True)
             found[robot, function, "call"] = Target(0.4)
+    for measure, function, *bounds in _OF_DERIVATIVES:
+        for robot, bound in zip(("panda", "talos", "g1"), bounds, strict=True):
+            found[robot, function, measure] = Target(float(bound), at_least=measure == "batch")
     for robot in ("panda", "talos"):
         found[robot, "mass_matrix_inverse", "asymmetry"] = Target(0.0)
     for function, most in _FIXED_FINGERS:

@@ -48,6 +48,9 @@ def test_results_are_arrays_like_any(kernel: Kernel) -> None:
     assert found.flags.writeable
     assert found.flags.c_contiguous
     assert np.array_equal(pickle.loads(pickle.dumps(found)), found)
+    again = kernel(x, x[1])
+    assert kernel(x, x[0], out=again).output0 is again.output0  # what a call returned may be written to
+    assert np.array_equal(again.output0, found)
     found[0] = 0.0
     assert not np.any(kernel(np.zeros((600, 16)), x).output0)
 

@@ -83,7 +83,7 @@ def agreement(robot: Robot, peer: Pinocchio, function: str, *asked: str, samples
     ours = getattr(robot, function)(*states.values(), *asked)
     error = disagreement(ours, peer.results(function, states, *asked))
     bound = 100 * np.finfo(float).eps * max(robot.nv, 1)
-    if function in ("forward_dynamics", "mass_matrix_inverse"):
+    if function in ("forward_dynamics", "forward_dynamics_derivatives", "mass_matrix_inverse"):
         bound *= float(np.max(np.linalg.cond(robot.mass_matrix(states["q"]))))
     return error, float(bound)
 
@@ -91,7 +91,8 @@ def agreement(robot: Robot, peer: Pinocchio, function: str, *asked: str, samples
 def fits(robot: Robot, function: str, size: int, *asked: str) -> bool:
     """Whether a batch's result is of reasonable size."""
     states = random_states(robot, function, 0)
-    return int(getattr(robot, function)(*states.values(), *asked).nbytes) * size <= _MOST_BYTES
+    found = getattr(robot, function)(*states.values(), *asked)
+    return sum(int(part.nbytes) for part in (found if isinstance(found, tuple) else (found,))) * size <= _MOST_BYTES
 
 
 def batch_calls(

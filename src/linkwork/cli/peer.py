@@ -26,10 +26,10 @@ class Pinocchio(PinocchioModel):
         """Our states as Pinocchio has them, in rows."""
         return {name: self.q(x) if name == "q" else self.v(x) for name, x in states.items()}
 
-    def results(self, function: str, states: States, *asked: str) -> np.ndarray:
+    def results(self, function: str, states: States, *asked: str) -> np.ndarray | tuple[np.ndarray, ...]:
         """What Pinocchio computes for each of our states, translated back: an independent reference.
 
-        ``asked`` is the frame, of functions that have one.
+        ``asked`` is the frame, of functions that have one; those that have several results give several arrays.
         """
         if function not in COUNTERPARTS:
             raise CannotCompare(f"no counterpart of {function}")
@@ -37,7 +37,7 @@ class Pinocchio(PinocchioModel):
             raise CannotCompare("Pinocchio has no forward dynamics where joints follow others")
         if ROBOT[function].of_inertias and any(w.code == "INERTIA_NEAREST" for w in self.robot.report.warnings):
             raise CannotCompare("Pinocchio has the inertias that the file gives, not the nearest that a body can have")
-        found: np.ndarray = getattr(self, function)(*states.values(), *asked)
+        found: np.ndarray | tuple[np.ndarray, ...] = getattr(self, function)(*states.values(), *asked)
         return found
 
     def single(self, function: str, state: States, *asked: str) -> Call:
@@ -73,8 +73,11 @@ class Pinocchio(PinocchioModel):
         return names | {"frame": self.frame(*asked), "aligned": self.pin.LOCAL_WORLD_ALIGNED} if asked else names
 
 
-def disagreement(ours: np.ndarray, reference: np.ndarray) -> float:
-    """The largest difference over samples, relative to the sample's largest number (at least 1)."""
+def disagreement(ours: np.ndarray | tuple[np.ndarray, ...], reference: np.ndarray | tuple[np.ndarray, ...]) -> float:
+    """The largest difference over samples, relative to the sample's largest number (at least 1); of several results,
+    the largest of theirs."""
+    if isinstance(ours, tuple) or isinstance(reference, tuple):
+        return max(disagreement(one, other) for one, other in zip(ours, reference, strict=True))
     if ours.shape != reference.shape:
         return float("inf")
     axes = tuple(range(1, ours.ndim))
@@ -98,6 +101,8 @@ _SINGLE = {
     "centroidal_momentum_matrix": "pin.computeCentroidalMap(model, data, q)",
     "center_of_mass_jacobian": "pin.jacobianCenterOfMass(model, data, q)",
     "inverse_dynamics_regressor": "pin.computeJointTorqueRegressor(model, data, q, v, a)",
+    "inverse_dynamics_derivatives": "pin.computeRNEADerivatives(model, data, q, v, a)",
+    "forward_dynamics_derivatives": "pin.computeABADerivatives(model, data, q, v, tau)",
 }
 COUNTERPARTS = tuple(_SINGLE)
 """The functions that Pinocchio has too."""

@@ -106,6 +106,8 @@ class GeneralCall:
             if _MASKED in map(type, arrays):
                 self._refuse_masked(arrays, self.inputs)
             if out is not None:
+                if isinstance(out, tuple):
+                    out = tuple(out)  # what a call returned is a named one, which NumPy does not take
                 if type(out) is _MASKED or (type(out) is tuple and _MASKED in map(type, out)):
                     self._refuse_masked(out if isinstance(out, tuple) else (out,), self.outputs)
                 if self._mixed_ranks:
