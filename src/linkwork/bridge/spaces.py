@@ -40,7 +40,7 @@ def spaces_of(subject: Subject, requests: Mapping[str, Request]) -> Spaces:
     names = dict.fromkeys(name for request in requests.values() for name in request.inputs)
     inputs = [name for name in names if quantity_of(name).configuration]
     rests = [(p, port.name) for p, port in parameter_ports(subject, requests).items() if p.kind == "rest"]
-    flags = [out.configuration for request in requests.values() for out in request.row.outputs]
+    flags = [out.configuration for request in requests.values() for out in request.outputs]
     ports = output_ports(subject, requests)
     outputs = [port.name for port, is_one in zip(ports, flags, strict=True) if is_one]
     if not (inputs or outputs or rests):

@@ -141,3 +141,16 @@ def test_batches_in_single_precision():
             for one, other in zip(single, kernel(q, v, a), strict=True):
                 assert one.dtype == np.float32
                 assert_close(one, other, 1e-3, f"{example}: {function}", core=2)
+
+
+def test_a_result_for_each_wrench():
+    """By their frames and axes, compiled: M⁻¹ Jᵀ."""
+    robot = SHIPPED[0].robot()
+    frame = robot.tree.bodies[-1].name
+    rng = np.random.default_rng(6)
+    q, v, tau = robot.random_configuration(rng, size=2), *rng.normal(size=(2, 2, robot.nv))
+    wrenches = {frame: rng.normal(size=6)}
+    found = robot.forward_dynamics_derivatives(q, v, tau, wrenches=wrenches, expressed_in=frame)
+    expected = robot.mass_matrix_inverse(q) @ np.swapaxes(robot.jacobian(q, frame, expressed_in=frame), -1, -2)
+    assert found._fields[3] == f"da_dwrench_{frame}_in_{frame}"
+    assert_close(found[3], expected, 1e-12, core=2)
