@@ -1,9 +1,10 @@
 """How cost grows with the number of links: `python -m benchmarks.growth`.
 
-Chains of 5 to 200 hinges and a binary tree of 255 spherical joints, as in `large`.  Of each function: operations, the
-time to trace and compile it and to call it once and with a batch (cold, without the cache), the code's size, the time
-of one state in a batch on one thread, and of one call.  A power law n^p is fitted to each figure of the chains by least
-squares over logarithms, from `LEAST` links on: in shorter ones it weighs what the links next to the world save.
+Chains of 5 to 200 hinges, and dynamics of a binary tree of 255 spherical joints, as in `large`.  Of each function, with
+first derivatives among them: operations, the time to trace and compile it and to call it once and with a batch (cold,
+without the cache) and the memory for it, the code's size, the time of one state in a batch on one thread, and of one
+call.  Derivatives in reverse are compared with the matrices.  A power law n^p is fitted to each figure of the chains by
+least squares over logarithms, from `LEAST` links on: in shorter ones it weighs what the links next to the world save.
 
 Operations grow as the algorithms say.  Times grow by 0.1 to 0.2 more in the exponent where code or results outgrow a
 cache on the way, or the straight line becomes rows: that is a factor once, and no power.
@@ -20,11 +21,11 @@ from pathlib import Path
 from linkwork.cli.output import table
 from linkwork.cli.timing import Effort
 
+from .large import FUNCTIONS, VJP, LargeResult, check_derivatives, growth, large_robot, large_robots, large_verdicts
 from .large import ROBOTS as ALL
-from .large import LargeResult, growth, large_robots
 from .machine import machine
 from .measure import FULL, QUICK
-from .targets import GROWTH, GROWTH_SLACK, Target
+from .targets import GROWTH, GROWTH_SLACK, LARGE, Target
 from .verdicts import Verdict
 
 __all__ = ["Growth", "fitted", "grown", "growth_table", "growth_verdicts"]
@@ -36,9 +37,12 @@ FIGURES = {
     "call": "time of one call",
     "cold": "compile cold",
     "code_bytes": "code size",
+    "memory": "memory to compile",
 }
 _QUICK = ("chain 10", "chain 20", "chain 50")
 _LONG = ("chain 200", "tree 255")
+_CHAINS, _TREES = ([x for x in ALL if x.startswith(shape)] for shape in ("chain", "tree"))
+_CHECKED, _NEAR = "chain 50", 1e-9  # where derivatives are compared, and how near they have to be
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,10 @@ class Growth:
 def grown(effort: Effort, quick: bool = False) -> list[LargeResult]:
     """What is measured: quick: short chains, and of long ones and trees what `large` has bounds for."""
     if not quick:
-        return large_robots(effort, ALL, functions=tuple(GROWTH))
-    return [*large_robots(effort, _QUICK, functions=tuple(GROWTH)), *large_robots(effort, _LONG)]
+        return [*large_robots(effort, _CHAINS, functions=tuple(GROWTH)), *large_robots(effort, _TREES)]
+    found = [*large_robots(effort, _QUICK, functions=tuple(GROWTH)), *large_robots(effort, _LONG)]
+    others = {function: None for robot, function in LARGE if robot == _LONG[0] and function not in FUNCTIONS}
+    return [*found, *large_robots(effort, _LONG[:1], functions=tuple(others))]
 
 
 def fitted(results: Sequence[LargeResult], least: int = LEAST) -> list[Growth]:
@@ -73,6 +79,8 @@ def fitted(results: Sequence[LargeResult], least: int = LEAST) -> list[Growth]:
             continue
         sizes = tuple(int(x.robot.split()[1]) for x in chains)
         for figure in FIGURES:
+            if not all(getattr(x, figure) for x in chains):
+                continue  # nobody tells
             values = tuple(float(getattr(x, figure)) for x in chains)
             found.append(Growth(function, figure, sizes, values, growth(chains, figure)))
     return found
@@ -92,13 +100,14 @@ def growth_verdicts(found: Sequence[Growth]) -> list[Verdict]:
 
 def growth_table(results: Sequence[LargeResult]) -> list[str]:
     """One line a function of a robot: everything measured."""
-    header = ["robot", "function", "operations", "cold [s]", "code [KB]", "state [µs]", "call [µs]"]
+    header = ["robot", "function", "operations", "cold [s]", "memory [MB]", "code [KB]", "state [µs]", "call [µs]"]
     cells = [
         [
             x.robot,
             x.function,
             str(x.operations),
             f"{x.cold:.2f}",
+            f"{x.memory / 1e6:.0f}" if x.memory else "-",
             f"{x.code_bytes / 1024:.0f}",
             f"{1e6 * x.batch:.3g}",
             f"{1e6 * x.call:.3g}",
@@ -109,7 +118,7 @@ def growth_table(results: Sequence[LargeResult]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables and, if asked, write the JSON."""
+    """Print the tables and, if asked, write the JSON.  1 is returned where derivatives do not agree."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short chains, short timings")
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
@@ -117,21 +126,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = machine()
     results = grown((QUICK if chosen.quick else FULL).effort, chosen.quick)
     found = fitted(results)
-    rows = growth_verdicts(found)
+    rows = [*large_verdicts(results), *growth_verdicts(found)]
     cells = [[x.robot, x.what, x.ours, x.shown, x.target_shown, x.verdict] for x in rows]
     print("\n".join(growth_table(results)))
     print()
     print("\n".join(table(["robots", "what", "", "grows as", "target", ""], cells, left=(0, 1, 5))))
+    robot = large_robot(_CHECKED)
+    errors = {function: check_derivatives(robot, function) for function in FUNCTIONS}
+    for function, error in errors.items():
+        print(f"{VJP}{function} beside its derivatives, {_CHECKED}: {error:.1e} of their size")
     print("; ".join(f"{name} {value}" for name, value in about.items()))
     print(f"{sum(row.met for row in rows)} of {len(rows)} targets met")
     if chosen.json:
         data = {
             "machine": about,
             "results": [asdict(x) for x in results],
+            "errors": errors,
             "growth": [{**asdict(x), "at_most": x.target.bound, "met": x.target.met(x.power)} for x in found],
         }
         Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    return 0
+    return int(not all(error < _NEAR for error in errors.values()))
 
 
 if __name__ == "__main__":

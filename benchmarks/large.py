@@ -2,7 +2,11 @@
 
 Chains of hinges and a binary tree of spherical joints, with random offsets and inertias.  Cold is the time to trace, to
 compile, and to call once and with a batch, without the cache.  Times are those of one state in a batch, on one thread,
-into an array made before.  Growth is the power of the number of links with which a figure of chains grows.
+into an array made before.  Growth is the power of the number of links with which a figure of chains grows.  Memory is
+what the process needed at most beyond what it had before, from the trace to the end of the first batch.
+
+``vjp of`` a function is its kernel's `vjp`: from weights of the outputs to gradients by all inputs.  It is compared
+with the matrices of the function's named derivatives.
 """
 
 from __future__ import annotations
@@ -14,12 +18,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
 
 import linkwork as lw
-from linkwork.algorithms import ROBOT
 from linkwork.bridge.machine import code_facts
 from linkwork.cli.measure import environment, threads
 from linkwork.cli.output import table
@@ -27,7 +32,7 @@ from linkwork.cli.states import random_states
 from linkwork.cli.timing import Call, Effort, compare
 from linkwork.joints import Revolute, Spherical
 
-from .targets import LARGE, Target
+from .targets import LARGE, LARGE_BYTES, Target
 from .verdicts import Verdict
 
 __all__ = ["BATCH", "ROBOTS", "LargeResult", "growth", "large_robot", "large_robots", "large_verdicts"]
@@ -36,6 +41,8 @@ BATCH = 1024
 _MOST_BYTES = 4 * 2**20  # of a batch's arrays: of large ones it has fewer states, so that memory is not what is timed
 _BLOCK = 16  # states that are computed together, at most
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics")
+VJP = "vjp of "
+DERIVATIVES = tuple(made for name in FUNCTIONS for made in (f"{VJP}{name}", f"{name}_derivatives"))
 ROBOTS = (*(f"chain {n}" for n in (5, 10, 20, 50, 100, 200)), "tree 255")
 WAYS = ("straight", "outlined", "chosen")
 
@@ -53,6 +60,10 @@ class LargeResult:
     batch: float
     call: float
     is_outlined: bool
+    memory: int = 0  # bytes; 0 where the system does not tell
+
+
+Arrays = tuple[np.ndarray, ...]
 
 
 def large_robot(name: str) -> lw.Robot:
@@ -88,34 +99,78 @@ def large_robots(
                 found.append(result)
                 answers.append(answer)
             for answer in answers[1:]:
-                error = np.abs(answer - answers[0]).max() / np.abs(answers[0]).max()
-                assert error < 1e-9, f"{robot}, {function}: differs from the straight line by {error}"
+                for one, other in zip(answer, answers[0], strict=True):
+                    error = np.abs(one - other).max() / np.abs(other).max()
+                    assert error < 1e-9, f"{robot}, {function}: differs from the straight line by {error}"
     return found
 
 
-def _measured(name: str, function: str, way: str, batch: int, effort: Effort) -> tuple[LargeResult, np.ndarray]:
+def _measured(name: str, function: str, way: str, batch: int, effort: Effort) -> tuple[LargeResult, Arrays]:
     robot = large_robot(name)
-    batch = min(batch, max(_BLOCK, _MOST_BYTES // _bytes_of_state(robot, function) // _BLOCK * _BLOCK))
-    one, many = random_states(robot, function, 3), random_states(robot, function, 3, batch)
     with environment(LINKWORK_CACHE="off"), threads(1), _forced(way):
+        before = _memory(reset=True)
         start = time.perf_counter()
-        kernel = robot.compile(function)
+        kernel = kernel_of(robot, function)
+        made = time.perf_counter() - start
+        numbers = sum(port.size for port in (*kernel.inputs, *kernel.outputs))
+        batch = min(batch, max(_BLOCK, _MOST_BYTES // (8 * numbers) // _BLOCK * _BLOCK))
+        one, many = states_of(robot, kernel, function, 3), states_of(robot, kernel, function, 3, batch)
+        start = time.perf_counter()
         kernel(*one.values())
-        answer = kernel(*many.values())
-        cold = time.perf_counter() - start
-        into = {"kernel": kernel, "out": np.empty_like(answer), **many}
+        answer = _listed(kernel(*many.values()))
+        cold = made + time.perf_counter() - start
+        memory = _memory() - before
+        out = tuple([np.empty_like(x) for x in answer])
+        into = {"kernel": kernel, "out": out if len(out) > 1 else out[0], **many}
         of_batch = compare(Call(f"kernel({', '.join(many)}, out=out)", into), None, effort).ours
         of_call = compare(Call(f"kernel({', '.join(one)})", {"kernel": kernel, **one}), None, effort).ours
         operations = sum(kernel.operations.values())
         is_outlined = any(i.operation.name == "rows" for i in kernel.program.instructions)
         size = code_facts(kernel).code_bytes
-    return LargeResult(name, function, way, operations, cold, size, of_batch / batch, of_call, is_outlined), answer
+    of_one = of_batch / batch
+    return LargeResult(name, function, way, operations, cold, size, of_one, of_call, is_outlined, memory), answer
 
 
-def _bytes_of_state(robot: lw.Robot, function: str) -> int:
-    row, sizes = ROBOT[function], {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}
-    shapes = [part.shape for part in (*row.quantities, *row.outputs)]
-    return 8 * sum(math.prod(n if isinstance(n, int) else sizes[n] for n in shape) for shape in shapes)
+def _listed(answer: Any) -> Arrays:
+    return tuple(answer) if isinstance(answer, tuple) else (answer,)
+
+
+def kernel_of(robot: lw.Robot, function: str) -> Any:
+    """The kernel of a function of the robot, or the `vjp` of one's."""
+    kernel = robot.compile(function.removeprefix(VJP))
+    return kernel.vjp() if function.startswith(VJP) else kernel
+
+
+def states_of(robot: lw.Robot, kernel: Any, function: str, seed: int, size: int | None = None) -> dict[str, np.ndarray]:
+    """Random states; what else the kernel takes is drawn from the normal distribution."""
+    states = random_states(robot, function.removeprefix(VJP), seed, size)
+    rng, batch = np.random.default_rng(seed + 1), () if size is None else (size,)
+    return {
+        port.name: states[port.name] if port.name in states else rng.normal(size=(*batch, *port.shape))
+        for port in kernel.inputs
+    }
+
+
+def _memory(*, reset: bool = False) -> int:
+    """The most bytes that this process had in memory since it was reset, or those it has now; 0 if nobody tells."""
+    try:
+        if reset:
+            Path("/proc/self/clear_refs").write_text("5")
+        lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        return 1024 * int(lines["VmRSS" if reset else "VmHWM"].split()[0])
+    except (OSError, KeyError):
+        return 0
+
+
+def check_derivatives(robot: lw.Robot, function: str, count: int = 3) -> float:
+    """How far the `vjp` of a function is from the products with its named derivatives, relative to their size."""
+    with environment(LINKWORK_CACHE="off"), threads(1):
+        pulled, named = kernel_of(robot, VJP + function), robot.compile(f"{function}_derivatives")
+        states = states_of(robot, pulled, VJP + function, 5, count)
+        gradients, matrices = pulled(*states.values()), named(*(states[port.name] for port in named.inputs))
+    weights = states[pulled.inputs[-1].name]
+    expected = [np.einsum("ni,nij->nj", weights, matrix) for matrix in matrices]
+    return float(max(np.abs(x - y).max() / np.abs(y).max() for x, y in zip(gradients, expected, strict=True)))
 
 
 @contextmanager
@@ -140,6 +195,11 @@ def large_verdicts(results: Sequence[LargeResult]) -> list[Verdict]:
         shown = f"{found.cold:.2f} s"
         what = f"{found.function.replace('_', ' ')}, compile cold, with its loop over batches"
         rows.append(Verdict(found.robot, what, shown, "-", found.cold, shown, Target(bound), f"<= {bound:g} s"))
+        most = LARGE_BYTES.get((found.robot, found.function))
+        if most is not None and found.memory:
+            what, shown = f"{found.function.replace('_', ' ')}, memory to compile it", f"{found.memory / 1e9:.2f} GB"
+            below = f"<= {most / 1e9:g} GB"
+            rows.append(Verdict(found.robot, what, shown, "-", found.memory, shown, Target(most), below))
     return rows
 
 

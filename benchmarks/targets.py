@@ -12,6 +12,7 @@ __all__ = [
     "GROWTH_SLACK",
     "IMPORT_SECONDS",
     "LARGE",
+    "LARGE_BYTES",
     "LINEAR_ALGEBRA",
     "LONG_PROGRAM_SECONDS",
     "MATRICES",
@@ -150,6 +151,10 @@ GROWTH = {
     "inverse_dynamics": 1,
     "forward_dynamics": 1,
     "mass_matrix": 2,
+    "vjp of inverse_dynamics": 1,
+    "vjp of forward_dynamics": 1,
+    "inverse_dynamics_derivatives": 2,
+    "forward_dynamics_derivatives": 2,
 }
 """The power of a chain's number of links with which the cost of a function may grow.  A fitted power may be
 `GROWTH_SLACK` more, for what the first links save, and for clocks."""
@@ -161,5 +166,10 @@ LARGE = {
     ("chain 200", "forward_dynamics"): 4.0,
     ("tree 255", "inverse_dynamics"): 2.0,
     ("tree 255", "forward_dynamics"): 4.0,
+    ("chain 200", "vjp of inverse_dynamics"): 8.0,
+    ("chain 200", "inverse_dynamics_derivatives"): 20.0,
 }
 """Most seconds that it may take until functions of robots of many bodies are compiled, and have been called."""
+
+LARGE_BYTES = {("chain 200", "inverse_dynamics_derivatives"): 2e9}
+"""Most bytes that compiling them may take."""

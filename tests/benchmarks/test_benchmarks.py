@@ -9,7 +9,7 @@ import pytest
 from benchmarks.compiler import Figure, compiler_figures, long_program_seconds, no_op_seconds
 from benchmarks.control import ControlSizes, control_figures, control_verdicts
 from benchmarks.growth import FIGURES, fitted, growth_table, growth_verdicts
-from benchmarks.large import growth, large_robots, large_verdicts
+from benchmarks.large import check_derivatives, growth, large_robot, large_robots, large_verdicts
 from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
 from benchmarks.measure import FunctionResult, Plan, RobotResult, functions_of, measure_robot
 from benchmarks.report import context_table, target_table
@@ -154,6 +154,15 @@ def test_robots_of_many_bodies_are_measured():
     assert row.met and row.target_shown == "<= 2 s"
 
 
+def test_derivatives_of_robots_of_many_bodies_are_measured():
+    names = ("vjp of inverse_dynamics", "inverse_dynamics_derivatives")
+    found = large_robots(TINY.effort, ("chain 4",), ("straight", "outlined"), names, batch=5)
+    assert [x.function for x in found] == [name for name in names for _ in range(2)]
+    row, memory = large_verdicts([replace(found[3], robot="chain 200", way="chosen", cold=30.0, memory=10**9)])
+    assert not row.met and memory.met and memory.shown == "1.00 GB"
+    assert check_derivatives(large_robot("tree 3"), "forward_dynamics") < 1e-9
+
+
 def test_growth_is_fitted():
     found = large_robots(TINY.effort, ("chain 5", "chain 20", "chain 40"), functions=("mass_matrix",), batch=5)
     assert [x.figure for x in fitted(found)] == list(FIGURES)
@@ -172,6 +181,7 @@ def test_growth_is_fitted():
 def test_growth_is_printed(monkeypatch, tmp_path, capsys):
     found = large_robots(TINY.effort, ("chain 20", "chain 24"), functions=("forward_kinematics",), batch=5)
     monkeypatch.setattr(growth_command, "grown", lambda effort, quick: found)
+    monkeypatch.setattr(growth_command, "_CHECKED", "chain 4")
     file = tmp_path / "growth.json"
     assert growth_command.main(["--quick", "--json", str(file)]) == 0
     assert "forward kinematics, growth of operations" in capsys.readouterr().out

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from compiler.knobs import num_threads, outlining
 from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot
 from linkwork.bridge.tracing import trace_requests
-from linkwork.compiler.kernel import Kernel, make_ready
+from linkwork.compiler.kernel import Kernel, made_from, make_ready
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Program
 from linkwork.compiler.rows import ROWS, Rows
@@ -125,6 +127,44 @@ def test_functions_of_a_robot_inside_of_ones_own() -> None:
         found = kernel(*arrays)
         assert len(rows_in(kernel).rows) > 2 * len(rows_in(kernel).bodies)
     np.testing.assert_allclose(found, kernel.interpret(*arrays), rtol=1e-11)
+
+
+@pytest.mark.parametrize("asked", ["inverse_dynamics", "forward_dynamics"])
+def test_derivatives_of_kernels(asked: str) -> None:
+    for types, shape in (([Spherical], "random"), ([Revolute], "chain")):
+        robot = lw.Robot(random_tree(np.random.default_rng(2), 8, types=types, shape=shape))  # type: ignore[arg-type]
+        with outlining():
+            kernel = robot.compile(asked)
+            for derived in (kernel.vjp(), kernel.jvp("q", "v")):
+                program = made_from(derived)[0].traced
+                arrays = states(robot.tree, program, 9)
+                found, expected, alone = derived(*arrays), derived.interpret(*arrays), derived(*(x[4] for x in arrays))
+                rows = rows_in(derived)
+                assert len(rows.bodies) < 0.9 * len(rows.rows) or shape == "chain"
+                for one, other, single in zip(*map(listed, (found, expected, alone)), strict=True):
+                    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-11 * (np.abs(other).max() + 1.0))
+                    np.testing.assert_array_equal(single, one[4])
+
+
+def listed(found: Any) -> tuple[np.ndarray, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def test_derivatives_of_inverse_dynamics_are_a_form_for_pairs_of_joints() -> None:
+    tree = random_tree(np.random.default_rng(1), 24, types=[Revolute], shape="chain")
+    rows = rows_in(check(tree, "inverse_dynamics_derivatives"))
+    assert len(rows.rows) > 24 * 23 / 2 > 6 * len(rows.bodies)
+
+
+def test_what_comes_before_a_loop_is_outlined() -> None:
+    """Derivatives of forward dynamics of long chains are solved column by column, in a loop."""
+    module = importlib.import_module("linkwork.algorithms.dynamics.factored_inverse")
+    tree = random_tree(np.random.default_rng(1), 10, types=[Revolute], shape="chain")
+    with mock.patch.multiple(module, _LONG=-1, _PER_VELOCITY=1):
+        kernel = check(tree, "forward_dynamics_derivatives", rtol=1e-9)
+    names = [i.operation.name for i in kernel.program.instructions if i.operation.arity < 0]
+    assert names == ["rows", "loop"]
+    assert len(kernel.program.instructions) < 0.1 * kernel.arithmetic
 
 
 def test_guards_change_no_bit() -> None:

@@ -123,6 +123,11 @@ class Program(Listing):
         """Marks are of the instructions that there were."""
         return replace(self, instructions=tuple(instructions), results=tuple(results), marks=())
 
+    def pruned(self) -> Program:
+        """The program without the instructions that no result depends on, marked where it was."""
+        order = sorted(self.needed(self.results))
+        return replace(self.ordered(order), marks=tuple([bisect_left(order, mark) for mark in self.marks]))
+
     @cached_property
     def unguarded(self) -> Program:
         """The program of the outputs alone."""

@@ -72,7 +72,8 @@ class Listing(ABC):
                 continue
             stands_for.append(k)
             kept.append(Instruction(operation, tuple([stands_for[a] for a in args]), value))
-        return self.rebuilt(kept, [stands_for[r] for r in self.results]).pruned()
+        results = tuple([stands_for[r] for r in self.results])
+        return replace(self, instructions=tuple(kept), results=results).pruned()  # type: ignore[type-var]
 
     def alive(self) -> list[int]:
         """How many values are alive before each instruction, and after the last: computed already and needed still.

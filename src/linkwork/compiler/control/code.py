@@ -21,6 +21,7 @@ from ..real import Real
 from ..rows import Rows
 from ..tables import bundle
 from ..target import Target
+from .moves import MANY, move_numbers
 from .plan import CONTROL, FRAME, SLICE, Column, Control, Piece, Scope, Spot
 from .rows import rows_driver
 
@@ -140,9 +141,32 @@ class ControlCode:
                 names[value] = f.operation(operation, [name(a) for a in args])
             if value in step.left:
                 f.keep(operation, names[value], step.left[value], at.frame)
-        for value, place in step.placed:
+        placed = step.placed if len(step.placed) < MANY else self._moved(f, scope, step, at)
+        for value, place in placed:
             f.keep(instructions[value].operation, name(value), place, at.frame)
         return name
+
+    def _moved(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> list[tuple[int, int]]:
+        """Put in place, by tables, what stands in the frame and constants; what is left is returned."""
+        instructions = scope.listing.instructions
+        bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
+        moves: list[tuple[int, int]] = []
+        constants: list[tuple[float, int]] = []
+        others: list[tuple[int, int]] = []
+        for value, place in step.placed:
+            operation, args, number = instructions[value]
+            if operation is CONSTANT:
+                constants.append((number, place))
+            elif operation is PART and args[0] in bases:
+                moves.append((bases[args[0]] + number, place))
+            elif operation is INPUT and scope.inputs[number].area == FRAME:
+                moves.append((scope.inputs[number].number, place))
+            elif value in scope.places and operation.gives == "n":
+                moves.append((scope.places[value], place))
+            else:
+                others.append((value, place))
+        move_numbers(f, self.real, self.name("placed"), moves, constants, at.frame)
+        return others
 
     # -- controls
 

@@ -26,6 +26,7 @@ __all__ = ["ControlLayout", "block_texts", "sample_texts"]
 _VECTORS = 32  # of a tile of samples, whose loops lanes share
 _OF_PIECES = 8  # of a tile of samples, through which long pieces of code go one after the other
 _WORTH = 64  # instructions of a step: to take a sample into a lane costs about as much as so many
+_ONE_BY_ONE = 1024  # numbers of an output that are copied by code of their own
 _CACHED = 1 << 18  # bytes of their frames, which should stay in the second-level cache
 
 
@@ -115,10 +116,12 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
     for out, port in zip(outputs, program.outputs, strict=True):
         slots = layout.slot_of[start : start + port.size]
         runs = _runs(slots)
-        for first, slot, distance, count in runs if len(runs) <= MOST_UNROLLED else ():
-            _copied(f, real, f.at(out, first * real.bytes), f.at(frame, slot * real.bytes), count, distance)
-        if len(runs) > MOST_UNROLLED:
+        one_by_one = sum(count for *_, count in runs if count <= MOST_UNROLLED)
+        if len(runs) > MOST_UNROLLED or one_by_one > _ONE_BY_ONE:
             _gathered(f, real, out, frame, slots)
+            runs = []
+        for first, slot, distance, count in runs:
+            _copied(f, real, f.at(out, first * real.bytes), f.at(frame, slot * real.bytes), count, distance)
         start += port.size
     end_sample(f, layout, frame, taken)
     code.main.add(f)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...expr.region import Listing, Region
@@ -23,8 +24,8 @@ __all__ = ["ALL", "optimize"]
 L = TypeVar("L", bound=Listing)
 
 ALL: tuple[Callable[[Any], Any], ...] = (
-    outline,
     drop_rules,
+    outline,
     fold_constants,
     merge_loops,
     trim_loops,
@@ -48,7 +49,7 @@ def _everywhere(one_pass: Callable[[Listing], Listing], listing: L, done: dict[R
             Instruction(i.operation, i.args, i.value.with_bodies(inside)) if i.operation.arity < 0 else i
             for i in listing.instructions
         ]
-        listing = listing.rebuilt(changed, listing.results)
+        listing = replace(listing, instructions=tuple(changed))  # type: ignore[type-var]
     return one_pass(listing)  # type: ignore[return-value]
 
 

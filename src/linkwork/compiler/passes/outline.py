@@ -17,6 +17,9 @@ Measured (cold: to trace, compile and call it once and with a batch; a state of 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from ...expr.bundle import PART
@@ -42,9 +45,61 @@ _LEFT = 0.5  # what is left of the instructions, at most: otherwise steps do not
 def outline(program: L) -> L:
     if not isinstance(program, Program) or not program.marks or len(program.instructions) < _LEAST:
         return program
-    if any(i.operation.arity < 0 for i in program.instructions):
-        return program  # results of several cannot wait between steps
-    return _outlined(program)  # type: ignore[return-value]
+    late = _late(program.instructions)
+    if not any(late):
+        return _outlined(program)  # type: ignore[return-value]
+    if len(late) - sum(late) < _LEAST:
+        return program
+    taken = _taken(program, late)
+    before = _before(program, late, taken)
+    after = _outlined(before)
+    return program if after is before else _joined(program, after, taken, late)  # type: ignore[return-value]
+
+
+def _late(instructions: Sequence[Instruction]) -> bytearray:
+    """Which instructions wait for one of several results: all others can be outlined, and come first then."""
+    late = bytearray(len(instructions))
+    if any(i.operation.arity < 0 for i in instructions):
+        for k, (operation, args, _) in enumerate(instructions):
+            late[k] = operation.arity < 0 or any(late[a] for a in args)
+    return late
+
+
+def _taken(program: Program, late: Sequence[int]) -> tuple[list[int], int]:
+    """What late instructions and results take of others, and how many of these guards alone need, the last ones."""
+    instructions, results = program.instructions, program.results
+    counted = program.needed(results[: len(results) - program.guards]) if program.guards else range(len(instructions))
+    takers = [(k in counted, args) for k, (_, args, _) in enumerate(instructions) if late[k]]
+    takers += [(r in counted, (r,)) for r in results]
+    found: dict[bool, dict[int, None]] = {True: {}, False: {}}
+    for counts, args in takers:
+        found[counts].update((a, None) for a in args if instructions[a].args and not late[a])
+    for_guards = [k for k in found[False] if k not in found[True]]
+    return [*found[True], *for_guards], len(for_guards)
+
+
+def _before(program: Program, late: Sequence[int], taken: tuple[list[int], int]) -> Program:
+    """The instructions that are not late, as a program that gives what is taken."""
+    order = [k for k, is_late in enumerate(late) if not is_late]
+    marks = tuple([bisect_left(order, mark) for mark in program.marks])
+    results, guards = taken
+    return replace(replace(program, results=tuple(results)).ordered(order), guards=guards, marks=marks)
+
+
+def _joined(program: Program, before: Program, taken: tuple[list[int], int], late: Sequence[int]) -> Program:
+    """The late instructions after the others."""
+    kept = list(before.instructions)
+    number = dict(zip(taken[0], before.results, strict=True))
+
+    def new(k: int) -> None:
+        operation, args, value = program.instructions[k]
+        number[k] = len(kept)
+        kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
+
+    for k, is_late in enumerate(late):
+        if is_late or (not program.instructions[k].args and k not in number):
+            new(k)
+    return program.rebuilt(kept, [number[r] for r in program.results]).pruned()
 
 
 def _outlined(program: Program) -> Program:
