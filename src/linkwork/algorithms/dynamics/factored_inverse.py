@@ -122,7 +122,8 @@ class ArticulatedInverse:
     @property
     def matrix(self) -> Matrix:
         """M⁻¹, symmetric."""
-        found = self.applied_to(units(self.count))
+        many = _PER_VELOCITY * self.count**2 > _LONG
+        found = each(self.applied, units(self.count), in_loops=many, alike=True)
         return [[found[max(i, j)][min(i, j)] for j in range(self.count)] for i in range(self.count)]
 
     def applied(self, x: Scalars) -> list[Any]:

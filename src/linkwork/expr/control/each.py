@@ -15,18 +15,22 @@ __all__ = ["each"]
 Row = Sequence[Any]
 
 
-def each(function: Callable[[Row], Row], rows: Sequence[Row], *, in_loops: bool) -> list[list[Any]]:
+def each(
+    function: Callable[[Row], Row], rows: Sequence[Row], *, in_loops: bool, alike: bool = False
+) -> list[list[Any]]:
     """The function of each row; in a trace written out row by row or, in loops, once for rows that are alike.
 
-    Rows are alike that have structural zeros in the same places.  All rows have as many numbers.
+    Rows are alike that have structural zeros in the same places, or all of them where that is said.  All rows have as
+    many numbers.
     """
     if not in_loops:
         return [list(function(row)) for row in rows]
-    alike: dict[tuple[int, ...], list[int]] = {}
+    found_alike: dict[tuple[int, ...], list[int]] = {}
     for k, row in enumerate(rows):
-        alike.setdefault(tuple(i for i, x in enumerate(row) if not is_zero(x)), []).append(k)
+        places = tuple(i for i, x in enumerate(row) if alike or not is_zero(x))
+        found_alike.setdefault(places, []).append(k)
     found: list[list[Any]] = [[] for _ in rows]
-    for places, members in alike.items():
+    for places, members in found_alike.items():
         if len(members) == 1 or not places:
             for k in members:
                 found[k] = list(function(rows[k]))
