@@ -20,6 +20,7 @@ from linkwork.errors import SingularInertiaError, UnknownNameError
 from linkwork.model.parameter import KINDS, Parameter, inputs_of, read_parameters
 from linkwork.model.random import random_inertia
 from linkwork.model.tree import Tree
+from linkwork.model.welded import with_summed_inertias
 from linkwork.spatial.parameters import parameters_of
 from oracles.comparison import assert_close
 from oracles.scalars import names_for, share
@@ -350,6 +351,21 @@ def test_gravity_as_an_option_and_as_a_parameter_is_one_input() -> None:
     assert [port.name for port in kernel.inputs] == ["q", "gravity"]
     q, *_ = arm_states()
     assert_close(kernel(q, [0.0, 1.0, 2.0])[1], ARM.gravity_force(q, gravity=[0.0, 1.0, 2.0]), 1e-14)
+
+
+def test_bodies_as_a_whole() -> None:
+    """Their own links have what the others on them do not, where there is no such link too; these stay."""
+    for name in ("mixed_0", "rerooted"):
+        tree = TREES[name]
+        tools = [f for f in tree.frames if f.name not in {b.name for b in tree.bodies}]
+        bare = replace(tree, frames=tuple(tools), bodies=with_summed_inertias(tree.bodies, tools))
+        for robot in (lw.Robot(tree), lw.Robot(bare)):
+            own = robot.parameters("inertia")["inertia"]
+            other = own + np.array(parameters_of(random_inertia(np.random.default_rng(0), 5.0)))
+            edited = robot.with_parameters({"inertia": other})
+            assert_close(edited.inertial_parameters(), other.ravel(), 1e-14)
+            for tool in tools:
+                assert edited.tree.frame(tool.name) == tool
 
 
 def test_names_of_inputs() -> None:

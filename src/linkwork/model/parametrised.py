@@ -38,12 +38,13 @@ def with_numbers(tree: Tree, numbers: Numbers) -> Tree:
     parts = changed.parts()
     frames = list(parts["frames"])
     for i, whole in changed.wholes.items():
-        on_it = [k for k, f in enumerate(frames) if f.body == i]
-        own = next(k for k in on_it if frames[k].name == tree.bodies[i].name)
-        for k in on_it:
-            if k != own:
-                whole = whole - frames[k].placement @ frames[k].inertia
-        frames[own] = replace(frames[own], inertia=frames[own].placement.inv() @ whole)
+        name = tree.bodies[i].name
+        others = [f.placement @ f.inertia for f in frames if f.body == i and f.name != name]
+        if all(f.name != name for f in frames):
+            frames.append(Frame(name, i, Pose.identity()))
+        own = next(k for k, f in enumerate(frames) if f.name == name)
+        rest = whole - sum(others, Inertia.zero())
+        frames[own] = replace(frames[own], inertia=frames[own].placement.inv() @ rest)
     return replace(tree, **{**parts, "frames": tuple(frames)})
 
 
