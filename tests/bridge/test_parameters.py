@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -460,3 +462,11 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
     moon = moon.with_gravity([0.0, 0.0, -1.62])
     assert_close(found[0], moon.gravity_force(q), 1e-12)
     assert_close(found[1], np.broadcast_to(moon.center_of_mass(np.zeros(7)), (3, 3)), 1e-12)
+
+
+def test_no_algorithm_compares_a_number_with_zero() -> None:
+    """Where it is a symbol that has no answer: `is_zero` asks what is known."""
+    files = (Path(lw.__file__).parent / "algorithms").rglob("*.py")
+    assert [
+        f"{file.name}: {line}" for file in files for line in re.findall(r".*[!=]= 0\.0.*", file.read_text("utf-8"))
+    ] == []

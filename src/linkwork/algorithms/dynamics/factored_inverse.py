@@ -200,7 +200,7 @@ def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedI
         for number, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=True)][::-1]:
             U = I_a @ column
             D_inv = inverse_resistance(column.dot(U) + rotor, body, own, column)
-            I_a = I_a.freed(column, U, D_inv, alone=rotor == 0.0)
+            I_a = I_a.freed(column, U, D_inv, alone=is_zero(rotor))
             found.append(Freed(number, Y[i] @ column, Y[i] @ U, D_inv))
         joints[i] = found[::-1]
         if p != WORLD:
