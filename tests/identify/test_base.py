@@ -112,6 +112,17 @@ def test_least_squares_on_the_regressor_of_pinocchio() -> None:
     assert fit.condition == pytest.approx(np.linalg.cond(Y_b / lengths), rel=1e-8)
 
 
+def test_axes_that_are_parallel_but_for_a_digit() -> None:
+    """Kinova's file has 1.5708 for π/2: what that would tell apart counts as one, and nothing is refused."""
+    robot = next(example for example in EXAMPLES if example.name == "kinova").robot()
+    q, v, a = motion(robot, 80, 3)
+    tau = robot.inverse_dynamics(q, v, a)
+    fit = identify.base_parameters(robot, q, v, a, tau)
+    assert fit.condition < 100.0 and len(fit.values) < robot.base_parameters().rank
+    assert_close(fit.joint_forces(q, v, a), tau, 1e-7, core=1)
+    assert identify.excitation(robot, q, v, a).condition < 100.0
+
+
 def test_joints_payloads_and_what_is_known() -> None:
     """Friction and damping beside inertias; a load alone, all else being known; a batch of motions, one held out."""
     robot = shipped("arm7")

@@ -177,6 +177,26 @@ def test_what_is_in_joints_is_not_negative() -> None:
         identify.inertias(robot, *pendulum_motion(300), tau, passive=True)
 
 
+def test_joints_of_several_numbers() -> None:
+    """Each number of a joint has its own damping; where one joint follows another theirs are not told apart."""
+    pytest.importorskip("scipy")
+    robot = robot_of(TREES["planar_chain"])
+    truth = deformed_robot(robot, 0.1, 2)
+    for joint in truth.joints:
+        truth = truth.with_joint(joint.with_damping([0.3, 0.2, 0.1]))
+    q, v, a = motion(robot, 80, 3)
+    tau = truth.inverse_dynamics(q, v, a, passive=True)
+    fit = identify.inertias(robot, q, v, a, tau, passive=["damping"])
+    expected = truth.inertial_parameters(passive=True)
+    assert_close(fit.values[30:], np.tile([0.3, 0.2, 0.1], 3), 1e-6)
+    assert_close(fit.robot.inverse_dynamics(q, v, a, passive=True), tau, 1e-6, core=1)
+    assert_close(fit.robot.inertial_parameters(passive=True)[39:48], expected[39:48], 1e-6)
+    coupled = robot_of(TREES["coupled_0"])
+    q, v, a = motion(coupled, 80, 3)
+    with pytest.raises(ValueError, match=r"the measurements do not show '.*\.damping'"):
+        identify.inertias(coupled, q, v, a, coupled.inverse_dynamics(q, v, a), passive=["damping"])
+
+
 def test_what_is_not_shown_stays() -> None:
     """One pose, at rest, weighs what gravity shows and nothing else; a body that is not asked for stays as it is."""
     robot = shipped("arm7")

@@ -83,6 +83,18 @@ def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
     assert by_default[0] == 0.0
 
 
+def test_what_follows_stays_within_its_own_limits() -> None:
+    """A gripper of two fingers, one of which follows: its limits are its master's too."""
+    robot = lw.load("arm7_gripper", mimic="coupled")
+    follower = next(joint for joint in robot.joints if joint.mimic is not None)
+    master = robot.joint(follower.mimic.joint)
+    robot = robot.with_joint(master.with_velocity_limit(0.2)).with_joint(follower.with_velocity_limit(0.005))
+    q, v, _ = identify.exciting_trajectory(robot, trials=5).at(np.linspace(0.0, 10.0, 2000))
+    place = robot.v_index([master.name])[0]
+    assert 0.002 < np.abs(v[:, place]).max() * abs(follower.mimic.ratio) <= 0.005
+    assert q[:, place].min() >= master.lower[0] and q[:, place].max() <= master.upper[0]
+
+
 def test_trajectories_that_cannot_be() -> None:
     robot = shipped("arm7")
     for options, problem in (

@@ -82,8 +82,14 @@ class BaseParameters:
         return "\n".join(self.expressions())
 
 
-def base_parameters_of(Y: np.ndarray, names: Sequence[str], tolerance: float) -> BaseParameters:
-    """Those of the rows of a regressor (rows, npi) at many states."""
+def base_parameters_of(
+    Y: np.ndarray, names: Sequence[str], tolerance: float, apart: float | None = None
+) -> BaseParameters:
+    """Those of the rows of a regressor (rows, npi) at many states.
+
+    ``apart`` is the part of a column that others have to leave of it for it to be independent, ``tolerance`` if None.
+    """
+    apart = tolerance if apart is None else apart
     lengths = np.linalg.norm(Y, axis=0)
     seen = lengths > tolerance * lengths.max(initial=0.0)
     scaled = Y / np.where(seen, lengths, 1.0) * seen
@@ -96,7 +102,7 @@ def base_parameters_of(Y: np.ndarray, names: Sequence[str], tolerance: float) ->
         for _ in range(2):  # twice is enough
             rest = rest - basis @ (basis.T @ rest)
         remainder = float(np.linalg.norm(rest))
-        if remainder > tolerance:
+        if remainder > apart:
             chosen.append(int(k))
             basis = np.column_stack([basis, rest / remainder])
             smallest = min(smallest, remainder)

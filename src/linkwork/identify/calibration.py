@@ -37,7 +37,7 @@ from .tables import pose_lines
 
 __all__ = ["PlacementFit", "placements"]
 
-_RANK = 1e-3  # of what others leave of a column, relative: below, poses do not show it by itself
+_APART = 1e-3  # of what others leave of a column, relative: below, poses do not show it by itself
 _SIX = ("phi_x", "phi_y", "phi_z", "d_x", "d_y", "d_z")
 _SETTLED = 1e-6  # standard deviations: a step that is of no account
 
@@ -260,7 +260,7 @@ class _Model:
         q = self.robot.random_configuration(np.random.default_rng(0), size=count)
         X = self.robot.pose(q, self.frame) if self.rows == 6 else self.robot.point_position(q, self.frame)
         J = self.errors(q, X, x)[1].reshape(-1, len(self.names))
-        return base_parameters_of(J, self.names, _RANK), np.sqrt((J * J).mean(axis=0))
+        return base_parameters_of(J, self.names, 1e-9, _APART), np.sqrt((J * J).mean(axis=0))
 
     def solved(self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, at_most: int) -> _Found:
         """From no offsets, and again from where that ends if more is shown there."""
@@ -289,7 +289,9 @@ class _Model:
         error, J = self.errors(q, measured, x)
         for step in range(1, at_most + 1):
             rows = np.concatenate([-J[..., shown.columns], error[..., None]], axis=-1).swapaxes(0, 1)
-            triangles = Reduced(triangular(rows), len(error), error.mean(axis=0), size)
+            force = np.repeat(np.arange(self.rows), rows.shape[-1])
+            flat = triangular(rows).reshape(len(force), -1)
+            triangles = Reduced(flat, force, len(error), error.mean(axis=0), size)
             fit = fitted(triangles, np.ones(self.rows, dtype=bool), weights, typical[shown.columns])
             if fit.unseen.shape[1]:
                 break

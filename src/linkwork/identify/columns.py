@@ -17,6 +17,10 @@ __all__ = ["Columns", "Passive", "columns_of", "structural"]
 
 Passive = bool | Sequence[str]
 
+_APART = (
+    1e-5  # of a column's length: what others leave of it is less where forces do not tell it from theirs in practice
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -66,6 +70,9 @@ def columns_of(who: str, robot: Robot, bodies: Iterable[str] | None, passive: Pa
 def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[BaseParameters, np.ndarray]:
     """The base parameters that the measured joint forces (nv,) show at random states, and how long columns are there.
 
+    Axes that are parallel but for a file's last digit (1.5708 for π/2) count as parallel: what tells parameters apart
+    there no measurement does.
+
     The second (p,) are root mean squares by row [N·m, N by π], a scale that tells a column that is zero in
     measurements from a small one.
     """
@@ -76,7 +83,7 @@ def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Ba
     v, a = rng.normal(size=(2, count, robot.nv))
     Y = robot.inverse_dynamics_regressor(q, v, a, **columns.options)[:, measured][..., columns.estimated]
     Y = Y.reshape(-1, len(columns.estimated))
-    return base_parameters_of(Y, columns.chosen, 1e-9), np.sqrt((Y * Y).mean(axis=0))
+    return base_parameters_of(Y, columns.chosen, 1e-9, _APART), np.sqrt((Y * Y).mean(axis=0))
 
 
 def _kinds(who: str, passive: Any) -> tuple[str, ...]:

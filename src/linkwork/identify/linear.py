@@ -31,7 +31,8 @@ _SETTLED = 1e-4  # the relative change of all standard deviations at which weigh
 class Reduced:
     """The triangles R_i of [Y | τ − Y_k π_k], with the columns that are estimated and what the others add."""
 
-    R: np.ndarray  # (nv, p + 1, p + 1), upper triangular
+    rows: np.ndarray  # (m, p + 1): those of all triangles, one below the other
+    force: np.ndarray  # (m,): the joint force that each belongs to
     samples: int
     mean: np.ndarray  # (nv,) of τ
     square: np.ndarray  # (nv,) mean of τ²
@@ -39,22 +40,24 @@ class Reduced:
     @property
     def width(self) -> int:
         """How many columns are estimated."""
-        return int(self.R.shape[-1]) - 1
+        return int(self.rows.shape[-1]) - 1
 
     def of(self, columns: np.ndarray) -> Reduced:
-        """The triangles of some of the columns alone."""
-        return Reduced(triangular(self.R[..., [*columns, self.width]]), self.samples, self.mean, self.square)
+        """The same of some of the columns alone."""
+        return Reduced(self.rows[:, [*columns, self.width]], self.force, self.samples, self.mean, self.square)
+
+    def sums(self, numbers: np.ndarray) -> np.ndarray:
+        """(nv,): sums of a number for each row, by joint force."""
+        return np.bincount(self.force, numbers, len(self.square))
 
     def residual_squares(self, x: np.ndarray) -> np.ndarray:
         """(nv,): the sum of squares of each force's residuals."""
-        rest = self.R @ np.append(x, -1.0)
-        found: np.ndarray = (rest * rest).sum(axis=-1)
-        return found
+        return self.sums((self.rows @ np.append(x, -1.0)) ** 2)
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
         """All rows, times their forces' weights: (p + 1, p + 1), triangular again."""
-        rows = (self.R * weights[:, None, None])[weights > 0.0].reshape(-1, self.width + 1)
-        return triangular(rows)
+        of_rows = weights[self.force]
+        return triangular((self.rows * of_rows[:, None])[of_rows > 0.0])
 
     def rms(self, squares: np.ndarray) -> np.ndarray:
         """Sums of squares as root mean squares."""
@@ -70,16 +73,20 @@ class Reduced:
 
 
 def reduced(measurements: Measurements, columns: Columns) -> Reduced:
-    """The triangles of measurements, some samples at a time."""
+    """The triangles of measurements, some samples at a time; each of the columns alone that its force depends on."""
     nv, p = measurements.robot.nv, len(columns.estimated)
-    R = np.zeros((nv, p + 1, p + 1))
+    triangles = [np.zeros((0, p + 1)) for _ in range(nv)]
     known = columns.known
     for Y, tau in measurements.regressors(columns.passive, columns.friction):
-        rest = tau - Y @ known
-        rows = np.concatenate([Y[..., columns.estimated], rest[..., None]], axis=-1).swapaxes(0, 1)
-        R = triangular(np.concatenate([R, rows], axis=1))
+        chosen, rest = Y[..., columns.estimated], tau - Y @ known
+        for i in range(nv):
+            rows = np.concatenate([triangles[i], np.column_stack([chosen[:, i], rest[:, i]])])
+            felt = rows.any(axis=0)
+            triangles[i] = np.zeros((felt.sum(), p + 1))
+            triangles[i][:, felt] = triangular(rows[:, felt])
+    force = np.repeat(np.arange(nv), [len(R) for R in triangles])
     tau = measurements.tau
-    return Reduced(R, len(tau), tau.mean(axis=0), (tau * tau).mean(axis=0))
+    return Reduced(np.concatenate(triangles), force, len(tau), tau.mean(axis=0), (tau * tau).mean(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +118,8 @@ def fitted(found: Reduced, measured: np.ndarray, weights: np.ndarray | None, typ
     floor = _LEAST * size if size > 0.0 else 1.0
     sigma = np.full(len(measured), np.inf)
     sigma[measured] = 1.0 if weights is None else 1.0 / weights[measured]
-    absent = np.sqrt((found.R[measured, :, :-1] ** 2).sum(axis=(0, 1)) / (found.samples * measured.sum()))
-    zero = absent <= RANK * typical
+    lengths = np.linalg.norm(found.rows[measured[found.force], :-1], axis=0)
+    zero = lengths <= RANK * typical * np.sqrt(found.samples * measured.sum())
     fit, freedom = _once(found, sigma, zero)
     for _ in range(0 if weights is not None else 50):
         before = sigma
@@ -140,7 +147,7 @@ def _once(found: Reduced, sigma: np.ndarray, zero: np.ndarray) -> tuple[LinearFi
     V = Vt[:rank].T / s[:rank]
     x = V @ (U[:, :rank].T @ b) / scale
     V = V / scale[:, None]
-    used = ((found.R[:, :, :-1] @ V) ** 2).sum(axis=(1, 2)) / sigma**2
+    used = found.sums(((found.rows[:, :-1] @ V) ** 2).sum(axis=1)) / sigma**2
     freedom = np.maximum(found.samples - used, 1.0)
     unseen = Vt[rank:].T
     return LinearFit(x, V @ V.T, sigma, s, unseen, lengths, found.residual_squares(x)), freedom

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import parameters as inertial
+from ..facade.robot.numbering import names_in
 from ..facade.robot.robot import Robot
 from ..model.body import Frame
 from ..model.welded import told, with_summed_inertias
@@ -32,9 +33,9 @@ def with_deformed_bodies(robot: Robot, maps: Mapping[int, np.ndarray]) -> Robot:
 def with_joint_numbers(robot: Robot, names: Sequence[str], values: Sequence[float]) -> Robot:
     """The robot with parameters of joints, named as in `Robot.parameter_names`: ``"elbow.damping"``."""
     given = dict(zip(names, values, strict=True))
-    for joint in robot.joints:
-        numbers = [joint.name] if joint.nv == 1 else [f"{joint.name}.{own}" for own in joint.type.v_names]
-        found = joint
+    for i in robot.tree.order:
+        numbers = names_in(robot.tree.bodies[i], "v")
+        joint = found = robot.joint(robot.tree.bodies[i].joint_name)
         for kind in ("armature", "damping", "friction", "stiffness"):
             keys = [f"{number}.{kind}" for number in numbers]
             if any(key in given for key in keys):

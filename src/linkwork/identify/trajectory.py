@@ -154,6 +154,9 @@ class _Limits:
         low = np.concatenate([own[i][0] for i, _ in free])
         high = np.concatenate([own[i][1] for i, _ in free])
         fast = np.concatenate([body.limits.velocity for _, body in free])
+        for body, place in zip(robot.tree.bodies, robot.tree.v_slices, strict=True):
+            if body.coupling is not None and body.coupling.ratio != 0.0:  # what follows is not to be too fast either
+                fast[place] = np.minimum(fast[place], np.array(body.limits.velocity) / abs(body.coupling.ratio))
         low, high = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * np.pi, -np.pi)), high
         high = np.where(np.isfinite(high), high, low + 2.0 * np.pi)
         self.low = _numbers(who, "lower", lower, low)
