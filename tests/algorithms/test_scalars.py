@@ -9,13 +9,23 @@ from oracles.comparison import EPS, assert_close, solving_bound
 from oracles.scalars import Direct, arguments_of, listed, share
 from oracles.trees import TREES, few_trees, robot_of
 
+SOLVING = (
+    "hybrid_dynamics",
+    "impact",
+    "mass_matrix_inverse",
+    "mass_matrix_solve",
+    "forward_dynamics_derivatives",
+    "forward_dynamics_hessian",
+    "forward_dynamics_second_derivatives",
+    "linearize",
+)
 every_function = pytest.mark.parametrize("name", ROBOT)
 
 
 def bound(tree, name, arrays):
     """Different orders of summation: a few roundings for each degree of freedom, and what solving makes of them."""
     rounding = 10.0 * EPS * max(1, tree.nv)
-    if name in ("hybrid_dynamics", "impact", "mass_matrix_inverse", "mass_matrix_solve") and tree.nv:
+    if name in SOLVING and tree.nv:
         return rounding * float(np.max(np.linalg.cond(Direct(tree).mass_matrix(arrays[0])), initial=1.0))
     if name == "wrench_from_torque":  # singular values down to 1e-5 of the largest count
         values = np.linalg.svd(Direct(tree).jacobian(arrays[0], tree.frames[-3].name), compute_uv=False)

@@ -48,7 +48,7 @@ def inverse_dynamics_derivatives(
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     at = carriers(tree, q, v, a)
     for row, column, value in turned_wrenches(tree, q, at, wrenches):
-        dq[row][column] += value
+        dq[row][column] = dq[row][column] + value
 
     outside = external_forces(tree, q, wrenches)
     load: dict[int, MovingInertia] = {}
@@ -68,20 +68,20 @@ def inverse_dynamics_derivatives(
             force_v = I_C @ c.swinging + B_C.turned(c.J.angular) * 2.0
             force_a, swept = I_C @ c.J, B_C.swept(c.J) * 2.0
             for d, J_rate in zip(at[i].columns, c.own, strict=True):
-                dq[d.number][k] += d.J.dot(force_q) + J_rate.dot(F[i])
-                dv[d.number][k] += d.J.dot(force_v)
-                da[d.number][k] += d.J.dot(force_a)
+                dq[d.number][k] = dq[d.number][k] + d.J.dot(force_q) + J_rate.dot(F[i])
+                dv[d.number][k] = dv[d.number][k] + d.J.dot(force_v)
+                da[d.number][k] = da[d.number][k] + d.J.dot(force_a)
             force_q += cross_star(c.J, F[i])
             j = p
             while j != WORLD:
                 for d in at[j].columns:
-                    dq[d.number][k] += d.J.dot(force_q)
-                    dv[d.number][k] += d.J.dot(force_v)
-                    dq[k][d.number] += d.speeding.dot(force_a) + d.turning.angular.dot(swept)
-                    dv[k][d.number] += d.swinging.dot(force_a) + d.J.angular.dot(swept)
+                    dq[d.number][k] = dq[d.number][k] + d.J.dot(force_q)
+                    dv[d.number][k] = dv[d.number][k] + d.J.dot(force_v)
+                    dq[k][d.number] = dq[k][d.number] + d.speeding.dot(force_a) + d.turning.angular.dot(swept)
+                    dv[k][d.number] = dv[k][d.number] + d.swinging.dot(force_a) + d.J.angular.dot(swept)
                     m = d.J.dot(force_a)
-                    da[d.number][k] += m
-                    da[k][d.number] += m
+                    da[d.number][k] = da[d.number][k] + m
+                    da[k][d.number] = da[k][d.number] + m
                 j = tree.bodies[j].parent
         if p != WORLD:
             load[p] += load[i]
@@ -94,9 +94,9 @@ def passive_part(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matrix, Matrix, Ma
     dq, dv, da = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
     for matrix, entries in zip((dq, dv), passive_force_derivatives(tree, q, v), strict=True):
         for row, column, value in entries:
-            matrix[row][column] -= value
+            matrix[row][column] = matrix[row][column] - value
     for k, rotor in enumerate(armature(tree)):
-        da[k][k] += rotor
+        da[k][k] = da[k][k] + rotor
     return dq, dv, da
 
 

@@ -187,6 +187,92 @@ class DerivativeMethods(RobotBase):
         SingularInertiaError as `forward_dynamics` does.
         """
 
+    # -- second order
+
+    @computed
+    def inverse_dynamics_hessian(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        weights: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Second derivatives of φ = Σ weights_i τ_i, a weighed sum of the forces of `inverse_dynamics`.
+
+        q (..., nq), v, a, weights (..., nv) -> d2_dq_dq (..., nv, nv) [N·m, N], d2_dq_dv (..., nv, nv) [N·m·s, N·s],
+        d2_dv_dv (..., nv, nv) [kg·m²], d2_dq_da (..., nv, nv) [kg·m², kg·m], for weights without a unit; element
+        [j, k] is ∂²φ/∂x_j∂y_k, and those that are not there are zero.  By q twice it is the symmetric one,
+        ∂²/∂s∂t of φ at integrate(q, s e_j + t e_k).  With ``passive`` friction has its smooth law.
+        """
+
+    @computed
+    def inverse_dynamics_second_derivatives(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Second derivatives of every joint force of `inverse_dynamics`: element [i, j, k] is ∂²τ_i/∂x_j∂y_k.
+
+        q (..., nq), v, a (..., nv) -> d2tau_dq_dq (..., nv, nv, nv) [N·m, N], d2tau_dq_dv (..., nv, nv, nv)
+        [N·m·s, N·s], d2tau_dv_dv (..., nv, nv, nv) [kg·m²], d2tau_dq_da (..., nv, nv, nv) [kg·m², kg·m].  These are
+        many numbers: where a sum of them is wanted, `inverse_dynamics_hessian` takes fewer operations.
+        """
+
+    @computed
+    def forward_dynamics_hessian(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        weights: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Second derivatives of φ = Σ weights_i a_i, a weighed sum of the accelerations of `forward_dynamics`.
+
+        q (..., nq), v, tau, weights (..., nv) -> d2_dq_dq (..., nv, nv) [1/s²], d2_dq_dv (..., nv, nv) [1/s], d2_dv_dv
+        (..., nv, nv) [1], d2_dq_dtau (..., nv, nv) [1/(kg·m²), 1/(kg·m)], for weights without a unit; element [j, k] is
+        ∂²φ/∂x_j∂y_k, and those that are not there are zero.  By q twice it is the symmetric one, as of
+        `inverse_dynamics_hessian`.  Raises SingularInertiaError as `forward_dynamics` does.
+        """
+
+    @computed
+    def forward_dynamics_second_derivatives(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        *,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = False,
+        out: tuple[np.ndarray, ...] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Second derivatives of every acceleration of `forward_dynamics`: element [i, j, k] is ∂²a_i/∂x_j∂y_k.
+
+        q (..., nq), v, tau (..., nv) -> d2a_dq_dq (..., nv, nv, nv) [1/s²], d2a_dq_dv (..., nv, nv, nv) [1/s],
+        d2a_dv_dv (..., nv, nv, nv) [1], d2a_dq_dtau (..., nv, nv, nv) [1/(kg·m²), 1/(kg·m)].  For robots of many joints ask for
+        the sum that is wanted, `forward_dynamics_hessian`.  Raises SingularInertiaError as `forward_dynamics` does.
+        """
+
     # -- motions
 
     @computed
