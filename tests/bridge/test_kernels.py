@@ -68,7 +68,7 @@ def test_the_method_and_the_algorithm_have_the_same_defaults(row):
 def test_the_docstring_states_shapes_and_units(row):
     """As in: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]; inputs may have their units in brackets too."""
     text = " ".join(getattr(Robot, row.name).__doc__.split())
-    output = r"(?:[a-z_A-Z]+ )?\([^)]*\) \[[^\]]*\]"
+    output = r"(?:[a-z_A-Z0-9]+ )?\([^)]*\) \[[^\]]*\]"
     found = re.search(rf"((?:[a-z0-9_, ]+ \(\.\.\., n[qv]\)(?: \[[^\]]*\])?)+) -> ({output}(?:, {output})*)", text)
     assert found, text
     inputs, outputs = found.groups()

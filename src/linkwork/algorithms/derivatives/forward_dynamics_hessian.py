@@ -17,7 +17,7 @@ from typing import Any
 
 from ...model.tree import Tree
 from ..dynamics.external import Wrenches
-from ..dynamics.factored_inverse import FactoredInverse
+from ..dynamics.factored_inverse import inverse_mass_matrix
 from ..dynamics.inverse_dynamics import bias_force
 from ..row import PASSIVE, Output, Row
 from .forward_dynamics_derivatives import forward_dynamics_derivatives
@@ -43,8 +43,8 @@ def forward_dynamics_hessian(
     passive: bool = False,
 ) -> tuple[Matrix, ...]:
     """∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂q∂τ (nv × nv each) of Σ w_i a_i; the others are zero."""
-    inverse = FactoredInverse.of_bodies(tree, q, passive)
-    at = _accelerated(tree, inverse, q, v, tau, wrenches, passive)
+    inverse = inverse_mass_matrix(tree, q, passive)
+    at = _accelerations(tree, q, v, tau, wrenches, passive)
     H = inverse_dynamics_hessian(tree, q, v, at, inverse.applied(weights), wrenches, passive)
     first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)[:3]
     return tuple([[-x for x in row] for row in part] for part in _along_accelerations(H, first))
@@ -54,24 +54,29 @@ def forward_dynamics_second_derivatives(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
 ) -> tuple[Tensor, ...]:
     """The same four of every acceleration: (nv × nv × nv) each, element [i, j, k] of a_i by the j-th and the k-th."""
-    inverse = FactoredInverse.of_bodies(tree, q, passive)
-    at = _accelerated(tree, inverse, q, v, tau, wrenches, passive)
+    at = _accelerations(tree, q, v, tau, wrenches, passive)
     second = inverse_dynamics_second_derivatives(tree, q, v, at, wrenches, passive)
     first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)[:3]
     felt = [_along_accelerations([part[i] for part in second], first) for i in range(tree.nv)]
-    n = range(tree.nv)
-    found = []
-    for part in range(4):
-        columns = [[inverse.applied([-felt[i][part][j][k] for i in n]) for k in n] for j in n]
-        found.append([[[columns[j][k][i] for k in n] for j in n] for i in n])
-    return tuple(found)
+    pairs = [
+        (part, j, k)
+        for part, is_symmetric in enumerate((True, False, True, False))
+        for j in range(tree.nv)
+        for k in range(j if is_symmetric else 0, tree.nv)
+    ]
+    forces = [[-of_one[part][j][k] for of_one in felt] for part, j, k in pairs]
+    found: tuple[Tensor, ...] = tuple([[[0.0] * tree.nv for _ in felt] for _ in felt] for _ in range(4))
+    for (part, j, k), a in zip(pairs, inverse_mass_matrix(tree, q, passive).applied_to(forces), strict=True):
+        for i, x in enumerate(a):
+            found[part][i][j][k] = x
+            if part in (0, 2):
+                found[part][i][k][j] = x
+    return found
 
 
-def _accelerated(
-    tree: Tree, inverse: FactoredInverse, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool
-) -> list[Any]:
+def _accelerations(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool) -> list[Any]:
     h = bias_force(tree, q, v, wrenches, passive)
-    return inverse.applied([x - y for x, y in zip(tau, h, strict=True)])
+    return inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
 
 
 def _along_accelerations(H: Sequence[Matrix], first: Sequence[Matrix]) -> tuple[Matrix, ...]:

@@ -23,7 +23,7 @@ def each(
     Rows are alike that have structural zeros in the same places, or all of them where that is said.  All rows have as
     many numbers.
     """
-    if not in_loops:
+    if not in_loops or not any(hasattr(x, "_precedence") for row in rows for x in row):
         return [list(function(row)) for row in rows]
     found_alike: dict[tuple[int, ...], list[int]] = {}
     for k, row in enumerate(rows):

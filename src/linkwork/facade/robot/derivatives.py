@@ -269,8 +269,9 @@ class DerivativeMethods(RobotBase):
         """Second derivatives of every acceleration of `forward_dynamics`: element [i, j, k] is ∂²a_i/∂x_j∂y_k.
 
         q (..., nq), v, tau (..., nv) -> d2a_dq_dq (..., nv, nv, nv) [1/s²], d2a_dq_dv (..., nv, nv, nv) [1/s],
-        d2a_dv_dv (..., nv, nv, nv) [1], d2a_dq_dtau (..., nv, nv, nv) [1/(kg·m²), 1/(kg·m)].  For robots of many joints ask for
-        the sum that is wanted, `forward_dynamics_hessian`.  Raises SingularInertiaError as `forward_dynamics` does.
+        d2a_dv_dv (..., nv, nv, nv) [1], d2a_dq_dtau (..., nv, nv, nv) [1/(kg·m²), 1/(kg·m)].  For
+        robots of many joints ask for the sum that is wanted, `forward_dynamics_hessian`.  Raises SingularInertiaError
+        as `forward_dynamics` does.
         """
 
     # -- motions
