@@ -52,7 +52,7 @@ def test_options_that_are_none() -> None:
         ({"held_out": 1.0}, "held_out: expected a fraction from 0 to below 1, or places"),
         ({"held_out": -0.1}, "held_out: expected a fraction"),
         ({"held_out": [40]}, r"places in the first dimension \(40\)"),
-        ({"held_out": np.ones(40, dtype=bool)}, "all of the 40 are held out"),
+        ({"held_out": np.ones(40, dtype=bool)}, r"all of the first dimension \(40\) is held out"),
         ({"weights": [1.0]}, "weights: expected 2 numbers, 1 / σ of each joint force"),
         ({"weights": [0.0, 0.0]}, "weights: expected 2 numbers"),
         ({"weights": [1.0, -1.0]}, "weights: expected 2 numbers"),

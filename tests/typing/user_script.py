@@ -120,6 +120,20 @@ def kernels() -> None:
     print(kernel.compile_time > 0.0, kernel.program.name, kernel.ufunc.nin, kernel.interpret(q, v)[0])
 
 
+def identification() -> None:
+    robot = lw.load("double_pendulum")
+    motion = lw.identify.exciting_trajectory(robot, trials=5, velocity=[1.0, 2.0])
+    t, q, v, a = motion.sampled(100)
+    tau = robot.inverse_dynamics(q, v, a)
+    base = lw.identify.base_parameters(robot, q, v, a, tau, weights={robot.joints[0].name: 2.0}, held_out=[0, 1, 2])
+    fit = lw.identify.inertias(robot, q, v, a, tau, bodies=["lower_rod"])
+    assert_type(fit.robot, lw.Robot)
+    if base.held_out is not None:
+        print(base.held_out.error, base.standard_deviations, base, fit, motion.excitation.order)
+    placed = lw.identify.placements(robot, q, robot.pose(q, "tip"), "tip", parameters=["base"])
+    print(placed.base, placed.configuration(q).shape, t.shape, lw.identify.excitation(robot, q, v, a).unexcited)
+
+
 def errors() -> None:
     robot = lw.load("double_pendulum")
     try:
@@ -138,4 +152,5 @@ if __name__ == "__main__":
     building()
     joints()
     kernels()
+    identification()
     errors()

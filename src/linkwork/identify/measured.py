@@ -155,7 +155,10 @@ def split(who: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
         else:
             raise ValueError(f"{expected}; got {held_out!r}")
     if mask.all():
-        raise ValueError(f"{who}: held_out: all of the {count} are held out, and none left to estimate from")
+        raise ValueError(
+            f"{who}: held_out: all of the first dimension ({count}) is held out, and nothing left to estimate from: "
+            f"leave out the dimension of a single motion, or hold out nothing, held_out=0.0"
+        )
     return np.repeat(mask, math.prod(leading[1:]))
 
 
