@@ -14,7 +14,7 @@ from .once import Once
 from .requests import Request
 from .spaces import spaces_of
 from .subjects import OfJoint, Subject, has_symbols, made_here, place
-from .tracing import input_ports, output_ports, trace_requests
+from .tracing import input_ports, is_ruled, output_ports, trace_requests, trace_ruled
 
 __all__ = ["CACHED", "compile_requests", "joint_kernel"]
 
@@ -38,6 +38,7 @@ def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request
         lambda: trace_requests(subject, name, requests),
         _content(subject, requests),
         ((subject.kind, subject.about),),
+        (lambda: trace_ruled(subject, name, requests)) if any(map(is_ruled, requests.values())) else None,
     )
     doc = "; ".join(request.row.doc for request in requests.values())
     return Kernel(recipe, doc=doc, spaces=spaces_of(subject, requests))

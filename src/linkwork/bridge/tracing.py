@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..algorithms.dynamics.implicit_dynamics import RULES
 from ..algorithms.row import PASSIVE, QUANTITIES, quantity_of
 from ..compiler.collector import quiet_collector
 from ..compiler.program import Port, Program
 from ..expr.interpret import reachable
+from ..expr.rules import ruled
 from ..expr.symbol import Graph, Symbol
 from ..joints.blamed import asked
 from ..joints.checked import EXACT, SINGULAR
@@ -19,7 +21,18 @@ from .requests import Request
 from .subjects import OfRobot, Subject, configurations, shape_of
 from .watch import marked
 
-__all__ = ["Traced", "elements_of", "input_ports", "output_ports", "parameter_ports", "run", "trace_requests", "traced"]
+__all__ = [
+    "Traced",
+    "elements_of",
+    "input_ports",
+    "is_ruled",
+    "output_ports",
+    "parameter_ports",
+    "run",
+    "trace_requests",
+    "trace_ruled",
+    "traced",
+]
 
 
 class Traced(NamedTuple):
@@ -89,12 +102,22 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
     return row.compute(walked, *(numbers[name] for name in row.inputs), **given)
 
 
+def is_ruled(request: Request) -> bool:
+    """Whether a rule says how the function is differentiated: as it stands by default, of the robot's own numbers."""
+    unusual = request.options or request.given or request.wrenches or request.parameters
+    return request.row.compute in RULES and not unusual
+
+
 def traced(
-    subject: Subject, requests: Mapping[str, Request], watched: Callable[[Any, Graph], Any] | None = None
+    subject: Subject,
+    requests: Mapping[str, Request],
+    watched: Callable[[Any, Graph], Any] | None = None,
+    by_rules: bool = False,
 ) -> Traced:
     """Run the algorithms on symbols.
 
-    ``watched`` may put something in the place of what an algorithm would walk over, to see how it does.
+    ``watched`` may put something in the place of what an algorithm would walk over, to see how it does.  With
+    ``by_rules``, results know the rules of their functions.
     """
     graph = Graph()
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in input_ports(subject, requests)]
@@ -110,7 +133,10 @@ def traced(
             walked = with_numbers[row.joint_space] = subject.walked(row, numbers)
         if watched is not None:
             walked = watched(walked, graph)
-        result = run(request, walked, symbols)
+        if by_rules and is_ruled(request):
+            result = ruled(RULES[row.compute](walked), [x for name in row.inputs for x in symbols[name]])
+        else:
+            result = run(request, walked, symbols)
         ports = _outputs(subject, key, request, len(requests))
         for port, part in zip(ports, result if len(ports) > 1 else (result,), strict=True):
             elements = elements_of(part)
@@ -168,6 +194,13 @@ def trace_requests(subject: Subject, name: str, requests: Mapping[str, Request])
         for graph in {symbol.graph for _, symbols in found.inputs for symbol in symbols}:
             graph.clear()
     return program
+
+
+def trace_ruled(subject: Subject, name: str, requests: Mapping[str, Request]) -> Program:
+    """The same to be differentiated: without guards, and with rules for results that have some."""
+    with quiet_collector():
+        found = traced(subject, requests, marked, by_rules=True)
+        return Program.of(name, found.inputs, found.outputs)
 
 
 def elements_of(result: Any) -> Sequence[Any]:

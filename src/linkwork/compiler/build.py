@@ -39,6 +39,8 @@ class Recipe:
     """All that the program depends on besides linkwork itself; None where only the program tells."""
     facts: tuple[tuple[str, str], ...] = ()
     """What people may want to know of it in a list of the cache's entries."""
+    ruled: Callable[[], Program] | None = None
+    """The program with rules for derivatives that need not follow its operations, where there is one."""
 
     @staticmethod
     def of(program: Program) -> Recipe:

@@ -181,6 +181,38 @@ def test_recursions_written_by_hand_give_the_same(name: str) -> None:
             close(one, other)
 
 
+@pytest.mark.parametrize("name", ["spherical_chain", "coupled_0", "mixed_1"])
+def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: str) -> None:
+    """As by their operations, which functions of one's own follow, in fewer of them."""
+    tree, robot = TREES[name], robot_of(TREES[name])
+    q, v, tau = state(tree, size=2)
+    n = robot.nv
+    rng = np.random.default_rng(4)
+    w, *d = rng.normal(size=(4, 2, n))
+    theirs = robot.compile(["forward_dynamics", "kinetic_energy"])
+    own = lw.compile(
+        lambda q, v, tau: {"forward_dynamics": robot.forward_dynamics(q, v, tau)},
+        q=robot.configuration_space, v=n, tau=n,
+    )  # fmt: skip
+    of = "forward_dynamics"
+    for make, arrays in (
+        (lambda k: k.vjp(of=of), [w]),
+        (lambda k: k.jvp(of=of), d),
+        (lambda k: k.hessian("q", "v", of=of, weights=True), [w]),
+        (lambda k: k.hessian("q", "tau", of=of, weights=True, vector=True), [w, d[0], d[2]]),
+        (lambda k: k.jacobian("tau", of=of, mode="reverse"), []),
+        (lambda k: k.vjp("q", of=of).jvp("v"), [w, d[1]]),
+    ):
+        ruled, followed = make(theirs), make(own)
+        for one, other in zip(ruled.interpret(q, v, tau, *arrays), followed.interpret(q, v, tau, *arrays), strict=True):
+            close(one, other)
+    assert (
+        theirs.hessian(of=of, weights=True, vector=True).arithmetic < own.hessian(weights=True, vector=True).arithmetic
+    )
+    energy = theirs.value_and_gradient("q", of="kinetic_energy")
+    assert "div" not in energy.operations  # no acceleration is computed for it
+
+
 def test_rates_of_gradients_are_hessians() -> None:
     robot = robot_of(TREES["mixed_0"])
     q, v, _ = state(TREES["mixed_0"])
@@ -232,6 +264,6 @@ def test_without_degrees_of_freedom() -> None:
 def test_long_robots_are_outlined() -> None:
     """Steps that repeat are marked in derivatives too."""
     tree = random_tree(np.random.default_rng(0), 12, types=[joints.Revolute], shape="chain")
-    for kernel in (lw.Robot(tree).compile("inverse_dynamics"),):
+    for kernel in map(lw.Robot(tree).compile, ("inverse_dynamics", "forward_dynamics")):
         for derivative in (kernel.vjp(), kernel.jvp()):
             assert len(derivative._source.traced.marks) >= 24

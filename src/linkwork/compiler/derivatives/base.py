@@ -10,7 +10,7 @@ from ...errors import UnknownNameError
 from ...expr.structure import Form, Leaf, leaves_of, reshaped
 from ..build import Source
 from ..nesting import Nesting, port_names
-from ..program import Port
+from ..program import Port, Program
 from .spaces import Space, Spaces
 from .tangents import Tangent
 
@@ -44,6 +44,11 @@ class Base:
     @property
     def outputs(self) -> tuple[Port, ...]:
         return self.source.recipe.outputs
+
+    def program(self, ruled: bool) -> Program:
+        """The program as it was traced; ``ruled``, with rules for derivatives if it has some."""
+        trace = self.source.recipe.ruled if ruled else None
+        return self.source.traced if trace is None else trace()
 
     @property
     def told(self) -> tuple[str, ...] | None:

@@ -20,11 +20,23 @@ from .replay import Replay
 from .spaces import Space, Spaces
 from .tangents import Tangent
 
-__all__ = ["Derivative", "Wanted", "check_scalar", "derived", "weights_of"]
+__all__ = ["Derivative", "Wanted", "Way", "check_scalar", "derived", "ruled", "weights_of"]
 
 Forms = Mapping[str, Form | Leaf]
 Elements = Sequence[Sequence[Any]]  # of outputs, one after the other
 Build = Callable[[Replay, Mapping[str, Sequence[Any]]], Elements]
+
+
+class Way(NamedTuple):
+    """How the elements of a derivative may be built."""
+
+    build: Build
+    ruled: bool = False  # of the program with rules
+
+
+def ruled(build: Build) -> Callable[[], Sequence[Way]]:
+    """The one way that there is, with rules."""
+    return lambda: [Way(build, ruled=True)]
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ class Wanted:
     chosen: Chosen
     of: tuple[Tangent, ...]
     outputs: Sequence[Port]
-    ways: Callable[[], Sequence[Build]]
+    ways: Callable[[], Sequence[Way]]
     about: str
     more: Forms
     options: tuple[Any, ...] = ()
@@ -75,15 +87,15 @@ def derived(plan: Wanted) -> Derivative:
         raise ValueError(f"{name}: two arrays would be called {twice[0]!r}: ask for one output at a time, by of='...'")
     fresh = [port for key, form in plan.more.items() for port in port_names(name, key, form)]
 
-    def one(build: Build) -> _Made:
-        replay = Replay(base.source.traced)
-        return _assembled(plan, name, replay, build(replay, replay.fresh(fresh)))
+    def one(way: Way) -> _Made:
+        replay = Replay(base.program(way.ruled))
+        return _assembled(plan, name, replay, way.build(replay, replay.fresh(fresh)))
 
     @cache
     def made() -> _Made:
         try:
             with quiet_collector():
-                found = [one(build) for build in plan.ways()]
+                found = [one(way) for way in plan.ways()]
         except NotDifferentiableError as error:
             raise NotDifferentiableError(f"{name}: {error}") from None
         return min(found, key=lambda some: sum(some.program.operations.values()))
@@ -103,14 +115,20 @@ def derived(plan: Wanted) -> Derivative:
 def _assembled(plan: Wanted, name: str, replay: Replay, elements: Elements) -> _Made:
     pairs = list(zip(plan.outputs, elements, strict=True))
     if not plan.sparse:
-        return _Made(replay.program(name, pairs), {})
+        return _Made(_program(plan, name, replay, pairs), {})
     places = [[k for k, x in enumerate(part) if not is_zero(x)] for part in elements]
     patterns = {port.name: Pattern(port.shape, kept) for port, kept in zip(plan.outputs, places, strict=True)}
     ports = [
         (Port(port.name, (len(kept),)), [part[k] for k in kept])
         for (port, part), kept in zip(pairs, places, strict=True)
     ]
-    return _Made(replay.program(name, ports), patterns)
+    return _Made(_program(plan, name, replay, ports), patterns)
+
+
+def _program(plan: Wanted, name: str, replay: Replay, outputs: Sequence[tuple[Port, Sequence[Any]]]) -> Program:
+    """The program; a robot's rules end here, as they are no part of what is kept of a program."""
+    program = replay.program(name, outputs)
+    return program if plan.base.source.recipe.ruled is None else program.without_rules()
 
 
 def _content(plan: Wanted) -> tuple[str, ...] | None:

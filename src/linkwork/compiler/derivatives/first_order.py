@@ -12,7 +12,7 @@ from ..program import Port
 from . import forward, reverse
 from .base import Base
 from .choosing import Estimate, estimate
-from .derived import Build, Derivative, Elements, Wanted, check_scalar, derived, weights_of
+from .derived import Derivative, Elements, Wanted, Way, check_scalar, derived, ruled, weights_of
 from .replay import Replay
 from .tangents import Tangent
 
@@ -36,7 +36,7 @@ def jvp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
 
     ports = [Port(f"d_{t.port.name}", t.shape) for t in outputs]
     more = {f"{d}{name}": form for name, form in chosen.forms.items()}
-    return derived(Wanted("jvp", base, chosen, outputs, ports, lambda: [build], "Directional derivatives of", more))
+    return derived(Wanted("jvp", base, chosen, outputs, ports, ruled(build), "Directional derivatives of", more))
 
 
 def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
@@ -49,7 +49,7 @@ def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
         return _only_in_reverse(partial(reverse.gradients, replay, outputs, chosen.tangents, weights))
 
     ports = [Port(f"grad_{t.port.name}", t.shape) for t in chosen.tangents]
-    return derived(Wanted("vjp", base, chosen, outputs, ports, lambda: [build], "Gradients of weighed sums of", more))
+    return derived(Wanted("vjp", base, chosen, outputs, ports, ruled(build), "Gradients of weighed sums of", more))
 
 
 def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
@@ -69,7 +69,7 @@ def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> De
 
     ports = [output.port, *(Port(f"grad_{t.port.name}", t.shape) for t in chosen.tangents)]
     about = "Value and gradient of"
-    return derived(Wanted("value_and_gradient", base, chosen, outputs, ports, lambda: [build], about, {}))
+    return derived(Wanted("value_and_gradient", base, chosen, outputs, ports, ruled(build), about, {}))
 
 
 def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, mode: str) -> Derivative:
@@ -91,14 +91,16 @@ def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, m
         except NotDifferentiableError:
             return in_forward(replay, given)
 
-    def ways() -> Sequence[Build]:
+    forward_way, reverse_way = Way(in_forward), Way(in_reverse, ruled=True)
+
+    def ways() -> Sequence[Way]:
         if mode != "auto":
-            return [in_forward if mode == "forward" else in_reverse]
+            return [forward_way if mode == "forward" else reverse_way]
         likely = _estimated(base, outputs, tangents)
         near = max(likely) * _CLEAR < min(likely) <= _COUNTED
         if near:
-            return [in_forward, in_reverse]
-        return [in_forward if likely.forward <= likely.reverse else in_reverse]
+            return [forward_way, reverse_way]
+        return [forward_way if likely.forward <= likely.reverse else reverse_way]
 
     ports = [Port(f"d_{o.port.name}_d_{i.port.name}", (*o.shape, *i.shape)) for o in outputs for i in tangents]
     options = (sparse, mode)

@@ -9,7 +9,7 @@ from typing import Any
 from ...expr.structure import Form, Leaf
 from ..program import Port
 from .base import Base
-from .derived import Derivative, Elements, Wanted, check_scalar, derived, weights_of
+from .derived import Derivative, Elements, Wanted, check_scalar, derived, ruled, weights_of
 from .hessian import product, triangle
 from .replay import Replay
 from .tangents import Tangent
@@ -56,7 +56,7 @@ def hessian(
 
     about = "Hessian times a vector of" if vector else "Hessian of"
     options = (weights, vector, sparse)
-    return derived(Wanted("hessian", base, chosen, outputs, ports, lambda: [build], about, more, options, sparse))
+    return derived(Wanted("hessian", base, chosen, outputs, ports, ruled(build), about, more, options, sparse))
 
 
 def _blocks(triangle: Mapping[tuple[int, int], Any], by: Sequence[Tangent]) -> Elements:
