@@ -30,13 +30,13 @@ from ...spatial import Force, Motion, Pose, Rotation, Vec3, cross
 from ..dynamics.external import Wrenches, external_forces
 from ..kinematics.between import ancestors
 
-__all__ = ["Carrier", "Column", "carriers", "joint_force_of_wrench", "turned_wrenches"]
+__all__ = ["Carrier", "Varying", "carriers", "joint_force_of_wrench", "turned_wrenches"]
 
 Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Varying:
     """A velocity of a joint: its motion J, and how what it carries varies with it."""
 
     number: int  # in v
@@ -55,7 +55,7 @@ class Carrier:
     Y: Pose
     V: Motion
     A: Motion
-    columns: list[Column]
+    columns: list[Varying]
 
 
 def carriers(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> dict[int, Carrier]:
@@ -83,7 +83,7 @@ def _carrier(tree: Tree, body: Body, i: int, parent: Carrier | None, q: Scalars,
         turning = cross(V_p, column) + V_rate
         speeding = cross(V_p, turning) + cross(A_p, column) + cross(V, V_rate) + A_rate
         swinging = cross(V_p + V, column) + Y @ _bias_by_v(body, q, v, along)
-        columns.append(Column(k, column, turning, speeding, swinging, own.columns))
+        columns.append(Varying(k, column, turning, speeding, swinging, own.columns))
     return Carrier(root, Y, V, A_p + J @ a + Y @ body.bias(q, v) + cross(V, V_J), columns)
 
 
@@ -138,7 +138,7 @@ def turned_wrenches(
                 yield row.number, c.number, row.J.dot(varied)
 
 
-def _columns_to(tree: Tree, at: dict[int, Carrier], body: int) -> list[Column]:
+def _columns_to(tree: Tree, at: dict[int, Carrier], body: int) -> list[Varying]:
     return [c for i in ancestors(tree, body) for c in at[i].columns]
 
 
