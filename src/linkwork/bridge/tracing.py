@@ -131,10 +131,11 @@ def traced(
         walked = with_numbers.get(row.joint_space) if numbers else None
         if walked is None:
             walked = with_numbers[row.joint_space] = subject.walked(row, numbers)
+        plain = walked
         if watched is not None:
             walked = watched(walked, graph)
         if by_rules and is_ruled(request):
-            result = ruled(RULES[row.compute](walked), [x for name in row.inputs for x in symbols[name]])
+            result = ruled(RULES[row.compute](plain, marked), [x for name in row.inputs for x in symbols[name]])
         else:
             result = run(request, walked, symbols)
         ports = _outputs(subject, key, request, len(requests))

@@ -266,4 +266,4 @@ def test_long_robots_are_outlined() -> None:
     tree = random_tree(np.random.default_rng(0), 12, types=[joints.Revolute], shape="chain")
     for kernel in map(lw.Robot(tree).compile, ("inverse_dynamics", "forward_dynamics")):
         for derivative in (kernel.vjp(), kernel.jvp()):
-            assert len(derivative._source.traced.marks) >= 24
+            assert len(derivative._source.traced.marks) >= 4 * 12

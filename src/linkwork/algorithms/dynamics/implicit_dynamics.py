@@ -15,7 +15,7 @@ from typing import Any
 from ...expr.derivative import adjoint, is_zero
 from ...expr.dual import parts, seeded
 from ...expr.rules import Rule
-from ...expr.symbol import Symbol
+from ...expr.symbol import Graph, Symbol
 from ...model.tree import Tree
 from ...spatial import Vec3
 from .forward_dynamics import articulated_bodies, forward_dynamics
@@ -24,6 +24,7 @@ from .inverse_dynamics import inverse_dynamics
 __all__ = ["RULES", "ImplicitDynamics"]
 
 Scalars = Sequence[Any]
+Watched = Callable[[Tree, Graph], Tree]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,9 +32,10 @@ class ImplicitDynamics(Rule):
     """a = FD(q, v, τ) of a tree whose own numbers are no symbols."""
 
     tree: Tree
+    watched: Watched  # the tree, watched for the trace that it is walked in
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
-        return articulated_bodies(self.tree, *self._apart(inputs)), ()
+        return articulated_bodies(self._walked(inputs), *self._apart(inputs)), ()
 
     def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
         q, v, _ = self._apart(inputs)
@@ -43,26 +45,31 @@ class ImplicitDynamics(Rule):
             return self._solved(q, tau_rate)
         moving = seeded([*q, *v, *results], rates)
         q_moving, v_moving, a = self._apart(moving)
-        tau = inverse_dynamics(self.tree, q_moving, v_moving, a)
+        tau = inverse_dynamics(self._walked(inputs), q_moving, v_moving, a)
         rest = [parts(x, moving[0].level)[1] for x in tau]
         return self._solved(q, [x - y for x, y in zip(tau_rate, rest, strict=True)])
 
     def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
         q, v, _ = self._apart(inputs)
         multipliers = self._solved(q, weights)
-        tau = inverse_dynamics(self.tree, q, v, results)
+        tau = inverse_dynamics(self._walked(inputs), q, v, results)
         moved = [x for x in (*q, *v, *results) if isinstance(x, Symbol)]
         found = dict(zip(moved, adjoint(tau, moved, [-x for x in multipliers]), strict=True))
         return [*(found.get(x, 0.0) if isinstance(x, Symbol) else 0.0 for x in (*q, *v)), *multipliers]
 
     def _solved(self, q: Scalars, forces: Scalars) -> list[Any]:
         """M(q)⁻¹ x, which is the acceleration at rest without gravity."""
-        return articulated_bodies(self.tree.under(Vec3.zero()), q, [0.0] * self.tree.nv, forces)
+        tree = self._walked([*q, *forces]).under(Vec3.zero())
+        return articulated_bodies(tree, q, [0.0] * self.tree.nv, forces)
+
+    def _walked(self, inputs: Scalars) -> Tree:
+        symbol = next((x for x in inputs if isinstance(x, Symbol)), None)
+        return self.tree if symbol is None else self.watched(self.tree, symbol.graph)
 
     def _apart(self, numbers: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         nq, nv = self.tree.nq, self.tree.nv
         return numbers[:nq], numbers[nq : nq + nv], numbers[nq + nv :]
 
 
-RULES: Mapping[Callable[..., Any], Callable[[Tree], Rule]] = {forward_dynamics: ImplicitDynamics}
+RULES: Mapping[Callable[..., Any], Callable[[Tree, Watched], Rule]] = {forward_dynamics: ImplicitDynamics}
 """How functions are differentiated, as they stand by default, where their operations are not followed."""
