@@ -21,14 +21,24 @@ from pathlib import Path
 from linkwork.cli.output import table
 from linkwork.cli.timing import Effort
 
-from .large import FUNCTIONS, VJP, LargeResult, check_derivatives, growth, large_robot, large_robots, large_verdicts
+from .large import (
+    FUNCTIONS,
+    VJP,
+    LargeResult,
+    check_derivatives,
+    growth,
+    large_robot,
+    large_robots,
+    large_verdicts,
+    result_table,
+)
 from .large import ROBOTS as ALL
 from .machine import machine
 from .measure import FULL, QUICK
 from .targets import GROWTH, GROWTH_SLACK, LARGE, Target
 from .verdicts import Verdict
 
-__all__ = ["Growth", "fitted", "grown", "growth_table", "growth_verdicts"]
+__all__ = ["Growth", "fitted", "grown", "growth_verdicts"]
 
 LEAST = 20
 FIGURES = {
@@ -37,7 +47,6 @@ FIGURES = {
     "call": "time of one call",
     "cold": "compile cold",
     "code_bytes": "code size",
-    "memory": "memory to compile",
 }
 _QUICK = ("chain 10", "chain 20", "chain 50")
 _LONG = ("chain 200", "tree 255")
@@ -98,25 +107,6 @@ def growth_verdicts(found: Sequence[Growth]) -> list[Verdict]:
     return rows
 
 
-def growth_table(results: Sequence[LargeResult]) -> list[str]:
-    """One line a function of a robot: everything measured."""
-    header = ["robot", "function", "operations", "cold [s]", "memory [MB]", "code [KB]", "state [µs]", "call [µs]"]
-    cells = [
-        [
-            x.robot,
-            x.function,
-            str(x.operations),
-            f"{x.cold:.2f}",
-            f"{x.memory / 1e6:.0f}" if x.memory else "-",
-            f"{x.code_bytes / 1024:.0f}",
-            f"{1e6 * x.batch:.3g}",
-            f"{1e6 * x.call:.3g}",
-        ]
-        for x in results
-    ]
-    return table(header, cells, left=(0, 1))
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables and, if asked, write the JSON.  1 is returned where derivatives do not agree."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=(__doc__ or "").split("\n")[0])
@@ -128,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = fitted(results)
     rows = [*large_verdicts(results), *growth_verdicts(found)]
     cells = [[x.robot, x.what, x.ours, x.shown, x.target_shown, x.verdict] for x in rows]
-    print("\n".join(growth_table(results)))
+    print("\n".join(result_table(results)))
     print()
     print("\n".join(table(["robots", "what", "", "grows as", "target", ""], cells, left=(0, 1, 5))))
     robot = large_robot(_CHECKED)

@@ -35,7 +35,20 @@ from linkwork.joints import Revolute, Spherical
 from .targets import LARGE, LARGE_BYTES, Target
 from .verdicts import Verdict
 
-__all__ = ["BATCH", "ROBOTS", "LargeResult", "growth", "large_robot", "large_robots", "large_verdicts"]
+__all__ = [
+    "BATCH",
+    "ROBOTS",
+    "LargeResult",
+    "check_derivatives",
+    "growth",
+    "kernel_of",
+    "large_robot",
+    "large_robots",
+    "large_verdicts",
+    "measured",
+    "result_table",
+    "states_of",
+]
 
 BATCH = 1024
 _MOST_BYTES = 4 * 2**20  # of a batch's arrays: of large ones it has fewer states, so that memory is not what is timed
@@ -95,7 +108,7 @@ def large_robots(
         for function in functions:
             answers = []
             for way in ways:
-                result, answer = _measured(robot, function, way, batch, effort)
+                result, answer = measured(large_robot(robot), robot, function, way, batch, effort)
                 found.append(result)
                 answers.append(answer)
             for answer in answers[1:]:
@@ -105,12 +118,15 @@ def large_robots(
     return found
 
 
-def _measured(name: str, function: str, way: str, batch: int, effort: Effort) -> tuple[LargeResult, Arrays]:
-    robot = large_robot(name)
+def measured(
+    robot: lw.Robot, name: str, asked: str | tuple[str, str], way: str, batch: int, effort: Effort
+) -> tuple[LargeResult, Arrays]:
+    """What a function of a robot takes, or one of a frame; and the results for a batch."""
+    function = asked if isinstance(asked, str) else asked[0]
     with environment(LINKWORK_CACHE="off"), threads(1), _forced(way):
         before = _memory(reset=True)
         start = time.perf_counter()
-        kernel = kernel_of(robot, function)
+        kernel = kernel_of(robot, asked)
         made = time.perf_counter() - start
         numbers = sum(port.size for port in (*kernel.inputs, *kernel.outputs))
         batch = min(batch, max(_BLOCK, _MOST_BYTES // (8 * numbers) // _BLOCK * _BLOCK))
@@ -135,8 +151,10 @@ def _listed(answer: Any) -> Arrays:
     return tuple(answer) if isinstance(answer, tuple) else (answer,)
 
 
-def kernel_of(robot: lw.Robot, function: str) -> Any:
+def kernel_of(robot: lw.Robot, function: str | tuple[str, str]) -> Any:
     """The kernel of a function of the robot, or the `vjp` of one's."""
+    if not isinstance(function, str):
+        return robot.compile(function)
     kernel = robot.compile(function.removeprefix(VJP))
     return kernel.vjp() if function.startswith(VJP) else kernel
 
@@ -209,6 +227,25 @@ def growth(results: Sequence[LargeResult], figure: str) -> float:
     return float(np.polyfit(*np.log(np.array(points)).T, 1)[0])
 
 
+def result_table(results: Sequence[LargeResult]) -> list[str]:
+    """One line a function of a robot: everything measured."""
+    header = ["robot", "function", "operations", "cold [s]", "memory [MB]", "code [KB]", "state [µs]", "call [µs]"]
+    cells = [
+        [
+            x.robot,
+            x.function,
+            str(x.operations),
+            f"{x.cold:.2f}",
+            f"{x.memory / 1e6:.0f}" if x.memory else "-",
+            f"{x.code_bytes / 1024:.0f}",
+            f"{1e6 * x.batch:.3g}",
+            f"{1e6 * x.call:.3g}",
+        ]
+        for x in results
+    ]
+    return table(header, cells, left=(0, 1))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """`python -m benchmarks.large`: print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.large", description=(__doc__ or "").split("\n")[0])
@@ -226,6 +263,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if len(chains) > 1:
                 told = (f"{what} {growth(chains, what):.2f}" for what in ("operations", "cold", "code_bytes", "batch"))
                 print(f"growth of {function}, {way}: {', '.join(told)}")
+    if chosen.robots == ROBOTS:
+        from .handed import first_order
+
+        print("\nFirst derivatives:")
+        print("\n".join(result_table(first_order(Effort()))))
     return 0
 
 

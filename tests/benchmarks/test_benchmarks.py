@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from benchmarks.compiler import Figure, compiler_figures, long_program_seconds, no_op_seconds
 from benchmarks.control import ControlSizes, control_figures, control_verdicts
-from benchmarks.growth import FIGURES, fitted, growth_table, growth_verdicts
-from benchmarks.large import check_derivatives, growth, large_robot, large_robots, large_verdicts
+from benchmarks.growth import FIGURES, fitted, growth_verdicts
+from benchmarks.large import check_derivatives, growth, large_robot, large_robots, large_verdicts, result_table
 from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
 from benchmarks.measure import FunctionResult, Plan, RobotResult, functions_of, measure_robot
 from benchmarks.report import context_table, target_table
@@ -168,7 +168,7 @@ def test_growth_is_fitted():
     assert [x.figure for x in fitted(found)] == list(FIGURES)
     operations = fitted(found)[0]
     assert operations.sizes == (20, 40) and 1.9 < operations.power < 2.1
-    assert len(growth_table(found)) == 2 + 3
+    assert len(result_table(found)) == 2 + 3
     made = [replace(found[0], robot=f"chain {n}", operations=3 * n**2) for n in (20, 50, 100)]
     assert fitted(made)[0].power == pytest.approx(2.0)
     row = growth_verdicts(fitted(made))[0]
