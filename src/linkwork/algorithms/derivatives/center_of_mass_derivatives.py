@@ -1,6 +1,8 @@
-"""Derivatives of the velocity and the acceleration of the centre of mass, by differentiation over any scalar.
+"""Derivatives of the velocity and the acceleration of the centre of mass.
 
-That of its place is `center_of_mass_jacobian`, and those by velocities and accelerations are the same matrix.
+Those of the whole robot's are, as the world sees them, those of the linear momentum over the mass
+(`momentum_derivatives`); of a subtree's, or as another frame sees them, they come by differentiation over any scalar
+(`tangents`).  That of its place is `center_of_mass_jacobian`, and those by velocities and accelerations are the same.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
 """
@@ -11,8 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...model.tree import Tree
-from ..momentum.center_of_mass import PART, center_of_mass_acceleration, center_of_mass_velocity
+from ..momentum.center_of_mass import PART, center_of_mass_acceleration, center_of_mass_velocity, part_of
 from ..row import Output, Row
+from .momentum_derivatives import centroidal_momentum_derivatives, centroidal_momentum_rate_derivatives
 from .tangents import Matrix, derivatives
 
 __all__ = ["ROWS", "center_of_mass_acceleration_derivatives", "center_of_mass_velocity_derivatives"]
@@ -30,6 +33,9 @@ def center_of_mass_velocity_derivatives(
 ) -> list[Matrix]:
     """∂ċ/∂q and ∂ċ/∂v, of the velocity of the centre of mass as seen from A, in E's axes."""
     asked = subtree, relative_to, expressed_in
+    if asked == _WHOLE:
+        mass = part_of(tree, subtree, "center_of_mass_velocity_derivatives").mass
+        return _linear(centroidal_momentum_derivatives(tree, q, v), mass)
     return derivatives(tree, lambda q, v: center_of_mass_velocity(tree, q, v, *asked), q, v)
 
 
@@ -44,7 +50,18 @@ def center_of_mass_acceleration_derivatives(
 ) -> list[Matrix]:
     """∂c̈/∂q, ∂c̈/∂v and ∂c̈/∂a, of the acceleration of the centre of mass as seen from A, in E's axes."""
     asked = subtree, relative_to, expressed_in
+    if asked == _WHOLE:
+        mass = part_of(tree, subtree, "center_of_mass_acceleration_derivatives").mass
+        return _linear(centroidal_momentum_rate_derivatives(tree, q, v, a), mass)
     return derivatives(tree, lambda q, v, a: center_of_mass_acceleration(tree, q, v, a, *asked), q, v, a)
+
+
+_WHOLE = (None, "world", "world")
+
+
+def _linear(matrices: Sequence[Matrix], mass: float) -> list[Matrix]:
+    """The rows of linear momentum, over the mass."""
+    return [[[x * (1.0 / mass) for x in row] for row in matrix[3:]] for matrix in matrices]
 
 
 ROWS = (
