@@ -33,11 +33,14 @@ FUNCTIONS = (
 
 
 def asked(tree, name, turn=0):
-    """Options of a function: with frames other than the world in every other turn."""
+    """Options of a function: with frames other than the world in every other turn, and in some another point."""
     B, A, E, P = (tree.frames[k % len(tree.frames)].name for k in (-3, 0, 2, -1))
     frames = {"frame": B, "relative_to": A, "expressed_in": E, "at": P, "subtree": B}
     named = [option for option in ROBOT[name].options if option.names == "frame" and not option.choices]
-    return {option.name: frames[option.name] for option in named if option.required or turn % 2}
+    found = {option.name: frames[option.name] for option in named if option.required or turn % 2}
+    if turn % 4 == 2 and any(option.name == "at" for option in named):
+        found["at"] = tree.frames_on(tree.frame(B).body)[0].name
+    return found
 
 
 def inputs_of(name, state):

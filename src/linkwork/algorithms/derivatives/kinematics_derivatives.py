@@ -6,7 +6,8 @@ the point by J; so what the point itself does,
 
     v_p = v + ω × p,      a_p = v̇ + ω̇ × p + ω × v_p,
 
-varies by the rule of products.  What other frames see comes by differentiation over any scalar (`tangents`).
+varies by the rule of products.  A pose varies by the Jacobian, whatever it is relative to.  What else other frames see
+comes by differentiation over any scalar (`tangents`).
 
 Source: Singh, Russell and Wensing, Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra, IEEE Robotics and Automation Letters 7, 2022; Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008.
@@ -20,6 +21,7 @@ from typing import Any
 from ...model.body import WORLD
 from ...model.tree import Tree
 from ...spatial import Motion, Vec3, by_rows, cross
+from ..jacobians.jacobian import jacobian
 from ..kinematics.between import ancestors, rotated
 from ..kinematics.frame_kinematics import VIEW, acceleration, pose, twist
 from ..row import Output, Row, frame_options
@@ -31,9 +33,17 @@ __all__ = ["ROWS", "acceleration_derivatives", "pose_derivatives", "twist_deriva
 Scalars = Sequence[Any]
 
 
-def pose_derivatives(tree: Tree, q: Scalars, frame: str, relative_to: str = "world") -> Matrix:
-    """∂X/∂q: of each element of the pose X_AB, row by row."""
-    return derivatives(tree, lambda q: pose(tree, q, frame, relative_to).elements(), q)[0]
+def pose_derivatives(tree: Tree, q: Scalars, frame: str, relative_to: str = "world") -> list[list[list[Any]]]:
+    """∂X/∂q of the pose X_AB (4 × 4 × nv): the columns of R turn, ω × R, and its origin moves at v, by the Jacobian."""
+    X = pose(tree, q, frame, relative_to)
+    columns = [X.rotation.T.x, X.rotation.T.y, X.rotation.T.z]
+    found = [[[0.0] * tree.nv for _ in range(4)] for _ in range(4)]
+    for k, J in enumerate(zip(*jacobian(tree, q, frame, relative_to, relative_to), strict=True)):
+        w, v = Vec3.of(J[:3]), Vec3.of(J[3:])
+        for j, column in enumerate([*map(w.cross, columns), v]):
+            for i, x in enumerate(column):
+                found[i][j][k] = x
+    return found
 
 
 def twist_derivatives(
