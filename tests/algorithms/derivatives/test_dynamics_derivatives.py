@@ -125,7 +125,7 @@ def test_at_the_identity_and_near_half_a_turn():
         if case.cond < 1e6:
             found = case.f("forward_dynamics_derivatives", q, v, a)
             for one, other in zip(found, along(case, "forward_dynamics", {}, a), strict=True):
-                case.close(one, other, 1e-10, core=2)
+                case.close(one, other, case.solving(1e-12), core=2)
 
 
 def test_batches_in_single_precision():
