@@ -5,8 +5,9 @@ column c carries vary by Ψ̇ and Ψ̈ (`variations`), and their W by X = W_p ×
 
     ∂/∂q_c = X · F_C + Ψ̈ · P_C + 2 Ψ̇_ω · Q_C,      ∂/∂v_c = Ψ̈ · P_C + 2 Ψ̇_ω · Q_C,      ∂/∂a_c = J_c · P_C
 
-by three sums over what c carries: F_C = Σ F_i, P_C = Σ I_i W_i and Q_C = Σ ∫ρ ṙ × (W_i at r).  That takes some
-times the operations of inverse dynamics, and is differentiated once more over any scalar (`tangents`).
+by three sums over what c carries: F_C = Σ F_i, P_C = Σ I_i W_i and Q_C = Σ ∫ρ ṙ × (W_i at r), all in the body's own
+axes and from an inertial frame that moves with its origin.  That takes two or three times the operations of inverse
+dynamics, and is differentiated once more over any scalar (`tangents`).
 
 The derivative by q twice is the symmetric one, ∂²/∂s∂t of f(q ⊕ (s e_i + t e_j)): numbers of different joints can be
 varied in any order, and of one joint it is the mean of both.
@@ -23,13 +24,13 @@ from typing import Any
 
 from ...model.body import WORLD
 from ...model.tree import Tree
-from ...spatial import Force, Motion, Subspace, Vec3, cross, cross_star
+from ...spatial import Force, Motion, Pose, RigidMotion, Subspace, Vec3, cross
 from ...spatial.moving_inertia import MovingInertia
 from ..dynamics.external import Wrenches, external_forces
 from ..row import PASSIVE, Output, Row
 from .inverse_dynamics_derivatives import inverse_dynamics_derivatives, passive_part
 from .tangents import derivatives
-from .variations import carriers, turned_wrenches
+from .variations import carriers, turned_wrenches, varying
 
 __all__ = [
     "ROWS",
@@ -99,35 +100,44 @@ def weighed_gradient(
     """The gradient of Σ w_i τ_i by q, in the tangent space, by v and by a."""
     by_q, by_v, by_a = _of_joints(tree, q, v, weights, passive)
     q, v, a, w = tree.split_q(q), tree.split_v(v), tree.split_v(a), tree.split_v(weights)
-    at = carriers(tree, q, v, a)
-    for row, column, value in turned_wrenches(tree, q, at, wrenches):
-        by_q[column] = by_q[column] + weights[row] * value
+    if wrenches:
+        for row, column, value in turned_wrenches(tree, q, carriers(tree, q, v, a), wrenches):
+            by_q[column] = by_q[column] + weights[row] * value
 
     outside = external_forces(tree, q, wrenches)
+    motion: dict[int, RigidMotion] = {WORLD: RigidMotion.held_against(tree.gravity)}
     W: dict[int, Motion] = {WORLD: Motion.zero()}
+    X: dict[int, Pose] = {}
+    S: dict[int, Subspace] = {}
     F: dict[int, Force] = {}
     P: dict[int, Force] = {}
     Q: dict[int, Vec3] = {}
     for i, p, body in tree.outward():
-        W[i] = W[p] + Subspace(tuple(c.J for c in at[i].columns)) @ w[i]
-        inertia, V = at[i].Y @ body.inertia, at[i].V
-        F[i] = inertia @ at[i].A + cross_star(V, inertia @ V)
-        P[i], Q[i] = inertia @ W[i], MovingInertia.moving(inertia, V).swept(W[i])
+        X[i], S[i] = body.X(q[i]), body.S(q[i])
+        motion[i] = motion[p].through(X[i], S[i] @ v[i], S[i] @ a[i] + body.bias(q[i], v[i]))
+        W[i] = X[i].inv() @ W[p] + S[i] @ w[i]
+        turning = MovingInertia.of(body.inertia, motion[i].angular_velocity)
+        F[i], P[i], Q[i] = motion[i].wrench(body.inertia), body.inertia @ W[i], turning.swept(W[i])
         if i in outside:
-            F[i] -= at[i].Y @ outside[i]
+            F[i] -= outside[i]
 
-    for i, p, _ in tree.inward():
-        for c in at[i].columns:
-            X = cross(W[p], c.J) + Subspace(c.own) @ w[i]
+    for i, p, body in tree.inward():
+        V, A, V_J = Motion(motion[i].angular_velocity, Vec3.zero()), motion[i].spatial_rate, S[i] @ v[i]
+        V_p, A_p = V - V_J, A - (S[i] @ a[i] + body.bias(q[i], v[i]) + cross(V, V_J))
+        for c in varying(body, range(tree.nv)[tree.v_slices[i]], q[i], v[i], a[i], Pose.identity(), V_p, A_p):
+            turned = cross(W[i] - S[i] @ w[i], c.J) + Subspace(c.own) @ w[i]
             changes = (
-                X.dot(F[i]) + c.speeding.dot(P[i]) + c.turning.angular.dot(Q[i]) * 2.0,
+                turned.dot(F[i]) + c.speeding.dot(P[i]) + c.turning.angular.dot(Q[i]) * 2.0,
                 c.swinging.dot(P[i]) + c.J.angular.dot(Q[i]) * 2.0,
                 c.J.dot(P[i]),
             )
             for gradient, change in zip((by_q, by_v, by_a), changes, strict=True):
                 gradient[c.number] = gradient[c.number] + change
         if p != WORLD:
-            F[p], P[p], Q[p] = F[p] + F[i], P[p] + P[i], Q[p] + Q[i]
+            R, moved = X[i].rotation, X[i] @ P[i]
+            departure = motion[p].angular_velocity.cross(X[i].translation) + R @ V_J.linear
+            F[p], P[p] = F[p] + X[i] @ F[i], P[p] + moved
+            Q[p] = Q[p] + R @ Q[i] + departure.cross(moved.force)
     return by_q, by_v, by_a
 
 

@@ -30,7 +30,7 @@ from ...spatial import Force, Motion, Pose, Rotation, Vec3, cross
 from ..dynamics.external import Wrenches, external_forces
 from ..kinematics.between import ancestors
 
-__all__ = ["Carrier", "Varying", "carriers", "joint_force_of_wrench", "turned_wrenches"]
+__all__ = ["Carrier", "Varying", "carriers", "joint_force_of_wrench", "turned_wrenches", "varying"]
 
 Scalars = Sequence[Any]
 
@@ -76,15 +76,25 @@ def _carrier(tree: Tree, body: Body, i: int, parent: Carrier | None, q: Scalars,
     J = Y @ S
     V_J = J @ v
     V = V_p + V_J
+    columns = varying(body, range(tree.nv)[tree.v_slices[i]], q, v, a, Y, V_p, A_p)
+    return Carrier(root, Y, V, A_p + J @ a + Y @ body.bias(q, v) + cross(V, V_J), columns)
+
+
+def varying(
+    body: Body, numbers: range, q: Scalars, v: Scalars, a: Scalars, Y: Pose, V_p: Motion, A_p: Motion
+) -> list[Varying]:
+    """The columns of a body's joint, seen from where the body is at Y and its parent moves so."""
+    J = Y @ body.S(q)
+    V = V_p + J @ v
     columns = []
-    for k, along, column in zip(range(tree.nv)[tree.v_slices[i]], units(body.joint.nv), J.columns, strict=True):
+    for k, along, column in zip(numbers, units(body.joint.nv), J.columns, strict=True):
         own = Y @ body.S_dot(q, along)
         V_rate, A_rate = own @ v, own @ a + Y @ _bias_by_q(body, q, v, along)
         turning = cross(V_p, column) + V_rate
         speeding = cross(V_p, turning) + cross(A_p, column) + cross(V, V_rate) + A_rate
         swinging = cross(V_p + V, column) + Y @ _bias_by_v(body, q, v, along)
         columns.append(Varying(k, column, turning, speeding, swinging, own.columns))
-    return Carrier(root, Y, V, A_p + J @ a + Y @ body.bias(q, v) + cross(V, V_J), columns)
+    return columns
 
 
 def _bias_by_q(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
