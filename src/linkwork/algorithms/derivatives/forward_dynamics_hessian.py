@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...expr.control.each import each
 from ...model.tree import Tree
 from ..dynamics.external import Wrenches
 from ..dynamics.factored_inverse import inverse_mass_matrix
@@ -31,6 +32,8 @@ from .inverse_dynamics_hessian import (
 __all__ = ["ROWS", "forward_dynamics_hessian", "forward_dynamics_second_derivatives"]
 
 Scalars = Sequence[Any]
+
+_LONG = 10_000  # products and sums of two matrices, from which on they are computed in a loop
 
 
 def forward_dynamics_hessian(
@@ -94,7 +97,11 @@ def _along_accelerations(H: Sequence[Matrix], first: Sequence[Matrix]) -> tuple[
 
 def _product(A: Matrix, B: Matrix) -> Matrix:
     columns = [*zip(*B, strict=True)]
-    return [[sum((x * y for x, y in zip(row, column, strict=True)), 0.0) for column in columns] for row in A]
+
+    def row_of(row: Scalars) -> list[Any]:
+        return [sum((x * y for x, y in zip(row, column, strict=True)), 0.0) for column in columns]
+
+    return each(row_of, A, in_loops=2 * len(A) ** 3 > _LONG)
 
 
 _UNITS = ("1/s²", "1/s", "1", "1/(kg·m²), 1/(kg·m)")
