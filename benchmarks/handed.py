@@ -1,17 +1,19 @@
-"""A humanoid with 76 joints, and every named derivative of it: `python -m benchmarks.handed`.
+"""A humanoid with 76 joints, and every named first derivative of it: `python -m benchmarks.handed`.
 
 It is Talos with its grippers and an Allegro hand of sixteen joints at each wrist, on a free base.
 """
 
 from __future__ import annotations
 
+import argparse
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 
 import linkwork as lw
 from linkwork.algorithms.derivatives import ROWS
 from linkwork.cli.timing import Effort
 
-from .large import BATCH, LargeResult, measured, result_table
+from .large import BATCH, LargeResult, large_robot, measured, result_table
 from .robots import example_robots, quietly
 
 __all__ = ["FRAME", "NAME", "first_order", "handed"]
@@ -21,6 +23,7 @@ FRAME = "left_link_3.0_tip"  # a fingertip
 _BODY = "talos_data/robots/talos_full_v2.urdf"
 _HAND = "allegro_hand_description/urdf/allegro_{}_hand.urdf"
 _PALM = "palm_link"
+FUNCTIONS = tuple(row.name for row in ROWS if row.name.endswith("_derivatives") or row.name == "linearize")
 
 
 def handed() -> lw.Robot:
@@ -41,12 +44,29 @@ def handed() -> lw.Robot:
         return lw.Robot.from_urdf_string(ElementTree.tostring(body, encoding="unicode"), floating_base=True)
 
 
-def first_order(effort: Effort, batch: int = BATCH) -> list[LargeResult]:
-    """Every row of `algorithms.derivatives`; what is asked about a frame, about a fingertip."""
-    robot = handed()
-    asked = [(row.name, FRAME) if any(o.name == "frame" for o in row.options) else row.name for row in ROWS]
-    return [measured(robot, NAME, one, "chosen", batch, effort)[0] for one in asked]
+def first_order(
+    effort: Effort, batch: int = BATCH, name: str = NAME, functions: Sequence[str] = FUNCTIONS
+) -> list[LargeResult]:
+    """Named derivatives of the robot, or of one such as "chain 200"; those of a frame of the last one's."""
+    robot = handed() if name == NAME else large_robot(name)
+    frame = FRAME if name == NAME else f"link{len(robot.bodies) - 1}"
+    found = []
+    for row in ROWS:
+        if row.name in functions:
+            asked = (row.name, frame) if any(option.name == "frame" for option in row.options) else row.name
+            found.append(measured(robot, name, asked, "chosen", batch, effort)[0])
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.handed", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--robot", default=NAME, help='another one, such as "chain 200"')
+    parser.add_argument("--functions", nargs="+", default=FUNCTIONS, metavar="FUNCTION")
+    chosen = parser.parse_args(arguments)
+    print("\n".join(result_table(first_order(Effort(), name=chosen.robot, functions=chosen.functions))))
+    return 0
 
 
 if __name__ == "__main__":
-    print("\n".join(result_table(first_order(Effort()))))
+    raise SystemExit(main())
