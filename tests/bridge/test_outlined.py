@@ -18,6 +18,7 @@ from linkwork.compiler.kernel import Kernel, made_from, make_ready
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import Program
 from linkwork.compiler.rows import ROWS, Rows
+from linkwork.compiler.trace import trace
 from linkwork.joints import ALL, Floating, Revolute, Spherical
 from linkwork.model.random import random_tree
 from linkwork.model.tree import Tree
@@ -165,6 +166,22 @@ def test_what_comes_before_a_loop_is_outlined() -> None:
     names = [i.operation.name for i in kernel.program.instructions if i.operation.arity < 0]
     assert names == ["rows", "loop"]
     assert len(kernel.program.instructions) < 0.1 * kernel.arithmetic
+
+
+def test_what_waits_for_a_loop_may_ask_what_was_computed_before() -> None:
+    """Truth values are no numbers: they are computed again after the rows, from numbers that wait."""
+    robot = lw.Robot(random_tree(np.random.default_rng(5), 12, types=[Revolute], shape="chain"))
+
+    def asked(q: Any, v: Any, a: Any) -> Any:
+        tau = robot.inverse_dynamics(q, v, a)
+        total, _ = lw.scan(lambda s, x: (0.5 * s + x, None), tau[0], tau)
+        positive = tau[1] > 0.0
+        return np.where(np.logical_or(positive, tau[2] > tau[3]), total, -total)
+
+    q, v, a = np.random.default_rng(6).normal(size=(3, 20, robot.nv))
+    program = trace(asked, "asked", {"q": robot.nq, "v": robot.nv, "a": robot.nv})
+    kernel = outlined(program)
+    assert np.allclose(kernel(q, v, a), program.interpret(q, v, a)[0], rtol=1e-12, atol=1e-12)
 
 
 def test_guards_change_no_bit() -> None:

@@ -437,6 +437,9 @@ def test_what_no_robot_can_have() -> None:
     whole = ARM.parameters("inertia")["inertia"]
     whole[3, 0] = -1.0
     refused({"inertia": whole}, "row 3, body 'forearm_proximal'", "the mass is -1 kg")
+    loaded = ARM.with_payload("hand", 5.0)
+    with pytest.raises(ValueError, match="leave to link 'flange' is no inertia: the mass is -"):
+        loaded.with_parameters({"inertia": 0.5 * loaded.parameters("inertia")["inertia"]})
     refused({"inertia:hand": np.zeros(9)}, "shape (10,)", "ten inertial parameters")
     refused({"gravity": [0.0, np.nan, 0.0]}, "gravity: expected numbers of shape (3,)")
     refused({"damping": -np.ones(7)}, "damping", "none negative")
@@ -451,6 +454,9 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
         robot = ARM.with_parameters({"inertia:tool": [mass * x for x in load]})
         with pytest.raises(TypeError, match="has symbols for some of its numbers"):
             robot.compile("mass_matrix")
+        for edit in (lambda: robot.locked(["elbow"]), lambda: robot.with_frame("f", "hand")):
+            with pytest.raises(TypeError, match="has symbols for inertia:tool: edit it first"):
+                edit()
         again = robot.with_parameters({"gravity": [0.0, 0.0, -1.62]})
         return again.gravity_force(q), again.center_of_mass(np.zeros(7)), robot.inverse_dynamics(q, q, q)
 

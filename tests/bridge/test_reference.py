@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,11 @@ def shaped(name: str, shape: Shape) -> str:
 def line(row: Row) -> str:
     takes = [shaped(name, QUANTITIES[name].shape) for name in row.inputs]
     takes += [f"[{shaped(name, QUANTITIES[name].shape)}]" for name in row.optional]
-    takes += [f"[{name}]" for name in row.acting_on[:1]]
+    takes += [f"[{name}]" for name in row.acting_on]
     takes += [option.name if option.required else f"[{option.name}]" for option in row.options]
-    takes += ["[wrenches]"] * row.wrenched
-    gives = ", ".join(shaped(output.name, output.shape) for output in row.outputs)
+    more = [replace(row.by_wrench, name=f"{row.by_wrench.name}wrench_<frame>")] if row.by_wrench else []
+    outputs = [*row.outputs, *more]
+    gives = ", ".join(shaped(output.name, output.shape) for output in outputs)
     units = "; ".join(dict.fromkeys(output.units for output in row.outputs if output.units))
     return f"| `{row.name}` | {', '.join(takes)} | {gives} | {units} | {row.doc} |\n".replace("|  |", "| |")
 

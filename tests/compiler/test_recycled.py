@@ -47,6 +47,8 @@ def test_results_are_arrays_like_any(kernel: Kernel) -> None:
     assert found.dtype == np.float64
     assert found.flags.writeable
     assert found.flags.c_contiguous
+    found.flags.writeable = False
+    found.flags.writeable = True
     assert np.array_equal(pickle.loads(pickle.dumps(found)), found)
     again = kernel(x, x[1])
     assert kernel(x, x[0], out=again).output0 is again.output0  # what a call returned may be written to
@@ -93,3 +95,12 @@ def test_threads_never_share_memory(kernel: Kernel) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_small_results_are_what_they_are_beside_large_ones() -> None:
+    """One number beside a large array is NumPy's own number, whatever was called before."""
+    kernel = Kernel(trace(lambda x: (x[0] * 2.0, np.array([x[1]] * 17_000, dtype=object)), "beside", {"x": 2}))
+    kernel(np.ones((3, 2)))
+    for x in (np.ones(2), np.ones(4)[::2], np.array([np.nan, 1.0])):
+        assert type(kernel(x).output0) is np.float64
+        assert kernel(np.broadcast_to(x, (3, 2))).output0.shape == (3,)

@@ -162,8 +162,11 @@ def _refuse_unused(
     if unused:
         names = [request.row.name for request in requests.values()]
         depends = f"{names[0]} does" if len(names) == 1 else f"these {len(names)} functions do"
-        passive = [name for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.row.options]
+        takes = [(name, r) for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.row.options]
+        passive = [name for name, r in takes if not dict(r.options).get("passive")]
         remedy = f': what is in joints counts with ("{passive[0]}", {{"passive": True}})' if passive else ""
+        if takes and not passive and unused[0].kind in ("damping", "friction"):
+            remedy = ": it does not act where the joint's dynamics are 'none'"
         in_joints = isinstance(KINDS[unused[0].kind].size, str)
         raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{remedy if in_joints else ''}")
 

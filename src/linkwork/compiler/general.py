@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -132,7 +133,7 @@ class GeneralCall:
         return result if self.result is None else self.result(*result)
 
     def _room(self, arrays: tuple[Any, ...]) -> tuple[np.ndarray | None, ...]:
-        """Arrays to write large results to; none where NumPy is to say what is wrong, or what results are."""
+        """Arrays to write large results to; None for others, and where NumPy is to say what is wrong."""
         none = (None,) * len(self.outputs)
         if any(type(x) is not np.ndarray for x in arrays) or len(arrays) != len(self.inputs):
             return none
@@ -140,7 +141,8 @@ class GeneralCall:
             batch = np.broadcast_shapes(*map(self._leading, self.inputs, arrays))
         except ValueError:
             return none
-        return tuple([empty((*batch, *port.shape)) for port in self.outputs])
+        shapes = [(*batch, *port.shape) for port in self.outputs]
+        return tuple([empty(shape) if 8 * math.prod(shape) >= LARGE else None for shape in shapes])
 
     def _composed(self, arrays: Sequence[Any], out: Any) -> Any:
         """The outputs where symbols, or other scalars of ours, are among the inputs.

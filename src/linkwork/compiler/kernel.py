@@ -253,10 +253,12 @@ def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
 
     def first(*arguments: Any, **named: Any) -> Any:
         kernel = reference()
-        assert kernel is not None
-        if kernel._nesting.is_flat and any(map(is_traced, arguments)):
-            return kernel._general(*arguments, **named)
-        kernel._call = kernel._compiled()
+        if kernel is None:
+            raise ReferenceError("the kernel of this call is gone: keep the kernel, and call that")
+        if kernel._call is first:
+            if kernel._nesting.is_flat and any(map(is_traced, (*arguments, *named.values()))):
+                return kernel._general(*arguments, **named)
+            kernel._call = kernel._compiled()
         return kernel._call(*arguments, **named)
 
     return first

@@ -6,8 +6,11 @@ as to compute what is written there (a batch of mass matrices, say).  Memory of 
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -38,33 +41,26 @@ class _Kept:
 
     def give(self, memory: np.ndarray) -> None:
         with self._lock:
+            if memory.size > _MOST:
+                return
             if self._bytes + memory.size > _MOST:
                 self._by_size.clear()
                 self._bytes = 0
-            if memory.size <= _MOST:
-                self._by_size.setdefault(memory.size, []).append(memory)
-                self._bytes += memory.size
+            self._by_size.setdefault(memory.size, []).append(memory)
+            self._bytes += memory.size
 
 
 _kept = _Kept()
 
 
-class _Lent:
-    """What an array and its views hold on to as long as there is one of them."""
+def _given_back(lent: Any, give: Callable[[np.ndarray], None] = _kept.give) -> None:
+    give(lent.memory)
 
-    __slots__ = ("__array_interface__", "_memory")
 
-    def __init__(self, memory: np.ndarray, shape: Sequence[int]) -> None:
-        self._memory = memory
-        self.__array_interface__ = {
-            "shape": tuple(shape),
-            "typestr": np.dtype(np.float64).str,
-            "data": (memory.ctypes.data, False),
-            "version": 3,
-        }
-
-    def __del__(self, give: Callable[[np.ndarray], None] = _kept.give) -> None:
-        give(self._memory)
+@lru_cache(maxsize=256)
+def _lent_of(size: int) -> Any:
+    """A type of what an array and its views hold on to as long as there is one of them: a buffer of so many bytes."""
+    return type("Lent", (ctypes.Array,), {"_type_": ctypes.c_char, "_length_": size, "__del__": _given_back})
 
 
 def empty(shape: Sequence[int]) -> np.ndarray:
@@ -75,4 +71,7 @@ def empty(shape: Sequence[int]) -> np.ndarray:
     size = 8 * math.prod(shape)
     if size < LARGE:
         return np.empty(shape)
-    return np.asarray(_Lent(_kept.take(-(-size // _ROUND) * _ROUND), shape))
+    memory = _kept.take(-(-size // _ROUND) * _ROUND)
+    lent = _lent_of(memory.size).from_buffer(memory)
+    lent.memory = memory
+    return np.ndarray(shape, np.float64, lent)

@@ -82,13 +82,21 @@ def test_what_is_not_there_is_refused_with_what_is(flat: lw.Kernel, nested: lw.K
         (flat, (), "x", "inputs are named first"),
         (flat, (), "c", "'a', 'b'"),
         (nested, ("stat",), None, "'state'"),
-        (nested, (0,), None, "input"),
     ):
         with pytest.raises(UnknownNameError, match=text.replace("(", r"\(")):
             kernel.jacobian(*by, of=of)
 
 
 def test_what_cannot_be_asked_for_is_refused_with_a_remedy(flat: lw.Kernel) -> None:
+    for by, options, text in (
+        ((["x", "y"],), {}, "each by itself as in vjp"),
+        ((0,), {}, "got 0"),
+        (("x",), {"of": 3}, "names of outputs, got 3"),
+        (("x",), {"of": [["a"]]}, "names of outputs"),
+        (("x",), {"space": ["tangent"]}, "'tangent' or 'coordinates', got"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            flat.jacobian(*by, **options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'x' is named twice"):
         flat.vjp("x", "x")
     with pytest.raises(ValueError, match="'tangent' or 'coordinates', got 'body'"):
@@ -118,3 +126,16 @@ def test_spaces_are_checked(flat: lw.Kernel) -> None:
         flat.jvp(of={"a": space})
     with pytest.raises(TypeError, match=r"expected a space, such as robot\.configuration_space, or None, got 3"):
         flat.jvp(of={"a": 3})  # type: ignore[dict-item]
+
+
+def test_a_call_that_is_kept(flat: lw.Kernel) -> None:
+    """Before the kernel is compiled: it compiles once, and says what is missing where its kernel is gone."""
+    made = flat.vjp()
+    call = made.__call__
+    first = call(*[np.ones(port.shape) for port in made.inputs])
+    compiled = made._call
+    assert np.array_equal(call(*[np.ones(port.shape) for port in made.inputs])[0], first[0])
+    assert made._call is compiled
+    lost = lw.compile(lambda x: x * x, x=3).jvp().__call__
+    with pytest.raises(ReferenceError, match="keep the kernel"):
+        lost(np.ones(3), np.ones(3))

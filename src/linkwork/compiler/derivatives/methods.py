@@ -36,9 +36,9 @@ class Differentiable:
         they are points of, by names.  ``space`` says whether configurations move by tangent vectors (nv numbers) or
         by their numbers (nq): "tangent" or "coordinates".
 
-        The kernel is compiled when it is first called; asked for again, it is the same one.  Raises UnknownNameError
-        for a name that is not there, ValueError for one that comes twice, for another ``space``, and where there are no
-        inputs.
+        The kernel is compiled when it is first called with numbers; asked for again, it is the same one.  Raises
+        UnknownNameError for a name that is not there, TypeError for what is no name, ValueError for one that comes
+        twice, for another ``space``, and where there are no inputs.
         """
         return self._derivative(first_order.jvp, by, of, space)
 
@@ -137,8 +137,11 @@ class Differentiable:
     def _found(
         self, make: Make, by: tuple[str, ...], of: Of, asked: tuple[Any, ...]
     ) -> tuple[Self, Mapping[str, Pattern]]:
-        """The kernel that was made before, or a new one."""
-        outputs = tuple(of.items()) if isinstance(of, Mapping) else of if of is None or isinstance(of, str) else (*of,)
+        """The kernel that was made before, or a new one.  Raises TypeError for what are no names."""
+        if isinstance(of, Iterable) and not isinstance(of, (str, Mapping)):
+            of = (*of,)
+        _check_names(self._base.name, by, of, asked[0])
+        outputs = tuple(of.items()) if isinstance(of, Mapping) else of
         key = (make, by, outputs, *asked)
         found = self._derivatives.get(key)
         if found is None:
@@ -154,3 +157,14 @@ class Differentiable:
     def _made_of(self, derived: Derivative) -> Self:
         """The kernel of a derivative of this one."""
         raise NotImplementedError
+
+
+def _check_names(who: str, by: tuple[Any, ...], of: Any, space: Any) -> None:
+    """Raises TypeError for what are no names."""
+    for name in by:
+        if not isinstance(name, str):
+            raise TypeError(f"{who}: expected names of inputs, each by itself as in vjp('q', 'v'), got {name!r}")
+    if not (of is None or (isinstance(of, (str, Mapping, tuple)) and all(isinstance(name, str) for name in of))):
+        raise TypeError(f"{who}: of: expected names of outputs, got {of!r}")
+    if not isinstance(space, str):
+        raise TypeError(f"{who}: space: expected 'tangent' or 'coordinates', got {space!r}")

@@ -18,7 +18,7 @@ Measured (cold: to trace, compile and call it once and with a batch; a state of 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -66,16 +66,28 @@ def _late(instructions: Sequence[Instruction]) -> bytearray:
 
 
 def _taken(program: Program, late: Sequence[int]) -> tuple[list[int], int]:
-    """What late instructions and results take of others, and how many of these guards alone need, the last ones."""
+    """The numbers that late instructions and results take of others, and how many of these guards alone need, the last
+    ones.  What they take of truth values is computed again from the numbers that these are made of."""
     instructions, results = program.instructions, program.results
     counted = program.needed(results[: len(results) - program.guards]) if program.guards else range(len(instructions))
     takers = [(k in counted, args) for k, (_, args, _) in enumerate(instructions) if late[k]]
     takers += [(r in counted, (r,)) for r in results]
     found: dict[bool, dict[int, None]] = {True: {}, False: {}}
     for counts, args in takers:
-        found[counts].update((a, None) for a in args if instructions[a].args and not late[a])
+        found[counts].update((k, None) for a in args if not late[a] for k in _numbers(instructions, a))
     for_guards = [k for k in found[False] if k not in found[True]]
     return [*found[True], *for_guards], len(for_guards)
+
+
+def _numbers(instructions: Sequence[Instruction], k: int) -> Iterator[int]:
+    """A computed number; of a truth value the computed numbers that it is made of."""
+    waiting = [k]
+    while waiting:
+        operation, args, _ = instructions[k := waiting.pop()]
+        if operation.gives == "t":
+            waiting += args
+        elif args:
+            yield k
 
 
 def _before(program: Program, late: Sequence[int], taken: tuple[list[int], int]) -> Program:
@@ -91,14 +103,10 @@ def _joined(program: Program, before: Program, taken: tuple[list[int], int], lat
     kept = list(before.instructions)
     number = dict(zip(taken[0], before.results, strict=True))
 
-    def new(k: int) -> None:
-        operation, args, value = program.instructions[k]
-        number[k] = len(kept)
-        kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
-
-    for k, is_late in enumerate(late):
-        if is_late or (not program.instructions[k].args and k not in number):
-            new(k)
+    for k, (operation, args, value) in enumerate(program.instructions):
+        if k not in number and (late[k] or not args or (operation.gives == "t" and all(a in number for a in args))):
+            number[k] = len(kept)
+            kept.append(Instruction(operation, tuple([number[a] for a in args]), value))
     return program.rebuilt(kept, [number[r] for r in program.results]).pruned()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,15 +17,33 @@ from ...bridge.machine import Kernel, Space
 from ...bridge.once import Once
 from ...bridge.requests import Request, read_request
 from ...bridge.spaces import configuration_space
-from ...bridge.subjects import OfRobot
+from ...bridge.subjects import OfRobot, has_symbols
 from ...errors import UnknownNameError
 from ...model.tree import Tree
 
-__all__ = ["Array", "Axes", "RobotBase", "Wrenches"]
+__all__ = ["Array", "Axes", "RobotBase", "Wrenches", "edits"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Array = ArrayLike | Mapping[str, ArrayLike]  # an array, anything NumPy makes one of, or a dict by joint name
 Wrenches = Mapping[str, ArrayLike]  # (moment; force) by the frames that they act on
 Axes = str | Mapping[str, str]  # the frame whose axes all are expressed in, or one for each
+
+
+def edits(method: F) -> F:
+    """A method that gives an edited robot: of the robot's own numbers, so none of them may be a symbol."""
+
+    @wraps(method)
+    def edited(self: Any, *arguments: Any, **named: Any) -> Any:
+        if has_symbols(self._subject):
+            given = ", ".join(str(parameter) for parameter in self._subject.numbers)
+            raise TypeError(
+                f"{method.__name__}: robot {self.name!r} has symbols for {given}: edit it first, and then put them in "
+                f"by with_parameters"
+            )
+        return method(self, *arguments, **named)
+
+    return cast(F, edited)
 
 
 class RobotBase:

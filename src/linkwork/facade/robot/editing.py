@@ -24,6 +24,7 @@ from ...spatial.given import given_inertia
 from ..joint.joint import Joint, body_with, joint_of
 from ..making.building import joint_description
 from ..making.constructors import Constructors
+from .base import edits
 from .locking import held_configurations
 from .placed_link import link_frame
 
@@ -35,6 +36,7 @@ class EditingMethods(Constructors):
 
     __slots__ = ()
 
+    @edits
     def with_joint(self, joint: Joint) -> Self:
         """The robot with one of its joints, by name, as it is given: with other limits, damping, type, placement ...
 
@@ -62,6 +64,7 @@ class EditingMethods(Constructors):
         bodies[index] = body_with(joint, bodies[index])
         return type(self)(replace(self._tree, bodies=tuple(bodies)))
 
+    @edits
     def with_inertia(
         self,
         link: str,
@@ -95,6 +98,7 @@ class EditingMethods(Constructors):
         frames = tuple(replace(f, inertia=found) if f.name == link else f for f in frames)
         return type(self)(_weighed(self._tree, frames, findings))
 
+    @edits
     def with_gravity(self, gravity: Sequence[float]) -> Self:
         """The robot under another gravity, three numbers in the world's axes [m/s²]; ``(0, 0, 0)`` is none.
 
@@ -106,6 +110,7 @@ class EditingMethods(Constructors):
         """
         return type(self)(replace(self._tree, gravity=read_gravity(gravity)))
 
+    @edits
     def with_payload(
         self,
         frame: str,
@@ -139,6 +144,7 @@ class EditingMethods(Constructors):
         load = Frame(name, carrier.body, carrier.placement, found, fixed_joint=joint, welded_to=frame)
         return type(self)(_weighed(tree, (*told(tree.bodies, tree.frames), load), findings))
 
+    @edits
     def locked(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
         """The robot with joints held where they are given: they become fixed joints, and leave q and v.
 

@@ -13,8 +13,10 @@ from ...joints.axis import unit_axis
 from ...model.parameter import KINDS, Parameter, inputs_of, read_parameters
 from ...model.parametrised import parametrised, with_numbers
 from ...model.tree import Tree
+from ...model.welded import told
 from ...parameters import explain
 from ...spatial.given import LARGEST, given_numbers
+from ...spatial.parameters import parameters_of
 from .resistance import ResistanceMethods
 
 __all__ = ["ParameterMethods"]
@@ -77,7 +79,10 @@ class ParameterMethods(ResistanceMethods):
         in_joints: dict[str, dict[str, Any]] = {}
         for p in [p for p in numbers if isinstance(KINDS[p.kind].size, str)]:
             in_joints.setdefault(p.kind, {}).update(_by_joint(self._tree, p, numbers.pop(p)))
-        robot = type(self)(with_numbers(self._tree, {p: x.ravel().tolist() for p, x in numbers.items()}))
+        tree = with_numbers(self._tree, {p: x.ravel().tolist() for p, x in numbers.items()})
+        if any(p.kind == "inertia" and not p.name for p in numbers):
+            _check_own_links(self._tree, tree)
+        robot = type(self)(tree)
         return robot.with_joint_dynamics(**in_joints) if in_joints else robot
 
     def _with_symbols(self, numbers: Mapping[Parameter, list[Any]]) -> Self:
@@ -125,6 +130,20 @@ def _numbers(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
                     f"linkwork.parameters.from_log_cholesky gives what a body can have, whatever it is given"
                 )
     return numbers
+
+
+def _check_own_links(before: Tree, after: Tree) -> None:
+    """Raises ValueError where bodies as a whole are lighter than the other links on them."""
+    known = {frame.name: frame.inertia for frame in told(before.bodies, before.frames)}
+    own = {body.name for body in after.bodies}
+    for frame in after.frames:
+        if frame.name in own and frame.inertia != known.get(frame.name):
+            why = explain(parameters_of(frame.inertia), tolerance=_FILE)
+            if why:
+                raise ValueError(
+                    f"{_WHO}: inertia: body {frame.name!r}: what its other links leave to link {frame.name!r} is no "
+                    f"inertia: {'; '.join(why)}; give links' own, as inertia:{frame.name}"
+                )
 
 
 def _by_joint(tree: Tree, p: Parameter, numbers: np.ndarray) -> dict[str, np.ndarray]:

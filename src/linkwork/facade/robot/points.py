@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ...model.marks import with_direction, with_frame, with_point
 from ...spatial import Pose
 from ..named import Named
-from .base import Array, RobotBase
+from .base import Array, RobotBase, edits
 from .method import computed
 from .placed_point import PlacedDirection, PlacedPoint
 
@@ -37,6 +37,7 @@ class PointMethods(RobotBase):
         """The named directions, in the order in which they were added: see `with_direction`."""
         return Named(map(PlacedDirection, self._tree.directions), "direction")
 
+    @edits
     def with_point(self, name: str, frame: str, position: ArrayLike = (0.0, 0.0, 0.0)) -> Self:
         """The robot with a named point that is fixed to a frame: a fingertip, a marker, a contact.
 
@@ -55,6 +56,7 @@ class PointMethods(RobotBase):
         """
         return type(self)(with_point(self._tree, name, frame, position))
 
+    @edits
     def with_direction(self, name: str, frame: str, vector: ArrayLike) -> Self:
         """The robot with a named direction that is fixed to a frame: an approach, an optical axis, a normal.
 
@@ -71,6 +73,7 @@ class PointMethods(RobotBase):
         """
         return type(self)(with_direction(self._tree, name, frame, vector))
 
+    @edits
     def with_frame(self, name: str, on: str, placement: ArrayLike | Pose | None = None) -> Self:
         """The robot with a frame of one's own, which every function that names a frame takes.
 

@@ -14,7 +14,7 @@ from ...spatial.given import given_numbers
 from ..joint.drive import DRIVE, dof_values, given_drive
 from ..joint.joint import Joint, body_with, joint_of
 from ..making.building import joint_description
-from .base import Array, RobotBase
+from .base import Array, RobotBase, edits
 
 __all__ = ["ResistanceMethods"]
 
@@ -69,6 +69,7 @@ class ResistanceMethods(RobotBase):
         """The configuration (nq,) at which the joints' springs exert nothing [rad, m]."""
         return self._stacked("rest")
 
+    @edits
     def with_joint_dynamics(
         self,
         *,
