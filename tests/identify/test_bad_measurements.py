@@ -40,6 +40,27 @@ def test_arrays_that_are_no_measurements() -> None:
         identify.base_parameters(robot, q[:4], v[:4], a[:4], tau[:4])
 
 
+def test_samples_that_are_too_few_to_weigh_forces_by() -> None:
+    """Parameters fit those of one force exactly: its σ would be none, and the estimate far off."""
+    robot = lw.load("double_pendulum")
+    q, v, a = motion(robot, 4, 1)
+    data = q, v, a, robot.inverse_dynamics(q, v, a) + 0.1 * np.random.default_rng(2).normal(size=v.shape)
+    problem = (
+        rf"weights from residuals: expected more samples than the \d parameters that '({'|'.join(robot.v_names)})'"
+    )
+    for function in (identify.base_parameters, identify.inertias):
+        with pytest.raises(ValueError, match=problem + ".* got 4 that are not held out, .* give `weights`"):
+            function(robot, *data, held_out=0.0)
+    fit = identify.base_parameters(robot, *data, held_out=0.0, weights=[1.0, 1.0])
+    assert (np.abs(fit.values - fit.nominal) < 10.0 * fit.standard_deviations).all()
+    arm = lw.load("arm6")
+    q = arm.random_configuration(seed=3, size=6)
+    X = arm.pose(q, "tool")
+    X[:, :3, 3] += 1e-3 * np.random.default_rng(4).normal(size=(6, 3))
+    with pytest.raises(ValueError, match=r"placements: weights from residuals: .* parameters that '(phi|d)_[xyz]'"):
+        identify.placements(arm, q, X, "tool", held_out=0.0)
+
+
 def test_options_that_are_none() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(40)
@@ -56,6 +77,13 @@ def test_options_that_are_none() -> None:
         ({"weights": [1.0]}, "weights: expected 2 numbers, 1 / σ of each joint force"),
         ({"weights": [0.0, 0.0]}, "weights: expected 2 numbers"),
         ({"weights": [1.0, -1.0]}, "weights: expected 2 numbers"),
+        ({"weights": "even"}, "weights: expected 2 numbers.*got 'even'"),
+        ({"weights": [1.0, None]}, "weights: expected 2 numbers.*which are not real"),
+        ({"weights": {robot.v_names[0]: "one"}}, r"weights\['.*'\]: expected a number, or 1 of them; got 'one'"),
+        ({"weights": {robot.v_names[0]: [1.0, 2.0]}}, r"weights\['.*'\]: .* got shape \(2,\)"),
+        ({"held_out": "last"}, "held_out: expected a fraction.*got 'last'"),
+        ({"held_out": [[1], [2, 3]]}, "held_out: expected a fraction.*no array"),
+        ({"held_out": {1: 2}}, "held_out: expected a fraction.*not real"),
         ({"friction": "dry"}, "friction: expected 'smooth' or 'coulomb', got 'dry'"),
         ({"bodies": []}, "nothing is to be estimated"),
     ):
@@ -73,11 +101,12 @@ def test_options_that_are_none() -> None:
         asked(wrenches={"tip": np.zeros((39, 6))})
     with pytest.raises(TypeError, match="bodies: expected a list of names, got 'lower_rod'"):
         asked(bodies="lower_rod")
-    for spread in (0.0, -1.0, np.nan):
+    for spread in (0.0, -1.0, np.nan, "wide", [0.5, 0.5]):
         with pytest.raises(ValueError, match="spread: expected a number above 0"):
             identify.inertias(robot, q, v, a, tau, spread=spread)
-    with pytest.raises(ValueError, match="at_most: expected a number of iterations above 0"):
-        identify.inertias(robot, q, v, a, tau, at_most=0)
+    for at_most in (0, 1.5, True, "many"):
+        with pytest.raises(ValueError, match="at_most: expected a whole number, 1 or more, got"):
+            identify.inertias(robot, q, v, a, tau, at_most=at_most)
 
 
 def test_robots_of_which_nothing_is_known() -> None:
@@ -91,6 +120,8 @@ def test_robots_of_which_nothing_is_known() -> None:
     nothing = np.zeros((40, 0))
     with pytest.raises(ValueError, match="has no degrees of freedom"):
         identify.base_parameters(held, nothing, nothing, nothing, nothing)
+    with pytest.raises(ValueError, match=r"exciting_trajectory: .* has no degrees of freedom"):
+        identify.exciting_trajectory(held)
     coupled = robot_of(TREES["coupled_0"])
     q, v, a = motion(coupled, 10)
     many = np.zeros((10, len(coupled.bodies)))

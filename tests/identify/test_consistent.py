@@ -178,7 +178,7 @@ def test_what_is_in_joints_is_not_negative() -> None:
 
 
 def test_joints_of_several_numbers() -> None:
-    """Each number of a joint has its own damping; where one joint follows another theirs are not told apart."""
+    """Each number of a joint has its own damping."""
     pytest.importorskip("scipy")
     robot = robot_of(TREES["planar_chain"])
     truth = deformed_robot(robot, 0.1, 2)
@@ -191,10 +191,60 @@ def test_joints_of_several_numbers() -> None:
     assert_close(fit.values[30:], np.tile([0.3, 0.2, 0.1], 3), 1e-6)
     assert_close(fit.robot.inverse_dynamics(q, v, a, passive=True), tau, 1e-6, core=1)
     assert_close(fit.robot.inertial_parameters(passive=True)[39:48], expected[39:48], 1e-6)
-    coupled = robot_of(TREES["coupled_0"])
-    q, v, a = motion(coupled, 80, 3)
-    with pytest.raises(ValueError, match=r"the measurements do not show '.*\.damping'"):
-        identify.inertias(coupled, q, v, a, coupled.inverse_dynamics(q, v, a), passive=["damping"])
+
+
+def test_what_a_follower_shares_with_its_master_is_kept() -> None:
+    """Forces show their sum: the master's is estimated, the follower's stays; no matter which of them is first."""
+    pytest.importorskip("scipy")
+    robot = lw.load("arm7_gripper", mimic="coupled")
+    robot = robot.locked(robot.v_names[:6])
+    follower = next(joint for joint in robot.joints if joint.mimic is not None)
+    robot = robot.with_joint(follower.with_damping(0.5).with_friction(0.0).with_dynamics("urdf"))
+    master = robot.joint(follower.mimic.joint)
+    truth = robot.with_joint(master.with_damping(3.0).with_armature(0.2))
+    q, v, a = motion(robot, 60, 3)
+    kinds = ["armature", "damping"]
+    fit = identify.inertias(robot, q, v, a, truth.inverse_dynamics(q, v, a, passive=True), passive=kinds)
+    shared = tuple(f"{follower.name}.{kind}" for kind in kinds)
+    assert fit.kept == shared and not {*shared} & {*fit.names} and fit.converged
+    assert f"forces do not tell them from others': {', '.join(shared)}" in str(fit)
+    found = fit.robot.joint(master.name), fit.robot.joint(follower.name)
+    assert_close(found[0].damping, [3.0], 1e-6)
+    assert_close(found[1].damping, [0.5], 1e-15)
+    assert (fit.held_out.error < 1e-6).all()
+    for name in ("coupled_0", "rerooted_coupled"):
+        coupled = robot_of(TREES[name])
+        q, v, a = motion(coupled, 80, 3)
+        fit = identify.inertias(coupled, q, v, a, coupled.inverse_dynamics(q, v, a), passive=["damping"])
+        followers = {body.joint_name for body in coupled.tree.bodies if body.coupling is not None}
+        assert fit.kept and {name.partition(".")[0] for name in fit.kept if name.endswith("damping")} <= followers
+
+
+def test_resistance_that_was_not_in_the_fit_is_not_in_the_robot() -> None:
+    """Numbers that were kept and did not act are zero beside an estimate; static friction is no less than friction."""
+    pytest.importorskip("scipy")
+    robot = lw.load("double_pendulum")
+    q, v, a = motion(robot, 100, 3)
+    silent = stuck = robot
+    for joint in robot.joints:
+        stuck = stuck.with_joint(joint.with_damping(0.4).with_friction(0.3).with_static_friction(0.5))
+        silent = silent.with_joint(stuck.joint(joint.name).with_dynamics("none"))
+    first, second = robot.joints
+    truths = {
+        "damping": robot.with_joint(first.with_damping(0.9)).with_joint(second.with_damping(0.2)),
+        "friction": robot.with_joint(first.with_friction(0.9)).with_joint(second.with_friction(0.2)),
+    }
+    for kind, truth in truths.items():
+        tau = truth.inverse_dynamics(q, v, a, passive=True)
+        fit = identify.inertias(silent, q, v, a, tau, passive=[kind])
+        assert_close(fit.robot.inverse_dynamics(q, v, a, passive=True), tau, 1e-6, core=1)
+        for joint, true in zip(fit.robot.joints, truth.joints, strict=True):
+            for other in ("damping", "friction", "static_friction"):
+                assert_close(getattr(joint, other), getattr(true, other), 1e-6, other)
+    tau = truth.inverse_dynamics(q, v, a, passive=True)
+    fit = identify.inertias(stuck, q, v, a, tau, passive=["damping", "friction"])
+    assert_close([x.friction[0] for x in fit.robot.joints], [0.9, 0.2], 1e-6)
+    assert_close([x.static_friction[0] for x in fit.robot.joints], [0.9, 0.5], 1e-6)
 
 
 def test_what_is_not_shown_stays() -> None:

@@ -102,8 +102,12 @@ def test_trajectories_that_cannot_be() -> None:
         ({"lower": 1.0, "upper": 0.5}, "lower, upper: no room"),
         ({"velocity": [1.0, 2.0]}, "velocity: expected 7 finite numbers, or one for all"),
         ({"period": -1.0}, "period: expected a number above 0"),
-        ({"harmonics": 1}, "harmonics: expected a number above 1"),
-        ({"trials": 0}, "trials: expected"),
+        ({"period": "long"}, "period: expected a number above 0; got 'long'"),
+        ({"velocity": "fast"}, "velocity: expected 7 finite numbers, or one for all; got 'fast'"),
+        ({"harmonics": 1}, "harmonics: expected a whole number, 2 or more, got 1"),
+        ({"harmonics": 2.5}, "harmonics: expected a whole number, 2 or more, got 2.5"),
+        ({"trials": 0}, "trials: expected a whole number, 1 or more, got 0"),
+        ({"trials": 1.5}, "trials: expected a whole number, 1 or more, got 1.5"),
     ):
         with pytest.raises(ValueError, match=problem):
             identify.exciting_trajectory(robot, **options)
@@ -111,6 +115,10 @@ def test_trajectories_that_cannot_be() -> None:
         identify.exciting_trajectory(shipped("quadruped"))
     with pytest.raises(TypeError, match="expected a robot first"):
         identify.exciting_trajectory("arm7")
+    motion = identify.exciting_trajectory(lw.load("double_pendulum"), trials=1)
+    for samples in (1, 2.5, "two"):
+        with pytest.raises(ValueError, match="sampled: samples: expected a whole number, 2 or more, got"):
+            motion.sampled(samples)
 
 
 def test_derivatives_of_measured_positions() -> None:
@@ -151,11 +159,42 @@ def test_signals_that_cannot_be() -> None:
         ((t[:9], q[:9]), 5.0, "expected 16 samples or more"),
         ((t, q), 50.0, "below half the sampling rate, 50 Hz, got 50.0"),
         ((t, np.where(np.arange(100)[:, None] == 7, np.nan, q)), 5.0, r"q\[7, 0\] \('.*'\) is nan"),
+        ((t, q), "low", "half the sampling rate, 50 Hz; got 'low'"),
+        ((t, q), [5.0], r"half the sampling rate, 50 Hz; got an array of shape \(1,\)"),
+        ((t, q[0]), 5.0, r"q: expected the samples of one motion, shape \(n, 2\), got shape \(2,\)"),
+        ((t, np.stack([q, q])), 5.0, r"q: expected .* got shape \(2, 100, 2\): take several motions one by one"),
+        (("now", q), 5.0, r"t: expected times \(n,\) \[s\]; got 'now'"),
     ):
         with pytest.raises(ValueError, match=problem):
             identify.differentiate(robot, *arguments, cutoff=cutoff)
     with pytest.raises(ValueError, match="x: expected finite numbers"):
         identify.low_pass(t, np.full((100, 2), np.inf), cutoff=5.0)
+    with pytest.raises(ValueError, match=r"x: expected an array of measurements.*; got 'nothing'"):
+        identify.low_pass(t, "nothing", cutoff=5.0)
+    for order in (0, 2.5):
+        with pytest.raises(ValueError, match=f"low_pass: order: expected a whole number, 1 or more, got {order}"):
+            identify.low_pass(t, q, cutoff=5.0, order=order)
+
+
+def test_angles_that_an_encoder_wraps() -> None:
+    """Refused where they jump, of any joint that has angles; with turns unwrapped, or counted by a circle, they go."""
+    pytest.importorskip("scipy")
+    t = np.arange(200) * 0.01
+    turning = 5.0 * t
+    wrapped = (turning + np.pi) % (2.0 * np.pi) - np.pi
+    for robot, place in ((lw.load("double_pendulum"), 1), (robot_of(TREES["planar_chain"]), 2)):
+        q = np.zeros((200, robot.nq))
+        q[:, place] = wrapped
+        problem = rf"q\[63, {place}\] \('{robot.q_names[place]}'\): .* got -3.13319 after 3.1 rad: .*np.unwrap\(q"
+        with pytest.raises(ValueError, match=problem):
+            identify.differentiate(robot, t, q, cutoff=5.0)
+        q[:, place] = np.unwrap(q[:, place])
+        assert_close(identify.differentiate(robot, t, q, cutoff=5.0).v[:, place], np.full(200, 5.0), 1e-6)
+    circle = robot_of(TREES["unbounded revolute_chain"])
+    q = circle.integrate(circle.random_configuration(seed=1), turning[:, None] * np.ones(circle.nv))
+    assert_close(identify.differentiate(circle, t, q, cutoff=5.0).v, np.full((200, circle.nv), 5.0), 1e-6, core=1)
+    slider = robot_of(TREES["prismatic_chain"])
+    identify.differentiate(slider, t, np.where(t[:, None] < 1.0, 0.0, 9.0) * np.ones(slider.nq), cutoff=5.0)
 
 
 def test_a_robot_without_anything_that_forces_show() -> None:

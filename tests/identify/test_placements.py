@@ -127,6 +127,41 @@ def test_points_and_a_frame_alone() -> None:
     assert_close(whole.values, [0.0, 0.0, 0.0, 0.003, -0.002, 0.001], 1e-10)
 
 
+def test_patterns_stand_for_each_parameter_that_fits() -> None:
+    """As when each is named, and nothing is shared among them; kinds alone are all moving joints."""
+    robot = shipped("arm6")
+    other = robot.with_parameters({"placement:elbow": [0.0, 0.0, 0.002, 0.001, 0.0, 0.0]})
+    q = robot.random_configuration(seed=14, size=40)
+    X = other.pose(q, "tool")
+    moving = [joint.name for joint in robot.joints]
+    wrists = [name for name in moving if name.startswith("wrist")]
+    for parameters, named in (
+        (["placement:*"], [f"placement:{name}" for name in [*moving, *robot.tree.fixed_joints]]),
+        (["placement"], [f"placement:{name}" for name in moving]),
+        (["zero:*"], [f"zero:{name}" for name in moving]),
+        (["zero"], [f"zero:{name}" for name in moving]),
+        (["frame:too?", "zero:wrist*"], ["frame:tool", *(f"zero:{name}" for name in wrists)]),
+    ):
+        fit, each = (identify.placements(robot, q, X, "tool", parameters=names) for names in (parameters, named))
+        assert fit.names == each.names and fit.kept == each.kept and len(fit.values) > 1, parameters
+        assert_close(fit.values, each.values, 1e-12)
+    for parameters, problem in (
+        (["frame"], "'frame' names no frame: write .* for one and \"frame:\\*\" for each"),
+        (["placement:elbow", "placement:e*"], "'placement:elbow' is in 'placement:elbow' already|given twice"),
+        (["zero:*", "zero:elbow"], "'zero:elbow' is named twice"),
+        (["placement:x*"], r"no joint named 'x\*'"),
+        (["zero:x*"], r"no joint named 'x\*'"),
+        (["zero:"], "no joint named ''"),
+        (["base:"], "no offset named 'base:'"),
+    ):
+        with pytest.raises((ValueError, UnknownNameError), match=problem):
+            identify.placements(robot, q, X, "tool", parameters=parameters)
+    coupled = lw.load("arm7_gripper", mimic="coupled")
+    q = coupled.random_configuration(seed=15, size=10)
+    fit = identify.placements(coupled, q, coupled.pose(q, "hand"), "hand", parameters=["zero:*"])
+    assert {*fit.shown.of} == {f"zero:{name}" for name in coupled.v_names}  # a follower's is its master's
+
+
 def test_what_measurements_do_not_show_is_named() -> None:
     robot = shipped("arm6")
     q = robot.random_configuration(seed=12, size=60)
@@ -177,8 +212,12 @@ def test_bad_input() -> None:
         identify.placements(robot, q, X, "tool", parameters=["base", "base"])
     with pytest.raises(ValueError, match="nothing is to be estimated"):
         identify.placements(robot, q, X, "tool", parameters=[])
-    with pytest.raises(ValueError, match="weights: expected 6 numbers above 0"):
-        identify.placements(robot, q, X, "tool", parameters=["base"], weights=[1.0])
+    for weights in ([1.0], "even", [None] * 6):
+        with pytest.raises(ValueError, match="weights: expected 6 numbers above 0"):
+            identify.placements(robot, q, X, "tool", parameters=["base"], weights=weights)
+    for at_most in (0, 1.5):
+        with pytest.raises(ValueError, match="placements: at_most: expected a whole number, 1 or more, got"):
+            identify.placements(robot, q, X, "tool", parameters=["base"], at_most=at_most)
     with pytest.raises(TypeError, match="expected a list of names, got 'base'"):
         identify.placements(robot, q, X, "tool", parameters="base")
     with pytest.raises(TypeError, match="expected a robot first"):

@@ -18,7 +18,7 @@ from ..facade.base_parameters import BaseParameters
 from ..facade.robot.base import Array, Axes, Wrenches
 from ..facade.robot.robot import Robot
 from .columns import Columns, Passive, columns_of, structural
-from .linear import LinearFit, fitted, reduced
+from .linear import LinearFit, fitted, reduced, refuse_exact_fits
 from .measured import HeldOut, Measurements, joint_weights, read, rms, split, told
 from .tables import error_lines, estimate_lines
 
@@ -119,8 +119,9 @@ def base_parameters(
     ``held_out`` is the part of the first dimension, its end, that the errors in ``held_out`` of the result are of and
     that takes no part in the estimate; or its places.  It is one block since neighbours in time are alike.
 
-    Raises ValueError where the measurements do not show a base parameter, which it names, and for measurements that
-    are none; UnknownNameError for bodies, joints, frames that are not there.
+    Raises ValueError where the measurements do not show a base parameter, which it names, where weights are to come
+    from residuals and samples are so few that parameters fit those of a force exactly, and for measurements that are
+    none; UnknownNameError for bodies, joints, frames that are not there.
     """
     who = "base_parameters"
     measurements = read(who, robot, q, v, a, tau, wrenches, expressed_in)
@@ -141,6 +142,8 @@ def base_parameters(
     found = reduced(training, columns).of(base.columns)
     fit = fitted(found, measured, given, typical[base.columns])
     refuse_what_is_not_excited(who, fit, base, training)
+    if given is None:
+        refuse_exact_fits(who, fit, found, robot.v_names)
     estimate = BaseParameterFit(
         base=base,
         values=fit.x,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,11 @@ from ..facade.joint.editing import matrix_of
 from ..facade.robot.base import Array
 from ..facade.robot.robot import Robot
 from ..model.body import WORLD
+from ..model.parameter import read_parameters
 from ..model.parametrised import offset
 from ..spatial import Pose, Vec3
-from .linear import LinearFit, Reduced, fitted, triangular
-from .measured import HeldOut, read_array, rms, split, told
+from .linear import LinearFit, Reduced, fitted, refuse_exact_fits, triangular
+from .measured import HeldOut, read_array, rms, split, told, whole
 from .tables import pose_lines
 
 __all__ = ["PlacementFit", "placements"]
@@ -108,6 +110,9 @@ def placements(
     - ``"zero:<joint>"``: what the joint's readings have to be moved by [rad, m];
     - ``"base"``: six numbers, where the robot's world is in that of the measurements.
 
+    A name with ``*``, ``?`` or ``[`` stands for all that fit, one by one; ``"placement"`` alone for those of all
+    moving joints, ``"zero"`` for those of all that follow no other.
+
     What poses cannot tell apart is estimated once and stays at zero elsewhere: `PlacementFit.shown` says what is
     grouped with what, later names with earlier ones.  The weights are 1 / σ of the six (three) numbers of an error,
     relative; without, they come from the residuals.  ``held_out`` is as of `base_parameters`.
@@ -127,6 +132,7 @@ def placements(
     UnknownNameError for parameters and frames that are not there.
     """
     who = "placements"
+    steps = whole(who, "at_most", at_most, 1)
     model = _Model(who, robot, frame, parameters, np.shape(poses))
     readings, measured = _read(who, robot, q, poses, model.shape)
     out = split(who, held_out, (len(readings),))
@@ -140,9 +146,11 @@ def placements(
             f"{who}: expected more measured numbers than the {shown.rank} unknowns, got {len(inside[0])} samples of "
             f"{model.rows} that are not held out"
         )
-    found = model.solved(*inside, given, at_most)
+    found = model.solved(*inside, given, steps)
     x, fit, shown = found.x, found.fit, found.shown
     _refuse_what_is_not_shown(who, robot, fit, shown, inside[0])
+    if given is None:
+        refuse_exact_fits(who, fit, found.rows, _SIX[-model.rows :])
     held = None
     if out.any():
         errors = (rms(model.errors(readings[out], measured[out], at)[0]) for at in (x, 0.0 * x))
@@ -173,6 +181,7 @@ class _Found:
 
     x: np.ndarray
     fit: LinearFit  # the last
+    rows: Reduced  # what that was of
     shown: BaseParameters
     residual: np.ndarray
     steps: int
@@ -198,10 +207,12 @@ class _Model:
         self.zero_places: dict[str, np.ndarray] = {}
         self.all: dict[str, slice] = {}
         names: list[str] = []
-        for name in asked:
+        expanded = [name for text in asked for name in self._meant(who, text)]
+        read_parameters(robot.tree, who, [name for name in expanded if name.startswith(("placement:", "frame:"))])
+        for name in expanded:
             if name in self.all:
                 raise ValueError(f"{who}: parameters: {name!r} is named twice")
-            numbers = self._numbers(who, name)
+            numbers = self._numbers(name)
             self.all[name] = slice(len(names), len(names) + len(numbers))
             names += numbers
         if not names:
@@ -210,22 +221,37 @@ class _Model:
         self.places = {name: place for name, place in self.all.items() if not name.startswith("zero:")}
         self.kernel = self._compiled()
 
-    def _numbers(self, who: str, name: Any) -> list[str]:
-        """The names of the numbers of one parameter."""
-        kind, _, whose = name.partition(":") if isinstance(name, str) else (name, "", "")
-        if kind == "base" and not whose:
-            return [f"base.{number}" for number in _SIX]
+    def _meant(self, who: str, text: Any) -> list[str]:
+        """The names of the parameters that one text stands for: several where it is a pattern, or a kind alone."""
+        tree = self.robot.tree
+        kind, _, whose = text.partition(":") if isinstance(text, str) else (text, "", "")
+        if text == "base":
+            return [text]
+        if text == "placement":
+            return [f"placement:{tree.bodies[i].joint_name}" for i in tree.order]
         if kind in ("placement", "frame"):
-            self.robot.parameters(name)
-            return [f"{name}.{number}" for number in _SIX]
+            return [str(parameter) for parameter in read_parameters(tree, who, text)]
         if kind == "zero":
-            tree = self.robot.tree
+            names = [body.joint_name for body in tree.bodies]
+            if whose not in names and (text == "zero" or any(c in whose for c in "*?[")):
+                free = [body.joint_name for _, body in tree.stacked() if body.joint.nv]
+                fitting = [f"zero:{name}" for name in free if fnmatchcase(name, whose or "*")]
+                if not fitting:
+                    raise UnknownNameError("joint", whose, free)
+                return fitting
             coupling = tree.bodies[tree.joint_index(whose)].coupling
             if coupling is not None:
-                raise ValueError(f"{who}: {name}: it follows joint {coupling.joint!r}, whose zero is its own")
-            found = self.zero_places[name] = self.robot.v_index([whose])
-            return [name] if len(found) == 1 else [f"{name}.{k}" for k in range(len(found))]
-        raise UnknownNameError("offset", name, ["placement:<joint>", "frame:<frame>", "zero:<joint>", "base"])
+                raise ValueError(f"{who}: {text}: it follows joint {coupling.joint!r}, whose zero is its own")
+            return [text]
+        raise UnknownNameError("offset", text, ["placement:<joint>", "frame:<frame>", "zero:<joint>", "base"])
+
+    def _numbers(self, name: str) -> list[str]:
+        """The names of the numbers of one parameter."""
+        kind, _, whose = name.partition(":")
+        if kind != "zero":
+            return [f"{name}.{number}" for number in _SIX]
+        found = self.zero_places[name] = self.robot.v_index([whose])
+        return [name] if len(found) == 1 else [f"{name}.{k}" for k in range(len(found))]
 
     def _compiled(self) -> Kernel:
         robot, frame, offsets = self.robot, self.frame, [*self.places.items()]
@@ -304,8 +330,8 @@ class _Model:
             x = x + part * change
             small = np.abs(fit.x) <= _SETTLED * np.sqrt(np.diag(fit.covariance))
             if (small | (np.abs(fit.x) <= 1e-13)).all():
-                return _Found(x, fit, shown, rms(error), step, True)
-        return _Found(x, fit, shown, rms(error), step, False)
+                return _Found(x, fit, triangles, shown, rms(error), step, True)
+        return _Found(x, fit, triangles, shown, rms(error), step, False)
 
     def zeros(self, x: np.ndarray) -> np.ndarray:
         """(nv,): what readings have to be moved by."""
@@ -356,9 +382,10 @@ def _read(who: str, robot: Robot, q: Any, poses: Any, shape: tuple[int, ...]) ->
 
 
 def _weights(who: str, weights: Any, rows: int) -> np.ndarray:
-    found = np.asarray(weights, dtype=float)
+    expected = f"{who}: weights: expected {rows} numbers above 0, 1 / σ of an error's"
+    found = real_array(expected, weights).astype(np.float64)
     if found.shape != (rows,) or not np.isfinite(found).all() or not (found > 0.0).all():
-        raise ValueError(f"{who}: weights: expected {rows} numbers above 0, 1 / σ of an error's, got {weights!r}")
+        raise ValueError(f"{expected}, got {weights!r}")
     return found
 
 

@@ -24,14 +24,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import parameters as inertial
+from ..algorithms.regressors.joint_parameters import joint_numbers
 from ..facade.robot.base import Array, Axes, Wrenches
 from ..facade.robot.robot import Robot
 from . import deformed
 from .base import held_out_errors
 from .columns import Columns, Passive, columns_of, structural
 from .convex import Problem
-from .linear import RANK, Reduced, fitted, reduced
-from .measured import HeldOut, joint_weights, read, split, told
+from .linear import RANK, Reduced, fitted, reduced, refuse_exact_fits
+from .measured import HeldOut, joint_weights, number, read, split, told, whole
 from .rebuilt import with_deformed_bodies, with_joint_numbers
 from .tables import body_lines, error_lines, joint_lines
 
@@ -48,7 +49,7 @@ class InertiaFit:
     nominal: np.ndarray  # (p,) the robot's before
     covariance: np.ndarray  # (p, p), of measurements and expectation together
     divergence: dict[str, float]  # by body: how far its inertia is from what it was, log det's divergence
-    kept: tuple[str, ...]  # bodies without mass or extent, which stayed as they were
+    kept: tuple[str, ...]  # stayed as they were: bodies without mass or extent, what followers share with their masters
     at_bound: tuple[str, ...]  # parameters of joints that are zero because they may not be negative
     shown: tuple[int, int]  # how many base parameters the measurements show, and of how many
     sigma: np.ndarray  # (nv,) noise of each joint force [N·m, N]; the weights are 1 / σ
@@ -88,8 +89,12 @@ class InertiaFit:
             *body_lines(self.names, self.values, self.standard_deviations, self.nominal, self.divergence),
         ]
         lines += joint_lines(self.names, self.values, self.standard_deviations, self.nominal, self.at_bound)
-        if self.kept:
-            lines += ["", f"kept as they were, for they have no mass or no extent: {', '.join(self.kept)}"]
+        followers = [name for name in self.kept if name in self._columns.names]
+        bodies = [name for name in self.kept if name not in followers]
+        if bodies:
+            lines += ["", f"kept as they were, for they have no mass or no extent: {', '.join(bodies)}"]
+        if followers:
+            lines += ["", f"kept as they were, for forces do not tell them from others': {', '.join(followers)}"]
         return "\n".join([*lines, "", *error_lines(self.robot.v_names, self.residual, self.r_squared, self.held_out)])
 
 
@@ -116,7 +121,8 @@ def inertias(
     such that each is one of a body, and armatures, dampings, frictions and stiffnesses that are not negative.
     ``spread`` says by how much, relatively, inertias are expected to be other than the robot's: 0.5 is by half.  What
     measurements do not show stays as the robot has it; see `InertiaFit.shown`.  A body without mass, or without extent
-    (a point, a rod), stays: see `InertiaFit.kept`.  ``at_most`` bounds the steps.
+    (a point, a rod), stays, and so does what forces do not tell in a joint that follows from what is in its master: see
+    `InertiaFit.kept`.  ``at_most`` bounds the steps.
 
     The covariance is of measurements and expectation together; joints' parameters at their bound are held there.
 
@@ -127,27 +133,30 @@ def inertias(
     who = "inertias"
     measurements = read(who, robot, q, v, a, tau, wrenches, expressed_in)
     columns, kept = _with_extent(who, robot, columns_of(who, robot, bodies, passive, friction), bodies is not None)
-    if not np.isfinite(spread) or not spread > 0.0:
-        raise ValueError(
-            f"{who}: spread: expected a number above 0, 0.5 for inertias within half of theirs; got {spread!r}"
-        )
-    if at_most < 1:
-        raise ValueError(f"{who}: at_most: expected a number of iterations above 0, got {at_most!r}")
+    expected = f"{who}: spread: expected a number above 0, 0.5 for inertias within half of theirs"
+    size = number(expected, spread)
+    if not np.isfinite(size) or not size > 0.0:
+        raise ValueError(f"{expected}; got {spread!r}")
+    steps = whole(who, "at_most", at_most, 1)
     given = joint_weights(who, robot, weights)
     measured = np.ones(robot.nv, dtype=bool) if given is None else given > 0.0
+    columns, shared = _without_shared(robot, columns, measured)
     out = split(who, held_out, measurements.leading)
     training = measurements.at(~out)
     base, typical = structural(robot, columns, measured)
     found = reduced(training, columns)
-    linear = fitted(found.of(base.columns), measured, given, typical[base.columns])
+    shown = found.of(base.columns)
+    linear = fitted(shown, measured, given, typical[base.columns])
+    if given is None:
+        refuse_exact_fits(who, linear, shown, robot.v_names)
     _refuse_joints_not_shown(who, columns, found, measured, typical)
 
     rows = found.weighted(1.0 / linear.sigma)
     count = 10 * len(columns.bodies)
     nominal = columns.pi[columns.estimated]
     U = deformed.factors(nominal[:count].reshape(-1, 10))
-    problem = Problem(rows[:, :-1], rows[:, -1], U, float(spread))
-    solution = problem.solved(nominal[count:], at_most)
+    problem = Problem(rows[:, :-1], rows[:, -1], U, size)
+    solution = problem.solved(nominal[count:], steps)
     L, y = solution.L, solution.y
     values = problem.parameters(L, y)
     squares = found.residual_squares(values)
@@ -162,7 +171,7 @@ def inertias(
         nominal=nominal,
         covariance=covariance,
         divergence=dict(divergences),
-        kept=tuple(robot.bodies[i] for i in kept),
+        kept=(*(robot.bodies[i] for i in kept), *shared),
         at_bound=tuple(columns.chosen[count + k] for k in at_bound),
         shown=(base.rank - linear.unseen.shape[1], base.rank),
         sigma=linear.sigma,
@@ -192,6 +201,22 @@ def _with_extent(who: str, robot: Robot, columns: Columns, named: bool) -> tuple
         raise ValueError(f"{who}: no body of robot {robot.name!r} has mass and extent: there is nothing to begin with")
     bodies = tuple(i for i in columns.bodies if i not in kept)
     return replace(columns, estimated=columns.estimated[stays], bodies=bodies), kept
+
+
+def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Columns, tuple[str, ...]]:
+    """The columns without those of followers that are sums of other joints' in every state, and the names of these."""
+    count = 10 * len(columns.bodies)
+    own = columns.estimated[count:]
+    bodies = np.array([x.body for x in joint_numbers(robot.tree)])
+    coupled = np.array([body.coupling is not None for body in robot.tree.bodies])
+    follows = coupled[bodies[(own - 10 * len(robot.bodies)) % len(bodies)]]
+    if not follows.any():
+        return columns, ()
+    own = np.concatenate([own[~follows], own[follows]])  # sums are of what stands before
+    dependent = structural(robot, replace(columns, estimated=own), measured)[0].dependent
+    shared = np.sort(own[dependent[dependent >= (~follows).sum()]])
+    stays = ~np.isin(columns.estimated, shared)
+    return replace(columns, estimated=columns.estimated[stays]), tuple(columns.names[k] for k in shared)
 
 
 def _refuse_joints_not_shown(

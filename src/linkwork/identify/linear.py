@@ -4,7 +4,8 @@ The rows [Y_i | τ_i] of joint force i at all samples are R_i times an orthogona
 for every x.  So sums of squares, weights from residuals and fits are of small matrices, however many samples there are.
 
 Weights are 1 / σ_i, with σ_i² the mean square of the residuals of force i.  Of the number of samples, as many are taken
-off as parameters are fitted to this force: the trace of the map from its measurements to their fit.
+off as parameters are fitted to this force: the trace of the map from its measurements to their fit.  A force whose
+samples are so few that parameters fit them exactly has no residuals to weigh it by, and would count for all others.
 
 Sources: Gautier, Dynamic identification of robots with power model, IEEE ICRA 1997 (weights from residuals); Golub and
 Van Loan, Matrix Computations, section 5.3.
@@ -12,6 +13,7 @@ Van Loan, Matrix Computations, section 5.3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +22,11 @@ import numpy as np
 from .columns import Columns
 from .measured import Measurements
 
-__all__ = ["RANK", "LinearFit", "Reduced", "fitted", "reduced", "triangular"]
+__all__ = ["RANK", "LinearFit", "Reduced", "fitted", "reduced", "refuse_exact_fits", "triangular"]
 
 RANK = 1e-8  # singular values below, relative to the largest, are none
 _LEAST = 1e-7  # of a standard deviation, relative to the root mean square of all measured forces
+_FREE = 0.999  # degrees of freedom of a force's residuals: with fewer they are none
 _SETTLED = 1e-4  # the relative change of all standard deviations at which weights stay
 
 
@@ -100,6 +103,7 @@ class LinearFit:
     unseen: np.ndarray  # (p, p − rank): directions in scaled columns that the rows do not show
     lengths: np.ndarray  # (p,): of the weighted columns; zero where they were taken as such
     squares: np.ndarray  # (nv,): sums of squares of residuals
+    freedom: np.ndarray  # (nv,): samples, less what of them is fitted
 
     @property
     def condition(self) -> float:
@@ -120,24 +124,36 @@ def fitted(found: Reduced, measured: np.ndarray, weights: np.ndarray | None, typ
     sigma[measured] = 1.0 if weights is None else 1.0 / weights[measured]
     lengths = np.linalg.norm(found.rows[measured[found.force], :-1], axis=0)
     zero = lengths <= RANK * typical * np.sqrt(found.samples * measured.sum())
-    fit, freedom = _once(found, sigma, zero)
+    fit = _once(found, sigma, zero)
     for _ in range(0 if weights is not None else 50):
         before = sigma
         sigma = np.full(len(measured), np.inf)
-        sigma[measured] = np.maximum(np.sqrt(fit.squares / freedom)[measured], floor)
-        fit, freedom = _once(found, sigma, zero)
+        sigma[measured] = np.maximum(np.sqrt(fit.squares / np.maximum(fit.freedom, 1.0))[measured], floor)
+        fit = _once(found, sigma, zero)
         if (np.abs(sigma - before)[measured] <= _SETTLED * sigma[measured]).all():
             break
     if weights is not None:  # they are relative: what they stand for, the residuals say
-        rows = freedom[measured].sum()
+        rows = np.maximum(fit.freedom, 1.0)[measured].sum()
         scale = np.sqrt(max((fit.squares[measured] * weights[measured] ** 2).sum() / rows, 0.0))
         scale = max(scale, floor * weights[measured].max())
-        fit, freedom = _once(found, sigma * scale, zero)
+        fit = _once(found, sigma * scale, zero)
     return fit
 
 
-def _once(found: Reduced, sigma: np.ndarray, zero: np.ndarray) -> tuple[LinearFit, np.ndarray]:
-    """The fit with these standard deviations, and the freedom (nv,) that is left to each force's residuals."""
+def refuse_exact_fits(who: str, fit: LinearFit, found: Reduced, names: Sequence[str]) -> None:
+    """Raises ValueError where the samples of a force are fitted exactly, so that residuals are none to weigh it by."""
+    i = int(np.argmin(fit.freedom))
+    if fit.freedom[i] < _FREE:
+        felt = found.rows[found.force == i, :-1].any(axis=0).sum()
+        raise ValueError(
+            f"{who}: weights from residuals: expected more samples than the {felt} parameters that {names[i]!r} "
+            f"depends on, got {found.samples} that are not held out, which they fit exactly: measure more, or give "
+            f"`weights`"
+        )
+
+
+def _once(found: Reduced, sigma: np.ndarray, zero: np.ndarray) -> LinearFit:
+    """The fit with these standard deviations."""
     R = found.weighted(1.0 / sigma)
     A, b = R[:, :-1], R[:, -1]
     lengths = np.where(zero, 0.0, np.linalg.norm(A, axis=0))
@@ -148,9 +164,7 @@ def _once(found: Reduced, sigma: np.ndarray, zero: np.ndarray) -> tuple[LinearFi
     x = V @ (U[:, :rank].T @ b) / scale
     V = V / scale[:, None]
     used = found.sums(((found.rows[:, :-1] @ V) ** 2).sum(axis=1)) / sigma**2
-    freedom = np.maximum(found.samples - used, 1.0)
-    unseen = Vt[rank:].T
-    return LinearFit(x, V @ V.T, sigma, s, unseen, lengths, found.residual_squares(x)), freedom
+    return LinearFit(x, V @ V.T, sigma, s, Vt[rank:].T, lengths, found.residual_squares(x), found.samples - used)
 
 
 def triangular(rows: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,20 @@ from ..errors import UnknownNameError
 from ..facade.robot.robot import Robot
 from ..joints import JointType
 
-__all__ = ["HeldOut", "Measurements", "is_plain", "joint_weights", "read", "read_array", "rms", "split", "told"]
+__all__ = [
+    "HeldOut",
+    "Measurements",
+    "is_plain",
+    "joint_weights",
+    "number",
+    "read",
+    "read_array",
+    "refuse_what_cannot_move",
+    "rms",
+    "split",
+    "told",
+    "whole",
+]
 
 _CHUNK = 2**22  # numbers of a regressor that are made at once
 
@@ -86,8 +100,7 @@ def read(
     if not isinstance(robot, Robot):
         raise TypeError(f"{who}: expected a robot first, got {robot!r}")
     robot.tree.require_inertias(who)
-    if robot.nv == 0:
-        raise ValueError(f"{who}: robot {robot.name!r} has no degrees of freedom: nothing of it can be seen to move")
+    refuse_what_cannot_move(who, robot)
     given = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
     arrays = {name: read_array(who, robot, name, value) for name, value in given.items()}
     leading = arrays["q"].shape[:-1]
@@ -109,6 +122,31 @@ def read(
             flat["q"], still, still, gravity=zero, wrenches=acting, expressed_in=expressed_in
         )
     return Measurements(robot, flat["q"], flat["v"], flat["a"], forces, leading)
+
+
+def refuse_what_cannot_move(who: str, robot: Robot) -> None:
+    """Raises ValueError for a robot without degrees of freedom."""
+    if robot.nv == 0:
+        raise ValueError(f"{who}: robot {robot.name!r} has no degrees of freedom: nothing of it can be seen to move")
+
+
+def number(expected: str, value: Any) -> float:
+    """One real number, NaN too.  Raises ValueError, which begins with what is expected, for what is none."""
+    found = real_array(expected, value)
+    if found.ndim:
+        raise ValueError(f"{expected}; got an array of shape {found.shape}")
+    return float(found)
+
+
+def whole(who: str, name: str, value: Any, least: int) -> int:
+    """A whole number that is not below the least.  Raises ValueError for what is none."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = least - 1
+    if isinstance(value, bool) or found < least:
+        raise ValueError(f"{who}: {name}: expected a whole number, {least} or more, got {value!r}")
+    return found
 
 
 def read_array(who: str, robot: Robot, name: str, value: Any) -> np.ndarray:
@@ -141,8 +179,10 @@ def split(who: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
     count = leading[0]
     mask = np.zeros(count, dtype=bool)
     expected = f"{who}: held_out: expected a fraction from 0 to below 1, or places in the first dimension ({count})"
+    if held_out is not None:
+        real_array(expected, held_out)
     if held_out is None or np.ndim(held_out) == 0:
-        fraction = 0.0 if held_out is None else float(held_out)
+        fraction = 0.0 if held_out is None else number(expected, held_out)
         if not 0.0 <= fraction < 1.0:
             raise ValueError(f"{expected}; got {held_out!r}")
         mask[count - math.ceil(fraction * count) :] = fraction > 0.0
@@ -166,20 +206,26 @@ def joint_weights(who: str, robot: Robot, weights: Any) -> np.ndarray | None:
     """A weight for each number of v, 1 / σ; zero where it was not measured.  None: from the residuals."""
     if weights is None:
         return None
+    expected = (
+        f"{who}: weights: expected {robot.nv} numbers, 1 / σ of each joint force, zero for one that was not measured "
+        f"and not all of them, or a dict by joint"
+    )
     if isinstance(weights, Mapping):
         found = np.zeros(robot.nv)
         for name, value in weights.items():
             try:
-                found[robot.v_index([name])] = value
+                places = robot.v_index([name])
             except UnknownNameError:
                 raise UnknownNameError("joint or number of v", name, robot.v_names) from None
+            own = f"{who}: weights[{name!r}]: expected a number, or {len(places)} of them"
+            given = real_array(own, value)
+            if given.shape not in ((), (len(places),)):
+                raise ValueError(f"{own}; got shape {given.shape}")
+            found[places] = given
     else:
-        found = np.asarray(weights, dtype=float)
+        found = real_array(expected, weights).astype(np.float64)
     if found.shape != (robot.nv,) or not np.isfinite(found).all() or (found < 0.0).any() or not found.any():
-        raise ValueError(
-            f"{who}: weights: expected {robot.nv} numbers, 1 / σ of each joint force, zero for one that was not "
-            f"measured and not all of them, or a dict by joint; got {weights!r}"
-        )
+        raise ValueError(f"{expected}; got {weights!r}")
     return found
 
 

@@ -31,18 +31,25 @@ def with_deformed_bodies(robot: Robot, maps: Mapping[int, np.ndarray]) -> Robot:
 
 
 def with_joint_numbers(robot: Robot, names: Sequence[str], values: Sequence[float]) -> Robot:
-    """The robot with parameters of joints, named as in `Robot.parameter_names`: ``"elbow.damping"``."""
+    """The robot with parameters of joints, named as in `Robot.parameter_names`: ``"elbow.damping"``.
+
+    Where damping and friction were kept and did not act, those that are not given are zero beside one that is.  Static
+    friction that is stated is raised to a larger friction.
+    """
     given = dict(zip(names, values, strict=True))
     for i in robot.tree.order:
         numbers = names_in(robot.tree.bodies[i], "v")
         joint = found = robot.joint(robot.tree.bodies[i].joint_name)
+        resisting = {f"{number}.{kind}" for number in numbers for kind in ("damping", "friction")}
+        if joint.dynamics == "none" and not resisting.isdisjoint(given):
+            found = joint.with_damping(0.0).with_friction(0.0).with_static_friction(0.0).with_dynamics("urdf")
         for kind in ("armature", "damping", "friction", "stiffness"):
             keys = [f"{number}.{kind}" for number in numbers]
             if any(key in given for key in keys):
-                own = getattr(joint, kind)
-                found = getattr(found, f"with_{kind}")([given.get(key, x) for key, x in zip(keys, own, strict=True)])
-                if kind in ("damping", "friction"):
-                    found = found.with_dynamics("urdf")
+                new = [given.get(key, x) for key, x in zip(keys, getattr(found, kind), strict=True)]
+                if kind == "friction":
+                    found = found.with_static_friction(np.maximum(found.static_friction, new))
+                found = getattr(found, f"with_{kind}")(new)
         if found is not joint:
             robot = robot.with_joint(found)
     return robot

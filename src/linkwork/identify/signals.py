@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..bridge.arguments import real_array
 from ..facade.robot.base import Array
 from ..facade.robot.robot import Robot
 from .extra import scipy_part
-from .measured import is_plain, read_array
+from .measured import is_plain, number, read_array, whole
 
 __all__ = ["Signals", "differentiate", "low_pass"]
 
@@ -35,14 +36,21 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
     and stays as measured elsewhere.  Joint forces that belong to them want the same filter: `low_pass`.  The first and
     last few periods of the cutoff are less exact: leave them out.
 
-    Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for times that are not at equal steps, and for
-    a cutoff that is not below half the sampling rate.
+    Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for times that are not at equal steps, for
+    angles that jump by more than half a turn from sample to sample, as those that were wrapped do, and for a cutoff
+    that is not below half the sampling rate.
     """
     who = "differentiate"
     if not isinstance(robot, Robot):
         raise TypeError(f"{who}: expected a robot first, got {robot!r}")
     positions = read_array(who, robot, "q", q)
+    if positions.ndim != 2:
+        raise ValueError(
+            f"{who}: q: expected the samples of one motion, shape (n, {robot.nq}), got shape {positions.shape}: take "
+            f"several motions one by one"
+        )
     step = _step(who, t, positions)
+    _refuse_wrapped_angles(who, robot, positions)
     v = np.empty((len(positions), robot.nv))
     v[1:-1] = robot.difference(positions[:-2], positions[2:]) / (2.0 * step)
     v[0] = robot.difference(positions[0], positions[1]) / step
@@ -63,7 +71,7 @@ def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np
     Needs SciPy, and raises as `differentiate`.
     """
     who = "low_pass"
-    values = np.asarray(x, dtype=float)
+    values = real_array(f"{who}: x: expected an array of measurements, (n, ...)", x).astype(np.float64)
     if not np.isfinite(values).all():
         raise ValueError(f"{who}: x: expected finite numbers")
     return _filtered(who, values, 1.0 / _step(who, t, values), cutoff, order)
@@ -71,7 +79,7 @@ def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np
 
 def _step(who: str, t: ArrayLike, x: np.ndarray) -> float:
     """The time between samples."""
-    times = np.asarray(t, dtype=float)
+    times = real_array(f"{who}: t: expected times (n,) [s]", t).astype(np.float64)
     if times.ndim != 1 or x.ndim < 1 or len(times) != len(x) or len(times) < 16:
         raise ValueError(
             f"{who}: expected 16 samples or more of one motion, a time for each: t (n,), got shapes {times.shape} and "
@@ -87,14 +95,28 @@ def _step(who: str, t: ArrayLike, x: np.ndarray) -> float:
     return mean
 
 
+def _refuse_wrapped_angles(who: str, robot: Robot, q: np.ndarray) -> None:
+    """Raises ValueError where an angle jumps by more than half a turn: its differences know of no turns."""
+    for _, body in robot.tree.stacked():
+        for place, unit in zip(robot.q_index([body.joint_name]).tolist(), body.joint.q_units, strict=True):
+            jumps = np.abs(np.diff(q[:, place]))
+            if unit == "rad" and jumps.max() > np.pi:
+                k = int(np.argmax(jumps > np.pi))
+                raise ValueError(
+                    f"{who}: q[{k + 1}, {place}] ({robot.q_names[place]!r}): expected an angle within half a turn of "
+                    f"that of the sample before, got {q[k + 1, place]:.6g} after {q[k, place]:.6g} rad: unwrap an "
+                    f"encoder's, q[:, {place}] = np.unwrap(q[:, {place}]), or sample more often"
+                )
+
+
 def _filtered(who: str, x: np.ndarray, rate: float, cutoff: float, order: int) -> np.ndarray:
-    if not 0.0 < cutoff < 0.5 * rate:
-        raise ValueError(
-            f"{who}: cutoff: expected a frequency above 0 and below half the sampling rate, {0.5 * rate:.6g} Hz, got "
-            f"{cutoff!r}"
-        )
+    expected = f"{who}: cutoff: expected a frequency above 0 and below half the sampling rate, {0.5 * rate:.6g} Hz"
+    frequency = number(expected, cutoff)
+    if not 0.0 < frequency < 0.5 * rate:
+        raise ValueError(f"{expected}, got {cutoff!r}")
+    count = whole(who, "order", order, 1)
     signal = scipy_part(who, "signal")
-    sections = signal.butter(order, cutoff, fs=rate, output="sos")
-    pad = min(len(x) - 1, int(3.0 * rate / cutoff))
+    sections = signal.butter(count, frequency, fs=rate, output="sos")
+    pad = min(len(x) - 1, int(3.0 * rate / frequency))
     found: np.ndarray = signal.sosfiltfilt(sections, x, axis=0, padlen=pad)
     return found

@@ -21,11 +21,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..bridge.arguments import real_array
 from ..facade.robot.robot import Robot
 from ..model.couple import bounds
 from .columns import Passive, columns_of
 from .excited import Excitation, Weigher
-from .measured import Measurements, is_plain, joint_weights, told
+from .measured import Measurements, is_plain, joint_weights, number, refuse_what_cannot_move, told, whole
 
 __all__ = ["Trajectory", "exciting_trajectory"]
 
@@ -51,9 +52,8 @@ class Trajectory:
 
     def sampled(self, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """t (samples,), q, v and a at equal steps through one period, its end left out."""
-        if samples < 2:
-            raise ValueError(f"sampled: expected two samples or more, got {samples!r}")
-        t = np.arange(samples) * (self.period / samples)
+        count = whole("sampled", "samples", samples, 2)
+        t = np.arange(count) * (self.period / count)
         return t, *self.at(t)
 
     def __repr__(self) -> str:
@@ -95,21 +95,23 @@ def exciting_trajectory(
     if not isinstance(robot, Robot):
         raise TypeError(f"{who}: expected a robot first, got {robot!r}")
     robot.tree.require_inertias(who)
+    refuse_what_cannot_move(who, robot)
     _refuse_manifolds(who, robot)
     limits = _Limits(who, robot, lower, upper, velocity, acceleration)
-    for name, value in {"period": period, "harmonics": harmonics, "trials": trials}.items():
-        least = 2 if name == "harmonics" else 0
-        if not np.isfinite(value) or value <= 0.0 or value < least:
-            raise ValueError(f"{who}: {name}: expected a number above {max(least - 1, 0)}, got {value!r}")
+    expected = f"{who}: period: expected a number above 0"
+    duration = number(expected, period)
+    if not np.isfinite(duration) or duration <= 0.0:
+        raise ValueError(f"{expected}, got {period!r}")
+    harmonics, trials = whole(who, "harmonics", harmonics, 2), whole(who, "trials", trials, 1)
     columns = columns_of(who, robot, bodies, passive, friction)
     given = joint_weights(who, robot, weights)
     weigher = Weigher(robot, columns, np.ones(robot.nv) if given is None else given)
     rng = np.random.default_rng(seed)
-    times = np.arange(_LOOKED_AT) * (period / _LOOKED_AT)
+    times = np.arange(_LOOKED_AT) * (duration / _LOOKED_AT)
 
     def tried(x: np.ndarray) -> tuple[float, Any]:
-        found = limits.within(x, float(period))
-        q, v, a = _motion(times, float(period), *found)
+        found = limits.within(x, duration)
+        q, v, a = _motion(times, duration, *found)
         R, _ = weigher.scaled(Measurements(robot, q, v, a, v, (len(q),)))
         s = np.linalg.svd(R, compute_uv=False)
         return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf, found
@@ -127,10 +129,10 @@ def exciting_trajectory(
             step *= 1.5
         else:
             step = max(step * 1.5**-0.25, 1e-3)
-    q, v, a = _motion(times, float(period), *found)
+    q, v, a = _motion(times, duration, *found)
     shown = weigher.of(Measurements(robot, q, v, a, v, (len(q),)))
     center, sines, cosines = found
-    return Trajectory(float(period), center, sines, cosines, shown)
+    return Trajectory(duration, center, sines, cosines, shown)
 
 
 def _motion(
@@ -209,9 +211,10 @@ def _largest(sines: np.ndarray, cosines: np.ndarray, period: float, order: int) 
 def _numbers(who: str, name: str, given: Any, default: np.ndarray) -> np.ndarray:
     if given is None:
         return default
-    found = np.asarray(given, dtype=float)
+    expected = f"{who}: {name}: expected {len(default)} finite numbers, or one for all"
+    found = real_array(expected, given)
     if found.shape not in ((), default.shape) or not np.isfinite(found).all():
-        raise ValueError(f"{who}: {name}: expected {len(default)} finite numbers, or one for all, got {given!r}")
+        raise ValueError(f"{expected}, got {given!r}")
     return np.broadcast_to(found, default.shape).astype(float)
 
 
