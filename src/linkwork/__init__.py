@@ -38,7 +38,11 @@ and casadi.md have a subject each; conventions.md says what every number means, 
 On the command line: `linkwork --help`.
 """
 
-from . import errors, expr, identify, joints, parameters, robots, shapes, spatial
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from . import errors, expr, joints, parameters, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -51,6 +55,9 @@ from .facade.making.link import Link
 from .facade.posing import pose, pose_difference
 from .facade.propagation import propagate_motion
 from .facade.robot.robot import Robot, load
+
+if TYPE_CHECKING:
+    from . import identify
 
 __all__ = [
     "Joint",
@@ -92,3 +99,10 @@ __version__ = "0.1.0"
 def __dir__() -> list[str]:
     """The documented names, and none of the rooms that they come from."""
     return sorted(__all__)
+
+
+def __getattr__(name: str) -> ModuleType:
+    """What few programs use is imported when it is asked for."""
+    if name == "identify":
+        return import_module(".identify", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
