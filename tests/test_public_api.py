@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 import linkwork
-from linkwork import errors, expr, identify, joints, parameters, robots, shapes, spatial
+from linkwork import constraints, errors, expr, identify, joints, parameters, robots, shapes, spatial
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
     "linkwork": linkwork,
     "linkwork.expr": expr,
     "linkwork.expr.linalg": expr.linalg,
+    "linkwork.constraints": constraints,
     "linkwork.errors": errors,
     "linkwork.identify": identify,
     "linkwork.joints": joints,

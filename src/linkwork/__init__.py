@@ -15,6 +15,7 @@ Robots:
   frames, with velocities and accelerations.
 - `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
   a `JointReport`.
+- `constraints` are what a robot obeys besides its joints: loops, couplings, rolling.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
@@ -42,7 +43,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from . import errors, expr, joints, parameters, robots, shapes, spatial
+from . import constraints, errors, expr, joints, parameters, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -70,6 +71,7 @@ __all__ = [
     "check_joint",
     "compile",
     "cond",
+    "constraints",
     "errors",
     "expr",
     "fori",

@@ -3,7 +3,20 @@
 `ROBOT` and `JOINT` are the tables of every function of a robot and of a joint.
 """
 
-from . import configuration, derivatives, dynamics, forces, jacobians, joint, kinematics, momentum, points, regressors
+from . import (
+    configuration,
+    constraints,
+    derivatives,
+    dynamics,
+    forces,
+    jacobians,
+    joint,
+    kinematics,
+    mechanisms,
+    momentum,
+    points,
+    regressors,
+)
 from .row import table
 
 ROBOT = table(
@@ -15,7 +28,8 @@ ROBOT = table(
         *dynamics.ROWS,
         *momentum.ROWS,
         *forces.ROWS,
-        *derivatives.ROWS,
+        *constraints.ROWS,
+        *mechanisms.ROWS,
         *regressors.ROWS,
         *derivatives.ROWS,
     )

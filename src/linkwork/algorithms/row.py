@@ -66,6 +66,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("vectors", ("np", 3), "directions in their frames [1]"),
         Quantity("gravity", (3,), "gravity in the world [m/s²]"),
         Quantity("weights", ("nv",), "weights of joint forces, or of accelerations, in a sum [1]"),
+        Quantity("time", (), "time, where constraints depend on it [s]"),
         Quantity("step", (), "length of a step in time [s]"),
         Quantity("world_pose", _POSE, "pose X_WM of the frame after the joint in the world [1, m]"),
         Quantity("parent_pose", _POSE, "pose of the parent [1, m]"),

@@ -31,6 +31,7 @@ def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request
             f"{name}: robot {subject.about!r} has symbols for some of its numbers: call its methods in the function "
             f"that is compiled, or name these as parameters: robot.compile(..., parameters=[...])"
         )
+    ruled = any(is_ruled(subject, request) for request in requests.values())
     recipe = Recipe(
         name,
         input_ports(subject, requests),
@@ -38,7 +39,7 @@ def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request
         lambda: trace_requests(subject, name, requests),
         _content(subject, requests),
         ((subject.kind, subject.about),),
-        (lambda: trace_ruled(subject, name, requests)) if any(map(is_ruled, requests.values())) else None,
+        (lambda: trace_ruled(subject, name, requests)) if ruled else None,
     )
     doc = "; ".join(request.row.doc for request in requests.values())
     return Kernel(recipe, doc=doc, spaces=spaces_of(subject, requests))

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from ..algorithms import JOINT, ROBOT
 from ..algorithms.joint import Site
 from ..algorithms.row import Option, Quantity, Row, Shape, quantity_of
+from ..constraints import Constraint
 from ..joints import JointType
 from ..model.body import WORLD, Direction, Point
 from ..model.lighten import lightened, lightened_with
@@ -111,7 +112,10 @@ class OfRobot:
     def sizes(self) -> Mapping[str, int]:
         nb, nj = len(self.tree.bodies), sum(body.joint.nv for body in self.tree.bodies)
         of_parameters = {"npi": 10 * nb, "npi_passive": 10 * nb + 4 * nj}
-        return {"nq": self.tree.nq, "nv": self.tree.nv, "2nv": 2 * self.tree.nv, "nb": nb} | of_parameters
+        rows = [(len(c.row_names), c.holonomic) for c in self.tree.constraints]
+        of_constraints = {"nc": sum(n for n, _ in rows), "ne": sum(n for n, has_error in rows if has_error)}
+        sizes = {"nq": self.tree.nq, "nv": self.tree.nv, "2nv": 2 * self.tree.nv, "nb": nb}
+        return sizes | of_parameters | of_constraints
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         if not quantity.stacked:
@@ -158,7 +162,7 @@ class OfRobot:
         self, rows: Iterable[Row], options: Iterable[Any], parameters: Sequence[Parameter] = ()
     ) -> tuple[str, ...] | None:
         tree = self.tree
-        if not all(made_here(body.joint) for body in tree.bodies):
+        if not all(made_here(body.joint) for body in tree.bodies) or not all(map(_is_ours, tree.constraints)):
             return None
         bodies = [
             (
@@ -185,6 +189,7 @@ class OfRobot:
         return (
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
             repr((frames, points, joints, resisting, tree.fixed_inertia)),
+            *_constrained(tree),
             *(_all_of(tree) if parameters else ()),
         )
 
@@ -241,6 +246,22 @@ def place(site: Site) -> tuple[Any, ...]:
 def made_here(joint: JointType) -> bool:
     """Whether a joint's code, and that of the joints that it is made of, is linkwork's own."""
     return type(joint).__module__.startswith("linkwork.joints.") and all(map(made_here, joint.parts))
+
+
+def _is_ours(constraint: Constraint) -> bool:
+    """Whether a constraint's code, and that of joints in it, is linkwork's own."""
+    joint = getattr(constraint, "joint", None)
+    ours = type(constraint).__module__.startswith("linkwork.constraints.")
+    return ours and not (isinstance(joint, JointType) and not made_here(joint))
+
+
+def _constrained(tree: Tree) -> tuple[str, ...]:
+    """All that constraints depend on: nothing where there are none."""
+    if not tree.constraints:
+        return ()
+    frames = [(f.name, f.body, _numbers(f.placement)) for f in tree.frames]
+    joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies)]
+    return (repr((tree.constraints, frames, tree.points, tree.directions, joints)),)
 
 
 def _all_of(tree: Tree) -> tuple[str, str]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms.dynamics.implicit_dynamics import RULES
-from ..algorithms.row import PASSIVE, QUANTITIES, quantity_of
+from ..algorithms.mechanisms import INSTEAD
+from ..algorithms.row import PASSIVE, QUANTITIES, Row, quantity_of
 from ..compiler.collector import quiet_collector
 from ..compiler.program import Port, Program
 from ..expr.interpret import reachable
@@ -99,11 +100,27 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
         given[row.acting] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
-    return row.compute(walked, *(numbers[name] for name in row.inputs), **given)
+    return _computing(row, walked)(walked, *(numbers[name] for name in row.inputs), **given)
 
 
-def is_ruled(request: Request) -> bool:
+def _computing(row: Row, walked: Any) -> Callable[..., Any]:
+    """What computes a row: of a robot with constraints it may be something else.
+
+    Raises ValueError where a function is of robots without constraints alone.
+    """
+    if not (getattr(walked, "constraints", ()) and row.compute in INSTEAD):
+        return row.compute
+    found = INSTEAD[row.compute]
+    if found is None:
+        remedy = "robot.without_constraints() is the robot that obeys none"
+        raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
+    return found
+
+
+def is_ruled(subject: Subject, request: Request) -> bool:
     """Whether a rule says how the function is differentiated: as it stands by default, of the robot's own numbers."""
+    if isinstance(subject, OfRobot) and subject.tree.constraints:
+        return False
     unusual = request.options or request.given or request.wrenches or request.parameters
     return request.row.compute in RULES and not unusual
 
@@ -134,7 +151,7 @@ def traced(
         plain = walked
         if watched is not None:
             walked = watched(walked, graph)
-        if by_rules and is_ruled(request):
+        if by_rules and is_ruled(subject, request):
             result = ruled(RULES[row.compute](plain, marked), [x for name in row.inputs for x in symbols[name]])
         else:
             result = run(request, walked, symbols)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..expr.functions import and_, atan2, lt, sqrt, where
 from ..spatial import Symmetric3, Vec3
 from .refused import refused
 
-__all__ = ["across", "orthogonal", "random_axis", "unit_axis"]
+__all__ = ["across", "orthogonal", "random_axis", "swing", "unit_axis"]
 
 
 def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
@@ -58,6 +59,19 @@ def across(J: Symmetric3, a: Vec3) -> Symmetric3:
     plane = Symmetric3(1.0 - a.x * a.x, -a.x * a.y, -a.x * a.z, 1.0 - a.y * a.y, -a.y * a.z, 1.0 - a.z * a.z)
     flat: Symmetric3 = J - plane * gamma
     return flat
+
+
+def swing(axis: Vec3, other: Vec3) -> Vec3:
+    """The shortest rotation vector that turns a unit axis, known in advance, to another one; π long where they are
+    opposite, about one of the axes across."""
+    across, along = axis.cross(other), axis.dot(other)
+    s2 = across.dot(across)
+    near, opposite = and_(lt(s2, 1e-8), lt(0.0, along)), and_(lt(s2, 1e-24), lt(along, 0.0))
+    sine = sqrt(where(lt(s2, 1e-24), 1.0, s2))
+    scale = where(near, 1.0 + s2 * (1.0 / 6.0 + s2 * (3.0 / 40.0)), atan2(sine, along) / sine)
+    least = min(range(3), key=lambda k: abs([*axis][k]))
+    half_turn = unit_axis(axis.cross(Vec3.of([float(k == least) for k in range(3)]))) * math.pi
+    return Vec3.of([where(opposite, h, x * scale) for h, x in zip(half_turn, across, strict=True)])
 
 
 def random_axis(rng: np.random.Generator) -> Vec3:

@@ -105,6 +105,22 @@ class JointType(ABC):
         """The joint forces (nv) of the wrench F that the joint exerts on what is after it, in M's coordinates: Sᵀ F."""
         return self.S(q).T @ F
 
+    # -- the other way: from poses and twists to the joint's numbers
+
+    def q_of(self, X: Pose) -> list[Any]:
+        """A configuration whose transform is nearest to X: X itself where the joint can take it."""
+        raise NotImplementedError
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        """The velocity whose twist S(q) v is nearest to V, in M's coordinates: V itself where the joint can move so."""
+        raise NotImplementedError
+
+    def gap(self, X: Pose) -> Motion:
+        """What is left to a pose X from the joint's nearest configuration, in M's coordinates there: (rotation vector;
+        position)."""
+        rest = self.X(self.q_of(X)).inv() @ X
+        return Pose.identity().difference(rest)
+
     # -- the configuration's manifold
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:

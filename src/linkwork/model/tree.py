@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ..constraints import Constraint
 from ..errors import NOTED, Issue, UnknownNameError
 from ..spatial import Inertia, Pose, Vec3
 from .body import WORLD, Body, Direction, Frame, Point
@@ -53,6 +54,7 @@ class Tree:
     points: tuple[Point, ...] = ()
     directions: tuple[Direction, ...] = ()
     inertias_ignored: bool = False  # whether those of the description were left out: all are zero, and mean nothing
+    constraints: tuple[Constraint, ...] = ()  # what it obeys besides its joints
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)

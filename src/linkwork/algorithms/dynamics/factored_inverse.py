@@ -83,17 +83,25 @@ class FactoredInverse:
 
     def applied(self, x: Scalars) -> list[Any]:
         """M⁻¹ x."""
+        return self.outward(self.weighed(self.inward(x)))
+
+    def inward(self, x: Scalars) -> list[Any]:
+        """L⁻ᵀ x."""
         carried: list[list[int]] = [[] for _ in self.rows]
         for i, row in enumerate(self.rows):
             for k in row:
                 carried[k].append(i)
-        half = [
-            dot([self.rows[i][k] for i in of], [x[self.order[i]] for i in of]) * d
-            for k, (of, d) in enumerate(zip(carried, self.D_inv, strict=True))
-        ]
+        return [dot([self.rows[i][k] for i in of], [x[self.order[i]] for i in of]) for k, of in enumerate(carried)]
+
+    def weighed(self, y: Scalars) -> list[Any]:
+        """D⁻¹ y."""
+        return [0.0 if is_zero(a) else a * d for a, d in zip(y, self.D_inv, strict=True)]
+
+    def outward(self, y: Scalars) -> list[Any]:
+        """L⁻¹ y, in the order of velocities."""
         found: list[Any] = [0.0] * len(self.order)
         for i, row in enumerate(self.rows):
-            found[self.order[i]] = dot([*row.values()], [half[k] for k in row])
+            found[self.order[i]] = dot([*row.values()], [y[k] for k in row])
         return found
 
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
@@ -128,20 +136,33 @@ class ArticulatedInverse:
 
     def applied(self, x: Scalars) -> list[Any]:
         """M⁻¹ x."""
+        return self.outward(self.weighed(self.inward(x)))
+
+    def inward(self, x: Scalars) -> list[Any]:
+        """L⁻ᵀ x."""
         p = {i: Force.zero() for i, _, _ in self.bodies}
-        u: dict[int, Any] = {}
+        u: list[Any] = [0.0] * self.count
         for i, parent, joint in reversed(self.bodies):
             for c in reversed(joint):
-                u[c.number] = (x[c.number] - c.J.dot(p[i])) * c.D_inv
-                p[i] += c.U * u[c.number]
+                u[c.number] = x[c.number] - c.J.dot(p[i])
+                p[i] += c.U * (0.0 if is_zero(u[c.number]) else u[c.number] * c.D_inv)
             if parent != WORLD:
                 p[parent] += p[i]
+        return u
+
+    def weighed(self, y: Scalars) -> list[Any]:
+        """D⁻¹ y."""
+        D_inv = {c.number: c.D_inv for _, _, joint in self.bodies for c in joint}
+        return [0.0 if is_zero(a) else a * D_inv[k] for k, a in enumerate(y)]
+
+    def outward(self, y: Scalars) -> list[Any]:
+        """L⁻¹ y."""
         A = {WORLD: Motion.zero()}
         found: list[Any] = [0.0] * self.count
         for i, parent, joint in self.bodies:
             A[i] = A[parent]
             for c in joint:
-                found[c.number] = u[c.number] - A[i].dot(c.U) * c.D_inv
+                found[c.number] = y[c.number] - A[i].dot(c.U) * c.D_inv
                 A[i] += c.J * found[c.number]
         return found
 

@@ -13,6 +13,7 @@ from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .compiling import CompilingMethods
 from .configuration import ConfigurationMethods
+from .constraints import ConstraintMethods
 from .derivatives import DerivativeMethods
 from .dynamics import DynamicsMethods
 from .editing import EditingMethods
@@ -39,6 +40,7 @@ class Robot(
     MomentumMethods,
     ForceMethods,
     DerivativeMethods,
+    ConstraintMethods,
     ParameterMethods,
     RegressorMethods,
     ConfigurationMethods,

@@ -1,0 +1,5 @@
+"""What constraints rule out."""
+
+from .rows import ROWS
+
+__all__ = ["ROWS"]

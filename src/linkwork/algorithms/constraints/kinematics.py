@@ -1,0 +1,122 @@
+"""A robot in one state, as its constraints ask about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from ...model.tree import Tree
+from ...spatial import Motion, Pose, Subspace, Vec3, cross
+from ..jacobians.way import WayStep, columns_of, poses_in, way
+from ..kinematics.between import ancestors, pose_between
+from ..momentum.center_of_mass import center_of_mass
+
+__all__ = ["BetweenFrames", "KinematicState"]
+
+Scalars = Sequence[Any]
+
+
+class KinematicState:
+    """A robot at q and v, and at a time.  What needs v may not be asked where there is none."""
+
+    def __init__(self, tree: Tree, q: Scalars, v: Scalars | None = None, time: Any = 0.0) -> None:
+        self.tree, self.time = tree, time
+        self._q, self._v = list(q), None if v is None else list(v)
+        self._split_q = tree.split_q(q)
+        self._between: dict[tuple[str, str], BetweenFrames] = {}
+
+    @property
+    def nv(self) -> int:
+        return self.tree.nv
+
+    def q(self, joint: str) -> list[Any]:
+        i = self.tree.joint_index(joint)
+        numbers, coupling = self._split_q[i], self.tree.bodies[i].coupling
+        return list(numbers) if coupling is None else coupling.q(numbers)
+
+    def v(self, joint: str) -> list[Any]:
+        i = self.tree.joint_index(joint)
+        numbers, coupling = self.split_v[i], self.tree.bodies[i].coupling
+        return list(numbers) if coupling is None else coupling.v(numbers)
+
+    def moving(self, joint: str) -> list[list[Any]]:
+        i = self.tree.joint_index(joint)
+        places, ratio = range(self.nv)[self.tree.v_slices[i]], self.tree.bodies[i].ratio
+        return [[ratio if k == place else 0.0 for k in range(self.nv)] for place in places]
+
+    def pose(self, frame: str, relative_to: str = "world") -> Pose:
+        return pose_between(self.tree, self._split_q, self.tree.frame(relative_to), self.tree.frame(frame))
+
+    def point(self, name: str, relative_to: str = "world") -> Vec3:
+        point = self.tree.point(name)
+        return self.pose(point.frame, relative_to).point(point.position)
+
+    def direction(self, name: str, relative_to: str = "world") -> Vec3:
+        direction = self.tree.direction(name)
+        found: Vec3 = self.pose(direction.frame, relative_to).rotation @ direction.vector
+        return found
+
+    def center_of_mass(self) -> Vec3:
+        return Vec3.of(center_of_mass(self.tree, self._q))
+
+    def between(self, frame: str, relative_to: str = "world") -> BetweenFrames:
+        key = frame, relative_to
+        if key not in self._between:
+            self._between[key] = BetweenFrames(self, frame, relative_to)
+        return self._between[key]
+
+    @cached_property
+    def split_v(self) -> list[Any]:
+        assert self._v is not None, "a constraint's error asked for a velocity"
+        return self.tree.split_v(self._v)
+
+    @property
+    def split_q(self) -> list[Any]:
+        return self._split_q
+
+
+class BetweenFrames:
+    """The motion of a frame B relative to a frame A, in B's coordinates, at B's origin."""
+
+    def __init__(self, state: KinematicState, frame: str, relative_to: str) -> None:
+        self._state, self._frame, self._relative_to = state, frame, relative_to
+
+    @cached_property
+    def pose(self) -> Pose:
+        """X_AB, by the same poses that the columns are seen by."""
+        tree, A = self._state.tree, self._state.tree.frame(self._relative_to)
+        B = tree.frame(self._frame)
+        X_BA = poses_in(tree, self._state.split_q, B, ancestors(tree, A.body))[A.body] @ A.placement
+        return X_BA.inv().formed()
+
+    @cached_property
+    def _steps(self) -> list[WayStep]:
+        return way(self._state.tree, self._state.split_q, self._frame, self._relative_to, self._frame)
+
+    @cached_property
+    def columns(self) -> list[Motion]:
+        return columns_of(self._state.tree, self._steps)
+
+    @cached_property
+    def _moving(self) -> list[Motion]:
+        return [step.moving(self._state.split_v) for step in self._steps]
+
+    @property
+    def twist(self) -> Motion:
+        return sum(self._moving, Motion.zero())
+
+    @cached_property
+    def bias(self) -> Motion:
+        """Σ V_i × V_j of the joints i before j on the way, and what the joints' own motions change by.
+
+        A column that is fixed in the body i, seen from B, changes by −V_Bi × C, V_Bi the twist of B relative to i.
+        """
+        state, found, before = self._state, Motion.zero(), Motion.zero()
+        for step, V in zip(self._steps, self._moving, strict=True):
+            body = state.tree.bodies[step.body]
+            own = body.bias(state.split_q[step.body], state.split_v[step.body])
+            (seen,) = step.seen(Subspace((own,)))
+            found = found + cross(before, V) + seen
+            before = before + V
+        return found

@@ -1,0 +1,25 @@
+"""Robots with constraints: how they move, and what that takes.
+
+`INSTEAD` has what is computed of a robot with constraints in the place of functions of free robots; nothing where a
+function is of robots without constraints alone.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..derivatives.forward_dynamics_hessian import forward_dynamics_hessian, forward_dynamics_second_derivatives
+from ..dynamics.forward_dynamics import forward_dynamics
+from ..dynamics.hybrid_dynamics import hybrid_dynamics
+from .forward import ROWS as _FORWARD
+from .forward import constrained_accelerations
+
+__all__ = ["INSTEAD", "ROWS"]
+
+ROWS = (*_FORWARD,)
+
+INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
+    forward_dynamics: constrained_accelerations,
+    hybrid_dynamics: None,
+    forward_dynamics_hessian: None,
+    forward_dynamics_second_derivatives: None,
+}

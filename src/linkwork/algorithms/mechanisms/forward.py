@@ -1,0 +1,140 @@
+"""Forward dynamics of a robot with constraints: the accelerations, and what the constraints exert.
+
+    M a + h = τ + Gᵀλ,      G a + γ = 0.
+
+With the factors of M = LᵀDL from articulated bodies, U = L⁻ᵀGᵀ and y = L⁻ᵀ(τ − h), the constraints' forces solve
+
+    Λ λ = −(Uᵀ D⁻¹ y + γ),      Λ = Uᵀ D⁻¹ U = G M⁻¹ Gᵀ,
+
+Λ being the inverse inertia that the constraints feel (Delassus), and a = L⁻¹ D⁻¹ (y + U λ).  Where rows depend on each
+other λ is the one of least size, and a is what it is without them: see `linkwork.expr.linalg.semidefinite`.
+
+Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8; Carpentier, Budhiraja and Mansard, Proximal and
+sparse resolution of constrained dynamic equations, RSS 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...expr.linalg.semidefinite import Semidefinite
+from ...expr.linalg.sums import dot, is_zero
+from ...model.tree import Tree
+from ..constraints.rows import AllRates, rates_of
+from ..dynamics.external import Wrenches
+from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse, inverse_mass_matrix
+from ..dynamics.inverse_dynamics import bias_force
+from ..row import PASSIVE, Output, Row
+
+__all__ = ["ROWS", "Held", "constrained_accelerations", "constrained_forward_dynamics"]
+
+Scalars = Sequence[Any]
+Matrix = list[list[Any]]
+
+_NOISE = 1e-18  # part of its size below which a row is rounding
+
+
+@dataclass(frozen=True)
+class Held:
+    """A robot's mass matrix and its constraints' rows in one state, factored together."""
+
+    inverse: FactoredInverse | ArticulatedInverse
+    rates: AllRates
+
+    @staticmethod
+    def at(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0, armature: bool = False) -> Held:
+        return Held(inverse_mass_matrix(tree, q, armature), rates_of(tree, q, v, time))
+
+    @cached_property
+    def U(self) -> Matrix:
+        """The rows of L⁻ᵀGᵀ, a constraint's each."""
+        return [self.inverse.inward(row) for row in self.rates.rows]
+
+    @cached_property
+    def UD(self) -> Matrix:
+        """The same, times D⁻¹."""
+        return [self.inverse.weighed(row) for row in self.U]
+
+    @cached_property
+    def delassus(self) -> Matrix:
+        """Λ = G M⁻¹ Gᵀ, symmetric."""
+        lower = [[dot(self.UD[i], self.U[j]) for j in range(i + 1)] for i in range(len(self.U))]
+        return [[lower[max(i, j)][min(i, j)] for j in range(len(lower))] for i in range(len(lower))]
+
+    @cached_property
+    def factors(self) -> Semidefinite:
+        """Of Λ, rows that are but rounding left out."""
+        floors = [dot(self.inverse.weighed(self._placed(sizes)), [_NOISE] * len(sizes)) for sizes in self.rates.sizes]
+        return Semidefinite.of(self.delassus, floors)
+
+    def _placed(self, sizes: Scalars) -> list[Any]:
+        """Numbers by velocity, in the order of the factors."""
+        return [sizes[k] for k in self.inverse.order] if isinstance(self.inverse, FactoredInverse) else list(sizes)
+
+    def forces(self, y: Scalars, wanted: Scalars) -> list[Any]:
+        """λ with which G a = wanted, where a without it is L⁻¹ D⁻¹ y."""
+        return self.factors.solved([w - dot(UD, y) for w, UD in zip(wanted, self.UD, strict=True)])
+
+    def moved(self, y: Scalars, forces: Scalars) -> list[Any]:
+        """L⁻¹ D⁻¹ (y + U λ)."""
+        total = list(y)
+        for row, force in zip(self.U, forces, strict=True):
+            if not is_zero(force):
+                total = [a if is_zero(u) else a + u * force for a, u in zip(total, row, strict=True)]
+        return self.inverse.outward(self.inverse.weighed(total))
+
+
+def constrained_forward_dynamics(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    time: Scalars | None = None,
+    passive: bool = False,
+) -> tuple[list[Any], list[Any]]:
+    """a (nv) and λ (nc), what each row of the constraints exerts: M a + h = τ + Gᵀλ."""
+    held = Held.at(tree, q, v, 0.0 if time is None else time[0], passive)
+    h = bias_force(tree, q, v, wrenches, passive)
+    y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
+    forces = held.forces(y, [-x for x in held.rates.bias])
+    return held.moved(y, forces), forces
+
+
+def constrained_accelerations(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str = "smooth",
+    method: str = "articulated_bodies",
+) -> list[Any]:
+    """a alone, as forward dynamics is asked for it.
+
+    Raises ValueError for exact dry friction, and for another method than that of articulated bodies.
+    """
+    if passive and friction == "coulomb":
+        raise ValueError('forward_dynamics: exact dry friction is of robots without constraints: friction="smooth"')
+    if method != "articulated_bodies":
+        raise ValueError(f"forward_dynamics: method {method!r} is of robots without constraints")
+    return constrained_forward_dynamics(tree, q, v, tau, wrenches, passive=passive)[0]
+
+
+ROWS = (
+    Row.of(
+        constrained_forward_dynamics,
+        "q v tau",
+        (Output(("nv",), "rad/s², m/s²", "a"), Output(("nc",), "N, N·m", "constraint_forces")),
+        "Accelerations under joint forces, and what the constraints exert.",
+        optional=("gravity", "time"),
+        options=(PASSIVE,),
+        wrenched=True,
+        joint_space=True,
+        regular=True,
+    ),
+)

@@ -1,0 +1,87 @@
+"""A loop: a joint between two frames that are both already there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..joints import JointType
+from ..spatial import Force, Motion
+from .contract import Constraint, Kinematics, Rates, References
+
+__all__ = ["LoopJoint"]
+
+
+@dataclass(frozen=True)
+class LoopJoint(Constraint):
+    """The frame M moves relative to the frame F as the joint has it: X_FM = X_J(q_J) for some q_J.
+
+    Its rows are the joint's constraint wrenches W, in M's coordinates, and the velocities that these do work on:
+    Wᵀ V_FM = 0.  Its error is Wᵀ ξ, where ξ = (rotation vector; position) leads from the joint's nearest configuration
+    to where M is; it is as long as the rotation's angle up to half a turn, so nothing but a closed loop is a zero.
+    """
+
+    name: str
+    joint: JointType
+    frame: str  # M
+    relative_to: str  # F
+
+    @property
+    def references(self) -> References:
+        return References(frames=(self.frame, self.relative_to))
+
+    @cached_property
+    def _wrenches(self) -> tuple[Force, ...] | None:
+        """The constraint wrenches where they are the same in every configuration."""
+        if not self.joint.has_fixed_subspaces:
+            return None
+        return self.joint.constraint_wrench_subspace(self.joint.zero())
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        count = 6 - self.joint.nv
+        wrenches = self._wrenches
+        if wrenches is None:
+            return tuple(f"{self.name}[{i}]" for i in range(count))
+        return tuple(f"{self.name}: {_called(F)}" for F in wrenches)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        wrenches = self._wrenches or self.joint.constraint_wrench_subspace(self.joint.zero())
+        return tuple("m" if any(abs(x) > 1e-12 for x in F.force) else "rad" for F in wrenches)
+
+    def wrenches(self, k: Kinematics) -> tuple[Force, ...]:
+        """The joint's constraint wrenches, in M's coordinates: a row of the constraint each."""
+        if self._wrenches is not None:
+            return self._wrenches
+        return self.joint.constraint_wrench_subspace(self.joint.q_of(k.between(self.frame, self.relative_to).pose))
+
+    def error(self, k: Kinematics) -> list[Any]:
+        gap = self.joint.gap(k.between(self.frame, self.relative_to).pose)
+        return [gap.dot(F) for F in self.wrenches(k)]
+
+    def rates(self, k: Kinematics) -> Rates:
+        between = k.between(self.frame, self.relative_to)
+        wrenches, bias = self.wrenches(k), between.bias
+        if self._wrenches is None:
+            q = self.joint.q_of(between.pose)
+            bias = bias - self.joint.bias(q, self.joint.v_of_twist(q, between.twist))
+        sizes = [[_size(C, F) for C in between.columns] for F in wrenches]
+        rows = [[C.dot(F) for C in between.columns] for F in wrenches]
+        return Rates(rows, [bias.dot(F) for F in wrenches], None, sizes)
+
+
+def _size(C: Motion, F: Force) -> Any:
+    """The square of the power of a wrench on a motion, as if both had the same direction."""
+    return C.angular.dot(C.angular) * F.moment.dot(F.moment) + C.linear.dot(C.linear) * F.force.dot(F.force)
+
+
+def _called(F: Force) -> str:
+    """What a wrench along a coordinate axis rules out."""
+    for kind, part in (("rotation", F.moment), ("translation", F.force)):
+        for axis, x in zip("xyz", part, strict=True):
+            if abs(abs(x) - 1.0) < 1e-12:
+                return f"{kind} {axis}"
+    numbers = ", ".join(f"{x:.3g}" for x in F.elements())
+    return f"wrench ({numbers})"

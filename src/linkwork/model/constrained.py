@@ -1,0 +1,69 @@
+"""Constraints put on a tree and taken off it, and what can be wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ..constraints import Constraint
+from ..errors import UnknownNameError
+from .tree import Tree
+
+__all__ = ["with_constraints", "without_constraints"]
+
+
+def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
+    """The tree with further constraints, after those that it has.
+
+    Raises TypeError for what is no constraint, UnknownNameError for a frame, joint, point or direction that is not
+    there, and ValueError for a name that is taken and for what a constraint finds wrong.
+    """
+    found = list(tree.constraints)
+    for constraint in constraints:
+        if not isinstance(constraint, Constraint):
+            raise TypeError(f"with_constraints: expected constraints, as in linkwork.constraints, got {constraint!r}")
+        _check_name(tree, constraint.name, [other.name for other in found])
+        for name in constraint.references.frames:
+            tree.frame(name)
+        for name in constraint.references.joints:
+            tree.joint_index(name)
+        for name in constraint.references.points:
+            tree.point(name)
+        for name in constraint.references.directions:
+            tree.direction(name)
+        problems = [*_between_one_body(tree, constraint), *constraint.checked(tree)]
+        if problems:
+            raise ValueError(f"constraint {constraint.name!r}: {'; '.join(problems)}")
+        found.append(constraint)
+    return replace(tree, constraints=tuple(found))
+
+
+def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
+    """The tree without some of its constraints.  Raises UnknownNameError for a name that none has."""
+    known, names = [constraint.name for constraint in tree.constraints], set(names)
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("constraint", name, known)
+    return replace(tree, constraints=tuple(c for c in tree.constraints if c.name not in names))
+
+
+def _check_name(tree: Tree, name: str, taken: Iterable[str]) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"constraints: name: expected a text, got {name!r}")
+    if name in taken:
+        raise ValueError(f"constraints: the robot has a constraint {name!r} already: give this one another name")
+    if name in tree.carried:
+        raise ValueError(f"constraints: the robot has a joint {name!r} already: give the constraint another name")
+
+
+def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:
+    """Where a constraint is between two frames of one rigid body."""
+    frames = constraint.references.frames
+    if len(frames) != 2:
+        return
+    one, other = map(tree.frame, frames)
+    if frames[0] == frames[1]:
+        yield f"it is between frame {frames[0]!r} and itself"
+    elif one.body == other.body:
+        whose = "are fixed to the world" if one.body < 0 else f"are of one body, {tree.bodies[one.body].name!r}"
+        yield f"frames {frames[0]!r} and {frames[1]!r} {whose}, so nothing moves between them"

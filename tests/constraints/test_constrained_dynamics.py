@@ -1,0 +1,55 @@
+"""Forward dynamics of mechanisms, against what is known of them and against the equations solved densely."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.fourbars import HINGE, fourbars, parallel, pendulum_acceleration
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_four_bars_side_by_side_are_a_pendulum(count):
+    robot = fourbars(count)
+    for angle in (1.3, 0.1, 1e-4):
+        q, v = parallel(robot, angle, rate=0.7)
+        a = robot.forward_dynamics(q, v, np.zeros(robot.nv))
+        expected, _ = parallel(robot, pendulum_acceleration(count, angle))
+        np.testing.assert_allclose(a, expected, rtol=0, atol=1e-9 if angle < 1e-3 else 1e-11)
+        assert np.abs(robot.constraint_error(q)).max() < 1e-13
+        assert np.abs(robot.constraint_jacobian(q) @ v).max() < 1e-13
+
+
+def test_solution_is_that_of_the_dense_equations():
+    robot, rng = fourbars(2), np.random.default_rng(0)
+    q, v = parallel(robot, 0.8, rate=1.1)
+    tau, w = rng.normal(size=robot.nv), rng.normal(size=6)
+    a, forces = robot.constrained_forward_dynamics(q, v, tau, wrenches={"rod1": w}, gravity=(1.0, 2.0, 3.0))
+    M, G = robot.mass_matrix(q), robot.constraint_jacobian(q)
+    h = robot.bias_force(q, v, wrenches={"rod1": w}, gravity=(1.0, 2.0, 3.0))
+    rows = np.flatnonzero(np.abs(G).max(1) > 0)
+    assert len(rows) == 4
+    kkt = np.block([[M, -G[rows].T], [G[rows], np.zeros((4, 4))]])
+    found = np.linalg.solve(kkt, [*(tau - h), *-robot.constraint_bias(q, v)[rows]])
+    np.testing.assert_allclose(a, found[: robot.nv], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(forces[rows], found[robot.nv :], rtol=0, atol=1e-10)
+    assert not np.delete(forces, rows).any()
+
+
+def test_bad_loops_are_refused_by_name():
+    robot = fourbars(1)
+    for arguments, message in (
+        (("C1", HINGE, "end1", "tip1"), "constraint 'C1' already"),
+        (("A0", HINGE, "end1", "tip1"), "joint 'A0' already"),
+        (("x", HINGE, "end1", "end1"), "between frame 'end1' and itself"),
+        (("x", HINGE, "end1", "coupler1"), "of one body, 'coupler1'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            robot.with_loop(*arguments)
+    with pytest.raises(lw.errors.UnknownNameError, match="end1"):
+        robot.with_loop("x", HINGE, "ende1", "tip1")
+    with pytest.raises(TypeError, match="joint type"):
+        robot.with_loop("x", "revolute", "end1", "tip1")
+    free = robot.without_constraints()
+    assert not free.constraints and free != robot
+    with pytest.raises(ValueError, match="without constraints"):
+        robot.hybrid_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), "A0")

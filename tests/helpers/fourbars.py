@@ -1,0 +1,40 @@
+"""Four-bars of unit rods of 1 kg, side by side: rods that stand on the ground, each pinned to the next by a coupler."""
+
+import numpy as np
+
+import linkwork as lw
+
+HINGE = lw.joints.Revolute((0, 1, 0))
+
+
+def rod(name):
+    """A thin rod from its frame's origin along x."""
+    return lw.Link(name, mass=1.0, com=(0.5, 0, 0), inertia=(0.0, 1 / 12, 1 / 12))
+
+
+def fourbars(count, joint=HINGE):
+    """N four-bars that share rods, with their loops closed at rod tips by a joint."""
+    tip = lw.pose((1.0, 0.0, 0.0))
+    parts = []
+    for i in range(count + 1):
+        hinge = lw.Joint.of(HINGE, name=f"A{i}", parent="world", child=f"rod{i}", placement=lw.pose((float(i), 0, 0)))
+        parts += [rod(f"rod{i}"), hinge]
+    for i in range(1, count + 1):
+        hinge = lw.Joint.of(HINGE, name=f"B{i}", parent=f"rod{i - 1}", child=f"coupler{i}", placement=tip)
+        parts += [rod(f"coupler{i}"), hinge]
+    robot = lw.Robot.build(f"{count} four-bars", *parts)
+    for i in range(1, count + 1):
+        robot = robot.with_frame(f"tip{i}", f"rod{i}", tip).with_frame(f"end{i}", f"coupler{i}", tip)
+        robot = robot.with_loop(f"C{i}", joint, f"end{i}", f"tip{i}")
+    return robot
+
+
+def parallel(robot, angle, rate=0.0):
+    """The configuration and velocity of rods side by side, at an angle above the ground."""
+    signs = np.array([-1.0 if joint.name[0] == "A" else 1.0 for joint in robot.joints])
+    return signs * angle, signs * rate
+
+
+def pendulum_acceleration(count, angle):
+    """θ̈ of N four-bars whose rods stand side by side: that of one pendulum."""
+    return -((count + 1) / 2 + count) * 9.81 * np.cos(angle) / ((count + 1) / 3 + count)
