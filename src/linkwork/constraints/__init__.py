@@ -1,9 +1,13 @@
 """Constraints: what a mechanism obeys besides its joints, one file a kind."""
 
-from .contract import Between, Constraint, Kinematics, Rates, References
-from .loop import LoopJoint
+from .contract import Between as Between
+from .contract import Constraint as Constraint
+from .contract import Kinematics as Kinematics
+from .contract import Rates as Rates
+from .contract import References as References
+from .loop import LoopJoint as LoopJoint
 
-ALL = (LoopJoint,)
+ALL: tuple[type[Constraint], ...] = (LoopJoint,)
 
 __all__ = ["ALL", "Between", "Constraint", "Kinematics", "Rates", "References", *(kind.__name__ for kind in ALL)]
 
