@@ -16,6 +16,8 @@ __all__ = [
     "LINEAR_ALGEBRA",
     "LONG_PROGRAM_SECONDS",
     "MATRICES",
+    "MECHANISMS",
+    "MECHANISM_GROWTH",
     "TARGETS",
     "Target",
 ]
@@ -173,3 +175,20 @@ LARGE = {
 
 LARGE_BYTES = {("chain 200", "inverse_dynamics_derivatives"): 2e9}
 """Most bytes that compiling them may take."""
+
+MECHANISMS: dict[tuple[str, str], Target] = {
+    ("four-bar", "call"): Target(0.5e-6),
+    ("four-bar", "batch"): Target(40e-9),
+    ("humanoid, both feet held", "call"): Target(5e-6),
+    ("humanoid, both feet held", "batch"): Target(1e-6),
+    ("humanoid, both feet held", "call beside"): Target(2.5, at_least=True),
+    ("humanoid, both feet held", "batch beside"): Target(10.0, at_least=True),
+    ("four-bar", "derivatives beside"): Target(3.0, at_least=True),
+    ("humanoid, both feet held", "derivatives beside"): Target(3.0, at_least=True),
+    ("humanoid, both feet held", "compile"): Target(2.5),
+    ("four-bar", "assembly"): Target(0.3e-6),
+}
+"""Constrained dynamics and assembly [s], and how many times faster than the faster of Pinocchio's two ways."""
+
+MECHANISM_GROWTH = 1.0
+"""The power of their number with which the cost of four-bars side by side grows, `GROWTH_SLACK` besides."""
