@@ -84,9 +84,11 @@ def _peer(mechanism: Mechanism) -> Peer | None:
 
 def _ours(robot: lw.Robot, state: tuple[np.ndarray, ...]) -> Call:
     robot.forward_dynamics(*state)
-    return Call(
-        "robot.forward_dynamics(q, v, tau)", {"robot": robot, **dict(zip(("q", "v", "tau"), state, strict=True))}
-    )
+    return Call("robot.forward_dynamics(q, v, tau)", {"robot": robot, **_named(state)})
+
+
+def _named(state: Sequence[np.ndarray]) -> dict[str, Any]:
+    return dict(zip(("q", "v", "tau"), state, strict=True))
 
 
 def _derivatives(robot: lw.Robot, state: tuple[np.ndarray, ...]) -> Call:
