@@ -1,0 +1,38 @@
+"""The benchmarks of mechanisms: what is compared agrees, and the table says what was measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.mechanism_peers import four_bar, four_bars, held_humanoid, side_by_side
+from benchmarks.mechanisms import chains, growths
+from benchmarks.targets import MECHANISMS
+
+from linkwork.cli.peer import CannotCompare
+from linkwork.cli.timing import Effort
+
+TINY = Effort(rounds=1, at_least=1e-5)
+
+
+def test_both_compute_the_same_accelerations():
+    for mechanism in (four_bar(), held_humanoid()):
+        assert any(name == mechanism.name for name, _ in MECHANISMS)
+        robot, state = mechanism.robot, (mechanism.q, mechanism.v, mechanism.tau)
+        assert robot.nv == (3 if mechanism.name == "four-bar" else 34)
+        assert np.abs(robot.constraint_jacobian(mechanism.q) @ mechanism.v).max() < 1e-12
+        try:
+            peer = mechanism.peer()
+        except CannotCompare as reason:
+            pytest.skip(str(reason))
+        a = robot.forward_dynamics(*state)
+        found = peer.accelerations(*state, "constraintDynamics")
+        np.testing.assert_allclose(found, a, rtol=0, atol=1e-9 * np.abs(a).max())
+
+
+def test_cost_of_four_bars_grows_with_their_number():
+    found = chains(TINY, (5, 10, 20))
+    power = next(row for row in growths(found) if row.what == "growth of operations")
+    assert power.met and power.value is not None and power.value > 0.9
+    robot = four_bars(5)
+    q, _ = side_by_side(robot, 0.9, 0.0)
+    assert np.abs(robot.constraint_error(q)).max() < 1e-15
