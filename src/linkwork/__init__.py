@@ -48,6 +48,7 @@ from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
+from .constraints import BallRolling, Rolling, RollingContact
 from .expr.control import call, cond, fori, scan, take, while_loop
 from .expr.linalg import lstsq, solve
 from .facade.checking.check_joint import JointReport, check_joint
@@ -61,11 +62,14 @@ if TYPE_CHECKING:
     from . import identify
 
 __all__ = [
+    "BallRolling",
     "Joint",
     "JointReport",
     "Kernel",
     "Link",
     "Robot",
+    "Rolling",
+    "RollingContact",
     "__version__",
     "call",
     "check_joint",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -249,10 +249,13 @@ def made_here(joint: JointType) -> bool:
 
 
 def _is_ours(constraint: Constraint) -> bool:
-    """Whether a constraint's code, and that of joints in it, is linkwork's own."""
-    joint = getattr(constraint, "joint", None)
-    ours = type(constraint).__module__.startswith("linkwork.constraints.")
-    return ours and not (isinstance(joint, JointType) and not made_here(joint))
+    """Whether a constraint's code, and that of joints and functions in it, is linkwork's own."""
+    if not type(constraint).__module__.startswith("linkwork.constraints."):
+        return False
+    held: list[Any] = (
+        [getattr(constraint, field.name) for field in fields(constraint)] if is_dataclass(constraint) else []
+    )
+    return not any(callable(x) or (isinstance(x, JointType) and not made_here(x)) for x in held)
 
 
 def _constrained(tree: Tree) -> tuple[str, ...]:

@@ -6,8 +6,11 @@ from .contract import Kinematics as Kinematics
 from .contract import Rates as Rates
 from .contract import References as References
 from .loop import LoopJoint as LoopJoint
+from .rolling import BallRolling as BallRolling
+from .rolling import Rolling as Rolling
+from .rolling import RollingContact as RollingContact
 
-ALL: tuple[type[Constraint], ...] = (LoopJoint,)
+ALL: tuple[type[Constraint], ...] = (LoopJoint, Rolling, RollingContact, BallRolling)
 
 __all__ = ["ALL", "Between", "Constraint", "Kinematics", "Rates", "References", *(kind.__name__ for kind in ALL)]
 

@@ -115,6 +115,11 @@ class Constraint(ABC):
         return References()
 
     @property
+    def companions(self) -> tuple[Constraint, ...]:
+        """Further constraints that are put on a robot with it, right after it, and taken off with it."""
+        return ()
+
+    @property
     def row_names(self) -> tuple[str, ...]:
         """What each of its rows is called: as many as it has."""
         raise NotImplementedError

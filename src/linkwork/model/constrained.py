@@ -13,15 +13,13 @@ __all__ = ["with_constraints", "without_constraints"]
 
 
 def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
-    """The tree with further constraints, after those that it has.
+    """The tree with further constraints, after those that it has, each with its companions.
 
     Raises TypeError for what is no constraint, UnknownNameError for a frame, joint, point or direction that is not
     there, and ValueError for a name that is taken and for what a constraint finds wrong.
     """
     found = list(tree.constraints)
-    for constraint in constraints:
-        if not isinstance(constraint, Constraint):
-            raise TypeError(f"with_constraints: expected constraints, as in linkwork.constraints, got {constraint!r}")
+    for constraint in _with_companions(constraints):
         _check_name(tree, constraint.name, [other.name for other in found])
         for name in constraint.references.frames:
             tree.frame(name)
@@ -39,12 +37,28 @@ def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
 
 
 def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
-    """The tree without some of its constraints.  Raises UnknownNameError for a name that none has."""
-    known, names = [constraint.name for constraint in tree.constraints], set(names)
-    for name in names:
+    """The tree without some of its constraints and their companions.
+
+    Raises UnknownNameError for a name that none has.
+    """
+    known = {constraint.name: constraint for constraint in tree.constraints}
+    left = set(names)
+    for name in tuple(left):
         if name not in known:
             raise UnknownNameError("constraint", name, known)
-    return replace(tree, constraints=tuple(c for c in tree.constraints if c.name not in names))
+        left.update(companion.name for companion in known[name].companions)
+    return replace(tree, constraints=tuple(c for c in tree.constraints if c.name not in left))
+
+
+def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
+    """Constraints, and after each its companions, unless they are among those given."""
+    given = list(constraints)
+    for constraint in given:
+        if not isinstance(constraint, Constraint):
+            raise TypeError(f"with_constraints: expected constraints, as in linkwork.constraints, got {constraint!r}")
+    for constraint in given:
+        yield constraint
+        yield from (companion for companion in constraint.companions if companion not in given)
 
 
 def _check_name(tree: Tree, name: str, taken: Iterable[str]) -> None:
