@@ -31,7 +31,7 @@ from ...spatial import ArticulatedInertia, Force, Motion, Pose, Subspace
 from .forward_dynamics import inverse_resistance
 from .mass_matrix import mass_matrix
 
-__all__ = ["ArticulatedInverse", "FactoredInverse", "inverse_mass_matrix"]
+__all__ = ["ArticulatedInverse", "FactoredInverse", "handed_on", "inverse_mass_matrix"]
 
 Scalars = Sequence[Any]
 SparseRows = list[dict[int, Any]]  # by column, in their order, what is not zero
@@ -47,10 +47,17 @@ def inverse_mass_matrix(tree: Tree, q: Scalars, armature: bool = False) -> Facto
     Where joints follow others, M itself is factored.  Raises SingularInertiaError naming the joint where a joint moves
     no inertia at all.
     """
+    found = handed_on(tree, q, armature)
+    if isinstance(found, FactoredInverse) or 2 * found.products > _PER_VELOCITY * tree.nv:
+        return found
+    return found.factored
+
+
+def handed_on(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
+    """The same, for few columns of many zeros: without the rows of L⁻¹ but where joints follow others."""
     if tree.has_couplings:
         return FactoredInverse.of(tree, mass_matrix(tree, q, armature))
-    bodies = freed_bodies(tree, q, armature)
-    return bodies if 2 * bodies.products > _PER_VELOCITY * tree.nv else bodies.factored
+    return freed_bodies(tree, q, armature)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from ...expr.linalg.sums import dot, is_zero
 from ...model.tree import Tree
 from ..constraints.rows import AllRates, rates_of
 from ..dynamics.external import Wrenches
-from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse, inverse_mass_matrix
+from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse, handed_on
 from ..dynamics.inverse_dynamics import bias_force
 from ..row import PASSIVE, Output, Row
 
@@ -46,7 +46,7 @@ class Held:
 
     @staticmethod
     def at(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0, armature: bool = False) -> Held:
-        return Held(inverse_mass_matrix(tree, q, armature), rates_of(tree, q, v, time))
+        return Held(handed_on(tree, q, armature), rates_of(tree, q, v, time))
 
     @cached_property
     def U(self) -> Matrix:
