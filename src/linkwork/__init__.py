@@ -15,7 +15,7 @@ Robots:
   frames, with velocities and accelerations.
 - `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
   a `JointReport`.
-- `constraints` are what a robot obeys besides its joints: loops, couplings, rolling.
+- `constraints` are what a robot obeys besides its joints: loops, couplings, rolling.  `Holonomic` is one of your own.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
@@ -32,7 +32,7 @@ The compiler:
 
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
-other libraries; robots.md, parameters.md, robot_files.md, building.md, joints.md, joints_of_your_own.md,
+other libraries; robots.md, parameters.md, robot_files.md, building.md, joints.md, joints_of_your_own.md, constraints.md,
 identification.md, compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, mathematics.md
 and casadi.md have a subject each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
 
@@ -48,7 +48,7 @@ from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
-from .constraints import BallRolling, Rolling, RollingContact
+from .constraints import BallRolling, Holonomic, Rolling, RollingContact
 from .expr.control import call, cond, fori, scan, take, while_loop
 from .expr.linalg import lstsq, solve
 from .facade.checking.check_joint import JointReport, check_joint
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BallRolling",
+    "Holonomic",
     "Joint",
     "JointReport",
     "Kernel",

@@ -126,7 +126,12 @@ class OfRobot:
     @cached_property
     def felt(self) -> Tree:
         """The tree that joint-space functions are traced on."""
-        return lightened(self.tree)
+        return self.tree if self.weighed else lightened(self.tree)
+
+    @property
+    def weighed(self) -> bool:
+        """Whether constraints depend on where masses are, which a lighter tree does not say."""
+        return any(constraint.weighed for constraint in self.tree.constraints)
 
     @cached_property
     def singular_joints(self) -> Once[tuple[str, ...]]:
@@ -137,7 +142,8 @@ class OfRobot:
         if not (numbers or self.numbers):
             return self.felt if row.joint_space else self.tree
         numbers = {**self.numbers, **numbers}
-        return lightened_with(self.tree, numbers) if row.joint_space else parametrised(self.tree, numbers)
+        light = row.joint_space and not self.weighed
+        return lightened_with(self.tree, numbers) if light else parametrised(self.tree, numbers)
 
     def check_row(self, row: Row) -> None:
         if row.of_inertias:
@@ -250,7 +256,7 @@ def made_here(joint: JointType) -> bool:
 
 def _is_ours(constraint: Constraint) -> bool:
     """Whether a constraint's code, and that of joints and functions in it, is linkwork's own."""
-    if not type(constraint).__module__.startswith("linkwork.constraints."):
+    if constraint.functions or not type(constraint).__module__.startswith("linkwork.constraints."):
         return False
     held: list[Any] = (
         [getattr(constraint, field.name) for field in fields(constraint)] if is_dataclass(constraint) else []

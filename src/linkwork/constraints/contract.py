@@ -15,13 +15,13 @@ Everything that a constraint asks about a robot it asks of a `Kinematics`, the r
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Protocol, Self
 
 from ..spatial import Motion, Pose, Vec3
 
-__all__ = ["Between", "Constraint", "Kinematics", "Rates", "References"]
+__all__ = ["Between", "Constraint", "Kinematics", "Rates", "References", "renamed"]
 
 Scalars = Sequence[Any]
 
@@ -78,8 +78,14 @@ class Kinematics(Protocol):
     def between(self, frame: str, relative_to: str = "world") -> Between:
         """The motion of a frame relative to another."""
 
-    def center_of_mass(self) -> Vec3:
-        """The robot's centre of mass in the world."""
+    def place_of(self, point: str) -> tuple[str, Vec3]:
+        """The frame that a point is fixed to, and where in it."""
+
+    def axis_of(self, direction: str) -> tuple[str, Vec3]:
+        """The frame that a direction is fixed to, and the direction in its axes."""
+
+    def center_of_mass(self, relative_to: str = "world") -> Vec3:
+        """The robot's centre of mass in a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ class Constraint(ABC):
     name: str
     holonomic: bool = True  # whether it has an error
     timed: bool = False  # whether it depends on time
+    weighed: bool = False  # whether it depends on where masses are
 
     @property
     def references(self) -> References:
@@ -117,6 +124,11 @@ class Constraint(ABC):
     @property
     def companions(self) -> tuple[Constraint, ...]:
         """Further constraints that are put on a robot with it, right after it, and taken off with it."""
+        return ()
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The user's functions that it holds."""
         return ()
 
     @property
@@ -144,3 +156,32 @@ class Constraint(ABC):
     def checked(self, robot: Any) -> Iterable[str]:
         """What is wrong with it for a robot, a message each, besides names that are not there."""
         return ()
+
+    def settled(self, k: Kinematics) -> Self:
+        """The constraint as it is of a robot, here on symbols: what only a robot can tell is known from then on.
+
+        Raises ValueError for functions of the user's that cannot be such.
+        """
+        return self
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The same with other names of frames.  Default: in fields that hold the name of a frame, point or direction.
+
+        Raises TypeError for a constraint that is no dataclass and names one of them.
+        """
+        said = self.references
+        known = {*said.frames, *said.points, *said.directions}
+        if all(renamed(name, names) == name for name in known):
+            return self
+        if not is_dataclass(self):
+            raise TypeError(f"constraint {self.name!r}: {type(self).__name__} needs a method `renamed`")
+        held = {field.name: getattr(self, field.name) for field in fields(self) if field.init and field.name != "name"}
+        changed = {key: renamed(x, names) for key, x in held.items() if isinstance(x, str) and x in known}
+        return replace(self, **changed)
+
+
+def renamed(name: str, names: Mapping[str, str]) -> str:
+    """The name of a frame, or of an axis of it, where some frames have other names."""
+    if name[-2:] in (".x", ".y", ".z") and name[:-2] in names:
+        return names[name[:-2]] + name[-2:]
+    return names.get(name, name)

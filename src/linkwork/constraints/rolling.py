@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ..expr.functions import lt, sqrt, where
 from ..joints.axis import unit_axis
 from ..spatial import Motion, Vec3
+from .along import VelocityLine, along
 from .contract import Between, Constraint, Kinematics, Rates, References
 from .given import given_length, name_or
-from .along import VelocityLine, along
 
 __all__ = ["BallRolling", "Rolling", "RollingContact"]
 

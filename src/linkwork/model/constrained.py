@@ -73,7 +73,7 @@ def _check_name(tree: Tree, name: str, taken: Iterable[str]) -> None:
 def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:
     """Where a constraint is between two frames of one rigid body."""
     frames = constraint.references.frames
-    if len(frames) != 2:
+    if len(frames) != 2 or constraint.functions:
         return
     one, other = map(tree.frame, frames)
     if frames[0] == frames[1]:

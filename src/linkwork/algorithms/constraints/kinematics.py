@@ -57,8 +57,16 @@ class KinematicState:
         found: Vec3 = self.pose(direction.frame, relative_to).rotation @ direction.vector
         return found
 
-    def center_of_mass(self) -> Vec3:
-        return Vec3.of(center_of_mass(self.tree, self._q))
+    def place_of(self, point: str) -> tuple[str, Vec3]:
+        found = self.tree.point(point)
+        return found.frame, found.position
+
+    def axis_of(self, direction: str) -> tuple[str, Vec3]:
+        found = self.tree.direction(direction)
+        return found.frame, found.vector
+
+    def center_of_mass(self, relative_to: str = "world") -> Vec3:
+        return Vec3.of(center_of_mass(self.tree, self._q, None, relative_to, relative_to))
 
     def between(self, frame: str, relative_to: str = "world") -> BetweenFrames:
         key = frame, relative_to

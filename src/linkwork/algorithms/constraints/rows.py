@@ -19,7 +19,7 @@ from ..derivatives.tangents import tangent_rates
 from ..row import Output, Row
 from .kinematics import KinematicState
 
-__all__ = ["ROWS", "AllRates", "constraint_bias", "constraint_error", "constraint_jacobian", "rates_of"]
+__all__ = ["ROWS", "AllRates", "constraint_bias", "constraint_error", "constraint_jacobian", "derived", "rates_of"]
 
 Scalars = Sequence[Any]
 
@@ -39,7 +39,7 @@ def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
     state = KinematicState(tree, q, v, time)
     found = AllRates([], [], [], [])
     for constraint in tree.constraints:
-        rates = constraint.rates(state) or _derived(tree, constraint, q, v, time)
+        rates = constraint.rates(state) or derived(tree, constraint, q, v, time)
         found.rows.extend(rates.rows)
         found.bias.extend(rates.bias)
         found.drift.extend(rates.drift or [0.0] * len(rates.rows))
@@ -47,7 +47,7 @@ def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
     return found
 
 
-def _derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: Any) -> Rates:
+def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: Any) -> Rates:
     """The rates of a constraint that states an error, or a velocity, alone."""
 
     def velocity(q: Scalars, v: Scalars, time: Any) -> list[Any]:

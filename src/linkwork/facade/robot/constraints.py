@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms.constraints.settling import settled
 from ...constraints import Constraint, LoopJoint
 from ...joints import JointType
 from ...model.constrained import with_constraints, without_constraints
@@ -49,9 +50,9 @@ class ConstraintMethods(RobotBase):
         """The robot with further constraints, after those that it has.
 
         Raises UnknownNameError for a name that the robot does not have, TypeError for what is no constraint, ValueError
-        for a name that is taken and for what cannot be of this robot.
+        for a name that is taken, for what cannot be of this robot, and for a function that raises or gives no numbers.
         """
-        return type(self)(with_constraints(self._tree, constraints))
+        return type(self)(with_constraints(self._tree, [settled(self._tree, c) for c in constraints]))
 
     @edits
     def without_constraints(self, *names: str) -> Self:
