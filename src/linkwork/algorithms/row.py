@@ -65,7 +65,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("positions", ("np", 3), "positions of points in their frames [m]"),
         Quantity("vectors", ("np", 3), "directions in their frames [1]"),
         Quantity("gravity", (3,), "gravity in the world [m/s²]"),
-        Quantity("weights", ("nv",), "weights of joint forces, or of accelerations, in a sum [1]"),
+        Quantity("weights", ("nv",), "weights of joint forces, accelerations or steps in a sum [1]"),
         Quantity("time", (), "time, where constraints depend on it [s]"),
         Quantity("step", (), "length of a step in time [s]"),
         Quantity("world_pose", _POSE, "pose X_WM of the frame after the joint in the world [1, m]"),
@@ -150,6 +150,7 @@ class Row:
     joint_space: bool = False  # depends on the inertias only as the joints feel them, and not on the frames
     weighed: bool = False  # depends on the inertias of bodies themselves
     resisted: bool = False  # depends on what joints exert by themselves: damping, friction and springs
+    limited: bool = False  # depends on the limits of joints
     placed: bool = False  # of a joint: depends on where it sits on its links, and on the direction
     any_configuration: bool = False  # takes configurations that are off their manifold
     regular: bool = False  # means nothing where the joints' coordinates are singular

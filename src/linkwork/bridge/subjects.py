@@ -14,6 +14,7 @@ from ..algorithms.row import Option, Quantity, Row, Shape, quantity_of
 from ..constraints import Constraint
 from ..joints import JointType
 from ..model.body import WORLD, Direction, Point
+from ..model.couple import bounds
 from ..model.lighten import lightened, lightened_with
 from ..model.parameter import Parameter
 from ..model.parametrised import Numbers, parametrised
@@ -196,6 +197,7 @@ class OfRobot:
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
             repr((frames, points, joints, resisting, tree.fixed_inertia)),
             *_constrained(tree),
+            *([repr(bounds(tree))] if any(row.limited for row in rows) else []),
             *(_all_of(tree) if parameters else ()),
         )
 

@@ -10,12 +10,14 @@ from typing import Any
 from ..derivatives.forward_dynamics_hessian import forward_dynamics_hessian, forward_dynamics_second_derivatives
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.hybrid_dynamics import hybrid_dynamics
+from .assemble import ROWS as _ASSEMBLE
 from .forward import ROWS as _FORWARD
 from .forward import constrained_accelerations
+from .project import ROWS as _PROJECT
 
 __all__ = ["INSTEAD", "ROWS"]
 
-ROWS = (*_FORWARD,)
+ROWS = (*_FORWARD, *_PROJECT, *_ASSEMBLE)
 
 INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics: constrained_accelerations,

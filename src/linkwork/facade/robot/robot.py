@@ -11,6 +11,7 @@ import numpy as np
 from ...model.tree import Report
 from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
+from .assembling import AssemblyMethods
 from .compiling import CompilingMethods
 from .configuration import ConfigurationMethods
 from .constraints import ConstraintMethods
@@ -41,6 +42,7 @@ class Robot(
     ForceMethods,
     DerivativeMethods,
     ConstraintMethods,
+    AssemblyMethods,
     ParameterMethods,
     RegressorMethods,
     ConfigurationMethods,

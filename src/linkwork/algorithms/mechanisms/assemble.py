@@ -1,0 +1,275 @@
+"""Configurations that satisfy all constraints: nearest to wishes, some joints held, within limits.
+
+Sequential quadratic steps without the constraints' curvature: of all δ that close what is open to first order the one
+that leads nearest to the wish p,
+
+    min ½ ‖δ + d‖²_W  with  φ + G δ = 0,      d = q ⊖ p,
+    δ = −W⁻¹Gᵀ Λ_ν⁻¹ φ  −  (1 − W⁻¹Gᵀ Λ⁺ G) d,      Λ = G W⁻¹ Gᵀ,
+
+in which columns of held joints are left out.  Λ_ν = Λ + ν ‖φ‖² 1 shortens steps where constraints are far from met, and
+lets them be met at a quadratic rate.  A step that neither closes more nor, nearly closed, leads nearer is halved.
+Coordinates that would go beyond their limits go to them instead, and the others make up for it.
+
+Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
+Computing 74, 2005; Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 16 and 18.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ...expr.control.loops import while_loop
+from ...expr.functions import and_, fmax, fmin, lt, or_, where
+from ...expr.linalg.sums import dot, is_zero
+from ...joints import JointType
+from ...model.couple import bounds
+from ...model.tree import Tree
+from ..configuration.manifold import difference, integrate
+from ..constraints.rows import AllRates, constraint_error, rates_of
+from ..row import Option, Output, Row
+from .nearest import Weighed, largest, of_errors
+
+__all__ = ["ROWS", "assemble_configuration", "assembly_derivatives", "held_velocities"]
+
+Scalars = Sequence[Any]
+
+MOST = 100  # steps
+_LONGEST = 0.7  # a step's largest number [rad, characteristic lengths]
+_DONE = 1e-8  # the last step: what is left after it is rounding
+_CLOSED = 1e-22  # ‖φ‖² of what is as good as closed
+_DAMPING = 0.1  # ν at first
+_ROUNDS = 3  # in which coordinates are found that would go beyond their limits
+
+
+class _State(NamedTuple):
+    q: tuple[Any, ...]  # the best configuration so far
+    delta: tuple[Any, ...]  # the step to try from there
+    size: Any  # of that step
+    open: Any  # ‖φ‖² at q
+    far: Any  # ‖d‖²_W at q
+    allowed: Any  # ‖φ‖² that steps toward the wish may lead to
+    damping: Any  # ν
+    slope: Any  # ‖Gᵀφ‖² / (‖G‖² ‖φ‖²) at q
+
+
+def assemble_configuration(
+    tree: Tree,
+    q: Scalars,
+    q1: Scalars,
+    weights: Scalars,
+    time: Scalars | None = None,
+    held: str | Sequence[str] = (),
+    limits: bool = True,
+) -> tuple[list[Any], list[Any], Any, Any, Any]:
+    """A configuration that satisfies constraints, from the start q, near q1; the error that is left; the number of steps
+    and how they ended: 0, or as a loop; and the slope that is left to what is open, 0 in a false minimum.
+
+    Joints that are held stay as they are in q.
+    """
+    if not any(constraint.holonomic for constraint in tree.constraints):
+        return list(q), [], 0.0, 0.0, 0.0
+    problem = _Problem.of(tree, q1, weights, 0.0 if time is None else time[0], held, limits)
+
+    def more(state: _State) -> Any:
+        return lt(_DONE, state.size)
+
+    start = problem.within(q)
+    nothing = (0.0,) * tree.nv
+    first = _State(tuple(start), nothing, math.inf, math.inf, math.inf, math.inf, _DAMPING, 0.0)
+    found = while_loop(more, problem.stepped, first, at_most=MOST)
+    last: _State = found.state
+    done = lt(last.size, 2.0 * _DONE)
+    at = problem.moved(last.q, [where(done, x, 0.0) for x in last.delta])
+    return at, problem.error(at), found.iterations, found.status, last.slope
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What is asked for, and steps toward it."""
+
+    tree: Tree
+    wish: Scalars
+    weights: Scalars
+    inverse: Scalars  # of the weights; 0 of what is held
+    reach: Scalars  # the longest steps
+    ends: dict[int, tuple[int, float, float]]  # by velocity: its number in q, and the limits of that
+    time: Any
+
+    @staticmethod
+    def of(
+        tree: Tree, wish: Scalars, weights: Scalars, time: Any, held: str | Sequence[str], limits: bool
+    ) -> _Problem:
+        still = set(held_velocities(tree, held))
+        inverse = [0.0 if k in still else 1.0 / w for k, w in enumerate(weights)]
+        length = _length(tree)
+        units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
+        reach = [_LONGEST * (1.0 if unit.startswith("rad") else length) for unit in units]
+        ends = {k: end for k, end in _ends(tree).items() if k not in still} if limits else {}
+        return _Problem(tree, wish, weights, inverse, reach, ends, time)
+
+    def error(self, q: Scalars) -> list[Any]:
+        return constraint_error(self.tree, q, [self.time])
+
+    def moved(self, q: Scalars, delta: Scalars) -> list[Any]:
+        return self.within(integrate(self.tree, q, delta))
+
+    def within(self, q: Scalars) -> list[Any]:
+        found = list(q)
+        for number, low, high in self.ends.values():
+            found[number] = fmin(fmax(found[number], low), high)
+        return found
+
+    def stepped(self, state: _State) -> _State:
+        """Try the step; take it and find the next one, or halve it."""
+        at = self.moved(state.q, state.delta)
+        error = self.error(at)
+        d = [0.0 if is_zero(w) else -x for x, w in zip(difference(self.tree, at, self.wish), self.inverse, strict=True)]
+        open_, far = dot(error, error), dot(self.weights, [x * x for x in d])
+        closer = lt(open_, 0.999 * state.open)
+        nearer = and_(lt(open_, state.allowed), lt(far, state.far))
+        taken = or_(or_(closer, nearer), lt(open_, _CLOSED))
+        rates = of_errors(self.tree, rates_of(self.tree, at, [0.0] * self.tree.nv, self.time))
+        damping = where(taken, 0.25 * state.damping, 4.0 * state.damping)
+        step, slope = self._step(at, error, d, rates, damping * open_, open_)
+        size = largest([x if r == _LONGEST else x * (_LONGEST / r) for x, r in zip(step, self.reach, strict=True)])
+        toward_the_wish = and_(nearer, lt(state.open, open_))
+        allowed = where(lt(state.allowed, math.inf), where(toward_the_wish, 0.5 * state.allowed, state.allowed), fmax(open_, 1e-2))
+        return _State(
+            tuple(where(taken, a, b) for a, b in zip(at, state.q, strict=True)),
+            tuple(where(taken, a, 0.5 * b) for a, b in zip(step, state.delta, strict=True)),
+            where(taken, size, 0.5 * state.size),
+            where(taken, open_, state.open),
+            where(taken, far, state.far),
+            allowed,
+            damping,
+            where(taken, slope, state.slope),
+        )
+
+    def _step(
+        self, q: Scalars, error: Scalars, d: Scalars, rates: AllRates, more: Any, open_: Any
+    ) -> tuple[list[Any], Any]:
+        """δ, and the slope that is left."""
+        nearest = Weighed(rates, self.inverse, more)
+        step = self._whole(nearest, error, d)
+        slopes = list(nearest.pulled(error))
+        for _ in range(_ROUNDS if self.ends else 0):
+            beyond = {k: self._beyond(q, k, step[k]) for k in self.ends}
+            for k, (number, low, high) in self.ends.items():
+                end = where(lt(0.0, step[k]), high, low) - q[number]
+                step[k] = where(beyond[k], end, step[k])
+                slopes[k] = where(beyond[k], 0.0, slopes[k])
+            stopped = [where(beyond[k], 0.0, w) if k in beyond else w for k, w in enumerate(nearest.inverse)]
+            nearest = replace(nearest, inverse=stopped)
+            fixed = [where(beyond[k], step[k], 0.0) if k in beyond else 0.0 for k in range(len(step))]
+            left = [e + dot(row, fixed) for e, row in zip(error, rates.rows, strict=True)]
+            again = self._whole(nearest, left, d)
+            step = [where(beyond[k], step[k], x) if k in beyond else x for k, x in enumerate(again)]
+        size = dot([x for row in rates.rows for x in row], [x for row in rates.rows for x in row])
+        slope = dot(slopes, slopes) / fmax(open_ * size, 1e-300)
+        return step, slope
+
+    def _beyond(self, q: Scalars, k: int, step: Any) -> Any:
+        number, low, high = self.ends[k]
+        return or_(lt(q[number] + step, low), lt(high, q[number] + step))
+
+    def _whole(self, nearest: Weighed, error: Scalars, d: Scalars) -> list[Any]:
+        """The step that closes, and that to the wish along what stays closed, neither too long."""
+        factors = nearest.factors
+        closing = nearest.pulled(factors.once([-x for x in error]))
+        along = nearest.pulled(factors.solved([dot(row, d) for row in nearest.rates.rows], steps=2))
+        wishing = [0.0 if is_zero(w) else x - y for x, y, w in zip(along, d, nearest.inverse, strict=True)]
+        wishing = [
+            where(lt(0.0, w), x, 0.0) if k in self.ends else x
+            for k, (x, w) in enumerate(zip(wishing, nearest.inverse, strict=True))
+        ]
+        return [a + b for a, b in zip(self._shortened(closing), self._shortened(wishing), strict=True)]
+
+    def _shortened(self, step: Scalars) -> list[Any]:
+        size = largest([x * (1.0 / r) for x, r in zip(step, self.reach, strict=True)])
+        scale = 1.0 / fmax(size, 1.0)
+        return [0.0 if is_zero(x) else x * scale for x in step]
+
+
+def assembly_derivatives(
+    tree: Tree, q: Scalars, time: Scalars | None = None, held: str | Sequence[str] = ()
+) -> list[list[Any]]:
+    """K (nv × nv): how an assembled configuration changes, δq = K δy, with the held joints' velocities δy.
+
+    Where what is held leaves more than one way, it is the least: of the free columns G_f and the held ones G_h,
+    δ_f = −G_f⁺ G_h δy.  Columns of joints that are not held are zero.
+    """
+    fixed = held_velocities(tree, held)
+    K: list[list[Any]] = [[0.0] * tree.nv for _ in range(tree.nv)]
+    for k in fixed:
+        K[k][k] = 1.0
+    if not fixed or not any(constraint.holonomic for constraint in tree.constraints):
+        return K
+    rates = of_errors(tree, rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]))
+    nearest = Weighed(rates, [0.0 if k in fixed else 1.0 for k in range(tree.nv)])
+    for k in fixed:
+        for row, x in zip(K, nearest.step([-row[k] for row in rates.rows]), strict=True):
+            row[k] = x if row is not K[k] else 1.0
+    return K
+
+
+def held_velocities(tree: Tree, held: str | Sequence[str]) -> list[int]:
+    """Where in v joints are that are held.  Raises ValueError for a joint that follows another."""
+    found: list[int] = []
+    for name in (held,) if isinstance(held, str) else held:
+        index = tree.joint_index(name)
+        coupling = tree.bodies[index].coupling
+        if coupling is not None:
+            raise ValueError(f"held: joint {name!r} follows joint {coupling.joint!r}: hold that one")
+        found += range(tree.nv)[tree.v_slices[index]]
+    return found
+
+
+def _ends(tree: Tree) -> dict[int, tuple[int, float, float]]:
+    """The limits of coordinates that move by their own velocity alone."""
+    found = {}
+    limits = bounds(tree)
+    for i, body in tree.stacked():
+        joint = body.joint
+        if joint.nq != joint.nv or type(joint).retract is not JointType.retract:
+            continue
+        numbers = zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], *limits[i], strict=True)
+        found |= {k: (n, low, high) for k, n, low, high in numbers if math.isfinite(low) or math.isfinite(high)}
+    return found
+
+
+def _length(tree: Tree) -> float:
+    """A robot's characteristic length: that of its longest step from joint to joint [m]."""
+    lengths = [[*body.placement.translation] for body in tree.bodies]
+    return max((math.hypot(*x) for x in lengths if all(isinstance(a, float) for a in x)), default=0.0) or 1.0
+
+
+HELD = Option("held", (), names="joint", counted="nh")
+
+ROWS = (
+    Row.of(
+        assemble_configuration,
+        "q q1 weights",
+        (
+            Output(("nq",), "rad, m, 1", "q", configuration=True),
+            Output(("ne",), "m, rad", "error"),
+            Output((), "1", "iterations"),
+            Output((), "1", "status"),
+            Output((), "1", "slope"),
+        ),
+        "A configuration that satisfies constraints, with joints held and others near a wish.",
+        optional=("time",),
+        options=(HELD, Option("limits", True, (True, False))),
+        limited=True,
+    ),
+    Row.of(
+        assembly_derivatives,
+        "q",
+        Output(("nv", "nv"), "1, m, 1/m"),
+        "How an assembled configuration changes with the joints that are held.",
+        optional=("time",),
+        options=(HELD,),
+    ),
+)

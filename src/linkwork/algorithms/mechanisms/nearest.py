@@ -1,0 +1,93 @@
+"""Least steps that a robot's constraints ask for.
+
+Of all δ with G δ = b the least in ½ δᵀWδ is δ = W⁻¹Gᵀ(G W⁻¹Gᵀ)⁺ b; W is diagonal here, or the mass matrix.  A number
+whose inverse weight is zero stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from ...expr.functions import fabs, fmax
+from ...expr.linalg.semidefinite import Semidefinite
+from ...expr.linalg.sums import dot, is_zero
+from ...model.tree import Tree
+from ..constraints.rows import AllRates
+from .forward import Held
+
+__all__ = ["ByMass", "Nearest", "Weighed", "largest", "of_errors"]
+
+Scalars = Sequence[Any]
+
+_NOISE = 1e-18  # part of its size below which a row is rounding
+
+
+class Nearest(Protocol):
+    """The rows of constraints, and how steps are measured."""
+
+    def step(self, wanted: Scalars) -> list[Any]:
+        """The least δ with G δ = wanted."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Steps that are measured number by number; ``inverse`` are the inverse weights."""
+
+    rates: AllRates
+    inverse: Scalars
+    more: Any = 0.0  # added to the diagonal of G W⁻¹ Gᵀ: shorter steps
+
+    @cached_property
+    def rows(self) -> list[list[Any]]:
+        """G W⁻¹."""
+        return [
+            [0.0 if is_zero(w) else x * w for x, w in zip(row, self.inverse, strict=True)] for row in self.rates.rows
+        ]
+
+    @cached_property
+    def factors(self) -> Semidefinite:
+        """Of G W⁻¹ Gᵀ."""
+        G, weighed = self.rates.rows, self.rows
+        lower = [[dot(weighed[i], G[j]) for j in range(i + 1)] for i in range(len(G))]
+        whole = [[lower[max(i, j)][min(i, j)] for j in range(len(G))] for i in range(len(G))]
+        noise = [w * _NOISE for w in self.inverse]
+        return Semidefinite.of(whole, [dot(sizes, noise) + self.more for sizes in self.rates.sizes])
+
+    def step(self, wanted: Scalars) -> list[Any]:
+        return self.pulled(self.factors.solved(wanted))
+
+    def pulled(self, forces: Scalars) -> list[Any]:
+        """W⁻¹Gᵀ λ."""
+        return [dot(column, forces) for column in zip(*self.rows, strict=True)] or [0.0] * len(self.inverse)
+
+
+@dataclass(frozen=True)
+class ByMass:
+    """Steps that are measured by the mass matrix."""
+
+    held: Held
+
+    def step(self, wanted: Scalars) -> list[Any]:
+        still = [0.0] * len(self.held.rates.rows[0])
+        return self.held.moved(still, self.held.forces(still, wanted))
+
+
+def of_errors(tree: Tree, rates: AllRates) -> AllRates:
+    """The rows of those constraints that have an error."""
+    holonomic = [c.holonomic for c in tree.constraints for _ in c.row_names]
+    if all(holonomic):
+        return rates
+    kept = [k for k, has_error in enumerate(holonomic) if has_error]
+    return AllRates(*([part[k] for k in kept] for part in (rates.rows, rates.bias, rates.drift, rates.sizes)))
+
+
+def largest(numbers: Scalars) -> Any:
+    """max |x|."""
+    found: Any = 0.0
+    for x in numbers:
+        if not is_zero(x):
+            found = fabs(x) if is_zero(found) else fmax(found, fabs(x))
+    return found
