@@ -30,17 +30,18 @@ from ...model.tree import Tree
 from ..configuration.manifold import difference, integrate
 from ..constraints.rows import AllRates, constraint_error, rates_of
 from ..row import Option, Output, Row
-from .nearest import Weighed, largest, of_errors
+from .nearest import Weighed, characteristic_length, largest, of_errors
 
 __all__ = ["ROWS", "assemble_configuration", "assembly_derivatives", "held_velocities"]
 
 Scalars = Sequence[Any]
 
 MOST = 100  # steps
-_LONGEST = 0.7  # a step's largest number [rad, characteristic lengths]
+_LONGEST = 1.0  # a step's largest number [rad, characteristic lengths]
 _DONE = 1e-8  # the last step: what is left after it is rounding
-_CLOSED = 1e-22  # ‖φ‖² of what is as good as closed
-_DAMPING = 0.1  # ν at first
+_NEARLY = 1e-2  # ‖φ‖², in characteristic lengths, of what is closed well enough to heed the wish
+_CLOSED = 1e-22  # the same of what is as good as closed
+_DAMPING = 1.0  # ν at first
 _ROUNDS = 3  # in which coordinates are found that would go beyond their limits
 
 
@@ -64,8 +65,8 @@ def assemble_configuration(
     held: str | Sequence[str] = (),
     limits: bool = True,
 ) -> tuple[list[Any], list[Any], Any, Any, Any]:
-    """A configuration that satisfies constraints, from the start q, near q1; the error that is left; the number of steps
-    and how they ended: 0, or as a loop; and the slope that is left to what is open, 0 in a false minimum.
+    """A configuration that satisfies constraints, from the start q, near q1; the error that is left; how many steps it
+    took, and how they ended: 0, or as a loop; and the slope of what is open, 0 in a false minimum.
 
     Joints that are held stay as they are in q.
     """
@@ -94,21 +95,20 @@ class _Problem:
     wish: Scalars
     weights: Scalars
     inverse: Scalars  # of the weights; 0 of what is held
+    length: float  # a robot's own, of which others are measured
     reach: Scalars  # the longest steps
     ends: dict[int, tuple[int, float, float]]  # by velocity: its number in q, and the limits of that
     time: Any
 
     @staticmethod
-    def of(
-        tree: Tree, wish: Scalars, weights: Scalars, time: Any, held: str | Sequence[str], limits: bool
-    ) -> _Problem:
+    def of(tree: Tree, wish: Scalars, weights: Scalars, time: Any, held: str | Sequence[str], limits: bool) -> _Problem:
         still = set(held_velocities(tree, held))
         inverse = [0.0 if k in still else 1.0 / w for k, w in enumerate(weights)]
-        length = _length(tree)
+        length = characteristic_length(tree)
         units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
         reach = [_LONGEST * (1.0 if unit.startswith("rad") else length) for unit in units]
         ends = {k: end for k, end in _ends(tree).items() if k not in still} if limits else {}
-        return _Problem(tree, wish, weights, inverse, reach, ends, time)
+        return _Problem(tree, wish, weights, inverse, length, reach, ends, time)
 
     def error(self, q: Scalars) -> list[Any]:
         return constraint_error(self.tree, q, [self.time])
@@ -124,19 +124,22 @@ class _Problem:
 
     def stepped(self, state: _State) -> _State:
         """Try the step; take it and find the next one, or halve it."""
+        nearly = _NEARLY * self.length**2
         at = self.moved(state.q, state.delta)
         error = self.error(at)
         d = [0.0 if is_zero(w) else -x for x, w in zip(difference(self.tree, at, self.wish), self.inverse, strict=True)]
         open_, far = dot(error, error), dot(self.weights, [x * x for x in d])
-        closer = lt(open_, 0.999 * state.open)
+        closer = lt(open_, state.open)
         nearer = and_(lt(open_, state.allowed), lt(far, state.far))
-        taken = or_(or_(closer, nearer), lt(open_, _CLOSED))
+        taken = or_(or_(closer, nearer), lt(open_, _CLOSED * self.length**2))
         rates = of_errors(self.tree, rates_of(self.tree, at, [0.0] * self.tree.nv, self.time))
         damping = where(taken, 0.25 * state.damping, 4.0 * state.damping)
+        d = [0.0 if is_zero(x) else where(lt(open_, nearly), x, 0.0) for x in d]
         step, slope = self._step(at, error, d, rates, damping * open_, open_)
         size = largest([x if r == _LONGEST else x * (_LONGEST / r) for x, r in zip(step, self.reach, strict=True)])
         toward_the_wish = and_(nearer, lt(state.open, open_))
-        allowed = where(lt(state.allowed, math.inf), where(toward_the_wish, 0.5 * state.allowed, state.allowed), fmax(open_, 1e-2))
+        less = where(toward_the_wish, 0.5 * state.allowed, state.allowed)
+        allowed = where(lt(state.allowed, math.inf), less, fmax(open_, nearly))
         return _State(
             tuple(where(taken, a, b) for a, b in zip(at, state.q, strict=True)),
             tuple(where(taken, a, 0.5 * b) for a, b in zip(step, state.delta, strict=True)),
@@ -229,7 +232,7 @@ def held_velocities(tree: Tree, held: str | Sequence[str]) -> list[int]:
 
 def _ends(tree: Tree) -> dict[int, tuple[int, float, float]]:
     """The limits of coordinates that move by their own velocity alone."""
-    found = {}
+    found: dict[int, tuple[int, float, float]] = {}
     limits = bounds(tree)
     for i, body in tree.stacked():
         joint = body.joint
@@ -238,12 +241,6 @@ def _ends(tree: Tree) -> dict[int, tuple[int, float, float]]:
         numbers = zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], *limits[i], strict=True)
         found |= {k: (n, low, high) for k, n, low, high in numbers if math.isfinite(low) or math.isfinite(high)}
     return found
-
-
-def _length(tree: Tree) -> float:
-    """A robot's characteristic length: that of its longest step from joint to joint [m]."""
-    lengths = [[*body.placement.translation] for body in tree.bodies]
-    return max((math.hypot(*x) for x in lengths if all(isinstance(a, float) for a in x)), default=0.0) or 1.0
 
 
 HELD = Option("held", (), names="joint", counted="nh")

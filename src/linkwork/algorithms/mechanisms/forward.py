@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...expr.linalg.semidefinite import Semidefinite
+from ...expr.linalg.semidefinite import MORE, Semidefinite
 from ...expr.linalg.sums import dot, is_zero
 from ...model.tree import Tree
 from ..constraints.rows import AllRates, rates_of
@@ -67,8 +67,12 @@ class Held:
     @cached_property
     def factors(self) -> Semidefinite:
         """Of Λ, rows that are but rounding left out."""
+        return self.damped()
+
+    def damped(self, more: Any = MORE) -> Semidefinite:
+        """The same of Λ with so much of its diagonal more."""
         floors = [dot(self.inverse.weighed(self._placed(sizes)), [_NOISE] * len(sizes)) for sizes in self.rates.sizes]
-        return Semidefinite.of(self.delassus, floors)
+        return Semidefinite.of(self.delassus, floors, more)
 
     def _placed(self, sizes: Scalars) -> list[Any]:
         """Numbers by velocity, in the order of the factors."""

@@ -6,19 +6,20 @@ whose inverse weight is zero stays where it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 from ...expr.functions import fabs, fmax
-from ...expr.linalg.semidefinite import Semidefinite
+from ...expr.linalg.semidefinite import MORE, Semidefinite
 from ...expr.linalg.sums import dot, is_zero
 from ...model.tree import Tree
 from ..constraints.rows import AllRates
 from .forward import Held
 
-__all__ = ["ByMass", "Nearest", "Weighed", "largest", "of_errors"]
+__all__ = ["ByMass", "Nearest", "Weighed", "characteristic_length", "largest", "of_errors"]
 
 Scalars = Sequence[Any]
 
@@ -31,6 +32,9 @@ class Nearest(Protocol):
     def step(self, wanted: Scalars) -> list[Any]:
         """The least δ with G δ = wanted."""
 
+    def short_step(self, wanted: Scalars, more: Any) -> list[Any]:
+        """The same where the diagonal of G W⁻¹ Gᵀ has so much of itself more: shorter, most so where it is singular."""
+
 
 @dataclass(frozen=True)
 class Weighed:
@@ -38,7 +42,7 @@ class Weighed:
 
     rates: AllRates
     inverse: Scalars
-    more: Any = 0.0  # added to the diagonal of G W⁻¹ Gᵀ: shorter steps
+    floor: Any = 0.0  # added to the diagonal of G W⁻¹ Gᵀ: shorter steps
 
     @cached_property
     def rows(self) -> list[list[Any]]:
@@ -50,14 +54,20 @@ class Weighed:
     @cached_property
     def factors(self) -> Semidefinite:
         """Of G W⁻¹ Gᵀ."""
+        return self._damped(MORE)
+
+    def _damped(self, more: Any) -> Semidefinite:
         G, weighed = self.rates.rows, self.rows
         lower = [[dot(weighed[i], G[j]) for j in range(i + 1)] for i in range(len(G))]
         whole = [[lower[max(i, j)][min(i, j)] for j in range(len(G))] for i in range(len(G))]
         noise = [w * _NOISE for w in self.inverse]
-        return Semidefinite.of(whole, [dot(sizes, noise) + self.more for sizes in self.rates.sizes])
+        return Semidefinite.of(whole, [dot(sizes, noise) + self.floor for sizes in self.rates.sizes], more)
 
     def step(self, wanted: Scalars) -> list[Any]:
         return self.pulled(self.factors.solved(wanted))
+
+    def short_step(self, wanted: Scalars, more: Any) -> list[Any]:
+        return self.pulled(self._damped(MORE + more).once(wanted))
 
     def pulled(self, forces: Scalars) -> list[Any]:
         """W⁻¹Gᵀ λ."""
@@ -71,8 +81,13 @@ class ByMass:
     held: Held
 
     def step(self, wanted: Scalars) -> list[Any]:
-        still = [0.0] * len(self.held.rates.rows[0])
-        return self.held.moved(still, self.held.forces(still, wanted))
+        return self._moved(self.held.factors.solved(wanted))
+
+    def short_step(self, wanted: Scalars, more: Any) -> list[Any]:
+        return self._moved(self.held.damped(MORE + more).once(wanted))
+
+    def _moved(self, forces: Scalars) -> list[Any]:
+        return self.held.moved([0.0] * len(self.held.rates.rows[0]), forces)
 
 
 def of_errors(tree: Tree, rates: AllRates) -> AllRates:
@@ -91,3 +106,9 @@ def largest(numbers: Scalars) -> Any:
         if not is_zero(x):
             found = fabs(x) if is_zero(found) else fmax(found, fabs(x))
     return found
+
+
+def characteristic_length(tree: Tree) -> float:
+    """That of a robot's longest way from joint to joint, or 1 m."""
+    lengths = [[*body.placement.translation] for body in tree.bodies]
+    return max((math.hypot(*x) for x in lengths if all(isinstance(a, float) for a in x)), default=0.0) or 1.0

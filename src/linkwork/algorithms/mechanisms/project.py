@@ -6,7 +6,8 @@ Of a configuration by Newton's method with least steps,
 
 with G of the constraints that have an error, and W the mass matrix or the identity.  A step is the least that closes
 what is open to first order, so the end differs from the nearest configuration by a part of the way that shrinks with
-its length.  Of a velocity it is the nearest itself, where G v + σ = 0:
+its length.  What is inverted has ‖φ‖ of its diagonal more, so that steps stay short where a mechanism is singular, and
+still converge at a quadratic rate where it is not.  Of a velocity it is the nearest itself, where G v + σ = 0:
 
     v ← v − W⁻¹Gᵀ (G W⁻¹ Gᵀ)⁺ (G v + σ).
 
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, lt, or_
+from ...expr.functions import and_, lt, or_, sqrt
 from ...expr.linalg.sums import dot
 from ...model.tree import Tree
 from ..configuration.manifold import integrate
@@ -28,7 +29,7 @@ from ..constraints.rows import AllRates, constraint_error, rates_of
 from ..dynamics.factored_inverse import inverse_mass_matrix
 from ..row import Option, Output, Row
 from .forward import Held
-from .nearest import ByMass, Nearest, Weighed, largest, of_errors
+from .nearest import ByMass, Nearest, Weighed, characteristic_length, largest, of_errors
 
 __all__ = ["ROWS", "project_configuration", "project_velocity"]
 
@@ -50,6 +51,8 @@ def project_configuration(
     if not any(constraint.holonomic for constraint in tree.constraints):
         return list(q), [], 0.0, 0.0
 
+    length = characteristic_length(tree)
+
     def more(state: Any) -> Any:
         _, size, before = state
         return and_(lt(_DONE, size), or_(lt(_NEAR, size), lt(size, before)))
@@ -58,7 +61,7 @@ def project_configuration(
         at, size, _ = state
         error = constraint_error(tree, at, [now])
         nearest = _nearest(tree, at, of_errors(tree, rates_of(tree, at, [0.0] * tree.nv, now)), metric)
-        delta = nearest.step([-x for x in error])
+        delta = nearest.short_step([-x for x in error], sqrt(dot(error, error)) * (1.0 / length))
         return tuple(integrate(tree, at, delta)), largest(delta), size
 
     found = while_loop(more, step, (tuple(q), math.inf, math.inf), at_most=STEPS)

@@ -21,7 +21,7 @@ from typing import Any
 
 from .sums import dot, is_zero, reciprocal
 
-__all__ = ["Semidefinite"]
+__all__ = ["MORE", "Semidefinite"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -40,7 +40,7 @@ class Semidefinite:
     D_inv: list[Any]
 
     @staticmethod
-    def of(A: Rows, floor: Scalars | None = None, more: float = MORE) -> Semidefinite:
+    def of(A: Rows, floor: Scalars | None = None, more: Any = MORE) -> Semidefinite:
         """Of a symmetric matrix, of which the lower triangle is read; ``floor`` is added to the diagonal of A + E."""
         full = [[A[max(i, j)][min(i, j)] for j in range(len(A))] for i in range(len(A))]
         order = _order(full)

@@ -1,0 +1,75 @@
+"""Projection back to where constraints hold: idempotent, nearest, and no harm where a mechanism is singular."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.fourbars import fourbars, parallel
+from helpers.linkages import five_bar
+
+
+@pytest.mark.parametrize("metric", ["mass", "plain"])
+def test_projected_twice_is_projected_once(metric):
+    """Invariant 55."""
+    rng = np.random.default_rng(0)
+    for robot in (fourbars(2), five_bar()):
+        near = (
+            parallel(robot, 0.8)[0]
+            if robot.nv == 5
+            else robot.assemble_configuration([0.5, -1.2, 0.4, -0.6], np.zeros(4), np.ones(4)).q
+        )
+        q = near + 0.1 * rng.normal(size=(20, robot.nq))
+        found, error, iterations, status = robot.project_configuration(q, metric=metric)
+        assert np.abs(error).max() < 1e-14 and not status.any() and iterations.max() < 15
+        again = robot.project_configuration(found, metric=metric).q
+        np.testing.assert_allclose(again, found, rtol=0, atol=1e-13)
+        v = robot.project_velocity(found, rng.normal(size=(20, robot.nv)), metric=metric)
+        np.testing.assert_allclose(robot.project_velocity(found, v, metric=metric), v, rtol=0, atol=1e-13)
+
+
+def test_a_projected_velocity_is_the_nearest():
+    """Against the equations M δ = Gᵀ λ, G (v + δ) = 0 solved densely."""
+    robot, rng = fourbars(2), np.random.default_rng(1)
+    q, _ = parallel(robot, 0.8)
+    v = rng.normal(size=robot.nv)
+    G = robot.constraint_jacobian(q)
+    G = G[np.abs(G).max(1) > 0]
+    n = len(G)
+    for metric, M in (("mass", robot.mass_matrix(q)), ("plain", np.eye(robot.nv))):
+        kkt = np.block([[M, G.T], [G, np.zeros((n, n))]])
+        delta = np.linalg.solve(kkt, [*np.zeros(robot.nv), *(-G @ v)])[: robot.nv]
+        np.testing.assert_allclose(robot.project_velocity(q, v, metric=metric), v + delta, rtol=0, atol=1e-13)
+
+
+def test_a_small_projection_is_the_nearest_to_second_order():
+    robot, rng = five_bar(), np.random.default_rng(2)
+    q = robot.project_configuration([0.5, -1.2, 2.4, -2.6], metric="plain").q
+    kernel = np.linalg.svd(robot.constraint_jacobian(q))[2][2:]
+    for size in (1e-3, 1e-5):
+        start = q + size * rng.normal(size=4)
+        found = robot.project_configuration(start, metric="plain").q
+        assert np.abs(kernel @ (found - start)).max() < 20 * size**2
+
+
+@pytest.mark.parametrize("metric", ["mass", "plain"])
+def test_flat_four_bars_are_left_alone(metric):
+    """Where 1 degree of freedom becomes 11, errors of rounding are moved by rounding."""
+    robot, rng = fourbars(10), np.random.default_rng(0)
+    q, v = parallel(robot, 0.0, rate=1.0)
+    np.testing.assert_array_equal(robot.project_configuration(q, metric=metric).q, q)
+    np.testing.assert_allclose(robot.project_velocity(q, v, metric=metric), v, rtol=0, atol=1e-14)
+    for size in (1e-14, 1e-12, 1e-10):
+        near = q + size * rng.normal(size=(8, robot.nv))
+        found = robot.project_configuration(near, metric=metric)
+        assert np.abs(found.q - near).max() < 10 * size
+    for size in (1e-4, 1e-2):
+        found = robot.project_configuration(q + size * rng.normal(size=(8, robot.nv)), metric=metric)
+        assert np.abs(found.error).max() < 1e-13 and np.abs(found.q - q).max() < 500 * size
+
+
+def test_a_free_robot_is_left_alone():
+    robot = lw.load("arm7")
+    q = robot.random_configuration(seed=0, size=3)
+    found = robot.project_configuration(q)
+    np.testing.assert_array_equal(found.q, q)
+    assert found.error.shape == (3, 0)
