@@ -105,7 +105,7 @@ def constrained_forward_dynamics(
     h = bias_force(tree, q, v, wrenches, passive)
     y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
     forces = held.forces(y, [-x for x in held.rates.bias])
-    return held.moved(y, forces), forces
+    return held.moved(y, forces), held.factors.least(forces)
 
 
 def constrained_accelerations(

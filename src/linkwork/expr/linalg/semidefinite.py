@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .sums import dot, is_zero, reciprocal
+from ..functions import eq
+from .sums import dot, is_zero, reciprocal_or_zero
 
 __all__ = ["MORE", "Semidefinite"]
 
@@ -32,9 +33,10 @@ STEPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Semidefinite:
-    """A matrix and the factors LDLᵀ of A + E; rows and columns without any number are left out, and solved by zero."""
+    """A matrix and the factors LDLᵀ of A + E; rows that are zero, known to be or not, are solved by zero."""
 
     A: list[list[Any]]
+    E: list[Any]  # on the diagonal
     order: list[int]  # in which rows are eliminated
     L: list[dict[int, Any]]  # below the diagonal, by column: row -> number, of places in the order
     D_inv: list[Any]
@@ -48,13 +50,13 @@ class Semidefinite:
         left = [
             {place[j]: full[i][j] for j in order if place[j] <= place[i] and not is_zero(full[i][j])} for i in order
         ]
+        E = [row[k] * more + (0.0 if floor is None else floor[k]) for k, row in enumerate(full)]
         for k, row in enumerate(order):
-            x = full[row][row]
-            left[k][k] = x + x * more + (0.0 if floor is None else floor[row])
+            left[k][k] = full[row][row] + E[row]
         below: list[dict[int, Any]] = []
         D_inv: list[Any] = []
         for k in range(len(order)):
-            inverse = reciprocal(left[k][k])
+            inverse = reciprocal_or_zero(left[k][k], eq(left[k][k], 0.0))
             column = {i: left[i][k] for i in range(k + 1, len(order)) if k in left[i]}
             L = {i: x * inverse for i, x in column.items()}
             for i, factor in L.items():
@@ -63,7 +65,7 @@ class Semidefinite:
                         left[i][j] = left[i].get(j, 0.0) - factor * x
             below.append(L)
             D_inv.append(inverse)
-        return Semidefinite(full, order, below, D_inv)
+        return Semidefinite(full, E, order, below, D_inv)
 
     def solved(self, b: Scalars, steps: int = STEPS) -> list[Any]:
         """x with A x = b."""
@@ -72,6 +74,16 @@ class Semidefinite:
             rest = [b[i] - dot(self.A[i], x) if i in self.order else 0.0 for i in range(len(b))]
             x = [a + d for a, d in zip(x, self.once(rest), strict=True)]
         return x
+
+    def least(self, x: Scalars, steps: int = 2) -> list[Any]:
+        """x without its part in A's null space, which rounding, magnified there, leaves in a solution.
+
+        That is the part that (A + E)⁻¹ E leaves as it is; it all but takes away the rest.
+        """
+        rest = list(x)
+        for _ in range(steps):
+            rest = self.once([e * a for e, a in zip(self.E, rest, strict=True)])
+        return [a - b for a, b in zip(x, rest, strict=True)]
 
     def once(self, b: Scalars) -> list[Any]:
         """(A + E)⁻¹ b."""

@@ -1,0 +1,54 @@
+"""Semidefinite equations against NumPy's least squares, where rows depend on each other and where they do not."""
+
+import numpy as np
+import pytest
+
+from linkwork.expr.linalg.semidefinite import Semidefinite
+
+
+def case(rng, rows, rank, numbers=8):
+    """A = U Uᵀ of a rank, and a right side that it can meet."""
+    U = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, numbers))
+    return U @ U.T, U @ rng.normal(size=numbers)
+
+
+@pytest.mark.parametrize(("rows", "rank"), [(1, 1), (5, 5), (5, 2), (6, 3), (12, 6), (4, 0)])
+def test_solution_of_least_norm(rows, rank):
+    rng = np.random.default_rng(rows + rank)
+    for _ in range(5):
+        A, b = case(rng, rows, rank)
+        solver = Semidefinite.of(A.tolist())
+        x = np.array(solver.solved(b.tolist()))
+        assert np.abs(A @ x - b).max() <= 1e-12 * max(1.0, np.abs(b).max())
+        least = np.array(solver.least(x.tolist()))
+        scale = np.sqrt(np.where(np.diag(A) > 0, np.diag(A), 1.0))  # least Σ A_ii x_i²
+        expected = np.linalg.pinv(A / scale / scale[:, None], rcond=1e-9, hermitian=True) @ (b / scale) / scale
+        np.testing.assert_allclose(least, expected, rtol=0, atol=1e-9 * max(1.0, np.abs(expected).max()))
+
+
+def test_zeros_stay_out():
+    A = [[2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 3.0, 0.0], [1.0, 0.0, 0.0, 2.0]]
+    solver = Semidefinite.of(A)
+    assert sorted(solver.order) == [0, 2, 3] and sum(map(len, solver.L)) == 1
+    x = solver.solved([3.0, 7.0, 3.0, 3.0])
+    assert x[1] == 0.0
+    np.testing.assert_allclose(np.delete(x, 1), 1.0, rtol=1e-15)
+
+
+def test_a_row_that_vanishes_is_solved_by_zero():
+    batch = [np.array([1.0, 0.0, 4.0]), np.array([0.0, 0.0, 1.0]), np.array([2.0, 2.0, 2.0])]
+    solver = Semidefinite.of([[batch[0], 0.0], [batch[1], batch[2]]])
+    x, y = solver.solved([batch[0] * 3.0, batch[2] * 0.5])
+    np.testing.assert_allclose(x[:2], [3.0, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(y[:2], [0.5, 0.5], rtol=1e-12)
+    assert np.isfinite(x).all() and np.isfinite(y).all()
+
+
+def test_digits_left_near_a_singularity():
+    """What is left of a part of a relative eigenvalue σ is (μ/(μ + σ))³, or rounding over σ."""
+    for sine in (1e-1, 1e-2, 1e-3, 1e-4):
+        U = np.array([[1.0, 0.0], [np.sqrt(1.0 - sine * sine), sine]])
+        A = U @ U.T
+        expected = np.array([1.0, -2.0])
+        x = Semidefinite.of(A.tolist()).solved((A @ expected).tolist())
+        assert np.abs(x - expected).max() < 1e-15 / sine**2 + 10.0 * (1e-9 / (1e-9 + 0.5 * sine**2)) ** 3
