@@ -32,9 +32,10 @@ The compiler:
 
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
-other libraries; robots.md, parameters.md, robot_files.md, building.md, joints.md, joints_of_your_own.md, constraints.md,
-identification.md, compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, mathematics.md
-and casadi.md have a subject each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
+other libraries; robots.md, parameters.md, robot_files.md, building.md, joints.md, joints_of_your_own.md,
+constraints.md, identification.md, compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md,
+mathematics.md and casadi.md have a subject each; conventions.md says what every number means, and ARCHITECTURE.md shows
+the house.
 
 On the command line: `linkwork --help`.
 """
@@ -48,7 +49,7 @@ from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
-from .constraints import BallRolling, Holonomic, Rolling, RollingContact
+from .constraints import BallRolling, Holonomic, NoSlip, Pfaffian, Rolling, RollingContact, Skate
 from .expr.control import call, cond, fori, scan, take, while_loop
 from .expr.linalg import lstsq, solve
 from .facade.checking.check_joint import JointReport, check_joint
@@ -68,9 +69,12 @@ __all__ = [
     "JointReport",
     "Kernel",
     "Link",
+    "NoSlip",
+    "Pfaffian",
     "Robot",
     "Rolling",
     "RollingContact",
+    "Skate",
     "__version__",
     "call",
     "check_joint",

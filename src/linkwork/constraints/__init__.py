@@ -8,11 +8,23 @@ from .contract import Rates as Rates
 from .contract import References as References
 from .holonomic import Holonomic as Holonomic
 from .loop import LoopJoint as LoopJoint
+from .no_slip import NoSlip as NoSlip
+from .pfaffian import Pfaffian as Pfaffian
 from .rolling import BallRolling as BallRolling
 from .rolling import Rolling as Rolling
 from .rolling import RollingContact as RollingContact
+from .skate import Skate as Skate
 
-ALL: tuple[type[Constraint], ...] = (LoopJoint, Holonomic, Rolling, RollingContact, BallRolling)
+ALL: tuple[type[Constraint], ...] = (
+    LoopJoint,
+    Holonomic,
+    Pfaffian,
+    NoSlip,
+    Skate,
+    Rolling,
+    RollingContact,
+    BallRolling,
+)
 
 __all__ = [
     "ALL",

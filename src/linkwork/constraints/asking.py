@@ -18,7 +18,7 @@ import numpy as np
 
 from .._user import line_of, place_of
 from ..errors import UnknownNameError
-from ..expr.arrays import filled, scalars
+from ..expr.arrays import array, filled, scalars
 from ..expr.interpret import CONSTANT
 from ..expr.region import Region
 from ..expr.symbol import Graph, Symbol
@@ -303,7 +303,7 @@ def _outputs(name: str, function: Callable[..., Any], given: Sequence[Any]) -> l
         where = line_of(error.__traceback__) or place_of(function)
         raise ValueError(f"{name}: its function raised {type(error).__name__}: {error}\n    at {where}") from error
     try:
-        found = scalars(result).ravel().tolist()
+        found = scalars(array(result) if isinstance(result, (list, tuple)) else result).ravel().tolist()
         outputs = [x if isinstance(x, Symbol) else _number(x) for x in found]
         if not outputs or any(isinstance(x, Symbol) and x.op.logical for x in outputs):
             raise TypeError

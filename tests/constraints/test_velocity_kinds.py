@@ -1,0 +1,140 @@
+"""Constraints that are linear in velocities: rows, drifts and biases, and what is refused."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.constraints.kinematics import KinematicState
+from linkwork.algorithms.constraints.rows import derived
+from linkwork.constraints import BallRolling, NoSlip, Pfaffian, Rolling, RollingContact, Skate
+
+
+def skater():
+    """A floating body with an arm whose hand carries a runner, beside a turning platform."""
+    parts = [lw.Link(name, mass=1.0, inertia=(0.1, 0.2, 0.15)) for name in ("body", "arm", "hand", "platform")]
+    for name, joint, parent, child, place in (
+        ("free", lw.joints.Floating(), "world", "body", (0, 0, 0)),
+        ("shoulder", lw.joints.Spherical(), "body", "arm", (0.1, 0.2, 0)),
+        ("elbow", lw.joints.Revolute((1, 2, 0)), "arm", "hand", (0.5, 0, 0)),
+        ("turn", lw.joints.Revolute((0, 0, 1)), "world", "platform", (0, 0, 0)),
+    ):
+        parts.append(lw.Joint.of(joint, name=name, parent=parent, child=child, placement=lw.pose(place)))
+    robot = lw.Robot.build("skater", *parts)
+    robot = robot.with_frame("runner", "hand", lw.pose((0.1, 0.2, 0.3), rpy=(0.3, -0.2, 0.5)))
+    return robot.with_point("heel", "hand", (0.3, -0.1, 0.2)).with_direction("edge", "arm", (1, 1, 0))
+
+
+def slope(function, step=1e-3):
+    """The derivative at 0, by central differences of sixth order."""
+    terms = ((45, 1), (-9, 2), (1, 3))
+    return sum(c * (function(k * step) - function(-k * step)) for c, k in terms) / (60 * step)
+
+
+def rolling_about(k):
+    """What a constraint of velocities in q, v and t might say."""
+    return [
+        k.twist("runner", expressed_in="runner")[4],
+        k.point_velocity("heel", relative_to="platform")[0] - 0.3 * np.cos(2 * k.time) * k.q("elbow"),
+        k.v("turn") * k.point("heel")[2] + k.v("free")[1] * k.pose("hand")[0, 0] - 0.5,
+    ]
+
+
+KINDS = (
+    NoSlip("heel"),
+    NoSlip("heel", ("edge", "runner.y", "platform.x"), relative_to="platform"),
+    NoSlip("runner", "arm.z", relative_to="body"),
+    Skate("runner"),
+    Skate("runner", across=(1, 2, 3), on="platform"),
+    Rolling("hand", radius=0.2, on="platform", axis=(0, 1, 1)),
+    RollingContact("hand", radius=0.2, on="platform", axis=None),
+    BallRolling("hand", radius=0.2, on="platform"),
+)
+
+
+def test_closed_forms_are_what_follows_by_differentiation():
+    robot, rng = skater(), np.random.default_rng(0)
+    q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
+    state = KinematicState(robot.tree, list(q), list(v))
+    for kind in KINDS:
+        robot.with_constraints(kind)
+        closed, found = kind.rates(state), derived(robot.tree, kind, list(q), list(v), 0.0)
+        np.testing.assert_allclose(closed.rows, found.rows, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(closed.bias, found.bias, rtol=0, atol=1e-12)
+        assert len(kind.row_names) == len(set(kind.row_names)) == len(kind.row_units) == len(closed.rows)
+        if not kind.holonomic:
+            np.testing.assert_allclose(closed.rows @ v, kind.velocity(state), rtol=0, atol=1e-13)
+
+
+def test_rows_drifts_and_biases_of_functions():
+    robot, rng = skater().with_constraints(Pfaffian("odd", rolling_about)), np.random.default_rng(1)
+    q, v, time = robot.random_configuration(rng), rng.normal(size=robot.nv), 0.7
+    (odd,) = robot.constraints
+    assert odd.row_names == ("odd[0]", "odd[1]", "odd[2]") and not robot.constraint_error(q).size
+
+    def velocity(t, v=v):
+        at = robot.integrate(q, t * v)
+        return np.array(odd.velocity(KinematicState(robot.tree, list(at), list(v), time + t)))
+
+    found = derived(robot.tree, odd, list(q), list(v), time)
+    G, gamma = robot.constraint_jacobian(q, time=time), robot.constraint_bias(q, v, time=time)
+    np.testing.assert_allclose(found.rows, G, atol=1e-13)
+    np.testing.assert_allclose(G @ v + found.drift, velocity(0.0), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(found.drift, velocity(0.0, 0.0 * v), rtol=0, atol=1e-15)
+    assert abs(found.drift[2] + 0.5) < 1e-15 and found.drift[0] == 0.0
+    np.testing.assert_allclose(gamma, slope(velocity), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(gamma, found.bias, rtol=0, atol=1e-13)
+
+
+def test_what_is_said_of_one_blade_in_three_ways_is_one():
+    robot, rng = skater(), np.random.default_rng(2)
+    q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
+    rows = [
+        [f(robot.with_constraints(c)) for f in (lambda r: r.constraint_jacobian(q), lambda r: r.constraint_bias(q, v))]
+        for c in (
+            Skate("runner"),
+            NoSlip("runner", "runner.y"),
+            Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4]),
+        )
+    ]
+    for G, gamma in rows[1:]:
+        np.testing.assert_allclose(G, rows[0][0], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(gamma, rows[0][1], rtol=0, atol=1e-13)
+
+
+def test_what_no_constraint_can_be_is_refused():
+    robot = skater()
+
+    def put(constraint):
+        return lambda: robot.with_constraints(constraint)
+
+    for made, message in (
+        (put(Pfaffian("f", lambda k: k.v("turn") ** 2)), r"'f': its function is not linear in velocities"),
+        (
+            put(Pfaffian("f", lambda k: [k.v("turn"), k.v("turn") * k.v("elbow")])),
+            r"not linear in velocities \(f\[1\]\)",
+        ),
+        (put(Pfaffian("f", lambda k: np.sqrt(k.v("turn")))), "not linear in velocities|NaN"),
+        (put(Pfaffian("f", lambda k: k.v("turn") * np.sqrt(-1.0 - k.q("turn") ** 2))), "NaN"),
+        (put(Pfaffian("f", lambda k: k.v("turn") + np.nan)), "finite|NaN"),
+        (put(Pfaffian("f", lambda k: k.twist("runner")[7])), "raised IndexError"),
+        (put(Pfaffian("f", lambda k: "fast")), "expected a number"),
+        (put(Pfaffian("f", lambda k: None)), "expected a number"),
+        (put(lw.Holonomic("f", lambda k: k.v("turn"))), "Pfaffian"),
+        (lambda: Skate("runner", across=(0, 0, 0)), "across"),
+        (put(Skate("runner", on="hand")), "of one body"),
+        (put(NoSlip("heel", relative_to="runner")), "'heel' is fixed to frame 'runner'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            made()
+    for constraint, name in (
+        (NoSlip("hel"), "heel"),
+        (NoSlip("heel", "edg"), "edge"),
+        (NoSlip("heel", "runner"), "runner.x"),
+        (Pfaffian("f", lambda k: k.v("elbo")), "elbow"),
+        (Skate("runer"), "runner"),
+    ):
+        with pytest.raises(lw.errors.UnknownNameError, match=name):
+            robot.with_constraints(constraint)
+    for made in (lambda: NoSlip("heel", (1, 2)), lambda: Pfaffian("f", 3.0)):
+        with pytest.raises(TypeError):
+            made()
