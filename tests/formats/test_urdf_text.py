@@ -232,7 +232,7 @@ def test_extensions_are_noted_once_and_are_no_errors_where_strict():
     [
         (arm(LIMIT + '<dynamics mu_coulomb="1"/>'), "mu_coulomb"),
         (arm(LIMIT.replace("/>", ' jerk="3"/>')), "jerk"),
-        (robot(link("a"), '<loop_joint name="l"/>'), "loop_joint"),
+        (robot(link("a"), '<coupling name="l"/>'), "coupling"),
         (one(visual('<capsule radius="1" length="1"/>')), "capsule"),
     ],
 )

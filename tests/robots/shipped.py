@@ -37,10 +37,14 @@ ROBOTS = (
     Expected("quadruped", 12, 17, 2.5, "trunk", True, FEET),
     Expected("humanoid", 31, 36, 55.0, "pelvis", True, ("left_foot", "right_foot", "left_hand", "right_hand", "head")),
 )
+MECHANISMS = (  # their loops are closed by files beside theirs
+    Expected("fourbar", 3, 4, 6.2, "ground", False, ()),
+)
 MOVING = {"revolute", "continuous", "prismatic"}
 TRIES = 5  # random configurations tried by each test
 
 every_robot = pytest.mark.parametrize("robot", ROBOTS, ids=str)
+every_file = pytest.mark.parametrize("robot", (*ROBOTS, *MECHANISMS), ids=str)
 
 
 @cache

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from robots.shipped import ROBOTS, every_robot, massive_links, moving_joints, text_of, values, xml_of
+from robots.shipped import MECHANISMS, ROBOTS, every_file, every_robot, massive_links, moving_joints, text_of, values, xml_of
 
 CHILDREN = {
     "robot": {"material", "link", "joint"},
@@ -25,10 +25,10 @@ def test_every_shipped_file_is_tested():
     shipped = {
         entry.name for entry in importlib.resources.files("linkwork.robots").iterdir() if entry.name.endswith(".urdf")
     }
-    assert shipped == {f"{robot.name}.urdf" for robot in ROBOTS}
+    assert shipped == {f"{robot.name}.urdf" for robot in (*ROBOTS, *MECHANISMS)}
 
 
-@every_robot
+@every_file
 def test_file_is_plain_urdf(robot):
     text, root = text_of(robot.name), xml_of(robot.name)
     assert text.isascii()
@@ -44,7 +44,7 @@ def test_file_is_plain_urdf(robot):
     assert {material.get("name") for material in root.findall("link/visual/material")} == materials
 
 
-@every_robot
+@every_file
 def test_header_tells_the_truth(robot):
     header = text_of(robot.name).split("<!--")[1].split("-->")[0]
     assert header.strip().startswith(f"{robot.name}:")
@@ -55,7 +55,7 @@ def test_header_tells_the_truth(robot):
     assert "License: part of linkwork, BSD-3-Clause." in header
 
 
-@every_robot
+@every_file
 def test_names(robot):
     root = xml_of(robot.name)
     names = [element.get("name") for tag in ("link", "joint") for element in root.findall(tag)]
@@ -64,7 +64,7 @@ def test_names(robot):
     assert set(robot.frames) <= set(names)
 
 
-@every_robot
+@every_file
 def test_links_and_joints_form_a_tree(robot):
     root = xml_of(robot.name)
     links = [link.get("name") for link in root.findall("link")]

@@ -16,6 +16,7 @@ from .files import path_text, read_regular
 from .reader import Reader
 from .urdf_drives import Drives
 from .urdf_joints import read_joint
+from .urdf_loops import read_loop_joints
 from .urdf_links import read_link, read_materials
 from .urdf_schema import VERSIONS, check
 from .xml import Budget, Element, parse
@@ -73,7 +74,7 @@ def parse_urdf(
     if inertia == "ignore" and (first := next(_inertials(root), None)) is not None:
         count = sum(1 for _ in _inertials(root))
         reader.note(first, "INERTIA_IGNORED", f"<inertial> is ignored ({count} times, here first), as it was asked for")
-    drives = Drives(reader, root)
+    drives, loops = Drives(reader, root), read_loop_joints(reader, root)
     description = Description(
         name=reader.name(root) or "",
         links=tuple([read_link(reader, element, materials, inertia) for element in root.all("link")]),
@@ -81,7 +82,9 @@ def parse_urdf(
         warnings=tuple(reader.findings.warnings),
         source=source,
         where=reader.where(root),
+        frames=loops.frames,
         inertias_ignored=inertia == "ignore",
+        constraints=loops.constraints,
     )
     reader.findings.raise_errors()
     return description

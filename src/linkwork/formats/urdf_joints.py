@@ -15,7 +15,7 @@ from .reader import Reader
 from .urdf_drives import Drives
 from .xml import Element
 
-__all__ = ["TYPES", "read_joint"]
+__all__ = ["TYPES", "read_axis", "read_joint"]
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _X = Vec3(1.0, 0.0, 0.0)
@@ -66,20 +66,20 @@ def _type(reader: Reader, element: Element) -> str:
 def _joint(reader: Reader, element: Element, kind: str, continuous: str) -> JointType:
     match kind:
         case "continuous" if continuous == "sincos":
-            return UnboundedRevolute(_axis(reader, element.first("axis")))
+            return UnboundedRevolute(read_axis(reader, element.first("axis")))
         case "revolute" | "continuous":
-            return Revolute(_axis(reader, element.first("axis")))
+            return Revolute(read_axis(reader, element.first("axis")))
         case "prismatic":
-            return Prismatic(_axis(reader, element.first("axis")))
+            return Prismatic(read_axis(reader, element.first("axis")))
         case "floating":
             return Floating()
         case "planar":  # the axis is the plane's normal
-            return Planar.across(_axis(reader, element.first("axis")))
+            return Planar.across(read_axis(reader, element.first("axis")))
         case _:
             return Fixed()
 
 
-def _axis(reader: Reader, element: Element | None) -> Vec3:
+def read_axis(reader: Reader, element: Element | None) -> Vec3:
     """The direction of an `<axis>`; x where none is given.
 
     AXIS_ZERO; as warnings AXIS_NORM, and ATTRIBUTE_MISSING for an `<axis>` that does not say which.

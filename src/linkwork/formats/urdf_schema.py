@@ -45,9 +45,9 @@ _SIMULATION = "gazebo sensor transmission ros2_control plugin mujoco drake verbo
 _SCHEMA: dict[str, _Kind] = {
     "robot": _kind(
         "name version",
-        many="link joint material",
+        many="link joint material loop_joint loop",
         passed_over=f"{_SIMULATION} disable_collisions group group_state end_effector passive_joint virtual_joint",
-        unsupported="loop_joint",
+        unsupported="coupling",
     ),
     "link": _kind(
         "name",
@@ -62,6 +62,12 @@ _SCHEMA: dict[str, _Kind] = {
         once="origin parent child axis limit dynamics mimic",
         passed_over=f"{_SIMULATION} calibration safety_controller hardwareInterface actuator @dont_collapse",
     ),
+    "loop_joint": _kind("name type", once="axis", many="link1 link2", unsupported="limit dynamics"),
+    "link1": _kind("link xyz rpy quat_xyzw", once="origin"),
+    "link2": _kind("link xyz rpy quat_xyzw", once="origin"),
+    "loop": _kind("name type", once="axis", many="predecessor successor", unsupported="limit dynamics"),
+    "predecessor": _kind("link", once="origin"),
+    "successor": _kind("link", once="origin"),
     "inertial": _kind("", once="origin mass inertia"),
     "mass": _kind("value"),
     "inertia": _kind("ixx ixy ixz iyy iyz izz"),

@@ -15,9 +15,10 @@ from ..errors import NOTED, Findings, Issue
 from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
 from ..spatial.given import LARGEST
+from .attached import attached
 from .body import WORLD, Body, Coupling, Frame, Limits
 from .couple import coupled
-from .description import Description, JointDescription
+from .description import Attachments, Description, JointDescription
 from .mimic import flatten_mimics, ignored_mimics
 from .structure import check_names, check_structure
 from .tree import Report, Tree
@@ -81,9 +82,9 @@ def build_tree(
         inertias_ignored=description.inertias_ignored,
         report=Report(tuple(findings.warnings)),
     )
-    if mimic != "coupled":
-        return tree
-    return coupled(tree, mimics)
+    if mimic == "coupled":
+        tree = coupled(tree, mimics)
+    return attached(tree, Attachments(constraints=description.constraints))
 
 
 @dataclass(slots=True)

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..constraints import Constraint
 from ..errors import Issue, Location
 from ..joints import JointType
 from ..shapes import Geometry
 from ..spatial import Inertia, Pose
 from .body import Coupling, Drive, Limits
 
-__all__ = ["Description", "FrameDescription", "JointDescription", "LinkDescription"]
+__all__ = [
+    "Attachments",
+    "ConstraintDescription",
+    "Description",
+    "FrameDescription",
+    "JointDescription",
+    "LinkDescription",
+    "MarkDescription",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,34 @@ class FrameDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkDescription:
+    """A named point or direction fixed to a frame."""
+
+    name: str
+    on: str
+    vector: tuple[float, ...]  # where it is [m], or where it points
+    where: Location = Location()
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintDescription:
+    """Something that the robot obeys besides its joints, and where that is said."""
+
+    constraint: Constraint
+    where: Location = Location()
+
+
+@dataclass(frozen=True, slots=True)
+class Attachments:
+    """What is put on a robot that is there: frames, points and directions, and the constraints that name them."""
+
+    frames: tuple[FrameDescription, ...] = ()
+    points: tuple[MarkDescription, ...] = ()
+    directions: tuple[MarkDescription, ...] = ()
+    constraints: tuple[ConstraintDescription, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """All links, joints and further frames, in the order of the file, and what the reader warned about."""
 
@@ -70,3 +107,4 @@ class Description:
     where: Location = Location()
     inertias_ignored: bool = False  # whether the links' inertias were left out
     errors: tuple[Issue, ...] = ()  # what is wrong already, to be told with all else that is
+    constraints: tuple[ConstraintDescription, ...] = ()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import UnknownNameError
 
-__all__ = ["names", "path"]
+__all__ = ["loops", "names", "path"]
 
 
 def __dir__() -> list[str]:
@@ -25,6 +25,12 @@ def path(name: str) -> Path:
     if name not in names():
         raise UnknownNameError("robot", name, names())
     return _folder() / f"{name}.urdf"
+
+
+def loops(name: str) -> Path | None:
+    """The file that closes a robot's loops, where it has any.  Raises UnknownNameError."""
+    file = path(name).with_suffix(".loops.json")
+    return file if file.is_file() else None
 
 
 def _folder() -> Path:

@@ -51,8 +51,8 @@ class Constructors(RobotBase):
         array([1.45])
 
         The robot equals the one of a URDF file that says the same, bit for bit.  The options are those of
-        `linkwork.load` but ``continuous``, which the joints' types say; and joints that are written to follow others do
-        so, ``mimic="coupled"``, where a file's are free unless asked.
+        `linkwork.load` but ``continuous``, which the joints' types say, and ``loops``; and joints that are written to
+        follow others do so, ``mimic="coupled"``, where a file's are free unless asked.
 
         Raises ModelError that lists all that is wrong with the robot; TypeError for what is no part.
         """
@@ -132,4 +132,4 @@ class Constructors(RobotBase):
 
 def _options(function: str, given: BuildOptions) -> Options:
     """How a robot is built: joints follow others where they are written to."""
-    return Options.of(function, {"mimic": "coupled", **given}, without=("continuous",))
+    return Options.of(function, {"mimic": "coupled", **given}, without=("continuous", "loops"))

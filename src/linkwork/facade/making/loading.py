@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self, TypedDict
 
 from ... import robots
 from ..._text import nearest
 from ..._user import levels_up
 from ...errors import ModelWarning, UnknownNameError
-from ...formats import parse_urdf, read_urdf
+from ...formats import parse_urdf, read_loops, read_urdf
+from ...model.attached import attached
 from ...model.build import build_tree
 from ...model.description import Description
 from ...model.tree import Tree
@@ -39,6 +40,7 @@ class LoadOptions(BuildOptions, total=False):
     """The keywords of `linkwork.load`, for type checkers."""
 
     continuous: Continuous
+    loops: str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class Options:
     mimic: Mimicry = "free"
     continuous: Continuous = "angle"
     inertia: Inertias = "given"
+    loops: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("floating_base", "strict", "multi_root"):
@@ -79,19 +82,27 @@ class Options:
         )
         if tree.report.repairs:
             warnings.warn(_announcement(tree, doing), ModelWarning, stacklevel=levels_up())
-        return tree
+        return tree if self.loops is None else attached(tree, read_loops(self.loops))
 
 
 def read_robot(robot: str | os.PathLike[str], options: Options) -> Tree:
     """The tree of a robot inside linkwork, by name, or of a file: see `linkwork.load`."""
     path: str | os.PathLike[str] = robot
+    if options.loops is not None:
+        options = replace(options, loops=_at_home(options.loops))
     if isinstance(robot, str) and robot in robots.names():
         path = robots.path(robot)
+        if options.loops is None:
+            options = replace(options, loops=robots.loops(robot))
     elif isinstance(robot, (str, os.PathLike)):
         path = os.path.expanduser(robot)
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
     return options.tree(read_urdf(path, strict=options.strict, continuous=options.continuous, inertia=options.inertia))
+
+
+def _at_home(path: Any) -> Any:
+    return os.path.expanduser(path) if isinstance(path, (str, os.PathLike)) else path
 
 
 def read_robot_string(text: str | bytes, options: Options) -> Tree:

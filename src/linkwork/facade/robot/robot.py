@@ -23,6 +23,7 @@ from .inertia import InertiaMethods
 from .jacobians import JacobianMethods
 from .kinematics import KinematicsMethods
 from .limits import LimitMethods
+from .loop_files import LoopFileMethods
 from .momentum import MomentumMethods
 from .parameters import ParameterMethods
 from .points import PointMethods
@@ -43,6 +44,7 @@ class Robot(
     DerivativeMethods,
     ConstraintMethods,
     AssemblyMethods,
+    LoopFileMethods,
     ParameterMethods,
     RegressorMethods,
     ConfigurationMethods,
@@ -119,6 +121,7 @@ def load(
     mimic: Mimicry = "free",
     continuous: Continuous = "angle",
     inertia: Inertias = "given",
+    loops: str | os.PathLike[str] | None = None,
 ) -> Robot:
     """A robot: one of those that linkwork has inside, by name (`linkwork.robots.names`), or from a URDF file.
 
@@ -134,6 +137,10 @@ def load(
     nearest that one has, where it is near enough, instead of refusing the robot as ``"given"`` does; ``"ignore"``
     leaves all inertias out, for kinematics alone.  The page on robot files says more of all of these.
 
+    ``loops`` is a file beside the robot's, JSON or YAML, that closes its loops: frames, joints between them, gears,
+    rolling wheels and whatever else it obeys (`Robot.loops_document` writes one).  YAML takes PyYAML:
+    ``pip install "linkwork[yaml]"``.  Robots inside that have loops come with them.
+
     A path may begin with ``~``, one's home; ``./~`` is a file of that name.
 
     Raises ModelError (a ValueError) that says what is wrong in the file and where; FileNotFoundError and
@@ -147,5 +154,6 @@ def load(
         mimic=mimic,
         continuous=continuous,
         inertia=inertia,
+        loops=loops,
     )
     return Robot(read_robot(robot, options))

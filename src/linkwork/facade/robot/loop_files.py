@@ -1,0 +1,47 @@
+"""A robot's loops and other constraints as text, and from it."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, Self
+
+from ...formats import loops_text, parse_loops
+from ...model.attached import attached
+from .base import RobotBase, edits
+
+__all__ = ["LoopFileMethods"]
+
+
+class LoopFileMethods(RobotBase):
+    """What a file beside the robot's says of it: see the page on robot files."""
+
+    __slots__ = ()
+
+    def loops_document(self) -> str:
+        """The JSON text of a file that says the robot's constraints, and its frames, points and directions that are no
+        links': what `linkwork.load` takes as ``loops=``.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("fourbar")
+        >>> lw.load(lw.robots.path("fourbar")).with_loops_document(robot.loops_document()) == robot
+        True
+
+        Raises TypeError for a constraint that no file can say: one made from a function, or of a kind of one's own.
+        """
+        return loops_text(self._tree)
+
+    def save_loops(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write `loops_document` to a file.  Raises FileExistsError for one that is there, unless ``overwrite``."""
+        text = self.loops_document()
+        with open(path, "w" if overwrite else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
+    @edits
+    def with_loops_document(self, text: str | bytes, *, form: Literal["json", "yaml"] = "json") -> Self:
+        """The robot with the frames, points, directions and constraints that the text of a file of loops says.
+
+        Raises ModelError that lists all that is wrong with it, with lines; ImportError for YAML without PyYAML.
+        """
+        if form not in ("json", "yaml"):
+            raise ValueError(f"with_loops_document: form: expected 'json' or 'yaml', got {form!r}")
+        return type(self)(attached(self._tree, parse_loops(text, form=form)))

@@ -1,0 +1,90 @@
+"""Writing what a robot obeys besides its joints: the file of loops, as JSON text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..constraints import Constraint, LoopJoint
+from ..model.body import WORLD, Frame
+from ..model.tree import Tree
+from ..model.welded import composed
+from ..spatial import Pose
+from .loops import LOOP, VERSION
+from .plain import KINDS, arguments, in_words, made_from, plain
+
+__all__ = ["loops_text"]
+
+
+def loops_text(tree: Tree) -> str:
+    """The JSON text that says a tree's constraints, and its frames, points and directions that are no links'.
+
+    Read again on the tree without them it gives the same constraints.  Raises TypeError, naming it, for a constraint
+    that no file can say.
+    """
+    document: dict[str, Any] = {
+        "version": VERSION,
+        "frames": [_frame(tree, frame) for frame in tree.frames if _is_mark(frame)],
+        "points": [{"name": p.name, "on": p.frame, "xyz": [*p.position]} for p in tree.points],
+        "directions": [{"name": d.name, "on": d.frame, "vector": [*d.vector]} for d in tree.directions],
+    }
+    count = len(tree.constraints)
+    first = next((i for i, c in enumerate(tree.constraints) if not isinstance(c, LoopJoint)), count)
+    document["loops"] = [_loop(c) for c in tree.constraints[:first] if isinstance(c, LoopJoint)]
+    document["constraints"] = [
+        _constraint(c) for c in tree.constraints[first:]
+    ]  # loops among them: rows keep their order
+    lines = "\n".join(_lines({key: value for key, value in document.items() if value}))
+    return lines + "\n"
+
+
+def _is_mark(frame: Frame) -> bool:
+    """Whether a frame is one of a user's own: no link, which has a joint before it or is a root."""
+    return frame.fixed_joint is None and frame.welded_to is not None
+
+
+def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
+    """By its pose on the frame that it was put on, where that gives the same numbers, or else on its body."""
+    assert frame.welded_to is not None
+    carrier = tree.frame(frame.welded_to)
+    X = frame.placement if carrier.placement.is_identity else (carrier.placement.inv() @ frame.placement)
+    on = carrier.name
+    if composed(carrier.placement, X) != frame.placement:
+        on, X = "world" if frame.body == WORLD else tree.bodies[frame.body].name, frame.placement
+    found: dict[str, Any] = {"name": frame.name, "on": on}
+    return found if X == Pose.identity() else found | {"placement": plain(X, frame.name)}
+
+
+def _loop(loop: LoopJoint) -> dict[str, Any]:
+    what = f"loop {loop.name!r}"
+    found = {"name": loop.name, **plain(loop.joint, what), "frame": loop.relative_to, "other": loop.frame}
+    said = made_from(loop, LoopJoint, what)
+    return found | {key: said[key] for key in said if key not in ("name", "joint", "frame", "relative_to")}
+
+
+def _constraint(constraint: Constraint) -> dict[str, Any]:
+    if isinstance(constraint, LoopJoint):
+        return {"kind": LOOP, **_loop(constraint)}
+    what, kind = f"constraint {constraint.name!r}", type(constraint)
+    if KINDS.get(in_words(kind)) is not kind:
+        raise TypeError(f"{what}: its kind {kind.__name__} is none of linkwork.constraints, and can stand in no file")
+    found = {"kind": in_words(kind), "name": constraint.name}
+    if not any(argument.name == "name" for argument in arguments(kind)):
+        found.pop("name")
+    return found | made_from(constraint, kind, what)
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    """A line an entry, as people would write it."""
+    yield "{"
+    keys = [*document]
+    for key, value in document.items():
+        comma = "," if key != keys[-1] else ""
+        if isinstance(value, list):
+            yield f"  {json.dumps(key)}: ["
+            yield ",\n".join(f"    {json.dumps(item, ensure_ascii=False, allow_nan=False)}" for item in value)
+            yield f"  ]{comma}"
+        else:
+            yield f"  {json.dumps(key)}: {json.dumps(value)}{comma}"
+    yield "}"

@@ -1,0 +1,111 @@
+"""Loops in a URDF, in the forms in which they are found."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.errors import ModelError
+from urdf_texts import errors, joint, link, read, robot, warnings
+
+HINGE = '<axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="3" velocity="4"/>'
+TREE = (
+    *map(link, "abcd"),
+    joint("j", "a", "b", inner='<origin xyz="0 0 0"/>' + HINGE),
+    joint("k", "b", "c", inner='<origin xyz="0 0 1"/>' + HINGE),
+    joint("l", "a", "d", inner='<origin xyz="1 0 0"/>' + HINGE),
+)
+AXIS = '<axis xyz="0 1 0"/>'
+
+
+def ends(first="link1", second="link2"):
+    return f'<{first} link="d" xyz="0 0 1" rpy="0 0 0"/><{second} link="c" xyz="1 0 0"/>'
+
+
+def loop(inner, head='loop_joint name="pin" type="revolute"'):
+    return robot(*TREE, f"<{head}>{inner}</{head.split()[0]}>\n")
+
+
+URDF_PLUS = (
+    '<predecessor link="d"><origin xyz="0 0 1"/></predecessor><successor link="c"><origin xyz="1 0 0"/></successor>'
+)
+
+
+def test_the_forms_that_are_found_are_one_loop():
+    texts = [
+        loop(ends() + AXIS),
+        loop(AXIS + ends(second="link1")),  # as Isaac Sim's documentation has it
+        loop(URDF_PLUS + AXIS, 'loop name="pin" type="continuous"'),
+        loop('<link1 link="d"><origin xyz="0 0 1"/></link1><link2 link="c" xyz="1 0 0"/>' + AXIS),
+    ]
+    trees = [read(text, strict=True) for text in texts]
+    assert all(tree == trees[0] for tree in trees)
+    (found,) = trees[0].constraints
+    assert found.name == "pin" and found.joint == joints.Revolute((0, 1, 0))
+    assert (found.relative_to, found.frame) == ("pin_F", "pin_M")  # from link1 to link2
+    assert [tuple(trees[0].frame(name).placement.translation) for name in ("pin_F", "pin_M")] == [(0, 0, 1), (1, 0, 0)]
+    closed = lw.Robot.from_urdf_string(texts[0])
+    by_hand = (
+        lw.Robot.from_urdf_string(robot(*TREE))
+        .with_frame("pin_F", "d", (0, 0, 1))
+        .with_frame("pin_M", "c", (1, 0, 0))
+        .with_constraints(found)
+    )
+    assert closed == by_hand and closed.constraints["pin"] is closed.constraints[0]
+    np.testing.assert_allclose(closed.constraint_error(closed.neutral()), 0.0, atol=1e-15)
+
+
+def test_types_of_loops():
+    for word, kind in (
+        ("revolute", joints.Revolute((0, 1, 0))),
+        ("continuous", joints.Revolute((0, 1, 0))),
+        ("prismatic", joints.Prismatic((0, 1, 0))),
+        ("planar", joints.Planar.across(joints.Revolute((0, 1, 0)).axis)),
+        ("spherical", joints.Spherical()),
+        ("fixed", joints.Fixed()),
+    ):
+        (found,) = read(loop(ends() + AXIS, f'loop_joint name="pin" type="{word}"')).constraints
+        assert found.joint == kind
+    (found,) = read(loop(ends(), 'loop_joint name="pin" type="revolute"')).constraints
+    assert found.joint == joints.Revolute((1, 0, 0))  # URDF's axis where none is given
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (loop(ends() + AXIS, 'loop_joint type="revolute"'), "BAD_NAME", "needs a name"),
+        (loop(ends() + AXIS, 'loop_joint name="pin"'), "JOINT_TYPE", "needs the attribute 'type'"),
+        (loop(ends() + AXIS, 'loop_joint name="pin" type="revolut"'), "JOINT_TYPE", "did you mean 'revolute'"),
+        (loop(ends() + AXIS, 'loop_joint name="pin" type="floating"'), "JOINT_TYPE", "rules nothing out"),
+        (loop('<link1 link="d"/>' + AXIS), "ELEMENT_MISSING", "needs a <link2>"),
+        (loop('<link2 link="d"/>' + AXIS), "ELEMENT_MISSING", "needs a <link1>"),
+        (loop(ends() + '<link1 link="a"/>' + AXIS), "DUPLICATE_ELEMENT", "a second <link1>"),
+        (loop(URDF_PLUS + '<successor link="b"/>', 'loop name="p" type="fixed"'), "DUPLICATE_ELEMENT", "<successor>"),
+        (loop('<link1/><link2 link="c"/>' + AXIS), "BAD_NAME", "attribute 'link'"),
+        (loop('<link1 link="d"/><link2 link="cc"/>' + AXIS), "UNKNOWN_LINK", "'cc' does not exist"),
+        (loop(ends().replace("0 0 1", "0 0")), "ARITY", "expected 3 numbers"),
+        (loop(ends().replace("0 0 1", "0 0 nan")), "NUMBER", "nan"),
+        (loop(ends() + '<axis xyz="0 0 0"/>'), "AXIS_ZERO", "must not be zero"),
+        (loop(ends() + AXIS + AXIS), "DUPLICATE_ELEMENT", "a second <axis>"),
+        (loop('<link1 link="d" xyz="0 0 1"><origin/></link1><link2 link="c"/>'), "DUPLICATE_ELEMENT", "given twice"),
+        (loop('<link1 link="c"/><link2 link="c" xyz="0 0 1"/>'), "CONSTRAINT", "of one body, 'c'"),
+        (loop(ends() + AXIS, 'loop_joint name="j" type="revolute"'), "DUPLICATE_NAME", "name of a joint"),
+        (robot(*TREE, *[f'<loop name="p" type="fixed">{URDF_PLUS}</loop>'] * 2), "DUPLICATE_NAME", "'p_F'"),
+        (robot(*TREE, link("pin_F", ""), *loop(ends()).splitlines()[-2:-1]), "MULTIPLE_ROOTS|DUPLICATE_NAME", "pin_F"),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_place(text, code, said):
+    found = errors(text)
+    assert found[0].code in code.split("|"), [str(issue) for issue in found]
+    assert said in f"{found[0].message} {found[0].hint}" and found[0].where.line
+
+
+def test_what_is_odd_is_told():
+    (found,) = warnings(loop(ends() + '<axis xyz="0 2 0"/>'))
+    assert found.code == "AXIS_NORM"
+    for inner in ('<limit lower="0"/>', '<dynamics damping="1"/>', "<calibration/>"):
+        (found,) = warnings(loop(ends() + AXIS + inner))
+        assert found.code in ("UNSUPPORTED", "UNKNOWN_TAG")
+    with pytest.raises(ModelError) as caught:
+        read(robot(*map(link, "ab"), joint("j", "a", "b"), joint("k", "a", "b")))
+    assert "<loop_joint>" in str(caught.value.hint)
