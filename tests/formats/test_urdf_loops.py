@@ -108,4 +108,4 @@ def test_what_is_odd_is_told():
         assert found.code in ("UNSUPPORTED", "UNKNOWN_TAG")
     with pytest.raises(ModelError) as caught:
         read(robot(*map(link, "ab"), joint("j", "a", "b"), joint("k", "a", "b")))
-    assert "<loop_joint>" in str(caught.value.hint)
+    assert "Robot.with_loop" in str(caught.value.hint)

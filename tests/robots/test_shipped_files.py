@@ -7,7 +7,17 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from robots.shipped import MECHANISMS, ROBOTS, every_file, every_robot, massive_links, moving_joints, text_of, values, xml_of
+from robots.shipped import (
+    MECHANISMS,
+    ROBOTS,
+    every_file,
+    every_robot,
+    massive_links,
+    moving_joints,
+    text_of,
+    values,
+    xml_of,
+)
 
 CHILDREN = {
     "robot": {"material", "link", "joint"},

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from ..constraints import Constraint, LoopJoint
 from ..model.body import WORLD, Frame
 from ..model.tree import Tree
 from ..model.welded import composed
-from ..spatial import Pose
 from .loops import LOOP, VERSION
 from .plain import KINDS, arguments, in_words, made_from, plain
 
@@ -29,14 +29,22 @@ def loops_text(tree: Tree) -> str:
         "points": [{"name": p.name, "on": p.frame, "xyz": [*p.position]} for p in tree.points],
         "directions": [{"name": d.name, "on": d.frame, "vector": [*d.vector]} for d in tree.directions],
     }
-    count = len(tree.constraints)
-    first = next((i for i, c in enumerate(tree.constraints) if not isinstance(c, LoopJoint)), count)
-    document["loops"] = [_loop(c) for c in tree.constraints[:first] if isinstance(c, LoopJoint)]
-    document["constraints"] = [
-        _constraint(c) for c in tree.constraints[first:]
-    ]  # loops among them: rows keep their order
+    own = _own(tree)
+    first = next((i for i, c in enumerate(own) if not isinstance(c, LoopJoint)), len(own))
+    document["loops"] = [_loop(c) for c in own[:first] if isinstance(c, LoopJoint)]
+    document["constraints"] = [_constraint(c) for c in own[first:]]  # loops among them: rows keep their order
     lines = "\n".join(_lines({key: value for key, value in document.items() if value}))
     return lines + "\n"
+
+
+def _own(tree: Tree) -> list[Constraint]:
+    """The constraints but for companions of others, which come with them; without those that were taken off."""
+    companions = [companion for c in tree.constraints for companion in c.companions]
+    own = [c for c in tree.constraints if c not in companions]
+    for i, c in enumerate(own):
+        if any(companion not in tree.constraints for companion in c.companions):
+            own[i] = replace(cast(Any, c), contact=False)
+    return own
 
 
 def _is_mark(frame: Frame) -> bool:
@@ -53,7 +61,7 @@ def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
     if composed(carrier.placement, X) != frame.placement:
         on, X = "world" if frame.body == WORLD else tree.bodies[frame.body].name, frame.placement
     found: dict[str, Any] = {"name": frame.name, "on": on}
-    return found if X == Pose.identity() else found | {"placement": plain(X, frame.name)}
+    return found if X.is_identity else found | {"placement": plain(X, frame.name)}
 
 
 def _loop(loop: LoopJoint) -> dict[str, Any]:

@@ -45,10 +45,7 @@ class Argument:
 @cache
 def arguments(kind: type) -> tuple[Argument, ...]:
     """What a type of joint or a kind of constraint is made from."""
-    try:
-        hints = get_type_hints(kind.__dict__.get("__init__", kind))
-    except NameError:  # of what is imported for type checkers alone
-        hints = {}
+    hints = _hints(kind.__dict__.get("__init__")) | _hints(kind)  # arguments that are no fields, and fields
     found = []
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -56,6 +53,13 @@ def arguments(kind: type) -> tuple[Argument, ...]:
         required = parameter.default is parameter.empty
         found.append(Argument(name, hints.get(name, Any), required, None if required else parameter.default))
     return tuple(found)
+
+
+def _hints(annotated: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(annotated) if annotated is not None else {}
+    except NameError:  # of what is imported for type checkers alone
+        return {}
 
 
 @cache

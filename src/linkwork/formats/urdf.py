@@ -16,8 +16,8 @@ from .files import path_text, read_regular
 from .reader import Reader
 from .urdf_drives import Drives
 from .urdf_joints import read_joint
-from .urdf_loops import read_loop_joints
 from .urdf_links import read_link, read_materials
+from .urdf_loops import read_loop_joints
 from .urdf_schema import VERSIONS, check
 from .xml import Budget, Element, parse
 

@@ -7,7 +7,7 @@ several documents are refused: nothing is made but plain data.
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn
+from typing import Any
 
 from .._text import printable
 from ..errors import Findings, Location
@@ -48,7 +48,9 @@ def parse_yaml(document: bytes | str, file: str | None, findings: Findings, budg
             _TABS if "\\t" in message else None,
         )
     except yaml.YAMLError as error:
-        fail("DATA_SYNTAX", f"not well-formed YAML: {printable(str(error))}", Location(file))
+        at = getattr(error, "position", 0)  # of a character that YAML does not allow
+        message = f"not well-formed YAML: {getattr(error, 'reason', error)}, {text[at : at + 1]!r}"
+        fail("DATA_SYNTAX", message, Location(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)))
 
 
 def _built(yaml: Any, text: str, builder: Builder) -> Value:
@@ -107,12 +109,12 @@ def _scalar(builder: Builder, event: Any, line: int, column: int) -> Any:
     return builder.number(text, line, column) if _NUMBER.fullmatch(text) else text
 
 
-def _refuse_references(yaml: Any, event: Any, where: Location) -> None | NoReturn:
+def _refuse_references(yaml: Any, event: Any, where: Location) -> None:
     if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
         fail("DATA_ALIAS", "anchors (&) and aliases (*) are not allowed", where, "write the values out")
     if getattr(event, "tag", None) not in (None, "!"):
         fail("DATA_ALIAS", f"tags are not allowed, got {printable(str(event.tag))}", where, "leave the tag out")
-    return None
+    return
 
 
 _TABS = "indent by spaces, not by tabs"

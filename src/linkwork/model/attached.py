@@ -18,15 +18,15 @@ __all__ = ["attached"]
 def attached(tree: Tree, attachments: Attachments) -> Tree:
     """The tree with all of them, in their order.  Raises ModelError with all that is wrong.
 
-    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK, CONSTRAINT.
+    Errors: DUPLICATE_NAME, UNKNOWN_FRAME, UNKNOWN_JOINT, UNKNOWN_POINT, UNKNOWN_DIRECTION, MARK_INVALID, CONSTRAINT.
     """
     findings = Findings()
     for frame in attachments.frames:
-        tree = _tried(findings, frame.where, "MARK", with_frame, tree, frame.name, frame.link, frame.placement)
+        tree = _tried(findings, frame.where, "MARK_INVALID", with_frame, tree, frame.name, frame.link, frame.placement)
     for point in attachments.points:
-        tree = _tried(findings, point.where, "MARK", with_point, tree, point.name, point.on, point.vector)
+        tree = _tried(findings, point.where, "MARK_INVALID", with_point, tree, point.name, point.on, point.vector)
     for mark in attachments.directions:
-        tree = _tried(findings, mark.where, "MARK", with_direction, tree, mark.name, mark.on, mark.vector)
+        tree = _tried(findings, mark.where, "MARK_INVALID", with_direction, tree, mark.name, mark.on, mark.vector)
     findings.raise_errors()  # what follows from a frame that is not there would only confuse
     said: dict[str, Location] = {}
     for item in attachments.constraints:
@@ -56,8 +56,16 @@ def _tried(
         return function(tree, *arguments)
     except UnknownNameError as error:
         message, _, hint = str(error).partition("; ")
-        unknown = {"frame": "UNKNOWN_FRAME", "joint": "UNKNOWN_JOINT", "point": "UNKNOWN_POINT"}
-        findings.error(Issue(unknown.get(error.kind, "UNKNOWN_DIRECTION"), message, where, hint or None))
+        findings.error(
+            Issue(
+                {"frame": "UNKNOWN_FRAME", "joint": "UNKNOWN_JOINT", "point": "UNKNOWN_POINT"}.get(
+                    error.kind, "UNKNOWN_DIRECTION"
+                ),
+                message,
+                where,
+                hint or None,
+            )
+        )
     except (TypeError, ValueError) as error:
         findings.error(Issue(code, str(error), where))
     return tree

@@ -67,7 +67,7 @@ def check_structure(
                 f"{quoted(other.parent)}, and joint {quoted(joint.name)} from {quoted(joint.parent)}"
                 f"{_lines(other.where, joint.where)}"
             )
-            hint = "a robot is a tree: cut this loop at one of these joints, and close it by Robot.with_loop or a <loop_joint>"
+            hint = "a robot is a tree: cut this loop at one of these joints, and close it by Robot.with_loop"
             findings.error(Issue("TWO_PARENTS", message, joint.where, hint))
     _check_cycles(findings, links, carrying)
     if len(findings.errors) > errors:

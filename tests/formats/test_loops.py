@@ -1,0 +1,340 @@
+"""Files of loops beside a robot's: what they say, what is wrong with them, and back."""
+
+import builtins
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import constraints, joints
+from linkwork.errors import ModelError
+from linkwork.formats import Budget, loops, parse_loops
+from linkwork.formats.plain import KINDS, TYPES, in_words, is_plain
+from linkwork.model.random import random_tree
+
+JSON = """{
+  "version": 1,
+  "frames": [
+    {"name": "end", "on": "tip", "placement": {"xyz": [0, 0, -0.1], "rpy": [0.1, -0.2, 0.3]}},
+    {"name": "peg", "on": "base", "placement": {"xyz": [0.5, 0, 0], "quaternion_wxyz": [0.6, 0, 0.8, 0]}},
+    {"name": "hook", "on": "world"}
+  ],
+  "points": [{"name": "p", "on": "tip", "xyz": [0, 1e-1, 0]}],
+  "directions": [{"name": "d", "on": "end", "vector": [0, 3, 4]}],
+  "loops": [
+    {"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "peg", "other": "end"},
+    {"name": "strut", "type": "composite", "frame": "hook", "other": "tip",
+     "joints": [{"type": "universal"}, {"type": "prismatic", "axis": [0, 0, 1]}, {"type": "spherical"}],
+     "placements": [{"xyz": [0, 0, 1]}, {}, {"rpy": [0, 0, 1]}]}
+  ]
+}
+"""
+YAML = """
+# the same
+version: 1
+frames:
+  - {name: end, on: tip, placement: {xyz: [0, 0, -0.1], rpy: [0.1, -0.2, 0.3]}}
+  - name: peg
+    on: base
+    placement: {xyz: [0.5, 0, 0], quaternion_wxyz: [0.6, 0, 0.8, 0]}
+  - {name: hook, on: world}
+points:
+  - {name: p, on: tip, xyz: [0, 1e-1, 0]}
+directions: [{name: d, on: end, vector: [0, 3, 4]}]
+loops:
+  - name: pin
+    type: revolute
+    axis: [0, 1, 0]
+    frame: peg
+    other: end
+  - name: strut
+    type: composite
+    frame: hook
+    other: tip
+    joints: [{type: universal}, {type: prismatic, axis: [0, 0, 1]}, {type: spherical}]
+    placements: [{xyz: [0, 0, 1]}, {}, {rpy: [0, 0, 1]}]
+"""
+PENDULUM = lw.load("double_pendulum")
+
+
+def by_hand():
+    robot = PENDULUM.with_frame("end", "tip", lw.pose((0, 0, -0.1), rpy=(0.1, -0.2, 0.3)))
+    robot = robot.with_frame("peg", "base", lw.pose((0.5, 0, 0), quaternion_wxyz=(0.6, 0, 0.8, 0)))
+    robot = robot.with_frame("hook", "world").with_point("p", "tip", (0, 0.1, 0)).with_direction("d", "end", (0, 3, 4))
+    poses = [lw.pose((0, 0, 1)), lw.pose(), lw.pose(rpy=(0, 0, 1))]
+    chain = (joints.Universal(), joints.Prismatic((0, 0, 1)), joints.Spherical())
+    strut = joints.Composite(chain, tuple(lw.spatial.Pose.of(X.tolist()) for X in poses))
+    return robot.with_constraints(
+        constraints.LoopJoint("pin", joints.Revolute((0, 1, 0)), frame="end", relative_to="peg"),
+        constraints.LoopJoint("strut", strut, frame="tip", relative_to="hook"),
+    )
+
+
+def codes(text, robot=PENDULUM, form="json"):
+    with pytest.raises(ModelError) as caught:
+        robot.with_loops_document(text, form=form)
+    assert all(issue.where.line for issue in caught.value.issues if issue.code not in ("DATA_EMPTY", "TOO_LARGE"))
+    return caught.value.issues
+
+
+def test_json_and_yaml_say_what_python_does(tmp_path):
+    robot = by_hand()
+    assert PENDULUM.with_loops_document(JSON) == robot == PENDULUM.with_loops_document(YAML, form="yaml")
+    for name, text in (("a.json", JSON), ("b.yaml", YAML), ("c.YML", YAML)):
+        path = tmp_path / name
+        path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+        assert lw.load("double_pendulum", loops=path) == robot
+        assert lw.Robot.from_urdf(lw.robots.path("double_pendulum"), loops=str(path)) == robot
+    text = lw.robots.path("double_pendulum").read_text(encoding="utf-8")
+    assert lw.Robot.from_urdf_string(text, loops=tmp_path / "a.json") == robot
+    assert pickle.loads(pickle.dumps(robot)) == robot
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    robot = by_hand()
+    text = robot.loops_document()
+    assert PENDULUM.with_loops_document(text) == robot and json.loads(text)["version"] == 1
+    assert PENDULUM.with_loops_document(text, form="yaml") == robot  # JSON is YAML
+    robot.save_loops(tmp_path / "loops.json")
+    assert lw.load("double_pendulum", loops=tmp_path / "loops.json") == robot
+    with pytest.raises(FileExistsError):
+        robot.save_loops(tmp_path / "loops.json")
+    robot.save_loops(tmp_path / "loops.json", overwrite=True)
+    assert PENDULUM.with_loops_document(PENDULUM.loops_document()) == PENDULUM
+
+
+def test_every_joint_type_closes_a_loop_in_a_file():
+    rng = np.random.default_rng(0)
+    for kind in joints.ALL:
+        for _ in range(3):
+            robot = PENDULUM.with_loop("loop", kind.example(rng), "base", "tip")
+            assert PENDULUM.with_loops_document(robot.loops_document()) == robot, kind
+    assert {in_words(kind) for kind in joints.ALL} | {"continuous"} == set(TYPES)
+    text = (
+        '{"version": 1, "loops": [{"name": "p", "type": "planar", "axis": [0, 1, 0], "frame": "base", "other": "tip"}]}'
+    )
+    (found,) = PENDULUM.with_loops_document(text).constraints
+    assert found.joint == joints.Planar.across(joints.Revolute((0, 1, 0)).axis)
+
+
+def test_frames_of_robots_come_back():
+    """On links that other joints moved or welded: to the bit where they were put on, or on their body."""
+    rng = np.random.default_rng(1)
+    for seed in range(5):
+        robot = lw.Robot(random_tree(np.random.default_rng(seed), 4))
+        frame = robot.frames[int(rng.integers(len(robot.frames)))]
+        marked = robot.with_frame("mark", frame, lw.pose(rng.normal(size=3), rpy=rng.normal(size=3)))
+        said = json.loads(marked.loops_document())
+        mark = {"version": 1, "frames": [frame for frame in said["frames"] if frame["name"] == "mark"]}
+        back = robot.with_loops_document(json.dumps(mark))
+        assert back.tree.frame("mark").placement == marked.tree.frame("mark").placement
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("", "DATA_EMPTY", "is empty"),
+        ("{", "DATA_SYNTAX", "the document ends"),
+        ('{"version": 1,}', "DATA_SYNTAX", "no comma after the last"),
+        ('{"version": 1} x', "DATA_SYNTAX", "ends before"),
+        ("{'version': 1}", "DATA_SYNTAX", "quotes"),
+        ('{"version": 01}', "DATA_SYNTAX", "expected a value"),
+        ('{"version": 1 "loops": []}', "DATA_SYNTAX", "expected ','"),
+        ('{"version": 1, // no\n "loops": []}', "DATA_SYNTAX", "expected a key"),
+        ('{"version": "a\nb"}', "DATA_SYNTAX", "control character"),
+        ('{"version": NaN}', "NOT_FINITE", "NaN"),
+        ('{"version": 1, "points": [{"name": "p", "on": "tip", "xyz": [0, 0, 1e999]}]}', "NOT_FINITE", "1e999"),
+        ('{"version": 1, "version": 1}', "DUPLICATE_KEY", "given twice"),
+        ('{"version": 2}', "VERSION", "expected version 1"),
+        ('{"version": true}', "VERSION", "true"),
+        ('{"loops": []}', "KEY_MISSING", "'version'"),
+        ("[1]", "WRONG_FORMAT", "a list"),
+        ('{"mujoco": 1}', "WRONG_FORMAT", "'mujoco'"),
+        ('{"version": 1, "loop": []}', "UNKNOWN_KEY", "did you mean 'loops'"),
+        ('{"version": 1, "loops": {}}', "DATA_TYPE", "expected a list"),
+        ('{"version": 1, "loops": [1]}', "DATA_TYPE", "expected an object"),
+        ('{"version": 1, "frames": [{"on": "tip"}]}', "KEY_MISSING", "'name'"),
+        ('{"version": 1, "frames": [{"name": " ", "on": "tip"}]}', "BAD_NAME", "expected a name"),
+        ('{"version": 1, "frames": [{"name": true, "on": "tip"}]}', "BAD_NAME", "quotes"),
+        ('{"version": 1, "frames": [{"name": "f", "on": "tipp"}]}', "UNKNOWN_FRAME", "did you mean 'tip'"),
+        ('{"version": 1, "frames": [{"name": "tip", "on": "tip"}]}', "MARK_INVALID", "already"),
+        ('{"version": 1, "points": [{"name": "p", "on": "tip", "xyz": [0, 0]}]}', "ARITY", "expected 3"),
+        ('{"version": 1, "points": [{"name": "p", "on": "tip", "xyz": [0, "1,5", 0]}]}', "NUMBER", "point"),
+        ('{"version": 1, "points": [{"name": "p", "on": "tip", "xyz": [0, 1e30, 0]}]}', "MAGNITUDE", "1e+20"),
+        ('{"version": 1, "directions": [{"name": "p", "on": "tip", "vector": [0, 0, 0]}]}', "MARK_INVALID", "zero"),
+        ('{"version": 1, "constraints": [{"kind": "lop"}]}', "CONSTRAINT_KIND", "did you mean 'loop'"),
+        ('{"version": 1, "constraints": [{"kind": "revolute"}]}', "CONSTRAINT_KIND", "under loops"),
+        ('{"version": 1, "constraints": [{"kind": "holonomic"}]}', "CONSTRAINT_KIND", "a function"),
+        ('{"version": 1, "constraints": [{"kind": "rolling", "wheel": "tip"}]}', "KEY_MISSING", "'radius'"),
+        ('{"version": 1, "constraints": [{"kind": "rolling", "wheel": "tip", "radius": 0}]}', "CONSTRAINT", "radius"),
+        ('{"version": 1, "constraints": [{"kind": "rolling", "wheel": "x", "radius": 1}]}', "UNKNOWN_FRAME", "'x'"),
+    ],
+)
+def test_what_is_wrong_is_told_by_line_and_path(text, code, said):
+    found = codes(text)
+    assert found[0].code == code, [str(issue) for issue in found]
+    assert said in str(found[0])
+
+
+LOOP = '{"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "base", "other": "tip"}'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ('"revolute"', '"revolut"', "JOINT_TYPE", "did you mean 'revolute'"),
+        ('"revolute"', "3", "JOINT_TYPE", "the number 3.0"),
+        ('"type"', '"typ"', "UNKNOWN_KEY", "did you mean 'type'"),
+        ('"axis": [0, 1, 0]', '"axis": [0, 0, 0]', "AXIS_ZERO", "zero"),
+        ('"axis": [0, 1, 0]', '"axis": [0, 1]', "ARITY", "expected 3"),
+        ('"axis": [0, 1, 0],', "", "KEY_MISSING", "'axis'"),
+        ('"axis"', '"axes"', "UNKNOWN_KEY", "did you mean 'axis'"),
+        ('"revolute"', '"helical", "pitch": "1"', "NUMBER", "without quotes"),
+        (
+            '"revolute", "axis": [0, 1, 0]',
+            '"universal", "first": [1, 0, 0], "second": [1, 1, 0]',
+            "PARAMETER",
+            "right angle",
+        ),
+        ('"revolute", "axis": [0, 1, 0]', '"universal", "right_angle": 1', "DATA_TYPE", "true or false"),
+        ('"revolute", "axis": [0, 1, 0]', '"composite", "joints": [{"type": "x"}]', "JOINT_TYPE", "'x'"),
+        ('"revolute", "axis": [0, 1, 0]', '"composite", "joints": 1', "DATA_TYPE", "expected a list"),
+        ('"revolute", "axis": [0, 1, 0]', '"reversed", "joint": 1', "DATA_TYPE", "expected an object"),
+        ('"tip"', '"base"', "CONSTRAINT", "between frame 'base' and itself"),
+        ('"tip"', '"world"', "CONSTRAINT", "fixed to the world"),
+        ('"tip"', '"top"', "UNKNOWN_FRAME", "'top'"),
+        ('"pin"', '"elbow"', "DUPLICATE_NAME", "name of a joint"),
+        ("}", "}, " + LOOP, "DUPLICATE_NAME", "on line 1"),
+    ],
+)
+def test_what_is_wrong_with_a_loop(old, new, code, said):
+    text = '{"version": 1, "loops": [' + LOOP.replace(old, new) + "]}"
+    assert len(PENDULUM.with_loops_document('{"version": 1, "loops": [' + LOOP + "]}").constraints) == 1
+    found = codes(text)
+    issue = next((issue for issue in found if issue.code == code), None)
+    assert issue is not None and said in str(issue), [str(issue) for issue in found]
+    assert "loops[" in str(issue.where)
+
+
+def test_poses_that_are_none():
+    for placement, code in (
+        ('{"rpy": [0, 0, 0], "rotation": []}', "DUPLICATE_ELEMENT"),
+        ('{"quaternion_wxyz": [1, 1, 0, 0]}', "QUAT_NORM"),
+        ('{"quaternion_wxyz": [1, 0, 0]}', "ARITY"),
+        ('{"rotation": [[1, 0, 0], [0, 1, 0], [0, 0, -1]]}', "ROTATION"),
+        ('{"rotation": 1}', "ROTATION"),
+        ('{"xy": [1, 2]}', "UNKNOWN_KEY"),
+        ("[1, 2, 3]", "DATA_TYPE"),
+    ):
+        text = f'{{"version": 1, "frames": [{{"name": "f", "on": "tip", "placement": {placement}}}]}}'
+        assert codes(text)[0].code == code, placement
+
+
+def test_all_that_is_wrong_comes_at_once():
+    bad = LOOP.replace('"revolute"', '"revolut"')
+    text = '{\n"version": 1,\n"x": 1,\n"loops": [\n' + ",\n".join([bad] * 30) + "]}"
+    found = codes(text)
+    assert len(found) == 20 and [issue.where.line for issue in found[:3]] == [3, 5, 6]
+    assert found[1].where.element == "loops[pin]/type" and found[0].where.column == 6
+    missing = [LOOP.replace('"tip"', '"top"').replace("pin", f"pin{i}") for i in range(3)]
+    found = codes('{"version": 1, "loops": [\n' + ",\n".join(missing) + "]}")
+    assert [(issue.code, issue.where.line) for issue in found] == [("UNKNOWN_FRAME", 2 + i) for i in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("version: [1", "DATA_SYNTAX"),
+        ("version: 1\n\tloops: []", "DATA_SYNTAX"),
+        ("version: 1\nversion: 1", "DUPLICATE_KEY"),
+        ("version: 1\nloops: &a [*a]", "DATA_ALIAS"),
+        ("version: 1\nloops: !!python/object:os.system []", "DATA_ALIAS"),
+        ("version: 1\n---\nversion: 1", "DATA_SYNTAX"),
+        ("version: .nan", "NOT_FINITE"),
+        ("? [1]\n: 2", "DATA_SYNTAX"),
+        ("# nothing", "DATA_EMPTY"),
+        ("version: 1\nloops:\n- {name: on, type: revolute, axis: [0, 1, 0], frame: yes, other: base}", "UNKNOWN_FRAME"),
+        ("a: \x01", "DATA_SYNTAX"),
+    ],
+)
+def test_what_is_wrong_with_yaml(text, code):
+    assert codes(text, form="yaml")[0].code == code
+
+
+def test_bounds():
+    small = Budget(max_bytes=100, max_elements=10, max_depth=4)
+    for text, code in (
+        (" " * 101, "TOO_LARGE"),
+        ("[" + "1, " * 20 + "1]", "TOO_LARGE"),
+        ("[" * 30 + "]" * 30, "DATA_DEPTH"),
+    ):
+        for form in ("json", "yaml"):
+            with pytest.raises(ModelError, match=code):
+                parse_loops(text, form=form, budget=small)
+    for form in ("json", "yaml"):
+        with pytest.raises(ModelError, match="DATA_DEPTH"):
+            parse_loops("[" * 100_000, form=form)
+        for data in (b"\xff\xfe1", b'{"a": "\0"}', b"\xed\xa0\x80"):
+            with pytest.raises(ModelError, match="DATA_ENCODING"):
+                parse_loops(data, form=form)
+
+
+def test_paths(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        lw.load("double_pendulum", loops=tmp_path / "no.json")
+    for given, code in ((JSON, "NOT_A_PATH"), (tmp_path / "a.txt", "WRONG_FORMAT"), ("a\0.json", "NOT_A_FILE")):
+        with pytest.raises(ModelError, match=code):
+            lw.load("double_pendulum", loops=given)
+    (tmp_path / "d.json").mkdir()
+    with pytest.raises(ModelError, match="NOT_A_FILE"):
+        lw.load("double_pendulum", loops=tmp_path / "d.json")
+    with pytest.raises(TypeError, match="loops"):
+        lw.load("double_pendulum", loops=3)
+    with pytest.raises(ValueError, match="form"):
+        PENDULUM.with_loops_document(JSON, form="xml")
+    (tmp_path / "a.json").write_text('{"version": 2}', encoding="utf-8")
+    with pytest.raises(ModelError) as caught:
+        lw.load("double_pendulum", loops=tmp_path / "a.json")
+    assert caught.value.file == str(tmp_path / "a.json") and caught.value.line == 1
+
+
+def test_yaml_needs_its_extra(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name == "yaml":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"linkwork\[yaml\]"):
+        PENDULUM.with_loops_document(YAML, form="yaml")
+    PENDULUM.with_loops_document(JSON)
+
+
+def test_what_no_file_can_say():
+    robot = PENDULUM.with_constraints(constraints.Holonomic("h", lambda k: k.q("elbow") - 1.0))
+    with pytest.raises(TypeError, match="'h'"):
+        robot.loops_document()
+
+    class Own(joints.Revolute):
+        pass
+
+    with pytest.raises(TypeError, match="Own"):
+        PENDULUM.with_loop("own", Own((0, 1, 0)), "base", "tip").loops_document()
+    assert {word for word, kind in KINDS.items() if not is_plain(kind)} >= {"holonomic"}
+
+
+def test_the_schema_lists_what_the_reader_knows():
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "loops.schema.json").read_text(encoding="utf-8"))
+    assert set(schema["$defs"]["joint"]["properties"]["type"]["enum"]) == set(TYPES)
+    assert set(schema["properties"]) == set(loops._KEYS)
+    for key in ("frame", "point", "direction"):
+        required = schema["$defs"][key]["required"]
+        item = {name: ("tip" if name in ("name", "on") else [0, 0, 1]) for name in required}
+        for left_out in required:
+            text = json.dumps({"version": 1, f"{key}s": [{k: v for k, v in item.items() if k != left_out}]})
+            assert codes(text)[0].code == "KEY_MISSING"
