@@ -130,6 +130,36 @@ def test_motion_subspace(joint: lw.Joint) -> None:
 
 
 @every_joint
+def test_configuration_of(joint: lw.Joint) -> None:
+    q, _, _ = state(joint)
+    X = joint.transform(q)
+    near(joint.transform(joint.configuration_of(X)), X, within=1e-12)
+
+
+@every_joint
+def test_velocity_of(joint: lw.Joint) -> None:
+    """Of motions of the joint their velocities; of others those of least squares."""
+    q, v, _ = state(joint)
+    near(joint.velocity_of(q, joint.twist(q, v)), v, within=1e-12)
+    any_twist = np.random.default_rng(3).normal(size=(SAMPLES, 6))
+    least = [np.linalg.lstsq(S, V, rcond=None)[0] for S, V in zip(joint.motion_subspace(q), any_twist, strict=True)]
+    near(joint.velocity_of(q, any_twist), np.array(least), within=1e-12)
+
+
+@every_joint
+def test_gap(joint: lw.Joint) -> None:
+    """Nothing at the joint's poses; told by the wrenches that the joint bears half a turn away from them."""
+    q, _, _ = state(joint)
+    X = joint.transform(q)
+    near(joint.gap(X), np.zeros((SAMPLES, 6)), within=1e-12)
+    away = X @ np.diag([1.0, -1.0, -1.0, 1.0])
+    q, gap = joint.configuration_of(away), joint.gap(away)
+    told = np.linalg.norm(np.einsum("nik,ni->nk", joint.constraint_wrench_subspace(q), gap), axis=-1)
+    missed = np.abs(joint.transform(q) - away).max(axis=(-2, -1))
+    assert np.all(told >= 0.5 * missed - 1e-12)
+
+
+@every_joint
 def test_constraint_wrench_subspace(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     S, T = joint.motion_subspace(q), joint.constraint_wrench_subspace(q)

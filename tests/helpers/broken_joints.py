@@ -45,6 +45,23 @@ class NotRigid(Hinge):
         return Pose(Rotation(R.x, R.y, R.z * 2.0), Vec3.zero())
 
 
+class WrongReached(Hinge):
+    def q_of(self, X: Pose) -> list[Any]:
+        return [0.1]
+
+
+class WrongVelocity(Hinge):
+    def v_of_twist(self, q: Any, V: Motion) -> list[Any]:
+        return [2.0 * Z.dot(V.angular)]
+
+
+class FalseZero(Hinge):
+    def gap(self, X: Pose) -> Motion:
+        """Sines: zero half a turn away."""
+        R = X.rotation
+        return Motion(R.inv_act(Z).cross(Z), R.inv_act(X.translation))
+
+
 class WrongUnits(Hinge):
     q_units = ("rad", "m")
 
@@ -328,6 +345,9 @@ BREAKS: dict[type[JointType], str] = {
     WrongBias: "bias",
     WrongZero: "zero",
     NotRigid: "X",
+    WrongReached: "q_of",
+    WrongVelocity: "v_of_twist",
+    FalseZero: "gap",
     WrongUnits: "sizes",
     WrongRandom: "random",
     WrongNormal: "normalize",

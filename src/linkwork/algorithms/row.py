@@ -68,6 +68,8 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("weights", ("nv",), "weights of joint forces, accelerations or steps in a sum [1]"),
         Quantity("time", (), "time, where constraints depend on it [s]"),
         Quantity("step", (), "length of a step in time [s]"),
+        Quantity("pose", _POSE, "pose X_FM of the frame after the joint in the frame before it [1, m]"),
+        Quantity("motion", _SIX, "twist (ω [rad/s]; v [m/s]) of the frame after the joint, in its own coordinates"),
         Quantity("world_pose", _POSE, "pose X_WM of the frame after the joint in the world [1, m]"),
         Quantity("parent_pose", _POSE, "pose of the parent [1, m]"),
         Quantity("parent_twist", _SIX, "twist (ω [rad/s]; v [m/s]) of the parent, in its own coordinates"),

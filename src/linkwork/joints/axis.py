@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..expr.functions import and_, atan2, lt, sqrt, where
-from ..spatial import Symmetric3, Vec3
+from ..spatial import Motion, Pose, Rotation, Symmetric3, Vec3
 from .refused import refused
 
-__all__ = ["across", "orthogonal", "random_axis", "swing", "unit_axis"]
+__all__ = ["across", "angle_about", "circle_about", "off_axis", "orthogonal", "random_axis", "swing", "unit_axis"]
 
 
 def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
@@ -72,6 +72,32 @@ def swing(axis: Vec3, other: Vec3) -> Vec3:
     least = min(range(3), key=lambda k: abs([*axis][k]))
     half_turn = unit_axis(axis.cross(Vec3.of([float(k == least) for k in range(3)]))) * math.pi
     return Vec3.of([where(opposite, h, x * scale) for h, x in zip(half_turn, across, strict=True)])
+
+
+def circle_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
+    """Sine and cosine, times a positive number, of the turn about a unit axis that comes nearest to a rotation.
+
+    The turn by no angle where all are as near: half a turn about an axis across.
+    """
+    twice_sin = axis.dot(Vec3(R.z.y - R.y.z, R.x.z - R.z.x, R.y.x - R.x.y))
+    twice_cos = R.x.x + R.y.y + R.z.z - axis.dot(R @ axis)
+    none = lt(twice_sin * twice_sin + twice_cos * twice_cos, 1e-24)
+    return where(none, 0.0, twice_sin), where(none, 1.0, twice_cos)
+
+
+def angle_about(axis: Vec3, R: Rotation) -> Any:
+    """The angle [rad], in [−π, π], of the turn about a unit axis that comes nearest to a rotation."""
+    s, c = circle_about(axis, R)
+    return atan2(s, c)
+
+
+def off_axis(axis: Vec3, X: Pose, along: Any) -> Motion:
+    """What is left to X from the nearest turn about a unit axis that has gone so far along it, in X's axes.
+
+    The shortest turn that takes the axis to where X has it, and the way to X's origin.
+    """
+    R = X.rotation
+    return Motion(-swing(axis, R.inv_act(axis)), R.inv_act(X.translation - axis * along))
 
 
 def random_axis(rng: np.random.Generator) -> Vec3:

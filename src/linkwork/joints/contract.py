@@ -28,6 +28,7 @@ from .checked import checked
 from .derived import Span, independence, rows, square, twist_along, units
 from .generic import known_independent, rank, same_motions
 from .inherited import settle
+from .nearest import least_squares, left_over, nearest
 
 __all__ = ["JointType"]
 
@@ -108,18 +109,30 @@ class JointType(ABC):
     # -- the other way: from poses and twists to the joint's numbers
 
     def q_of(self, X: Pose) -> list[Any]:
-        """A configuration whose transform is nearest to X: X itself where the joint can take it."""
-        raise NotImplementedError
+        """A configuration whose transform is nearest to X: X itself where the joint can take it.
+
+        What is nearest where it cannot, a type says itself: its rotation first, say.  Default: least squares of the
+        rotation vector [rad] and position [m] that are left, from zero, and from other configurations where that does
+        not lead to X.  Its derivative is right where the joint can take X.
+        """
+        return nearest(self, X)
 
     def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
-        """The velocity whose twist S(q) v is nearest to V, in M's coordinates: V itself where the joint can move so."""
-        raise NotImplementedError
+        """The velocity whose twist S(q) v is nearest to V, in M's coordinates: V itself where the joint can move so.
+
+        Least squares of six numbers, in rad/s and m/s.  A motion that depends on others is not used.
+        """
+        return least_squares([column.elements() for column in self.S(q).columns], V.elements())
 
     def gap(self, X: Pose) -> Motion:
-        """What is left to a pose X from the joint's nearest configuration, in M's coordinates there: (rotation vector;
-        position)."""
-        rest = self.X(self.q_of(X)).inv() @ X
-        return Pose.identity().difference(rest)
+        """What is left to a pose X from the joint's nearest configuration, in M's coordinates: (rotation vector;
+        position).
+
+        Zero where the joint can take X, and there alone: of the wrenches of `constraint_wrench_subspace` some do work
+        on any other.  Near there it is the twist that leads to X, as far as these do work on it.
+        Default: what is left in X_J⁻¹ X, the rotation vector up to half a turn.
+        """
+        return left_over(self.X(self.q_of(X)), X)
 
     # -- the configuration's manifold
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from .axis import across, random_axis, unit_axis
+from .axis import across, angle_about, off_axis, random_axis, unit_axis
 from .contract import JointType, Scalars
 
 __all__ = ["Cylindrical"]
@@ -47,6 +47,15 @@ class Cylindrical(JointType):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return [angle_about(self.axis, X.rotation), self.axis.dot(X.translation)]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [self.axis.dot(V.angular), self.axis.dot(V.linear)]
+
+    def gap(self, X: Pose) -> Motion:
+        return off_axis(self.axis, X, self.axis.dot(X.translation))
 
     def slides(self) -> tuple[Vec3, ...]:
         return (self.axis,)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..spatial import Motion, Pose, Rotation, Subspace, Vec3
-from .ball import Ball, quaternion_names
+from ..spatial import Motion, Pose, Quaternion, Rotation, Subspace, Vec3
+from .ball import Ball, quaternion_names, quaternion_numbers
 from .contract import Scalars
 from .refused import positive
 
@@ -64,6 +65,16 @@ class Ellipsoid(Ball):
         w = Vec3.of(v)
         u = Vec3(w.y, -w.x, 0.0)
         return Motion(Vec3.zero(), self._stretched(R, w.cross(u)) - w.cross(self._stretched(R, u)))
+
+    def q_of(self, X: Pose) -> list[Any]:
+        """That of the same rotation."""
+        return quaternion_numbers(Quaternion.of(X.rotation), self.scalar_last)
+
+    def gap(self, X: Pose) -> Motion:
+        """The way from where the origin would be for X's rotation."""
+        R = X.rotation
+        on = Vec3(R.x.z * self.a, R.y.z * self.b, R.z.z * self.c)
+        return Motion(Vec3.zero(), R.inv_act(X.translation - on))
 
     def _stretched(self, R: Rotation, u: Vec3) -> Vec3:
         """G u = Rᵀ D R u."""

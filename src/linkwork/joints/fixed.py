@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,12 @@ class Fixed(JointType):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return []
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return []
 
     def felt(self, inertia: Inertia) -> Inertia:
         """Nothing: there is no motion to feel it."""

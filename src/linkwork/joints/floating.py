@@ -48,6 +48,15 @@ class Floating(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
+    def q_of(self, X: Pose) -> list[Any]:
+        return [*self._numbers(Quaternion.of(X.rotation)), *X.translation]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [*V.elements()]
+
+    def gap(self, X: Pose) -> Motion:
+        return Motion.zero()
+
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         epsilon = self._epsilon(q)
         rate = epsilon @ Quaternion(0.0, *v[0:3])

@@ -56,6 +56,13 @@ class FloatingEuler(JointType):
         twist = self.S(q) @ v
         return Motion(EulerAngles(self.order).bias(q[0:3], v[0:3]), twist.linear.cross(twist.angular))
 
+    def q_of(self, X: Pose) -> list[Any]:
+        """The principal angles; at gimbal lock those with γ = 0."""
+        return [*EulerAngles(self.order).of_rotation(X.rotation), *X.translation]
+
+    def gap(self, X: Pose) -> Motion:
+        return Motion.zero()
+
     def principal(self, q: Scalars) -> list[Any]:
         """β in [−π/2, π/2], or [0, π] for an order that repeats its first axis; the others in [−π, π]."""
         return [*EulerAngles(self.order).principal(q[0:3]), *q[3:6]]

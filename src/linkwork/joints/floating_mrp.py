@@ -50,6 +50,15 @@ class FloatingMRP(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
 
+    def q_of(self, X: Pose) -> list[Any]:
+        return [*MRP.of(Quaternion.of(X.rotation)).sigma, *X.translation]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [*V.elements()]
+
+    def gap(self, X: Pose) -> Motion:
+        return Motion.zero()
+
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         sigma = _sigma(q)
         return [*sigma.rate(Vec3.of(v[0:3])), *(sigma.rotation() @ Vec3.of(v[3:6]))]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..expr.functions import floor
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from .axis import across, random_axis, unit_axis
+from .axis import across, angle_about, off_axis, random_axis, unit_axis
 from .contract import JointType, Scalars
 from .refused import finite
 
@@ -49,6 +51,22 @@ class Helical(JointType):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        """The angle of the nearest turn about the axis, and as many whole turns as come nearest to the advance."""
+        angle = angle_about(self.axis, X.rotation)
+        if self.pitch == 0.0:
+            return [angle]
+        turns = floor((self.axis.dot(X.translation) * (1.0 / self.pitch) - angle) * (0.5 / math.pi) + 0.5)
+        return [angle + turns * (2.0 * math.pi)]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        """(a·ω + h a·v) / (1 + h²)."""
+        along = self.axis.dot(V.angular) + self.axis.dot(V.linear) * self.pitch
+        return [along * (1.0 / (1.0 + self.pitch * self.pitch))]
+
+    def gap(self, X: Pose) -> Motion:
+        return off_axis(self.axis, X, self.q_of(X)[0] * self.pitch)
 
     def slides(self) -> tuple[Vec3, ...]:
         return (self.axis,)

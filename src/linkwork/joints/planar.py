@@ -11,7 +11,7 @@ import numpy as np
 from ..expr.functions import cos, sin
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
 from ..spatial.quaternion import translation_of_twist, twist_of_translation
-from .axis import across, orthogonal, random_axis, unit_axis
+from .axis import across, angle_about, off_axis, orthogonal, random_axis, unit_axis
 from .contract import JointType, Scalars
 
 __all__ = ["Planar"]
@@ -75,6 +75,19 @@ class Planar(JointType):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        p = X.translation
+        return [self.x_axis.dot(p), self.y_axis.dot(p), angle_about(self.normal, X.rotation)]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [self.x_axis.dot(V.linear), self.y_axis.dot(V.linear), self.normal.dot(V.angular)]
+
+    def gap(self, X: Pose) -> Motion:
+        """The shortest turn that takes the normal to where X has it, and the way off the plane."""
+        n = self.normal
+        height, turn = n.dot(X.translation), off_axis(n, X, 0.0).angular
+        return Motion(turn, X.rotation.inv_act(n * height))
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         c, s = cos(q[2]), sin(q[2])

@@ -55,6 +55,15 @@ class Reversed(JointType):
         A: Motion = self.joint.X(q) @ self.joint.bias(q, v)
         return -A
 
+    def q_of(self, X: Pose) -> list[Any]:
+        return self.joint.q_of(X.inv().formed())
+
+    def gap(self, X: Pose) -> Motion:
+        """The joint's, of the inverse pose and with the opposite sign, seen from where it moves to."""
+        other = X.inv().formed()
+        left: Motion = self.joint.X(self.joint.q_of(other)) @ self.joint.gap(other)
+        return -left
+
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         return self.joint.q_dot(q, v)
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..expr.functions import atan2
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from .axis import across, random_axis, swing, unit_axis
+from .axis import across, angle_about, off_axis, random_axis, unit_axis
 from .contract import JointType, Scalars
 
 __all__ = ["Revolute"]
@@ -46,19 +45,14 @@ class Revolute(JointType):
         return Motion.zero()
 
     def q_of(self, X: Pose) -> list[Any]:
-        """The angle that turns X's axes about the joint's: of R = … + sin·[a×], a·(R's axial vector) = 2 sin."""
-        R, a = X.rotation, self.axis
-        twice_sin = a.dot(Vec3(R.z.y - R.y.z, R.x.z - R.z.x, R.y.x - R.x.y))
-        trace = R.x.x + R.y.y + R.z.z
-        return [atan2(twice_sin, trace - a.dot(R @ a))]
+        """The angle of the nearest turn, in [−π, π]."""
+        return [angle_about(self.axis, X.rotation)]
 
     def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
         return [self.axis.dot(V.angular)]
 
     def gap(self, X: Pose) -> Motion:
-        """The shortest turn that takes the axis to where X has it, and the way to X's origin."""
-        R = X.rotation
-        return Motion(-swing(self.axis, R.inv_act(self.axis)), R.inv_act(X.translation))
+        return off_axis(self.axis, X, 0.0)
 
     def slides(self) -> tuple[Vec3, ...]:
         return (self.axis,)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
-from .ball import Ball, quaternion_names
+from ..spatial import Force, Inertia, Motion, Pose, Quaternion, Subspace, Vec3
+from .ball import Ball, quaternion_names, quaternion_numbers
 from .contract import Scalars
 
 __all__ = ["ANY_FORCE", "ANY_TURN", "Spherical"]
@@ -41,6 +42,15 @@ class Spherical(Ball):
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         return ANY_FORCE
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return quaternion_numbers(Quaternion.of(X.rotation), self.scalar_last)
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [*V.angular]
+
+    def gap(self, X: Pose) -> Motion:
+        return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
 
     def felt(self, inertia: Inertia) -> Inertia:
         """Without the mass at the centre, which does not move."""

@@ -61,6 +61,13 @@ class SphericalEuler(JointType):
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         return ANY_FORCE
 
+    def q_of(self, X: Pose) -> list[Any]:
+        """The principal angles; at gimbal lock those with γ = 0."""
+        return EulerAngles(self.order).of_rotation(X.rotation)
+
+    def gap(self, X: Pose) -> Motion:
+        return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
+
     def principal(self, q: Scalars) -> list[Any]:
         """β in [−π/2, π/2], or [0, π] for an order that repeats its first axis; the others in [−π, π]."""
         return EulerAngles(self.order).principal(q)
@@ -90,6 +97,26 @@ class EulerAngles:
     def rotation(self, q: Scalars) -> Rotation:
         first, second, third = (Rotation.about(_AXES[a], angle) for a, angle in zip(self.order, q, strict=True))
         return first @ second @ third
+
+    def of_rotation(self, R: Rotation) -> list[Any]:
+        """The angles of a rotation, β in the principal range.
+
+        α comes from R's column (row, for an order that repeats its first axis) of β alone; what is left of R once it is
+        turned back has β and γ by themselves, exactly so whatever α is where that does not count.
+        """
+        rows = R.rows()
+        i, j = "xyz".index(self.order[0]), "xyz".index(self.order[1])
+        k = 3 - i - j
+        e = 1.0 if (j - i) % 3 == 1 else -1.0
+        s, c = (rows[j][i], -e * rows[k][i]) if self._repeats else (-e * rows[j][k], rows[k][k])
+        locked = s * s + c * c < 1e-28
+        alpha = atan2(where(locked, e * rows[k][j], s), where(locked, rows[j][j], c))
+        s, c = sin(alpha) * e, cos(alpha)
+        second = [c * y + s * z for y, z in zip(rows[j], rows[k], strict=True)]
+        third = [c * z - s * y for y, z in zip(rows[j], rows[k], strict=True)]
+        if self._repeats:
+            return [alpha, atan2(-e * third[i], rows[i][i]), atan2(-e * second[k], second[j])]
+        return [alpha, atan2(e * rows[i][k], third[k]), atan2(e * second[i], second[j])]
 
     def axes(self, q: Scalars) -> tuple[Vec3, Vec3, Vec3]:
         """What the three rates turn about, in the turned frame."""

@@ -50,6 +50,15 @@ class SphericalMRP(JointType):
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         return ANY_FORCE
 
+    def q_of(self, X: Pose) -> list[Any]:
+        return [*MRP.of(Quaternion.of(X.rotation)).sigma]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [*V.angular]
+
+    def gap(self, X: Pose) -> Motion:
+        return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
+
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         return [*MRP(Vec3.of(q)).rate(Vec3.of(v))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,12 @@ class Translational(JointType):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return [*X.translation]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [*V.linear]
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         return tuple(Force(axis, Vec3.zero()) for axis in _AXES)

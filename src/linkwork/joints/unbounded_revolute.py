@@ -10,7 +10,7 @@ import numpy as np
 
 from ..expr.functions import atan2, cos, sin, sqrt
 from ..spatial import Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from .axis import random_axis, unit_axis
+from .axis import circle_about, off_axis, random_axis, unit_axis
 from .contract import JointType, Scalars
 from .revolute import Revolute
 
@@ -51,6 +51,15 @@ class UnboundedRevolute(JointType):
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         return Motion.zero()
+
+    def q_of(self, X: Pose) -> list[Any]:
+        return self.normalize(circle_about(self.axis, X.rotation))
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        return [self.axis.dot(V.angular)]
+
+    def gap(self, X: Pose) -> Motion:
+        return off_axis(self.axis, X, 0.0)
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:
         s, c = q

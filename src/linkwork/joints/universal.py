@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..expr.functions import sqrt
+from ..expr.functions import and_, atan2, eq, sqrt, where
 from ..spatial import Force, Inertia, Motion, Pose, Rotation, Subspace, Vec3
-from .axis import orthogonal, random_axis, unit_axis
+from .axis import angle_about, orthogonal, random_axis, unit_axis
 from .contract import JointType, Scalars
 from .refused import refused
 
@@ -66,9 +66,35 @@ class Universal(JointType):
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
         """The moment across both axes, and every force."""
+        return Force(self._across(q), Vec3.zero()), *(Force(Vec3.zero(), e) for e in _AXES)
+
+    def q_of(self, X: Pose) -> list[Any]:
+        """The second axis a₂ goes to u = R a₂: q₁ takes it around the first as far as that is, q₂ is what turns it."""
+        R, a1, a2 = X.rotation, self.first, self.second
+        u = R @ a2
+        s, c = a1.dot(a2.cross(u)), a2.dot(u) - a1.dot(a2) * a1.dot(u)
+        along = and_(eq(s, 0.0), eq(c, 0.0))  # u is along the first axis, and any angle is as near
+        first = atan2(s, where(along, 1.0, c))
+        return [first, angle_about(a2, Rotation.about(a1, -first) @ R)]
+
+    def v_of_twist(self, q: Scalars, V: Motion) -> list[Any]:
+        first, c = self._first_in_M(q), self.first.dot(self.second)
+        x, y = first.dot(V.angular), self.second.dot(V.angular)
+        scale = 1.0 / (1.0 - c * c)
+        return [(x - y * c) * scale, (y - x * c) * scale]
+
+    def gap(self, X: Pose) -> Motion:
+        """The turn across both axes by as much as the angle between them is off, and the way to X's origin."""
+        q, R = self.q_of(X), X.rotation
+        first, seen, n = self._first_in_M(q), R.inv_act(self.first), self._across(q)
+        off = atan2(n.dot(seen.cross(first)), seen.dot(first))
+        return Motion(n * off, R.inv_act(X.translation))
+
+    def _across(self, q: Scalars) -> Vec3:
+        """The unit vector across both axes, in M."""
         n = self._first_in_M(q).cross(self.second)
-        across = Force(n * (1.0 / sqrt(n.dot(n))), Vec3.zero())
-        return across, *(Force(Vec3.zero(), e) for e in _AXES)
+        unit: Vec3 = n * (1.0 / sqrt(n.dot(n)))
+        return unit
 
     def felt(self, inertia: Inertia) -> Inertia:
         """Without the mass at the centre, which does not move."""

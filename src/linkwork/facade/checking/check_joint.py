@@ -16,6 +16,7 @@ from ...joints import JointType
 from ...joints.blamed import own_line
 from ..joint.joint import Joint
 from .lines import MOTION
+from .reached import REACHED
 from .statements import RESULTS, STATEMENTS
 from .trial import Line, Trial
 
@@ -68,7 +69,7 @@ class JointReport:
         return "\n".join([f"{self.joint} {verdict}", *map(str, self.lines)])
 
 
-LINES: tuple[Line, ...] = (*STATEMENTS[:3], *MOTION, *STATEMENTS[3:], *RESULTS)
+LINES: tuple[Line, ...] = (*STATEMENTS[:3], *MOTION, *REACHED, *STATEMENTS[3:], *RESULTS)
 
 
 def check_joint(

@@ -136,6 +136,35 @@ class JointMethods:
         """
         return self._run("constraint_wrench_subspace", q, out=out)
 
+    # -- the other way
+
+    def configuration_of(self, pose: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """A configuration whose transform X_FM is nearest to a pose: the pose itself where the joint can take it.
+
+        Where it cannot, the type says what is nearest; a helical joint counts turns by how far it has advanced.
+        pose (..., 4, 4) [1, m] -> (..., nq).
+        """
+        self._refuse_warped("configuration_of: pose", pose)
+        return self._run("configuration_of", pose, out=out)
+
+    def velocity_of(self, q: ArrayLike, motion: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """The velocity whose twist S(q) v is nearest to one of M relative to F, in M's coordinates: least squares.
+
+        It is that twist itself where the joint can move so.
+        q (..., nq), motion (..., 6) [rad/s, m/s] -> (..., nv) [rad/s, m/s].
+        """
+        return self._run("velocity_of", q, motion, out=out)
+
+    def gap(self, pose: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """What is left to a pose from the joint's nearest configuration, in M's coordinates: (rotation
+        vector; position).
+
+        Zero where the joint can take the pose; anywhere else a constraint wrench does work on it, half a turn away too.
+        pose (..., 4, 4) [1, m] -> (..., 6) [rad, m].
+        """
+        self._refuse_warped("gap: pose", pose)
+        return self._run("gap", pose, out=out)
+
     # -- forces
 
     def torque(self, q: ArrayLike, wrench: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
