@@ -18,6 +18,9 @@ SOLVING = (
     "forward_dynamics_hessian",
     "forward_dynamics_second_derivatives",
     "linearize",
+    "constrained_forward_dynamics",
+    "reduced_forward_dynamics",
+    "reduced_linearize",
 )
 every_function = pytest.mark.parametrize("name", ROBOT)
 

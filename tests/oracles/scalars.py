@@ -14,6 +14,7 @@ from linkwork.algorithms import ROBOT
 from linkwork.algorithms.row import QUANTITIES, Row
 from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot, shape_of
+from linkwork.model.numbering import names_of
 from linkwork.model.tree import Tree
 
 from .trees import TREES, robot_of
@@ -110,7 +111,8 @@ def names_for(tree: Tree, row: Row, frame: str | None = None) -> tuple[str, ...]
     """What a function that is asked about something can be asked about: a frame, its origin or one of its axes."""
     frame = tree.frames[-1].name if frame is None else frame
     joint = next((body.joint_name for _, body in tree.stacked()), ())
-    found = {"frame": frame, "point": frame, "direction": f"{frame}.z", "joint": joint}
+    velocity = (*names_of(tree, "v"), ())[0]
+    found = {"frame": frame, "point": frame, "direction": f"{frame}.z", "joint": joint, "velocity": velocity}
     return tuple(found[option.names] for option in row.options if option.required)
 
 

@@ -115,7 +115,7 @@ class Option:
     default: Any = None
     choices: tuple[Any, ...] = ()  # the words; none where it is a name
     required: bool = False
-    names: str = "frame"  # what it names, if it is no word: "frame", "point", "direction" or "joint"
+    names: str = "frame"  # what it names, if it is no word: "frame", "point", "direction", "joint" or "velocity"
     counted: str = ""  # the size that the number of names is, where it takes a list of them too, or that a word picks
     counts: tuple[str, ...] = ()  # the sizes that words pick, a word each
 

@@ -16,6 +16,7 @@ from ..joints import JointType
 from ..model.body import WORLD, Direction, Point
 from ..model.couple import bounds
 from ..model.lighten import lightened, lightened_with
+from ..model.numbering import index_of, names_in
 from ..model.parameter import Parameter
 from ..model.parametrised import Numbers, parametrised
 from ..model.tree import Tree
@@ -155,6 +156,8 @@ class OfRobot:
             return
         if option.names == "joint":
             self.tree.joint_index(value)
+        elif option.names == "velocity":
+            self._check_velocity(option, value)
         elif option.names == "point" and "positions" not in given:
             self.tree.point(value)
         elif option.names == "direction" and "vectors" not in given:
@@ -164,6 +167,13 @@ class OfRobot:
                 f"{option.name}: frame {value!r} is fixed to the world, which no wrench moves: name one of a body that "
                 f"moves"
             )
+
+    def _check_velocity(self, option: Option, name: Any) -> None:
+        """Raises UnknownNameError for what names no number of v, ValueError for a joint that has several."""
+        if len(index_of(self.tree, "v", (name,))) != 1:
+            body = self.tree.bodies[self.tree.joint_index(name)]
+            several = ", ".join(map(repr, names_in(body, "v")))
+            raise ValueError(f"{option.name}: joint {name!r} has {body.joint.nv} velocities: name them, {several}")
 
     def content(
         self, rows: Iterable[Row], options: Iterable[Any], parameters: Sequence[Parameter] = ()
@@ -188,6 +198,7 @@ class OfRobot:
         points = [mark for mark in marks if mark.name in said]
         said |= {point.frame for point in points}
         said |= {name[:-2] for name in said}  # the frame of "hand.z"
+        said |= {name.rpartition(".")[0] for name in said}  # the joint of "base.wx"
         named = [frame for frame in tree.frames if frame.name in said]
         frames = [(frame.name, frame.body, _numbers(frame.placement)) for frame in named]
         joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in said]

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from .. import parameters as inertial
-from ..facade.robot.numbering import names_in
 from ..facade.robot.robot import Robot
 from ..model.body import Frame
+from ..model.numbering import names_in
 from ..model.welded import told, with_summed_inertias
 from ..spatial.parameters import inertia_of, parameters_of
 

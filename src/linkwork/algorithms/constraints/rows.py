@@ -19,7 +19,16 @@ from ..derivatives.tangents import tangent_rates
 from ..row import Output, Row
 from .kinematics import KinematicState
 
-__all__ = ["ROWS", "AllRates", "constraint_bias", "constraint_error", "constraint_jacobian", "derived", "rates_of"]
+__all__ = [
+    "ROWS",
+    "AllRates",
+    "constraint_bias",
+    "constraint_drift",
+    "constraint_error",
+    "constraint_jacobian",
+    "derived",
+    "rates_of",
+]
 
 Scalars = Sequence[Any]
 
@@ -94,6 +103,11 @@ def constraint_jacobian(tree: Tree, q: Scalars, time: Scalars | None = None) -> 
     return rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]).rows
 
 
+def constraint_drift(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[Any]:
+    """σ (nc): what time, and what moves by itself, adds to G v."""
+    return rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]).drift
+
+
 def constraint_bias(tree: Tree, q: Scalars, v: Scalars, time: Scalars | None = None) -> list[Any]:
     """γ (nc): accelerations that obey all constraints have G a + γ = 0, at velocities that do."""
     return rates_of(tree, q, v, 0.0 if time is None else time[0]).bias
@@ -108,6 +122,13 @@ ROWS = (
         "q",
         Output(("nc", "nv"), "m, 1"),
         "The velocities that constraints rule out, a row each.",
+        optional=("time",),
+    ),
+    Row.of(
+        constraint_drift,
+        "q",
+        Output(("nc",), "m/s, rad/s"),
+        "What velocities that obey constraints make up for, where these move by themselves.",
         optional=("time",),
     ),
     Row.of(

@@ -11,13 +11,17 @@ from ..derivatives.forward_dynamics_hessian import forward_dynamics_hessian, for
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.hybrid_dynamics import hybrid_dynamics
 from .assemble import ROWS as _ASSEMBLE
+from .closing import ROWS as _CLOSING
+from .explicit import ROWS as _EXPLICIT
 from .forward import ROWS as _FORWARD
 from .forward import constrained_accelerations
+from .minimal import ROWS as _MINIMAL
 from .project import ROWS as _PROJECT
+from .reduced_linearize import ROWS as _REDUCED_LINEARIZE
 
 __all__ = ["INSTEAD", "ROWS"]
 
-ROWS = (*_FORWARD, *_PROJECT, *_ASSEMBLE)
+ROWS = (*_FORWARD, *_PROJECT, *_ASSEMBLE, *_EXPLICIT, *_CLOSING, *_MINIMAL, *_REDUCED_LINEARIZE)
 
 INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics: constrained_accelerations,

@@ -80,6 +80,13 @@ class ConstraintMethods(RobotBase):
         """
 
     @computed
+    def constraint_drift(self, q: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """σ(q, t): velocities that obey all constraints have G v + σ = 0; 0 but where these move by themselves.
+
+        q (..., nq) -> (..., nc) [m/s, rad/s].
+        """
+
+    @computed
     def constraint_bias(
         self, q: Array, v: Array, *, time: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:

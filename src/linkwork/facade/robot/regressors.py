@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms.regressors.joint_parameters import JOINT_PARAMETERS, joint_parameters
+from ...model.numbering import names_in
 from ...parameters import explain
 from ...spatial.parameters import PARAMETERS, parameters_of
 from ..base_parameters import BaseParameters, base_parameters_of
 from .base import Array
 from .configuration import ConfigurationMethods
 from .method import computed
-from .numbering import names_in
 from .placed_link import links_of
 
 __all__ = ["RegressorMethods"]

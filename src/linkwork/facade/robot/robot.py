@@ -24,6 +24,8 @@ from .jacobians import JacobianMethods
 from .kinematics import KinematicsMethods
 from .limits import LimitMethods
 from .loop_files import LoopFileMethods
+from .mechanisms import ReducedMethods
+from .mobility import MobilityMethods
 from .momentum import MomentumMethods
 from .parameters import ParameterMethods
 from .points import PointMethods
@@ -45,6 +47,8 @@ class Robot(
     ConstraintMethods,
     AssemblyMethods,
     LoopFileMethods,
+    ReducedMethods,
+    MobilityMethods,
     ParameterMethods,
     RegressorMethods,
     ConfigurationMethods,

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...errors import UnknownNameError
+from ...model.numbering import index_of, names_of
 from ..joint.joint import Joint, joint_of
 from ..named import Named
 from .base import RobotBase
 from .drawing import tree_lines
 from .html import robot_html
-from .numbering import index_of, names_of
 from .placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
 
 __all__ = ["StructureMethods"]

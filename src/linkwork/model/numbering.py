@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from ...errors import UnknownNameError
-from ...joints import JointType
-from ...model.body import Body
-from ...model.tree import Tree
+from ..errors import UnknownNameError
+from ..joints import JointType
+from .body import Body
+from .tree import Tree
 
 __all__ = ["index_of", "names_in", "names_of"]
 
