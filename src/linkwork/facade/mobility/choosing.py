@@ -108,8 +108,8 @@ class _Chooser:
             said = ", ".join(repr(self.names[k]) for k in places)
             raise ValueError(
                 f"minimal: {what}: {said}: with them the others are nearly undetermined: margin {margin:.3g}, the "
-                f"smallest singular value of the dependent block, is below {self.least:g}; name others, or None chooses "
-                f"some"
+                f"smallest singular value of the dependent block, is below {self.least:g}; name others, or None "
+                f"chooses some"
             )
         return margin
 

@@ -133,7 +133,9 @@ def motions_of(
     basis = basis @ np.linalg.inv(basis[picked])
     sizes = np.abs(basis) * scales.velocities[:, None]
     basis[sizes <= 1e-9 * sizes.max(axis=0, initial=0.0)] = 0.0
-    return picked, tuple({names[i]: float(x) for i, x in enumerate(column) if x} for column in basis.T)
+    orders = ([k, *(i for i in range(len(names)) if i != k)] for k in picked)
+    columns = zip(orders, basis.T, strict=True)
+    return picked, tuple({names[i]: float(column[i]) for i in order if column[i]} for order, column in columns)
 
 
 def motion_text(motion: Mapping[str, float], most: int = 12) -> str:
