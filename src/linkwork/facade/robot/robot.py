@@ -20,6 +20,7 @@ from .dynamics import DynamicsMethods
 from .editing import EditingMethods
 from .forces import ForceMethods
 from .inertia import InertiaMethods
+from .integrability import IntegrabilityMethods
 from .jacobians import JacobianMethods
 from .kinematics import KinematicsMethods
 from .limits import LimitMethods
@@ -45,6 +46,7 @@ class Robot(
     ForceMethods,
     DerivativeMethods,
     ConstraintMethods,
+    IntegrabilityMethods,
     AssemblyMethods,
     LoopFileMethods,
     ReducedMethods,

@@ -1,0 +1,180 @@
+"""The distribution of the velocities that constraints allow, and how Lie brackets make it grow.
+
+[X, Y] = ∂Y/∂x X − ∂X/∂x Y, of fields over the numbers x of a configuration, and time where constraints depend on it.
+Fields are tangent to the manifold of configurations wherever they start on it, so brackets of their numbers are those
+of the fields.  Brackets of the allowed fields with the newest ones, of which those are kept that add to the rank, until
+there are none, span the involutive closure: around configurations where ranks do not change, brackets of what was left
+out add nothing.
+
+Source: Murray, Li and Sastry, A Mathematical Introduction to Robotic Manipulation, 1994, chapter 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.configuration.rates import configuration_derivative_to_velocity, velocity_to_configuration_derivative
+from ...algorithms.constraints.distribution import allowed
+from ...expr.derivative import forward
+from ...expr.linalg.sums import is_zero
+from ...expr.region import Region
+from ...expr.symbol import Graph, Symbol
+from ...model.tree import Tree
+from .spans import rank_of
+
+__all__ = ["Growth", "Symbols", "grown", "pivots_of"]
+
+_ADDS = 1e-7  # relative to a bracket's size: what it has to add to count
+Field = list[Any]
+
+
+class Symbols:
+    """The numbers of a configuration and time as symbols, and what expressions of them are in some states."""
+
+    def __init__(self, tree: Tree) -> None:
+        graph = Graph("integrability")
+        self.tree, self.q, self.time = tree, graph.inputs("q", (tree.nq,)), graph.input("time")
+
+    @property
+    def all(self) -> list[Symbol]:
+        """All numbers x = (q; t)."""
+        return [*self.q, self.time]
+
+    def values(self, rows: Sequence[Sequence[Any]], states: np.ndarray) -> np.ndarray:
+        """Rows of expressions in states (n, nq + 1): (n, rows, columns)."""
+        flat = [x for row in rows for x in row]
+        found = np.zeros((len(states), len(flat)))
+        moving = [k for k, x in enumerate(flat) if isinstance(x, Symbol)]
+        for k, x in enumerate(flat):
+            if not isinstance(x, Symbol):
+                found[:, k] = x
+        if moving:
+            region = Region.of([flat[k] for k in moving], self.all)
+            with np.errstate(all="ignore"):
+                for k, x in zip(moving, region.run([*states.T]), strict=True):
+                    found[:, k] = x
+        return found.reshape(len(states), len(rows), len(rows[0]) if rows else self.tree.nv + 1)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The allowed velocities and their closure in some states."""
+
+    dimensions: tuple[int, ...]
+    allowed: np.ndarray  # (states, m, nv + 1)
+    closure: np.ndarray  # (states, n, nv + 1)
+    margin: float
+
+
+def grown(
+    symbols: Symbols,
+    rows: list[list[Any]],
+    pivots: Sequence[tuple[int, int]],
+    timed: bool,
+    states: np.ndarray,
+    most: int,
+) -> Growth:
+    """The distribution that rows allow, grown by brackets until it is involutive, or of dimension ``most``.
+
+    Which brackets are kept is seen in the last of the states.
+    """
+    tree = symbols.tree
+    columns = range(tree.nv + timed)
+    taken = {j for _, j in pivots}
+    base = allowed(rows, pivots, [j for j in columns if j not in taken])
+    kept = [_moved(symbols, u) for u in base]
+    values = symbols.values(base, states)
+    of_base, dimensions, margin = values, [len(kept)], np.inf
+    layer = list(kept)
+    first = True
+    while layer and len(kept) < most:
+        brackets = _brackets(symbols, kept[: len(base)], layer, first)
+        as_velocities = [_velocity(symbols, bracket) for bracket in brackets]
+        if not brackets:
+            break
+        found = symbols.values(as_velocities, states)
+        chosen, gap = _adding(values[-1], found[-1], most - len(kept))
+        margin, first = min(margin, gap), False
+        layer = [brackets[k] for k in chosen]
+        kept += layer
+        values = np.concatenate([values, found[:, chosen]], axis=1)
+        if chosen:
+            dimensions.append(len(kept))
+    return Growth(tuple(dimensions), of_base, values, margin)
+
+
+def _moved(symbols: Symbols, u: Field) -> Field:
+    """(q̇; ṫ) of a velocity."""
+    return [*velocity_to_configuration_derivative(symbols.tree, symbols.q, u[:-1]), u[-1]]
+
+
+def _velocity(symbols: Symbols, field: Field) -> Field:
+    return [*configuration_derivative_to_velocity(symbols.tree, symbols.q, field[:-1]), field[-1]]
+
+
+def _brackets(symbols: Symbols, base: list[Field], layer: list[Field], first: bool) -> list[Field]:
+    """[X, Y] of the base's fields with the layer's, those that are structurally zero left out."""
+    of_layer, of_base = _along(symbols, layer, base), _along(symbols, base, layer)
+    found = []
+    for i in range(len(base)):
+        for j in range(i + 1 if first else 0, len(layer)):
+            bracket = [_minus(a, b) for a, b in zip(of_layer[j][i], of_base[i][j], strict=True)]
+            if not all(map(is_zero, bracket)):
+                found.append(bracket)
+    return found
+
+
+def _along(symbols: Symbols, fields: list[Field], directions: list[Field]) -> list[list[Field]]:
+    """By fields, by directions: how a field changes along a direction."""
+    seeds = [
+        {i: direction[k] for i, direction in enumerate(directions) if not is_zero(direction[k])}
+        for k in range(len(symbols.all))
+    ]
+    rows = iter(forward([x for field in fields for x in field], symbols.all, seeds))
+    by_field = [[next(rows) for _ in field] for field in fields]
+    return [[[row.get(i, 0.0) for row in own] for i in range(len(directions))] for own in by_field]
+
+
+def _minus(a: Any, b: Any) -> Any:
+    return a if is_zero(b) else -b if is_zero(a) else a - b
+
+
+def _adding(have: np.ndarray, brackets: np.ndarray, most: int) -> tuple[list[int], float]:
+    """The brackets that add to what there is, the one that adds most first; and how clear that was."""
+    basis = np.linalg.qr(have.T)[0] if len(have) else np.zeros((brackets.shape[1], 0))
+    sizes = np.maximum(1.0, np.linalg.norm(brackets, axis=1))
+    rest = brackets / sizes[:, None]
+    chosen: list[int] = []
+    margin = last = np.inf
+    while True:
+        rest = rest - (rest @ basis) @ basis.T
+        rest = rest - (rest @ basis) @ basis.T
+        lengths = np.linalg.norm(rest, axis=1)
+        k = int(np.argmax(lengths))
+        if lengths[k] <= _ADDS or len(chosen) == most:
+            if lengths[k] > 0.0 and len(chosen) < most:
+                margin = min(last, 1.0) / float(lengths[k])
+            return sorted(chosen), margin
+        last = float(lengths[k])
+        chosen.append(k)
+        basis = np.column_stack([basis, rest[k] / lengths[k]])
+
+
+def pivots_of(rows: np.ndarray, columns: int) -> list[tuple[int, int]]:
+    """Pivots (row, column) of elimination, the largest that is left each time, among the first so many columns."""
+    rank, _ = rank_of(rows[:, :columns])
+    A = np.array(rows[:, :columns], dtype=float)
+    left = list(range(len(A)))
+    pivots = []
+    for _ in range(rank):
+        i, j = max(((i, j) for i in left for j in range(columns)), key=lambda place: abs(A[place]))
+        pivots.append((i, j))
+        left.remove(i)
+        for other in left:
+            A[other] -= A[other, j] / A[i, j] * A[i]
+            A[other, j] = 0.0
+    return pivots

@@ -1,0 +1,143 @@
+"""Which constraints of velocities are constraints of positions, against what is known of wheels, blades and balls."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.fourbars import fourbars, parallel
+
+
+def planar(*parts):
+    """A body in the plane, and what is on it."""
+    base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="body")
+    return lw.Robot.build("cart", lw.Link("body", mass=1.0), base, *parts)
+
+
+def turning(name, place, axis=(0, 0, 1), parent="body"):
+    """A link that turns on another."""
+    link = lw.Link(name, mass=0.1)
+    joint = lw.joints.Revolute(axis)
+    return link, lw.Joint.of(joint, name=f"{name}_joint", parent=parent, child=name, placement=lw.pose(place))
+
+
+def free(name="free"):
+    """A body that floats."""
+    joint = lw.Joint.of(lw.joints.Floating(), name="base", parent="world", child="body")
+    return lw.Robot.build(name, lw.Link("body", mass=1.0), joint)
+
+
+WHEELS = (*turning("left", (0, 0.3, 0.1), (0, 1, 0)), *turning("right", (0, -0.3, 0.1), (0, 1, 0)))
+CAR = (*turning("front", (1.5, 0, 0)), *turning("trailer", (-0.3, 0, 0)))
+HERE = np.array([0.1, 0.2, 0.3])
+
+
+def dimensions(report):
+    return report.velocity_dof, report.configuration_dof
+
+
+@pytest.mark.parametrize(
+    ("robot", "constraints", "q", "growth"),
+    [
+        (planar(), [lw.Skate("body")], HERE, (2, 3)),
+        (planar(), [lw.Pfaffian("skate", lambda k: k.twist("body", expressed_in="body")[4])], HERE, (2, 3)),
+        (planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0))), [lw.Rolling("wheel", radius=0.1)], [*HERE, 0.4], (2, 3, 4)),
+        (free(), [lw.Rolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 4, 5)),
+        (free(), [lw.BallRolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 5)),
+        (free(), [lw.NoSlip("body", "body.z")], [1, 0, 0, 0, 0.1, 0.2, 0.4], (5, 6)),
+        (planar(*CAR).with_frame("axle", "trailer", (-1.2, 0, 0)),
+         [lw.Skate("body"), lw.Skate("front"), lw.Skate("axle")], [*HERE, 0.2, 0.1], (2, 3, 4, 5)),
+    ],
+    ids=["skate", "function", "coin", "disc", "ball", "arrow", "car"],
+)  # fmt: skip
+def test_what_no_position_follows_from(robot, constraints, q, growth):
+    report = robot.with_constraints(*constraints).integrability(q)
+    assert dimensions(report) == (growth[0], growth[-1])
+    assert report.growth == growth and report.generic and report.margin > 1e6
+    assert not report.integrable and not report.holonomic and report.nonintegrable_rank == len(report.nonintegrable)
+    assert f"{growth[0]} of velocity, {growth[-1]} of configuration" in str(report)
+
+
+def test_positions_that_follow_have_names():
+    slider = planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0)))
+    slope = planar().with_direction("slope", "body", (0, 1, 0))
+    for robot, constraint, q, expected in (
+        (planar(), lw.NoSlip("body", "world.y"), HERE, ["base.y"]),
+        (planar(), lw.NoSlip("body", ("body.x", "body.y")), HERE, ["base.x", "base.y"]),
+        (planar(), lw.Pfaffian("p", lambda k: 3 * k.point_velocity("body")[0] - 4 * k.v("base")[2]), HERE,
+         ["base.x - 1.33333 base.angle"]),
+        (planar(), lw.Pfaffian("p", lambda k: k.v("base")[2] - 3.0 + 0.0 * k.time), HERE, ["base.angle - 3 t"]),
+        (slider, lw.Pfaffian("p", lambda k: np.exp(k.q("wheel_joint")) * k.point_velocity("wheel")[1]), [*HERE, 1.0],
+         ["base.y"]),
+        (free(), lw.NoSlip("body", ("body.x", "body.y", "body.z")), [0.6, 0.8, 0, 0, *HERE],
+         ["base.x", "base.y", "base.z"]),
+        (free(), lw.Pfaffian("p", lambda k: k.twist("body", expressed_in="body")[:3]), [0.6, 0.8, 0, 0, *HERE], None),
+    ):  # fmt: skip
+        report = robot.with_constraints(constraint).integrability(q)
+        count = len(constraint.directions) if isinstance(constraint, lw.NoSlip) else len(report.integrable)
+        assert report.holonomic and len(report.integrable) == count and not report.nonintegrable, str(report)
+        assert report.configuration_dof == report.velocity_dof == robot.nv - count
+        named = sorted({name for combination in report.integrable for name in combination.positions})
+        if expected is not None:
+            assert named == expected, named
+    assert slope.with_constraints(lw.NoSlip("body", "slope")).integrability(HERE).configuration_dof == 3
+
+
+def test_wheels_of_a_differential_drive_give_its_heading():
+    q = [*HERE, 0.4, 0.5]
+    robot = planar(*WHEELS).with_constraints(lw.Rolling("left", radius=0.1), lw.Rolling("right", radius=0.1))
+    report = robot.integrability(q)
+    assert dimensions(report) == (2, 4) and report.nonintegrable_rank == 2 and len(report.redundant) == 1
+    (heading,) = report.integrable
+    assert heading.positions == ("base.angle + 0.166667 left_joint - 0.166667 right_joint",)
+    assert heading.rows == ("left rolls: along x", "right rolls: along x")
+    np.testing.assert_allclose(heading.weights, (1.0, -1.0), atol=1e-12)
+    assert "said by others already: right rolls: along y" in str(report)
+
+
+def test_integrating_factors_are_no_obstacle():
+    """dx + x dy = 0 is x exp(y) = const, and θ̇ x = y θ ẏ of three numbers is none."""
+
+    def exact(k):
+        return k.point_velocity("body")[0] + k.point("body")[0] * k.point_velocity("body")[1]
+
+    def bound(k):
+        return k.point_velocity("body")[0] - k.q("base")[2] * k.point_velocity("body")[1]
+
+    (found,) = planar().with_constraints(lw.Pfaffian("p", exact)).integrability(HERE).integrable
+    assert found.rows == ("p",) and not found.positions and "no position that has a simple name" in str(found)
+    assert dimensions(planar().with_constraints(lw.Pfaffian("p", bound)).integrability(HERE)) == (2, 3)
+
+
+def test_special_configurations_are_told():
+    """x² ẏ = θ̇: at x = 0 one bracket more is needed than beside it."""
+    robot = planar().with_constraints(
+        lw.Pfaffian("p", lambda k: k.v("base")[2] - k.point("body")[0] ** 2 * k.point_velocity("body")[1])
+    )
+    beside, there = robot.integrability(HERE), robot.integrability([0.0, 0.2, 0.3])
+    assert beside.generic and not there.generic and "special" in str(there)
+    assert dimensions(beside) == dimensions(there) == (2, 3)
+
+
+def test_loops_and_velocities_together():
+    robot = fourbars(2)
+    q, _ = parallel(robot, 0.8)
+    assert dimensions(robot.integrability(q)) == (1, 1) and robot.integrability(q).holonomic
+    assert dimensions(robot.without_constraints().integrability(q)) == (robot.nv, robot.nv)
+    held = robot.with_constraints(lw.NoSlip("tip1", "world.x")).integrability(q)
+    assert dimensions(held) == (0, 0) and held.holonomic and held.integrable[0].positions
+    with pytest.raises(ValueError, match="does not obey the constraints of positions: 'C1"):
+        robot.integrability(q + 0.1)
+
+
+def test_bad_questions_are_refused():
+    robot = planar().with_constraints(lw.Skate("body"))
+    for q in (HERE[:2], [0.0, np.nan, 0.0], np.zeros((2, 3)), "here"):
+        with pytest.raises((ValueError, TypeError), match="integrability: q"):
+            robot.integrability(q)
+    with pytest.raises(ValueError, match="time"):
+        robot.integrability(HERE, time=np.nan)
+    both = robot.with_constraints(
+        lw.Pfaffian("slow", lambda k: k.v("base")[0] - 1.0), lw.Pfaffian("fast", lambda k: k.v("base")[0] - 2.0)
+    )
+    with pytest.raises(ValueError, match="contradict each other"):
+        both.integrability(HERE)
