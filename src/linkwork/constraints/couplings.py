@@ -1,0 +1,281 @@
+"""Couplings of joints of one number: gears, racks, screws, belts, and any function.
+
+A coupling here is a constraint, which exerts a force and may be redundant with others; ``robot.coupled`` takes the
+follower's number out of q and v instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from ..errors import UnknownNameError
+from ..expr.symbol import Symbol
+from .asking import over_any_scalar, refuse_pickling
+from .chained import chained
+from .contract import Constraint, Kinematics, Rates, References
+from .given import given_length, given_number, measured_in, name_or, plain_joint
+
+__all__ = ["Belt", "Coupling", "Gear", "Rack", "Screw"]
+
+
+@dataclass(frozen=True)
+class _Pair(Constraint):
+    """A linear coupling of two joints: w_a q_a − w_b q_b − offset = 0."""
+
+    a: str
+    b: str
+
+    offset = 0.0
+    units = ("rad", "rad")  # that the joints are measured in
+    unit = "rad"
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """w_a and w_b."""
+        raise NotImplementedError
+
+    @property
+    def references(self) -> References:
+        return References(joints=(self.a, self.b))
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return (self.unit,)
+
+    def error(self, k: Kinematics) -> list[Any]:
+        (q_a,), (q_b,), (w_a, w_b) = k.q(self.a), k.q(self.b), self.weights
+        return [q_a * w_a - q_b * w_b - self.offset]
+
+    def rates(self, k: Kinematics) -> Rates:
+        (a,), (b,), (w_a, w_b) = k.moving(self.a), k.moving(self.b), self.weights
+        row = [x * w_a - y * w_b for x, y in zip(a, b, strict=True)]
+        sizes = [x * x * (w_a * w_a) + y * y * (w_b * w_b) for x, y in zip(a, b, strict=True)]
+        return Rates([row], [0.0], None, [sizes])
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        kind = type(self).__name__
+        if self.a == self.b:
+            yield f"joint {self.a!r} cannot be coupled with itself"
+            return
+        for joint, unit in zip((self.a, self.b), self.units, strict=True):
+            wrong = [*plain_joint(robot, joint, kind)] or [*measured_in(robot, joint, unit, kind)]
+            yield from wrong
+
+    def _given(self, **numbers: float) -> None:
+        """Numbers that may not be 0, the offset, and the name."""
+        kind = type(self).__name__
+        for name, value in numbers.items():
+            object.__setattr__(self, name, given_number(kind, name, value, zero=False))
+        object.__setattr__(self, "offset", given_number(kind, "offset", self.offset))
+        object.__setattr__(self, "name", name_or(self.name, f"{kind.lower()}({self.a}, {self.b})"))
+
+
+@dataclass(frozen=True)
+class Gear(_Pair):
+    """Two joints that turn: q_a = ratio · q_b + offset, and so v_a = ratio · v_b, as of `Robot.coupled`.
+
+    Toothed wheels of z_a and z_b teeth on one carrier have the ratio −z_b/z_a, z_b/z_a where one is inside the other.
+    The torque on a is what the constraint exerts, that on b −ratio times as much.
+    """
+
+    ratio: float
+    _: KW_ONLY
+    offset: float = 0.0  # where it is assembled [rad]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        self._given(ratio=self.ratio)
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        return 1.0, self.ratio
+
+
+@dataclass(frozen=True)
+class Rack(_Pair):
+    """A joint that slides, the rack a, and one that turns, the pinion b: q_a = radius · q_b + offset.
+
+    A radius below 0 is that of a pinion on the rack's other side.  What it exerts is the force on the rack [N].
+    """
+
+    radius: float  # [m]
+    _: KW_ONLY
+    offset: float = 0.0  # where it is assembled [m]
+    name: str = ""
+
+    units, unit = ("m", "rad"), "m"
+
+    def __post_init__(self) -> None:
+        self._given(radius=self.radius)
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        return 1.0, self.radius
+
+
+@dataclass(frozen=True)
+class Screw(_Pair):
+    """A joint that slides, the nut a, and one that turns, the spindle b: q_a = pitch · q_b + offset.
+
+    The pitch is the advance per radian, as of `linkwork.joints.Helical`: the lead over 2π, below 0 of a left-hand
+    thread.  What it exerts is the force on the nut [N].
+    """
+
+    pitch: float  # advance per radian [m/rad]
+    _: KW_ONLY
+    offset: float = 0.0  # where it is assembled [m]
+    name: str = ""
+
+    units, unit = ("m", "rad"), "m"
+
+    def __post_init__(self) -> None:
+        self._given(pitch=self.pitch)
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        return 1.0, self.pitch
+
+
+@dataclass(frozen=True)
+class Belt(_Pair):
+    """A belt, or a chain, over two pulleys that turn, without slip: r_a q_a = r_b q_b + offset, −r_b q_b if crossed.
+
+    Their joints' axes are parallel.  What it exerts is how much more one side of the belt pulls than the other [N].
+    """
+
+    radius_a: float  # r_a [m]
+    radius_b: float
+    _: KW_ONLY
+    crossed: bool = False
+    offset: float = 0.0  # how far the belt is when both are at 0 [m]
+    name: str = ""
+
+    unit = "m"
+
+    def __post_init__(self) -> None:
+        for name in ("radius_a", "radius_b"):
+            object.__setattr__(self, name, given_length("Belt", name, getattr(self, name)))
+        if not isinstance(self.crossed, bool):
+            raise TypeError(f"Belt: crossed: expected True or False, got {self.crossed!r}")
+        self._given()
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        return self.radius_a, -self.radius_b if self.crossed else self.radius_b
+
+
+@dataclass(frozen=True)
+class Coupling(Constraint):
+    """Joints of one number, coupled: Σ w_i q_i = offset with ``joints`` a dict of weights, or f(q_1, q_2, ...) = offset
+    with a function of the joints that are named.
+
+        lw.Coupling({"left": 1.0, "right": 1.0, "ring": -2.0})
+        lw.Coupling(("valve", "cam"), lambda valve, cam: valve - 0.01 * np.cos(cam), unit="m")
+
+    The function gets numbers and gives one; NumPy's functions and those of `linkwork.expr` work on them.
+    """
+
+    joints: tuple[Any, ...]  # names, with a function; else pairs (name, weight)
+    function: Callable[..., Any] | None = None
+    _: KW_ONLY
+    offset: float = 0.0
+    unit: str = "rad"  # of its row: "rad" or "m"
+    name: str = ""
+
+    if TYPE_CHECKING:  # a dict makes pairs
+
+        def __init__(
+            self,
+            joints: Mapping[str, float] | Sequence[Any],
+            function: Callable[..., Any] | None = ...,
+            *,
+            offset: float = ...,
+            unit: str = ...,
+            name: str = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        joints: Any = self.joints
+        parts = joints.items() if isinstance(joints, Mapping) else joints
+        if isinstance(joints, str) or not isinstance(parts, Iterable):
+            raise TypeError(f"Coupling: joints: expected a dict of weights, or names and a function, got {joints!r}")
+        if self.function is None:
+            if any(isinstance(part, str) or len(part) != 2 for part in parts):
+                raise TypeError(f'Coupling: joints: expected weights, as in {{"a": 1.0, "b": -2.0}}, got {joints!r}')
+            named = [(name, given_number("Coupling", f"weight of {name!r}", x, zero=False)) for name, x in parts]
+            names = [name for name, _ in named]
+            object.__setattr__(self, "joints", tuple(named))
+        else:
+            if isinstance(joints, Mapping) or not callable(self.function):
+                raise TypeError(f"Coupling: expected names of joints and a function of them, got {self.function!r}")
+            names = list(joints)
+            object.__setattr__(self, "joints", tuple(names))
+        if not names or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"Coupling: joints: expected names, got {joints!r}")
+        if self.unit not in ("rad", "m"):
+            raise ValueError(f'Coupling: unit: expected "rad" or "m", got {self.unit!r}')
+        object.__setattr__(self, "offset", given_number("Coupling", "offset", self.offset))
+        object.__setattr__(self, "name", name_or(self.name, f"coupling({', '.join(names)})"))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The joints' names."""
+        return tuple(part if isinstance(part, str) else part[0] for part in self.joints)
+
+    @property
+    def references(self) -> References:
+        return References(joints=self.names)
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return () if self.function is None else (self.function,)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return (self.unit,)
+
+    def error(self, k: Kinematics) -> list[Any]:
+        return self._of([k.q(joint)[0] for joint in self.names])
+
+    def rates(self, k: Kinematics) -> Rates:
+        rows = [k.moving(joint)[0] for joint in self.names]
+        q, v = ([ask(joint)[0] for joint in self.names] for ask in (k.q, k.v))
+        return chained(self._of, q, v, Rates(rows, [0.0] * len(rows)))
+
+    def settled(self, k: Kinematics) -> Self:
+        for joint in self.names:
+            if len(k.q(joint)) != 1:
+                return self  # told by `checked`
+        if self.function is not None and not isinstance(self.error(k)[0], Symbol):
+            raise ValueError(f"constraint {self.name!r}: its function gives the same whatever the joints do")
+        return self
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        for i, joint in enumerate(self.names):
+            if joint in self.names[:i]:
+                yield f"joint {joint!r} cannot be coupled with itself"
+            yield from plain_joint(robot, joint, "Coupling")
+
+    def __getstate__(self) -> dict[str, Any]:
+        refuse_pickling(self)
+        return self.__dict__
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def _of(self, q: list[Any]) -> list[Any]:
+        if self.function is not None:
+            found = over_any_scalar(f"constraint {self.name!r}", self.function, *q, count=1)[0]
+        else:
+            found = sum((x * weight for x, (_, weight) in zip(q, self.joints, strict=True)), 0.0)
+        return [found - self.offset]
