@@ -15,7 +15,10 @@ Robots:
   frames, with velocities and accelerations.
 - `Joint` is a joint of a robot, or one alone; `joints` are the types; `check_joint` looks at one of your own, and gives
   a `JointReport`.
-- `constraints` are what a robot obeys besides its joints: loops, couplings, rolling.  `Holonomic` is one of your own.
+- `constraints` are what a robot obeys besides its joints, and `Robot.with_constraints` puts them on: `Distance`,
+  `PointOnLine`, `PointOnPlane`, `PointOnCurve`, `PointOnSurface`, `Parallel`, `Angle`, `Weld`, `Ball`, `Gear`, `Rack`,
+  `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `Rolling`, `RollingContact`, `BallRolling`; `Holonomic` is
+  a function of your own.  `Robot.with_loop` closes a loop by a joint of any type.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
@@ -49,7 +52,31 @@ from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
 from .compiler.trace import compile
-from .constraints import BallRolling, Holonomic, NoSlip, Pfaffian, Rolling, RollingContact, Skate
+from .constraints import (
+    Angle,
+    Ball,
+    BallRolling,
+    Belt,
+    CenterOfMass,
+    Coupling,
+    Distance,
+    Gear,
+    Holonomic,
+    NoSlip,
+    Parallel,
+    Pfaffian,
+    PointOnCurve,
+    PointOnLine,
+    PointOnPlane,
+    PointOnSurface,
+    Prescribed,
+    Rack,
+    Rolling,
+    RollingContact,
+    Screw,
+    Skate,
+    Weld,
+)
 from .expr.control import call, cond, fori, scan, take, while_loop
 from .expr.linalg import lstsq, solve
 from .facade.checking.check_joint import JointReport, check_joint
@@ -63,18 +90,34 @@ if TYPE_CHECKING:
     from . import identify
 
 __all__ = [
+    "Angle",
+    "Ball",
     "BallRolling",
+    "Belt",
+    "CenterOfMass",
+    "Coupling",
+    "Distance",
+    "Gear",
     "Holonomic",
     "Joint",
     "JointReport",
     "Kernel",
     "Link",
     "NoSlip",
+    "Parallel",
     "Pfaffian",
+    "PointOnCurve",
+    "PointOnLine",
+    "PointOnPlane",
+    "PointOnSurface",
+    "Prescribed",
+    "Rack",
     "Robot",
     "Rolling",
     "RollingContact",
+    "Screw",
     "Skate",
+    "Weld",
     "__version__",
     "call",
     "check_joint",

@@ -66,6 +66,9 @@ class Kinematics(Protocol):
     def moving(self, joint: str) -> list[list[Any]]:
         """By each number of a joint's velocity: what the robot's velocities make of it, a row of nv numbers."""
 
+    def units(self, joint: str) -> tuple[str, ...]:
+        """What the numbers of a joint's velocity are rates of: "rad" or "m" each."""
+
     def pose(self, frame: str, relative_to: str = "world") -> Pose:
         """X_AB: the pose of frame B in frame A (``relative_to``)."""
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from ..errors import UnknownNameError
 from ..expr.symbol import Symbol
 from .asking import over_any_scalar, refuse_pickling
 from .chained import chained

@@ -8,11 +8,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ..expr.functions import and_, atan2, lt, sqrt, where
-from ..spatial import Force, Motion, Vec3
+from ..spatial import Force, Vec3
 from .along import sizes_of
 from .contract import Between, Constraint, Kinematics, Rates, References
 from .given import fixed_together, given_number, name_or
-from .seen import across, bodies_of
+from .seen import across
 
 __all__ = ["Angle", "Parallel"]
 
@@ -29,7 +29,7 @@ class _OfDirections(Constraint):
         return References(directions=(self.a, self.b))
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, self.a, self.b, bodies_of(robot, ("direction", self.a), ("direction", self.b)))
+        return fixed_together(robot, ("direction", self.a), ("direction", self.b))
 
     def _between(self, k: Kinematics) -> tuple[Between, Vec3, Vec3]:
         """How B moves relative to A, and both directions in B's axes."""

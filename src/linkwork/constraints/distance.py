@@ -10,14 +10,13 @@ from ..spatial import Vec3
 from .along import VelocityLine, along
 from .contract import Between, Constraint, Kinematics, Rates, References
 from .given import fixed_together, given_length, name_or
-from .seen import bodies_of
 
 __all__ = ["Distance"]
 
 
 @dataclass(frozen=True)
 class Distance(Constraint):
-    """Two points, or origins of frames, are at a distance l from each other: (p·p/l − l)/2 = 0, p from one to the other.
+    """Two points, or origins of frames, are at a distance l: (p·p/l − l)/2 = 0, p the way from one to the other.
 
     Near its zeros this is |p| − l; it is smooth where the points meet too, and zero at the distance l alone.  What it
     exerts is the force along the rod [N], positive where it pushes.
@@ -56,7 +55,7 @@ class Distance(Constraint):
         return along(between, [VelocityLine(p * share, p_rate * share, b, Vec3.zero())])
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, self.a, self.b, bodies_of(robot, ("point", self.a), ("point", self.b)))
+        return fixed_together(robot, ("point", self.a), ("point", self.b))
 
     def _between(self, k: Kinematics) -> tuple[Between, Vec3, Vec3]:
         """How b's frame B moves relative to a's, where b is in B, and the way p from a to b in B's axes."""

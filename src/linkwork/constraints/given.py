@@ -41,14 +41,17 @@ def given_place(kind: str, what: str, value: Any) -> Vec3:
     return Vec3.of(given_numbers(value, f"{kind}: {what}: expected three numbers [m]", (3,)).tolist())
 
 
-def fixed_together(robot: Any, one: str, other: str, bodies: tuple[int, int]) -> Iterator[str]:
-    """What is wrong where a constraint is between parts of one rigid body."""
-    first, second = bodies
+def fixed_together(robot: Any, one: tuple[str, str], other: tuple[str, str]) -> Iterator[str]:
+    """What is wrong where a constraint is between parts of one rigid body: each "frame", "point" or "direction" and its
+    name."""
     if one == other:
-        yield f"it is between {one!r} and itself"
-    elif first == second:
+        yield f"it is between {one[1]!r} and itself"
+        return
+    frames = (name if kind == "frame" else getattr(robot, kind)(name).frame for kind, name in (one, other))
+    first, second = (robot.frame(frame).body for frame in frames)
+    if first == second:
         whose = "are fixed to the world" if first < 0 else f"are of one body, {robot.bodies[first].name!r}"
-        yield f"{one!r} and {other!r} {whose}, so nothing moves between them"
+        yield f"{one[1]!r} and {other[1]!r} {whose}, so nothing moves between them"
 
 
 def plain_joint(robot: Any, joint: str, kind: str, single: bool = True) -> Iterator[str]:
@@ -71,4 +74,5 @@ def measured_in(robot: Any, joint: str, unit: str, kind: str) -> Iterator[str]:
     type_ = robot.bodies[robot.joint_index(joint)].joint
     if type_.q_units != (unit,):
         what = "turns [rad]" if unit == "rad" else "slides [m]"
-        yield f"joint {joint!r} is of type {type_.type_name()}, measured in {', '.join(type_.q_units)}: {kind} needs one that {what}"
+        got = f"is of type {type_.type_name()}, measured in {', '.join(type_.q_units)}"
+        yield f"joint {joint!r} {got}: {kind} needs one that {what}"

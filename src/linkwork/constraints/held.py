@@ -10,7 +10,7 @@ from ..spatial import Pose, Vec3, by_rows
 from ..spatial.given import given_pose
 from .contract import Constraint, Kinematics, Rates, References
 from .given import fixed_together, given_number, given_place, name_or
-from .seen import AXES, bodies_of, seen_point
+from .seen import AXES, seen_point
 
 __all__ = ["Ball", "CenterOfMass", "Weld"]
 
@@ -107,7 +107,7 @@ class Ball(Constraint):
         return seen_point(k, self.a, frame).rates(*AXES)
 
     def checked(self, robot: Any) -> Iterable[str]:
-        return fixed_together(robot, self.a, self.b, bodies_of(robot, ("point", self.a), ("point", self.b)))
+        return fixed_together(robot, ("point", self.a), ("point", self.b))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from .asking import over_any_scalar, refuse_pickling
 from .chained import chained
 from .contract import Constraint, Kinematics, Rates, References
 from .given import fixed_together, given_number, given_place, name_or
-from .seen import AXES, SeenPoint, across, bodies_of, seen_point
+from .seen import AXES, SeenPoint, across, seen_point
 
 __all__ = ["PointOnCurve", "PointOnLine", "PointOnPlane", "PointOnSurface"]
 
@@ -59,13 +59,12 @@ class PointOnPlane(Constraint):
         return seen_point(k, self.point, frame).rates(n)
 
     def checked(self, robot: Any) -> Iterable[str]:
-        bodies = bodies_of(robot, ("point", self.point), ("direction", self.normal))
-        return fixed_together(robot, self.point, self.normal, bodies)
+        return fixed_together(robot, ("point", self.point), ("direction", self.normal))
 
 
 @dataclass(frozen=True)
 class PointOnLine(Constraint):
-    """A point is on the line along a direction u through a place p of u's frame: e_i·(r − p) = 0, e_1 and e_2 across u."""
+    """A point is on the line along a direction u through a place p of its frame: e·(r − p) = 0 of two e across u."""
 
     point: str
     line: str  # a direction, as in "rail.x"
@@ -103,8 +102,7 @@ class PointOnLine(Constraint):
         return seen_point(k, self.point, frame).rates(*across(u))
 
     def checked(self, robot: Any) -> Iterable[str]:
-        bodies = bodies_of(robot, ("point", self.point), ("direction", self.line))
-        return fixed_together(robot, self.point, self.line, bodies)
+        return fixed_together(robot, ("point", self.point), ("direction", self.line))
 
 
 @dataclass(frozen=True)
@@ -159,8 +157,7 @@ class PointOnSurface(Constraint):
         return self
 
     def checked(self, robot: Any) -> Iterable[str]:
-        bodies = bodies_of(robot, ("point", self.point), ("frame", self.frame))
-        return fixed_together(robot, self.point, self.frame, bodies)
+        return fixed_together(robot, ("point", self.point), ("frame", self.frame))
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_pickling(self)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 from .asking import over_any_scalar, refuse_pickling
 from .chained import timed
 from .contract import Constraint, Kinematics, Rates, References
 from .given import fixed_together, name_or, plain_joint
-from .seen import AXES, SeenPoint, bodies_of, seen_point
+from .seen import AXES, SeenPoint, seen_point
 
 __all__ = ["Prescribed"]
 
@@ -33,6 +33,7 @@ class Prescribed(Constraint):
     relative_to: str = "world"
     axes: str = "xyz"
     name: str = ""
+    units: tuple[str, ...] = field(default=(), compare=False)  # of a joint's rows: known once it is a robot's
 
     timed = True
 
@@ -68,7 +69,8 @@ class Prescribed(Constraint):
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return ("m" if self.point is not None else "rad",) * len(self.row_names)
+        count = len(self.row_names)
+        return ("m",) * count if self.point is not None else (self.units or ("rad",) * count)
 
     def error(self, k: Kinematics) -> list[Any]:
         if self.joint is not None:
@@ -90,14 +92,13 @@ class Prescribed(Constraint):
 
     def settled(self, k: Kinematics) -> Self:
         self.error(k)
-        return self
+        return self if self.joint is None else replace(self, units=k.units(self.joint))
 
     def checked(self, robot: Any) -> Iterable[str]:
         if self.joint is not None:
             yield from plain_joint(robot, self.joint, "Prescribed", single=False)
         elif self.point is not None:
-            bodies = bodies_of(robot, ("point", self.point), ("frame", self.relative_to))
-            yield from fixed_together(robot, self.point, self.relative_to, bodies)
+            yield from fixed_together(robot, ("point", self.point), ("frame", self.relative_to))
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_pickling(self)

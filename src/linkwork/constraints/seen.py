@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ..expr.functions import copysign
 from ..spatial import Vec3
 from .along import VelocityLine, along
 from .contract import Between, Kinematics, Rates
 
-__all__ = ["AXES", "SeenPoint", "across", "bodies_of", "seen_point"]
+__all__ = ["AXES", "SeenPoint", "across", "seen_point"]
 
 AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
@@ -68,12 +67,3 @@ def across(n: Vec3) -> tuple[Vec3, Vec3]:
         Vec3(1.0 + sign * n.x * n.x * a, sign * b, -(sign * n.x)),
         Vec3(b, sign + n.y * n.y * a, -n.y),
     )
-
-
-def bodies_of(robot: Any, *names: tuple[str, str]) -> tuple[int, ...]:
-    """The bodies that frames, points and directions are on, each given with its kind."""
-    found = []
-    for kind, name in names:
-        frame = name if kind == "frame" else getattr(robot, kind)(name).frame
-        found.append(robot.frame(frame).body)
-    return tuple(found)

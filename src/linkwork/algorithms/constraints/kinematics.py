@@ -45,6 +45,10 @@ class KinematicState:
         places, ratio = range(self.nv)[self.tree.v_slices[i]], self.tree.bodies[i].ratio
         return [[ratio if k == place else 0.0 for k in range(self.nv)] for place in places]
 
+    def units(self, joint: str) -> tuple[str, ...]:
+        rates = self.tree.bodies[self.tree.joint_index(joint)].joint.v_units
+        return tuple(unit.removesuffix("/s") for unit in rates)
+
     def pose(self, frame: str, relative_to: str = "world") -> Pose:
         return pose_between(self.tree, self._split_q, self.tree.frame(relative_to), self.tree.frame(frame))
 

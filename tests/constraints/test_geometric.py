@@ -1,0 +1,126 @@
+"""Every kind of constraint of configurations: its rows against its error, and closed forms against differentiation."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.configuration.manifold import integrate
+from linkwork.algorithms.constraints.kinematics import KinematicState
+from linkwork.algorithms.constraints.rows import derived
+from linkwork.algorithms.constraints.settling import settled
+from linkwork.expr import functions as f
+from linkwork.model.constrained import with_constraints
+from linkwork.model.marks import with_direction
+from linkwork.model.random import random_tree
+
+TIME = 0.6
+J = lw.joints
+TYPES = (J.Revolute, J.Prismatic, J.Cylindrical, J.Spherical, J.Helical, J.Planar, J.Floating)
+
+
+def cam(a, b):
+    return f.sin(a) * b + 0.3 * b
+
+
+def kinds(tree, state):
+    """Constraints of every kind; those whose rows are meant where they hold are made so as to hold."""
+    turns, slides = (
+        [b.joint_name for b in tree.bodies if b.joint.q_units == (unit,) and b.joint.nv == 1] for unit in ("rad", "m")
+    )
+    several = next(b.joint_name for b in tree.bodies if isinstance(b.joint, J.Cylindrical))
+    last = len(tree.bodies) - 1
+    tool, other = f"tool{last}", f"tool{last // 2}"
+    X = state.pose(tool, other)
+    return [
+        lw.Distance("marker0", other, 0.7),
+        lw.Distance("marker0", "marker1", 1.9),
+        lw.PointOnPlane("marker0", "world.z", offset=0.3),
+        lw.PointOnPlane("marker1", "arrow"),
+        lw.PointOnLine("marker0", f"{other}.x", at=(0.1, 0.2, -0.3)),
+        lw.PointOnLine("marker1", "arrow"),
+        lw.PointOnSurface("marker0", lambda r: f.sqrt(r @ r) + 0.1 * r[0] * r[1] - 1.0, frame=other),
+        lw.PointOnCurve("marker0", lambda r: (r[1] - np.sin(r[0]), r[2] - r[0] * r[0])),
+        lw.Parallel(f"{other}.y", "along"),
+        lw.Angle("arrow", f"{other}.z", 0.8),
+        lw.Angle("world.x", "arrow", 2.8),
+        lw.Weld(tool, other, at=np.reshape(X.elements(), (4, 4))),
+        lw.Weld("tool0", at=np.reshape(state.pose("tool0").elements(), (4, 4))),
+        lw.Ball("marker0", other, at=(0.1, 0.2, 0.3)),
+        lw.Ball("marker0"),
+        lw.Gear(turns[0], turns[1], -3.2, offset=0.1),
+        lw.Rack(slides[0], turns[0], 0.2),
+        lw.Screw(slides[0], turns[1], -0.01, offset=0.2),
+        lw.Belt(turns[0], turns[1], 0.1, 0.3, crossed=True),
+        lw.Coupling({turns[0]: 1.0, turns[1]: -2.0, slides[0]: 0.5}, offset=0.2),
+        lw.Coupling((turns[0], slides[0]), cam),
+        lw.Prescribed(turns[0], lambda t: 0.2 * t + np.sin(t)),
+        lw.Prescribed(several, lambda t: t * t * np.array([1.0, 2.0])),
+        lw.Prescribed(point="marker0", motion=lambda t: (0.3 * t, f.cos(t)), axes="xz", relative_to=other),
+        lw.CenterOfMass(x=0.1, z=0.4),
+        lw.CenterOfMass(y=0.2, relative_to=other, name="second"),
+        lw.Holonomic("own", lambda k: k.point("marker0", other)[:2] * k.q(turns[0]) - k.time),
+    ]
+
+
+def closed(constraint):
+    """Whether it states rates in a closed form."""
+    return type(constraint).rates is not lw.constraints.Constraint.rates
+
+
+def case(seed):
+    """A random tree that has every kind, its configuration, and a velocity."""
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, 9, types=TYPES, shape="chain" if seed else "random")
+    robot = lw.Robot(tree)
+    q, v = robot.random_configuration(seed=seed).tolist(), rng.normal(size=tree.nv).tolist()
+    state = KinematicState(tree, q, v, TIME)
+    last = len(tree.bodies) - 1
+    tree = with_direction(tree, "along", f"tool{last}", [*state.direction(f"tool{last // 2}.y", f"tool{last}")])
+    state = KinematicState(tree, q, v, TIME)
+    return tree, q, v, [settled(tree, c) for c in kinds(tree, state)]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_are_the_derivatives_of_errors(seed):
+    tree, q, v, constraints = case(seed)
+    tree = with_constraints(tree, constraints)
+    scale = 1e-5
+
+    def error(constraint, step, by=0.0):
+        moved = integrate(tree, q, [scale * x for x in step])
+        return np.array(constraint.error(KinematicState(tree, moved, None, TIME + by)))
+
+    for constraint in constraints:
+        state = KinematicState(tree, q, v, TIME)
+        by_itself = derived(tree, constraint, q, v, TIME)
+        rates = constraint.rates(state) or by_itself
+        rows, count = np.array(rates.rows), len(constraint.row_names)
+        assert rows.shape == (count, tree.nv) and len(constraint.row_units) == count, constraint.name
+        size = 1.0 + np.abs(rows).max()
+        for i in range(count):  # of each row, where it has the most to say
+            k = int(np.argmax(np.abs(rows[i])))
+            unit = np.eye(tree.nv)[k]
+            slope = (error(constraint, unit) - error(constraint, -unit)) / (2 * scale)
+            np.testing.assert_allclose(rows[:, k], slope, rtol=0, atol=1e-8 * size, err_msg=constraint.name)
+        np.testing.assert_allclose(rows, by_itself.rows, rtol=0, atol=1e-12 * size, err_msg=constraint.name)
+        drift = (error(constraint, [0] * tree.nv, scale) - error(constraint, [0] * tree.nv, -scale)) / (2 * scale)
+        np.testing.assert_allclose(rates.drift or 0.0, drift, rtol=0, atol=1e-8, err_msg=constraint.name)
+        # biases, at a velocity that the rows allow where they mean something there alone
+        u = np.array(v)
+        if isinstance(constraint, (lw.Weld, lw.Parallel)):
+            u = u - np.linalg.pinv(rows) @ (rows @ u)
+            assert np.abs(error(constraint, [0] * tree.nv)).max() < 1e-12
+        state, by_itself = KinematicState(tree, q, u.tolist(), TIME), derived(tree, constraint, q, u.tolist(), TIME)
+        bias = (constraint.rates(state) or by_itself).bias
+        size += np.abs(bias).max()
+        np.testing.assert_allclose(bias, by_itself.bias, rtol=0, atol=1e-11 * size, err_msg=constraint.name)
+
+        def rate(s, constraint=constraint, u=u):
+            there = integrate(tree, q, [s * x for x in u])
+            found = derived(tree, constraint, there, u.tolist(), TIME + s)
+            return np.array(found.rows) @ u + found.drift
+
+        slope = (rate(scale) - rate(-scale)) / (2 * scale)
+        np.testing.assert_allclose(bias, slope, rtol=0, atol=1e-7 * size, err_msg=constraint.name)
+    assert {type(c) for c in constraints} <= {*lw.constraints.ALL}
+    assert sum(map(closed, constraints)) > 20
