@@ -17,8 +17,9 @@ Robots:
   a `JointReport`.
 - `constraints` are what a robot obeys besides its joints, and `Robot.with_constraints` puts them on: `Distance`,
   `PointOnLine`, `PointOnPlane`, `PointOnCurve`, `PointOnSurface`, `Parallel`, `Angle`, `Weld`, `Ball`, `Gear`, `Rack`,
-  `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `Rolling`, `RollingContact`, `BallRolling`; `Holonomic` is
-  a function of your own.  `Robot.with_loop` closes a loop by a joint of any type.
+  `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `Skate`, `Rolling`, `RollingContact`,
+  `BallRolling`; `Holonomic` and `Pfaffian` are functions of your own.  `Robot.with_loop` closes a loop by a joint of
+  any type.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...

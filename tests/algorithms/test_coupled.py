@@ -17,7 +17,7 @@ from linkwork.bridge.subjects import OfRobot, shape_of
 from linkwork.bridge.tracing import trace_requests
 from linkwork.errors import SingularInertiaError
 from linkwork.joints import Fixed, Floating, Prismatic, Revolute
-from linkwork.model.body import Coupling
+from linkwork.model.body import Following
 from linkwork.model.couple import coupled
 from linkwork.model.lighten import lightened
 from linkwork.model.random import random_tree
@@ -42,7 +42,7 @@ def chain_of_three():
     tree = random_tree(np.random.default_rng(7), 5, types=[Revolute], shape="chain")
     slider = random_tree(np.random.default_rng(8), 1, types=[Prismatic]).bodies[0].joint
     bodies = [replace(body, joint=slider) if i == 2 else body for i, body in enumerate(tree.bodies)]
-    chain = {f"joint{k + 1}": Coupling(f"joint{k}", *x) for k, x in enumerate([(-0.5, 0.1), (0.25, -0.2), (3.0, 0.7)])}
+    chain = {f"joint{k + 1}": Following(f"joint{k}", *x) for k, x in enumerate([(-0.5, 0.1), (0.25, -0.2), (3.0, 0.7)])}
     return coupled(replace(tree, bodies=tuple(bodies)), chain)
 
 
@@ -50,7 +50,7 @@ def branching():
     """Fingers on several branches, before and after their master in the tree."""
     tree = random_tree(np.random.default_rng(9), 9, types=BOTH, shape="random")
     followers = {"joint0": (-1.0, 0.0), "joint4": (1.0, 0.5), "joint7": (1.0 / 3.0, 0.0), "joint8": (0.0, 0.3)}
-    return coupled(tree, {name: Coupling("joint5", *x) for name, x in followers.items()})
+    return coupled(tree, {name: Following("joint5", *x) for name, x in followers.items()})
 
 
 def gripper(name):
@@ -216,11 +216,11 @@ def test_a_coupling_costs_little():
         return trace_requests(OfRobot(some), "f", {"f": read_request(OfRobot(some), "forward_dynamics")}).arithmetic
 
     tree = random_tree(np.random.default_rng(3), 8, types=[Revolute], shape="star")
-    assert count(coupled(tree, {"joint7": Coupling("joint6")})) < 1.05 * count(tree)
+    assert count(coupled(tree, {"joint7": Following("joint6")})) < 1.05 * count(tree)
 
     def of_pairs(n):
         tree = random_tree(np.random.default_rng(3), n, types=[Revolute], shape="chain")
-        return count(coupled(tree, {f"joint{i}": Coupling(f"joint{i - 1}", 0.5) for i in range(1, n, 2)}))
+        return count(coupled(tree, {f"joint{i}": Following(f"joint{i - 1}", 0.5) for i in range(1, n, 2)}))
 
     assert of_pairs(40) < 2.2 * of_pairs(20)
 
@@ -230,12 +230,12 @@ def test_massless_followers_do_no_harm_and_massless_couples_are_named():
     light = [replace(b, inertia=Inertia.zero()) if i else b for i, b in enumerate(tree.bodies)]
     frames = [replace(f, inertia=Inertia.zero()) if f.body else f for f in tree.frames]
     tree = replace(tree, bodies=tuple(light), frames=tuple(frames))
-    fine = coupled(tree, {"joint1": Coupling("joint0"), "joint2": Coupling("joint0", -1.0)})
+    fine = coupled(tree, {"joint1": Following("joint0"), "joint2": Following("joint0", -1.0)})
     q, v, a = state(fine)
     tau, M = Textbook(fine, q, v, a).inverse_dynamics(), Textbook(fine, q, v, a).mass_matrix()
     bound = solving_bound(M, (tau, Robot(fine).bias_force(q, v)), a)
     assert_close(Robot(fine).forward_dynamics(q, v, tau), a, bound, core=1)
-    nothing = coupled(tree, {"joint2": Coupling("joint1", -2.0)})
+    nothing = coupled(tree, {"joint2": Following("joint1", -2.0)})
     q, v, tau = state(nothing)
     for f in (Robot(nothing), Direct(nothing), Direct(nothing, "floats")):
         with pytest.raises(SingularInertiaError, match="joint1"):

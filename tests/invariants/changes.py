@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers.joints import scaled
 from linkwork.joints import Fixed, Prismatic, Spherical
-from linkwork.model.body import WORLD, Body, Coupling, Limits
+from linkwork.model.body import WORLD, Body, Following, Limits
 from linkwork.model.random import random_pose
 from linkwork.model.tree import Tree
 from linkwork.model.welded import told, without_inertias
@@ -119,7 +119,7 @@ def in_other_units(tree: Tree, L: float, m: float) -> tuple[Tree, np.ndarray, np
     def size(body: Body) -> float:
         return L if body.joint.q_units == ("m",) else 1.0
 
-    def coupling(body: Body) -> Coupling | None:
+    def coupling(body: Body) -> Following | None:
         if body.coupling is None:
             return None
         master = size(tree.bodies[tree.joint_index(body.coupling.joint)])

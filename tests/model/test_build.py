@@ -12,7 +12,7 @@ import pytest
 from linkwork.errors import Issue, ModelError
 from linkwork.formats import parse_urdf
 from linkwork.joints import Floating, Revolute
-from linkwork.model.body import WORLD, Coupling, Limits
+from linkwork.model.body import WORLD, Following, Limits
 from linkwork.model.build import build_tree
 from linkwork.model.description import Description, JointDescription, LinkDescription
 from linkwork.model.tree import Tree
@@ -209,7 +209,7 @@ def test_messages_do_without_a_file(description: Description, code: str):
 
 
 def test_what_is_no_name_is_told():
-    mimic = dataclasses.replace(turning("j", "a", "b"), mimic=Coupling(["k"]))
+    mimic = dataclasses.replace(turning("j", "a", "b"), mimic=Following(["k"]))
     for description, what in (
         (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected text, got 'None'"),
         (Description("r", (LinkDescription(3, I_LINK),), ()), "a link's name: expected text, got '3' of type int"),
@@ -245,7 +245,7 @@ def test_values_that_no_joint_can_have():
         ({"placement": nowhere}, "NOT_FINITE", "its placement's offset"),
         ({"placement": skew}, "ROTATION", "its placement's rotation"),
         ({"rotor": mirror}, "ROTATION", "its rotor's rotation"),
-        ({"mimic": Coupling("j", math.nan)}, "NOT_FINITE", "its mimic"),
+        ({"mimic": Following("j", math.nan)}, "NOT_FINITE", "its mimic"),
     ):
         with pytest.raises(ModelError) as caught:
             build_tree(described(dataclasses.replace(good, **changes), turning("k", "b", "c")))
@@ -275,9 +275,9 @@ def test_warnings_of_a_reader_are_those_of_the_tree():
 
 
 def test_mimics_reach_the_bodies():
-    follower = dataclasses.replace(turning("k", "b", "c"), mimic=Coupling("j", 2.0, 1.0))
+    follower = dataclasses.replace(turning("k", "b", "c"), mimic=Following("j", 2.0, 1.0))
     tree = build_tree(described(turning("j", "a", "b"), follower))
-    assert [body.mimic for body in tree.bodies] == [None, Coupling("j", 2.0, 1.0)]
+    assert [body.mimic for body in tree.bodies] == [None, Following("j", 2.0, 1.0)]
 
 
 def test_shapes_stay_with_their_link():

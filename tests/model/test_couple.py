@@ -15,7 +15,7 @@ from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot
 from linkwork.errors import ModelError, ModelWarning, UnknownNameError
 from linkwork.joints import Floating, Prismatic, Revolute
-from linkwork.model.body import Coupling, Limits
+from linkwork.model.body import Following, Limits
 from linkwork.model.couple import bounds, coupled
 from linkwork.model.random import random_tree
 from linkwork.spatial import Vec3
@@ -55,12 +55,12 @@ def test_followers_have_their_masters_places(free, bound):
     assert slices["j1"] == slices["j2"] == slices["j3"] == (slice(1, 2), slice(1, 2))
     assert bound.joint("j2").lower == free.joint("j2").lower  # limits are its own
     found = {b.joint_name: b.coupling for b in bound.tree.bodies}
-    assert found == {"j0": None, "j1": Coupling("j3", -0.5, 0.25), "j2": Coupling("j3", -1.0, 0.5), "j3": None}
+    assert found == {"j0": None, "j1": Following("j3", -0.5, 0.25), "j2": Following("j3", -1.0, 0.5), "j3": None}
 
 
 def test_ratio_and_offset_have_defaults(free):
     one = free.coupled({"j1": ("j0", 1.0, 0.0)})
-    assert one == free.coupled({"j1": ("j0",)}) == free.coupled({"j1": "j0"}) == free.coupled({"j1": Coupling("j0")})
+    assert one == free.coupled({"j1": ("j0",)}) == free.coupled({"j1": "j0"}) == free.coupled({"j1": Following("j0")})
     assert one != free.coupled({"j1": ("j0", 1.0, 1e-9)})
     assert free.coupled({}) == free
 
@@ -73,7 +73,7 @@ def test_couplings_one_after_the_other(free, bound):
         for name in order:
             found = found.coupled({name: parts[name]})
         assert found == bound
-    assert bound.coupled({"j2": ("j0", 1.0)}).tree.bodies[2].coupling == Coupling("j0")
+    assert bound.coupled({"j2": ("j0", 1.0)}).tree.bodies[2].coupling == Following("j0")
     assert bound.coupled({"j3": "j0"}).nq == 1
 
 
@@ -148,11 +148,11 @@ def test_a_tree_whose_couplings_do_not_fit():
         bodies = [replace(b, coupling=couplings.get(b.joint_name)) for b in tree.bodies]
         return replace(tree, bodies=tuple(bodies))
 
-    assert bent(joint1=Coupling("joint0")).nq == 2
+    assert bent(joint1=Following("joint0")).nq == 2
     with pytest.raises(ValueError, match="a master follows no other joint"):
-        bent(joint1=Coupling("joint0"), joint2=Coupling("joint1"))
+        bent(joint1=Following("joint0"), joint2=Following("joint1"))
     with pytest.raises(UnknownNameError):
-        bent(joint1=Coupling("joint9"))
+        bent(joint1=Following("joint9"))
     for stacking in ((0, 1), (0, 1, 1), (1, 2, 3)):
         with pytest.raises(ValueError, match="stacking: expected every one of 3 bodies once"):
             replace(tree, stacking=stacking)
@@ -212,7 +212,7 @@ def test_a_single_configuration_is_enough(free):
 
     limits = Limits((0.0,), (1.0,), (1.0,), (1.0,))
     tree = replace(tree, bodies=tuple(replace(b, limits=limits) for b in tree.bodies))
-    found = lw.Robot(coupled(tree, {"joint1": Coupling("joint0", -1.0)}))
+    found = lw.Robot(coupled(tree, {"joint1": Following("joint0", -1.0)}))
     assert not found.random_configuration(seed=0, size=3).any()
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from linkwork.model.body import Coupling
+from linkwork.model.body import Following
 from linkwork.model.couple import _is_plain, coupled
 from linkwork.model.tree import Tree
 
@@ -26,7 +26,7 @@ def randomly_coupled(tree: Tree, count: int, seed: int = 0) -> Tree:
         if masters and len(couplings) < count:
             master = masters[rng.integers(len(masters))]
             ratio = float(rng.choice((-1.0, 1.0)) * rng.uniform(0.2, 2.0))
-            couplings[body.joint_name] = Coupling(master.joint_name, ratio, float(rng.normal()))
+            couplings[body.joint_name] = Following(master.joint_name, ratio, float(rng.normal()))
     assert len(couplings) == count
     return coupled(tree, couplings)
 

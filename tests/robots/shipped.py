@@ -44,7 +44,7 @@ MOVING = {"revolute", "continuous", "prismatic"}
 TRIES = 5  # random configurations tried by each test
 
 every_robot = pytest.mark.parametrize("robot", ROBOTS, ids=str)
-every_file = pytest.mark.parametrize("robot", (*ROBOTS, *MECHANISMS), ids=str)
+every_file = pytest.mark.parametrize("robot", [*ROBOTS, *MECHANISMS], ids=str)
 
 
 @cache

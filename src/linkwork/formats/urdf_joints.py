@@ -6,7 +6,7 @@ import math
 
 from .._text import nearest, quoted
 from ..joints import Fixed, Floating, JointType, Planar, Prismatic, Revolute, UnboundedRevolute
-from ..model.body import Coupling, Limits
+from ..model.body import Following, Limits
 from ..model.description import JointDescription
 from ..spatial import Vec3
 from ..spatial.given import LARGEST
@@ -170,6 +170,6 @@ def _bound(reader: Reader, limit: Element, attribute: str, default: float) -> fl
     return value
 
 
-def _mimic(reader: Reader, element: Element) -> Coupling:
+def _mimic(reader: Reader, element: Element) -> Following:
     joint = reader.name(element, "joint") or ""
-    return Coupling(joint, reader.number(element, "multiplier", 1.0), reader.number(element, "offset", 0.0))
+    return Following(joint, reader.number(element, "multiplier", 1.0), reader.number(element, "offset", 0.0))

@@ -10,10 +10,10 @@ import numpy as np
 from ..spatial import Quaternion, Vec3
 from .contract import JointType, Scalars
 
-__all__ = ["Ball", "quaternion_names", "quaternion_numbers", "quaternion_of"]
+__all__ = ["QuaternionJoint", "quaternion_names", "quaternion_numbers", "quaternion_of"]
 
 
-class Ball(JointType):
+class QuaternionJoint(JointType):
     """q (4,): unit quaternion of R_FM.  v (3,): angular velocity of M relative to F in M's coordinates [rad/s].
 
     The quaternion is (w, x, y, z), or (x, y, z, w) with ``scalar_last``.  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).  ``retract`` is

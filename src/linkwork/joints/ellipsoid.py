@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Motion, Pose, Quaternion, Rotation, Subspace, Vec3
-from .ball import Ball, quaternion_names, quaternion_numbers
+from .ball import QuaternionJoint, quaternion_names, quaternion_numbers
 from .contract import Scalars
 from .refused import positive
 
@@ -16,7 +16,7 @@ __all__ = ["Ellipsoid"]
 
 
 @dataclass(frozen=True)
-class Ellipsoid(Ball):
+class Ellipsoid(QuaternionJoint):
     """q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.
 
     v (3,): angular velocity of M relative to F in M's coordinates [rad/s].  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..spatial import Force, Inertia, Motion, Pose, Quaternion, Subspace, Vec3
-from .ball import Ball, quaternion_names, quaternion_numbers
+from .ball import QuaternionJoint, quaternion_names, quaternion_numbers
 from .contract import Scalars
 
 __all__ = ["ANY_FORCE", "ANY_TURN", "Spherical"]
 
 
 @dataclass(frozen=True)
-class Spherical(Ball):
+class Spherical(QuaternionJoint):
     """q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.
 
     v (3,): angular velocity of M relative to F in M's coordinates [rad/s], so S = (1; 0).  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).

@@ -14,7 +14,7 @@ from ..joints.generic import independent_motions
 from ..shapes import Geometry
 from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
 
-__all__ = ["FRICTION_VELOCITY", "WORLD", "Body", "Coupling", "Direction", "Drive", "Frame", "Limits", "Point"]
+__all__ = ["FRICTION_VELOCITY", "WORLD", "Body", "Direction", "Drive", "Following", "Frame", "Limits", "Point"]
 
 FRICTION_VELOCITY = 0.01  # v_s of the smooth law of friction, where none is stated [rad/s, m/s]
 WORLD = -1  # the index of the world where a body's is expected
@@ -44,16 +44,16 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Coupling:
+class Following:
     """A joint that follows another: q = ratio · q_master + offset, and so v = ratio · v_master."""
 
     joint: str  # the name of the master, a joint that follows none
     ratio: float = 1.0
     offset: float = 0.0  # [rad, m]
 
-    def through(self, master: Coupling) -> Coupling:
+    def through(self, master: Following) -> Following:
         """How it follows what its master follows: q_a = m q_b + n, q_b = k q_c + l give q_a = m k q_c + (m l + n)."""
-        return Coupling(master.joint, self.ratio * master.ratio, self.ratio * master.offset + self.offset)
+        return Following(master.joint, self.ratio * master.ratio, self.ratio * master.offset + self.offset)
 
     def q(self, master: Sequence[Any]) -> list[Any]:
         """The follower's configuration, from its master's."""
@@ -107,8 +107,8 @@ class Body:
     limits: Limits
     damping: tuple[float, ...]  # nv: N·s/m or N·m·s/rad
     friction: tuple[float, ...]  # nv: N or N·m
-    mimic: Coupling | None = None  # what it is meant to follow, as the file says: data, which nothing computes with
-    coupling: Coupling | None = None
+    mimic: Following | None = None  # what it is meant to follow, as the file says: data, which nothing computes with
+    coupling: Following | None = None
     dynamics: str = "urdf"  # what damping and friction mean: "urdf", or "none" where they are kept and do not act
     links: tuple[str, str] | None = None  # the links that the joint connects, by name: bodies' own or welded to them
     drive: Drive = Drive()

@@ -16,7 +16,7 @@ from ..joints import Floating
 from ..spatial import Inertia, Pose, Vec3
 from ..spatial.given import LARGEST
 from .attached import attached
-from .body import WORLD, Body, Coupling, Frame, Limits
+from .body import WORLD, Body, Following, Frame, Limits
 from .couple import coupled
 from .description import Attachments, Description, JointDescription
 from .mimic import flatten_mimics, ignored_mimics
@@ -100,7 +100,7 @@ class _Carrier:
 class _Builder:
     """Walks the links from the root, and gives bodies and frames."""
 
-    def __init__(self, description: Description, mimics: dict[str, Coupling]) -> None:
+    def __init__(self, description: Description, mimics: dict[str, Following]) -> None:
         self.links, self.further_frames, self.mimics = description.links, description.frames, mimics
         self.children: dict[str, list[JointDescription]] = {}  # by the parent link's name
         for joint in description.joints:

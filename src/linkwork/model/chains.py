@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from .body import Coupling
+from .body import Following
 
 __all__ = ["led_back"]
 
 
-def led_back(wanted: Mapping[str, Coupling], on_cycle: Callable[[list[str]], None]) -> dict[str, Coupling]:
+def led_back(wanted: Mapping[str, Following], on_cycle: Callable[[list[str]], None]) -> dict[str, Following]:
     """Every follower, by name, coupled to the joint at the start of its chain.
 
     ``on_cycle`` is told the joints of each cycle, in the order in which they follow each other; if it returns, those
     joints and the chain that led to them are left out.
     """
-    wanted, done = dict(wanted), dict[str, Coupling]()
+    wanted, done = dict(wanted), dict[str, Following]()
     for start in tuple(wanted):
         if start not in wanted:  # on a cycle that is found already
             continue

@@ -14,7 +14,7 @@ from typing import Any
 from .._text import quoted
 from ..expr.symbol import Graph
 from ..joints import JointType
-from .body import Coupling
+from .body import Following
 from .chains import led_back
 from .check import all_finite
 from .tree import Tree
@@ -22,7 +22,7 @@ from .tree import Tree
 __all__ = ["bounds", "coupled", "coupling_text", "read_couplings", "read_mimic"]
 
 
-def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Coupling]:
+def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Following]:
     """Couplings as users write them, ``{"follower": ("master", ratio, offset)}``; the offset is 0 if it is left out,
     and the ratio 1.
 
@@ -33,19 +33,19 @@ def read_couplings(tree: Tree, given: Mapping[str, Any]) -> dict[str, Coupling]:
     found = {}
     for follower, coupling in given.items():
         tree.joint_index(follower)
-        if not isinstance(coupling, Coupling):
-            coupling = Coupling(*_parts(f"coupled: joint {quoted(follower)}", coupling))
+        if not isinstance(coupling, Following):
+            coupling = Following(*_parts(f"coupled: joint {quoted(follower)}", coupling))
         tree.joint_index(coupling.joint)
         found[follower] = coupling
     return found
 
 
-def read_mimic(follower: str, given: Any) -> Coupling:
+def read_mimic(follower: str, given: Any) -> Following:
     """The joint that another is meant to follow, as users write it: ``(master, ratio, offset)``.  Raises TypeError."""
-    return given if isinstance(given, Coupling) else Coupling(*_parts(f"joint {follower!r}: mimic", given))
+    return given if isinstance(given, Following) else Following(*_parts(f"joint {follower!r}: mimic", given))
 
 
-def coupled(tree: Tree, couplings: Mapping[str, Coupling]) -> Tree:
+def coupled(tree: Tree, couplings: Mapping[str, Following]) -> Tree:
     """The tree with joints that follow others: chains are led back to the joint that follows none.
 
     Joints that follow others already still do, unless they are given anew.  Raises UnknownNameError for a joint that is
@@ -89,7 +89,7 @@ def bounds(tree: Tree) -> dict[int, tuple[list[float], list[float]]]:
     return found
 
 
-def coupling_text(follower: str, coupling: Coupling) -> str:
+def coupling_text(follower: str, coupling: Following) -> str:
     """How a joint follows another, as an equation for messages."""
     sign = "-" if coupling.offset < 0.0 else "+"
     return f"{follower} = {coupling.ratio:.6g} * {coupling.joint} {sign} {abs(coupling.offset):.6g}"
@@ -108,7 +108,7 @@ def _parts(who: str, given: Any) -> tuple[Any, ...]:
         raise TypeError(f"{who}: expected numbers for ratio and offset, got {given!r}") from None
 
 
-def _check(tree: Tree, follower: str, coupling: Coupling) -> None:
+def _check(tree: Tree, follower: str, coupling: Following) -> None:
     """Whether a joint can follow the one that it names."""
     one, other = (tree.bodies[tree.joint_index(name)].joint for name in (follower, coupling.joint))
     if not all_finite((coupling.ratio, coupling.offset)):
@@ -138,7 +138,7 @@ def _is_plain(joint: JointType) -> bool:
     return all(x is y for x, y in zip(joint.q_dot(q, v), v, strict=True))
 
 
-def _flattened(wanted: Mapping[str, Coupling]) -> dict[str, Coupling]:
+def _flattened(wanted: Mapping[str, Following]) -> dict[str, Following]:
     """Every follower led back to the joint at the start of its chain.  Raises ValueError."""
 
     def refused(cycle: list[str]) -> None:

@@ -13,7 +13,7 @@ from ..errors import Issue, Location
 from ..joints import JointType
 from ..shapes import Geometry
 from ..spatial import Inertia, Pose
-from .body import Coupling, Drive, Limits
+from .body import Drive, Following, Limits
 
 __all__ = [
     "Attachments",
@@ -49,7 +49,7 @@ class JointDescription:
     limits: Limits
     damping: tuple[float, ...]
     friction: tuple[float, ...]
-    mimic: Coupling | None = None
+    mimic: Following | None = None
     rotor: Pose = Pose.identity()  # of the child link in the joint's frame M
     where: Location = Location()
     dynamics: str = "urdf"  # what damping and friction mean: see `Body`

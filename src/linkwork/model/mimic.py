@@ -5,14 +5,14 @@ from __future__ import annotations
 from .._text import listed, nearest, quoted
 from ..errors import Findings, Issue
 from ..spatial.given import LARGEST
-from .body import Coupling
+from .body import Following
 from .chains import led_back
 from .description import Description, JointDescription
 
 __all__ = ["flatten_mimics", "ignored_mimics"]
 
 
-def flatten_mimics(findings: Findings, description: Description) -> dict[str, Coupling]:
+def flatten_mimics(findings: Findings, description: Description) -> dict[str, Following]:
     """By the name of each joint that follows another: the joint at the start of the chain, and how it follows that one.
 
     If q_a = m q_b + n and q_b = k q_c + l, then q_a = m k q_c + (m l + n).  Errors: MIMIC_UNKNOWN, MIMIC_SELF,
@@ -41,7 +41,7 @@ def flatten_mimics(findings: Findings, description: Description) -> dict[str, Co
     return done
 
 
-def ignored_mimics(findings: Findings, description: Description) -> dict[str, Coupling]:
+def ignored_mimics(findings: Findings, description: Description) -> dict[str, Following]:
     """The same where joints are asked to follow none: nothing, which is noted."""
     following = [joint for joint in description.joints if joint.mimic is not None]
     if following:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.model.body import Coupling
+from linkwork.model.body import Following
 from linkwork.model.couple import coupled
 from linkwork.model.random import random_tree
 from oracles.scalars import Direct
@@ -82,7 +82,7 @@ def test_they_are_those_whose_columns_are_not_zero():
 
 def test_a_follower_moves_what_its_master_does_not_carry():
     tree = random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="star")
-    robot = lw.Robot(coupled(tree, {"joint3": Coupling("joint1", -0.5)}))
+    robot = lw.Robot(coupled(tree, {"joint3": Following("joint1", -0.5)}))
     assert robot.moving_joints("tool3", relative_to="body0") == ("joint3",)
     columns = robot.sparsity(("jacobian", "tool3", {"relative_to": "body0"})).any(axis=0)
     assert columns.tolist() == [False, True, False]  # its master's

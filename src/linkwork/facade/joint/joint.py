@@ -15,7 +15,7 @@ from ...expr.arrays import is_traced, over_samples
 from ...joints import JointType
 from ...joints.blamed import asked
 from ...joints.generic import independent_motions
-from ...model.body import FRICTION_VELOCITY, WORLD, Body, Coupling, Drive, Limits
+from ...model.body import FRICTION_VELOCITY, WORLD, Body, Drive, Following, Limits
 from ...model.couple import read_mimic
 from ...model.tree import Tree
 from ...spatial import Pose
@@ -77,12 +77,12 @@ class Joint(LinkMethods, ResistanceEditing):
     rest: np.ndarray  # (nq,) where springs exert nothing [rad, m]
     static_friction: np.ndarray  # (nv,) dry friction that holds at rest [N·m, N]
     friction_velocity: np.ndarray  # (nv,) speed v_s of the smooth law of friction, f tanh(v / v_s) [rad/s, m/s]
-    mimic: Coupling | None  # the joint it is meant to follow, as the file says
+    mimic: Following | None  # the joint it is meant to follow, as the file says
     placement: Pose = Pose.identity()  # X_parent_stator
     rotor: Pose = Pose.identity()  # X_rotor_child
     position_limits_enabled: bool = True  # whether the bounds of the configuration hold
     dynamics: Literal["none", "urdf"] = "urdf"  # whether damping and friction act: see `passive_torque`
-    coupling: Coupling | None = None  # the joint that it follows, whose places in q and v it then has
+    coupling: Following | None = None  # the joint that it follows, whose places in q and v it then has
     welded: tuple[tuple[str, str, Pose], ...] = ()  # links fixed to its two: name, to which, and where; no part of it
     _calls: dict[Any, Callable[..., Any]] = field(init=False, repr=False, default_factory=dict)
 
@@ -108,7 +108,7 @@ class Joint(LinkMethods, ResistanceEditing):
         gear_ratio: ArrayLike = 1.0,
         stiffness: ArrayLike = 0.0,
         rest: ArrayLike | None = None,
-        mimic: str | tuple[str, float] | tuple[str, float, float] | Coupling | None = None,
+        mimic: str | tuple[str, float] | tuple[str, float, float] | Following | None = None,
     ) -> Joint:
         """A joint alone or for `Robot.build`, of a type such as ``linkwork.joints.Revolute(axis)`` or one of your own.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..._printing import cut, escaped, label, number, numbers, width
 from ...joints import JointType
-from ...model.body import WORLD, Body, Coupling, Direction, Frame, Point
+from ...model.body import WORLD, Body, Direction, Following, Frame, Point
 from ...model.tree import Tree
 from ...spatial import Vec3
 
@@ -70,7 +70,7 @@ def slice_text(place: slice) -> str:
     return str(place.start) if place.stop == place.start + 1 else f"{place.start}:{place.stop}"
 
 
-def follows_text(coupling: Coupling) -> str:
+def follows_text(coupling: Following) -> str:
     """What a joint follows, as tables have it: "2 × elbow + 0.1"."""
     return f"{number(coupling.ratio)} × {label(coupling.joint)} + {number(coupling.offset)}"
 
