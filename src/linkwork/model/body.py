@@ -126,6 +126,12 @@ class Body:
         X: Pose = self.placement @ self.asked("X", q)
         return X if self.rotor.is_identity else X @ self.rotor
 
+    def X_of_joint(self, q: Sequence[Any]) -> Pose:
+        """X_stator_body: what of X the joint moves, and the rotor after it."""
+        q = q if self.coupling is None else self.coupling.q(q)
+        X: Pose = self.asked("X", q)
+        return X if self.rotor.is_identity else X @ self.rotor
+
     def S(self, q: Sequence[Any]) -> Subspace:
         """The motion subspace, in this body's coordinates: S(q) v is its twist relative to its parent."""
         S = self.asked("S", q) if self.coupling is None else self.coupling.S(self.asked("S", self.coupling.q(q)))

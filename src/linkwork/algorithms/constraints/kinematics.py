@@ -8,8 +8,8 @@ from typing import Any
 
 from ...model.tree import Tree
 from ...spatial import Motion, Pose, Subspace, Vec3, cross
-from ..jacobians.way import WayStep, columns_of, poses_in, way
-from ..kinematics.between import ancestors, pose_between
+from ..jacobians.way import WayStep, columns_of
+from ..kinematics.between import fork, pose_between
 from ..momentum.center_of_mass import center_of_mass
 
 __all__ = ["BetweenFrames", "KinematicState"]
@@ -97,14 +97,44 @@ class BetweenFrames:
     @cached_property
     def pose(self) -> Pose:
         """X_AB, by the same poses that the columns are seen by."""
-        tree, A = self._state.tree, self._state.tree.frame(self._relative_to)
-        B = tree.frame(self._frame)
-        X_BA = poses_in(tree, self._state.split_q, B, ancestors(tree, A.body))[A.body] @ A.placement
-        return X_BA.inv().formed()
+        A = self._state.tree.frame(self._relative_to)
+        return (self._poses[A.body] @ A.placement).inv().formed()
+
+    @cached_property
+    def _chains(self) -> tuple[int, list[int], list[int]]:
+        tree = self._state.tree
+        return fork(tree, tree.frame(self._frame).body, tree.frame(self._relative_to).body)
+
+    @cached_property
+    def _poses(self) -> dict[int, Pose]:
+        """X_Bi of the bodies on the way, inward from B and outward to A.
+
+        Where the way goes over from one chain to the other, what lies between their stators is one constant: so the
+        distance of a mechanism from the world's origin costs no digits.
+        """
+        tree, q = self._state.tree, self._state.split_q
+        B, bodies = tree.frame(self._frame), tree.bodies
+        last, to_B, to_A = self._chains
+        X = {B.body: B.placement.inv() @ Pose.identity()}
+        for i in reversed(to_B[1:]):
+            X[bodies[i].parent] = X[i] @ bodies[i].X(q[i]).inv()
+        if to_B and to_A:
+            b, a = bodies[to_B[0]], bodies[to_A[0]]
+            stator = X[to_B[0]] @ b.X_of_joint(q[to_B[0]]).inv()
+            X[to_A[0]] = stator @ (b.placement.inv() @ a.placement) @ a.X_of_joint(q[to_A[0]])
+        elif to_B:
+            X[last] = X[to_B[0]] @ bodies[to_B[0]].X(q[to_B[0]]).inv()
+        elif to_A:
+            X[to_A[0]] = X[last] @ bodies[to_A[0]].X(q[to_A[0]])
+        for i in to_A[1:]:
+            X[i] = X[bodies[i].parent] @ bodies[i].X(q[i])
+        return X
 
     @cached_property
     def _steps(self) -> list[WayStep]:
-        return way(self._state.tree, self._state.split_q, self._frame, self._relative_to, self._frame)
+        _, to_B, to_A = self._chains
+        joints = [*((i, False) for i in reversed(to_A)), *((i, True) for i in to_B)]
+        return [WayStep.of(self._state.tree, self._state.split_q, i, out, self._poses[i]) for i, out in joints]
 
     @cached_property
     def columns(self) -> list[Motion]:

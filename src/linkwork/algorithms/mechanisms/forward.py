@@ -29,12 +29,12 @@ from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse, han
 from ..dynamics.inverse_dynamics import bias_force
 from ..row import PASSIVE, Output, Row
 
-__all__ = ["ROWS", "Held", "constrained_accelerations", "constrained_forward_dynamics"]
+__all__ = ["NOISE", "ROWS", "Held", "constrained_accelerations", "constrained_forward_dynamics"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 
-_NOISE = 1e-18  # part of its size below which a row is rounding
+NOISE = 1e-18  # part of its size below which a row is rounding
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Held:
 
     inverse: FactoredInverse | ArticulatedInverse
     rates: AllRates
+    noise: Any = NOISE  # part of its size, squared, below which a row is nothing
 
     @staticmethod
     def at(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0, armature: bool = False) -> Held:
@@ -71,7 +72,9 @@ class Held:
 
     def damped(self, more: Any = MORE) -> Semidefinite:
         """The same of Λ with so much of its diagonal more."""
-        floors = [dot(self.inverse.weighed(self._placed(sizes)), [_NOISE] * len(sizes)) for sizes in self.rates.sizes]
+        floors = [
+            dot(self.inverse.weighed(self._placed(sizes)), [self.noise] * len(sizes)) for sizes in self.rates.sizes
+        ]
         return Semidefinite.of(self.delassus, floors, more)
 
     def _placed(self, sizes: Scalars) -> list[Any]:

@@ -11,6 +11,9 @@ still converge at a quadratic rate where it is not.  Of a velocity it is the nea
 
     v ← v − W⁻¹Gᵀ (G W⁻¹ Gᵀ)⁺ (G v + σ).
 
+Where a mechanism is singular to 1e-4, as four-bars are that lie flat, velocities are left as they are in directions in
+which rows all but vanish: rounding of q would there become as much more as the rows are less.
+
 Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed., 2006, section IV.4.
 """
 
@@ -28,7 +31,7 @@ from ..configuration.manifold import integrate
 from ..constraints.rows import AllRates, constraint_error, rates_of
 from ..dynamics.factored_inverse import inverse_mass_matrix
 from ..row import Option, Output, Row
-from .forward import Held
+from .forward import NOISE, Held
 from .nearest import ByMass, Nearest, Weighed, characteristic_length, largest, of_errors
 
 __all__ = ["ROWS", "project_configuration", "project_velocity"]
@@ -36,6 +39,7 @@ __all__ = ["ROWS", "project_configuration", "project_velocity"]
 Scalars = Sequence[Any]
 
 STEPS = 30
+_FLAT = 1e-8  # part of its size, squared, below which a row's way out is no way: rounding over it would be larger
 _DONE = 1e-14  # what a step may still be [rad, m]
 _NEAR = 1e-4  # steps below this that do not get smaller are rounding
 
@@ -58,11 +62,13 @@ def project_configuration(
         return and_(lt(_DONE, size), or_(lt(_NEAR, size), lt(size, before)))
 
     def step(state: Any) -> Any:
-        at, size, _ = state
+        at, before, _ = state
         error = constraint_error(tree, at, [now])
-        nearest = _nearest(tree, at, of_errors(tree, rates_of(tree, at, [0.0] * tree.nv, now)), metric)
-        delta = nearest.short_step([-x for x in error], sqrt(dot(error, error)) * (1.0 / length))
-        return tuple(integrate(tree, at, delta)), largest(delta), size
+        size = sqrt(dot(error, error)) * (1.0 / length)
+        rates = of_errors(tree, rates_of(tree, at, [0.0] * tree.nv, now))
+        nearest = _nearest(tree, at, rates, metric)
+        delta = nearest.short_step([-x for x in error], size)
+        return tuple(integrate(tree, at, delta)), largest(delta), before
 
     found = while_loop(more, step, (tuple(q), math.inf, math.inf), at_most=STEPS)
     at = list(found.state[0])
@@ -77,15 +83,15 @@ def project_velocity(
         return list(v)
     rates = rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0])
     left = [dot(row, v) + drift for row, drift in zip(rates.rows, rates.drift, strict=True)]
-    delta = _nearest(tree, q, rates, metric).step([-x for x in left])
+    delta = _nearest(tree, q, rates, metric, _FLAT).step([-x for x in left])
     return [a + b for a, b in zip(v, delta, strict=True)]
 
 
-def _nearest(tree: Tree, q: Scalars, rates: AllRates, metric: str) -> Nearest:
+def _nearest(tree: Tree, q: Scalars, rates: AllRates, metric: str, flat: float = NOISE) -> Nearest:
     if metric == "plain":
         return Weighed(rates, [1.0] * tree.nv)
     tree.require_inertias("project")
-    return ByMass(Held(inverse_mass_matrix(tree, q), rates))
+    return ByMass(Held(inverse_mass_matrix(tree, q), rates, flat))
 
 
 METRIC = Option("metric", "mass", ("mass", "plain"))

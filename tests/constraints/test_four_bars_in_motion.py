@@ -1,0 +1,53 @@
+"""Four-bars side by side through their flat positions, where one degree of freedom becomes N + 1.
+
+As long as rods stay side by side they are one pendulum, ((N+1)/3 + N) θ̈ = −((N+1)/2 + N) g cos θ.
+"""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from helpers.fourbars import fourbars, parallel, pendulum_acceleration
+
+H, SECONDS = 1e-3, 20.0
+
+
+def pendulum(count, times):
+    """θ of rods that are released upright, tips at 1 m/s."""
+
+    def rates(_, state):
+        return [state[1], pendulum_acceleration(count, state[0])]
+
+    found = solve_ivp(rates, (0.0, SECONDS), [np.pi / 2, -1.0], "DOP853", times, rtol=1e-13, atol=1e-13)
+    return found.y[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 40])
+def test_forty_four_bars_swing_as_one_pendulum_for_twenty_seconds(count):
+    robot = fourbars(count)
+    accelerate = robot.compile("forward_dynamics")
+    assembled, allowed = robot.compile("project_configuration"), robot.compile("project_velocity")
+    q, v = parallel(robot, np.pi / 2, rate=-1.0)
+    tau, turns, angles = np.zeros(robot.nv), np.zeros(robot.nv), []
+    energy = robot.kinetic_energy(q, v) + robot.potential_energy(q)
+    for _ in range(round(SECONDS / H)):
+        k1 = accelerate(q, v, tau)
+        v2 = v + 0.5 * H * k1
+        k2 = accelerate(q + 0.5 * H * v, v2, tau)
+        v3 = v + 0.5 * H * k2
+        k3 = accelerate(q + 0.5 * H * v2, v3, tau)
+        v4 = v + H * k3
+        k4 = accelerate(q + H * v3, v4, tau)
+        q = assembled(q + H / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4))[0]
+        v = allowed(q, v + H / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+        whole = np.round(q / (2.0 * np.pi))
+        q, turns = q - 2.0 * np.pi * whole, turns + whole
+        angles.append(-(q[0] + 2.0 * np.pi * turns[0]))
+    expected = pendulum(count, H * np.arange(1, len(angles) + 1))
+    place = np.abs(2.0 * np.sin(0.5 * (np.array(angles) - expected)))  # of rods' tips [m]
+    assert abs(expected[-1] - np.pi / 2) > 20.0  # through many flat positions
+    assert place.max() < 1e-6
+    assert abs(robot.kinetic_energy(q, v) + robot.potential_energy(q) - energy) < 1e-6 * energy
+    signs, _ = parallel(robot, 1.0)
+    assert np.ptp(((q + np.pi) % (2.0 * np.pi) - np.pi) * signs) < 1e-9  # rods are parallel
