@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..joints import JointType
 from ..spatial import Force, Motion
 from .contract import Constraint, Kinematics, Rates, References
 
 __all__ = ["LoopJoint"]
+
+
+_SAMPLES = 8
+_NO_WORK = 1e-12
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,18 @@ class LoopJoint(Constraint):
 
     @cached_property
     def _wrenches(self) -> tuple[Force, ...] | None:
-        """The constraint wrenches where they are the same in every configuration."""
-        if not self.joint.has_fixed_subspaces:
-            return None
-        return self.joint.constraint_wrench_subspace(self.joint.zero())
+        """The constraint wrenches where they span the same in every configuration, as far as random ones tell.
+
+        They then do no work on Ṡ v either.
+        """
+        joint = self.joint
+        wrenches = joint.constraint_wrench_subspace(joint.zero())
+        if joint.has_fixed_subspaces:
+            return wrenches
+        free = np.full(joint.nq, np.inf).tolist()
+        drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
+        powers = [C.dot(F) for q in drawn for C in joint.S(q).columns for F in wrenches]
+        return wrenches if all(abs(float(x)) <= _NO_WORK for x in powers) else None
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -11,7 +11,12 @@ from ...joints import JointType
 from ...spatial import Motion, Pose, Rotation, Vec3
 from .trial import TOLERANCE, Line, Trial, off
 
-__all__ = ["REACHED"]
+__all__ = ["REACHED", "reaches"]
+
+
+def reaches(joint: JointType) -> bool:
+    """Whether a type says itself what is nearest to a pose; the contract's search takes its time."""
+    return not (type(joint).q_of is JointType.q_of and type(joint).gap is JointType.gap)
 
 
 def _configuration(t: Trial) -> list[float]:
@@ -33,8 +38,9 @@ def _velocity(t: Trial) -> list[float]:
 
 def _gap(t: Trial) -> list[float]:
     """Nothing at poses of the joint, the twist that leads there next to them, and something half a turn away."""
-    rng, errors = np.random.default_rng(14), []
-    states = t.states()
+    if not reaches(t.type):
+        return []
+    rng, errors, states = np.random.default_rng(14), [], t.states()
     for q, _ in states:
         X, V = t.type.X(q), Motion.of(rng.normal(size=6).tolist())
         wrenches = t.type.constraint_wrench_subspace(t.type.q_of(X))
@@ -43,10 +49,7 @@ def _gap(t: Trial) -> list[float]:
         found = [parts(gap.dot(F), level) for F in wrenches]
         errors.append(off([x for x, _ in found], [0.0] * len(found)))
         errors.append(off([rate for _, rate in found], [V.dot(F) for F in wrenches]))
-    own = (
-        type(t.type).q_of is JointType.q_of and type(t.type).gap is JointType.gap
-    )  # the contract's, which takes its time
-    for k, (q, _) in enumerate(() if own else states[:3]):
+    for k, (q, _) in enumerate(states[:3]):
         axis = Vec3.of([float(i == k) for i in range(3)])
         X = t.type.X(q) @ Pose(Rotation.about(axis, math.pi), Vec3.zero())
         q, gap = t.type.q_of(X), t.type.gap(X)

@@ -19,6 +19,7 @@ from ...model.lighten import lightened
 from ...model.random import random_inertia
 from ...model.tree import Tree
 from ...spatial import Force, Inertia, Pose, Rotation, Vec3
+from .reached import reaches
 from .trial import TOLERANCE, Bare, Line, Trial, flat, matrix, off
 
 __all__ = ["RESULTS", "STATEMENTS"]
@@ -244,13 +245,16 @@ def _everything(joint: JointType, q: Sequence[Any], v: Sequence[Any]) -> list[An
         *joint.torque(q, wrench),
         *flat(joint.constraint_wrench_subspace(q)),
         *joint.v_of_twist(q, joint.X(q) @ joint.twist(q, v)),
-        *joint.X(joint.q_of(joint.X(q))).elements(),
-        *joint.gap(joint.X(q)).elements(),
+        *(_back(joint, joint.X(q)) if reaches(joint) else ()),
         *_manifold(joint, q, v),
         *joint.local_rate(joint.zero(), q, v),
         *joint.v_of_adjoint(q, v),
         *joint.principal(q),
     ]
+
+
+def _back(joint: JointType, X: Pose) -> list[Any]:
+    return [*joint.X(joint.q_of(X)).elements(), *joint.gap(X).elements()]
 
 
 def _batches(t: Trial) -> list[float]:

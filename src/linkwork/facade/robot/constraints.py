@@ -43,7 +43,7 @@ class ConstraintMethods(RobotBase):
         """
         if not isinstance(joint, JointType):
             raise TypeError(f"with_loop: expected a joint type, as in linkwork.joints, got {joint!r}")
-        return type(self)(with_constraints(self._tree, [LoopJoint(name, joint, frame, other)]))
+        return type(self)(with_constraints(self._tree, [LoopJoint(name, joint, other, frame)]))
 
     @edits
     def with_constraints(self, *constraints: Constraint) -> Self:

@@ -1,0 +1,138 @@
+"""Random mechanisms: random trees, closed by joints of any type where they are; and functions of them on floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linkwork.algorithms.constraints.rows import constraint_bias, constraint_error, constraint_jacobian
+from linkwork.algorithms.dynamics.inverse_dynamics import bias_force
+from linkwork.algorithms.dynamics.mass_matrix import mass_matrix
+from linkwork.algorithms.kinematics.frame_kinematics import pose
+from linkwork.algorithms.mechanisms.forward import constrained_forward_dynamics
+from linkwork.constraints import LoopJoint
+from linkwork.joints import ALL, Cylindrical, Floating, JointType, Prismatic, Revolute, Spherical, Universal
+from linkwork.model.body import Frame
+from linkwork.model.constrained import with_constraints
+from linkwork.model.random import random_tree
+from linkwork.model.tree import Tree
+from oracles.coupling import randomly_coupled
+
+__all__ = ["KINDS", "Mechanism", "closed", "mechanism", "mechanisms"]
+
+KINDS = {kind.type_name(): kind for kind in ALL}
+_CHAIN = (Spherical, Revolute, Cylindrical, Universal, Prismatic)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A tree with constraints, assembled at q; all functions on floats."""
+
+    tree: Tree
+    q: list[float]
+
+    @property
+    def M(self) -> np.ndarray:
+        return np.array(mass_matrix(self.tree, self.q), dtype=float)
+
+    @property
+    def error(self) -> np.ndarray:
+        return self.error_at(self.q)
+
+    def error_at(self, q: Sequence[float]) -> np.ndarray:
+        return np.array(constraint_error(self.tree, list(q)), dtype=float)
+
+    @property
+    def G(self) -> np.ndarray:
+        return np.array(constraint_jacobian(self.tree, self.q), dtype=float).reshape(-1, self.tree.nv)
+
+    def h(self, v: np.ndarray) -> np.ndarray:
+        return np.array(bias_force(self.tree, self.q, v.tolist()), dtype=float)
+
+    def gamma(self, v: np.ndarray) -> np.ndarray:
+        return np.array(constraint_bias(self.tree, self.q, v.tolist()), dtype=float)
+
+    def feasible(self, seed: int = 0) -> np.ndarray:
+        """A velocity of order 1 that the constraints allow; zero where they allow none."""
+        drawn = np.random.default_rng(seed).normal(size=self.tree.nv)
+        _, sizes, rows = np.linalg.svd(np.vstack([self.G, np.zeros((1, self.tree.nv))]))
+        kept = rows[: int(np.sum(sizes > 1e-9))]
+        moving: np.ndarray = drawn - kept.T @ (kept @ drawn)
+        return moving
+
+    def accelerations(self, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        a, forces = constrained_forward_dynamics(self.tree, self.q, v.tolist(), tau.tolist())
+        return np.array(a, dtype=float), np.array(forces, dtype=float)
+
+    def dense(self, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, float]:
+        """a by dense least squares, and the condition of what was solved: of M, and of the rows' part of full rank."""
+        M, G = self.M, self.G
+        free = np.linalg.solve(M, tau - self.h(v))
+        L = np.linalg.cholesky(M)
+        J = np.linalg.solve(L, G.T).T
+        a = free - np.linalg.solve(L.T, np.linalg.lstsq(J, G @ free + self.gamma(v), rcond=1e-11)[0])
+        sizes = np.linalg.svd(J, compute_uv=False)
+        kept = sizes[sizes > 1e-11 * np.max(sizes, initial=0.0)]
+        cond = float(np.max(kept, initial=1.0) / np.min(kept, initial=np.inf)) if len(kept) else 1.0
+        return a, float(np.linalg.cond(M)) * cond**2
+
+    def at(self, q: Sequence[float]) -> Mechanism:
+        return replace(self, q=[float(x) for x in q])
+
+
+def closed(tree: Tree, q: Sequence[float], name: str, joint: JointType, frame: str, other: str, seed: int = 0) -> Tree:
+    """The tree with a loop from one frame to the body of another, where M is placed so that the loop is closed at q."""
+    rng = np.random.default_rng(seed)
+    free = np.full(joint.nq, np.inf)
+    for q_J in joint.random(rng, -free, free, (50,)).tolist():
+        if float(joint.regularity(q_J)) > 0.2:
+            break
+    body = tree.frame(other).body
+    X_WM = pose(tree, q, frame) @ joint.X(q_J)
+    owner = next(f for f in tree.frames if f.body == body)
+    X_WB = pose(tree, q, owner.name) @ owner.placement.inv()
+    M = Frame(f"{name}_M", body, X_WB.inv() @ X_WM)
+    return with_constraints(replace(tree, frames=(*tree.frames, M)), [LoopJoint(name, joint, M.name, frame)])
+
+
+def regular(tree: Tree, seed: int) -> list[float]:
+    """A configuration away from singular coordinates."""
+    rng = np.random.default_rng(seed)
+    q: list[float] = []
+    for _, body in tree.stacked():
+        free = np.full(body.joint.nq, np.inf)
+        drawn = body.joint.random(rng, -free, free, (50,)).tolist()
+        q += next(x for x in drawn if float(body.joint.regularity(x)) > 0.2)
+    return q
+
+
+def mechanism(kind: type[JointType], seed: int = 0) -> Mechanism:
+    """A chain of joints of several types, closed from its end to the ground by a joint of this type."""
+    tree = random_tree(np.random.default_rng(seed), 4, types=_CHAIN[:4], shape="chain")
+    q = regular(tree, seed)
+    joint = kind.example(np.random.default_rng(seed + 1))
+    return Mechanism(closed(tree, q, "loop", joint, "ground0", "tool3", seed + 2), q)
+
+
+def mechanisms() -> dict[str, Mechanism]:
+    """Beside those of one type: several loops that share bodies, couplings, a floating base, loops of all types."""
+    found = {}
+    rng = np.random.default_rng(7)
+    tree = random_tree(rng, 7, types=ALL)
+    q = regular(tree, 1)
+    for k, (kind, a, b) in enumerate(((Universal, 6, 2), (Cylindrical, 5, 3))):
+        tree = closed(tree, q, f"loop{k}", kind.example(rng), f"tool{a}", f"tool{b}", k)
+    found["two loops in a random tree"] = Mechanism(tree, q)
+    tree = random_tree(rng, 8, types=(Floating, Revolute, Spherical, Prismatic), shape="random")
+    tree = randomly_coupled(tree, 2, 3)
+    q = regular(tree, 2)
+    tree = closed(tree, q, "loop", Spherical(), "tool7", "tool1", 5)
+    found["couplings and a floating body"] = Mechanism(tree, q)
+    tree = random_tree(rng, 6, types=(Revolute, Universal), shape="star")
+    q = regular(tree, 3)
+    for k in range(2):
+        tree = closed(tree, q, f"loop{k}", Spherical(), f"tool{k + 1}", f"tool{k + 3}", k)
+    found["a platform's legs"] = Mechanism(tree, q)
+    return found

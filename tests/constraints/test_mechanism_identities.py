@@ -1,0 +1,185 @@
+"""What holds of every mechanism: random ones of all joint types, closed by joints of all types."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from constraints.mechanisms import KINDS, Mechanism, mechanism, mechanisms
+from linkwork.algorithms.configuration.manifold import integrate
+from linkwork.algorithms.configuration.rates import velocity_to_configuration_derivative
+from linkwork.algorithms.constraints.kinematics import KinematicState
+from linkwork.algorithms.kinematics.frame_kinematics import acceleration
+from linkwork.algorithms.momentum.energy import kinetic_energy, potential_energy
+from linkwork.constraints import LoopJoint
+from linkwork.expr.dual import parts, seeded
+from linkwork.joints import ALL, Cylindrical, JointType, Reversed, Spherical
+from linkwork.model.constrained import with_constraints, without_constraints
+from linkwork.model.random import random_pose
+from linkwork.model.tree import Tree
+from linkwork.spatial import Pose
+
+MECHANISMS = [*KINDS, *mechanisms()]
+every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
+
+
+@functools.cache
+def made(name: str) -> Mechanism:
+    return mechanism(KINDS[name], MECHANISMS.index(name)) if name in KINDS else mechanisms()[name]
+
+
+@functools.cache
+def moving(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray]:
+    """The mechanism, a velocity that it allows, and joint forces."""
+    m = made(name)
+    return m, m.feasible(1), np.random.default_rng(2).normal(size=m.tree.nv)
+
+
+def scale(*arrays: np.ndarray) -> float:
+    return max(1.0, *(float(np.max(np.abs(x), initial=0.0)) for x in arrays))
+
+
+@every_mechanism
+def test_rows_are_the_rates_of_the_error(name: str) -> None:
+    """φ = 0 where it is assembled; G v is the error's rate, by differences, for any velocity; 0 for those allowed."""
+    m, v, _ = moving(name)
+    assert np.max(np.abs(m.error), initial=0.0) < 1e-12
+    assert np.max(np.abs(m.G @ v), initial=0.0) < 1e-12
+    h = 1e-6
+    for z in np.random.default_rng(3).normal(size=(2, m.tree.nv)):
+        ahead, behind = (m.error_at(integrate(m.tree, m.q, (s * h * z).tolist())) for s in (1.0, -1.0))
+        assert np.max(np.abs((ahead - behind) / (2.0 * h) - m.G @ z), initial=0.0) < 1e-7 * scale(m.G @ z)
+
+
+@every_mechanism
+def test_moving_as_accelerations_say_keeps_it_closed(name: str) -> None:
+    """Along q(t) with the velocity v and the acceleration a the error has no part in t², which γ alone takes off."""
+    m, v, tau = moving(name)
+    a, _ = m.accelerations(v, tau)
+    h = 1e-3 / np.sqrt(scale(a))
+    errors = [m.error_at(integrate(m.tree, m.q, (s * h * v + 0.5 * h * h * a).tolist())) for s in (1.0, -1.0)]
+    assert np.max(np.abs(sum(errors)) / h**2, initial=0.0) < 1e-3 * scale(m.gamma(v))
+    assert np.max(np.abs(m.G @ a + m.gamma(v)), initial=0.0) < 1e-10 * scale(a, m.gamma(v))
+
+
+@every_mechanism
+def test_accelerations_are_those_of_dense_equations(name: str) -> None:
+    m, v, tau = moving(name)
+    a, forces = m.accelerations(v, tau)
+    expected, cond = m.dense(v, tau)
+    assert np.max(np.abs(a - expected)) < 1e-15 * cond * scale(expected) + 1e-12 * scale(expected)
+    left = m.M @ a + m.h(v) - tau - m.G.T @ forces
+    assert np.max(np.abs(left)) < 1e-10 * scale(m.M @ a, m.G.T @ forces)
+
+
+@every_mechanism
+def test_power_is_that_of_joint_forces_alone(name: str) -> None:
+    """The rate of kinetic and potential energy, by dual numbers along the motion, is vᵀτ: constraints do no work."""
+    m, v, tau = moving(name)
+    a, forces = m.accelerations(v, tau)
+    rate = [*velocity_to_configuration_derivative(m.tree, m.q, v.tolist()), *a.tolist()]
+    state = seeded([*m.q, *v.tolist()], [float(x) for x in rate])
+    q, rates = state[: m.tree.nq], state[m.tree.nq :]
+    _, power = parts(kinetic_energy(m.tree, q, rates) + potential_energy(m.tree, q), state[0].level)
+    size = scale(np.abs(v) * np.abs(m.M @ a), v * tau, m.h(v) * v)
+    assert abs(float(power) - float(v @ tau)) < 1e-10 * size
+    assert abs(float(v @ (m.G.T @ forces))) < 1e-11 * scale(forces) * scale(v)
+
+
+@every_mechanism
+def test_rows_that_are_there_twice_change_nothing(name: str) -> None:
+    m, v, tau = moving(name)
+    again = [replace(c, name=f"{c.name} again") for c in m.tree.constraints]
+    twice = replace(m, tree=with_constraints(m.tree, again))
+    a, _ = m.accelerations(v, tau)
+    b, _ = twice.accelerations(v, tau)
+    _, cond = m.dense(v, tau)
+    assert np.max(np.abs(a - b)) < (1e-12 + 1e-15 * cond) * scale(a)
+
+
+@every_mechanism
+def test_a_loop_the_other_way_round_is_the_same_physics(name: str) -> None:
+    m, v, tau = moving(name)
+    tree, loops = m.tree, m.tree.constraints
+    for turned in (lambda joint: joint.reversed(), Reversed):
+        other = [LoopJoint(c.name, turned(c.joint), c.relative_to, c.frame) for c in loops]
+        back = replace(m, tree=with_constraints(without_constraints(tree, [c.name for c in loops]), other))
+        assert np.max(np.abs(back.error), initial=0.0) < 1e-12
+        a, b = (x.accelerations(v, tau)[0] for x in (m, back))
+        _, cond = m.dense(v, tau)
+        assert np.max(np.abs(a - b)) < (1e-12 + 1e-15 * cond) * scale(a)
+
+
+def ring(number: int) -> tuple[list[Mechanism], list[np.ndarray]]:
+    """The world, b0, b1, b2 and back by joints of four types, opened at the last joint and at the one before it.
+
+    Both at the same state: q and v of the joints that they share are the same, others' are those of the loop.
+    """
+    rng = np.random.default_rng(number)
+    types = [
+        kind.example(rng) for kind in (Spherical, Cylindrical, ALL[1 + (number + 7) % (len(ALL) - 1)], ALL[number])
+    ]
+    q = [configuration(joint, rng) for joint in types]
+    sides = [(random_pose(rng), random_pose(rng)) for _ in types]
+    X = Pose.identity()
+    for joint, q_k, (place, rotor) in zip(types[:3], q, sides, strict=False):
+        X = X @ place @ joint.X(q_k) @ rotor
+    sides[3] = (X @ sides[3][1].inv() @ types[3].X(q[3]).inv(), sides[3][1])
+    ends = [("world", "b0"), ("b0", "b1"), ("b1", "b2"), ("world", "b2")]
+    links = [lw.Link(f"b{k}", mass=1.0 + k, com=(0.1, 0.2, -0.1 * k), inertia=(0.3, 0.2, 0.25)) for k in range(3)]
+    found = []
+    for loop in (3, 2):
+        joints = [
+            lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, placement=place, rotor=rotor)
+            for k, (joint, (parent, child), (place, rotor)) in enumerate(zip(types, ends, sides, strict=True))
+            if k != loop
+        ]
+        robot = lw.Robot.build("ring", *links, *joints).with_frame("F", ends[loop][0], sides[loop][0])
+        robot = robot.with_frame("M", "b2", sides[loop][1].inv().formed())
+        tree = robot.with_loop(f"j{loop}", types[loop], "F", "M")._tree
+        found.append(Mechanism(tree, placed(tree.q_slices, tree, q)))
+    one, other = found
+    v = one.feasible(number)
+    V = KinematicState(one.tree, one.q, v.tolist()).between("M", "F").twist
+    rates = [*split(one.tree, v), types[3].v_of_twist(q[3], V)]
+    return found, [v, np.array(placed(other.tree.v_slices, other.tree, rates))]
+
+
+def configuration(joint: JointType, rng: np.random.Generator) -> list[float]:
+    free = np.full(joint.nq, np.inf)
+    return next(q for q in joint.random(rng, -free, free, (50,)).tolist() if float(joint.regularity(q)) > 0.2)
+
+
+def split(tree: Tree, v: np.ndarray) -> list[list[float]]:
+    return [v[tree.v_slices[tree.joint_index(f"j{k}")]].tolist() for k in range(3)]
+
+
+def placed(slices: Any, tree: Tree, numbers: list[list[float]]) -> list[float]:
+    """The numbers of the tree's joints, where these are."""
+    found = np.zeros(max(s.stop for s in slices))
+    for i, body in enumerate(tree.bodies):
+        found[slices[i]] = numbers[int(body.joint_name[1:])]
+    return [float(x) for x in found]
+
+
+@pytest.mark.parametrize("number", range(len(ALL)), ids=lambda k: ALL[k].type_name())
+def test_a_loop_opened_elsewhere_is_the_same_physics(number: int) -> None:
+    """A ring, opened at a joint of each type or at the one before it, at the same state under the same forces."""
+    both, rates = ring(number)
+    accelerations = []
+    for m, v in zip(both, rates, strict=True):
+        assert np.max(np.abs(m.error), initial=0.0) < 1e-12
+        assert np.max(np.abs(m.G @ v), initial=0.0) < 1e-10 * scale(v)
+        tau = np.zeros(m.tree.nv)
+        tau[:5] = 1.0, -2.0, 0.5, 0.3, 3.0
+        a, _ = m.accelerations(v, tau)
+        _, cond = m.dense(v, tau)
+        own = [acceleration(m.tree, m.q, v.tolist(), a.tolist(), f"b{k}").elements() for k in range(3)]
+        accelerations.append((np.array(own, dtype=float), cond))
+    (a, one), (b, other) = accelerations
+    assert np.max(np.abs(a - b)) < (1e-12 + 1e-15 * max(one, other)) * scale(a, rates[0] ** 2)
