@@ -138,3 +138,57 @@ def test_what_no_constraint_can_be_is_refused():
     for made in (lambda: NoSlip("heel", (1, 2)), lambda: Pfaffian("f", 3.0)):
         with pytest.raises(TypeError):
             made()
+
+
+def test_chaplygins_sleigh():
+    """v = V tanh(k t), ω = V √(m/J) / cosh(k t) with k = a V m/J, J about the blade, for a mass ahead of it by a."""
+    m, inertia, ahead, V = 1.4, 0.3, 0.25, 1.1
+    J = inertia + m * ahead**2
+    k, w0 = ahead * V * m / J, V * np.sqrt(m / J)
+    body = lw.Link("sleigh", mass=m, com=(ahead, 0, 0), inertia=(0.1, 0.2, inertia))
+    base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="sleigh")
+    robot = lw.Robot.build("sleigh", body, base).with_constraints(Skate("sleigh"))
+    tau = np.zeros(3)
+
+    def flow(x):
+        q, v = x[:3], x[3:]
+        return np.concatenate([robot.velocity_to_configuration_derivative(q, v), robot.forward_dynamics(q, v, tau)])
+
+    start, end, count = -2.0, 2.5, 4500
+    step = (end - start) / count
+
+    def exact(t):
+        return V * np.tanh(k * t), w0 / np.cosh(k * t), w0 / k * 2 * np.arctan(np.tanh(k * t / 2))
+
+    speed, turn, angle = exact(start)
+    x = np.array([0.0, 0.0, angle, speed, 0.0, turn])
+    for _ in range(count):
+        a = flow(x)
+        b = flow(x + step / 2 * a)
+        c = flow(x + step / 2 * b)
+        x = x + step / 6 * (a + 2 * b + 2 * c + flow(x + step * c))
+        q, v = x[:3], x[3:]
+        G = robot.constraint_jacobian(q)
+        x[3:] = v - np.linalg.pinv(G) @ (G @ v)
+    speed, turn, angle = exact(end)
+    np.testing.assert_allclose(x[2:], [angle, speed, 0.0, turn], rtol=0, atol=1e-10)
+    times = np.linspace(start, end, 20001)
+    speeds, _, angles = exact(times)
+    weights = np.ones(20001)
+    weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
+    weights *= (times[1] - times[0]) / 3  # Simpson's rule
+    path = [weights @ (speeds * np.cos(angles)), weights @ (speeds * np.sin(angles))]
+    np.testing.assert_allclose(x[:2], path, rtol=0, atol=1e-10)
+    assert abs(robot.kinetic_energy(x[:3], x[3:]) - m * V**2 / 2) < 1e-11
+
+
+def test_blades_and_soles_do_no_work():
+    robot, rng = skater(), np.random.default_rng(3)
+    robot = robot.with_constraints(Skate("runner"), NoSlip("heel", ("world.x", "world.z")))
+    q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    G = robot.constraint_jacobian(q)
+    v -= np.linalg.pinv(G) @ (G @ v)
+    a, forces = robot.constrained_forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(G @ a, -robot.constraint_bias(q, v), rtol=0, atol=1e-11)
+    work = v @ (robot.mass_matrix(q) @ a + robot.bias_force(q, v) - tau)
+    assert np.abs(forces).max() > 0.1 and abs(work) < 1e-12 * np.abs(forces).max()
