@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Protocol, Self
 
-from ..spatial import Motion, Pose, Vec3
+from ..spatial import Force, Motion, Pose, Vec3
 
 __all__ = ["Between", "Constraint", "Kinematics", "Rates", "References", "renamed"]
 
@@ -154,6 +154,12 @@ class Constraint(ABC):
 
     def rates(self, k: Kinematics) -> Rates | None:
         """The rows in closed form; nothing where they follow from ``error`` or ``velocity`` by differentiation."""
+        return None
+
+    @property
+    def fixed_wrenches(self) -> tuple[Force, ...] | None:
+        """Wrenches, a row each, of which the rows are the powers on the motion of the first frame that it references
+        relative to the second, where they are the same in the first frame's coordinates whatever the configuration."""
         return None
 
     def checked(self, robot: Any) -> Iterable[str]:

@@ -53,6 +53,10 @@ class LoopJoint(Constraint):
         return wrenches if all(abs(float(x)) <= _NO_WORK for x in powers) else None
 
     @property
+    def fixed_wrenches(self) -> tuple[Force, ...] | None:
+        return self._wrenches
+
+    @property
     def row_names(self) -> tuple[str, ...]:
         count = 6 - self.joint.nv
         wrenches = self._wrenches

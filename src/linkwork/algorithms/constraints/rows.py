@@ -6,7 +6,7 @@ with φ̇ = A v + σ, A from velocities that are dual numbers, and γ the rate o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "constraint_jacobian",
     "derived",
     "rates_of",
+    "rates_of_some",
 ]
 
 Scalars = Sequence[Any]
@@ -45,9 +46,14 @@ class AllRates:
 
 def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
     """The rows of all constraints of a robot."""
+    return rates_of_some(tree, tree.constraints, q, v, time)
+
+
+def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
+    """The rows of some constraints."""
     state = KinematicState(tree, q, v, time)
     found = AllRates([], [], [], [])
-    for constraint in tree.constraints:
+    for constraint in constraints:
         rates = constraint.rates(state) or derived(tree, constraint, q, v, time)
         found.rows.extend(rates.rows)
         found.bias.extend(rates.bias)

@@ -32,7 +32,7 @@ from ..row import PASSIVE, Option, Output, Row
 from .forward_dynamics_derivatives import forward_dynamics_derivatives
 from .manifold_derivatives import bracket, integrate_derivatives, rate_derivatives
 
-__all__ = ["ROWS", "linearize"]
+__all__ = ["ROWS", "System", "linear_system", "linearize"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -54,8 +54,14 @@ def linearize(
 
     Raises ValueError for another integrator than the default where there is no step.
     """
-    system = _System(tree, list(tau), wrenches, passive)
-    n = tree.nv
+    return linear_system(System(tree, list(tau), wrenches, passive, _free), q, v, step, integrator)
+
+
+def linear_system(
+    system: System, q: Scalars, v: Scalars, step: Scalars | None, integrator: str
+) -> tuple[Matrix, Matrix]:
+    """A and B of `linearize`, whatever makes the accelerations."""
+    tree, n = system.tree, system.tree.nv
     start = [_Varied.of(numbers, k * n, n) for k, numbers in enumerate((q, v))]
     if step is None:
         if integrator != INTEGRATOR.default:
@@ -88,22 +94,24 @@ class _Varied:
         return _Varied([x * k for x in self.values], [x * k for x in self.changes])
 
 
+Accelerations = Callable[..., tuple[list[Any], Sequence[Matrix]]]
+"""Of tree, q, v, τ, wrenches and passive: a, and how it varies with q, v and τ."""
+
+
 @dataclass(frozen=True, slots=True)
-class _System:
+class System:
     """The maps that steps are made of, with what varies carried along."""
 
     tree: Tree
     tau: list[Any]
     wrenches: Wrenches
     passive: bool
+    accelerations: Accelerations
 
     def acceleration(self, q: _Varied, v: _Varied) -> _Varied:
         """a(q, v, τ)."""
-        at = self.tree, q.values, v.values
-        inverse = inverse_mass_matrix(self.tree, q.values, self.passive)
-        h = bias_force(*at, self.wrenches, self.passive)
-        a = inverse.applied([x - y for x, y in zip(self.tau, h, strict=True)])
-        by_q, by_v, by_tau, *_ = forward_dynamics_derivatives(*at, self.tau, self.wrenches, self.passive)
+        found = self.accelerations(self.tree, q.values, v.values, self.tau, self.wrenches, self.passive)
+        a, (by_q, by_v, by_tau, *_) = found
         forces = _Varied.of(self.tau, 2 * self.tree.nv, self.tree.nv)
         return _Varied(a, _sum(_times(by_q, q.changes), _times(by_v, v.changes), _times(by_tau, forces.changes)))
 
@@ -119,16 +127,25 @@ class _System:
         return _Varied(rate, _sum(*(_times(block, x.changes) for block, x in zip(blocks, (q, phi, v), strict=True))))
 
 
-def _euler(system: _System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+def _free(
+    tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool
+) -> tuple[list[Any], Sequence[Matrix]]:
+    """Of a robot without constraints."""
+    h = bias_force(tree, q, v, wrenches, passive)
+    a = inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
+    return a, forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive)
+
+
+def _euler(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
     return system.moved(q, v * h), v + system.acceleration(q, v) * h
 
 
-def _semi_implicit_euler(system: _System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+def _semi_implicit_euler(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
     faster = v + system.acceleration(q, v) * h
     return system.moved(q, faster * h), faster
 
 
-def _runge_kutta_4(system: _System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
+def _runge_kutta_4(system: System, q: _Varied, v: _Varied, h: Any) -> tuple[_Varied, _Varied]:
     rates, accelerations = [v], [system.acceleration(q, v)]
     for share in (0.5, 0.5, 1.0):
         phi, w = rates[-1] * (h * share), v + accelerations[-1] * (h * share)

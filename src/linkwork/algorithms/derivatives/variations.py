@@ -30,7 +30,16 @@ from ...spatial import Force, Motion, Pose, Rotation, Vec3, cross
 from ..dynamics.external import Wrenches, external_forces
 from ..kinematics.between import ancestors
 
-__all__ = ["Carrier", "Varying", "carriers", "joint_force_of_wrench", "turned_wrenches", "varying"]
+__all__ = [
+    "Carrier",
+    "Varying",
+    "bias_by_q",
+    "bias_by_v",
+    "carriers",
+    "joint_force_of_wrench",
+    "turned_wrenches",
+    "varying",
+]
 
 Scalars = Sequence[Any]
 
@@ -89,20 +98,22 @@ def varying(
     columns = []
     for k, along, column in zip(numbers, units(body.joint.nv), J.columns, strict=True):
         own = Y @ body.S_dot(q, along)
-        V_rate, A_rate = own @ v, own @ a + Y @ _bias_by_q(body, q, v, along)
+        V_rate, A_rate = own @ v, own @ a + Y @ bias_by_q(body, q, v, along)
         turning = cross(V_p, column) + V_rate
         speeding = cross(V_p, turning) + cross(A_p, column) + cross(V, V_rate) + A_rate
-        swinging = cross(V_p + V, column) + Y @ _bias_by_v(body, q, v, along)
+        swinging = cross(V_p + V, column) + Y @ bias_by_v(body, q, v, along)
         columns.append(Varying(k, column, turning, speeding, swinging, own.columns))
     return columns
 
 
-def _bias_by_q(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
+def bias_by_q(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
+    """How a joint's bias varies while it moves along a velocity."""
     moving = seeded(q, body.asked("q_dot", q, along))
     return _tangent(body.bias(moving, v), moving[0].level)
 
 
-def _bias_by_v(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
+def bias_by_v(body: Body, q: Scalars, v: Scalars, along: Scalars) -> Motion:
+    """How a joint's bias varies with its velocity."""
     moving = seeded(v, along)
     return _tangent(body.bias(q, moving), moving[0].level)
 

@@ -7,7 +7,9 @@ function is of robots without constraints alone.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..derivatives.forward_dynamics_derivatives import forward_dynamics_derivatives
 from ..derivatives.forward_dynamics_hessian import forward_dynamics_hessian, forward_dynamics_second_derivatives
+from ..derivatives.linearize import linearize
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.hybrid_dynamics import hybrid_dynamics
 from .assemble import ROWS as _ASSEMBLE
@@ -15,16 +17,20 @@ from .closing import ROWS as _CLOSING
 from .explicit import ROWS as _EXPLICIT
 from .forward import ROWS as _FORWARD
 from .forward import constrained_accelerations
+from .forward_derivatives import ROWS as _FORWARD_DERIVATIVES
+from .forward_derivatives import constrained_acceleration_derivatives, constrained_linearize
 from .minimal import ROWS as _MINIMAL
 from .project import ROWS as _PROJECT
 from .reduced_linearize import ROWS as _REDUCED_LINEARIZE
 
 __all__ = ["INSTEAD", "ROWS"]
 
-ROWS = (*_FORWARD, *_PROJECT, *_ASSEMBLE, *_EXPLICIT, *_CLOSING, *_MINIMAL, *_REDUCED_LINEARIZE)
+ROWS = (*_FORWARD, *_FORWARD_DERIVATIVES, *_PROJECT, *_ASSEMBLE, *_EXPLICIT, *_CLOSING, *_MINIMAL, *_REDUCED_LINEARIZE)
 
 INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics: constrained_accelerations,
+    forward_dynamics_derivatives: constrained_acceleration_derivatives,
+    linearize: constrained_linearize,
     hybrid_dynamics: None,
     forward_dynamics_hessian: None,
     forward_dynamics_second_derivatives: None,

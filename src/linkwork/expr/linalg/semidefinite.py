@@ -7,7 +7,7 @@ The diagonal gets a little more, A + E with E = μ diag(A) + floor, which makes 
 
 from zero lead to the solution of least xᵀE x in few steps, since what is left of the part of a relative eigenvalue σ is
 (μ/(μ + σ))ᵏ after k steps.  This is the proximal point algorithm.  No digits are lost where A is singular: what A + E
-magnifies there is in A's null space.
+magnifies there is in A's null space.  After a step by d what is left of b is E d, so no product with A is needed.
 
 Sources: Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control Optim. 14 (5), 1976;
 Carpentier, Budhiraja and Mansard, Proximal and sparse resolution of constrained dynamic equations, RSS 2021.
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..functions import eq
-from .sums import dot, is_zero, reciprocal_or_zero
+from .sums import is_zero, reciprocal_or_zero
 
 __all__ = ["MORE", "Semidefinite"]
 
@@ -69,11 +69,15 @@ class Semidefinite:
 
     def solved(self, b: Scalars, steps: int = STEPS) -> list[Any]:
         """x with A x = b."""
-        x = self.once(b)
+        step = x = self.once(b)
         for _ in range(steps - 1):
-            rest = [b[i] - dot(self.A[i], x) if i in self.order else 0.0 for i in range(len(b))]
-            x = [a + d for a, d in zip(x, self.once(rest), strict=True)]
+            step = self.once(self._left(step))
+            x = [a + d for a, d in zip(x, step, strict=True)]
         return x
+
+    def _left(self, step: Scalars) -> list[Any]:
+        """What a step leaves of what it was made for."""
+        return [0.0 if is_zero(e) or is_zero(d) else e * d for e, d in zip(self.E, step, strict=True)]
 
     def least(self, x: Scalars, steps: int = 2) -> list[Any]:
         """x without its part in A's null space, which rounding, magnified there, leaves in a solution.
@@ -82,7 +86,7 @@ class Semidefinite:
         """
         rest = list(x)
         for _ in range(steps):
-            rest = self.once([e * a for e, a in zip(self.E, rest, strict=True)])
+            rest = self.once(self._left(rest))
         return [a - b for a, b in zip(x, rest, strict=True)]
 
     def once(self, b: Scalars) -> list[Any]:

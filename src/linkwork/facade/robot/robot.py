@@ -14,6 +14,7 @@ from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .assembling import AssemblyMethods
 from .compiling import CompilingMethods
 from .configuration import ConfigurationMethods
+from .constrained_dynamics import ConstrainedDynamicsMethods
 from .constraints import ConstraintMethods
 from .derivatives import DerivativeMethods
 from .dynamics import DynamicsMethods
@@ -46,6 +47,7 @@ class Robot(
     ForceMethods,
     DerivativeMethods,
     ConstraintMethods,
+    ConstrainedDynamicsMethods,
     IntegrabilityMethods,
     AssemblyMethods,
     LoopFileMethods,
