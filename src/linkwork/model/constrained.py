@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ..constraints import Constraint
+from ..constraints.contract import renamed
 from ..errors import UnknownNameError
 from .tree import Tree
 
-__all__ = ["with_constraints", "without_constraints"]
+__all__ = ["of_the_world", "refuse_locked", "renamed_frames", "with_constraints", "without_constraints"]
 
 
 def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
@@ -48,6 +49,32 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
             raise UnknownNameError("constraint", name, known)
         left.update(companion.name for companion in known[name].companions)
     return replace(tree, constraints=tuple(c for c in tree.constraints if c.name not in left))
+
+
+def of_the_world(tree: Tree) -> bool:
+    """Whether a constraint names the world, or one of its axes."""
+    return any(renamed(name, {"world": ""}) != name for c in tree.constraints for name in _named(c))
+
+
+def renamed_frames(tree: Tree, names: Mapping[str, str]) -> Tree:
+    """The tree whose constraints know some frames by other names."""
+    return replace(tree, constraints=tuple(constraint.renamed(names) for constraint in tree.constraints))
+
+
+def refuse_locked(tree: Tree, joints: Collection[str]) -> None:
+    """Raises ValueError where a constraint is of joints that are to be locked, which have no numbers any more."""
+    for constraint in tree.constraints:
+        locked = [joint for joint in constraint.references.joints if joint in joints]
+        if locked:
+            raise ValueError(
+                f"locked: constraint {constraint.name!r} is of joint {locked[0]!r}, which would be fixed: take the "
+                f"constraint off first, robot.without_constraints({constraint.name!r})"
+            )
+
+
+def _named(constraint: Constraint) -> tuple[str, ...]:
+    said = constraint.references
+    return *said.frames, *said.points, *said.directions
 
 
 def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:

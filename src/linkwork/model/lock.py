@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..spatial import Pose
 from .body import WORLD, Body, Frame
+from .constrained import refuse_locked
 from .tree import Tree
 from .welded import composed, told, with_summed_inertias
 
@@ -22,7 +23,10 @@ def locked(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
 
     A joint and all that follow it are locked together, each with a configuration of its own, by whoever calls this.
     A locked body's frame of the same name is welded to the link that its joint was attached to.
+
+    Raises ValueError where a constraint is of one of these joints.
     """
+    refuse_locked(tree, {tree.bodies[i].joint_name for i in configurations})
     places: dict[int, tuple[int, Pose]] = {WORLD: (WORLD, _IDENTITY)}  # by old index: the new body, and X_new_old
     bodies: list[Body] = []
     gone = {tree.bodies[i].joint_name for i in configurations}

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from ..spatial import Inertia, Pose
 from .body import WORLD, Body, Frame
+from .constrained import of_the_world, renamed_frames
 from .tree import Tree
 from .welded import summed
 
@@ -62,13 +63,14 @@ def _carried(tree: Tree, frame: Frame, path: list[int]) -> Tree:
 def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
     """The path's last body becomes the ground, and the ground a body."""
     X_new = {frame.body: _inverse(frame.placement)}  # by body: its old frame seen from its new one, where they differ
-    frames, bodies = list(tree.frames), {i: body for i, body in enumerate(tree.bodies) if i not in path}
+    bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
     if not path and frame.placement != _IDENTITY:
         tree = _off_the_world(tree, frame)
+    frames = list(tree.frames)
     if path:
-        frames = [f for f in frames if not _is_plain_world(f)]
-        ground = _namesake(tree, [f for f in frames if f.body == WORLD])
+        ground = _namesake(tree, [f for f in frames if f.body == WORLD and not _is_plain_world(f)])
         tree = _off_the_world(tree, ground)
+        frames = [f for f in tree.frames if not _is_plain_world(f)]
         frames = [
             replace(f, welded_to=ground.name) if f.welded_to == "world" and f is not ground else f for f in frames
         ]
@@ -145,7 +147,19 @@ def _off_the_world(tree: Tree, ground: Frame) -> Tree:
         replace(d, frame=ground.name, vector=X.rotation @ d.vector) if d.frame == "world" else d
         for d in tree.directions
     ]
-    return replace(tree, points=tuple(points), directions=tuple(directions))
+    tree = replace(tree, points=tuple(points), directions=tuple(directions))
+    return _constraints_off_the_world(tree, ground, X) if of_the_world(tree) else tree
+
+
+def _constraints_off_the_world(tree: Tree, ground: Frame, X: Pose) -> Tree:
+    """The tree whose constraints know the world by the ground's name, or by that of a frame at its place on it."""
+    if X == _IDENTITY:
+        return renamed_frames(tree, {"world": ground.name})
+    taken = {frame.name for frame in tree.frames}
+    name = next(name for name in (f"{ground.name}_world{'_' * k}" for k in range(len(taken) + 1)) if name not in taken)
+    place = tree.frame("world").placement
+    marker = Frame(name, WORLD, place, welded_to=ground.name)
+    return renamed_frames(replace(tree, frames=(*tree.frames, marker)), {"world": name})
 
 
 def _is_plain_world(frame: Frame) -> bool:

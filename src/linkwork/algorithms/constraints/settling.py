@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...constraints import Constraint
 from ...expr.symbol import Graph
+from ...model.constrained import with_constraints
 from ...model.tree import Tree
 from .kinematics import KinematicState
 from .rows import derived
 
-__all__ = ["settled"]
+__all__ = ["settled", "settled_anew"]
 
 _STATES = 16
 _ROUNDING = 1e-9
@@ -62,3 +65,10 @@ def _check_linear(tree: Tree, constraint: Constraint) -> None:
                 f"constraint {constraint.name!r}: its function is not linear in velocities ({name}): f(2 v - 3 w) is "
                 f"{np.nanmax(row):.1e} of its size off 2 f(v) - 3 f(w); expected A(q, t) v + σ(q, t)"
             )
+
+
+def settled_anew(tree: Tree) -> Tree:
+    """The tree, whose joints may have other types, with its constraints as they are of it then.  Raises ValueError."""
+    if not tree.constraints:
+        return tree
+    return with_constraints(replace(tree, constraints=()), [settled(tree, c) for c in tree.constraints])

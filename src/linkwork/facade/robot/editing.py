@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from ...algorithms.constraints.settling import settled_anew
 from ...bridge.arguments import real_array
 from ...errors import Findings, Location, ModelError
 from ...model.body import Frame
@@ -42,8 +43,8 @@ class EditingMethods(Constructors):
 
         ``robot.with_joint(robot.joint("knee").with_type(Knee(...)))`` puts a joint type of your own in a robot.  Raises
         UnknownNameError for a joint that the robot does not have, ValueError where it connects other links or takes
-        part in following another and its sizes change, and for a fixed joint, ModelError for numbers that no robot may
-        have (beyond 1e20), TypeError for what is no joint.
+        part in following another and its sizes change, for a fixed joint, and where a constraint cannot be of a joint
+        of the new type, ModelError for numbers that no robot may have (beyond 1e20), TypeError for what is no joint.
         """
         if not isinstance(joint, Joint):
             edited = 'as in robot.with_joint(robot.joint("elbow").with_damping(0.5))'
@@ -62,7 +63,7 @@ class EditingMethods(Constructors):
         findings.raise_errors()
         bodies = list(self._tree.bodies)
         bodies[index] = body_with(joint, bodies[index])
-        return type(self)(replace(self._tree, bodies=tuple(bodies)))
+        return type(self)(settled_anew(replace(self._tree, bodies=tuple(bodies))))
 
     @edits
     def with_inertia(
@@ -158,8 +159,8 @@ class EditingMethods(Constructors):
         5
 
         Raises UnknownNameError for a joint that is not there, and ValueError, naming the joint, for a configuration
-        that is none or is outside of the joint's limits, and for a joint that follows another which is not locked, or
-        is locked elsewhere.
+        that is none or is outside of the joint's limits, for a joint that follows another which is not locked, or is
+        locked elsewhere, and where a constraint is of a joint that would be locked.
         """
         return type(self)(locked(self._tree, held_configurations(self._tree, joints)))
 

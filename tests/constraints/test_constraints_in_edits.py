@@ -1,0 +1,190 @@
+"""Robots with constraints are edited, rerooted, locked, compared and pickled like others."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.fourbars import HINGE, rod
+from linkwork.bridge.subjects import _is_ours
+from linkwork.spatial.parameters import parameters_of
+
+
+def cam(k):
+    """A function that other processes can import."""
+    return k.q("elbow") + 1.2 + 0.1 * np.sin(k.q("base"))
+
+
+def height(r):
+    return r[2] - 0.1 * r[0]
+
+
+def turning(t):
+    return 0.3 * t
+
+
+def arm():
+    """Three rods, one after the other, on a pedestal that is fixed to the world, beside its origin."""
+    parts, parent = [], "pedestal"
+    for name, joint in (("rod0", "base"), ("rod1", "elbow"), ("rod2", "wrist")):
+        placement = lw.pose((1.0 if parent != "pedestal" else 0.2, 0.0, 0.1), rpy=(0.3, 0.0, 0.2))
+        parts += [rod(name), lw.Joint.of(HINGE, name=joint, parent=parent, child=name, placement=placement)]
+        parent = name
+    stand = lw.Link("pedestal", mass=2.0, com=(0, 0, 0.1), inertia=(0.1, 0.1, 0.1))
+    fixed = lw.Joint.of(
+        lw.joints.Fixed(), name="bolts", parent="world", child="pedestal", placement=lw.pose((0.5, -0.4, 0.3))
+    )
+    robot = lw.Robot.build("arm", stand, fixed, *parts)
+    robot = robot.with_frame("tip", "rod2", lw.pose((1.0, 0.0, 0.0)))
+    return robot.with_point("corner", "rod1", (0.3, 0.2, 0.1)).with_direction("up", "rod1", (0.0, 0.6, 0.8))
+
+
+def every_kind():
+    """Constraints that say something of the world, each kind that can."""
+    return [
+        lw.Distance("world", "tip", 1.3),
+        lw.PointOnPlane("corner", "world.z", offset=0.2),
+        lw.PointOnLine("tip", "world.x", at=(0.0, 0.1, 0.2)),
+        lw.PointOnSurface("tip", height),
+        lw.Parallel("up", "world.y"),
+        lw.Angle("world.x", "up", 1.1),
+        lw.Weld("rod1", at=lw.pose((0.3, 0.2, 0.1), rpy=(0.1, 0.2, 0.3))),
+        lw.Ball("corner", at=(0.2, 0.3, 0.4)),
+        lw.Gear("wrist", "elbow", -2.0),
+        lw.Coupling({"base": 1.0, "elbow": 2.0, "wrist": -1.0}),
+        lw.Prescribed("base", turning),
+        lw.Prescribed(point="tip", motion=lambda t: t, axes="z"),
+        lw.CenterOfMass(x=0.3, z=0.1),
+        lw.Holonomic("own", lambda k: k.pose("tip")[0, 3] + k.direction("world.z", "rod2")[0] + k.point("corner")[1]),
+        lw.Holonomic("more", lambda k: k.center_of_mass()[1] - 0.1 + k.q("elbow")),
+    ]
+
+
+def test_another_root_is_the_same_mechanism():
+    robot = arm().with_constraints(*every_kind())
+    q, v = np.array([0.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.3])
+    for root in ("rod2", "tip", "pedestal"):
+        other = robot.rerooted(root)
+        assert [c.name for c in other.constraints] == [c.name for c in robot.constraints]
+        at = {"time": 0.4}
+        for name in ("constraint_error", "constraint_jacobian"):
+            one, same = (getattr(r, name)(q, **at) for r in (robot, other))
+            np.testing.assert_allclose(same, one, rtol=0, atol=1e-12, err_msg=f"{root} {name}")
+        one, same = robot.constraint_bias(q, v, **at), other.constraint_bias(q, v, **at)
+        np.testing.assert_allclose(same, one, rtol=0, atol=1e-12, err_msg=root)
+    assert not any("world" in c.references.frames for c in robot.rerooted("rod2").constraints)
+
+
+def test_a_floating_base_keeps_the_world():
+    free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="pedestal")
+    robot = lw.Robot.build("free", lw.Link("pedestal", mass=1.0, inertia=(1, 1, 1)), free)
+    robot = robot.with_constraints(lw.Ball("pedestal", at=(0, 0, 1)))
+    assert robot.constraint_error([1, 0, 0, 0, 0.1, 0.2, 0.3]).tolist() == [0.1, 0.2, -0.7]
+    assert robot.rerooted("pedestal").constraints == robot.constraints
+
+
+def test_locked_joints():
+    robot = arm().with_constraints(lw.Gear("wrist", "elbow", -2.0), lw.Distance("world", "tip", 1.3))
+    with pytest.raises(ValueError, match=r"'gear\(wrist, elbow\)' is of joint 'elbow'"):
+        robot.locked(["elbow"])
+    held = robot.locked({"base": 0.3})
+    np.testing.assert_allclose(
+        held.constraint_error([-0.7, 0.4]), robot.constraint_error([0.3, -0.7, 0.4]), rtol=0, atol=1e-14
+    )
+    asked = arm().with_constraints(lw.Holonomic("cam", cam))
+    with pytest.raises(ValueError, match="'cam' is of joint 'elbow'"):
+        asked.locked(["elbow"])
+
+
+def test_edited_robots_keep_their_constraints():
+    robot = arm().with_constraints(lw.Gear("wrist", "elbow", -2.0), lw.CenterOfMass(z=0.1), lw.Holonomic("cam", cam))
+    q = [0.1, 0.2, 0.3]
+    for edited in (
+        robot.with_frame("more", "rod0"),
+        robot.with_gravity((0, 0, 0)),
+        robot.with_point("mark", "rod0"),
+        robot.with_joint(robot.joint("base").with_damping(0.3)),
+    ):
+        assert list(edited.constraints) == list(robot.constraints)
+        np.testing.assert_allclose(edited.constraint_error(q), robot.constraint_error(q), rtol=0, atol=1e-15)
+    heavier = robot.with_payload("tip", 3.0)
+    assert heavier.constraint_error(q)[1] == heavier.center_of_mass(q)[2] - 0.1 != robot.constraint_error(q)[1]
+    with pytest.raises(ValueError, match="is of type planar"):
+        robot.with_joint(robot.joint("elbow").with_type(lw.joints.Planar()))
+    coupled = robot.coupled({"base": ("elbow", 0.5, 0.1)})
+    expected = robot.constraint_error([0.5 * 0.2 + 0.1, 0.2, 0.3])
+    np.testing.assert_allclose(coupled.constraint_error([0.2, 0.3]), expected, rtol=0, atol=1e-14)
+    G, E = robot.constraint_jacobian([0.2, 0.2, 0.3]), np.array([[0.5, 0], [1, 0], [0, 1]])
+    np.testing.assert_allclose(coupled.constraint_jacobian([0.2, 0.3]), G @ E, rtol=0, atol=1e-13)
+
+
+def test_parameters_flow_into_rows():
+    robot = arm().with_constraints(
+        lw.Distance("corner", "world", 1.3), lw.PointOnLine("tip", "up"), lw.CenterOfMass(x=0.1, y=0.2)
+    )
+    names = ["point:corner", "direction:up", "frame:tip", "inertia:rod2"]
+    asked = robot.compile(["constraint_jacobian", "constraint_error"], parameters=names)
+    q, rng = [0.1, 0.2, 0.3], np.random.default_rng(1)
+    corner, up, moved = rng.normal(size=3), np.array([0.48, 0.6, 0.64]), np.array([0.1, 0.2, 0.3])
+    other = arm().with_frame("tip2", "rod2", lw.pose((1.1, 0.2, 0.3)))
+    other = other.with_point("corner2", "rod1", corner).with_direction("up2", "rod1", up)
+    other = other.with_inertia("rod2", mass=2.0, com=(0.3, 0.2, 0.1), inertia=(0.5, 0.6, 0.7))
+    inertia = np.array(parameters_of(other.tree.frame("rod2").inertia))
+    rows, error = asked(q, corner, up, [0, 0, 0, *moved], inertia)
+    other = other.with_constraints(
+        lw.Distance("corner2", "world", 1.3), lw.PointOnLine("tip2", "up2"), lw.CenterOfMass(x=0.1, y=0.2)
+    )
+    np.testing.assert_allclose(error, other.constraint_error(q), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(rows, other.constraint_jacobian(q), rtol=0, atol=1e-13)
+    robot, other = (
+        r.without_constraints().with_constraints(lw.Distance(p, "world", 1.3), lw.CenterOfMass(x=0.1))
+        for r, p in ((robot, "corner"), (other, "corner2"))
+    )
+    moving = robot.compile(["constrained_forward_dynamics"], parameters=["point:corner", "inertia:rod2"])
+    found = moving(q, q, np.ones(3), corner, inertia)[0]
+    np.testing.assert_allclose(found, other.forward_dynamics(q, q, np.ones(3)), rtol=0, atol=1e-9)
+
+
+def test_robots_of_functions_are_values():
+    robot = arm().with_constraints(lw.Holonomic("cam", cam), lw.Prescribed("base", turning))
+    again = arm().with_constraints(lw.Holonomic("cam", cam), lw.Prescribed("base", turning))
+    assert robot == again and hash(robot) == hash(again) and robot.constraints["cam"] == lw.Holonomic("cam", cam)
+    assert robot != arm().with_constraints(lw.Holonomic("cam", lambda k: k.q("elbow")), lw.Prescribed("base", turning))
+    back = pickle.loads(pickle.dumps(robot))
+    assert (
+        back == robot
+        and back.constraint_error([0.1, 0.2, 0.3]).tolist() == robot.constraint_error([0.1, 0.2, 0.3]).tolist()
+    )
+    assert copy.deepcopy(robot) == robot
+    for own in (
+        lw.Holonomic("own", lambda k: k.q("elbow")),
+        lw.Coupling(("base", "elbow"), lambda base, elbow: base - elbow),
+        lw.Prescribed("base", lambda t: t),
+        lw.PointOnSurface("tip", lambda r: r[2]),
+    ):
+        robot = arm().with_constraints(own)
+        assert not _is_ours(robot.constraints[0])
+        assert copy.deepcopy(robot) == robot
+        with pytest.raises(
+            pickle.PicklingError, match=f"constraint {own.name.split('(')[0]!r}|{own.name.split('(')[0]}"
+        ):
+            pickle.dumps(robot)
+    assert _is_ours(lw.Gear("a", "b", 2.0)) and _is_ours(lw.Coupling({"a": 1.0}))
+
+
+def test_no_machine_code_is_kept_for_functions():
+    """Two processes with functions of one name that differ: neither gets the other's code from the cache."""
+    code = (
+        "import linkwork as lw; r = lw.load('arm7');"
+        "r = r.with_constraints(lw.Holonomic('f', lambda k: k.q('elbow') * {0}));"
+        "print(r.constraint_error({{'elbow': -1.0}})[0])"
+    )
+    found = [
+        subprocess.run([sys.executable, "-c", code.format(x)], capture_output=True, text=True, check=True).stdout
+        for x in (2.0, 3.0)
+    ]
+    assert [float(x) for x in found] == [-2.0, -3.0]
