@@ -1,4 +1,4 @@
-"""Loops of revolutes that move although counting says that they do not: rods of 1 kg by Denavit and Hartenberg's rows."""
+"""Loops of hinges that move although counting says that they do not: rods of 1 kg, by Denavit and Hartenberg."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def along(a, alpha):
 
 
 def loop_of_hinges(name, links):
-    """Π Rz(θ_i) along(a_i, α_i) = 1: a chain of all hinges but the last, which closes it; the last link is the world."""
+    """Π Rz(θ_i) along(a_i, α_i) = 1: a chain of all hinges but the last, which closes it; the last link is fixed."""
     parts, placement, parent = [], np.eye(4), "world"
     for i, (a, alpha) in enumerate(links[:-1], start=1):
         hinge = lw.Joint.of(HINGE, name=f"theta{i}", parent=parent, child=f"link{i}", placement=placement)

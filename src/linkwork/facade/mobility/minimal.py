@@ -253,31 +253,43 @@ class MinimalCoordinates:
         count = int(min(max(np.ceil(far / STRIDE), 1), MOST))
         q: np.ndarray = self._at
         for k in range(1, count + 1):
-            q = self._closed(q, start + (wanted - start) * (k / count), timed)
+            q = self._closed(q, start + (wanted - start) * (k / count), timed, wanted)
         return q
 
-    def _closed(self, near: np.ndarray, y: np.ndarray, timed: Mapping[str, ArrayLike]) -> np.ndarray:
+    def _closed(
+        self, near: np.ndarray, y: np.ndarray, timed: Mapping[str, ArrayLike], to: np.ndarray | None = None
+    ) -> np.ndarray:
+        """The configuration with these coordinates, on the way to others."""
         phi = np.zeros((*y.shape[:-1], self._robot.nv))
         own = np.where(self._charted, 0.0, self._at[np.where(self._charted, 0, self._own)])
         phi[..., self._y] = y - own
         q, error, margin = self._robot.closed_configuration(near, self._at, phi, self.independent, **timed)
         bad = ~(error <= CLOSED) | ~(margin >= SINGULAR) | ~np.isfinite(q).all(axis=-1)
         if bad.any():
-            self._refuse(np.asarray(bad), y, np.asarray(q), np.asarray(error), timed)
+            self._refuse(np.asarray(bad), y, np.asarray(q), np.asarray(error), timed, y if to is None else to)
         found: np.ndarray = q
         return found
 
+    def _said(self, y: np.ndarray) -> str:
+        return ", ".join(f"{name} {x:.6g}" for name, x in zip(self.independent, y, strict=True))
+
     def _refuse(
-        self, bad: np.ndarray, y: np.ndarray, q: np.ndarray, error: np.ndarray, timed: Mapping[str, ArrayLike]
+        self,
+        bad: np.ndarray,
+        y: np.ndarray,
+        q: np.ndarray,
+        error: np.ndarray,
+        timed: Mapping[str, ArrayLike],
+        to: np.ndarray,
     ) -> None:
         """Raises ValueError for the first sample that has no configuration, or not one alone."""
         at = tuple(np.argwhere(bad)[0])
         sample = f" of sample {at}" if at else ""
-        values = np.broadcast_to(y, (*bad.shape, y.shape[-1]))[at]
-        said = ", ".join(f"{name} {x:.6g}" for name, x in zip(self.independent, values, strict=True))
+        said, meant = (self._said(np.broadcast_to(x, (*bad.shape, y.shape[-1]))[at]) for x in (y, to))
+        said = said if said == meant else f"{meant}, on the way there with {said}"
         if error[at] <= CLOSED:
             raise ValueError(
-                f"coordinates {said}{sample} do not tell the others: it is a singular configuration for them; take "
+                f"coordinates{sample} {said} do not tell the others: it is a singular configuration for them; take "
                 f"others: robot.minimal(at=q) chooses some"
             )
         times = {key: np.broadcast_to(x, bad.shape)[at] for key, x in timed.items()}
@@ -285,6 +297,6 @@ class MinimalCoordinates:
         rows = [name for c in self._robot.tree.constraints if c.holonomic for name in c.row_names]
         worst = int(np.argmax(np.abs(left)))
         raise ValueError(
-            f"no configuration with coordinates {said}{sample} was found near the one to start from: {left[worst]:.3g} "
+            f"no configuration with coordinates{sample} {said} was found near the one to start from: {left[worst]:.3g} "
             f"is left of {rows[worst]!r}; a nearer one helps where there is one: near="
         )

@@ -1,0 +1,116 @@
+"""Degrees of freedom and what rows are to them, by name, of mechanisms that are known."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.fourbars import HINGE, fourbars, parallel, rod
+from helpers.overconstrained import bennett, bennett_angles, bricard
+
+OUT_OF_PLANE = ("rotation x", "rotation z", "translation y")
+
+
+def rods(gap, joint=HINGE):
+    """Two unit rods on the ground, so far apart, pinned tip to tip: a truss."""
+    tip = lw.pose((1.0, 0, 0))
+    robot = lw.Robot.build(
+        "rods",
+        *(rod("left"), lw.Joint.of(HINGE, name="a", parent="world", child="left")),
+        *(rod("right"), lw.Joint.of(HINGE, name="b", parent="world", child="right", placement=lw.pose((gap, 0, 0)))),
+        *(rod("swing"), lw.Joint.of(HINGE, name="c", parent="left", child="swing", placement=tip)),
+    )
+    robot = robot.with_frame("left tip", "left", tip).with_frame("right tip", "right", tip)
+    return robot.with_loop("pin", joint, "left tip", "right tip")
+
+
+def test_planar_four_bar_in_space_has_three_redundant_rows():
+    robot = fourbars(1)
+    q, _ = parallel(robot, 0.7)
+    found = robot.mobility(q)
+    assert (found.rank, found.dof, found.mobility, found.counted) == (2, 1, 1, -2)
+    assert found.redundant == tuple(f"C1: {row}" for row in OUT_OF_PLANE) and not found.singular
+    assert found.assembled and not found.inconsistent and not found.locked and not found.untouched
+    (motion,) = found.motions
+    assert found.independent == ("A0",) and motion == pytest.approx({"A0": 1.0, "B1": -1.0, "A1": 1.0}, abs=1e-12)
+    assert robot.mobility(q).redundant == found.redundant  # the same every time
+    text = str(found)
+    assert "1 degree of freedom" in text and "redundant (dependent everywhere): C1: rotation x" in text
+    assert "C1: translation x  independent" in found.table and "C1: rotation z     redundant" in found.table
+
+
+def test_many_four_bars_lying_flat_are_singular():
+    for count in (2, 12):
+        robot = fourbars(count)
+        q, _ = parallel(robot, 0.9)
+        up, flat = robot.mobility(q), robot.mobility(robot.neutral())
+        assert up.rank == 2 * count and up.dof == 1 and not up.singular and len(up.redundant) == 3 * count
+        assert flat.rank == count and flat.dof == count + 1 and flat.mobility == 1
+        assert set(flat.redundant) == {f"C{i}: {row}" for i in range(1, count + 1) for row in OUT_OF_PLANE}
+        assert len(flat.singular) == count and "elsewhere it has 1 degree of freedom" in str(flat)
+        G = robot.constraint_jacobian(q)
+        for motion in up.motions:
+            v = np.array([motion.get(name, 0.0) for name in robot.v_names])
+            assert np.abs(G @ v).max() < 1e-12
+
+
+def test_overconstrained_loops_move():
+    robot = bennett()
+    for angle in (0.4, 1.3, -2.0):
+        q = bennett_angles(angle)
+        assert np.abs(robot.constraint_error(q)).max() < 1e-12
+        found = robot.mobility(q)
+        assert (found.dof, found.mobility, found.counted, len(found.redundant)) == (1, 1, -2, 3)
+        assert found.gap[0] > 0.1 and found.gap[1] < 1e-12
+        step = 1e-6
+        slope = (bennett_angles(angle + step) - bennett_angles(angle - step)) / (2 * step)
+        (motion,) = robot.mobility(q).motions
+        v = np.array([motion[name] for name in robot.v_names])
+        np.testing.assert_allclose(v / v[0], slope, atol=1e-8)
+    for found in (bricard().mobility(), bricard().mobility([1.5, -1.5, 1.5, -1.5, 1.5])):
+        assert (found.dof, found.mobility, found.counted, len(found.redundant)) == (1, 1, 0, 1)
+        assert np.abs(bricard().constraint_error(found.q)).max() < 1e-12
+
+
+def test_a_truss_is_locked_and_a_stretched_one_only_shakes():
+    found = rods(1.2).mobility()
+    assert found.dof == 1 and found.locked == ("a", "b") and found.untouched == ("c",) and len(found.redundant) == 3
+    stretched = rods(2.0).mobility([0.0, 0.0, np.pi] if rods(2.0).v_names == ("a", "c", "b") else [0.0, np.pi, 0.0])
+    assert stretched.dof == 2 and stretched.mobility == 1 and stretched.singular and len(stretched.redundant) == 3
+
+
+def test_what_cannot_be_met_is_inconsistent():
+    found = rods(2.3).mobility()
+    assert not found.assembled and {*found.inconsistent} == {"pin: translation x"}
+    assert abs(found.inconsistent["pin: translation x"]) == pytest.approx(0.3, abs=1e-6)
+    assert str(found).startswith("rods: inconsistent\n  pin: translation x: ")
+    turning = fourbars(1).with_constraints(
+        lw.constraints.Pfaffian("slow", lambda k: k.v("A0") - 1.0),
+        lw.constraints.Pfaffian("fast", lambda k: k.v("A1") - 2.0),
+    )
+    q, _ = parallel(turning, 0.8)
+    found = turning.mobility(q)
+    assert found.inconsistent and {"slow", "fast"} <= {name[:4] for name in found.inconsistent}
+
+
+def test_length_scales_angles_and_is_stated():
+    robot = fourbars(1)
+    q, _ = parallel(robot, 0.7)
+    usual, tiny = robot.mobility(q), robot.mobility(q, length=1e-3)
+    assert usual.length == pytest.approx(1.0) and tiny.length == 1e-3 and tiny.rank == usual.rank
+    assert tiny.gap[0] > usual.gap[0] and "angles times 0.001 m" in str(tiny)
+    moved = robot.mobility(q + 1e-3)
+    assert moved.rank == 2 and 0 < moved.moved < 5e-3 and "m from the one given" in str(moved)
+
+
+def test_robots_without_constraints_and_bad_input():
+    free = fourbars(1).without_constraints()
+    found = free.mobility()
+    assert found.dof == found.counted == 3 and found.untouched == free.v_names and not found.rows
+    robot = fourbars(1)
+    for arguments, message in (
+        (([0.0, 0.0],), "3 numbers"),
+        (([np.nan, 0.0, 0.0],), "not finite"),
+        ((None, -1.0), "positive number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            robot.mobility(arguments[0], length=arguments[1] if len(arguments) > 1 else None)
