@@ -168,6 +168,27 @@ def test_frames_of_robots_come_back():
         ('{"version": 1, "constraints": [{"kind": "lop"}]}', "CONSTRAINT_KIND", "did you mean 'loop'"),
         ('{"version": 1, "constraints": [{"kind": "revolute"}]}', "CONSTRAINT_KIND", "under loops"),
         ('{"version": 1, "constraints": [{"kind": "holonomic"}]}', "CONSTRAINT_KIND", "a function"),
+        (
+            '{"version": 1, "constraints": [{"kind": "gear", "a": "shoulder", "b": "elbw", "ratio": 1}]}',
+            "UNKNOWN_JOINT",
+            "elbow",
+        ),
+        (
+            '{"version": 1, "constraints": [{"kind": "gear", "a": "shoulder", "b": "elbow", "ratio": 0}]}',
+            "CONSTRAINT",
+            "0",
+        ),
+        (
+            '{"version": 1, "constraints": [{"kind": "distance", "a": "tip", "b": "q", "length": 1}]}',
+            "UNKNOWN_POINT",
+            "q",
+        ),
+        ('{"version": 1, "constraints": [{"kind": "parallel", "a": "tip.x", "b": "q"}]}', "UNKNOWN_DIRECTION", "q"),
+        (
+            '{"version": 1, "constraints": [{"kind": "coupling", "joints": {"elbow": 1}, "function": "f"}]}',
+            "UNKNOWN_KEY",
+            "function",
+        ),
         ('{"version": 1, "constraints": [{"kind": "rolling", "wheel": "tip"}]}', "KEY_MISSING", "'radius'"),
         ('{"version": 1, "constraints": [{"kind": "rolling", "wheel": "tip", "radius": 0}]}', "CONSTRAINT", "radius"),
         ('{"version": 1, "constraints": [{"kind": "rolling", "wheel": "x", "radius": 1}]}', "UNKNOWN_FRAME", "'x'"),
@@ -325,7 +346,57 @@ def test_what_no_file_can_say():
 
     with pytest.raises(TypeError, match="Own"):
         PENDULUM.with_loop("own", Own((0, 1, 0)), "base", "tip").loops_document()
-    assert {word for word, kind in KINDS.items() if not is_plain(kind)} >= {"holonomic"}
+    assert {word for word, kind in KINDS.items() if not is_plain(kind)} == {
+        *("holonomic", "pfaffian", "point_on_curve", "point_on_surface", "prescribed")
+    }
+
+
+def test_every_kind_of_plain_data_stands_in_a_file():
+    tilted = lw.spatial.Pose.of(lw.pose((0.1, 0, 0), rpy=(0.1, 0.2, 0.3)).tolist())
+    robot = lw.load("arm7_gripper").with_point("p", "hand", (0, 0, 0.1)).with_direction("d", "hand", (0, 1, 1))
+    robot = robot.with_frame("f", "forearm_distal", lw.pose((0, 0.1, 0), rpy=(0.3, 0, 0)))
+    a, b, c, slide = robot.joints[0].name, robot.joints[1].name, robot.joints[2].name, "left_finger_slide"
+    made = [
+        constraints.LoopJoint("loop", joints.Revolute((0, 0, 1)), "hand", "world"),
+        constraints.NoSlip("p", directions=("d", "world.x")),
+        constraints.Skate("hand", across=(0, 0, 1), name="blade"),
+        constraints.Distance("p", "world", 0.5),
+        constraints.PointOnLine("p", "world.z", at=(0.3, 0.1, 0)),
+        constraints.PointOnPlane("p", "world.x", offset=0.1),
+        constraints.Parallel("d", "world.x"),
+        constraints.Angle("d", "world.y", 1.0),
+        constraints.Weld("hand", "f", at=tilted),
+        constraints.Ball("hand", "f", at=(0.1, 0, 0)),
+        constraints.Gear(a, b, ratio=-3.2, offset=0.1),
+        constraints.Rack(slide, a, radius=0.02),
+        constraints.Screw(slide, b, pitch=0.001),
+        constraints.Belt(a, c, 0.1, 0.2, crossed=True),
+        constraints.Coupling({a: 1.0, b: 2.0, c: -1.0}, offset=0.3),
+        constraints.CenterOfMass(x=0.0, z=0.5),
+        constraints.Rolling("hand", radius=0.1, axis=(1, 0, 0)),
+        constraints.RollingContact("f", radius=0.1, axis=None),
+        constraints.BallRolling("f", radius=0.3, contact=False),
+    ]
+    assert {type(c) for c in made} == {kind for kind in constraints.ALL if is_plain(kind)}
+    closed = robot.with_constraints(*made)
+    text = closed.loops_document()
+    bare = lw.load("arm7_gripper")
+    assert bare.with_loops_document(text) == closed == bare.with_loops_document(text, form="yaml")
+    assert [c.name for c in bare.with_loops_document(text).constraints] == [c.name for c in closed.constraints]
+    for i, one in enumerate(made):
+        alone = robot.with_constraints(one)
+        assert bare.with_loops_document(alone.loops_document()) == alone, one
+        assert pickle.loads(pickle.dumps(alone)) == alone, i
+    mixed = robot.with_constraints(*made[1:], made[0])  # rows keep their order
+    assert bare.with_loops_document(mixed.loops_document()) == mixed
+    slipping = robot.with_constraints(made[-3]).without_constraints("hand rolls: contact")
+    back = bare.with_loops_document(slipping.loops_document())
+    np.testing.assert_array_equal(
+        back.constraint_jacobian(back.neutral()), slipping.constraint_jacobian(back.neutral())
+    )
+    said = f'{{"version": 1, "constraints": [{{"kind": "coupling", "joints": {{"{a}": 1, "{b}": 2}}}}]}}'
+    (found,) = lw.load("arm7").with_loops_document(said).constraints
+    assert found == constraints.Coupling({a: 1.0, b: 2.0})
 
 
 def test_the_schema_lists_what_the_reader_knows():

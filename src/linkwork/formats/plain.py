@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ..constraints import ALL as CONSTRAINTS
@@ -20,7 +20,7 @@ from ..joints import ALL as JOINTS
 from ..joints import JointType, Revolute
 from ..spatial import Pose, Rotation, Vec3
 
-__all__ = ["KINDS", "TYPES", "Argument", "arguments", "in_words", "is_plain", "made_from", "plain"]
+__all__ = ["KINDS", "TYPES", "Argument", "arguments", "in_words", "is_function", "is_plain", "made_from", "plain"]
 
 
 def in_words(kind: type) -> str:
@@ -63,14 +63,15 @@ def _hints(annotated: Any) -> dict[str, Any]:
 
 
 @cache
-def is_plain(kind: type) -> bool:
-    """Whether all that a kind is made from can stand in a file: no function."""
-    return not any(argument.required and _is_function(argument.hint) for argument in arguments(kind))
+def is_plain(kind: type[Constraint]) -> bool:
+    """Whether all that a kind is made from can stand in a file: no function, of time or of anything else."""
+    return not kind.timed and not any(argument.required and is_function(argument.hint) for argument in arguments(kind))
 
 
-def _is_function(hint: Any) -> bool:
+def is_function(hint: Any) -> bool:
+    """Whether an annotation is that of functions, or of none."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return all((get_origin(option) or option) is Callable for option in options)
+    return all((get_origin(option) or option) in (Callable, NoneType) for option in options) and hint is not NoneType
 
 
 def plain(value: Any, what: str) -> Any:

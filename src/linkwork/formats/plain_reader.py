@@ -18,7 +18,7 @@ from ..joints import JointType, Planar
 from ..spatial import Pose, Rotation, Vec3
 from ..spatial.given import LARGEST, RIGID
 from .located import Value
-from .plain import TYPES, arguments
+from .plain import TYPES, arguments, is_function
 
 __all__ = ["PlainReader"]
 
@@ -177,7 +177,7 @@ class PlainReader:
 
     def arguments(self, value: Value, kind: type, more: Collection[str] = ()) -> dict[str, Any]:
         """What a class is made from, by the names of its arguments: KEY_MISSING, UNKNOWN_KEY."""
-        taken = arguments(kind)
+        taken = [argument for argument in arguments(kind) if not is_function(argument.hint)]
         self.known(value, [*more, *(argument.name for argument in taken)])
         found = {}
         for argument in taken:
@@ -244,6 +244,10 @@ class PlainReader:
         return value.content
 
     def _several(self, value: Value, hints: tuple[Any, ...]) -> tuple[Any, ...]:
+        if isinstance(value.content, dict) and hints == (Any, ...):
+            return tuple(
+                [(key, _as_it_is(item)) for key, item in value.content.items()]
+            )  # as Python's dict makes pairs
         if not isinstance(value.content, list):
             self.error(value, "DATA_TYPE", f"{value.step}: expected a list, got {value.kind}")
             return ()
