@@ -40,6 +40,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--floating-base", action="store_true", help="free the root link instead of fixing it")
     parser.add_argument("--strict", action="store_true", help="make errors of everything that would be repaired")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
+    parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
     for name, (about, choices) in _CHOICES.items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
 
@@ -59,7 +60,7 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
 
     Raises CommandError.
     """
-    options = {name: getattr(arguments, name) for name in ("floating_base", "strict", "multi_root", *_CHOICES)}
+    options = {name: getattr(arguments, name) for name in ("floating_base", "strict", "multi_root", "loops", *_CHOICES)}
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
 
 

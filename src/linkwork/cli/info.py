@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..constraints import Constraint
 from ..errors import Issue
 from ..facade.joint.joint import Joint
 from ..facade.robot.drawing import axis_text, follows_text, parameters, slice_text, tree_lines
@@ -17,6 +18,7 @@ from ..facade.robot.robot import Robot
 from ..model.body import WORLD, Frame
 from ..model.tree import Tree
 from .arguments import add_json, add_robot, robot_of
+from .check import CONSTRAINTS, constraint_rows, mobility_data, mobility_lines
 from .output import Terminal, escaped, finite, label, number, numbers, quantity
 from .tables import columns_of, folded
 
@@ -63,7 +65,14 @@ def _text(robot: Robot, columns: int | None) -> list[str]:
         *([""] if joints else []),
         *folded(_LINK_HEADER, [_link_row(tree, frame) for frame in links], columns, left=(0, 1, 4)),
         *([] if tree.inertias_ignored else [f"total mass {_mass(tree)}"]),
+        *(_constrained(robot, columns) if tree.constraints else []),
     ]
+
+
+def _constrained(robot: Robot, columns: int | None) -> list[str]:
+    """The constraints, and what they leave free."""
+    table = folded(CONSTRAINTS, constraint_rows(robot), columns, left=(0, 1, 2))
+    return ["", *table, "", *mobility_lines(robot.mobility(), columns)]
 
 
 def _mass(tree: Tree) -> str:
@@ -157,6 +166,8 @@ def _data(robot: Robot, floating_base: bool) -> dict[str, Any]:
         "gravity": [float(g) for g in robot.gravity],
         "joints": [_joint_data(joint) for joint in robot.joints],
         "links": [_link_data(tree, frame) for frame in tree.frames],
+        "constraints": [_constraint_data(constraint) for constraint in tree.constraints],
+        "mobility": mobility_data(robot.mobility()) if tree.constraints else None,
         "warnings": [_warning_data(issue) for issue in robot.report.warnings],
     }
 
@@ -196,6 +207,19 @@ def _link_data(tree: Tree, frame: Frame) -> dict[str, Any]:
         "center_of_mass": _center(frame),
         "fixed_joint": frame.fixed_joint,
         "position_in_body": [float(x) for x in frame.placement.translation],
+    }
+
+
+def _constraint_data(constraint: Constraint) -> dict[str, Any]:
+    named = constraint.references
+    return {
+        "name": constraint.name,
+        "kind": type(constraint).__name__,
+        "frames": list(named.frames),
+        "joints": list(named.joints),
+        "points": list(named.points),
+        "rows": list(constraint.row_names),
+        "holonomic": constraint.holonomic,
     }
 
 

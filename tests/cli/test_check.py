@@ -1,0 +1,68 @@
+"""`linkwork check`, and what `linkwork info` says of constraints."""
+
+from __future__ import annotations
+
+import json
+
+import linkwork as lw
+
+RODS = """<robot name="rods"><link name="base"/>{}</robot>"""
+ROD = """<link name="{0}"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="{0}_hinge" type="revolute"><parent link="base"/><child link="{0}"/><origin xyz="{1} 0 0"/>
+<axis xyz="0 1 0"/><limit lower="{2}" upper="3" effort="1" velocity="1"/></joint>"""
+PIN = {
+    "version": 1,
+    "frames": [
+        {"name": "left_tip", "on": "left", "placement": {"xyz": [1, 0, 0]}},
+        {"name": "right_tip", "on": "right", "placement": {"xyz": [1, 0, 0]}},
+    ],
+    "loops": [{"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "left_tip", "other": "right_tip"}],
+}
+
+
+def test_the_fourbar_is_explained(linkwork):
+    ran = linkwork("check", "fourbar")
+    assert ran.code == 0 and ran.err == ""
+    lines = ran.out.splitlines()
+    assert lines[0] == "fourbar: 1 degree of freedom of velocity"
+    assert "  redundant (dependent everywhere): pin: rotation x, pin: rotation z, pin: translation y" in lines
+    assert ["pin", "revolute", "coupler_tip,", "rocker_tip", "5"] in [line.split() for line in lines]
+    assert "within all joints' limits as assembled" in lines
+    data = json.loads(linkwork("check", "fourbar", "--json").out)
+    assert (data["dof"], data["rank"], data["counted"], data["assembled"]) == (1, 2, -2, True)
+    assert data["redundant"] == ["pin: rotation x", "pin: rotation z", "pin: translation y"]
+    assert data["linkwork"] == lw.__version__ and data["beyond_limits"] == []
+
+
+def test_info_shows_constraints_where_there_are_some(linkwork):
+    out = linkwork("info", "fourbar").out
+    assert "fourbar: 1 degree of freedom of velocity" in out and "constraint  kind" in out
+    data = json.loads(linkwork("info", "fourbar", "--json").out)
+    assert [c["name"] for c in data["constraints"]] == ["pin"] and len(data["constraints"][0]["rows"]) == 5
+    assert data["mobility"]["dof"] == 1
+    plain = json.loads(linkwork("info", "double_pendulum", "--json").out)
+    assert plain["constraints"] == [] and plain["mobility"] is None
+    assert "degrees of freedom of velocity" not in linkwork("info", "double_pendulum").out
+
+
+def test_what_cannot_be_assembled_fails(linkwork, urdf, tmp_path):
+    loops = tmp_path / "loops.json"
+    loops.write_text(json.dumps(PIN), encoding="utf-8")
+    for gap, lower, code, said in (
+        (1.2, -4, 0, "within all joints' limits as assembled"),
+        (1.2, 2.9, 0, "beyond its limits: left_hinge at"),
+        (2.5, -4, 1, "rods: inconsistent"),
+    ):
+        file = urdf(RODS.format(ROD.format("left", 0, lower) + ROD.format("right", gap, -4)))
+        ran = linkwork("check", file, "--loops", str(loops))
+        assert ran.code == code and said in ran.out, ran.out + ran.err
+    data = json.loads(linkwork("check", file, "--loops", str(loops), "--json").out)
+    assert data["assembled"] is False and {*data["inconsistent"]} == {"pin: translation x"}
+
+
+def test_robots_without_constraints_and_wrong_usage(linkwork):
+    ran = linkwork("check", "double_pendulum")
+    assert ran.code == 0 and "untouched by constraints: shoulder, elbow" in ran.out
+    assert linkwork("check", "nosuch").code == 3
+    assert linkwork("check").code == 2
