@@ -18,6 +18,7 @@ import numpy as np
 from ._text import nearest
 
 __all__ = [
+    "AssemblyError",
     "CacheWarning",
     "ConfigurationWarning",
     "Issue",
@@ -205,6 +206,17 @@ class SingularMatrixError(np.linalg.LinAlgError):
             f"{self.function}: {which} {wrong}{more}: its pivot {self.pivot}, counted from 0, is {found} or no finite "
             f"number; status=True gives a status instead of this error, and {remedy}"
         )
+
+
+class AssemblyError(ValueError):
+    """No configuration was found that satisfies a robot's constraints: ``result`` has what was found instead."""
+
+    def __init__(self, message: str, result: object = None) -> None:
+        self.result = result
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return AssemblyError, (str(self), self.result)
 
 
 class UnknownNameError(KeyError):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..assembly import Assembly, Branches, Followed, assembled, followed, found_branches, projected
 from .base import Array, RobotBase
 from .method import computed
 
@@ -17,6 +20,105 @@ class AssemblyMethods(RobotBase):
     """Configurations that satisfy constraints: projected, assembled, followed (see the page on assembly)."""
 
     __slots__ = ()
+
+    def project(
+        self,
+        q: Array,
+        v: Array | None = None,
+        *,
+        weights: str = "mass",
+        tolerance: float = 1e-10,
+        time: ArrayLike | None = None,
+        check: bool = True,
+    ) -> Any:
+        """The configuration near q where constraints hold, and with v the velocity nearest to it that they allow.
+
+        q (..., nq), v (..., nv) -> q (..., nq), or q and v.  What is near is measured by the mass matrix, or by
+        ``"plain"`` numbers; constraints of velocities alone count for v.  Each step is the least that closes what is
+        open, so configurations go to the nearest up to a part of the way that shrinks with its length.  Where rows of
+        constraints depend on each other, and in singular positions, steps are of least norm.
+
+        Raises AssemblyError, with the constraint that is left open, where steps do not lead to where all errors are
+        within ``tolerance`` [m, rad]; ``check=False`` gives what they led to.  Differentiable inside of compiled
+        functions.
+        """
+        return projected(self, q, v, weights, tolerance, time, check)
+
+    def assemble(
+        self,
+        guess: Array | None = None,
+        *,
+        hold: Mapping[str, ArrayLike] | None = None,
+        prefer: Mapping[str, ArrayLike] | None = None,
+        weights: Array | None = None,
+        limits: bool = True,
+        tolerance: float = 1e-10,
+        at_most: int = 16,
+        branches: int | None = None,
+        time: ArrayLike | None = None,
+        check: bool = True,
+    ) -> Assembly:
+        """Configurations that satisfy all constraints: near a guess, with joints held, near what is preferred.
+
+        ``guess`` (..., nq) is the neutral configuration if it is left out.  ``hold`` are values by joint that are kept
+        exactly, arrays for a batch; ``prefer`` values that are come near to.  ``weights`` (nv,), or by joint, say how
+        much each counts in what is near: 1, or where some are preferred 0.01 for the others.  ``limits`` of joints are
+        kept.  Where the start does not lead to an assembly others are tried, ``at_most`` so many, always the same ones.
+        ``branches`` asks for the `branches` too, at most so many, and which of them each result is on.
+
+        The result has ``q``, the mask ``assembled``, a ``status`` for each state ("assembled", "false minimum", "at
+        limits", "held coordinate dependent", "not assembled") and ``explain``.  A single state that is not assembled
+        is an AssemblyError, unless ``check=False``; of a batch the mask says it.
+
+        Raises ValueError for values that are not finite, of the wrong shape, or held beyond limits, and
+        UnknownNameError for a joint that is not there.
+        """
+        result = assembled(self, guess, hold, prefer, weights, limits, tolerance, at_most, time, check)
+        if branches is None:
+            return result
+        return replace(result, branches=self.branches(hold, limits=limits, at_most=branches, time=time))
+
+    def branches(
+        self,
+        hold: Mapping[str, ArrayLike] | None = None,
+        *,
+        limits: bool = True,
+        tolerance: float = 1e-10,
+        starts: int = 128,
+        at_most: int | None = None,
+        time: ArrayLike | None = None,
+    ) -> Branches:
+        """The separate assemblies of a small mechanism while joints are held: a four-bar's two, say.
+
+        They are searched for from ``starts`` that fill all configurations, so it is no proof that there are no others:
+        ``hits`` says how often each was found.  Whole turns and signs of quaternions make no difference.  They are in
+        the order of their numbers, ``q`` (..., n, nq), with the sign of the determinant of the free columns of G.
+
+        Raises ValueError where what is held leaves the mechanism free to move, and as `assemble`.
+        """
+        return found_branches(self, hold, limits, tolerance, starts, at_most, time)
+
+    def follow(
+        self,
+        drivers: Mapping[str, Sequence[float] | ArrayLike],
+        start: Array | None = None,
+        *,
+        limits: bool = True,
+        tolerance: float = 1e-10,
+        time: ArrayLike | None = None,
+        check: bool = True,
+    ) -> Followed:
+        """The mechanism's configurations while drivers go through values, from state to state, on one branch.
+
+        ``drivers`` are values (n,) by joint; ``start`` is near to the first configuration.  Steps between states are
+        halved until they lead straight on.  Singular positions that are passed are in ``singular``.
+
+        Raises AssemblyError where it cannot go on: at a turning point, where branches meet and none goes straight on,
+        or at limits; with ``check=False`` the result says how far it got.
+        """
+        return followed(self, drivers, start, limits, tolerance, time, check)
+
+    # -- the kernels of these
 
     @computed
     def project_configuration(

@@ -1,0 +1,214 @@
+"""Assembly from a guess, and from other starts where that fails; projection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import AssemblyError
+from .results import Assembly
+from .starts import around
+from .wanted import (
+    Held,
+    Mechanism,
+    check_limits,
+    read_configuration,
+    read_joints,
+    read_time,
+    read_weights,
+    timed,
+)
+
+__all__ = ["assembled", "check_tolerance", "projected", "solved"]
+
+_FLAT = 1e-10  # ‖Gᵀφ‖²/(‖G‖²‖φ‖²) in a false minimum
+
+
+def solved(
+    mechanism: Mechanism, start: np.ndarray, wish: np.ndarray, weights: Any, held: Held, limits: bool, time: Any
+) -> Any:
+    """The kernel's answer for joints that are held in the start."""
+    return mechanism.robot.assemble_configuration(start, wish, weights, held=held.names, limits=limits, **timed(time))
+
+
+def assembled(
+    robot: Any,
+    guess: Any,
+    hold: Any,
+    prefer: Any,
+    weights: Any,
+    limits: bool,
+    tolerance: float,
+    at_most: int,
+    time: Any,
+    check: bool,
+) -> Assembly:
+    """Configurations near a guess, or what is preferred, that satisfy all constraints.  Raises as `Robot.assemble`."""
+    who = "assemble"
+    mechanism = Mechanism(robot, who)
+    tolerance = check_tolerance(who, tolerance)
+    if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
+        raise ValueError(f"{who}: at_most: expected how many starts to try, a whole number from 1, got {at_most!r}")
+    held, preferred = read_joints(robot, who, "hold", hold), read_joints(robot, who, "prefer", prefer)
+    for name in preferred.names:
+        if name in held.names:
+            raise ValueError(f"{who}: joint {name!r} is held, so nothing else can be preferred of it")
+    if limits:
+        check_limits(mechanism, held)
+    start = robot.neutral() if guess is None else read_configuration(robot, who, "guess", guess)
+    weight, when = read_weights(robot, who, weights, preferred), read_time(who, time)
+    try:
+        start = held.put_into(robot.tree, start)
+        wish = preferred.put_into(robot.tree, start)
+        shape = np.broadcast_shapes(wish.shape[:-1], () if when is None else when.shape)
+    except ValueError as error:
+        raise ValueError(f"{who}: guess, hold, prefer and time do not broadcast together: {error}") from None
+    start, wish = (np.broadcast_to(x, (*shape, robot.nq)).reshape(-1, robot.nq) for x in (start, wish))
+    when = None if when is None else np.broadcast_to(when, shape).ravel()
+    found = _tried(mechanism, start, wish, weight, held, bool(limits), tolerance, int(at_most), when)
+    result = _told(mechanism, found, start, wish, weight, held, bool(limits), tolerance, shape, when)
+    if check and not shape and not result.assembled:
+        raise AssemblyError(f"{who}: {result.explain()}", result)
+    return result
+
+
+def _tried(
+    mechanism: Mechanism,
+    start: np.ndarray,
+    wish: np.ndarray,
+    weights: np.ndarray,
+    held: Held,
+    limits: bool,
+    tolerance: float,
+    at_most: int,
+    time: Any,
+) -> dict[str, np.ndarray]:
+    """From each start, and where that fails from others around it: the best that was found of each state."""
+    robot = mechanism.robot
+    first = solved(mechanism, start, wish, weights, held, limits, time)
+    found = {key: np.array(getattr(first, key)) for key in ("q", "error", "iterations", "status", "slope")}
+    found["starts"] = np.ones(len(start), dtype=int)
+    for k in range(1, at_most):
+        size = np.abs(found["error"]).max(axis=-1, initial=0.0)
+        left = np.flatnonzero(~(size <= tolerance) & (found["status"] != 2.0))
+        if not len(left):
+            break
+        moved = around(robot, start[left], k)
+        for name in held.names:
+            place = robot.tree.q_slices[robot.tree.joint_index(name)]
+            moved[:, place] = start[left][:, place]
+        again = solved(mechanism, moved, wish[left], weights, held, limits, None if time is None else time[left])
+        better = np.abs(again.error).max(axis=-1, initial=0.0) < size[left]
+        for key in ("q", "error", "status", "slope"):
+            found[key][left[better]] = getattr(again, key)[better]
+        found["iterations"][left] += again.iterations
+        found["starts"][left] += 1
+    return found
+
+
+def _told(
+    mechanism: Mechanism,
+    found: dict[str, np.ndarray],
+    start: np.ndarray,
+    wish: np.ndarray,
+    weights: np.ndarray,
+    held: Held,
+    limits: bool,
+    tolerance: float,
+    shape: tuple[int, ...],
+    time: Any,
+) -> Assembly:
+    """What was found, with a word for each state."""
+    q = mechanism.nearest_turns(found["q"], wish, held.names, limits)
+    fine = np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance
+    beyond = np.zeros(len(q), dtype=bool)
+    if limits:
+        lower, upper = mechanism.limits
+        beyond = np.asarray(((q < lower - 1e-9) | (q > upper + 1e-9)).any(axis=-1))
+    status = np.where(found["slope"] < _FLAT, "false minimum", "not assembled").astype("<U25")
+    status[found["status"] == 2.0] = "not a number"
+    left = np.flatnonzero(~fine | beyond)
+    dependent: tuple[str, ...] = ()
+    if len(left):
+        when = None if time is None else time[left]
+        if limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
+            without = solved(mechanism, start[left], wish[left], weights, held, False, when)
+            status[left[np.abs(without.error).max(axis=-1, initial=0.0) <= tolerance]] = "at limits"
+        if held.names:
+            dependent = _dependent(mechanism, start[left[0]], held, tolerance, None if when is None else when[0])
+            if dependent:
+                status[left] = "held coordinate dependent"
+    status[fine & ~beyond] = "assembled"
+    return Assembly(
+        q=q.reshape(*shape, -1),
+        assembled=(fine & ~beyond).reshape(shape),
+        status=status.reshape(shape),
+        residual=found["error"].reshape(*shape, -1),
+        iterations=found["iterations"].astype(int).reshape(shape),
+        starts=found["starts"].reshape(shape),
+        tolerance=tolerance,
+        held=held,
+        mechanism=mechanism,
+        time=None if time is None else time.reshape(shape),
+        dependent=dependent,
+    )
+
+
+def _dependent(mechanism: Mechanism, q: np.ndarray, held: Held, tolerance: float, time: Any) -> tuple[str, ...]:
+    """Held joints whose columns of G some rows tie to each other alone, wherever the mechanism is assembled."""
+    free, tree = mechanism.free(held.names), mechanism.tree
+    nobody = Held((), {})
+    tied: set[str] | None = None
+    for k in range(1, 7):
+        start = around(mechanism.robot, q, k)
+        found = solved(mechanism, start, start, np.ones(tree.nv), nobody, False, time)
+        if np.abs(found.error).max(initial=0.0) > tolerance:
+            continue
+        G = mechanism.jacobian(found.q, time)
+        u, s, _ = np.linalg.svd(G[:, free])
+        rest = u[:, int((s > 1e-7 * max(1.0, s.max(initial=0.0))).sum()) :].T
+        here = {
+            name
+            for name in held.names
+            if np.abs(rest @ G[:, tree.v_slices[tree.joint_index(name)]]).max(initial=0.0) > 1e-6
+        }
+        tied = here if tied is None else tied & here
+    return tuple(name for name in held.names if tied and name in tied)
+
+
+def projected(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: Any, check: bool) -> Any:
+    """The nearest configuration, and velocity, that constraints allow.  Raises as `Robot.project` does."""
+    if weights not in ("mass", "plain"):
+        raise ValueError(f'project: weights: expected "mass" or "plain", got {weights!r}')
+    tolerance = check_tolerance("project", tolerance)
+    found = robot.project_configuration(q, metric=weights, **timed(time))
+    if check and not isinstance(found.q, np.ndarray):
+        check = False
+    if check and found.q.dtype != object:
+        wrong = ~(np.abs(found.error).max(axis=-1, initial=0.0) <= tolerance)
+        if wrong.any():
+            mechanism = Mechanism(robot, "project")
+            place = tuple(int(k) for k in np.argwhere(wrong)[0])
+            errors = np.nan_to_num(np.abs(found.error[place]), nan=np.inf)
+            name, unit = mechanism.error_names[int(np.argmax(errors))]
+            which = f"state {list(place)} of {wrong.size}, and {wrong.sum() - 1} more" if place else "the configuration"
+            raise AssemblyError(
+                f"project: {which} is too far from where constraints hold: {errors.max():.3g} {unit} of {name!r} is "
+                f"left; `assemble` searches, and check=False gives what was found",
+                found,
+            )
+    if v is None:
+        return found.q
+    return found.q, robot.project_velocity(found.q, v, metric=weights, **timed(time))
+
+
+def check_tolerance(who: str, tolerance: Any) -> float:
+    """The largest error that counts as none.  Raises ValueError for what is no positive number."""
+    try:
+        found = float(tolerance)
+    except (TypeError, ValueError):
+        found = float("nan")
+    if not 0.0 < found < float("inf"):
+        raise ValueError(f"{who}: tolerance: expected a positive number [m, rad], got {tolerance!r}")
+    return found
