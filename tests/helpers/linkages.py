@@ -61,3 +61,75 @@ def five_bar():
     for side in ("left", "right"):
         robot = robot.with_frame(f"{side}_end", f"{side}_lower", lw.pose((1.2, 0.0, 0.0)))
     return robot.with_loop("pin", HINGE, "left_end", "right_end")
+
+
+LEG_ROOTS = np.array([[0.0, 0.0], [3.0, 0.0], [1.5, 2.6]])
+LEG_TIPS = np.array([[-0.5, -0.3], [0.5, -0.3], [0.0, 0.6]])
+LEG_RODS = (1.2, 1.1)
+
+
+def three_legs():
+    """A platform in the plane of x and z, carried by three legs of two rods: 3-RRR."""
+    parts = [
+        lw.Link("sled", mass=0.1, inertia=(0.01, 0.01, 0.01)),
+        lw.Link("lift", mass=0.1, inertia=(0.01, 0.01, 0.01)),
+        lw.Link("platform", mass=1.0, inertia=(0.1, 0.1, 0.1)),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="sled"),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="z", parent="sled", child="lift"),
+        lw.Joint.of(HINGE, name="turn", parent="lift", child="platform"),
+    ]
+    for k, (x, z) in enumerate(LEG_ROOTS):
+        parts += [rod(f"upper{k}", LEG_RODS[0]), rod(f"lower{k}", LEG_RODS[1])]
+        root, knee = lw.pose((x, 0, z)), lw.pose((LEG_RODS[0], 0, 0))
+        parts.append(lw.Joint.of(HINGE, name=f"hip{k}", parent="world", child=f"upper{k}", placement=root))
+        parts.append(lw.Joint.of(HINGE, name=f"knee{k}", parent=f"upper{k}", child=f"lower{k}", placement=knee))
+    robot = lw.Robot.build("three legs", *parts)
+    for k, (x, z) in enumerate(LEG_TIPS):
+        robot = robot.with_frame(f"foot{k}", f"lower{k}", lw.pose((LEG_RODS[1], 0, 0)))
+        robot = robot.with_frame(f"corner{k}", "platform", lw.pose((x, 0, z)))
+        robot = robot.with_loop(f"ankle{k}", HINGE, f"foot{k}", f"corner{k}")
+    return robot
+
+
+def three_leg_angles(x, z, turn):
+    """By the platform's pose: the three hips' and knees' angles, (3, 2, 2), of each leg's two ways."""
+    found = np.zeros((3, 2, 2))
+    for k in range(3):
+        cx, cz = LEG_TIPS[k]  # a turn about y by t takes x to x cos t + z sin t, z to −x sin t + z cos t
+        dx = x + cx * np.cos(turn) + cz * np.sin(turn) - LEG_ROOTS[k][0]
+        dz = z - cx * np.sin(turn) + cz * np.cos(turn) - LEG_ROOTS[k][1]
+        a, b = LEG_RODS
+        knee = np.arccos((dx**2 + dz**2 - a**2 - b**2) / (2 * a * b))
+        for way, sign in enumerate((1.0, -1.0)):
+            bent = sign * knee
+            hip = np.arctan2(-dz, dx) - np.arctan2(b * np.sin(bent), a + b * np.cos(bent))
+            found[k, way] = hip, bent
+    return found
+
+
+SLIDER = {"crank": 0.4, "rod": 1.3, "aside": 0.35}
+
+
+def _length_of_rod(k):
+    pin, slider = k.point("pin"), k.point("slider_pin")
+    apart = pin - slider
+    return (apart.dot(apart) - SLIDER["rod"] ** 2) / (2 * SLIDER["rod"])
+
+
+def spatial_slider_crank():
+    """A crank about y and a slider along x beside its plane, a rod with balls at both ends between them."""
+    robot = lw.Robot.build(
+        "spatial slider-crank",
+        rod("crank", SLIDER["crank"]),
+        lw.Link("slider", mass=1.0, inertia=(0.1, 0.1, 0.1)),
+        lw.Joint.of(HINGE, name="crank", parent="world", child="crank"),
+        lw.Joint.of(
+            lw.joints.Prismatic((1, 0, 0)),
+            name="slide",
+            parent="world",
+            child="slider",
+            placement=lw.pose((0.0, SLIDER["aside"], 0.0)),
+        ),
+    )
+    robot = robot.with_point("pin", "crank", (SLIDER["crank"], 0, 0)).with_point("slider_pin", "slider", (0, 0, 0))
+    return robot.with_constraints(lw.Holonomic("rod", _length_of_rod))

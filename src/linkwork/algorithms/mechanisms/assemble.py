@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fmax, fmin, lt, or_, where
+from ...expr.functions import and_, fmax, fmin, lt, or_, sqrt, where
 from ...expr.linalg.sums import dot, is_zero
 from ...joints import JointType
 from ...model.couple import bounds
@@ -40,7 +40,8 @@ MOST = 100  # steps
 _LONGEST = 1.0  # a step's largest number [rad, characteristic lengths]
 _DONE = 1e-8  # the last step: what is left after it is rounding
 _NEARLY = 1e-2  # ‖φ‖², in characteristic lengths, of what is closed well enough to heed the wish
-_CLOSED = 1e-22  # the same of what is as good as closed
+_CLOSED = 1e-26  # the same of what is as good as closed
+_SHORT = 1e-3  # a step that is as good as its direction
 _DAMPING = 1.0  # ν at first
 _ROUNDS = 3  # in which coordinates are found that would go beyond their limits
 
@@ -50,8 +51,9 @@ class _State(NamedTuple):
     delta: tuple[Any, ...]  # the step to try from there
     size: Any  # of that step
     open: Any  # ‖φ‖² at q
-    far: Any  # ‖d‖²_W at q
-    allowed: Any  # ‖φ‖² that steps toward the wish may lead to
+    far: Any  # ½ ‖d‖²_W at q
+    price: Any  # ρ
+    pull: tuple[Any, ...]  # the step to the wish at q, as long as it would be without curvature
     damping: Any  # ν
     slope: Any  # ‖Gᵀφ‖² / (‖G‖² ‖φ‖²) at q
 
@@ -79,7 +81,7 @@ def assemble_configuration(
 
     start = problem.within(q)
     nothing = (0.0,) * tree.nv
-    first = _State(tuple(start), nothing, math.inf, math.inf, math.inf, math.inf, _DAMPING, 0.0)
+    first = _State(tuple(start), nothing, math.inf, math.inf, 0.0, 0.0, nothing, _DAMPING, 0.0)
     found = while_loop(more, problem.stepped, first, at_most=MOST)
     last: _State = found.state
     done = lt(last.size, 2.0 * _DONE)
@@ -128,35 +130,36 @@ class _Problem:
         at = self.moved(state.q, state.delta)
         error = self.error(at)
         d = [0.0 if is_zero(w) else -x for x, w in zip(difference(self.tree, at, self.wish), self.inverse, strict=True)]
-        open_, far = dot(error, error), dot(self.weights, [x * x for x in d])
-        closer = lt(open_, state.open)
-        nearer = and_(lt(open_, state.allowed), lt(far, state.far))
-        taken = or_(or_(closer, nearer), lt(open_, _CLOSED * self.length**2))
+        open_, far = dot(error, error), 0.5 * dot(self.weights, [x * x for x in d])
+        better = lt(far - state.far, state.price * (sqrt(state.open) - sqrt(open_)))
+        close = lt(fmax(open_, state.open), nearly)
+        closer = lt(open_, where(and_(close, lt(_SHORT, state.size)), 0.25, 1.0) * state.open)
+        taken = or_(or_(closer, and_(close, better)), lt(open_, _CLOSED * self.length**2))
         rates = of_errors(self.tree, rates_of(self.tree, at, [0.0] * self.tree.nv, self.time))
         damping = where(taken, 0.25 * state.damping, 4.0 * state.damping)
         d = [0.0 if is_zero(x) else where(lt(open_, nearly), x, 0.0) for x in d]
-        step, slope = self._step(at, error, d, rates, damping * open_, open_)
+        step, pull, price, slope = self._step(at, error, d, rates, damping * open_, open_, state)
         size = largest([x if r == _LONGEST else x * (_LONGEST / r) for x, r in zip(step, self.reach, strict=True)])
-        toward_the_wish = and_(nearer, lt(state.open, open_))
-        less = where(toward_the_wish, 0.5 * state.allowed, state.allowed)
-        allowed = where(lt(state.allowed, math.inf), less, fmax(open_, nearly))
         return _State(
             tuple(where(taken, a, b) for a, b in zip(at, state.q, strict=True)),
             tuple(where(taken, a, 0.5 * b) for a, b in zip(step, state.delta, strict=True)),
             where(taken, size, 0.5 * state.size),
             where(taken, open_, state.open),
             where(taken, far, state.far),
-            allowed,
+            where(taken, fmax(price, 0.5 * state.price), state.price),
+            tuple(where(taken, a, b) for a, b in zip(pull, state.pull, strict=True)),
             damping,
             where(taken, slope, state.slope),
         )
 
     def _step(
-        self, q: Scalars, error: Scalars, d: Scalars, rates: AllRates, more: Any, open_: Any
-    ) -> tuple[list[Any], Any]:
-        """δ, and the slope that is left."""
+        self, q: Scalars, error: Scalars, d: Scalars, rates: AllRates, more: Any, open_: Any, state: _State
+    ) -> tuple[list[Any], list[Any], Any, Any]:
+        """δ, the part of it that leads to the wish, ρ, and the slope that is left."""
         nearest = Weighed(rates, self.inverse, more)
-        step = self._whole(nearest, error, d)
+        closing, pull, price = self._parts(nearest, error, d)
+        stretch = self._stretch(state, pull)
+        step = self._joined(closing, pull, stretch)
         slopes = list(nearest.pulled(error))
         for _ in range(_ROUNDS if self.ends else 0):
             beyond = {k: self._beyond(q, k, step[k]) for k in self.ends}
@@ -168,27 +171,39 @@ class _Problem:
             nearest = replace(nearest, inverse=stopped)
             fixed = [where(beyond[k], step[k], 0.0) if k in beyond else 0.0 for k in range(len(step))]
             left = [e + dot(row, fixed) for e, row in zip(error, rates.rows, strict=True)]
-            again = self._whole(nearest, left, d)
+            closing, pull, price = self._parts(nearest, left, d)
+            again = self._joined(closing, pull, stretch)
             step = [where(beyond[k], step[k], x) if k in beyond else x for k, x in enumerate(again)]
         size = dot([x for row in rates.rows for x in row], [x for row in rates.rows for x in row])
         slope = dot(slopes, slopes) / fmax(open_ * size, 1e-300)
-        return step, slope
+        return step, pull, price, slope
 
     def _beyond(self, q: Scalars, k: int, step: Any) -> Any:
         number, low, high = self.ends[k]
         return or_(lt(q[number] + step, low), lt(high, q[number] + step))
 
-    def _whole(self, nearest: Weighed, error: Scalars, d: Scalars) -> list[Any]:
-        """The step that closes, and that to the wish along what stays closed, neither too long."""
+    def _parts(self, nearest: Weighed, error: Scalars, d: Scalars) -> tuple[list[Any], list[Any], Any]:
+        """The step that closes, that to the wish along what stays closed, and ρ: twice its multipliers."""
         factors = nearest.factors
         closing = nearest.pulled(factors.once([-x for x in error]))
-        along = nearest.pulled(factors.solved([dot(row, d) for row in nearest.rates.rows], steps=2))
+        multipliers = factors.solved([dot(row, d) for row in nearest.rates.rows], steps=2)
+        along = nearest.pulled(multipliers)
         wishing = [0.0 if is_zero(w) else x - y for x, y, w in zip(along, d, nearest.inverse, strict=True)]
         wishing = [
             where(lt(0.0, w), x, 0.0) if k in self.ends else x
             for k, (x, w) in enumerate(zip(wishing, nearest.inverse, strict=True))
         ]
-        return [a + b for a, b in zip(self._shortened(closing), self._shortened(wishing), strict=True)]
+        return closing, wishing, 2.0 * sqrt(dot(multipliers, multipliers))
+
+    def _stretch(self, state: _State, pull: Scalars) -> Any:
+        """How much longer the step to the wish is, as the last step changed it: after Barzilai and Borwein."""
+        moved = dot(self.weights, [x * x for x in state.delta])
+        less = dot(self.weights, [x * (a - b) for x, a, b in zip(state.delta, state.pull, pull, strict=True)])
+        return where(lt(0.0, less), fmin(fmax(moved / fmax(less, 1e-300), 0.1), 10.0), 1.0)
+
+    def _joined(self, closing: Scalars, pull: Scalars, stretch: Any) -> list[Any]:
+        pull = self._shortened([0.0 if is_zero(x) else x * stretch for x in pull])
+        return [a + b for a, b in zip(self._shortened(closing), pull, strict=True)]
 
     def _shortened(self, step: Scalars) -> list[Any]:
         size = largest([x * (1.0 / r) for x, r in zip(step, self.reach, strict=True)])

@@ -34,6 +34,9 @@ class Assembly:
     mechanism: Mechanism = field(repr=False)
     time: Any = field(default=None, repr=False)
     dependent: tuple[str, ...] = ()  # held joints that determine each other
+    over: np.ndarray = field(
+        default_factory=lambda: np.zeros(0, dtype=bool), repr=False
+    )  # (..., nq): limits in the way
     branches: Branches | None = field(default=None, repr=False)  # where they were asked for
 
     @property
@@ -87,16 +90,9 @@ class Assembly:
                 else f"the held joint {names} cannot move at all: leave it free"
             )
         if status == "at limits":
-            lower, upper = self.mechanism.limits
-            joints = [
-                body.joint_name
-                for k, body in self.mechanism.tree.stacked()
-                if (
-                    (self.q[i][place := self.mechanism.tree.q_slices[k]] <= lower[place] + 1e-9).any()
-                    or (self.q[i][place] >= upper[place] - 1e-9).any()
-                )
-            ]
-            return f"limits are in the way, and without them it would be; at theirs: {', '.join(map(repr, joints))}"
+            tree = self.mechanism.tree
+            joints = [body.joint_name for k, body in tree.stacked() if self.over[i][tree.q_slices[k]].any()]
+            return f"without limits it would be, with {', '.join(map(repr, joints))} beyond its own"
         if status == "false minimum":
             return "what is open is as small as it gets nearby (a false minimum), so it cannot be closed from there"
         if status == "not a number":

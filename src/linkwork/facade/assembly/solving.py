@@ -22,7 +22,8 @@ from .wanted import (
 
 __all__ = ["assembled", "check_tolerance", "projected", "solved"]
 
-_FLAT = 1e-10  # ‖Gᵀφ‖²/(‖G‖²‖φ‖²) in a false minimum
+_FLAT = 1e-6  # ‖Gᵀφ‖²/(‖G‖²‖φ‖²) in a false minimum
+_AGAIN = 4  # more loops of the kernel to go down to the bottom of one
 
 
 def solved(
@@ -87,7 +88,8 @@ def _tried(
     """From each start, and where that fails from others around it: the best that was found of each state."""
     robot = mechanism.robot
     first = solved(mechanism, start, wish, weights, held, limits, time)
-    found = {key: np.array(getattr(first, key)) for key in ("q", "error", "iterations", "status", "slope")}
+    found = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
+    found["iterations"] = np.array(first.iterations).astype(int)
     found["starts"] = np.ones(len(start), dtype=int)
     for k in range(1, at_most):
         size = np.abs(found["error"]).max(axis=-1, initial=0.0)
@@ -102,8 +104,20 @@ def _tried(
         better = np.abs(again.error).max(axis=-1, initial=0.0) < size[left]
         for key in ("q", "error", "status", "slope"):
             found[key][left[better]] = getattr(again, key)[better]
-        found["iterations"][left] += again.iterations
+        found["iterations"][left] += again.iterations.astype(int)
         found["starts"][left] += 1
+    for _ in range(_AGAIN):
+        left = np.flatnonzero(
+            ~(np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance) & (found["status"] == 1.0)
+        )
+        if not len(left):
+            break
+        again = solved(
+            mechanism, found["q"][left], wish[left], weights, held, limits, None if time is None else time[left]
+        )
+        for key in ("q", "error", "status", "slope"):
+            found[key][left] = getattr(again, key)
+        found["iterations"][left] += again.iterations.astype(int)
     return found
 
 
@@ -130,29 +144,40 @@ def _told(
     status[found["status"] == 2.0] = "not a number"
     left = np.flatnonzero(~fine | beyond)
     dependent: tuple[str, ...] = ()
+    over = np.zeros(q.shape, dtype=bool)
     if len(left):
         when = None if time is None else time[left]
         if limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
             without = solved(mechanism, start[left], wish[left], weights, held, False, when)
-            status[left[np.abs(without.error).max(axis=-1, initial=0.0) <= tolerance]] = "at limits"
+            would = np.abs(without.error).max(axis=-1, initial=0.0) <= tolerance
+            status[left[would]] = "at limits"
+            turned = mechanism.nearest_turns(without.q, _middle(*mechanism.limits), held.names, False)
+            over[left[would]] = (turned[would] < mechanism.limits[0]) | (turned[would] > mechanism.limits[1])
         if held.names:
             dependent = _dependent(mechanism, start[left[0]], held, tolerance, None if when is None else when[0])
             if dependent:
                 status[left] = "held coordinate dependent"
     status[fine & ~beyond] = "assembled"
     return Assembly(
-        q=q.reshape(*shape, -1),
+        q=q.reshape(*shape, q.shape[-1]),
         assembled=(fine & ~beyond).reshape(shape),
         status=status.reshape(shape),
-        residual=found["error"].reshape(*shape, -1),
-        iterations=found["iterations"].astype(int).reshape(shape),
+        residual=found["error"].reshape(*shape, found["error"].shape[-1]),
+        iterations=found["iterations"].reshape(shape),
         starts=found["starts"].reshape(shape),
         tolerance=tolerance,
         held=held,
         mechanism=mechanism,
         time=None if time is None else time.reshape(shape),
         dependent=dependent,
+        over=over.reshape(*shape, q.shape[-1]),
     )
+
+
+def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """The middle between limits; one of them where the other is infinite, and 0 where both are."""
+    low, high = np.where(np.isfinite(lower), lower, upper), np.where(np.isfinite(upper), upper, lower)
+    return 0.5 * (np.where(np.isfinite(low), low, 0.0) + np.where(np.isfinite(high), high, 0.0))
 
 
 def _dependent(mechanism: Mechanism, q: np.ndarray, held: Held, tolerance: float, time: Any) -> tuple[str, ...]:

@@ -1,0 +1,205 @@
+"""Assembly against closed forms, its limits and wishes, its derivatives, and what it says where there is none."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.fourbars import fourbars
+from helpers.linkages import (
+    SLIDER,
+    five_bar,
+    freudenstein,
+    linkage,
+    spatial_slider_crank,
+    three_leg_angles,
+    three_legs,
+)
+
+
+def wrapped(x):
+    return np.abs((np.asarray(x) + np.pi) % (2 * np.pi) - np.pi)
+
+
+def nearest_way(angles, expected):
+    """How far angles are from the nearest of several."""
+    return wrapped(angles[..., np.newaxis] - expected).min(axis=-1)
+
+
+def test_freudensteins_linkage_over_the_full_turn():
+    """Both of its branches, to rounding, from near and from anywhere."""
+    robot, angle = linkage(), np.linspace(0.0, 2 * np.pi, 361)
+    expected = freudenstein(angle)
+    for way in (0, 1):
+        guess = np.stack([-angle, 0.0 * angle, -expected[:, way] + 0.2], axis=-1)
+        guess[:, 1] = robot.follow({"crank": -angle}, start=[0.0, *_knee(way), 0.0]).q[:, 1] if way else 0.0
+        found = robot.assemble(guess, hold={"crank": -angle})
+        assert found.assembled.all() and (found.status == "assembled").all()
+        assert found.error.max() < 1e-13
+        np.testing.assert_array_equal(found.q[:, 0], -angle)
+        assert nearest_way(-found.q[:, 2], expected).max() < 1e-12
+    found = robot.assemble(robot.random_configuration(seed=0, size=361), hold={"crank": -angle})
+    assert found.assembled.all() and nearest_way(-found.q[:, 2], expected).max() < 1e-12
+    assert found.iterations.mean() < 12
+
+
+def _knee(way):
+    return [0.4 if way else -0.4]
+
+
+def test_closed_forms_of_a_slider_crank_and_of_three_legs():
+    robot, angle = spatial_slider_crank(), np.linspace(0.0, 6.0, 50)
+    found = robot.assemble([0.0, 1.0], hold={"crank": angle})
+    x, z = SLIDER["crank"] * np.cos(angle), -SLIDER["crank"] * np.sin(angle)
+    np.testing.assert_allclose(
+        found.q[:, 1], x + np.sqrt(SLIDER["rod"] ** 2 - SLIDER["aside"] ** 2 - z**2), rtol=0, atol=1e-12
+    )
+    robot = three_legs()
+    for pose in ((1.4, 0.8, 0.2), (1.5, 1.0, -0.4)):
+        q = robot.assemble(hold=dict(zip(("x", "z", "turn"), pose, strict=True))).q
+        legs = q[3:].reshape(3, 1, 2)
+        assert np.abs(wrapped(legs - three_leg_angles(*pose)).max(axis=-1).min(axis=-1)).max() < 1e-12
+
+
+def test_results_are_the_nearest():
+    """The way to what is preferred is across all ways that are open, weighed as asked."""
+    robot, rng = five_bar(), np.random.default_rng(0)
+    guess = rng.uniform(-2.0, 2.0, (60, 4))
+    for weights in (None, [1.0, 0.1, 2.0, 0.5]):
+        found = robot.assemble(guess, weights=weights)
+        assert found.assembled.all()
+        W = np.ones(4) if weights is None else np.array(weights)
+        left = []
+        for q, start in zip(found.q, guess, strict=True):
+            kernel = np.linalg.svd(robot.constraint_jacobian(q))[2][2:]
+            left.append(np.abs(kernel @ (W * (q - start))).max())
+        assert np.median(left) < 1e-9 and max(left) < 1e-5  # that are nearest in singular positions: slowly
+    found = robot.assemble([0.5, -1.0, 0.4, -0.6], prefer={"left_hip": -1.2}, weights={"left_hip": 1e4})
+    assert abs(found.q[0] + 1.2) < 1e-3 and found.error < 1e-14
+    robot.assemble([0.5, -1.0, 0.4, -0.6], hold={"left_hip": -1.2}, prefer={"left_knee": 0.5})
+
+
+def test_limits_are_kept_or_it_says_no():
+    """Invariant 60."""
+    free, angle = linkage(), np.linspace(0.0, 2 * np.pi, 90)
+    bounded = linkage(lower=-2.0, upper=-1.4)
+    rng = np.random.default_rng(1)
+    guess = rng.uniform(-3.0, 3.0, (90, 3))
+    found = bounded.assemble(guess, hold={"crank": -angle})
+    turned = freudenstein(angle) % (2 * np.pi)
+    possible = ((turned > 1.4) & (turned < 2.0)).any(axis=-1)
+    np.testing.assert_array_equal(found.assembled, possible)
+    assert 10 < possible.sum() < 80
+    kept = found.q[found.assembled]
+    assert (kept[:, 2] >= -2.0).all() and (kept[:, 2] <= -1.4).all() and found.error[found.assembled].max() < 1e-13
+    assert set(found.status[~found.assembled]) == {"at limits"}
+    i = int(np.flatnonzero(~possible)[0])
+    assert "'rocker'" in found.explain(i) and "limits" in found.explain(i)
+    assert bounded.assemble(guess, hold={"crank": -angle}, limits=False).assembled.all()
+    assert free.assemble(guess, hold={"crank": -angle}).assembled.all()
+    with pytest.raises(ValueError, match=r"joint 'rocker' = 0.3 is beyond its limits \[-2, -1.4\]"):
+        bounded.assemble(hold={"rocker": [-1.5, 0.3]})
+
+
+def test_what_cannot_be_assembled_is_said():
+    robot = linkage()
+    with pytest.raises(lw.errors.AssemblyError, match=r"1\.5 m of 'pin: trans") as told:
+        robot.assemble(hold={"rocker": 0.0})
+    result = pickle.loads(pickle.dumps(told.value)).result
+    assert not result.assembled and result.status == "false minimum" and abs(result.errors["pin"] - 1.5) < 1e-6
+    with pytest.raises(lw.errors.AssemblyError, match="'rocker', 'crank' determine each other"):
+        robot.assemble(hold={"rocker": -1.0, "crank": 0.5})
+    found = robot.assemble(hold={"rocker": [0.0, -1.7, 0.1]}, check=False)
+    assert found.assembled.tolist() == [False, True, False] and "2 false minimum" in str(found)
+    assert found.explain(1).startswith("'linkage' is assembled, with rocker = -1.7")
+    consistent = robot.assemble(hold={"crank": 0.5, "rocker": robot.assemble(hold={"crank": 0.5}).q[2]})
+    assert consistent.assembled
+    # rods that cannot meet: constraints that contradict each other
+    apart = linkage(crank=0.3, coupler=0.4, rocker=0.5)
+    with pytest.raises(lw.errors.AssemblyError, match="false minimum"):
+        apart.assemble()
+    with pytest.raises(lw.errors.AssemblyError, match="project: the configuration is too far"):
+        apart.project(np.zeros(3))
+
+
+def test_bad_calls_are_refused_by_name():
+    robot = linkage()
+    for arguments, message in (
+        ({"hold": {"crank": np.nan}}, "hold: joint 'crank': .*nan among them"),
+        ({"guess": [0.0, np.nan, 0.0]}, r"guess\[1\] is NaN"),
+        ({"guess": [0.0, 0.0]}, r"expected an array of shape \(..., 3\)"),
+        ({"hold": {"crank": "left"}}, "joint 'crank': expected a number"),
+        ({"hold": {"pin": 0.0}}, "'pin' is a constraint"),
+        ({"hold": {"crank": [1, 2]}, "prefer": {"knee": [1, 2, 3]}}, "do not broadcast"),
+        ({"hold": {"crank": 0.0}, "prefer": {"crank": 0.0}}, "is held, so nothing else"),
+        ({"weights": [1.0, 0.0, 1.0]}, "weights: expected positive numbers"),
+        ({"tolerance": 0.0}, "tolerance: expected a positive number"),
+        ({"at_most": 0}, "at_most: expected how many starts"),
+        ({"time": "now"}, "time: expected a time"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            robot.assemble(**arguments)
+    with pytest.raises(TypeError, match="hold: expected a dict by joint"):
+        robot.assemble(hold=[0.3])
+    with pytest.raises(lw.errors.UnknownNameError, match="crank"):
+        robot.assemble(hold={"crnk": 0.3})
+    with pytest.raises(ValueError, match="no constraints of configurations"):
+        robot.without_constraints().assemble()
+    with pytest.raises(ValueError, match='weights: expected "mass" or "plain"'):
+        robot.project(np.zeros(3), weights="heavy")
+    with pytest.raises(ValueError, match="held: joint 'knee' follows joint 'crank'"):
+        robot.coupled({"knee": ("crank", 2.0)}).assemble_configuration(
+            np.zeros(2), np.zeros(2), np.ones(2), held="knee"
+        )
+
+
+def test_a_state_does_not_depend_on_its_neighbours():
+    robot, rng = linkage(), np.random.default_rng(3)
+    guess, angle = rng.uniform(-3, 3, (37, 3)), rng.uniform(-3, 3, 37)
+    rocker = np.where(np.arange(37) % 5 == 0, 0.0, -1.7)  # every fifth cannot be
+    together = robot.assemble(guess, hold={"rocker": rocker})
+    for i in (0, 5, 11, 36):
+        alone = robot.assemble(guess[i], hold={"rocker": rocker[i]}, check=False)
+        np.testing.assert_array_equal(alone.q, together.q[i])
+        assert alone.status == together.status[i] and alone.assembled == together.assembled[i]
+    grid = robot.assemble(hold={"crank": angle.reshape(37, 1)}, guess=guess[:2])
+    assert grid.q.shape == (37, 2, 3) and grid.assembled.all()
+    assert robot.assemble(np.zeros((0, 3))).q.shape == (0, 3)
+    redundant = fourbars(1).with_loop("again", robot.constraints["pin"].joint, "end1", "tip1")
+    assert redundant.assemble(hold={"A0": -0.7}).error < 1e-13
+
+
+def test_derivatives_by_what_is_held():
+    """Invariant 64: against differences of what is assembled again, and the closed form."""
+    robot, angle = linkage(), 0.7
+    q = robot.assemble([-angle, 0.0, -1.6], hold={"crank": -angle}).q
+    K = robot.assembly_derivatives(q, held="crank")
+    h = 1e-5
+    again = robot.assemble(q, hold={"crank": -angle + np.array([h, -h])}).q
+    np.testing.assert_allclose(K[:, 0], (again[0] - again[1]) / (2 * h), rtol=0, atol=1e-8)
+    crank, coupler, rocker = -q[0], -q[0] - q[1], -q[2]
+    exact = np.sin(crank - coupler) / (2.0 * np.sin(rocker - coupler))  # ratio of rates, the crank's length 1 by 2
+    assert abs(K[2, 0] - exact) < 1e-12 and not K[:, 1:].any()
+    robot = three_legs()
+    held = ["x", "z", "turn"]
+    hold = {"x": 1.4, "z": 0.8, "turn": 0.2}
+    q = robot.assemble(hold=hold).q
+    K = robot.assembly_derivatives(q, held=held)
+    for k, name in enumerate(held):
+        again = robot.assemble(q, hold=hold | {name: hold[name] + np.array([h, -h])}).q
+        np.testing.assert_allclose(K[:, k], (again[0] - again[1]) / (2 * h), rtol=0, atol=1e-7)
+    assert np.abs(robot.constraint_jacobian(q) @ K).max() < 1e-13
+
+
+def test_derivatives_by_geometry():
+    """dq = −G_f⁺ φ_p, φ_p by a kernel with the parameter as an input."""
+    robot = linkage()
+    q = robot.assemble([-0.7, 0.0, -1.6], hold={"crank": -0.7}).q
+    kernel = robot.compile("constraint_error", parameters=["placement:rocker"])
+    by_offset = kernel.jacobian("placement_rocker")(q, np.zeros(6))[:, 3]  # moved along x
+    G = robot.constraint_jacobian(q)[:, 1:]
+    dq = -np.linalg.pinv(G) @ by_offset
+    h = 1e-5
+    other = [linkage(ground=3.0 + s).assemble(q, hold={"crank": -0.7}).q[1:] for s in (h, -h)]
+    np.testing.assert_allclose(dq, (other[0] - other[1]) / (2 * h), rtol=0, atol=1e-7)

@@ -1,0 +1,125 @@
+"""Branches, counted by other ways, and mechanisms that follow a driver from state to state."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.fourbars import fourbars, parallel
+from helpers.linkages import LEG_RODS, LEG_ROOTS, LEG_TIPS, five_bar, freudenstein, linkage, three_legs
+
+
+def test_a_four_bar_has_two():
+    robot, angle = linkage(), np.linspace(0.1, 6.0, 12)
+    found = robot.branches({"crank": -angle})
+    assert (found.count == 2).all() and found.least_hits.min() > 10
+    assert (found.sign.sum(axis=-1) == 0).all() and (np.abs(found.sign) == 1).all()
+    psi = -found.q[..., 2]
+    for k in range(12):
+        between = np.abs(np.exp(1j * psi[k][:, np.newaxis]) - np.exp(1j * freudenstein(angle[k]))).min(axis=0)
+        assert between.max() < 1e-12
+    result = robot.assemble(hold={"crank": -angle}, branches=4)
+    assert set(result.branch) <= {0, 1}
+    for k in range(12):
+        np.testing.assert_allclose(np.exp(1j * result.q[k]), np.exp(1j * found.q[k, result.branch[k]]), atol=1e-6)
+        assert result.sign[k] == found.sign[k, result.branch[k]]
+    again = robot.branches({"crank": -angle})
+    np.testing.assert_array_equal(found.q, again.q)
+    assert "2 branches" in str(robot.branches({"crank": -0.3})) and "more may exist" in str(found)
+
+
+def real_solutions(elbows, samples=200_000):
+    """How many poses put a platform's corners at a rod's length from three points: by the roots in its turn.
+
+    At a given turn two differences of the three circles are linear in its place; the third circle is then a function of
+    the turn, whose sign changes are counted.
+    """
+    t = np.linspace(-np.pi, np.pi, samples)
+    c, s = np.cos(t), np.sin(t)
+    b = LEG_RODS[1]
+    d = [np.stack([x * c + z * s - e[0], -x * s + z * c - e[1]]) for (x, z), e in zip(LEG_TIPS, elbows, strict=True)]
+    rows = [2 * (d[k] - d[0]) for k in (1, 2)]
+    right = [(d[0] ** 2).sum(0) - (d[k] ** 2).sum(0) for k in (1, 2)]
+    det = rows[0][0] * rows[1][1] - rows[0][1] * rows[1][0]
+    x = right[0] * rows[1][1] - right[1] * rows[0][1]
+    z = rows[0][0] * right[1] - rows[1][0] * right[0]
+    f = (x + d[0][0] * det) ** 2 + (z + d[0][1] * det) ** 2 - (b * det) ** 2
+    return int((np.sign(f[1:]) != np.sign(f[:-1])).sum())
+
+
+def test_branches_of_three_legs_are_as_many_as_there_are():
+    robot, seen = three_legs(), set()
+    inverse = robot.branches({"x": 1.4, "z": 0.8, "turn": 0.2})
+    assert inverse.count == 8 and sorted(inverse.sign) == [-1] * 4 + [1] * 4
+    rng = np.random.default_rng(6)
+    poses = rng.uniform([0.9, 0.4, -2.0], [2.1, 1.4, 2.0], (14, 3))
+    start = robot.assemble(hold=dict(zip(("x", "z", "turn"), poses.T, strict=True)))
+    hips = start.q[start.assembled][:, 3::2]
+    found = robot.branches({f"hip{k}": hips[:, k] for k in range(3)}, starts=256)
+    for k, angles in enumerate(hips):
+        elbows = LEG_ROOTS + LEG_RODS[0] * np.stack([np.cos(angles), -np.sin(angles)], axis=-1)
+        assert found.count[k] == real_solutions(elbows), k
+        seen.add(int(found.count[k]))
+    assert max(seen) >= 4 and 2 in seen
+
+
+def test_what_is_free_has_no_branches():
+    with pytest.raises(ValueError, match="what is held leaves 1 degree of freedom"):
+        five_bar().branches({"left_hip": -0.5})
+    with pytest.raises(ValueError, match="the mechanism has 2 degrees of freedom"):
+        five_bar().branches()
+    assert linkage().branches({"rocker": 0.0}).count == 0
+    with pytest.raises(ValueError, match="starts: expected a whole number"):
+        linkage().branches({"crank": 0.0}, starts=0)
+
+
+def test_a_crank_is_followed_through_full_turns():
+    robot = linkage()
+    angle = np.linspace(0.0, 4 * np.pi, 33)
+    for way in (0, 1):
+        start = robot.branches({"crank": 0.0}).q[way]
+        found = robot.follow({"crank": -angle}, start=start)
+        assert found.reached.all() and found.status == "followed" and not found.singular
+        assert len(set(found.sign)) == 1
+        np.testing.assert_allclose(found.q[16] - found.q[0], [-2 * np.pi, 2 * np.pi, 0.0], rtol=0, atol=1e-12)
+        expected = freudenstein(angle)
+        away = np.abs(np.exp(-1j * found.q[:, 2:]) - np.exp(1j * expected))
+        assert away.min(axis=-1).max() < 1e-12
+        assert len(set(away.argmin(axis=-1))) == 1  # on one branch throughout
+
+
+def test_a_turning_point_is_where_it_ends():
+    """The rocker of a crank and rocker turns back where crank and coupler are in line."""
+    robot = linkage()
+    start = robot.assemble([-0.7, 0.0, -1.6], hold={"crank": -0.7}).q
+    with pytest.raises(lw.errors.AssemblyError, match="turning point"):
+        robot.follow({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, start=start)
+    found = robot.follow({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, start=start, check=False)
+    assert found.status == "turning point" and 0 < found.reached.sum() < 21
+    assert np.isnan(found.q[~found.reached]).all()
+    # lengths 1 + 2.5 in line, or 2.5 − 1: the rocker's extreme angles
+    extremes = [np.pi - np.arccos((4 + 9 - r**2) / 12) for r in (3.5, 1.5)]
+    assert min(abs(-found.last[2] - x) for x in extremes) < 1e-5
+
+
+def test_flat_positions_are_passed_and_told():
+    """A parallelogram goes on as a parallelogram."""
+    robot = fourbars(1)
+    angle = 0.5 - np.linspace(0.0, 1.0, 12)  # not flat at any state
+    start, _ = parallel(robot, angle[0])
+    found = robot.follow({"A0": -angle}, start=start)
+    assert found.reached.all() and len(found.singular) == 1
+    assert angle[found.singular[0] - 1] > 0.0 > angle[found.singular[0]]
+    for q, at in zip(found.q, angle, strict=True):
+        np.testing.assert_allclose(q, parallel(robot, at)[0], rtol=0, atol=1e-10)
+
+
+def test_bad_drivers_are_refused():
+    robot = linkage()
+    for drivers, message in (
+        ({}, "expected a dict by joint"),
+        ({"crank": 0.3}, "expected a value a state"),
+        ({"crank": [0.0, np.inf]}, "inf among them"),
+        ({"crank": [0.0, 0.1], "knee": [0.0]}, "different numbers of states"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            robot.follow(drivers)
