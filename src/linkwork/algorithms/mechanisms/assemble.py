@@ -136,7 +136,8 @@ class _Problem:
         closer = lt(open_, where(and_(close, lt(_SHORT, state.size)), 0.25, 1.0) * state.open)
         taken = or_(or_(closer, and_(close, better)), lt(open_, _CLOSED * self.length**2))
         rates = of_errors(self.tree, rates_of(self.tree, at, [0.0] * self.tree.nv, self.time))
-        damping = where(taken, 0.25 * state.damping, 4.0 * state.damping)
+        more = where(lt(state.open, nearly), 1.0, 4.0)  # nearly closed, it may be the wish that was too far
+        damping = where(taken, 0.25, more) * state.damping
         d = [0.0 if is_zero(x) else where(lt(open_, nearly), x, 0.0) for x in d]
         step, pull, price, slope = self._step(at, error, d, rates, damping * open_, open_, state)
         size = largest([x if r == _LONGEST else x * (_LONGEST / r) for x, r in zip(step, self.reach, strict=True)])
@@ -185,7 +186,8 @@ class _Problem:
     def _parts(self, nearest: Weighed, error: Scalars, d: Scalars) -> tuple[list[Any], list[Any], Any]:
         """The step that closes, that to the wish along what stays closed, and ρ: twice its multipliers."""
         factors = nearest.factors
-        closing = nearest.pulled(factors.once([-x for x in error]))
+        closing_forces = factors.once([-x for x in error])
+        closing = nearest.pulled(closing_forces)
         multipliers = factors.solved([dot(row, d) for row in nearest.rates.rows], steps=2)
         along = nearest.pulled(multipliers)
         wishing = [0.0 if is_zero(w) else x - y for x, y, w in zip(along, d, nearest.inverse, strict=True)]
@@ -193,6 +195,7 @@ class _Problem:
             where(lt(0.0, w), x, 0.0) if k in self.ends else x
             for k, (x, w) in enumerate(zip(wishing, nearest.inverse, strict=True))
         ]
+        multipliers = [a + b for a, b in zip(multipliers, closing_forces, strict=True)]
         return closing, wishing, 2.0 * sqrt(dot(multipliers, multipliers))
 
     def _stretch(self, state: _State, pull: Scalars) -> Any:

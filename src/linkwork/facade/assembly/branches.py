@@ -16,7 +16,7 @@ import numpy as np
 from .results import sign_of, slack_of
 from .solving import check_tolerance, solved
 from .starts import everywhere
-from .wanted import Held, Mechanism, check_limits, read_joints, read_time
+from .wanted import HeldJoints, ClosedMechanism, check_limits, read_joints, read_time
 
 __all__ = ["Branches", "found_branches"]
 
@@ -33,8 +33,8 @@ class Branches:
     sign: np.ndarray  # (..., n): the sign of the determinant of the free columns of G, 0 where these are not square
     hits: np.ndarray  # (..., n): from how many starts each was found
     starts: int  # how many were tried
-    held: Held = field(repr=False)
-    mechanism: Mechanism = field(repr=False)
+    held: HeldJoints = field(repr=False)
+    mechanism: ClosedMechanism = field(repr=False)
 
     @cached_property
     def least_hits(self) -> np.ndarray:
@@ -71,7 +71,7 @@ def found_branches(
 ) -> Branches:
     """Raises as `Robot.branches` does."""
     who = "branches"
-    mechanism = Mechanism(robot, who)
+    mechanism = ClosedMechanism(robot, who)
     tolerance = check_tolerance(who, tolerance)
     for name, value in (("starts", starts), ("at_most", at_most)):
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
@@ -121,7 +121,7 @@ def found_branches(
     )
 
 
-def _refuse_loose(mechanism: Mechanism, q: np.ndarray, held: Held, time: Any) -> None:
+def _refuse_loose(mechanism: ClosedMechanism, q: np.ndarray, held: HeldJoints, time: Any) -> None:
     """Raises ValueError where what is held leaves the mechanism free to move, so that branches are no points."""
     if not len(q) or not mechanism.free(held.names):
         return
@@ -140,7 +140,7 @@ def _refuse_loose(mechanism: Mechanism, q: np.ndarray, held: Held, time: Any) ->
 
 
 def _distinct(
-    mechanism: Mechanism, q: np.ndarray, near: np.ndarray, held: Held, limits: bool
+    mechanism: ClosedMechanism, q: np.ndarray, near: np.ndarray, held: HeldJoints, limits: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Configurations that differ, each as near to zero as whole turns make it, in the order of their numbers; how often
     each was there."""
@@ -160,7 +160,7 @@ def _distinct(
     return q[[kept[n] for n in order]], np.array([hits[n] for n in order], dtype=int)
 
 
-def apart(mechanism: Mechanism, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def apart(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """How far configurations are from each other, whole turns aside: (...) [rad, m]."""
     robot = mechanism.robot
     if not one.size:

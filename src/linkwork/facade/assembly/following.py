@@ -18,7 +18,7 @@ from ...errors import AssemblyError
 from ...joints import JointType
 from .results import Assembly, sign_of, slack_of
 from .solving import assembled, check_tolerance, solved
-from .wanted import Held, Mechanism, check_limits, read_joints, read_time, timed
+from .wanted import HeldJoints, ClosedMechanism, check_limits, read_joints, read_time, timed
 
 __all__ = ["Followed", "followed"]
 
@@ -40,8 +40,8 @@ class Followed:
     singular: tuple[int, ...]  # states before which, or at which, it passed where drivers do not determine all
     last: np.ndarray  # (nq,): the last configuration that it got to, between states too
     steps: int  # taken, and tried
-    drivers: Held = field(repr=False)
-    mechanism: Mechanism = field(repr=False)
+    drivers: HeldJoints = field(repr=False)
+    mechanism: ClosedMechanism = field(repr=False)
 
     def __str__(self) -> str:
         name, n, reached = self.mechanism.robot.name, len(self.q), int(self.reached.sum())
@@ -72,7 +72,7 @@ class Followed:
 def followed(robot: Any, drivers: Any, start: Any, limits: bool, tolerance: float, time: Any, check: bool) -> Followed:
     """Raises as `Robot.follow` does."""
     who = "follow"
-    mechanism = Mechanism(robot, who)
+    mechanism = ClosedMechanism(robot, who)
     tolerance = check_tolerance(who, tolerance)
     driven = _read_drivers(robot, who, drivers)
     if limits:
@@ -105,11 +105,11 @@ class _Way:
     """Where a mechanism is on its way."""
 
     def __init__(
-        self, mechanism: Mechanism, driven: Held, limits: bool, tolerance: float, time: Any, q: np.ndarray
+        self, mechanism: ClosedMechanism, driven: HeldJoints, limits: bool, tolerance: float, time: Any, q: np.ndarray
     ) -> None:
         self.mechanism, self.driven, self.limits, self.tolerance, self.time = mechanism, driven, limits, tolerance, time
         self.robot, self.steps, self.passed = mechanism.robot, 0, False
-        self.still = Held(driven.names, {})
+        self.still = HeldJoints(driven.names, {})
         self.weights = np.ones(self.robot.nv)
         self.rate: np.ndarray | None = None  # of all, by the part of the way, in the last step that was taken
         tree = self.robot.tree
@@ -178,7 +178,7 @@ class _Way:
         return ""
 
 
-def _read_drivers(robot: Any, who: str, drivers: Any) -> Held:
+def _read_drivers(robot: Any, who: str, drivers: Any) -> HeldJoints:
     """Values of drivers, (n, numbers) each.  Raises as `read_joints`, and ValueError for different lengths."""
     driven = read_joints(robot, who, "drivers", drivers)
     if not driven.names:

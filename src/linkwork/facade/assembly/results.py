@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .wanted import Held, Mechanism
+from .wanted import HeldJoints, ClosedMechanism
 
 if TYPE_CHECKING:
     from .branches import Branches
@@ -30,8 +30,8 @@ class Assembly:
     iterations: np.ndarray  # (...): steps, of all starts together
     starts: np.ndarray  # (...): how many were tried
     tolerance: float
-    held: Held = field(repr=False)
-    mechanism: Mechanism = field(repr=False)
+    held: HeldJoints = field(repr=False)
+    mechanism: ClosedMechanism = field(repr=False)
     time: Any = field(default=None, repr=False)
     dependent: tuple[str, ...] = ()  # held joints that determine each other
     over: np.ndarray = field(

@@ -10,8 +10,8 @@ from ...errors import AssemblyError
 from .results import Assembly
 from .starts import around
 from .wanted import (
-    Held,
-    Mechanism,
+    HeldJoints,
+    ClosedMechanism,
     check_limits,
     read_configuration,
     read_joints,
@@ -27,7 +27,13 @@ _AGAIN = 4  # more loops of the kernel to go down to the bottom of one
 
 
 def solved(
-    mechanism: Mechanism, start: np.ndarray, wish: np.ndarray, weights: Any, held: Held, limits: bool, time: Any
+    mechanism: ClosedMechanism,
+    start: np.ndarray,
+    wish: np.ndarray,
+    weights: Any,
+    held: HeldJoints,
+    limits: bool,
+    time: Any,
 ) -> Any:
     """The kernel's answer for joints that are held in the start."""
     return mechanism.robot.assemble_configuration(start, wish, weights, held=held.names, limits=limits, **timed(time))
@@ -47,7 +53,7 @@ def assembled(
 ) -> Assembly:
     """Configurations near a guess, or what is preferred, that satisfy all constraints.  Raises as `Robot.assemble`."""
     who = "assemble"
-    mechanism = Mechanism(robot, who)
+    mechanism = ClosedMechanism(robot, who)
     tolerance = check_tolerance(who, tolerance)
     if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
         raise ValueError(f"{who}: at_most: expected how many starts to try, a whole number from 1, got {at_most!r}")
@@ -75,11 +81,11 @@ def assembled(
 
 
 def _tried(
-    mechanism: Mechanism,
+    mechanism: ClosedMechanism,
     start: np.ndarray,
     wish: np.ndarray,
     weights: np.ndarray,
-    held: Held,
+    held: HeldJoints,
     limits: bool,
     tolerance: float,
     at_most: int,
@@ -108,13 +114,12 @@ def _tried(
         found["starts"][left] += 1
     for _ in range(_AGAIN):
         left = np.flatnonzero(
-            ~(np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance) & (found["status"] == 1.0)
+            ~(np.abs(found["error"]).max(axis=-1, initial=0.0) <= tolerance) & (found["status"] != 2.0)
         )
         if not len(left):
             break
-        again = solved(
-            mechanism, found["q"][left], wish[left], weights, held, limits, None if time is None else time[left]
-        )
+        here = found["q"][left]  # without a wish, which may be what keeps it open
+        again = solved(mechanism, here, here, weights, held, limits, None if time is None else time[left])
         for key in ("q", "error", "status", "slope"):
             found[key][left] = getattr(again, key)
         found["iterations"][left] += again.iterations.astype(int)
@@ -122,12 +127,12 @@ def _tried(
 
 
 def _told(
-    mechanism: Mechanism,
+    mechanism: ClosedMechanism,
     found: dict[str, np.ndarray],
     start: np.ndarray,
     wish: np.ndarray,
     weights: np.ndarray,
-    held: Held,
+    held: HeldJoints,
     limits: bool,
     tolerance: float,
     shape: tuple[int, ...],
@@ -180,10 +185,12 @@ def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return 0.5 * (np.where(np.isfinite(low), low, 0.0) + np.where(np.isfinite(high), high, 0.0))
 
 
-def _dependent(mechanism: Mechanism, q: np.ndarray, held: Held, tolerance: float, time: Any) -> tuple[str, ...]:
-    """Held joints whose columns of G some rows tie to each other alone, wherever the mechanism is assembled."""
+def _dependent(
+    mechanism: ClosedMechanism, q: np.ndarray, held: HeldJoints, tolerance: float, time: Any
+) -> tuple[str, ...]:
+    """HeldJoints joints whose columns of G some rows tie to each other alone, wherever the mechanism is assembled."""
     free, tree = mechanism.free(held.names), mechanism.tree
-    nobody = Held((), {})
+    nobody = HeldJoints((), {})
     tied: set[str] | None = None
     for k in range(1, 7):
         start = around(mechanism.robot, q, k)
@@ -213,7 +220,7 @@ def projected(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: 
     if check and found.q.dtype != object:
         wrong = ~(np.abs(found.error).max(axis=-1, initial=0.0) <= tolerance)
         if wrong.any():
-            mechanism = Mechanism(robot, "project")
+            mechanism = ClosedMechanism(robot, "project")
             place = tuple(int(k) for k in np.argwhere(wrong)[0])
             errors = np.nan_to_num(np.abs(found.error[place]), nan=np.inf)
             name, unit = mechanism.error_names[int(np.argmax(errors))]

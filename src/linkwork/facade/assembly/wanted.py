@@ -18,8 +18,8 @@ from ...model.couple import bounds
 from ...model.tree import Tree
 
 __all__ = [
-    "Held",
-    "Mechanism",
+    "HeldJoints",
+    "ClosedMechanism",
     "check_limits",
     "read_configuration",
     "read_joints",
@@ -34,7 +34,7 @@ _OTHERS = 0.01  # how much joints count that are not among those that are prefer
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldJoints:
     """Joints whose numbers are given: where these stand, and what they are."""
 
     names: tuple[str, ...]
@@ -49,7 +49,7 @@ class Held:
         return found
 
 
-class Mechanism:
+class ClosedMechanism:
     """What of a robot with constraints assembly looks at: its rows, and which numbers are angles."""
 
     def __init__(self, robot: Any, who: str) -> None:
@@ -154,7 +154,7 @@ def read_configuration(robot: Any, who: str, name: str, q: Any) -> np.ndarray:
     return np.array(found, dtype=float)
 
 
-def read_joints(robot: Any, who: str, name: str, given: Given | None) -> Held:
+def read_joints(robot: Any, who: str, name: str, given: Given | None) -> HeldJoints:
     """Numbers of joints by name, each (...) where the joint has one, or (..., nq of it).
 
     Raises TypeError where it is no dict, UnknownNameError for a joint that is not there, ValueError for one that
@@ -183,12 +183,12 @@ def read_joints(robot: Any, who: str, name: str, given: Given | None) -> Held:
         if not np.isfinite(array).all():
             raise ValueError(f"{expected}, got {array[~np.isfinite(array)].flat[0]} among them")
         values[joint] = body.joint.checked(array, joint)
-    found = Held(tuple(values), values)
+    found = HeldJoints(tuple(values), values)
     _check_batch(who, name, found)
     return found
 
 
-def _check_batch(who: str, name: str, held: Held) -> None:
+def _check_batch(who: str, name: str, held: HeldJoints) -> None:
     try:
         np.broadcast_shapes(*(x.shape[:-1] for x in held.values.values()))
     except ValueError:
@@ -196,7 +196,7 @@ def _check_batch(who: str, name: str, held: Held) -> None:
         raise ValueError(f"{who}: {name}: these do not broadcast together: {shapes}") from None
 
 
-def check_limits(mechanism: Mechanism, held: Held) -> None:
+def check_limits(mechanism: ClosedMechanism, held: HeldJoints) -> None:
     """Raises ValueError where joints are held beyond their limits."""
     lower, upper = mechanism.limits
     for joint, value in held.values.items():
@@ -211,7 +211,7 @@ def check_limits(mechanism: Mechanism, held: Held) -> None:
             )
 
 
-def read_weights(robot: Any, who: str, weights: Any, preferred: Held) -> np.ndarray:
+def read_weights(robot: Any, who: str, weights: Any, preferred: HeldJoints) -> np.ndarray:
     """How much each velocity counts in what is near, (nv,): 1, or, where some joints are preferred, 0.01 of others.
 
     Raises ValueError for what is not positive, and for shapes; UnknownNameError for a joint that is not there.
