@@ -108,14 +108,28 @@ def test_integrating_factors_are_no_obstacle():
     assert dimensions(planar().with_constraints(lw.Pfaffian("p", bound)).integrability(HERE)) == (2, 3)
 
 
-def test_special_configurations_are_told():
-    """x² ẏ = θ̇: at x = 0 one bracket more is needed than beside it."""
+def test_brackets_that_vanish_here_are_found_on_the_way():
+    """θ̇ = x² ẏ: at x = 0 one bracket more is needed than beside it, and what can be reached is the same."""
     robot = planar().with_constraints(
         lw.Pfaffian("p", lambda k: k.v("base")[2] - k.point("body")[0] ** 2 * k.point_velocity("body")[1])
     )
-    beside, there = robot.integrability(HERE), robot.integrability([0.0, 0.2, 0.3])
-    assert beside.generic and not there.generic and "special" in str(there)
-    assert dimensions(beside) == dimensions(there) == (2, 3)
+    for q in (HERE, [0.0, 0.2, 0.3]):
+        report = robot.integrability(q)
+        assert dimensions(report) == (2, 3) and report.generic and not report.integrable
+
+
+def test_special_configurations_are_told():
+    """θ̇ = θ x ẏ: θ = 0 stays, and beside it all can be reached; flat four-bars have more velocities than beside it."""
+    robot = planar().with_constraints(
+        lw.Pfaffian("p", lambda k: k.v("base")[2] - k.q("base")[2] * k.point("body")[0] * k.point_velocity("body")[1])
+    )
+    beside, there = robot.integrability(HERE), robot.integrability([0.1, 0.2, 0.0])
+    assert dimensions(beside) == (2, 3) and beside.generic
+    assert dimensions(there) == (2, 2) and not there.generic and "special" in str(there)
+    assert there.integrable[0].positions == ("base.angle",)
+    flat = fourbars(1)
+    report = flat.integrability(parallel(flat, 0.0)[0])
+    assert dimensions(report) == (1, 1) and not report.generic
 
 
 def test_loops_and_velocities_together():

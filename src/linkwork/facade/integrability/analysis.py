@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.configuration.manifold import integrate
-from ...algorithms.constraints.distribution import rows_in_time
+from ...algorithms.configuration.manifold import integrate, normalize
+from ...algorithms.constraints.distribution import allowed, rows_in_time
 from ...algorithms.constraints.rows import constraint_error
 from ...expr.derivative import is_zero
 from ...model.tree import Tree
-from .growth import Symbols, grown, pivots_of
+from .growth import Symbols, followed, grown, pivots_of
 from .positions import Position, candidates, positions_that_stay
 from .report import Combination, Integrability
 from .spans import complement, independent, rank_of, reduced
@@ -25,7 +25,9 @@ from .spans import complement, independent, rank_of, reduced
 __all__ = ["integrability_of"]
 
 _CLOSED = 1e-7  # how far configurations may be off holonomic constraints [m, rad]
-_STATES = 6
+_STATES = 12  # that are followed to
+_BESIDE = 2
+_FLAT = 1e-9
 _STEP = 0.3
 _ZERO = 1e-7
 _NOISE = 1e-12
@@ -39,20 +41,33 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
     width = tree.nv + timed
     given = np.array([c.holonomic for c in tree.constraints for _ in c.row_names], dtype=bool)
     names = [name for c in tree.constraints for name in c.row_names]
-    states = _states(symbols, rows, given, np.array([*q, time]), timed)
-    G = _without_noise(symbols.values(rows, states)[:, :, :width], symbols.values(sizes, states))
+    surface = _Surface(symbols, rows, given)
+    in_states, of_sizes = symbols.function(rows), symbols.function(sizes)
+
+    def numbers(states: np.ndarray) -> np.ndarray:
+        return _without_noise(in_states(states)[:, :, :width], of_sizes(states))
+
+    around = surface.around(np.array([*q, time]), timed)
+    G = numbers(around)
     _check_consistent(tree, G)
     ranks = [rank_of(x[:, : tree.nv])[0] for x in G]
     regular = [k for k, rank in enumerate(ranks) if rank == max(ranks)]
-    generic, states, G = ranks[0] == max(ranks), states[regular], G[regular]
-    dof, h = tree.nv - max(ranks), rank_of(G[-1][given], _largest(G[-1]))[0]
+    dof, h = tree.nv - max(ranks), rank_of(G[regular[0]][given], _largest(G[regular[0]]))[0]
     if given.all():
-        return Integrability(tree.name, dof, dof, (dof,), (), (), 0, (), generic, np.inf)
-    growth = grown(symbols, rows, pivots_of(G[0], tree.nv), timed, states, width - h)
+        return Integrability(tree.name, dof, dof, (dof,), (), (), 0, (), regular[0] == 0, np.inf)
+    pivots = pivots_of(rows, G[regular[0]], tree.nv)
+    base = allowed(rows, pivots, [j for j in range(width) if j not in {j for _, j in pivots}])
+    followed_to = surface.closed(followed(symbols, base, around[regular[0]], _STATES))
+    # what can be reached from a state has one dimension everywhere on the way; beside it there may be more
+    states = np.array([around[regular[0]], *followed_to, *around[regular[1:]]])
+    last = len(followed_to)
+    growth = grown(symbols, base, states, last, width - h)
     reached = growth.dimensions[-1]
     closures = growth.closure[:, :, :width]
-    here = 0 if generic and rank_of(closures[0])[0] == reached else -1
-    generic = here == 0
+    full = np.array([rank_of(x)[0] == reached for x in closures])
+    generic = regular[0] == 0 and bool(full[last + 1 :].all()) and not growth.more
+    here = 0 if full[0] else last
+    G = numbers(states)
     left = complement(G[here][given], _largest(G[here]))  # what holonomic constraints allow
     own = np.flatnonzero(~given)
     counted = own[independent(G[here][own] @ left)]
@@ -60,15 +75,17 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
     on_closure = closures[here] @ A.T
     combined = reduced(complement(on_closure, float(np.linalg.norm(closures[here]) * np.linalg.norm(A))).T)
     tried = candidates(symbols, [c for c in tree.constraints if not c.holonomic], timed, states)
+    told = [k for k in range(len(states)) if full[k] and (generic or k <= last)]
     positions = positions_that_stay(
-        [Position(p.name, p.differentials[:, :width]) for p in tried],
-        closures if generic else closures[1:],
-        here,
+        [Position(p.name, p.differentials[told][:, :width]) for p in tried],
+        closures[told],
+        told.index(here),
         left,
         len(combined),
         tree.nq + timed,
     )
-    combinations = [_combination(c, [names[k] for k in counted], c @ A @ left, positions, here, left) for c in combined]
+    stay = [(p.name, p.differentials[told.index(here)] @ left) for p in positions]
+    combinations = [_combination(c, [names[k] for k in counted], c @ A @ left, stay) for c in combined]
     alone = {combination.rows[0] for combination in combinations if len(combination.rows) == 1}
     return Integrability(
         robot=tree.name,
@@ -85,69 +102,79 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
 
 
 def _combination(
-    weights: np.ndarray,
-    names: Sequence[str],
-    covector: np.ndarray,
-    positions: Sequence[Position],
-    state: int,
-    left: np.ndarray,
+    weights: np.ndarray, names: Sequence[str], covector: np.ndarray, stay: Sequence[tuple[str, np.ndarray]]
 ) -> Combination:
     """A combination of rows, and the positions whose differentials it is made of."""
     used = [k for k, weight in enumerate(weights) if weight != 0.0]
-    differentials = np.array([p.differentials[state] @ left for p in positions]).reshape(-1, len(covector))
+    rows, own = tuple(names[k] for k in used), tuple(float(weights[k]) for k in used)
+    if not stay:
+        return Combination(rows, own, ())
+    differentials = np.array([d for _, d in stay])
     parts = np.linalg.lstsq(differentials.T, covector, rcond=None)[0]
-    found = np.linalg.norm(differentials.T @ parts - covector) < _ZERO * np.linalg.norm(covector)
     sizes = np.abs(parts) * np.linalg.norm(differentials, axis=1)
-    known = tuple(p.name for p, size in zip(positions, sizes, strict=True) if size > _ZERO * sizes.max())
-    return Combination(tuple(names[k] for k in used), tuple(float(weights[k]) for k in used), known if found else ())
+    found = np.linalg.norm(differentials.T @ parts - covector) < _ZERO * np.linalg.norm(covector)
+    known = tuple(name for (name, _), size in zip(stay, sizes, strict=True) if size > _ZERO * sizes.max())
+    return Combination(rows, own, known if found else ())
 
 
-def _states(symbols: Symbols, rows: list[list[Any]], given: np.ndarray, here: np.ndarray, timed: bool) -> np.ndarray:
-    """The state, and some around it where holonomic constraints hold: (n, nq + 1)."""
-    tree = symbols.tree
-    error = [[x] for x in constraint_error(tree, symbols.q, [symbols.time])]
-    off = symbols.values(error, here[None])[0].ravel()
-    if not (np.abs(off) < _CLOSED).all():
-        of_error = [name for c in tree.constraints if c.holonomic for name in c.row_names]
-        worst = int(np.argmax(np.abs(off)))
-        raise ValueError(
-            f"integrability: q does not obey the constraints of positions: {of_error[worst]!r} is off by "
-            f"{off[worst]:.3g}: Robot.project or Robot.assemble finds a configuration that does"
+class _Surface:
+    """The configurations at which holonomic constraints hold, at all times."""
+
+    def __init__(self, symbols: Symbols, rows: list[list[Any]], given: np.ndarray) -> None:
+        self.tree = symbols.tree
+        self.error = symbols.function([constraint_error(self.tree, symbols.q, [symbols.time])])
+        self.rows = symbols.function(
+            [row[: self.tree.nv] for row, has_error in zip(rows, given, strict=True) if has_error]
         )
-    rng, found, step = np.random.default_rng(0), [here], _STEP
-    for _ in range(4 * _STATES):
-        if len(found) > _STATES:
-            break
-        state = here + np.array([0.0] * tree.nq + [timed * rng.uniform(0.1, 1.0)])
-        wanted = rng.normal(size=tree.nv) * step
-        G = symbols.values(rows, here[None])[0][given, : tree.nv] if rows else np.zeros((0, tree.nv))
-        state = _gone(tree, state, wanted - np.linalg.pinv(G, rcond=1e-9) @ (G @ wanted))
-        state = _closed(symbols, rows, error, given, state)
-        if state is None:
-            step *= 0.5
-        else:
-            found.append(state)
-    return np.array(found)
 
+    def around(self, here: np.ndarray, timed: bool) -> np.ndarray:
+        """The state, and some beside it (n, nq + 1).  Raises ValueError where it is none."""
+        self._check(here)
+        rng, found, step = np.random.default_rng(0), [here], _STEP
+        J = self._jacobian(here)
+        for _ in range(4 * _BESIDE):
+            wanted = rng.normal(size=self.tree.nv) * step
+            beside = self._gone(here, wanted - np.linalg.pinv(J, rcond=_FLAT) @ (J @ wanted))
+            beside[-1] += timed * rng.uniform(0.1, 1.0)
+            closed = self.closed(beside[None])
+            found += [*closed]
+            if len(found) > _BESIDE:
+                break
+            if not len(closed):
+                step *= 0.5
+        return np.array(found)
 
-def _gone(tree: Tree, state: np.ndarray, v: np.ndarray) -> np.ndarray:
-    return np.array([*integrate(tree, state[:-1].tolist(), v.tolist()), state[-1]])
+    def closed(self, states: np.ndarray) -> np.ndarray:
+        """The states with holonomic constraints closed by Newton's steps, those for which that works."""
+        return np.array([x for x in map(self._newton, states) if x is not None]).reshape(-1, self.tree.nq + 1)
 
+    def _newton(self, state: np.ndarray) -> np.ndarray | None:
+        state = np.array([*normalize(self.tree, state[:-1].tolist()), state[-1]])
+        for _ in range(20):
+            off = self.error(state[None]).ravel()
+            if not np.isfinite(off).all():
+                return None
+            if np.abs(off).max(initial=0.0) < 1e-13:
+                return state
+            state = self._gone(state, -np.linalg.pinv(self._jacobian(state), rcond=_FLAT) @ off)
+        return state if np.abs(off).max(initial=0.0) < 1e-10 else None
 
-def _closed(
-    symbols: Symbols, rows: list[list[Any]], error: list[list[Any]], given: np.ndarray, state: np.ndarray
-) -> np.ndarray | None:
-    """The state with holonomic constraints closed by Newton's steps; nothing where that fails."""
-    tree = symbols.tree
-    for _ in range(20):
-        off = symbols.values(error, state[None])[0].ravel()
-        if not np.isfinite(off).all():
-            return None
-        if np.abs(off).max(initial=0.0) < 1e-13:
-            return state
-        G = symbols.values(rows, state[None])[0][given, : tree.nv]
-        state = _gone(tree, state, -np.linalg.pinv(G, rcond=1e-9) @ off)
-    return state if np.abs(off).max(initial=0.0) < 1e-10 else None
+    def _jacobian(self, state: np.ndarray) -> np.ndarray:
+        J: np.ndarray = self.rows(state[None])[0]
+        return J[:, : self.tree.nv]
+
+    def _gone(self, state: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.array([*integrate(self.tree, state[:-1].tolist(), v.tolist()), state[-1]])
+
+    def _check(self, here: np.ndarray) -> None:
+        off = self.error(here[None]).ravel()
+        if not (np.abs(off) < _CLOSED).all():
+            names = [name for c in self.tree.constraints if c.holonomic for name in c.row_names]
+            worst = int(np.argmax(np.abs(off)))
+            raise ValueError(
+                f"integrability: q does not obey the constraints of positions: {names[worst]!r} is off by "
+                f"{off[worst]:.3g}: Robot.project or Robot.assemble finds a configuration that does"
+            )
 
 
 def _without_noise(G: np.ndarray, sizes: np.ndarray) -> np.ndarray:

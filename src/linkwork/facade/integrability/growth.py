@@ -11,24 +11,25 @@ Source: Murray, Li and Sastry, A Mathematical Introduction to Robotic Manipulati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...algorithms.configuration.rates import configuration_derivative_to_velocity, velocity_to_configuration_derivative
-from ...algorithms.constraints.distribution import allowed
-from ...expr.derivative import forward
-from ...expr.linalg.sums import is_zero
+from ...expr.derivative import forward, is_zero
 from ...expr.region import Region
 from ...expr.symbol import Graph, Symbol
 from ...model.tree import Tree
 from .spans import rank_of
 
-__all__ = ["Growth", "Symbols", "grown", "pivots_of"]
+__all__ = ["Growth", "Symbols", "followed", "grown", "moved", "pivots_of"]
 
 _ADDS = 1e-7  # relative to a bracket's size: what it has to add to count
+_REACH = 0.4
+_STEPS = 20
+_LARGE = 0.2  # part of the largest that a pivot is at least
 Field = list[Any]
 
 
@@ -44,20 +45,27 @@ class Symbols:
         """All numbers x = (q; t)."""
         return [*self.q, self.time]
 
-    def values(self, rows: Sequence[Sequence[Any]], states: np.ndarray) -> np.ndarray:
-        """Rows of expressions in states (n, nq + 1): (n, rows, columns)."""
+    def function(self, rows: Sequence[Sequence[Any]]) -> Callable[[np.ndarray], np.ndarray]:
+        """Rows of expressions as a function of states (n, nq + 1): (n, rows, columns)."""
         flat = [x for row in rows for x in row]
-        found = np.zeros((len(states), len(flat)))
+        columns = len(rows[0]) if rows else self.tree.nv + 1
         moving = [k for k, x in enumerate(flat) if isinstance(x, Symbol)]
-        for k, x in enumerate(flat):
-            if not isinstance(x, Symbol):
-                found[:, k] = x
-        if moving:
-            region = Region.of([flat[k] for k in moving], self.all)
-            with np.errstate(all="ignore"):
-                for k, x in zip(moving, region.run([*states.T]), strict=True):
-                    found[:, k] = x
-        return found.reshape(len(states), len(rows), len(rows[0]) if rows else self.tree.nv + 1)
+        constant = np.array([0.0 if isinstance(x, Symbol) else x for x in flat])
+        region = Region.of([flat[k] for k in moving], self.all) if moving else None
+
+        def values(states: np.ndarray) -> np.ndarray:
+            found = np.tile(constant, (len(states), 1))
+            if region is not None:
+                with np.errstate(all="ignore"):
+                    for k, x in zip(moving, region.run([*states.T]), strict=True):
+                        found[:, k] = x
+            return found.reshape(len(states), len(rows), columns)
+
+        return values
+
+    def values(self, rows: Sequence[Sequence[Any]], states: np.ndarray) -> np.ndarray:
+        """Rows of expressions in states."""
+        return self.function(rows)(states)
 
 
 @dataclass(frozen=True)
@@ -68,46 +76,56 @@ class Growth:
     allowed: np.ndarray  # (states, m, nv + 1)
     closure: np.ndarray  # (states, n, nv + 1)
     margin: float
+    more: bool  # whether further brackets add something in some states after the one in which they are chosen
 
 
-def grown(
-    symbols: Symbols,
-    rows: list[list[Any]],
-    pivots: Sequence[tuple[int, int]],
-    timed: bool,
-    states: np.ndarray,
-    most: int,
-) -> Growth:
-    """The distribution that rows allow, grown by brackets until it is involutive, or of dimension ``most``.
+def grown(symbols: Symbols, base: list[Field], states: np.ndarray, seen: int, most: int) -> Growth:
+    """The distribution of a basis of velocities, grown by brackets until it is involutive, or of dimension ``most``.
 
-    Which brackets are kept is seen in the last of the states.
+    Which brackets are kept is seen in one of the states, ``seen``.
     """
-    tree = symbols.tree
-    columns = range(tree.nv + timed)
-    taken = {j for _, j in pivots}
-    base = allowed(rows, pivots, [j for j in columns if j not in taken])
-    kept = [_moved(symbols, u) for u in base]
+    kept = [moved(symbols, u) for u in base]
     values = symbols.values(base, states)
     of_base, dimensions, margin = values, [len(kept)], np.inf
-    layer = list(kept)
-    first = True
+    layer, first, more = list(kept), True, False
     while layer and len(kept) < most:
         brackets = _brackets(symbols, kept[: len(base)], layer, first)
-        as_velocities = [_velocity(symbols, bracket) for bracket in brackets]
         if not brackets:
             break
-        found = symbols.values(as_velocities, states)
-        chosen, gap = _adding(values[-1], found[-1], most - len(kept))
+        found = symbols.values([_velocity(symbols, bracket) for bracket in brackets], states)
+        chosen, gap = _adding(values[seen], found[seen], most - len(kept))
         margin, first = min(margin, gap), False
         layer = [brackets[k] for k in chosen]
         kept += layer
+        if not chosen:
+            rest = range(seen + 1, len(states))
+            more = any(_adding(values[k], found[k], 1)[0] for k in rest)
         values = np.concatenate([values, found[:, chosen]], axis=1)
         if chosen:
             dimensions.append(len(kept))
-    return Growth(tuple(dimensions), of_base, values, margin)
+    return Growth(tuple(dimensions), of_base, values, margin, more)
 
 
-def _moved(symbols: Symbols, u: Field) -> Field:
+def followed(symbols: Symbols, base: list[Field], start: np.ndarray, count: int) -> np.ndarray:
+    """States that can be reached from one, each by constant shares of the fields for a short time; those that exist."""
+    field = symbols.function([moved(symbols, u) for u in base])
+    shares = np.random.default_rng(1).normal(size=(count, len(base))) * _REACH / _STEPS
+    states = np.tile(start, (count, 1))
+
+    def rate(states: np.ndarray) -> np.ndarray:
+        moving: np.ndarray = np.einsum("nf,nfx->nx", shares, field(states))
+        return moving
+
+    for _ in range(_STEPS):  # of Runge and Kutta
+        a = rate(states)
+        b = rate(states + a / 2)
+        c = rate(states + b / 2)
+        states = states + (a + 2 * b + 2 * c + rate(states + c)) / 6
+    found: np.ndarray = states[np.isfinite(states).all(axis=1)]
+    return found
+
+
+def moved(symbols: Symbols, u: Field) -> Field:
     """(q̇; ṫ) of a velocity."""
     return [*velocity_to_configuration_derivative(symbols.tree, symbols.q, u[:-1]), u[-1]]
 
@@ -164,17 +182,23 @@ def _adding(have: np.ndarray, brackets: np.ndarray, most: int) -> tuple[list[int
         basis = np.column_stack([basis, rest[k] / lengths[k]])
 
 
-def pivots_of(rows: np.ndarray, columns: int) -> list[tuple[int, int]]:
-    """Pivots (row, column) of elimination, the largest that is left each time, among the first so many columns."""
-    rank, _ = rank_of(rows[:, :columns])
-    A = np.array(rows[:, :columns], dtype=float)
+def pivots_of(rows: list[list[Any]], numbers: np.ndarray, columns: int) -> list[tuple[int, int]]:
+    """Pivots (row, column) of elimination among the first so many columns: of those that are large in a state, the one
+    that fills in least."""
+    rank, _ = rank_of(numbers[:, :columns])
+    A = np.array(numbers[:, :columns], dtype=float)
+    there = np.array([[not is_zero(x) for x in row[:columns]] for row in rows], dtype=bool).reshape(A.shape)
     left = list(range(len(A)))
     pivots = []
     for _ in range(rank):
-        i, j = max(((i, j) for i in left for j in range(columns)), key=lambda place: abs(A[place]))
+        largest = float(np.abs(A[left]).max())
+        large = [(i, j) for i in left for j in range(columns) if abs(A[i, j]) >= _LARGE * largest]
+        i, j = min(large, key=lambda p: ((there[p[0]].sum() - 1) * (there[left, p[1]].sum() - 1), -abs(A[p])))
         pivots.append((i, j))
         left.remove(i)
         for other in left:
-            A[other] -= A[other, j] / A[i, j] * A[i]
-            A[other, j] = 0.0
+            if there[other, j]:
+                A[other] -= A[other, j] / A[i, j] * A[i]
+                A[other, j], there[other] = 0.0, there[other] | there[i]
+                there[other, j] = False
     return pivots

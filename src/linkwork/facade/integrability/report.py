@@ -44,7 +44,7 @@ class Integrability:
     nonintegrable: tuple[str, ...]  # rows that are in no constraint of positions by themselves
     nonintegrable_rank: int  # how many of the velocity constraints no position follows from
     redundant: tuple[str, ...]  # rows of velocity constraints that the others say already
-    generic: bool  # whether it is here as it is around here
+    generic: bool  # whether it is beside this configuration as it is here
     margin: float  # between what was counted and what was taken for rounding: singular values' ratio
 
     @property
@@ -56,7 +56,7 @@ class Integrability:
         degrees = f"{self.velocity_dof} of velocity, {self.configuration_dof} of configuration"
         lines = [f"{self.robot}: degrees of freedom: {degrees}"]
         if not self.generic:
-            lines.append("  around this configuration, which is special: there are other numbers at it")
+            lines.append("  this configuration is special: beside it these numbers are others")
         if len(self.growth) > 1:
             lines.append(f"  brackets: {' → '.join(map(str, self.growth))}")
         count = self.nonintegrable_rank + len(self.integrable)

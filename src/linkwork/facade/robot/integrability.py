@@ -22,8 +22,9 @@ class IntegrabilityMethods(RobotBase):
 
         By Frobenius' theorem: the velocities that all constraints allow are grown by Lie brackets until they are
         involutive, which is what can be reached; q (nq,) is a configuration at which holonomic constraints hold, and
-        ``time`` [s] is for those that depend on it.  The answer is for the neighbourhood of q, where ranks do not
-        change; `Integrability.generic` tells whether q is like what is around it.
+        ``time`` [s] is for those that depend on it.  The answer is for what can be reached from q;
+        `Integrability.generic` tells whether it is so beside q too.  Where velocities have more freedom at q than
+        beside it, as in a mechanism at a dead point, the answer is for beside it.
 
         >>> import linkwork as lw
         >>> base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="body")
