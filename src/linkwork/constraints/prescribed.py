@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
+from ..expr.symbol import Graph
 from .asking import over_any_scalar, refuse_pickling
 from .chained import timed
 from .contract import Constraint, Kinematics, Rates, References
@@ -48,7 +49,7 @@ class Prescribed(Constraint):
             raise ValueError(f'Prescribed: axes: expected some of "xyz", each once, got {self.axes!r}')
         object.__setattr__(self, "name", name_or(self.name, f"prescribed({self.joint or self.point})"))
         if self.point is not None:
-            self._motion(0.0, len(self.axes))
+            self._motion(Graph().input("t"), len(self.axes))
 
     @property
     def references(self) -> References:
@@ -64,7 +65,7 @@ class Prescribed(Constraint):
     def row_names(self) -> tuple[str, ...]:
         if self.point is not None:
             return tuple(f"{self.name}: {axis}" for axis in self.axes)
-        count = len(self._motion(0.0))
+        count = len(self._motion(Graph().input("t")))
         return (self.name,) if count == 1 else tuple(f"{self.name}[{i}]" for i in range(count))
 
     @property

@@ -1,0 +1,222 @@
+"""Linkages and transmissions whose motion is known in closed form, and constraints that say the same in two ways."""
+
+import numpy as np
+
+import linkwork as lw
+from helpers.fourbars import HINGE
+
+AXLE = lw.joints.Revolute((0, 0, 1))
+SLIDE = lw.joints.Prismatic((1, 0, 0))
+
+
+def part(name, mass=1.0, inertia=0.1):
+    return lw.Link(name, mass=mass, inertia=(inertia,) * 3)
+
+
+def on(joint, name, parent, child, place=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)):
+    return lw.Joint.of(joint, name=name, parent=parent, child=child, placement=lw.pose(place, rpy=rpy))
+
+
+def closed(robot, q, held):
+    """The configuration near q that satisfies all constraints, with the first joint held: Newton's method."""
+    q = np.array(q, dtype=float)
+    q[0] = held
+    for _ in range(12):
+        error, G = robot.constraint_error(q), robot.constraint_jacobian(q)
+        q[1:] -= np.linalg.pinv(G[:, 1:], rcond=1e-9) @ error
+    assert np.abs(robot.constraint_error(q)).max() < 1e-13
+    return q
+
+
+def test_a_universal_joint_of_two_yokes_and_a_cross():
+    """tan φ₂ = tan φ₁ cos β, over a full turn, with the cross as a body and with the angle of its arms alone."""
+    beta, x = 0.7, lw.joints.Revolute((1, 0, 0))
+    yokes = [part("yoke1"), on(x, "in", "world", "yoke1"), part("yoke2")]
+    yokes.append(on(x, "out", "world", "yoke2", rpy=(0, 0, beta)))
+    cross = [part("cross"), on(AXLE, "arm", "yoke1", "cross")]
+    whole = lw.Robot.build("cardan", *yokes, *cross).with_loop("other arm", HINGE, "cross", "yoke2")
+    bare = lw.Robot.build("cardan", *yokes).with_constraints(lw.Angle("yoke1.z", "yoke2.y", np.pi / 2))
+    for robot in (whole, bare):
+        names = [joint.name for joint in robot.joints]
+        i = names.index("out")
+        q = np.zeros(robot.nq)
+        if "arm" in names:
+            q[names.index("arm")] = beta
+        for phi in np.linspace(0, 2 * np.pi, 61):
+            q = closed(robot, q, phi)
+            off = np.sin(q[i]) * np.cos(phi) - np.sin(phi) * np.cos(q[i]) * np.cos(beta)
+            assert abs(off) < 1e-13
+            _, s, rows = np.linalg.svd(robot.constraint_jacobian(q))
+            (v,) = rows[np.sum(s > 1e-9) :]
+            expected = np.cos(beta) / (np.cos(phi) ** 2 + (np.sin(phi) * np.cos(beta)) ** 2)
+            assert abs(v[i] / v[0] - expected) < 1e-12
+        assert abs(q[i] - 2 * np.pi) < 1e-12
+
+
+def test_peaucellier_draws_a_straight_line():
+    """Seven rods: B goes round a circle through O, and D, with OB · OD = L² − s², along a line."""
+    r, L, s = 0.6, 1.7, 0.8
+    robot = lw.Robot.build(
+        "peaucellier",
+        part("crank"),
+        on(AXLE, "P", "world", "crank", (r, 0, 0)),
+        part("OA"),
+        on(AXLE, "O1", "world", "OA"),
+        part("OC"),
+        on(AXLE, "O2", "world", "OC"),
+        part("AD"),
+        on(AXLE, "A", "OA", "AD", (L, 0, 0)),
+    )
+    for name, link, length in (("B", "crank", r), ("A_", "OA", L), ("C", "OC", L), ("D", "AD", s)):
+        robot = robot.with_point(name, link, (length, 0, 0))
+    rods = [lw.Distance("A_", "B", s), lw.Distance("C", "B", s), lw.Distance("C", "D", s)]
+    robot = robot.with_constraints(*rods)
+    half = np.arccos((4 * r * r + L * L - s * s) / (4 * r * L))  # of the angle between OA and OC, B at (2r, 0)
+    away = np.arctan2(-L * np.sin(half), (L * L - s * s) / (2 * r) - L * np.cos(half))
+    for side in (1.0, -1.0):
+        q, seen = np.array([0.0, half, -half, away - half]), []
+        for phi in np.linspace(0.0, 0.9, 40) * side:
+            q = closed(robot, q, phi)
+            seen.append(robot.point_position(q, "D"))
+            assert abs(seen[-1][0] - (L * L - s * s) / (2 * r)) < 1e-12
+        assert abs(seen[-1][1] - seen[0][1]) > 0.9
+
+
+def test_a_spatial_slider_crank():
+    """A crank about z, a slide along x that is beside and above it, and a rod with ball joints between them."""
+    a, l, y, z = 0.3, 0.9, 0.15, 0.25
+    robot = lw.Robot.build(
+        "slider crank",
+        part("crank"),
+        on(AXLE, "turn", "world", "crank"),
+        part("slider"),
+        on(SLIDE, "slide", "world", "slider", (0, y, z)),
+    )
+    robot = robot.with_point("pin", "crank", (a, 0, 0)).with_constraints(lw.Distance("pin", "slider", l))
+    q = np.array([0.0, a + l])
+    for phi in np.linspace(0, 2 * np.pi, 25):
+        q = closed(robot, q, phi)
+        c, s = a * np.cos(phi), a * np.sin(phi)
+        reach = np.sqrt(l * l - (y - s) ** 2 - z * z)
+        np.testing.assert_allclose(q[1], c + reach, rtol=0, atol=1e-13)
+        row = np.array([(q[1] - c) * s - (y - s) * c, q[1] - c]) / l
+        np.testing.assert_allclose(robot.constraint_jacobian(q)[0], row, rtol=0, atol=1e-14)
+        rate = -s + (y - s) * c / reach
+        v = np.array([1.3, 1.3 * rate])
+        velocity = np.array([v[1] + s * v[0], -c * v[0], 0.0])  # of the slider relative to the pin
+        bias = (velocity @ velocity + ((q[1] - c) * c + (y - s) * s) * v[0] ** 2) / l
+        np.testing.assert_allclose(robot.constraint_bias(q, v)[0], bias, rtol=0, atol=1e-14)
+
+
+def test_gear_trains():
+    """A train of two stages, and a planetary gear whose ring stands still (Willis): rates and accelerations."""
+    wheels = [item for k in range(4) for item in (part(f"w{k}", inertia=0.1 + k), on(AXLE, f"j{k}", "world", f"w{k}"))]
+    train = lw.Robot.build("train", *wheels)
+    train = train.with_constraints(lw.Gear("j0", "j1", -3.0), lw.Gear("j1", "j2", 1.0), lw.Gear("j3", "j2", 0.25))
+    v = np.array([-3.0, 1.0, 1.0, 0.25])
+    assert np.abs(train.constraint_jacobian(np.zeros(4)) @ v).max() == 0.0
+    a = train.forward_dynamics(np.zeros(4), np.zeros(4), [0, 2.0, 0, 0])
+    np.testing.assert_allclose(a, v * 2.0 / (v * v @ (0.1 + np.arange(4))), rtol=1e-12)
+
+    z_s, z_p, z_r, arm, m = 20, 15, 50, 0.35, 0.7
+    planetary = lw.Robot.build(
+        "planetary",
+        part("sun", inertia=0.3),
+        on(AXLE, "s", "world", "sun"),
+        part("carrier", inertia=0.2),
+        on(AXLE, "c", "world", "carrier"),
+        part("planet", mass=m, inertia=0.05),
+        on(AXLE, "p", "carrier", "planet", (arm, 0, 0)),
+    )
+    meshes = lw.Coupling({"s": z_s, "c": -z_s, "p": z_p}), lw.Coupling({"c": z_r, "p": z_p})
+    planetary = planetary.with_constraints(*meshes).with_gravity((0, 0, 0))
+    a = planetary.forward_dynamics([0.3, 0.2, 0.1], [0, 0, 0], [1.5, 0, 0])
+    rates = np.array([1 + z_r / z_s, 1.0, -z_r / z_p])
+    felt = 0.3 * rates[0] ** 2 + 0.2 + m * arm**2 + 0.05 * (1 + rates[2]) ** 2
+    np.testing.assert_allclose(a, rates * rates[0] * 1.5 / felt, rtol=1e-12)
+
+
+def test_couplings_are_those_that_eliminate():
+    """Accelerations with a constraint are those of the robot in which one joint follows the other."""
+    parts = [part("car"), on(SLIDE, "slide", "world", "car"), part("drum"), on(HINGE, "turn", "world", "drum")]
+    parts += [part("wheel"), on(AXLE, "spin", "drum", "wheel", (0.3, 0, 0.1))]
+    robot = lw.Robot.build("machine", *parts).with_inertia("wheel", com=(0.2, 0.1, 0.0))
+    rng = np.random.default_rng(0)
+    for constraint, follower, law in (
+        (lw.Gear("spin", "turn", -1.7, offset=0.2), "spin", ("turn", -1.7, 0.2)),
+        (lw.Rack("slide", "turn", 0.3, offset=0.1), "slide", ("turn", 0.3, 0.1)),
+        (lw.Screw("slide", "spin", -0.02), "slide", ("spin", -0.02, 0.0)),
+        (lw.Belt("spin", "turn", 0.2, 0.5), "spin", ("turn", 2.5, 0.0)),
+        (lw.Belt("spin", "turn", 0.2, 0.5, crossed=True, offset=0.1), "spin", ("turn", -2.5, 0.5)),
+        (lw.Coupling({"slide": 2.0, "turn": -1.0}, offset=0.4), "slide", ("turn", 0.5, 0.2)),
+        (lw.Coupling(("spin", "turn"), lambda a, b: a - 3.0 * b), "spin", ("turn", 3.0, 0.0)),
+        (lw.Holonomic("f", lambda k: k.q("spin") - 3.0 * k.q("turn")), "spin", ("turn", 3.0, 0.0)),
+    ):
+        held, free = robot.with_constraints(constraint), robot.coupled({follower: law})
+        names = [joint.name for joint in robot.joints]
+        i, j = names.index(follower), names.index(law[0])
+        G = np.eye(3)
+        G[i] = law[1] * G[j]
+        G = np.delete(G, i, axis=1)
+        y, rate, tau = rng.normal(size=(3, 2))
+        q, v = G @ y, G @ rate
+        q[i] += law[2]
+        assert np.abs(held.constraint_error(q)).max() < 1e-14
+        a = held.forward_dynamics(q, v, tau @ np.linalg.pinv(G))
+        np.testing.assert_allclose(a, G @ free.forward_dynamics(y, rate, tau), rtol=1e-10, atol=1e-11)
+
+
+def test_welds_and_balls_are_loops_of_joints():
+    robot = lw.load("arm7").with_frame("grip", "hand", lw.pose((0.1, 0, 0.2), rpy=(0.1, 0.4, 0.2)))
+    q, v, tau = np.random.default_rng(0).normal(size=(3, 7))
+    X = robot.pose(q, "grip")
+    there = robot.with_frame("socket", "world", X)
+    for own, joint in (
+        (lw.Weld("grip", at=X), lw.joints.Fixed()),
+        (lw.Ball("grip", at=X[:3, 3]), lw.joints.Spherical()),
+        (lw.Parallel("socket.z", "grip.z"), None),
+        (lw.PointOnLine("grip", "socket.z"), None),
+    ):
+        held = there.with_constraints(own)
+        assert np.abs(held.constraint_error(q)).max() < 1e-13
+        G = held.constraint_jacobian(q)
+        u = v - np.linalg.pinv(G) @ G @ v
+        if joint is not None:
+            loop = there.with_loop("loop", joint, "socket", "grip")
+            a = held.forward_dynamics(q, u, tau)
+            np.testing.assert_allclose(a, loop.forward_dynamics(q, u, tau), rtol=1e-9, atol=1e-9)
+            first, second = (r.constrained_forward_dynamics(q, u, tau)[1] for r in (held, loop))
+            assert abs(np.linalg.norm(first[-3:]) - np.linalg.norm(second[-3:])) < 1e-8
+
+
+def test_prescribed_motions_take_the_forces_of_inverse_dynamics():
+    robot = lw.load("arm7")
+    names, t = [joint.name for joint in robot.joints], 0.4
+    laws = [lambda t, k=k: 0.1 * k + np.sin((1 + 0.1 * k) * t) for k in range(7)]
+    driven = robot.with_constraints(*(lw.Prescribed(name, law) for name, law in zip(names, laws, strict=True)))
+    w = 1 + 0.1 * np.arange(7)
+    q, v, a = 0.1 * np.arange(7) + np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+    assert np.abs(driven.constraint_error(q, time=t)).max() < 1e-15
+    found, forces = driven.constrained_forward_dynamics(q, v, np.zeros(7), time=t)
+    np.testing.assert_allclose(found, a, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(forces, robot.inverse_dynamics(q, v, a), rtol=0, atol=1e-8)
+
+
+def test_nothing_is_a_zero_that_should_not_be_one_and_nothing_is_nan():
+    """Opposite directions, points that meet, directions where an angle has no slope."""
+    free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body")
+    robot = lw.Robot.build("free", part("body"), free).with_point("p", "body", (0.3, 0, 0))
+    robot = robot.with_constraints(
+        lw.Parallel("world.z", "body.z"), lw.Distance("world", "p", 0.5), lw.Angle("world.z", "body.z", 1.0)
+    )
+    for turn, parallel in (([0.0, 1.0, 0, 0], np.pi), ([0.0, 0.6, 0.8, 0], np.pi), ([1.0, 0, 0, 0], 0.0)):
+        q = [*turn, *-robot.point_position([*turn, 0, 0, 0], "p")]
+        error = robot.constraint_error(q)
+        assert abs(np.linalg.norm(error[:2]) - parallel) < 1e-12 and abs(error[2] + 0.25) < 1e-15
+        v = np.arange(1.0, 7.0)
+        G, bias = robot.constraint_jacobian(q), robot.constraint_bias(q, v)
+        assert np.isfinite(G).all() and np.isfinite(bias).all() and np.abs(G[2]).max() < 1e-15
+        a, forces = robot.constrained_forward_dynamics(q, v, np.zeros(6))
+        assert np.isfinite(a).all() and np.isfinite(forces).all()
+    near = [np.cos((np.pi - 1e-9) / 2), np.sin((np.pi - 1e-9) / 2), 0, 0, 0, 0, 0]
+    assert abs(np.linalg.norm(robot.constraint_error(near)[:2]) - (np.pi - 1e-9)) < 1e-12
