@@ -146,11 +146,15 @@ class OfFunction(Constraint):
     name: str
     function: Callable[[Asking], Any]
     units: str | tuple[str, ...] = field(default="m", kw_only=True)  # of all rows, or of each
-    names: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)  # frames that the function knows by others
-    count: int = field(default=0, kw_only=True, compare=False)  # of rows: known once it is a robot's
-    asked: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True, compare=False)  # what the function asks for
-    timed: bool = field(default=False, kw_only=True, compare=False)
-    weighed: bool = field(default=False, kw_only=True, compare=False)
+    names: tuple[tuple[str, str], ...] = field(
+        default=(), kw_only=True, repr=False
+    )  # frames that the function knows by others
+    count: int = field(default=0, kw_only=True, compare=False, repr=False)  # of rows: known once it is a robot's
+    asked: tuple[tuple[str, ...], ...] = field(
+        default=(), kw_only=True, compare=False, repr=False
+    )  # what the function asks for
+    timed: bool = field(default=False, kw_only=True, compare=False, repr=False)
+    weighed: bool = field(default=False, kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
