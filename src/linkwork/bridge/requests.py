@@ -85,13 +85,13 @@ def read_request(subject: Subject, asked: Any, given: tuple[str, ...] = ()) -> R
         raise UnknownNameError("function", name, subject.rows, remedy)
     subject.check_row(row)
     known = {option.name: option for option in row.options}
-    first = next((option.name for option in row.options if option.required), None)
+    required = [option.name for option in row.options if option.required]
     options: dict[str, Any] = {}
     for part in rest:
         if isinstance(part, Mapping):
             options.update(part)
-        elif first is not None and first not in options:
-            options[first] = part
+        elif required and required[0] not in options:
+            options[required.pop(0)] = part
         else:
             raise TypeError(f"{name}: expected {_forms(row)}, got {asked!r}")
     wrenches = _acted_on(subject, row, options.pop(row.acting, None)) if row.wrenched else ()

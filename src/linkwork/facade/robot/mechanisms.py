@@ -81,8 +81,8 @@ class ReducedMethods(RobotBase):
         """A configuration near q0 that obeys the constraints, whose independent coordinates are those of q1 ⊕ φ.
 
         Coordinates are local ones around q1: of q1 and φ those of the others are not read.  q0, q1 (..., nq), phi
-        (..., nv) -> q (..., nq) [rad, m, 1], error (...) [rad, m], the largest that is left of the constraints', and
-        margin (...) [1], how well the independent coordinates tell the others: 0 where they do not.
+        (..., nv) -> q (..., nq) [rad, m, 1], error (...) [rad, m], margin (...) [1].  The error is the largest that is
+        left of the constraints', the margin how well the independent coordinates tell the others: 0 where they do not.
         """
 
     @computed
