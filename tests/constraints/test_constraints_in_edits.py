@@ -61,6 +61,11 @@ def every_kind():
         lw.CenterOfMass(x=0.3, z=0.1),
         lw.Holonomic("own", lambda k: k.pose("tip")[0, 3] + k.direction("world.z", "rod2")[0] + k.point("corner")[1]),
         lw.Holonomic("more", lambda k: k.center_of_mass()[1] - 0.1 + k.q("elbow")),
+        lw.NoSlip("corner", ("up", "world.x")),
+        lw.Skate("tip"),
+        lw.Rolling("rod2", radius=0.2),
+        lw.BallRolling("rod1", radius=0.2),
+        lw.Pfaffian("slip", lambda k: k.point_velocity("corner")[0] + k.twist("tip", expressed_in="rod1")[2]),
     ]
 
 
