@@ -17,6 +17,7 @@ from linkwork import algorithms
 from linkwork.algorithms import JOINT, ROBOT
 from linkwork.algorithms.row import QUANTITIES, Row, Shape
 from linkwork.facade.base_parameters import BaseParameters
+from linkwork.facade.integrability import Integrability
 from linkwork.facade.robot.placed_link import PlacedLink
 from linkwork.facade.robot.placed_point import PlacedDirection, PlacedPoint
 
@@ -31,6 +32,7 @@ MORE = (
     ("Directions of a robot, `robot.directions`", PlacedDirection, {}),
     ("Kernels", lw.Kernel, {}),
     ("What `Robot.base_parameters` gives", BaseParameters, {}),
+    ("What `Robot.integrability` gives", Integrability, {}),
     ("What `check_joint` gives, `linkwork.JointReport`", lw.JointReport, {}),
 )
 COLUMNS = "| method | takes | gives | units | |\n|---|---|---|---|---|\n"
