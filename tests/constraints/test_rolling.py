@@ -225,3 +225,22 @@ def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
         # what the motor gives is all the power there is: rows with no drift do no work
         power = v @ (robot.mass_matrix(q) @ a + robot.bias_force(q, v))
         assert abs(power - forces[3] * rate) < 1e-12 and abs(forces[:3] @ J[:3] @ v) < 1e-13
+
+
+def test_a_disc_that_lies_flat_has_numbers_and_no_contact():
+    """Its rows mean nothing there, and beside it they are those of a disc that leans."""
+    robot = disc(axis=(0, 0, 1))
+    q = robot.neutral()
+    v = np.ones(6)
+    assert all(np.isfinite(x).all() for x in (robot.constraint_jacobian(q), robot.constraint_bias(q, v)))
+    tilted = robot.integrate(q, [1e-3, 0, 0, 0, 0, 0])
+    assert abs(robot.constraint_error(tilted)[0] + RADIUS * np.sin(1e-3)) < 1e-15
+
+
+def test_batches_are_single_calls():
+    robot = turntable()
+    q, v = robot.random_configuration(seed=0, size=37), np.random.default_rng(0).normal(size=(37, robot.nv))
+    a, forces = robot.constrained_forward_dynamics(q, v, np.zeros(robot.nv))
+    for k in (0, 17, 36):
+        one, force = robot.constrained_forward_dynamics(q[k], v[k], np.zeros(robot.nv))
+        assert (one == a[k]).all() and (force == forces[k]).all()
