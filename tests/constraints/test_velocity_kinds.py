@@ -85,6 +85,19 @@ def test_rows_drifts_and_biases_of_functions():
     np.testing.assert_allclose(gamma, found.bias, rtol=0, atol=1e-13)
 
 
+def test_functions_ask_as_robots_answer():
+    robot, rng = skater(), np.random.default_rng(4)
+    q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
+    for options in (
+        {},
+        {"relative_to": "platform", "expressed_in": "arm"},
+        {"relative_to": "arm", "expressed_in": "runner", "at": "platform"},
+    ):
+        put = robot.with_constraints(lw.Pfaffian("f", lambda k, options=options: k.twist("runner", **options)))
+        expected = robot.twist(q, v, "runner", **options)
+        np.testing.assert_allclose(put.constraint_jacobian(q) @ v, expected, rtol=0, atol=1e-13)
+
+
 def test_what_is_said_of_one_blade_in_three_ways_is_one():
     robot, rng = skater(), np.random.default_rng(2)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)

@@ -79,16 +79,20 @@ class Asking:
         (A,) = self._frames(relative_to)
         return self._answer(("center_of_mass", A), lambda: [*self._k.center_of_mass(A)], (3,))
 
-    def twist(self, frame: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
-        """(ω; v) (6,) of a frame B relative to A, v that of B's origin, in the axes of E [rad/s, m/s]."""
+    def twist(self, frame: str, relative_to: str = "world", expressed_in: str = "world", at: str | None = None) -> Any:
+        """(ω; v) (6,) of a frame B relative to A, in the axes of E [rad/s, m/s].
+
+        v is the velocity of the point of B that coincides with the origin of the frame ``at``, B's own by default.
+        """
         self._refuse_velocity("twist")
-        B, A, E = self._frames(frame, relative_to, expressed_in)
+        B, A, E, P = self._frames(frame, relative_to, expressed_in, frame if at is None else at)
 
         def seen() -> list[Any]:
             V, R = self._k.between(B, A).twist, self._k.pose(B, E).rotation
-            return [*(R @ V.angular), *(R @ V.linear)]
+            v = V.linear if P == B else V.linear + V.angular.cross(self._k.pose(P, B).translation)
+            return [*(R @ V.angular), *(R @ v)]
 
-        return self._answer(("twist", B, A, E), seen, (6,))
+        return self._answer(("twist", B, A, E, P), seen, (6,))
 
     def point_velocity(self, name: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
         """The velocity (3,) of a point, or of a frame's origin, relative to A, in the axes of E [m/s]."""
