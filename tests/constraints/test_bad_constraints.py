@@ -67,7 +67,6 @@ UNFIT = (
     (lw.Weld("base"), "are fixed to the world"),
     (lw.Ball("p", "hand"), "are of one body"),
     (lw.Prescribed(point="base", motion=lambda t: (t, t, t)), "are fixed to the world"),
-    (lw.Gear("elbow", "wrist_roll", 2.0, name="elbow"), "the robot has a joint 'elbow' already"),
     (lw.Gear("elbow", "wrist_roll", 2.0, name=" "), "name: expected a text"),
     (lw.Coupling(("elbow",), lambda elbow: 1.0), "gives the same whatever the joints do"),
     (lw.Coupling(("elbow",), lambda: 1.0), "raised TypeError"),

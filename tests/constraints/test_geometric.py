@@ -124,3 +124,35 @@ def test_rows_are_the_derivatives_of_errors(seed):
         np.testing.assert_allclose(bias, slope, rtol=0, atol=1e-7 * size, err_msg=constraint.name)
     assert {type(c) for c in constraints} <= {*lw.constraints.ALL}
     assert sum(map(closed, constraints)) > 20
+
+
+def test_rates_are_of_any_scalar():
+    """Batches, and machine code of the robot as it is and of the lighter one that dynamics is traced on."""
+    tree, q, v, constraints = case(0)
+    rng = np.random.default_rng(5)
+    q2 = np.stack([q, lw.Robot(tree).random_configuration(seed=9)])
+    v2 = np.stack([v, rng.normal(size=tree.nv)])
+    batch = KinematicState(tree, [*q2.T], [*v2.T], TIME)
+    for constraint in constraints:
+        found = constraint.rates(batch) or derived(tree, constraint, [*q2.T], [*v2.T], TIME)
+        for i in range(2):
+            one = constraint.rates(KinematicState(tree, q2[i].tolist(), v2[i].tolist(), TIME))
+            one = one or derived(tree, constraint, q2[i].tolist(), v2[i].tolist(), TIME)
+            pairs = zip(*([*(x for row in r.rows for x in row), *r.bias] for r in (found, one)), strict=True)
+            for several, single in pairs:
+                assert abs((several[i] if np.ndim(several) else several) - single) < 1e-12 * (1 + abs(single))
+
+    some = [constraints[i] for i in (0, 1, 3, 6, 9, 15, 16)]
+    robot = lw.Robot(with_constraints(tree, some))
+    q, v, tau = robot.normalize(q2), v2, rng.normal(size=(2, tree.nv))
+    a, forces = robot.constrained_forward_dynamics(q, v, tau)
+    G, M = robot.constraint_jacobian(q), robot.mass_matrix(q)
+    for i in range(2):
+        state = KinematicState(tree, q[i].tolist(), v[i].tolist(), 0.0)
+        rates = [c.rates(state) or derived(tree, c, q[i].tolist(), v[i].tolist(), 0.0) for c in some]
+        rows = np.vstack([found.rows for found in rates])
+        np.testing.assert_allclose(G[i], rows, rtol=0, atol=1e-12)
+        rest = M[i] @ a[i] + robot.bias_force(q[i], v[i]) - tau[i] - G[i].T @ forces[i]
+        assert np.abs(rest).max() < 1e-9 * (1 + np.abs(tau[i]).max() + np.abs(forces[i]).max())
+        left = G[i] @ a[i] + robot.constraint_bias(q[i], v[i])
+        assert np.abs(left).max() < 1e-8 * (1 + np.abs(a[i]).max())

@@ -220,3 +220,38 @@ def test_nothing_is_a_zero_that_should_not_be_one_and_nothing_is_nan():
         assert np.isfinite(a).all() and np.isfinite(forces).all()
     near = [np.cos((np.pi - 1e-9) / 2), np.sin((np.pi - 1e-9) / 2), 0, 0, 0, 0, 0]
     assert abs(np.linalg.norm(robot.constraint_error(near)[:2]) - (np.pi - 1e-9)) < 1e-12
+
+
+def test_a_machine_of_many_kinds():
+    """A gear, a rod, a wheel on the ground, a cam and a blade: all are obeyed, and robots of them are the same anew."""
+
+    def piece(name, joint, place=(0, 0, 0), parent="base"):
+        return part(name), on(joint, name, parent, name, place)
+
+    machine = lw.Robot.build(
+        "machine",
+        part("base"),
+        on(lw.joints.Floating(), "free", "world", "base"),
+        *piece("wheel", HINGE),
+        *piece("pinion", HINGE, (0.5, 0, 0)),
+        *piece("cam", HINGE, (0.5, 0, 0.4)),
+        *piece("follower", lw.joints.Prismatic((0, 0, 1)), (0.5, 0, 0.4)),
+        *piece("runner", AXLE, (-0.5, 0, -0.4)),
+    )
+    machine = machine.with_frame("ground", "world", (0, 0, 0.1))
+    machine = machine.with_point("a", "runner", (0.1, 0, 0)).with_point("b", "follower", (0, 0.1, 0))
+    machine = machine.with_constraints(
+        lw.Gear("wheel", "pinion", ratio=-3.2),
+        lw.Distance("a", "b", 0.8),
+        lw.Rolling("wheel", radius=0.3, on="ground"),
+        lw.Holonomic("cam", lambda k: k.q("follower") - 0.1 - 0.02 * np.cos(k.q("cam"))),
+        lw.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4]),
+    )
+    q = machine.random_configuration(seed=0)
+    v, tau = np.random.default_rng(0).normal(size=(2, machine.nv))
+    for robot in (machine, machine.with_gravity((0, 0, -1.6))):
+        a, forces = robot.constrained_forward_dynamics(q, v, tau)
+        G, M, h = robot.constraint_jacobian(q), robot.mass_matrix(q), robot.bias_force(q, v)
+        assert G.shape == (7, 11) and np.linalg.matrix_rank(G) == 7
+        np.testing.assert_allclose(G @ a, -robot.constraint_bias(q, v), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(M @ a + h, tau + G.T @ forces, rtol=0, atol=1e-9)

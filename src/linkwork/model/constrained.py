@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from ..constraints import Constraint
+from ..constraints import Constraint, LoopJoint
 from ..constraints.contract import renamed
 from ..errors import UnknownNameError
 from .tree import Tree
@@ -21,7 +21,7 @@ def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
     """
     found = list(tree.constraints)
     for constraint in _with_companions(constraints):
-        _check_name(tree, constraint.name, [other.name for other in found])
+        _check_name(tree, constraint, [other.name for other in found])
         for name in constraint.references.frames:
             tree.frame(name)
         for name in constraint.references.joints:
@@ -88,13 +88,15 @@ def _with_companions(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
         yield from (companion for companion in constraint.companions if companion not in given)
 
 
-def _check_name(tree: Tree, name: str, taken: Iterable[str]) -> None:
+def _check_name(tree: Tree, constraint: Constraint, taken: Iterable[str]) -> None:
+    """A constraint's name is its own among constraints; a loop's, which is a joint, among joints too."""
+    name = constraint.name
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"constraints: name: expected a text, got {name!r}")
     if name in taken:
         raise ValueError(f"constraints: the robot has a constraint {name!r} already: give this one another name")
-    if name in tree.carried:
-        raise ValueError(f"constraints: the robot has a joint {name!r} already: give the constraint another name")
+    if isinstance(constraint, LoopJoint) and name in tree.carried:
+        raise ValueError(f"constraints: the robot has a joint {name!r} already: give the loop another name")
 
 
 def _between_one_body(tree: Tree, constraint: Constraint) -> Iterator[str]:

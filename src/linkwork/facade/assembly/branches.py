@@ -16,7 +16,7 @@ import numpy as np
 from .results import sign_of, slack_of
 from .solving import check_tolerance, solved
 from .starts import everywhere
-from .wanted import HeldJoints, ClosedMechanism, check_limits, read_joints, read_time
+from .wanted import ClosedMechanism, HeldJoints, check_limits, read_joints, read_time
 
 __all__ = ["Branches", "found_branches"]
 

@@ -18,7 +18,7 @@ from ...errors import AssemblyError
 from ...joints import JointType
 from .results import Assembly, sign_of, slack_of
 from .solving import assembled, check_tolerance, solved
-from .wanted import HeldJoints, ClosedMechanism, check_limits, read_joints, read_time, timed
+from .wanted import ClosedMechanism, HeldJoints, check_limits, read_joints, read_time, timed
 
 __all__ = ["Followed", "followed"]
 

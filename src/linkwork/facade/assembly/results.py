@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .wanted import HeldJoints, ClosedMechanism
+from .wanted import ClosedMechanism, HeldJoints
 
 if TYPE_CHECKING:
     from .branches import Branches

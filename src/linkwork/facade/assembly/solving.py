@@ -10,8 +10,8 @@ from ...errors import AssemblyError
 from .results import Assembly
 from .starts import around
 from .wanted import (
-    HeldJoints,
     ClosedMechanism,
+    HeldJoints,
     check_limits,
     read_configuration,
     read_joints,

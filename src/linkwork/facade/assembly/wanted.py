@@ -18,8 +18,8 @@ from ...model.couple import bounds
 from ...model.tree import Tree
 
 __all__ = [
-    "HeldJoints",
     "ClosedMechanism",
+    "HeldJoints",
     "check_limits",
     "read_configuration",
     "read_joints",
