@@ -100,6 +100,8 @@ def reference() -> str:
         tables += names(title, others(kind, rows), "method or property")
     types = {kind.__name__: kind for kind in lw.joints.ALL}
     tables += names("Joint types, `linkwork.joints`", types, "type")
+    kinds = {kind.__name__: kind for kind in (lw.constraints.Constraint, lw.constraints.Asking, *lw.constraints.ALL)}
+    tables += names("Constraints, `linkwork.constraints`", kinds)
     more = (
         ("Errors and warnings", lw.errors),
         ("Shapes", lw.shapes),
