@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+import linkwork as lw
+from linkwork.algorithms.constraints.kinematics import KinematicState
 from linkwork.algorithms.constraints.rows import constraint_bias, constraint_error, constraint_jacobian
 from linkwork.algorithms.dynamics.inverse_dynamics import bias_force
 from linkwork.algorithms.dynamics.mass_matrix import mass_matrix
@@ -16,11 +19,12 @@ from linkwork.constraints import LoopJoint
 from linkwork.joints import ALL, Cylindrical, Floating, JointType, Prismatic, Revolute, Spherical, Universal
 from linkwork.model.body import Frame
 from linkwork.model.constrained import with_constraints
-from linkwork.model.random import random_tree
+from linkwork.model.random import random_pose, random_tree
 from linkwork.model.tree import Tree
+from linkwork.spatial import Pose
 from oracles.coupling import randomly_coupled
 
-__all__ = ["KINDS", "Mechanism", "closed", "mechanism", "mechanisms"]
+__all__ = ["KINDS", "Mechanism", "closed", "mechanism", "mechanisms", "ring"]
 
 KINDS = {kind.type_name(): kind for kind in ALL}
 _CHAIN = (Spherical, Revolute, Cylindrical, Universal, Prismatic)
@@ -136,3 +140,58 @@ def mechanisms() -> dict[str, Mechanism]:
         tree = closed(tree, q, f"loop{k}", Spherical(), f"tool{k + 1}", f"tool{k + 3}", k)
     found["a platform's legs"] = Mechanism(tree, q)
     return found
+
+
+def ring(
+    kinds: tuple[type[JointType], type[JointType]], seed: int, **resisting: float
+) -> tuple[list[Mechanism], list[np.ndarray], list[list[float]]]:
+    """The world, b0, b1, b2 and back by joints of four types, opened at the last joint and at the one before it.
+
+    Both at the same state, which is returned besides: q and v of the joints that they share are the same, others' are
+    those of the loop.  What resists is in the third joint.
+    """
+    rng = np.random.default_rng(seed)
+    types = [kind.example(rng) for kind in (Spherical, Cylindrical, *kinds)]
+    q = [configuration(joint, rng) for joint in types]
+    sides = [(random_pose(rng), random_pose(rng)) for _ in types]
+    X = Pose.identity()
+    for joint, q_k, (place, rotor) in zip(types[:3], q, sides, strict=False):
+        X = X @ place @ joint.X(q_k) @ rotor
+    sides[3] = (X @ sides[3][1].inv() @ types[3].X(q[3]).inv(), sides[3][1])
+    ends = [("world", "b0"), ("b0", "b1"), ("b1", "b2"), ("world", "b2")]
+    links = [lw.Link(f"b{k}", mass=1.0 + k, com=(0.1, 0.2, -0.1 * k), inertia=(0.3, 0.2, 0.25)) for k in range(3)]
+    found = []
+    for loop in (3, 2):
+        joints = []
+        for k, (joint, (parent, child), (place, rotor)) in enumerate(zip(types, ends, sides, strict=True)):
+            more = {"placement": place, "rotor": rotor, **(resisting if k == 2 else {})}
+            if k != loop:
+                joints.append(lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, **more))
+        robot = lw.Robot.build("ring", *links, *joints).with_frame("F", ends[loop][0], sides[loop][0])
+        robot = robot.with_frame("M", "b2", sides[loop][1].inv().formed())
+        tree = robot.with_loop(f"j{loop}", types[loop], "F", "M", **(resisting if loop == 2 else {}))._tree
+        found.append(Mechanism(tree, placed(tree.q_slices, tree, q)))
+    one, other = found
+    v = one.feasible(seed)
+    V = KinematicState(one.tree, one.q, v.tolist()).between("M", "F").twist
+    rates = [*split(one.tree, v), types[3].v_of_twist(q[3], V)]
+    return found, [v, np.array(placed(other.tree.v_slices, other.tree, rates))], q
+
+
+def configuration(joint: JointType, rng: np.random.Generator) -> list[float]:
+    """A regular one that the type prefers of its transform."""
+    free = np.full(joint.nq, np.inf)
+    drawn = joint.random(rng, -free, free, (50,)).tolist()
+    return [float(x) for x in joint.principal(next(q for q in drawn if float(joint.regularity(q)) > 0.2))]
+
+
+def split(tree: Tree, v: np.ndarray) -> list[list[float]]:
+    return [v[tree.v_slices[tree.joint_index(f"j{k}")]].tolist() for k in range(3)]
+
+
+def placed(slices: Any, tree: Tree, numbers: list[list[float]]) -> list[float]:
+    """The numbers of the tree's joints, where these are."""
+    found = np.zeros(max(s.stop for s in slices))
+    for i, body in enumerate(tree.bodies):
+        found[slices[i]] = numbers[int(body.joint_name[1:])]
+    return [float(x) for x in found]

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from ..algorithms import JOINT, ROBOT
 from ..algorithms.joint import Site
 from ..algorithms.row import Option, Quantity, Row, Shape, quantity_of
-from ..constraints import Constraint
+from ..constraints import Constraint, LoopJoint
 from ..joints import JointType
 from ..model.body import WORLD, Direction, Point
 from ..model.couple import bounds
@@ -117,7 +117,9 @@ class OfRobot:
         rows = [(len(c.row_names), c.holonomic) for c in self.tree.constraints]
         of_constraints = {"nc": sum(n for n, _ in rows), "ne": sum(n for n, has_error in rows if has_error)}
         sizes = {"nq": self.tree.nq, "nv": self.tree.nv, "2nv": 2 * self.tree.nv, "nb": nb}
-        return sizes | of_parameters | of_constraints
+        joints = [loop.joint for loop in self.tree.constraints if isinstance(loop, LoopJoint)]
+        of_loops = {"nl": sum(j.nv for j in joints), "nlq": sum(j.nq for j in joints), "loops": len(joints)}
+        return sizes | of_parameters | of_constraints | of_loops
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         if not quantity.stacked:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +17,15 @@ from .contract import Constraint, Kinematics, Rates, References
 __all__ = ["LoopJoint"]
 
 
+_OF_VELOCITIES = (
+    "velocity_bound",
+    "effort",
+    "damping",
+    "friction",
+    "static_friction",
+    "friction_velocity",
+    "stiffness",
+)
 _SAMPLES = 8
 _NO_WORK = 1e-12
 
@@ -26,12 +37,64 @@ class LoopJoint(Constraint):
     Its rows are the joint's constraint wrenches W, in M's coordinates, and the velocities that these do work on:
     Wᵀ V_FM = 0.  Its error is Wᵀ ξ, where ξ = (rotation vector; position) leads from the joint's nearest configuration
     to where M is; it is as long as the rotation's angle up to half a turn, so nothing but a closed loop is a zero.
+
+    Bounds, damping, friction and springs are numbers or one for each number of q (lower, upper, rest) or v (the
+    others), none where they are empty: they mean what they mean of a tree's joint.
     """
 
     name: str
     joint: JointType
     frame: str  # M
     relative_to: str  # F
+    lower: tuple[float, ...] = ()  # bounds of the joint's configuration [rad, m]
+    upper: tuple[float, ...] = ()
+    velocity_bound: tuple[float, ...] = ()  # bound of its speed [rad/s, m/s]
+    effort: tuple[float, ...] = ()  # bound of its force [N·m, N]
+    damping: tuple[float, ...] = ()  # [N·m·s/rad, N·s/m]
+    friction: tuple[float, ...] = ()  # dry friction of motion [N·m, N]
+    static_friction: tuple[float, ...] = ()  # that holds at rest; as while it moves
+    friction_velocity: tuple[float, ...] = ()  # speed v_s of the smooth law, tanh(v / v_s) [rad/s, m/s]; 0.01
+    stiffness: tuple[float, ...] = ()  # of springs [N·m/rad, N/m]
+    rest: tuple[float, ...] = ()  # where springs exert nothing [rad, m]; the joint's zero
+
+    def __post_init__(self) -> None:
+        for what, count in self._counts.items():
+            given = getattr(self, what)
+            if isinstance(given, (int, float)) and not isinstance(given, bool):
+                given = (given,) * count
+            try:
+                numbers = tuple(float(x) for x in given)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"constraint {self.name!r}: {what}: expected a number, or {count}, got {given!r}"
+                ) from None
+            object.__setattr__(self, what, numbers)
+
+    @property
+    def _counts(self) -> dict[str, int]:
+        """Of how many numbers what it has besides its type is."""
+        nq, nv = self.joint.nq, self.joint.nv
+        return {"lower": nq, "upper": nq, "rest": nq} | dict.fromkeys(_OF_VELOCITIES, nv)
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        for what, count in self._counts.items():
+            numbers = getattr(self, what)
+            least = -math.inf if what in ("lower", "upper", "rest") else 0.0
+            if numbers and len(numbers) != count:
+                yield f"{what}: expected {count} numbers, got {len(numbers)}"
+            if any(math.isnan(x) or x < least for x in numbers):
+                yield f"{what}: expected numbers that are not negative, got {numbers}"
+            if what not in ("lower", "upper", "velocity_bound", "effort") and any(map(math.isinf, numbers)):
+                yield f"{what}: expected finite numbers, got {numbers}"
+        if any(low > high for low, high in zip(self.lower, self.upper, strict=False)):
+            yield f"lower: a bound is above the upper one: {self.lower}, {self.upper}"
+        if not all(self.friction_velocity):
+            yield "friction_velocity: expected speeds above 0, at which friction has tanh(1) of its size"
+
+    @property
+    def resists(self) -> bool:
+        """Whether it exerts something by itself, besides holding the loop closed."""
+        return any((*self.damping, *self.friction, *self.stiffness))
 
     @property
     def references(self) -> References:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 
 from .._text import nearest, quoted
+from ..constraints import LoopJoint
 from ..errors import Findings, Issue, Location
 from ..joints import JointType, Planar
 from ..spatial import Pose, Rotation, Vec3
@@ -259,8 +260,14 @@ class PlainReader:
         return tuple([self.converted(item, hint) for item, hint in zip(value.content, hints, strict=True)])
 
     def loop_values(self, value: Value, joint: JointType) -> dict[str, Any]:
-        """What a loop says beside its joint: limits, damping, friction."""
-        return {}
+        """What a loop says beside its joint: limits, damping, friction, a number or one for each."""
+        found = {}
+        for argument in arguments(LoopJoint):
+            if argument.hint == tuple[float, ...] and argument.name in value.content:
+                given = value.content[argument.name]
+                one = not isinstance(given.content, list)
+                found[argument.name] = self.converted(given, float if one else argument.hint)
+        return found
 
 
 def _as_it_is(value: Value) -> Any:

@@ -23,7 +23,7 @@ from ...model.body import FRICTION_VELOCITY, Body, Drive
 from ...model.tree import Tree
 from ..row import FRICTION, Output, Row
 
-__all__ = ["ROWS", "armature", "dissipated_power", "passive_force", "spring_energy", "with_passive_force"]
+__all__ = ["ROWS", "armature", "dissipated_power", "exerted", "passive_force", "spring_energy", "with_passive_force"]
 
 Scalars = Sequence[Any]
 
@@ -31,7 +31,7 @@ Scalars = Sequence[Any]
 def passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str = "smooth") -> list[Any]:
     """τ_p (nv): what springs, damping and friction exert on the joints."""
     q, v = tree.split_q(q), tree.split_v(v)
-    return tree.gathered({i: _exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
+    return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
 
 
 def with_passive_force(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, friction: str) -> list[Any]:
@@ -56,7 +56,8 @@ def spring_energy(body: Body, q: Scalars) -> Any:
     return sum((0.5 * k * x * x for k, x in zip(stiffness, phi, strict=True) if not is_zero(k)), 0.0)
 
 
-def _exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
+def exerted(body: Body, q: Scalars, v: Scalars, friction: str) -> list[Any]:
+    """What springs, damping and friction of a body's joint exert, at the tree's numbers for it."""
     joint, coupling = body.joint, body.coupling
     found = _resisted(body, v, friction)
     stiffness, phi = _stretched(body, q)

@@ -19,13 +19,24 @@ from .forward import ROWS as _FORWARD
 from .forward import constrained_accelerations
 from .forward_derivatives import ROWS as _FORWARD_DERIVATIVES
 from .forward_derivatives import constrained_acceleration_derivatives, constrained_linearize
+from .loop_joints import ROWS as _LOOP_JOINTS
 from .minimal import ROWS as _MINIMAL
 from .project import ROWS as _PROJECT
 from .reduced_linearize import ROWS as _REDUCED_LINEARIZE
 
 __all__ = ["INSTEAD", "ROWS"]
 
-ROWS = (*_FORWARD, *_FORWARD_DERIVATIVES, *_PROJECT, *_ASSEMBLE, *_EXPLICIT, *_CLOSING, *_MINIMAL, *_REDUCED_LINEARIZE)
+ROWS = (
+    *_FORWARD,
+    *_FORWARD_DERIVATIVES,
+    *_LOOP_JOINTS,
+    *_PROJECT,
+    *_ASSEMBLE,
+    *_EXPLICIT,
+    *_CLOSING,
+    *_MINIMAL,
+    *_REDUCED_LINEARIZE,
+)
 
 INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics: constrained_accelerations,

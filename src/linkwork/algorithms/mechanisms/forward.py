@@ -28,6 +28,7 @@ from ..dynamics.external import Wrenches
 from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse, handed_on
 from ..dynamics.inverse_dynamics import bias_force
 from ..row import PASSIVE, Output, Row
+from .loop_joints import with_loop_forces
 
 __all__ = ["NOISE", "ROWS", "Held", "constrained_accelerations", "constrained_forward_dynamics"]
 
@@ -101,9 +102,14 @@ def constrained_forward_dynamics(
     tau: Scalars,
     wrenches: Wrenches = (),
     time: Scalars | None = None,
+    loop_forces: Scalars | None = None,
     passive: bool = False,
 ) -> tuple[list[Any], list[Any]]:
-    """a (nv) and λ (nc), what each row of the constraints exerts: M a + h = τ + Gᵀλ."""
+    """a (nv) and λ (nc), what each row of the constraints exerts: M a + h = τ + Gᵀλ.
+
+    Forces of the joints that close loops, given ones and with ``passive`` their own, are part of τ.
+    """
+    tau = with_loop_forces(tree, q, v, tau, loop_forces, passive)
     held = Held.at(tree, q, v, 0.0 if time is None else time[0], passive)
     h = bias_force(tree, q, v, wrenches, passive)
     y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
@@ -138,7 +144,7 @@ ROWS = (
         "q v tau",
         (Output(("nv",), "rad/s², m/s²", "a"), Output(("nc",), "N, N·m", "constraint_forces")),
         "Accelerations under joint forces, and what the constraints exert.",
-        optional=("gravity", "time"),
+        optional=("gravity", "time", "loop_forces"),
         options=(PASSIVE,),
         wrenched=True,
         joint_space=True,

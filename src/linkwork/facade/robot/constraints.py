@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms.constraints.settling import settled
-from ...constraints import Constraint, LoopJoint
+from ...constraints import Constraint
 from ...joints import JointType
+from ...model.body import FRICTION_VELOCITY
 from ...model.constrained import with_constraints, without_constraints
+from ..joint.closing import ClosingJoint, closing_joints, loop_of
+from ..joint.joint import Joint
 from ..named import Named
 from .base import Array, Axes, RobotBase, Wrenches, edits
 from .method import computed
@@ -32,18 +35,48 @@ class ConstraintMethods(RobotBase):
         """The constraints, by name, in the order in which they were put on."""
         return Named(self._tree.constraints, "constraint")
 
+    @property
+    def loops(self) -> Named[ClosingJoint]:
+        """The joints that close loops, by name, in the order of their numbers in `loop_configuration` and
+        `loop_velocity`."""
+        return Named(closing_joints(cast(Any, self)), "loop")
+
     @edits
-    def with_loop(self, name: str, joint: JointType, frame: str, other: str) -> Self:
+    def with_loop(
+        self,
+        name: str,
+        joint: JointType,
+        frame: str,
+        other: str,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        effort: ArrayLike | None = None,
+        damping: ArrayLike = 0.0,
+        friction: ArrayLike = 0.0,
+        static_friction: ArrayLike | None = None,
+        friction_velocity: ArrayLike = FRICTION_VELOCITY,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike | None = None,
+    ) -> Self:
         """The robot with a joint of any type between two frames that are both already there, which closes a loop.
 
         The joint's frame F is ``frame`` and its frame M is ``other``, as a tree's joint leads from parent to child.
+        ``robot.joint(name)`` is the joint.  It has what a joint of the tree has, in the words of `Joint.of`: bounds,
+        damping, dry friction and springs, numbers or one for each number of q (``lower``, ``upper``, ``rest``) or v.
+        Damping, friction and springs act on the robot with ``passive=True``.
 
         Raises UnknownNameError for a frame that is not there, TypeError for what is no joint type, ValueError for a
-        name that is taken, and for frames of one rigid body.
+        name that is taken, for frames of one rigid body, and for what a joint cannot have.
         """
         if not isinstance(joint, JointType):
             raise TypeError(f"with_loop: expected a joint type, as in linkwork.joints, got {joint!r}")
-        return type(self)(with_constraints(self._tree, [LoopJoint(name, joint, other, frame)]))
+        bounds = {"lower": lower, "upper": upper, "velocity": velocity, "effort": effort}
+        resisting = {"damping": damping, "friction": friction, "static_friction": static_friction}
+        resisting |= {"friction_velocity": friction_velocity, "stiffness": stiffness, "rest": rest}
+        made = Joint.of(joint, name=name, parent="F", child="M", **cast(Any, bounds | resisting))
+        return type(self)(with_constraints(self._tree, [loop_of(made, other, frame)]))
 
     @edits
     def with_constraints(self, *constraints: Constraint) -> Self:
@@ -95,6 +128,44 @@ class ConstraintMethods(RobotBase):
         q (..., nq), v (..., nv) -> (..., nc) [m/s², rad/s²].
         """
 
+    # -- the joints that close loops
+
+    @computed
+    def loop_configuration(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """q of the joints that close loops, one after the other: the nearest, where they are not closed.
+
+        q (..., nq) -> (..., nlq) [rad, m].
+        """
+
+    @computed
+    def loop_velocity(self, q: Array, v: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """v of the joints that close loops, one after the other: the nearest, where v does not obey them.
+
+        q (..., nq), v (..., nv) -> (..., nl) [rad/s, m/s].
+        """
+
+    @computed
+    def loop_wrenches(self, q: Array, constraint_forces: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Σ λ W: the wrenches (moment; force) with which the joints that close loops hold M, in M's coordinates.
+
+        F feels the opposite.  q (..., nq), constraint_forces (..., nc) [N·m, N], as
+        `constrained_forward_dynamics` gives them -> (..., loops, 6) [N·m, N].
+        """
+
+    @computed
+    def loop_passive_force(
+        self,
+        q: Array,
+        v: Array,
+        *,
+        friction: Literal["smooth", "coulomb"] = "smooth",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """What springs, damping and dry friction exert on the joints that close loops, as `passive_force` on others.
+
+        q (..., nq), v (..., nv) -> (..., nl) [N·m, N].
+        """
+
     # -- dynamics
 
     @computed
@@ -108,11 +179,14 @@ class ConstraintMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
+        loop_forces: ArrayLike | None = None,
         passive: bool = False,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
         """a and λ, the accelerations under joint forces τ and what each row exerts: M a + h = τ + Gᵀ λ, G a + γ = 0.
 
+        ``loop_forces`` (..., nl) [N·m, N] are forces of the joints that close loops, of motors in them, in the order of
+        `loop_velocity`; with ``passive`` those of their damping, friction and springs come to them.
         q (..., nq), v, tau (..., nv) -> a (..., nv) [rad/s², m/s²], constraint_forces (..., nc) [N, N·m].  Where rows
         depend on each other, λ is the one of least Σ Λ_ii λ_i², with Λ = G M⁻¹ Gᵀ.  `forward_dynamics` gives a alone.
         """

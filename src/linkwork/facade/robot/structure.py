@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 
 from ...errors import UnknownNameError
 from ...model.numbering import index_of, names_of
+from ..joint.closing import closing_joints
 from ..joint.joint import Joint, joint_of
 from ..named import Named
 from .base import RobotBase
@@ -37,14 +39,22 @@ class StructureMethods(RobotBase):
         return Named(fixed_joints_of(self._tree), "fixed joint")
 
     def joint(self, name: str) -> Joint:
-        """The named joint, a fixed one too.  Raises UnknownNameError."""
+        """The named joint, a `Joint`, a fixed one too; or where it closes a loop the `ClosingJoint`
+        of ``robot.loops``.
+
+        Raises UnknownNameError.
+        """
         try:
             return joint_of(self._tree, self._tree.joint_index(name))
         except UnknownNameError as error:
             for joint in self.fixed_joints:
                 if joint.name == name:
                     return joint
-            known = (*error.known, *self._tree.fixed_joints)
+            loops = closing_joints(self)
+            for loop in loops:
+                if loop.name == name:
+                    return cast(Any, loop)  # type: ignore[no-any-return]
+            known = (*error.known, *self._tree.fixed_joints, *(loop.name for loop in loops))
             raise UnknownNameError("joint", name, known, error.remedy) from None
 
     @property

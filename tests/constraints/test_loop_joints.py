@@ -1,0 +1,126 @@
+"""A joint that closes a loop has numbers of its own, and what resists and drives it acts on the robot."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from constraints.mechanisms import Mechanism, ring
+from helpers.fourbars import HINGE, fourbars, parallel
+from linkwork.algorithms.mechanisms.forward import constrained_forward_dynamics
+from linkwork.algorithms.mechanisms.loop_joints import loop_configuration, loop_velocity
+from linkwork.joints import Cylindrical, JointType, Planar, Revolute, Spherical, SphericalEuler, Universal
+
+RESISTING = {"damping": 0.4, "friction": 0.3, "friction_velocity": 0.5, "stiffness": 2.0}
+PAIRS = [(Revolute, Spherical), (Cylindrical, Spherical), (Universal, Planar), (Spherical, Planar), (Planar, Universal)]
+
+
+@pytest.mark.parametrize("kinds", [*PAIRS, (SphericalEuler, Planar)], ids=lambda kinds: kinds[0].type_name())
+def test_what_resists_and_drives_a_joint_does_so_in_a_loop(kinds: tuple[type[JointType], type[JointType]]) -> None:
+    """A ring opened at the joint with damping, friction and springs, and at another: the same accelerations.
+
+    So with a motor's forces in the joint, given as joint forces of the tree, or of the loop.
+    """
+    (one, other), rates, q = ring(kinds, 5, **RESISTING)
+    forces = np.random.default_rng(1).normal(size=kinds[0].example(np.random.default_rng(0)).nv)
+    found = []
+    for m, v in ((one, rates[0]), (other, rates[1])):
+        tau = np.zeros(m.tree.nv)
+        tau[:5] = 1.0, -2.0, 0.5, 0.3, 3.0
+        driven = None
+        if m is one:
+            tau[m.tree.v_slices[m.tree.joint_index("j2")]] = forces
+        else:
+            driven = forces.tolist()
+        given = (m.tree, m.q, v.tolist(), tau.tolist())
+        a, _ = constrained_forward_dynamics(*given, loop_forces=driven, passive=True)
+        found.append(np.array(a, dtype=float)[:5])
+        _, cond = m.dense(v, tau)
+    assert np.max(np.abs(found[0] - found[1])) < (1e-12 + 1e-15 * cond) * max(1.0, float(np.max(np.abs(found[0]))))
+    assert np.allclose(types_pose(other, loop_configuration(other.tree, other.q)), types_pose(other, q[2]), atol=1e-12)
+    v_2 = rates[0][one.tree.v_slices[one.tree.joint_index("j2")]]
+    assert np.allclose(loop_velocity(other.tree, other.q, rates[1].tolist()), v_2, atol=1e-10)
+
+
+def types_pose(m: Mechanism, q: list[float]) -> list[float]:
+    return [float(x) for x in m.tree.constraints[0].joint.X(q).elements()]
+
+
+def test_the_facade_of_a_loop() -> None:
+    """A four-bar's pin: angle, rate, error and wrench, in a batch; limits, and what resists."""
+    robot = fourbars(1, HINGE).without_constraints("C1")
+    robot = robot.with_loop("pin", HINGE, "end1", "tip1", lower=-2.0, upper=1.0, effort=3.0, velocity=4.0, **RESISTING)
+    pin = robot.joint("pin")
+    assert pin is not None and pin.name == "pin" and [loop.name for loop in robot.loops] == ["pin"]
+    assert (pin.frame, pin.other, pin.nq, pin.nv, pin.type_name) == ("end1", "tip1", 1, 1, "revolute")
+    assert pin.links == ("coupler1", "rod1") and "end1" in repr(pin)
+    assert pin.position_bounds == ([-2.0], [1.0]) and pin.joint.effort == [3.0] and pin.joint.velocity == [4.0]
+    assert pin.joint.damping == [0.4] and pin.joint.stiffness == [2.0]
+    q, v = (np.array(x) for x in zip(*(parallel(robot, angle, 0.7) for angle in (0.4, 0.9)), strict=True))
+    angle = np.array([0.4, 0.9])
+    assert np.allclose(pin.q_of(q)[:, 0], -angle, atol=1e-14) and np.allclose(pin.v_of(q, v), -0.7, atol=1e-13)
+    assert pin.error(q).shape == (2, 5) and np.max(np.abs(pin.error(q))) < 1e-14
+    expected = -0.4 * -0.7 - 0.3 * np.tanh(-0.7 / 0.5) - 2.0 * -angle
+    assert np.allclose(pin.torque_of(q, v)[:, 0], expected, atol=1e-12)
+    same = pickle.loads(pickle.dumps(robot))
+    assert same == robot and same.joint("pin").q_of(q[0]) == pin.q_of(q[0])
+    with pytest.raises(lw.errors.UnknownNameError, match="pin"):
+        robot.joint("pinn")
+
+
+def test_the_wrench_of_a_loop_is_what_its_body_feels() -> None:
+    """Cut open, and the wrench put on both of its frames, the robot accelerates as it did with the loop."""
+    robot = fourbars(1, HINGE)
+    (loop,) = robot.loops
+    q, v = parallel(robot, 0.6, 1.3)
+    tau = np.array([0.3, -0.2, 0.5])
+    a, forces = robot.constrained_forward_dynamics(q, v, tau)
+    w = loop.wrench_of(q, forces)
+    free = robot.without_constraints()
+    R = free.pose(q, loop.frame, relative_to=loop.other)[:3, :3]  # the opposite wrench, in F's axes at the same point
+    back = -np.concatenate([R.T @ w[:3], R.T @ w[3:]])
+    assert np.allclose(free.pose(q, loop.frame, relative_to=loop.other)[:3, 3], 0.0, atol=1e-14)
+    opened = free.forward_dynamics(
+        q,
+        v,
+        tau,
+        wrenches={loop.other: w, loop.frame: back},
+        expressed_in={loop.other: loop.other, loop.frame: loop.frame},
+    )
+    assert np.allclose(opened, a, atol=1e-11)
+
+
+def test_frame_and_other_are_the_ends_of_the_joint() -> None:
+    """F is the frame that is named first: a joint that is not the same from both ends tells."""
+    joint = Universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    robot = lw.Robot.build(
+        "one", lw.Link("b", mass=1.0, com=(0, 0, 0), inertia=(1, 1, 1)),
+        lw.Joint.of(lw.joints.Spherical(), name="ball", parent="world", child="b"),
+    )  # fmt: skip
+    robot = robot.with_frame("F", "world", np.eye(4)).with_frame("M", "b", np.eye(4)).with_loop("u", joint, "F", "M")
+    q = robot.joint("ball").configuration_of(lw.Joint.of(joint).transform([0.5, 0.8]))
+    assert np.max(np.abs(robot.constraint_error(q))) < 1e-14
+    assert np.allclose(robot.loops["u"].q_of(q), [0.5, 0.8], atol=1e-14)
+
+
+def test_what_a_loop_cannot_have_is_refused() -> None:
+    robot = fourbars(1).without_constraints()
+    for given, said in (
+        ({"damping": -1.0}, "damping"),
+        ({"lower": 1.0, "upper": 0.0}, "lower"),
+        ({"stiffness": (1.0, 2.0)}, "stiffness"),
+        ({"friction": float("nan")}, "friction"),
+        ({"rest": float("inf")}, "rest"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            robot.with_loop("pin", HINGE, "end1", "tip1", **given)
+    for given in ({"damping": (-1.0,)}, {"lower": (1.0,), "upper": (0.0,)}, {"stiffness": (1.0, 2.0)}):
+        with pytest.raises(ValueError, match="pin"):
+            robot.with_constraints(lw.constraints.LoopJoint("pin", HINGE, "tip1", "end1", **given))
+    with pytest.raises(TypeError, match="damping"):
+        lw.constraints.LoopJoint("pin", HINGE, "tip1", "end1", damping="much")
+    with pytest.raises(ValueError, match="loop_forces"):
+        fourbars(1).constrained_forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), loop_forces=np.zeros(2))
