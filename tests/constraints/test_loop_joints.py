@@ -10,7 +10,9 @@ import pytest
 import linkwork as lw
 from constraints.mechanisms import Mechanism, ring
 from helpers.fourbars import HINGE, fourbars, parallel
+from linkwork.algorithms.configuration.manifold import integrate
 from linkwork.algorithms.mechanisms.forward import constrained_forward_dynamics
+from linkwork.algorithms.mechanisms.forward_derivatives import constrained_forward_dynamics_derivatives
 from linkwork.algorithms.mechanisms.loop_joints import loop_configuration, loop_velocity
 from linkwork.joints import Cylindrical, JointType, Planar, Revolute, Spherical, SphericalEuler, Universal
 
@@ -124,3 +126,21 @@ def test_what_a_loop_cannot_have_is_refused() -> None:
         lw.constraints.LoopJoint("pin", HINGE, "tip1", "end1", damping="much")
     with pytest.raises(ValueError, match="loop_forces"):
         fourbars(1).constrained_forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), loop_forces=np.zeros(2))
+
+
+def test_what_resists_in_loops_is_part_of_derivatives() -> None:
+    """∂a/∂q and ∂a/∂v with passive joints, against differences along feasible and other directions."""
+    (_, m), rates, _ = ring((Universal, Spherical), 5, **RESISTING)
+    v, tau, h = rates[1], np.zeros(m.tree.nv), 1e-6
+
+    def a(q: list[float], v: np.ndarray) -> np.ndarray:
+        found, _ = constrained_forward_dynamics(m.tree, q, v.tolist(), tau.tolist(), passive=True)
+        return np.array(found, dtype=float)
+
+    found = constrained_forward_dynamics_derivatives(m.tree, m.q, v.tolist(), tau.tolist(), passive=True)
+    by_q, by_v = (np.array(matrix, dtype=float) for matrix in found[:2])
+    for z in np.random.default_rng(2).normal(size=(2, m.tree.nv)):
+        z = z - np.linalg.pinv(m.G) @ (m.G @ z)
+        there = [a(integrate(m.tree, m.q, (s * h * z).tolist()), v) for s in (1.0, -1.0)]
+        assert np.allclose((there[0] - there[1]) / (2.0 * h), by_q @ z, rtol=0.0, atol=2e-6 * np.max(np.abs(by_q)))
+        assert np.allclose((a(m.q, v + h * z) - a(m.q, v - h * z)) / (2.0 * h), by_v @ z, rtol=0.0, atol=1e-6)

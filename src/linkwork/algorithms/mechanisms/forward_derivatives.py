@@ -33,6 +33,7 @@ from ..dynamics.factored_inverse import FactoredInverse, inverse_mass_matrix
 from ..dynamics.inverse_dynamics import bias_force
 from ..row import PASSIVE, Output, Row
 from .forward import Held
+from .loop_joints import loop_force_derivatives, loops_of, with_loop_forces
 from .varied_rows import varied_rows
 
 __all__ = [
@@ -95,12 +96,16 @@ def _derivatives(
 ) -> tuple[list[Any], list[Matrix], list[Matrix]]:
     """a; derivatives of a, and of λ, by q, v, τ and each wrench."""
     n, held = tree.nv, Held(inverse_mass_matrix(tree, q, passive), rates_of(tree, q, v, time))
+    tau = with_loop_forces(tree, q, v, tau, None, passive)
     h = bias_force(tree, q, v, wrenches, passive)
     y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
     forces = held.forces(y, [-x for x in held.rates.bias])
     a = held.moved(y, forces)
     rows = varied_rows(tree, q, v, a, forces, time)
     by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    if passive and any(loop.resists for loop in loops_of(tree)):
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
+        by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
     varied = [[*added(rows.pulled_by_q, negated(by_q)), *negated(rows.by_q)], negated([*by_v, *rows.by_v])]
     if wrenches:
         split = tree.split_q(q), tree.split_v(v), tree.split_v(a)
