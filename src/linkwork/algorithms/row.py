@@ -67,7 +67,6 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("gravity", (3,), "gravity in the world [m/s²]"),
         Quantity("weights", ("nv",), "weights of joint forces, accelerations or steps in a sum [1]"),
         Quantity("time", (), "time, where constraints depend on it [s]"),
-        Quantity("constraint_forces", ("nc",), "what each row of the constraints exerts [N, N·m]"),
         Quantity("loop_forces", ("nl",), "forces of the joints that close loops [N·m, N]"),
         Quantity("step", (), "length of a step in time [s]"),
         Quantity("pose", _POSE, "pose X_FM of the frame after the joint in the frame before it [1, m]"),

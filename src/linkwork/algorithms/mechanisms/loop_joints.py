@@ -85,14 +85,15 @@ def loop_velocity(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
     return [x for loop in loops_of(tree) for x in _state_of(state, loop)[1]]
 
 
-def loop_wrenches(tree: Tree, q: Scalars, constraint_forces: Scalars) -> list[Force]:
-    """Σ λ W of each joint that closes a loop: what its rows exert on M, in M's coordinates, and the opposite on F."""
-    state, found, row = KinematicState(tree, q), [], 0
+def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
+    """What a unit of each row of the constraints exerts on M, in M's coordinates; zero where it is of no loop."""
+    state = KinematicState(tree, q)
+    found: list[Force] = []
     for constraint in tree.constraints:
         if isinstance(constraint, LoopJoint):
-            parts = zip(constraint.wrenches(state), constraint_forces[row:], strict=False)
-            found.append(sum((F * x for F, x in parts), Force.zero()))
-        row += len(constraint.row_names)
+            found.extend(constraint.wrenches(state))
+        else:
+            found.extend(Force.zero() for _ in constraint.row_names)
     return found
 
 
@@ -145,9 +146,9 @@ ROWS = (
     Row.of(loop_velocity, "q v", Output(("nl",), "rad/s, m/s"), "Velocities of the joints that close loops."),
     Row.of(
         loop_wrenches,
-        "q constraint_forces",
-        Output(("loops", 6), "N·m, N"),
-        "Wrenches with which the joints that close loops hold them closed.",
+        "q",
+        Output(("nc", 6), "m, 1"),
+        "Wrenches of the rows of joints that close loops.",
     ),
     Row.of(
         loop_passive_force,

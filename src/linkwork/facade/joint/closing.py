@@ -34,7 +34,6 @@ class ClosingJoint:
 
     robot: Robot
     loop: LoopJoint
-    number: int  # which of the robot's loops it is
     q_slice: slice  # its numbers in `Robot.loop_configuration`
     v_slice: slice  # its numbers in `Robot.loop_velocity`
     rows: slice  # its rows in `Robot.constraint_jacobian`, and in what constraints exert
@@ -112,7 +111,12 @@ class ClosingJoint:
         q (..., nq of the robot), constraint_forces (..., nc of the robot), as `Robot.constrained_forward_dynamics`
         gives them -> (..., 6) [N·m, N].
         """
-        return np.asarray(self.robot.loop_wrenches(q, constraint_forces))[..., self.number, :]
+        unit, forces = np.asarray(self.robot.loop_wrenches(q)), np.asarray(constraint_forces)
+        if forces.shape[-1:] != unit.shape[-2:-1]:
+            expected = f"expected an array of shape (..., {unit.shape[-2]}), what each row exerts [N, N·m]"
+            raise ValueError(f"wrench_of: constraint_forces: {expected}; got shape {forces.shape}")
+        found: np.ndarray = np.einsum("...k,...ki->...i", forces[..., self.rows], unit[..., self.rows, :])
+        return found
 
     def torque_of(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """What its springs, damping and dry friction exert, its force with ``passive=True``.
@@ -137,7 +141,7 @@ def closing_joints(robot: Any) -> list[ClosingJoint]:
         if isinstance(constraint, LoopJoint):
             nq, nv = constraint.joint.nq, constraint.joint.nv
             places = slice(q, q + nq), slice(v, v + nv), slice(row, row + count), slice(error, error + count)
-            found.append(ClosingJoint(robot, constraint, len(found), *places))
+            found.append(ClosingJoint(robot, constraint, *places))
             q, v = q + nq, v + nv
         row, error = row + count, error + (count if constraint.holonomic else 0)
     return found

@@ -145,11 +145,12 @@ class ConstraintMethods(RobotBase):
         """
 
     @computed
-    def loop_wrenches(self, q: Array, constraint_forces: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Σ λ W: the wrenches (moment; force) with which the joints that close loops hold M, in M's coordinates.
+    def loop_wrenches(self, q: Array, *, out: np.ndarray | None = None) -> np.ndarray:
+        """W: the wrench (moment; force) that a unit of each row of the joints that close loops exerts on M.
 
-        F feels the opposite.  q (..., nq), constraint_forces (..., nc) [N·m, N], as
-        `constrained_forward_dynamics` gives them -> (..., loops, 6) [N·m, N].
+        It is in M's coordinates, F feels the opposite, and rows of other constraints are zero; with the rows' forces
+        λ of `constrained_forward_dynamics` a joint exerts Σ λ W, which its `wrench_of` gives.
+        q (..., nq) -> (..., nc, 6) [m, 1].
         """
 
     @computed
