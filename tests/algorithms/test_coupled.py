@@ -250,7 +250,7 @@ def test_every_function_of_the_table_runs():
         frames = names_for(robot.tree, row, "tool2")
         found = getattr(robot, row.name)(*(values[QUANTITIES[name].shape[0]] for name in row.inputs), *frames)
         for output, part in zip(row.outputs, found if isinstance(found, tuple) else (found,), strict=True):
-            assert part.shape == (2, *shape_of(OfRobot(robot.tree), output.shape, {"np": None}))
+            assert part.shape == (2, *shape_of(OfRobot(robot.tree), output.shape, {"np": None, "ni": None, "nk": None}))
             assert np.all(np.isfinite(part)), row.name
 
 
