@@ -97,6 +97,9 @@ def test_a_mimic_joint_says_what_it_follows(linkwork, urdf):
 @pytest.mark.parametrize("name", lw.robots.names())
 @pytest.mark.parametrize("floating", [False, True])
 def test_json(linkwork, name, floating):
+    if floating and name in ("bicycle", "differential_drive"):  # their files let them float
+        assert linkwork("info", name, "--floating-base").code == 3
+        return
     ran = linkwork("info", name, "--json", *["--floating-base"] * floating)
     assert (ran.code, ran.err) == (0, "")
     data = json.loads(ran.out, parse_constant=pytest.fail)
@@ -148,3 +151,14 @@ def test_robots(linkwork):
     data = json.loads(linkwork("robots", "--json").out)
     assert [robot["name"] for robot in data["robots"]] == list(lw.robots.names())
     assert all(lw.load(robot["name"]).nv == robot["nv"] for robot in data["robots"])
+
+
+def test_loops_of_a_file(linkwork, tmp_path):
+    path, loops = lw.robots.path("fourbar"), tmp_path / "loops.json"
+    loops.write_text('{"version": 2}', encoding="utf-8")
+    ran = linkwork("info", str(path), "--loops", str(loops))
+    assert ran.code == 3 and "[VERSION]" in ran.err and str(loops) in ran.err
+    lw.load("fourbar").save_loops(loops, overwrite=True)
+    assert "coupler_tip" in linkwork("info", str(path), "--loops", str(loops)).out
+    ran = linkwork("info", str(path), "--loops", str(tmp_path / "none.json"))
+    assert ran.code == 3 and "none.json" in ran.err

@@ -108,6 +108,8 @@ def _joint(element: Element, drive: dict[str, Any]) -> lw.Joint:
         if found is not None and kind in ("revolute", "continuous", "prismatic"):
             words = words[:2] if kind == "continuous" else words
             said |= {word: float(found.attrib[word]) for word in words if word in found.attrib}
+    if element.find("dynamics[@spring_stiffness]") is not None:
+        said["stiffness"] = float(element.find("dynamics").attrib["spring_stiffness"])  # type: ignore[union-attr]
     mimic = element.find("mimic")
     if mimic is not None:
         said["mimic"] = (mimic.attrib["joint"], float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0")))

@@ -97,8 +97,12 @@ def read_robot(name: str, **options: Any) -> Robot:
         raise CommandError(BAD_MODEL, text) from error
     except UnknownNameError as error:
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    except ImportError as error:  # PyYAML
+        raise CommandError(BAD_MODEL, escaped(str(error))) from error
     except OSError as error:
-        raise CommandError(BAD_MODEL, f"cannot read {escaped(name)}: {error.strerror or error}") from error
+        raise CommandError(
+            BAD_MODEL, f"cannot read {escaped(str(error.filename or name))}: {error.strerror or error}"
+        ) from error
 
 
 def issue_text(issue: Issue) -> str:
