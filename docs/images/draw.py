@@ -16,6 +16,8 @@ import numpy as np
 mpl.use("svg")
 import matplotlib.pyplot as plt
 
+import mechanisms
+
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
 STYLE = {
@@ -101,3 +103,5 @@ if __name__ == "__main__":
         forces(*found)
         parameters(*found)
         poses(*runpy.run_path(str(EXAMPLES / "calibrate_arm.py"))["calibrated"]())
+        for drawn in mechanisms.ALL:
+            saved(drawn(), f"mechanism_{drawn.__name__}")
