@@ -110,7 +110,7 @@ def leg() -> Any:
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained", width_ratios=(1, 1.2))
     knee = np.linspace(-0.7, 0.7, 45)
     held = ("hip_roll", "hip_yaw", "shin_spring", "heel", "foot_motor")
-    q = robot.follow({**{name: 0.0 * knee for name in held}, "knee": knee, "hip_pitch": -0.5 * knee}).q
+    q = robot.follow({**dict.fromkeys(held, 0.0 * knee), "knee": knee, "hip_pitch": -0.5 * knee}).q
     for i in (0, 22, 44):
         strong = i == 22
         bones = origins(robot, q[i], "thigh", "shin_root", "shin", "tarsus", "foot", "sole")
