@@ -205,3 +205,16 @@ def test_blades_and_soles_do_no_work():
     np.testing.assert_allclose(G @ a, -robot.constraint_bias(q, v), rtol=0, atol=1e-11)
     work = v @ (robot.mass_matrix(q) @ a + robot.bias_force(q, v) - tau)
     assert np.abs(forces).max() > 0.1 and abs(work) < 1e-12 * np.abs(forces).max()
+
+
+def test_a_hand_that_sticks_accelerates_as_one_that_is_welded():
+    robot, rng = skater(), np.random.default_rng(6)
+    q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    welded = robot.with_constraints(lw.Weld("hand", at=robot.pose(q, "hand")))
+    sticking = robot.with_constraints(
+        NoSlip("hand"), Pfaffian("hold", lambda k: k.twist("hand", expressed_in="hand")[:3], units="rad")
+    )
+    G = welded.constraint_jacobian(q)
+    v -= np.linalg.pinv(G) @ (G @ v)
+    a = welded.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(sticking.forward_dynamics(q, v, tau), a, rtol=0, atol=1e-10 * np.abs(a).max())

@@ -120,7 +120,7 @@ def _places(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[str, st
     found: dict[tuple[str, str], None] = {}
     for said in (constraint.references for constraint in constraints):
         frames = dict.fromkeys(["world", *said.frames])
-        for point in dict.fromkeys([*said.points, *said.frames]):
+        for point in dict.fromkeys(name for name in (*said.points, *said.frames) if name != "world"):
             own = tree.frame(tree.point(point).frame).body
             found |= dict.fromkeys((point, frame) for frame in frames if tree.frame(frame).body != own)
     return list(found)
