@@ -16,6 +16,7 @@ from helpers.linkages import (
     three_leg_angles,
     three_legs,
 )
+from linkwork.expr import adjoint
 
 
 def wrapped(x):
@@ -203,3 +204,59 @@ def test_derivatives_by_geometry():
     h = 1e-5
     other = [linkage(ground=3.0 + s).assemble(q, hold={"crank": -0.7}).q[1:] for s in (h, -h)]
     np.testing.assert_allclose(dq, (other[0] - other[1]) / (2 * h), rtol=0, atol=1e-7)
+
+
+def test_derivatives_inside_of_functions():
+    """Forward and in reverse, by what is held and by the geometry, and of second order: without the iterations."""
+    robot = linkage()
+
+    def angles(angle, offset):
+        q = np.array([angle, 0.0 * angle, 0.0 * angle - 1.6])
+        moved = robot.with_parameters({"placement:rocker": [0.0, 0.0, 0.0, offset, 0.0, 0.0]})
+        return moved.assemble_configuration(q, q, np.ones(3), held="crank").q
+
+    kernel = lw.compile(angles, angle=(), offset=())
+    q = kernel(-0.7, 0.0)
+    K = robot.assembly_derivatives(q, held="crank")[:, 0]
+    np.testing.assert_allclose(kernel.jacobian("angle")(-0.7, 0.0), K, rtol=0, atol=1e-13)
+    by_offset = robot.compile("constraint_error", parameters="placement:rocker").jacobian("placement_rocker")
+    expected = -np.linalg.pinv(robot.constraint_jacobian(q)[:, 1:]) @ by_offset(q, np.zeros(6))[:, 3]
+    np.testing.assert_allclose(kernel.jacobian("offset")(-0.7, 0.0)[1:], expected, rtol=0, atol=1e-13)
+
+    def gradient(angle, offset):
+        return adjoint([angles(angle, offset)[2]], [angle, offset], [1.0])
+
+    reverse = lw.compile(gradient, angle=(), offset=())
+    np.testing.assert_allclose(reverse(-0.7, 0.0), [K[2], expected[1]], rtol=0, atol=1e-13)
+    h = 1e-5
+    differences = (reverse(-0.7 + h, 0.0) - reverse(-0.7 - h, 0.0)) / (2 * h)
+    np.testing.assert_allclose(reverse.jacobian("angle")(-0.7, 0.0), differences, rtol=0, atol=1e-8)
+
+
+def test_derivatives_of_projections():
+    """I − A G on what is assembled, in the metric, of joints with quaternions too."""
+    ball = lw.Robot.build(
+        "hung",
+        lw.Link("body", mass=2.0, com=(0.1, 0.0, 0.2), inertia=(0.3, 0.4, 0.5)),
+        lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body"),
+    )
+    ball = ball.with_point("hook", "body", (0.3, -0.2, 0.4))
+    ball = ball.with_constraints(lw.Holonomic("rope", lambda k: k.point("hook").dot(k.point("hook")) - 1.0))
+    for robot, start in ((ball, ball.random_configuration(seed=1)), (five_bar(), [0.5, -1.2, 2.4, -2.6])):
+        for metric in ("mass", "plain"):
+            q = robot.project(robot.project(start, weights=metric), weights=metric)
+            space = robot.configuration_space
+            kernel = lw.compile(lambda q, m=metric, r=robot: r.project(q, weights=m), q=space)
+            G = robot.constraint_jacobian(q)
+            G = G[np.abs(G).max(1) > 0]
+            W = np.linalg.inv(robot.mass_matrix(q)) if metric == "mass" else np.eye(robot.nv)
+            P = np.eye(robot.nv) - W @ G.T @ np.linalg.solve(G @ W @ G.T, G)
+            v = np.random.default_rng(0).normal(size=robot.nv)
+            h = 1e-6
+            ends = robot.project(robot.integrate(q, h * np.array([v, -v])), weights=metric)
+            moved = robot.difference(ends[1], ends[0]) / (2 * h)
+            np.testing.assert_allclose(moved, P @ v, rtol=0, atol=1e-8)
+            N = robot.velocity_to_configuration_derivative(q, np.eye(robot.nv)).T
+            np.testing.assert_allclose(kernel.jacobian("q")(q), N @ P, rtol=0, atol=1e-11)
+            weights = np.random.default_rng(1).normal(size=robot.nq)
+            np.testing.assert_allclose(kernel.vjp("q")(q, weights), weights @ N @ P, rtol=0, atol=1e-11)

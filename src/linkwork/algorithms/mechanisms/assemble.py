@@ -30,6 +30,7 @@ from ...model.tree import Tree
 from ..configuration.manifold import difference, integrate
 from ..constraints.rows import AllRates, constraint_error, rates_of
 from ..row import Option, Output, Row
+from .implied import implied
 from .nearest import Weighed, characteristic_length, largest, of_errors
 
 __all__ = ["ROWS", "assemble_configuration", "assembly_derivatives", "held_velocities"]
@@ -86,7 +87,9 @@ def assemble_configuration(
     last: _State = found.state
     done = lt(last.size, 2.0 * _DONE)
     at = problem.moved(last.q, [where(done, x, 0.0) for x in last.delta])
-    return at, problem.error(at), found.iterations, found.status, last.slope
+    reference = _held_in(tree, q, q1, held)
+    at, told = implied(tree, at, [found.iterations, found.status, last.slope], reference, problem.linear)
+    return at, problem.error(at), *told
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,11 @@ class _Problem:
 
     def error(self, q: Scalars) -> list[Any]:
         return constraint_error(self.tree, q, [self.time])
+
+    def linear(self, q: Scalars) -> tuple[Scalars, list[list[Any]], Weighed]:
+        """φ, G and least steps."""
+        rates = of_errors(self.tree, rates_of(self.tree, q, [0.0] * self.tree.nv, self.time))
+        return self.error(q), rates.rows, Weighed(rates, self.inverse)
 
     def moved(self, q: Scalars, delta: Scalars) -> list[Any]:
         return self.within(integrate(self.tree, q, delta))
@@ -245,6 +253,15 @@ def held_velocities(tree: Tree, held: str | Sequence[str]) -> list[int]:
         if coupling is not None:
             raise ValueError(f"held: joint {name!r} follows joint {coupling.joint!r}: hold that one")
         found += range(tree.nv)[tree.v_slices[index]]
+    return found
+
+
+def _held_in(tree: Tree, q: Scalars, other: Scalars, held: str | Sequence[str]) -> list[Any]:
+    """Another configuration, with those joints of q that are held."""
+    found = list(other)
+    for name in (held,) if isinstance(held, str) else held:
+        place = tree.q_slices[tree.joint_index(name)]
+        found[place] = q[place]
     return found
 
 

@@ -32,6 +32,7 @@ from ..constraints.rows import AllRates, constraint_error, rates_of
 from ..dynamics.factored_inverse import inverse_mass_matrix
 from ..row import Option, Output, Row
 from .forward import NOISE, Held
+from .implied import implied
 from .nearest import ByMass, Nearest, Weighed, characteristic_length, largest, of_errors
 
 __all__ = ["ROWS", "project_configuration", "project_velocity"]
@@ -71,8 +72,13 @@ def project_configuration(
         return tuple(integrate(tree, at, delta)), largest(delta), before
 
     found = while_loop(more, step, (tuple(q), math.inf, math.inf), at_most=STEPS)
-    at = list(found.state[0])
-    return at, constraint_error(tree, at, [now]), found.iterations, found.status
+
+    def linear(at: Scalars) -> tuple[Scalars, list[list[Any]], Nearest]:
+        rates = of_errors(tree, rates_of(tree, at, [0.0] * tree.nv, now))
+        return constraint_error(tree, at, [now]), rates.rows, _nearest(tree, at, rates, metric)
+
+    at, told = implied(tree, list(found.state[0]), [found.iterations, found.status], q, linear)
+    return at, constraint_error(tree, at, [now]), *told
 
 
 def project_velocity(
