@@ -18,6 +18,8 @@ from linkwork.algorithms import JOINT, ROBOT
 from linkwork.algorithms.row import QUANTITIES, Row, Shape
 from linkwork.facade.base_parameters import BaseParameters
 from linkwork.facade.integrability import Integrability
+from linkwork.facade.mobility.minimal import MinimalCoordinates
+from linkwork.facade.mobility.report import Mobility
 from linkwork.facade.robot.placed_link import PlacedLink
 from linkwork.facade.robot.placed_point import PlacedDirection, PlacedPoint
 
@@ -33,6 +35,8 @@ MORE = (
     ("Kernels", lw.Kernel, {}),
     ("What `Robot.base_parameters` gives", BaseParameters, {}),
     ("What `Robot.integrability` gives", Integrability, {}),
+    ("What `Robot.mobility` gives", Mobility, {}),
+    ("Minimal coordinates, what `Robot.minimal` gives", MinimalCoordinates, {}),
     ("What `check_joint` gives, `linkwork.JointReport`", lw.JointReport, {}),
 )
 COLUMNS = "| method | takes | gives | units | |\n|---|---|---|---|---|\n"

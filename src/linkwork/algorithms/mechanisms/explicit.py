@@ -77,6 +77,15 @@ class Solved:
         rest = self.once([y - dot(row, x) for y, row in zip(b, self.rows, strict=True)])
         return [value + more for value, more in zip(x, rest, strict=True)]
 
+    def pulled(self, b: Scalars) -> list[Any]:
+        """The shortest y with Aᵀ y = b, with a step of refinement."""
+        if not self.rows:
+            return []
+        x = self.factors.once(b)
+        y = [dot(row, x) for row in self.rows]
+        x = self.factors.once([value - dot(column, y) for value, column in zip(b, self.columns, strict=True)])
+        return [value + dot(row, x) for value, row in zip(y, self.rows, strict=True)]
+
     def once(self, b: Scalars) -> list[Any]:
         """(AᵀA)⁻¹ Aᵀ b."""
         return self.factors.once([dot(column, b) for column in self.columns])
@@ -125,6 +134,10 @@ class Explicit:
         none = [0.0] * len(self.rows)
         columns = [self.whole([float(i == j) for j in self.independent], none) for i in self.independent]
         return transposed(columns) if columns else [[] for _ in range(self.nv)]
+
+    def forces(self, needed: Scalars) -> list[Any]:
+        """λ with Gᵀ λ = needed, where some has it: what each row exerts."""
+        return self._solved.pulled([needed[k] for k in self.dependent])
 
     def reduced(self, forces: Scalars) -> list[Any]:
         """Kᵀ τ: the forces on the independent velocities that do the same work."""

@@ -1,12 +1,17 @@
 """How small changes of a mechanism's state grow, in independent coordinates and velocities.
 
 The state is (q, u): a change of q that obeys the constraints is δ = K_q δ_I, K_q being what independent coordinates
-make of all (of the constraints that have an error alone: there may be more independent coordinates than velocities),
-and v is K u + k.  In time, with B the bracket of `manifold_derivatives`,
+make of all (of the constraints that have an error alone: there may be more independent coordinates than velocities).
+Equations are differentiated where they stand, and never through their solution:
 
-    δ̇_I = (B δ + Δv)_I,      Δu̇ = H⁻¹ (Kᵀ Δτ − Δ[Kᵀ (inverse dynamics(q, v, K u̇ + g) − τ)]),      u̇ fixed within Δ[·].
+    G Δv + Δ[G v + σ] = 0,      G Δa + Δ[G a + γ] = 0,      Δτ_ID = ∂τ/∂q δ + ∂τ/∂v Δv + M Δa,
 
-All Δ are exact: the equations run on numbers with directions, by each independent coordinate and velocity.
+Δ[·] of what depends on q, and γ on v, while v and a stay.  In time, with B the bracket of `manifold_derivatives` and λ
+what the constraints exert, τ_ID − τ = Gᵀ λ,
+
+    δ̇_I = (B δ + Δv)_I,      H Δu̇ = Kᵀ (Δτ − Δτ_ID + Δ[Gᵀ λ]),      u̇ fixed within Δa and λ within Δ[·];
+
+the last term is what K does not stay the same by: ΔKᵀ Gᵀ λ = −Kᵀ ΔGᵀ λ, since G K = 0 remains.
 
 Sources: Basu-Mandal, Chatterjee and Papadopoulos, Hands-free circular motions of a benchmark bicycle, Proc. R. Soc. A
 463, 2007; Peterson, Gede and Hubbard, Symbolic linearization of equations of motion of constrained multibody systems,
@@ -24,11 +29,11 @@ from ...expr.linalg.semidefinite import Semidefinite
 from ...expr.linalg.sums import dot, transposed
 from ...model.tree import Tree
 from ..constraints.rows import rates_of
+from ..derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from ..derivatives.manifold_derivatives import bracket
 from ..derivatives.tangents import tangent_rates
 from ..dynamics.external import Wrenches
 from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..dynamics.mass_matrix import mass_matrix
 from ..row import PASSIVE, Option, Output, Row
 from .explicit import INDEPENDENT, Explicit, Names, places_of
 from .minimal import reduced_forward_dynamics, reduced_inertia
@@ -57,26 +62,42 @@ def reduced_linearize(
     n, m = len(places), len(explicit.independent)
     u_dot = reduced_forward_dynamics(tree, q, v, tau, independent, wrenches, time, passive)
 
-    by_q = [_combined(row, moved) for row in tangent_rates(tree, q)]
-    by_u = [Directions({n + k: 1.0}) for k in range(m)]
-    varied = seeded([*q, *(v[k] for k in explicit.independent)], [*by_q, *by_u])
-    level = varied[0].level if varied else 1
-    there, u = varied[: len(q)], varied[len(q) :]
+    a = explicit.whole(u_dot, rates_of(tree, q, v, t).bias)
+    by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    needed = inverse_dynamics(tree, q, v, a, wrenches, passive)
+    forces = explicit.forces([x - y for x, y in zip(needed, tau, strict=True)])
 
-    at = Explicit.at(tree, there, independent, t)
-    velocity = at.whole(u, rates_of(tree, there, [0.0] * tree.nv, t).drift)
-    acceleration = at.whole(u_dot, rates_of(tree, there, velocity, t).bias)
-    needed = inverse_dynamics(tree, there, velocity, acceleration, wrenches, passive)
-    left = [_tangent(x, level) for x in at.reduced([x - y for x, y in zip(needed, tau, strict=True)])]
-    going = [_tangent(x, level) for x in velocity]
+    still, free = [0.0] * m, transposed(explicit.K) if m else []
+    there, level = _varied(q, [_combined(row, moved) for row in tangent_rates(tree, q)])
+    rates = rates_of(tree, there, [0.0] * tree.nv, t)
+    missed = [_tangent(dot(row, v) + x, level) for row, x in zip(rates.rows, rates.drift, strict=True)]
+    pulled = [_tangent(dot(column, forces), level) for column in transposed(rates.rows)]
+    changes = [explicit.whole(still, [x.get(k) for x in missed]) for k in range(n)] + free
 
-    factors = Semidefinite.of(reduced_inertia(explicit.K, mass_matrix(tree, q, passive)), more=0.0)
-    columns = [factors.once([-row.get(k) for row in left]) for k in range(n + m)]
+    by_all = [Directions({k: change[i] for k, change in enumerate(changes)}) for i in range(tree.nv)]
+    states, level = _varied([*q, *v], [*(_combined(row, moved) for row in tangent_rates(tree, q)), *by_all])
+    rates = rates_of(tree, states[: len(q)], states[len(q) :], t)
+    missed = [_tangent(dot(row, a) + x, level) for row, x in zip(rates.rows, rates.bias, strict=True)]
+    faster = [explicit.whole(still, [x.get(k) for x in missed]) for k in range(n + m)]
+
+    factors = Semidefinite.of(reduced_inertia(explicit.K, M), more=0.0)
+    columns = []
+    for k, (change, rate) in enumerate(zip(changes, faster, strict=True)):
+        along = [row[k] for row in moved] if k < n else [0.0] * tree.nv
+        held = [x.get(k) if k < n else 0.0 for x in pulled] if pulled else [0.0] * tree.nv
+        left = [h - (dot(by_q[i], along) + dot(by_v[i], change) + dot(M[i], rate)) for i, h in enumerate(held)]
+        columns.append(factors.once(explicit.reduced(left)))
     turned = bracket(tree, q, v)
-    yy = [[dot(turned[i], [row[k] for row in moved]) + going[i].get(k) for k in range(n)] for i in places]
-    yu = [[going[i].get(n + k) for k in range(m)] for i in places]
+    yy = [[dot(turned[i], [row[k] for row in moved]) + changes[k][i] for k in range(n)] for i in places]
+    yu = [[column[i] for column in free] for i in places]
     by_tau = [factors.once(row) for row in explicit.K]
     return yy, yu, _transposed(columns[:n], m), _transposed(columns[n:], m), _transposed(by_tau, m)
+
+
+def _varied(values: Scalars, rates: Sequence[Directions]) -> tuple[list[Any], int]:
+    """Numbers with how they vary, and the level at which they do."""
+    found = seeded(values, rates)
+    return list(found), found[0].level if found else 1
 
 
 def _combined(rates: dict[Any, Any], moved: Matrix) -> Directions:
