@@ -47,6 +47,19 @@ def test_mobility_and_energy_of_what_ships(name):
     assert abs(after - energy) < 1e-8 * moved, (after - energy, moved)
 
 
+def test_mobility_is_told_by_name():
+    for name, count in MOBILITY.items():
+        found = lw.load(name).mobility()
+        assert (found.mobility, found.dof, found.coordinates) == (count, count, CONFIGURATIONS[name])
+        assert not (found.inconsistent or found.singular)
+        planar = {"fourbar": "pin", "leg": "plantar"}.get(name)
+        expected = [f"{planar}: {what}" for what in ("rotation x", "rotation z", "translation y")] if planar else []
+        assert list(found.redundant) == (["right_wheel rolls: along y"] if name == "differential_drive" else expected)
+    base = lw.load("differential_drive")
+    reached = base.integrability(base.neutral())
+    assert reached.configuration_dof == 6  # what both wheels have turned says the heading
+
+
 def rows_of(robot):
     """The constraint of each row."""
     return [c for c in robot.constraints for _ in c.row_names]
@@ -267,6 +280,8 @@ def test_bicycle_is_the_benchmarks():
 
 def test_bicycle_has_the_published_eigenvalues():
     bicycle = Linearised()
+    ride = bicycle.robot.minimal(at=bicycle.q, speeds=["drifting.wx", "steer", "rear_axle"])
+    at = ride.coordinates_of(bicycle.q)
     for speed in range(11):
         A, _ = bicycle.matrices(float(speed))
         found = np.sort_complex(np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [A]])))
@@ -275,7 +290,14 @@ def test_bicycle_has_the_published_eigenvalues():
         else:
             x, y = WEAVE[speed - 1]
             expected = [x + 1j * y, x - 1j * y, CAPSIZE[speed - 1], CASTERING[speed - 1]]
-        np.testing.assert_allclose(found, np.sort_complex(np.array(expected, dtype=complex)), rtol=0, atol=1e-10)
+        expected = np.sort_complex(np.array(expected, dtype=complex))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+        A, _ = ride.linearize(
+            at, [0.0, 0.0, speed / 0.3], near=bicycle.q
+        )  # in minimal coordinates, six of them at rest
+        values = np.linalg.eigvals(A)
+        values = np.sort_complex(values[np.argsort(np.abs(values))[-4:]])
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-10)
 
 
 def test_bicycle_left_alone_keeps_upright_at_five_metres_a_second():

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import linkwork as lw
 from linkwork import constraints, joints
@@ -306,9 +308,9 @@ def test_bounds():
 def test_paths(tmp_path):
     with pytest.raises(FileNotFoundError):
         lw.load("double_pendulum", loops=tmp_path / "no.json")
-    for given, code in ((JSON, "NOT_A_PATH"), (tmp_path / "a.txt", "WRONG_FORMAT"), ("a\0.json", "NOT_A_FILE")):
+    for path, code in ((JSON, "NOT_A_PATH"), (tmp_path / "a.txt", "WRONG_FORMAT"), ("a\0.json", "NOT_A_FILE")):
         with pytest.raises(ModelError, match=code):
-            lw.load("double_pendulum", loops=given)
+            lw.load("double_pendulum", loops=path)
     (tmp_path / "d.json").mkdir()
     with pytest.raises(ModelError, match="NOT_A_FILE"):
         lw.load("double_pendulum", loops=tmp_path / "d.json")
@@ -402,6 +404,7 @@ def test_every_kind_of_plain_data_stands_in_a_file():
 def test_the_schema_lists_what_the_reader_knows():
     schema = json.loads((Path(__file__).parents[2] / "docs" / "loops.schema.json").read_text(encoding="utf-8"))
     assert set(schema["$defs"]["joint"]["properties"]["type"]["enum"]) == set(TYPES)
+    assert set(schema["$defs"]["kind"]["enum"]) == {"loop", *(word for word, kind in KINDS.items() if is_plain(kind))}
     assert set(schema["properties"]) == set(loops._KEYS)
     for key in ("frame", "point", "direction"):
         required = schema["$defs"][key]["required"]
@@ -409,3 +412,19 @@ def test_the_schema_lists_what_the_reader_knows():
         for left_out in required:
             text = json.dumps({"version": 1, f"{key}s": [{k: v for k, v in item.items() if k != left_out}]})
             assert codes(text)[0].code == "KEY_MISSING"
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    st.integers(0, len(JSON)),
+    st.integers(0, 12),
+    st.sampled_from(["", "[", "}", '"', "1e9", "null", ":", "\\u0000", "\n", "ü"]),
+)
+def test_no_text_does_anything_but_load_or_say_what_is_wrong(at, length, put):
+    for form, text in (("json", JSON), ("yaml", YAML)):
+        broken = text[:at] + put + text[at + length :]
+        try:
+            robot = PENDULUM.with_loops_document(broken, form=form)
+        except ModelError:
+            continue
+        assert PENDULUM.with_loops_document(robot.loops_document()) == robot
