@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ __all__ = [
     "SingularInertiaError",
     "SingularMatrixError",
     "TraceWarning",
+    "UnderactuatedError",
     "UnknownNameError",
 ]
 
@@ -217,6 +219,27 @@ class AssemblyError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return AssemblyError, (str(self), self.result)
+
+
+class UnderactuatedError(ValueError):
+    """Joint forces are needed that neither actuators nor constraints exert.
+
+    ``motions`` are those that no actuator induces, each by the velocities in it, for a state of the batch, ``where``.
+    """
+
+    def __init__(self, actuators: tuple[str, ...], motions: tuple[str, ...], where: tuple[int, ...], most: float):
+        self.actuators, self.motions, self.where, self.most = actuators, motions, where, most
+        named = ", ".join(map(repr, actuators[:8])) + (", ..." if len(actuators) > 8 else "")
+        state = f" in state {where[0] if len(where) == 1 else where}" if where else ""
+        moves = "; ".join(f"({motion})" for motion in motions) or "what they are asked for"
+        super().__init__(
+            f"constrained_inverse_dynamics: actuators {named or 'none'} cannot induce{state} the motion"
+            f"{'s' if len(motions) > 1 else ''} {moves}: joint forces of {most:.3g} are missing; name more joints in "
+            f"actuators, or ask for accelerations that follow by themselves"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.actuators, self.motions, self.where, self.most)
 
 
 class UnknownNameError(KeyError):

@@ -19,6 +19,10 @@ SOLVING = (
     "forward_dynamics_second_derivatives",
     "linearize",
     "constrained_forward_dynamics",
+    "constrained_forward_dynamics_derivatives",
+    "constrained_impact",
+    "constrained_mass_matrix_inverse",
+    "constraint_power",
     "reduced_forward_dynamics",
     "reduced_linearize",
 )

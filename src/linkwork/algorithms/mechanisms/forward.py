@@ -10,7 +10,8 @@ With the factors of M = LᵀDL from articulated bodies, U = L⁻ᵀGᵀ and y = 
 other λ is the one of least size, and a is what it is without them: see `linkwork.expr.linalg.semidefinite`.
 
 Sources: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8; Carpentier, Budhiraja and Mansard, Proximal and
-sparse resolution of constrained dynamic equations, RSS 2021.
+sparse resolution of constrained dynamic equations, RSS 2021; Baumgarte, Stabilization of constraints and integrals of
+motion in dynamical systems, Comput. Methods Appl. Mech. Eng. 1, 1972 (errors that fade).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 from ...expr.linalg.semidefinite import MORE, Semidefinite
 from ...expr.linalg.sums import dot, is_zero
 from ...model.tree import Tree
-from ..constraints.rows import AllRates, rates_of
+from ..constraints.rows import AllRates, constraint_error, rates_of
 from ..dynamics.external import Wrenches
 from ..dynamics.factored_inverse import ArticulatedInverse, FactoredInverse, handed_on
 from ..dynamics.inverse_dynamics import bias_force
@@ -103,18 +104,37 @@ def constrained_forward_dynamics(
     wrenches: Wrenches = (),
     time: Scalars | None = None,
     loop_forces: Scalars | None = None,
+    stabilization: Scalars | None = None,
     passive: bool = False,
 ) -> tuple[list[Any], list[Any]]:
     """a (nv) and λ (nc), what each row of the constraints exerts: M a + h = τ + Gᵀλ.
 
-    Forces of the joints that close loops, given ones and with ``passive`` their own, are part of τ.
+    Forces of the joints that close loops, given ones and with ``passive`` their own, are part of τ.  With a time
+    constant T of ``stabilization`` G a + γ + 2/T (G v + σ) + φ/T² = 0, φ where rows have an error: what is left of φ
+    fades as e^(−t/T).
     """
     tau = with_loop_forces(tree, q, v, tau, loop_forces, passive)
     held = Held.at(tree, q, v, 0.0 if time is None else time[0], passive)
     h = bias_force(tree, q, v, wrenches, passive)
     y = held.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
-    forces = held.forces(y, [-x for x in held.rates.bias])
+    wanted = [-x for x in held.rates.bias]
+    if stabilization is not None:
+        wanted = _fading(tree, q, v, time, held.rates, wanted, stabilization[0])
+    forces = held.forces(y, wanted)
     return held.moved(y, forces), held.factors.least(forces)
+
+
+def _fading(
+    tree: Tree, q: Scalars, v: Scalars, time: Scalars | None, rates: AllRates, wanted: Scalars, T: Any
+) -> list[Any]:
+    """What G a is to be for errors to fade, and velocities that do not obey the constraints."""
+    errors = iter(constraint_error(tree, q, time))
+    rate, stiffness = 2.0 / T, 1.0 / (T * T)
+    holonomic = [constraint.holonomic for constraint in tree.constraints for _ in constraint.row_names]
+    found = []
+    for x, row, drift, has_error in zip(wanted, rates.rows, rates.drift, holonomic, strict=True):
+        found.append(x - (dot(row, v) + drift) * rate - (next(errors) * stiffness if has_error else 0.0))
+    return found
 
 
 def constrained_accelerations(
@@ -144,7 +164,7 @@ ROWS = (
         "q v tau",
         (Output(("nv",), "rad/s², m/s²", "a"), Output(("nc",), "N, N·m", "constraint_forces")),
         "Accelerations under joint forces, and what the constraints exert.",
-        optional=("gravity", "time", "loop_forces"),
+        optional=("gravity", "time", "loop_forces", "stabilization"),
         options=(PASSIVE,),
         wrenched=True,
         joint_space=True,

@@ -181,6 +181,7 @@ class ConstraintMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         loop_forces: ArrayLike | None = None,
+        stabilization: ArrayLike | None = None,
         passive: bool = False,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
@@ -190,4 +191,7 @@ class ConstraintMethods(RobotBase):
         `loop_velocity`; with ``passive`` those of their damping, friction and springs come to them.
         q (..., nq), v, tau (..., nv) -> a (..., nv) [rad/s², m/s²], constraint_forces (..., nc) [N, N·m].  Where rows
         depend on each other, λ is the one of least Σ Λ_ii λ_i², with Λ = G M⁻¹ Gᵀ.  `forward_dynamics` gives a alone.
+
+        With ``stabilization`` (...) [s], a time constant T, G a + γ + 2/T (G v + σ) + φ/T² = 0: what a motion is off
+        the constraints fades as e^(−t/T).  Nothing of the kind is done unless asked for: `project` is exact.
         """
