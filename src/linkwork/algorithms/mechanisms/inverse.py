@@ -21,8 +21,9 @@ from ..dynamics.external import Wrenches
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..row import PASSIVE, Output, Row
 from .actuation import ACTUATORS, Actuation, Names
+from .loop_joints import with_loop_forces
 
-__all__ = ["ROWS", "constrained_inverse_dynamics"]
+__all__ = ["ROWS", "asked_for", "constrained_inverse_dynamics"]
 
 Scalars = Sequence[Any]
 
@@ -40,8 +41,15 @@ def constrained_inverse_dynamics(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """τ (nv, 0 where nothing is actuated), λ (nc), and what nothing exerts (nv): 0 where actuators can do it."""
     rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
-    wanted = inverse_dynamics(tree, q, v, a, wrenches, passive)
+    wanted = asked_for(tree, q, v, a, wrenches, passive)
     return Actuation.at(tree, q, rates, actuators, weights).split(wanted)
+
+
+def asked_for(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches, passive: bool) -> list[Any]:
+    """M a + h, less what the joints that close loops exert by themselves."""
+    wanted = inverse_dynamics(tree, q, v, a, wrenches, passive)
+    by_loops = with_loop_forces(tree, q, v, [0.0] * tree.nv, None, passive)
+    return [x - y for x, y in zip(wanted, by_loops, strict=True)]
 
 
 ROWS = (

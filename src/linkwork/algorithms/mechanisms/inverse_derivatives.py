@@ -16,14 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...expr.linalg.sums import transposed
+from ...expr.linalg.sums import added, negated, transposed
 from ...model.tree import Tree
 from ..constraints.rows import rates_of
 from ..derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from ..dynamics.external import Wrenches
-from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..row import PASSIVE, Output, Row
 from .actuation import ACTUATORS, Actuation, Names
+from .inverse import asked_for
+from .loop_joints import loop_force_derivatives, loops_of
 from .varied_rows import varied_rows
 
 __all__ = ["ROWS", "constrained_inverse_dynamics_derivatives"]
@@ -47,11 +48,15 @@ def constrained_inverse_dynamics_derivatives(
     n, still, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
     rates = rates_of(tree, q, v, now)
     acting = Actuation.at(tree, q, rates, actuators, weights)
-    tau, forces, _ = acting.split(inverse_dynamics(tree, q, v, a, wrenches, passive))
+    tau, forces, _ = acting.split(asked_for(tree, q, v, a, wrenches, passive))
     y = acting.multipliers(tau)
     pulled = varied_rows(tree, q, v, a, forces, now).pulled_by_q
     turned = transposed(varied_rows(tree, q, still, y, [0.0] * len(forces), now).by_q) or [[] for _ in range(n)]
-    by_state = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
+    if passive and any(loop.resists for loop in loops_of(tree)):
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
+        by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
+    by_state = by_q, by_v, by_a
 
     by_tau, by_forces = [], []
     for k in range(n):
