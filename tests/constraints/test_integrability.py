@@ -94,6 +94,18 @@ def test_wheels_of_a_differential_drive_give_its_heading():
     assert "said by others already: right rolls: along y" in str(report)
 
 
+@pytest.mark.parametrize("size", [1e-5, 1.0, 1e4])
+def test_small_and_large_carts_are_alike(size):
+    parts = [*turning("left", (0, 3 * size, size), (0, 1, 0)), *turning("right", (0, -3 * size, size), (0, 1, 0))]
+    rolling = [lw.Rolling(name, radius=size) for name in ("left", "right")]
+    report = planar(*parts).with_constraints(*rolling).integrability([0.1 * size, 0.2 * size, 0.3, 0.4, 0.5])
+    assert report.growth == (2, 3, 4) and report.generic and report.margin > 1e6
+    assert report.integrable[0].positions == ("base.angle + 0.166667 left_joint - 0.166667 right_joint",)
+    np.testing.assert_allclose(report.integrable[0].weights, (1.0, -1.0), rtol=0, atol=1e-9)
+    report = free().with_constraints(lw.Rolling("body", radius=size)).integrability([1, 0, 0, 0, size, size, size])
+    assert report.growth == (3, 4, 5) and report.generic
+
+
 def test_integrating_factors_are_no_obstacle():
     """dx + x dy = 0 is x exp(y) = const, and θ̇ x = y θ ẏ of three numbers is none."""
 

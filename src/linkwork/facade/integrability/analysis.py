@@ -15,8 +15,11 @@ import numpy as np
 from ...algorithms.configuration.manifold import integrate, normalize
 from ...algorithms.constraints.distribution import allowed, rows_in_time
 from ...algorithms.constraints.rows import constraint_error
+from ...constraints import BallRolling, Rolling
 from ...expr.derivative import is_zero
+from ...joints import JointType
 from ...model.tree import Tree
+from ..mobility.scaled import characteristic_length
 from .growth import Symbols, followed, grown, pivots_of
 from .positions import Position, candidates, positions_that_stay
 from .report import Combination, Integrability
@@ -41,43 +44,48 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
     width = tree.nv + timed
     given = np.array([c.holonomic for c in tree.constraints for _ in c.row_names], dtype=bool)
     names = [name for c in tree.constraints for name in c.row_names]
-    surface = _Surface(symbols, rows, given)
-    in_states, of_sizes = symbols.function(rows), symbols.function(sizes)
+    in_states, of_sizes, start = symbols.function(rows), symbols.function(sizes), np.array([*q, time])
+    scales = _scales(tree)
+    surface = _Surface(symbols, rows, given, scales[:-1])
 
     def numbers(states: np.ndarray) -> np.ndarray:
-        return _without_noise(in_states(states)[:, :, :width], of_sizes(states))
+        G = _without_noise(in_states(states), of_sizes(states))[:, :, :width]
+        counted: np.ndarray = G * scales[:width]
+        return counted
 
-    around = surface.around(np.array([*q, time]), timed)
+    around = surface.around(start, timed)
     G = numbers(around)
     _check_consistent(tree, G)
-    ranks = [rank_of(x[:, : tree.nv])[0] for x in G]
+    ranks = [rank_of(_even(x)[:, : tree.nv])[0] for x in G]
     regular = [k for k, rank in enumerate(ranks) if rank == max(ranks)]
-    dof, h = tree.nv - max(ranks), rank_of(G[regular[0]][given], _largest(G[regular[0]]))[0]
+    dof, h = tree.nv - max(ranks), rank_of(_even(G[regular[0]][given]))[0]
     if given.all():
         return Integrability(tree.name, dof, dof, (dof,), (), (), 0, (), regular[0] == 0, np.inf)
-    pivots = pivots_of(rows, G[regular[0]], tree.nv)
-    base = allowed(rows, pivots, [j for j in range(width) if j not in {j for _, j in pivots}])
+    pivots = pivots_of(rows, _even(G[regular[0]]), tree.nv)
+    free = [j for j in range(width) if j not in {j for _, j in pivots}]
+    base = [[x * float(scales[j]) for x in u] for j, u in zip(free, allowed(rows, pivots, free), strict=True)]
     followed_to = surface.closed(followed(symbols, base, around[regular[0]], _STATES))
     # what can be reached from a state has one dimension everywhere on the way; beside it there may be more
     states = np.array([around[regular[0]], *followed_to, *around[regular[1:]]])
     last = len(followed_to)
-    growth = grown(symbols, base, states, last, width - h)
+    growth = grown(symbols, base, scales, states, last, width - h)
     reached = growth.dimensions[-1]
     closures = growth.closure[:, :, :width]
     full = np.array([rank_of(x)[0] == reached for x in closures])
     generic = regular[0] == 0 and bool(full[last + 1 :].all()) and not growth.more
     here = 0 if full[0] else last
     G = numbers(states)
-    left = complement(G[here][given], _largest(G[here]))  # what holonomic constraints allow
+    left = complement(_even(G[here][given]))  # what holonomic constraints allow
     own = np.flatnonzero(~given)
-    counted = own[independent(G[here][own] @ left)]
+    counted = own[independent(_even(G[here][own]) @ left)]
     A = G[here][counted]
-    on_closure = closures[here] @ A.T
-    combined = reduced(complement(on_closure, float(np.linalg.norm(closures[here]) * np.linalg.norm(A))).T)
+    on_closure = closures[here] @ _even(A).T
+    combined = reduced(complement(on_closure, float(np.linalg.norm(closures[here]))).T) / _lengths(A)
+    combined = np.array([c / c[np.flatnonzero(c)[0]] for c in combined]).reshape(combined.shape)
     tried = candidates(symbols, [c for c in tree.constraints if not c.holonomic], timed, states)
     told = [k for k in range(len(states)) if full[k] and (generic or k <= last)]
     positions = positions_that_stay(
-        [Position(p.name, p.differentials[told][:, :width]) for p in tried],
+        [Position.of(p.name, p.differentials[told][:, :width] * scales[:width]) for p in tried],
         closures[told],
         told.index(here),
         left,
@@ -120,8 +128,8 @@ def _combination(
 class _Surface:
     """The configurations at which holonomic constraints hold, at all times."""
 
-    def __init__(self, symbols: Symbols, rows: list[list[Any]], given: np.ndarray) -> None:
-        self.tree = symbols.tree
+    def __init__(self, symbols: Symbols, rows: list[list[Any]], given: np.ndarray, scales: np.ndarray) -> None:
+        self.tree, self.scales = symbols.tree, scales
         self.error = symbols.function([constraint_error(self.tree, symbols.q, [symbols.time])])
         self.rows = symbols.function(
             [row[: self.tree.nv] for row, has_error in zip(rows, given, strict=True) if has_error]
@@ -133,7 +141,7 @@ class _Surface:
         rng, found, step = np.random.default_rng(0), [here], _STEP
         J = self._jacobian(here)
         for _ in range(4 * _BESIDE):
-            wanted = rng.normal(size=self.tree.nv) * step
+            wanted = rng.normal(size=self.tree.nv) * step * self.scales
             beside = self._gone(here, wanted - np.linalg.pinv(J, rcond=_FLAT) @ (J @ wanted))
             beside[-1] += timed * rng.uniform(0.1, 1.0)
             closed = self.closed(beside[None])
@@ -183,13 +191,37 @@ def _without_noise(G: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return np.where(noise[:, :, None], 0.0, G)
 
 
-def _largest(G: np.ndarray) -> float:
-    return float(np.linalg.norm(G, axis=1).max(initial=0.0))
+def _scales(tree: Tree) -> np.ndarray:
+    """What velocities and time are counted in, so that numbers are near 1: rad/s, a length per second, 1 s (nv + 1,).
+
+    The length is that of links, or of what rolls where there is one body alone.
+    """
+    length = characteristic_length(tree)
+    radii = [c.radius for c in tree.constraints if isinstance(c, (Rolling, BallRolling))]
+    if length == 1.0 and radii:
+        length = float(np.median(radii))
+    units = [unit for _, body in tree.stacked() for unit in _units(body.joint)]
+    return np.array([*(length if unit.startswith("m") else 1.0 for unit in units), 1.0])
+
+
+def _units(joint: JointType) -> Sequence[str]:
+    return joint.v_units if len(joint.v_units) == joint.nv else ("rad/s",) * joint.nv
+
+
+def _even(G: np.ndarray) -> np.ndarray:
+    """Rows of unit length, zeros left alone."""
+    even: np.ndarray = G / _lengths(G)[:, None]
+    return even
+
+
+def _lengths(G: np.ndarray) -> np.ndarray:
+    sizes = np.linalg.norm(G, axis=1)
+    return np.where(sizes > 0.0, sizes, 1.0)
 
 
 def _check_consistent(tree: Tree, G: np.ndarray) -> None:
     """Raises ValueError where no velocity obeys all constraints: σ is none of G's."""
-    for rows in G:
+    for rows in map(_even, G):
         if rank_of(rows)[0] > rank_of(rows[:, : tree.nv])[0]:
             raise ValueError(
                 f"integrability: constraints of {tree.name!r} contradict each other: no velocity obeys all of them"

@@ -79,20 +79,20 @@ class Growth:
     more: bool  # whether further brackets add something in some states after the one in which they are chosen
 
 
-def grown(symbols: Symbols, base: list[Field], states: np.ndarray, seen: int, most: int) -> Growth:
+def grown(symbols: Symbols, base: list[Field], scales: np.ndarray, states: np.ndarray, seen: int, most: int) -> Growth:
     """The distribution of a basis of velocities, grown by brackets until it is involutive, or of dimension ``most``.
 
-    Which brackets are kept is seen in one of the states, ``seen``.
+    Which brackets are kept is seen in one of the states, ``seen``.  Velocities are counted in ``scales`` (nv + 1,).
     """
     kept = [moved(symbols, u) for u in base]
-    values = symbols.values(base, states)
+    values = symbols.values(base, states) / scales
     of_base, dimensions, margin = values, [len(kept)], np.inf
     layer, first, more = list(kept), True, False
     while layer and len(kept) < most:
         brackets = _brackets(symbols, kept[: len(base)], layer, first)
         if not brackets:
             break
-        found = symbols.values([_velocity(symbols, bracket) for bracket in brackets], states)
+        found = symbols.values([_velocity(symbols, bracket) for bracket in brackets], states) / scales
         chosen, gap = _adding(values[seen], found[seen], most - len(kept))
         margin, first = min(margin, gap), False
         layer = [brackets[k] for k in chosen]

@@ -34,6 +34,12 @@ class Position:
 
     name: str
     differentials: np.ndarray  # (states, nv + 1)
+    size: float  # of the differential, were there no cancellation
+
+    @staticmethod
+    def of(name: str, differentials: np.ndarray) -> Position:
+        """A function that is no sum."""
+        return Position(name, differentials, float(np.linalg.norm(differentials, axis=1).max()))
 
 
 def candidates(symbols: Symbols, constraints: Iterable[Constraint], timed: bool, states: np.ndarray) -> list[Position]:
@@ -55,7 +61,7 @@ def candidates(symbols: Symbols, constraints: Iterable[Constraint], timed: bool,
     rows = forward([x for _, x in found], symbols.all, seeds)
     differentials = symbols.values([[row.get(k, 0.0) for k in range(tree.nv + 1)] for row in rows], states)
     sound = [k for k in range(len(found)) if np.isfinite(differentials[:, k]).all()]
-    return [Position(found[k][0], differentials[:, k]) for k in sound]
+    return [Position.of(found[k][0], differentials[:, k]) for k in sound]
 
 
 def positions_that_stay(
@@ -70,9 +76,10 @@ def positions_that_stay(
     seen: list[np.ndarray] = []
 
     def take(position: Position) -> None:
-        on_closure = np.einsum("sv,snv->sn", position.differentials[-len(closures) :], closures)
+        on_closure = np.abs(np.einsum("sv,snv->sn", position.differentials, closures)).max(initial=0.0)
         own = position.differentials[state] @ left
-        if np.abs(on_closure).max(initial=0.0) > _ZERO or np.linalg.norm(own) < _ZERO or len(chosen) == count:
+        nothing = _ZERO * position.size
+        if on_closure > nothing or np.linalg.norm(own) <= nothing or len(chosen) == count:
             return
         basis = np.linalg.qr(np.array(seen).T)[0] if seen else np.zeros((len(own), 0))
         if np.linalg.norm(own - basis @ (basis.T @ own)) > _ZERO * np.linalg.norm(own):
@@ -90,19 +97,22 @@ def positions_that_stay(
 
 def _sums(tried: Sequence[Position], closures: np.ndarray) -> list[Position]:
     """Sums with constant weights that stay, those of few terms first."""
-    moving = [position for position in tried if np.abs(position.differentials).max() > _ZERO]
+    moving = [position for position in tried if position.size > 0.0]
     if not moving:
         return []
+    sizes = np.array([position.size for position in moving])
     D = np.array([position.differentials for position in moving])
-    equations = np.einsum("jsv,snv->snj", D[:, -len(closures) :], closures).reshape(-1, len(moving))
+    equations = np.einsum("jsv,snv->snj", D, closures).reshape(-1, len(moving)) / sizes
     if len(equations) < len(moving) + 1:  # too few states to tell
         return []
     weights = reduced(complement(equations, 1.0).T)
     found = []
     for row in sorted(weights, key=np.count_nonzero):
+        row = row / sizes
+        row = row / row[np.flatnonzero(row)[0]]
         terms = [(w, p) for w, p in zip(row, moving, strict=True) if w != 0.0]
-        total = np.einsum("j,jsv->sv", row, D)
-        found.append(Position(_sum_of(terms), total))
+        size = float(max(abs(w) * p.size for w, p in terms))
+        found.append(Position(_sum_of(terms), np.einsum("j,jsv->sv", row, D), size))
     return found
 
 
