@@ -122,6 +122,41 @@ def test_every_joint_type_closes_a_loop_in_a_file():
     assert found.joint == joints.Planar.across(joints.Revolute((0, 1, 0)).axis)
 
 
+def test_a_loop_has_bounds_and_what_resists():
+    more = '"limits": {"lower": -1, "upper": null, "velocity": 3}, "damping": 0.1, "stiffness": [5], "rest": -0.2'
+    text = '{"version": 1, "loops": [' + LOOP.replace("}", ", " + more + "}") + "]}"
+    robot = PENDULUM.with_loops_document(text)
+    by_hand = PENDULUM.with_loop(
+        "pin",
+        joints.Revolute((0, 1, 0)),
+        "base",
+        "tip",
+        lower=-1.0,
+        velocity=3.0,
+        damping=0.1,
+        stiffness=5.0,
+        rest=-0.2,
+    )
+    assert robot.joint("pin").joint == by_hand.joint("pin").joint
+    for closed in (robot, by_hand):
+        assert PENDULUM.with_loops_document(closed.loops_document()) == closed
+    two = joints.Universal()
+    whole = PENDULUM.with_loop("u", two, "base", "tip", lower=(-1, -2), effort=(3, np.inf), friction=(0.1, 0.2))
+    assert PENDULUM.with_loops_document(whole.loops_document()) == whole
+    for wrong, code in (
+        ('"limits": {"lower": 1, "upper": 0}', "LIMIT_ORDER"),
+        ('"limits": {"lower": [1, 2]}', "ARITY"),
+        ('"limits": {"low": 1}', "UNKNOWN_KEY"),
+        ('"limits": {"velocity": -1}', "NEGATIVE"),
+        ('"limits": 3', "DATA_TYPE"),
+        ('"damping": -1', "NEGATIVE"),
+        ('"damping": null', "NUMBER"),
+        ('"damping": "x"', "NUMBER"),
+    ):
+        found = codes('{"version": 1, "loops": [' + LOOP.replace("}", ", " + wrong + "}") + "]}")
+        assert found[0].code == code, wrong
+
+
 def test_frames_of_robots_come_back():
     """On links that other joints moved or welded: to the bit where they were put on, or on their body."""
     rng = np.random.default_rng(1)

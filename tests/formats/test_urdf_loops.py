@@ -103,9 +103,48 @@ def test_what_is_wrong_is_told_by_its_place(text, code, said):
 def test_what_is_odd_is_told():
     (found,) = warnings(loop(ends() + '<axis xyz="0 2 0"/>'))
     assert found.code == "AXIS_NORM"
-    for inner in ('<limit lower="0"/>', '<dynamics damping="1"/>', "<calibration/>"):
-        (found,) = warnings(loop(ends() + AXIS + inner))
+    ball = 'loop_joint name="pin" type="spherical"'
+    for text in (
+        loop(ends() + AXIS + '<dynamics armature="1"/>'),
+        loop(ends() + AXIS + "<calibration/>"),
+        loop(ends() + '<limit lower="0"/>', ball),
+        loop(ends() + '<dynamics damping="1"/>', ball),
+    ):
+        (found,) = warnings(text)
         assert found.code in ("UNSUPPORTED", "UNKNOWN_TAG")
     with pytest.raises(ModelError) as caught:
         read(robot(*map(link, "ab"), joint("j", "a", "b"), joint("k", "a", "b")))
     assert "Robot.with_loop" in str(caught.value.hint)
+
+
+def test_what_a_loop_has_beside_its_joint():
+    inner = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+    inner += '<dynamics damping="0.1" friction="0.2" spring_stiffness="5" spring_reference="-0.3"/>'
+    robot_ = lw.Robot.from_urdf_string(loop(ends() + AXIS + inner))
+    by_hand = lw.Robot.from_urdf_string(loop(ends() + AXIS)).without_constraints()
+    by_hand = by_hand.with_loop(
+        "pin",
+        joints.Revolute((0, 1, 0)),
+        "pin_F",
+        "pin_M",
+        lower=-1.0,
+        upper=2.0,
+        velocity=3.0,
+        effort=4.0,
+        damping=0.1,
+        friction=0.2,
+        stiffness=5.0,
+        rest=-0.3,
+    )
+    pin, same = (r.joint("pin").joint for r in (robot_, by_hand))
+    assert pin == same and (pin.damping.tolist(), pin.rest.tolist()) == ([0.1], [-0.3])
+    (free,) = read(loop(ends() + AXIS + '<limit lower="1"/>', 'loop_joint name="pin" type="continuous"')).constraints
+    assert free.lower == free.upper == ()
+    for wrong, code in (
+        ('<limit lower="1" upper="0"/>', "LIMIT_ORDER"),
+        ('<limit velocity="-1"/>', "NEGATIVE"),
+        ('<limit lower="x"/>', "NUMBER"),
+        ('<dynamics damping="-1"/>', "NEGATIVE"),
+        ("<limit/><limit/>", "DUPLICATE_ELEMENT"),
+    ):
+        assert errors(loop(ends() + AXIS + wrong))[0].code == code

@@ -17,8 +17,8 @@ from ..spatial import Pose
 from .files import path_text, read_regular
 from .json_text import parse_json
 from .located import Value
-from .plain import KINDS, TYPES, arguments, in_words, is_plain
-from .plain_reader import PlainReader
+from .plain import KINDS, TYPES, in_words, is_plain
+from .plain_reader import RESISTING, PlainReader
 from .xml import Budget
 from .yaml_text import parse_yaml
 
@@ -138,7 +138,7 @@ class _Document:
         reader = self.reader
         errors = len(reader.findings.errors)
         name, frame, other = (reader.text(value, key) for key in ("name", "frame", "other"))
-        joint = reader.joint(value, "type", more=(*_LOOP_KEYS, *_LOOP_VALUES, *more))
+        joint = reader.joint(value, "type", more=(*_LOOP_KEYS, *more))
         values = reader.loop_values(value, joint) if joint is not None else {}
         if len(reader.findings.errors) > errors or joint is None:
             return None
@@ -177,7 +177,4 @@ class _Document:
 
 
 _KEYS: Collection[str] = ("version", "frames", "points", "directions", "loops", "constraints")
-_LOOP_KEYS = ("name", "frame", "other")
-_LOOP_VALUES = tuple(
-    argument.name for argument in arguments(LoopJoint) if argument.name not in ("name", "joint", "frame", "relative_to")
-)
+_LOOP_KEYS = ("name", "frame", "other", "limits", *RESISTING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
@@ -13,6 +14,7 @@ from ..model.tree import Tree
 from ..model.welded import composed
 from .loops import LOOP, VERSION
 from .plain import KINDS, arguments, in_words, made_from, plain
+from .plain_reader import BOUNDS, RESISTING
 
 __all__ = ["loops_text"]
 
@@ -67,8 +69,15 @@ def _frame(tree: Tree, frame: Frame) -> dict[str, Any]:
 def _loop(loop: LoopJoint) -> dict[str, Any]:
     what = f"loop {loop.name!r}"
     found = {"name": loop.name, **plain(loop.joint, what), "frame": loop.relative_to, "other": loop.frame}
-    said = made_from(loop, LoopJoint, what)
-    return found | {key: said[key] for key in said if key not in ("name", "joint", "frame", "relative_to")}
+    limits = {key: _each(getattr(loop, name)) for key, name in BOUNDS.items() if getattr(loop, name)}
+    resisting = {key: _each(getattr(loop, key)) for key in RESISTING if getattr(loop, key)}
+    return found | ({"limits": limits} if limits else {}) | resisting
+
+
+def _each(numbers: tuple[float, ...]) -> Any:
+    """A number, or one for each; null where there is none."""
+    found = [None if math.isinf(x) else x for x in numbers]
+    return found[0] if len(found) == 1 else found
 
 
 def _constraint(constraint: Constraint) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 
 from .._text import nearest, quoted
-from ..constraints import LoopJoint
 from ..errors import Findings, Issue, Location
 from ..joints import JointType, Planar
 from ..spatial import Pose, Rotation, Vec3
@@ -21,7 +20,7 @@ from ..spatial.given import LARGEST, RIGID
 from .located import Value
 from .plain import TYPES, arguments, is_function
 
-__all__ = ["PlainReader"]
+__all__ = ["BOUNDS", "RESISTING", "PlainReader"]
 
 _AXES = Vec3(1.0, 0.0, 0.0)
 
@@ -259,15 +258,40 @@ class PlainReader:
             return ()
         return tuple([self.converted(item, hint) for item, hint in zip(value.content, hints, strict=True)])
 
-    def loop_values(self, value: Value, joint: JointType) -> dict[str, Any]:
-        """What a loop says beside its joint: limits, damping, friction, a number or one for each."""
-        found = {}
-        for argument in arguments(LoopJoint):
-            if argument.hint == tuple[float, ...] and argument.name in value.content:
-                given = value.content[argument.name]
-                one = not isinstance(given.content, list)
-                found[argument.name] = self.converted(given, float if one else argument.hint)
+    # -- what a loop has beside its joint
+
+    def loop_values(self, value: Value, joint: JointType) -> dict[str, tuple[float, ...]]:
+        """A loop's ``limits``, and what resists in it: numbers, or one for each number of q or v.
+
+        ARITY, LIMIT_ORDER, NEGATIVE.
+        """
+        found, given = {}, dict(value.content)
+        limits = given.pop("limits", None)
+        if limits is not None and self.is_object(limits, "limits"):
+            self.known(limits, BOUNDS)
+            for key, inner in limits.content.items():
+                if key in BOUNDS:
+                    none = -math.inf if key == "lower" else math.inf
+                    found[BOUNDS[key]] = self._each(inner, joint.nq if key in OF_Q else joint.nv, key in OF_Q, none)
+            pairs = zip(found.get("lower", ()), found.get("upper", ()), strict=False)
+            if any(lower > upper for lower, upper in pairs):
+                self.error(limits, "LIMIT_ORDER", "a lower limit is above the upper limit")
+        for key in RESISTING:
+            if key in given:
+                found[key] = self._each(given[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
         return found
+
+    def _each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
+        """A number for all, or a list of one for each; null is ``none`` where there may be none."""
+        items = value.content if isinstance(value.content, list) else [value] * count
+        if len(items) != count:
+            self.error(value, "ARITY", f"{value.step}: expected a number, or {count} in a list, got {len(items)}")
+            return ()
+        numbers = [none if none is not None and x.content is None else self.number(x) for x in items]
+        if not any_sign and any(x < 0.0 for x in numbers):
+            self.error(value, "NEGATIVE", f"{value.step} must not be negative")
+            return ()
+        return tuple(numbers)
 
 
 def _as_it_is(value: Value) -> Any:
@@ -280,3 +304,6 @@ def _as_it_is(value: Value) -> Any:
 
 
 _WAYS = ("rpy", "quaternion_wxyz", "rotation")
+BOUNDS = {"lower": "lower", "upper": "upper", "velocity": "velocity_bound", "effort": "effort"}  # as a loop has them
+RESISTING = ("damping", "friction", "static_friction", "friction_velocity", "stiffness", "rest")
+OF_Q = ("lower", "upper", "rest")  # what is of numbers of q; the others are of v, and not negative

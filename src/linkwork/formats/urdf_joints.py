@@ -15,7 +15,7 @@ from .reader import Reader
 from .urdf_drives import Drives
 from .xml import Element
 
-__all__ = ["TYPES", "read_axis", "read_joint"]
+__all__ = ["TYPES", "read_axis", "read_bound", "read_joint"]
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _X = Vec3(1.0, 0.0, 0.0)
@@ -120,7 +120,7 @@ def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Li
         lower, upper = _range(reader, limit)
     elif "lower" in limit.attributes or "upper" in limit.attributes:
         for attribute in ("lower", "upper"):
-            _bound(reader, limit, attribute, 0.0)
+            read_bound(reader, limit, attribute, 0.0)
         message = "lower and upper of a continuous joint are ignored: it has no bounds"
         reader.note(limit, "IGNORED", message, 'make it type="revolute" to keep them')
     return Limits(
@@ -133,7 +133,7 @@ def _range(reader: Reader, limit: Element) -> tuple[float, float]:
     if "lower" not in limit.attributes and "upper" not in limit.attributes:
         message = "<limit> gives neither lower nor upper: both are 0 by default, so the joint cannot move"
         reader.warn(limit, "LIMIT_MISSING", message)
-    lower, upper = _bound(reader, limit, "lower", 0.0), _bound(reader, limit, "upper", 0.0)
+    lower, upper = read_bound(reader, limit, "lower", 0.0), read_bound(reader, limit, "upper", 0.0)
     if lower > upper or lower == _INF or upper == -_INF:
         reader.error(limit, "LIMIT_ORDER", f"lower limit {lower!r} is above upper limit {upper!r}")
         return -_INF, _INF
@@ -145,14 +145,14 @@ def _most(reader: Reader, limit: Element, attribute: str) -> float:
     if attribute not in limit.attributes:
         reader.warn(limit, "LIMIT_MISSING", f"<limit> without {attribute}: taken as unlimited")
         return _INF
-    value = _bound(reader, limit, attribute, _INF)
+    value = read_bound(reader, limit, attribute, _INF)
     if value < 0.0:
         reader.error(limit, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
         return _INF
     return value
 
 
-def _bound(reader: Reader, limit: Element, attribute: str, default: float) -> float:
+def read_bound(reader: Reader, limit: Element, attribute: str, default: float) -> float:
     """A bound, which may be infinite: LIMIT_FINITE, a warning for ±inf and an error for nan."""
     text = limit.attributes.get(attribute)
     if text is None:

@@ -12,8 +12,10 @@ The first end is the joint's frame F and the second its frame M; the axis is in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .._text import nearest, quoted
 from ..constraints import LoopJoint
@@ -21,7 +23,7 @@ from ..joints import Fixed, JointType, Planar, Prismatic, Revolute, Spherical
 from ..model.description import ConstraintDescription, FrameDescription
 from ..spatial import Pose
 from .reader import Reader
-from .urdf_joints import read_axis
+from .urdf_joints import read_axis, read_bound
 from .xml import Element
 
 __all__ = ["LOOP_TYPES", "Loops", "read_loop_joints"]
@@ -52,7 +54,11 @@ def read_loop_joints(reader: Reader, root: Element) -> Loops:
         for frame, end in zip((F, M), ends, strict=True):
             link = reader.name(end, "link") or ""
             frames.append(FrameDescription(frame, link, _place(reader, end), reader.where(end)))
-        constraints.append(ConstraintDescription(LoopJoint(name, joint, M, F), reader.where(element)))
+        constraints.append(
+            ConstraintDescription(
+                LoopJoint(name, joint, M, F, **_values(reader, element, joint)), reader.where(element)
+            )
+        )
     return Loops(tuple(frames), tuple(constraints))
 
 
@@ -82,6 +88,41 @@ def _type(reader: Reader, element: Element) -> JointType:
     return Fixed()
 
 
+def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any]:
+    """Bounds, damping, friction and springs, none where none are given; of joints of one number."""
+    limit, dynamics = element.first("limit"), element.first("dynamics")
+    if joint.nv != 1:
+        for given in (limit, dynamics):
+            if given is not None:
+                message = (
+                    f"<{given.tag}> of a {element.attributes.get('type')} loop is ignored: it has no meaning there"
+                )
+                reader.warn(given, "UNSUPPORTED", message)
+        return {}
+    found: dict[str, Any] = {}
+    for attribute, name, none in _BOUNDS if limit is not None else ():
+        assert limit is not None
+        if attribute in ("lower", "upper") and element.attributes.get("type") == "continuous":
+            continue
+        value = read_bound(reader, limit, attribute, none)
+        if value < 0.0 and attribute in ("velocity", "effort"):
+            reader.error(limit, "NEGATIVE", f"{attribute} must not be negative, got {value!r}")
+        elif value != none:
+            found[name] = (value,)
+    if found.get("lower", (-math.inf,)) > found.get("upper", (math.inf,)):
+        assert limit is not None
+        message = f"lower limit {found.pop('lower')[0]!r} is above upper limit {found.pop('upper')[0]!r}"
+        reader.error(limit, "LIMIT_ORDER", message)
+    for attribute, name in _RESISTING if dynamics is not None else ():
+        assert dynamics is not None
+        if attribute in dynamics.attributes:
+            read = reader.number if name == "rest" else reader.at_least_zero
+            found[name] = (read(dynamics, attribute, 0.0),)
+    if dynamics is not None and "armature" in dynamics.attributes:
+        reader.warn(dynamics, "UNSUPPORTED", "armature of a loop is ignored: nothing turns with it alone")
+    return found
+
+
 def _ends(reader: Reader, element: Element) -> Sequence[Element]:
     """The two elements that say what the loop lies between.  ELEMENT_MISSING, DUPLICATE_ELEMENT."""
     first, second = _ENDS[element.tag]
@@ -107,3 +148,15 @@ def _place(reader: Reader, end: Element) -> Pose:
 
 
 _ENDS = {"loop_joint": ("link1", "link2"), "loop": ("predecessor", "successor")}
+_BOUNDS = (
+    ("lower", "lower", -math.inf),
+    ("upper", "upper", math.inf),
+    ("velocity", "velocity_bound", math.inf),
+    ("effort", "effort", math.inf),
+)
+_RESISTING = (
+    ("damping", "damping"),
+    ("friction", "friction"),
+    ("spring_stiffness", "stiffness"),
+    ("spring_reference", "rest"),
+)
