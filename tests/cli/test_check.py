@@ -51,6 +51,7 @@ def test_what_cannot_be_assembled_fails(linkwork, urdf, tmp_path):
     loops.write_text(json.dumps(PIN), encoding="utf-8")
     for gap, lower, code, said in (
         (1.2, -4, 0, "within all joints' limits as assembled"),
+        (1.2, 0.5, 0, "within all joints' limits as assembled"),
         (1.2, 2.9, 0, "beyond its limits: left_hinge at"),
         (2.5, -4, 1, "rods: inconsistent"),
     ):

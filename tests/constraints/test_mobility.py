@@ -5,6 +5,7 @@ import pytest
 
 import linkwork as lw
 from helpers.fourbars import HINGE, fourbars, parallel, rod
+from helpers.linkages import linkage
 from helpers.overconstrained import bennett, bennett_angles, bricard
 
 OUT_OF_PLANE = ("rotation x", "rotation z", "translation y")
@@ -114,3 +115,11 @@ def test_robots_without_constraints_and_bad_input():
     ):
         with pytest.raises(ValueError, match=message):
             robot.mobility(arguments[0], length=arguments[1] if len(arguments) > 1 else None)
+
+
+def test_a_rocker_rests_at_its_dead_centre():
+    robot = linkage()  # crank and coupler in one line, 3.5 long, over a rocker of 2 and a ground of 3
+    crank, rocker = np.arccos((3.5**2 + 9 - 4) / 21), np.arccos((4 + 9 - 3.5**2) / 12)
+    found = robot.mobility({"crank": -crank, "knee": 0.0, "rocker": rocker - np.pi})
+    assert found.locked_here == ("rocker",) and not found.locked and found.dof == found.mobility == 1
+    assert "at rest here: rocker" in str(found)

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    found = robot.mobility()
+    found = _looked_at(robot)
     beyond = _beyond_limits(robot, found.q) if found.assembled else []
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": arguments.floating_base}
@@ -36,6 +36,15 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     else:
         terminal.out.lines(_text(robot, found, beyond, columns_of(terminal.out)))
     return 0 if found.assembled else FAILED
+
+
+def _looked_at(robot: Robot) -> Mobility:
+    """Mobility where the robot is assembled within its joints' limits, or anywhere if that is nowhere."""
+    if any(constraint.holonomic for constraint in robot.tree.constraints):
+        within = robot.assemble(check=False)
+        if np.all(within.assembled):
+            return robot.mobility(within.q)
+    return robot.mobility()
 
 
 # -- for people

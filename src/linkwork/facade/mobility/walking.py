@@ -67,6 +67,8 @@ class Mechanism:
                 if polished > 2 or size <= 1e-15 * self.scales.length:
                     break
             G = self.rows(q)[self.scales.errors]
+            if not np.isfinite(G).all():
+                return Assembled(q, error, False, False)
             U, s, V = np.linalg.svd(G, full_matrices=False)
             kept = s > 1e-9 * max(float(s.max(initial=0.0)), 1e-3)
             push = U.T @ error
@@ -85,12 +87,18 @@ class Mechanism:
             if found >= size:
                 break
             q, error, size, damping = there, left, found, 0.1 * damping if damping > 1e-9 else 0.0
-        G = self.rows(q)[self.scales.errors]
-        stationary = bool(np.linalg.norm(G.T @ error) <= 1e-6 * size)
+        stationary = bool(np.linalg.norm(self.rows(q)[self.scales.errors].T @ error) <= 1e-6 * size)
         return Assembled(q, error, size <= self.closed, stationary and size > self.closed)
 
     def ranked(self, q: np.ndarray) -> Ranked:
-        return ranked(self.rows(q))
+        """Raises ValueError where rows mean nothing."""
+        G = self.rows(q)
+        wrong = ~np.isfinite(G).all(axis=-1)
+        if wrong.any():
+            names = [name for c in self.robot.tree.constraints for name in c.row_names]
+            said = ", ".join(repr(names[k]) for k in np.flatnonzero(wrong)[:6])
+            raise ValueError(f"constraints: {said} are no finite numbers at q = {np.array2string(q, precision=4)}")
+        return ranked(G)
 
     def assembled(self, starts: Iterable[np.ndarray]) -> tuple[Assembled, int]:
         """The first that closes, or that which is least open; and how many starts that took."""
@@ -98,7 +106,7 @@ class Mechanism:
         for q in starts:
             tried += 1
             found = self.projected(q)
-            if best is None or found.closed or np.linalg.norm(found.error) < np.linalg.norm(best.error):
+            if best is None or found.closed or not _size(found) >= _size(best):
                 best = found
             if best.closed:
                 break
@@ -123,7 +131,7 @@ class Mechanism:
                 before = heading
                 step = share * self.scales.length * np.sqrt(len(heading)) * heading
                 found = self.projected(self.moved(at, step))
-                if not found.closed:
+                if not (found.closed and np.isfinite(self.rows(found.q)).all()):
                     break
                 at, share = found.q, min(0.15, 2.0 * share)
                 yield at
@@ -131,3 +139,9 @@ class Mechanism:
     def _free(self, q: np.ndarray) -> np.ndarray:
         """Velocities that all constraints leave free; those that they push along are not sought."""
         return self.ranked(q).right
+
+
+def _size(found: Assembled) -> float:
+    """How open it is; infinitely where that is no number."""
+    size = float(np.linalg.norm(found.error))
+    return size if np.isfinite(size) else np.inf
