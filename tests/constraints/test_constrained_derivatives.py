@@ -89,6 +89,48 @@ def test_a_robot_without_constraints_has_those_of_forward_dynamics():
     assert [x.shape for x in found[3:]] == [(0, 6)] * 3
 
 
+def test_a_spherical_pendulum_is_that_of_lagrange():
+    m, length, g = 2.0, 0.8, np.array([0.0, 0.0, -9.81])
+    free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="bob")
+    robot = lw.Robot.build("pendulum", lw.Link("bob", mass=m, inertia=(0.1, 0.2, 0.3)), free)
+    robot = robot.with_constraints(lw.Distance("world", "bob", length))
+    n = np.array([2.0, -1.0, -2.0]) / 3.0
+    along = np.array([1.0, 2.0, 0.0])  # across n: m a = m g + n λ, n · a = −v²/l
+    q, v = np.array([1.0, 0, 0, 0, *(length * n)]), np.array([0.0, 0, 0, *along])
+    a, (force,) = robot.constrained_forward_dynamics(q, v, np.zeros(6))
+    expected = -m * (along @ along / length + n @ g)
+    np.testing.assert_allclose(force, expected, rtol=1e-14)
+    np.testing.assert_allclose(a, [0, 0, 0, *(g + n * expected / m)], rtol=0, atol=1e-13)
+    *_, by_q, by_v, by_tau = robot.constrained_forward_dynamics_derivatives(q, v, np.zeros(6))
+    by_p = -m * g / length - 2.0 * n * expected / length  # of λ = −m (v² + p · g) l / p²
+    np.testing.assert_allclose(by_q[0], [0, 0, 0, *by_p], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(by_v[0], [0, 0, 0, *(-2.0 * m * along / length)], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(by_tau[0], [0, 0, 0, *-n], rtol=0, atol=1e-13)
+    after, (impulse,) = robot.constrained_impact(q, np.array([0, 0, 0, *(along + 3.0 * n)]), restitution=0.25)
+    np.testing.assert_allclose(after, [0, 0, 0, *(along - 0.75 * n)], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(impulse, -3.75 * m, rtol=1e-14)
+
+
+def test_derivatives_hold_along_motions_that_constraints_allow():
+    robot, rng = lw.load("differential_drive"), np.random.default_rng(0)  # rows of rolling that depend on each other
+    q, *_ = robot.project_configuration(robot.random_configuration(seed=0))
+    v, tau = robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
+    towards, faster = robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
+    by_q, by_v, _, forces_by_q, forces_by_v, _ = robot.constrained_forward_dynamics_derivatives(q, v, tau)
+    step, found = 1e-5, []
+    for h in (step, -step):
+        there, *_ = robot.project_configuration(robot.integrate(q, h * towards))
+        speed = robot.project_velocity(there, v + h * faster)
+        found.append((there, speed, *robot.constrained_forward_dynamics(there, speed, tau)))
+    (there, speed, a, forces), (back, slower, before, less) = found
+    dq, dv = robot.difference(back, there) / (2 * step), (speed - slower) / (2 * step)
+    expected = (a - before) / (2 * step)
+    np.testing.assert_allclose(by_q @ dq + by_v @ dv, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+    pulled = robot.constraint_jacobian(q).T
+    told = pulled @ (forces_by_q @ dq + forces_by_v @ dv)
+    np.testing.assert_allclose(told, pulled @ (forces - less) / (2 * step), rtol=0, atol=1e-6 * np.abs(told).max())
+
+
 def test_linear_system_is_that_of_the_constrained_robot():
     robot, q, v = moving_fourbars()
     n, tau = robot.nv, state(robot)
