@@ -19,7 +19,7 @@ ALLOWED = {
     ("linkwork.joints.derived", "linkwork.joints.contract"): _PART,
     ("linkwork.joints.generic", "linkwork.joints.contract"): _PART,
     ("linkwork.joints.nearest", "linkwork.joints.contract"): _PART,
-    ("linkwork.facade.assembly.results", "linkwork.facade.assembly.branches"): "for types only: which branches there are",
+    ("linkwork.facade.assembly.results", "linkwork.facade.assembly.branches"): "for types only: its branches",
     ("linkwork.facade.joint.closing", "linkwork.facade.robot.robot"): "for types only: the joint of a loop has a robot",
     ("linkwork.shapes.geometry", "linkwork.shapes.shape"): "for types only: a shape makes geometry, which has a shape",
 }
