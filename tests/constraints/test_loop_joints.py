@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from constraints.mechanisms import Mechanism, ring
+from constraints.mechanisms import Mechanism, mechanism, ring
 from helpers.fourbars import HINGE, fourbars, parallel
 from linkwork.algorithms.configuration.manifold import integrate
 from linkwork.algorithms.mechanisms.forward import constrained_forward_dynamics
 from linkwork.algorithms.mechanisms.forward_derivatives import constrained_forward_dynamics_derivatives
 from linkwork.algorithms.mechanisms.loop_joints import loop_configuration, loop_velocity
-from linkwork.joints import Cylindrical, JointType, Planar, Revolute, Spherical, SphericalEuler, Universal
+from linkwork.joints import Composite, Cylindrical, JointType, Planar, Revolute, Spherical, SphericalEuler, Universal
 
 RESISTING = {"damping": 0.4, "friction": 0.3, "friction_velocity": 0.5, "stiffness": 2.0}
 PAIRS = [(Revolute, Spherical), (Cylindrical, Spherical), (Universal, Planar), (Spherical, Planar), (Planar, Universal)]
@@ -144,3 +144,15 @@ def test_what_resists_in_loops_is_part_of_derivatives() -> None:
         there = [a(integrate(m.tree, m.q, (s * h * z).tolist()), v) for s in (1.0, -1.0)]
         assert np.allclose((there[0] - there[1]) / (2.0 * h), by_q @ z, rtol=0.0, atol=2e-6 * np.max(np.abs(by_q)))
         assert np.allclose((a(m.q, v + h * z) - a(m.q, v - h * z)) / (2.0 * h), by_v @ z, rtol=0.0, atol=1e-6)
+
+
+def test_a_loop_that_is_searched_for_is_compiled() -> None:
+    """A composite's configuration comes from a loop in the kernel: accelerations and its numbers, in a batch."""
+    m = mechanism(Composite, 3)
+    robot, v, tau = lw.Robot(m.tree), m.feasible(), np.ones(m.tree.nv)
+    expected, _ = m.accelerations(v, tau)
+    kernel = robot.compile({"a": "constrained_forward_dynamics", "q": "loop_configuration"})
+    a, _, q = kernel(np.array([m.q] * 3), v, tau)
+    assert np.max(np.abs(a - expected)) < 1e-10 * max(1.0, float(np.max(np.abs(expected))))
+    joint = robot.loops["loop"]
+    assert np.allclose(q, loop_configuration(m.tree, m.q), atol=1e-12) and joint.nq == q.shape[-1]
