@@ -156,3 +156,15 @@ def test_a_loop_that_is_searched_for_is_compiled() -> None:
     assert np.max(np.abs(a - expected)) < 1e-10 * max(1.0, float(np.max(np.abs(expected))))
     joint = robot.loops["loop"]
     assert np.allclose(q, loop_configuration(m.tree, m.q), atol=1e-12) and joint.nq == q.shape[-1]
+
+
+def test_a_file_of_loops_says_what_is_in_a_joint() -> None:
+    tree = lw.load("fourbar").without_constraints()
+    loop = '"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "rocker_tip", "other": "coupler_tip"'
+    text = f'{{"version": 1, "loops": [{{{loop}, "damping": 0.3, "lower": [-1.0]}}]}}'
+    pin = tree.with_loops_document(text).loops["pin"]
+    assert pin.joint.damping == [0.3] and pin.position_bounds == ([-1.0], [np.inf])
+    assert '"damping": [0.3]' in tree.with_loops_document(text).loops_document()
+    for wrong, said in (("-1", "not negative"), ('"much"', "expected a number"), ("[1, 2]", "expected 1 number")):
+        with pytest.raises(lw.errors.ModelError, match=said):
+            tree.with_loops_document(text.replace("0.3", wrong))

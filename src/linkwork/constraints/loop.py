@@ -83,7 +83,8 @@ class LoopJoint(Constraint):
             if numbers and len(numbers) != count:
                 yield f"{what}: expected {count} numbers, got {len(numbers)}"
             if any(math.isnan(x) or x < least for x in numbers):
-                yield f"{what}: expected numbers that are not negative, got {numbers}"
+                kind = "numbers" if math.isinf(least) else "numbers that are not negative"
+                yield f"{what}: expected {kind}, got {numbers}"
             if what not in ("lower", "upper", "velocity_bound", "effort") and any(map(math.isinf, numbers)):
                 yield f"{what}: expected finite numbers, got {numbers}"
         if any(low > high for low, high in zip(self.lower, self.upper, strict=False)):
