@@ -53,3 +53,12 @@ def test_bad_loops_are_refused_by_name():
     assert not free.constraints and free != robot
     with pytest.raises(ValueError, match="without constraints"):
         robot.hybrid_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), "A0")
+
+
+def test_what_depends_on_time_is_asked_with_the_time():
+    robot = fourbars(1).with_constraints(lw.Prescribed("A0", lambda t: -1.0 - 0.5 * t, name="drive"))
+    q, v = parallel(robot, 1.0, rate=0.5)
+    with pytest.raises(ValueError, match=r"forward_dynamics: constraint 'drive' depends on time.*time=t"):
+        robot.forward_dynamics(q, v, np.zeros(3))
+    a, _ = robot.constrained_forward_dynamics(q, v, np.zeros(3), time=0.0)
+    np.testing.assert_allclose(a, 0.0, rtol=0, atol=1e-11)

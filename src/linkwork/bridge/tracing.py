@@ -106,7 +106,7 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
 def _computing(row: Row, walked: Any) -> Callable[..., Any]:
     """What computes a row: of a robot with constraints it may be something else.
 
-    Raises ValueError where a function is of robots without constraints alone.
+    Raises ValueError where a function is of robots without constraints alone, or of those that do not depend on time.
     """
     if not (getattr(walked, "constraints", ()) and row.compute in INSTEAD):
         return row.compute
@@ -114,6 +114,10 @@ def _computing(row: Row, walked: Any) -> Callable[..., Any]:
     if found is None:
         remedy = "robot.without_constraints() is the robot that obeys none"
         raise ValueError(f"{row.name}: it is a function of robots without constraints: {remedy}")
+    timed = next((constraint.name for constraint in walked.constraints if constraint.timed), None)
+    if timed is not None:
+        remedy = "functions that begin with constrained_ take time=t"
+        raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")
     return found
 
 
