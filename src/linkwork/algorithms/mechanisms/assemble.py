@@ -8,7 +8,7 @@ that leads nearest to the wish p,
 
 in which columns of held joints are left out.  Λ_ν = Λ + ν ‖φ‖² 1 shortens steps where constraints are far from met, and
 lets them be met at a quadratic rate.  A step that neither closes more nor, nearly closed, leads nearer is halved.
-Coordinates that would go beyond their limits go to them instead, and the others make up for it.
+Coordinates that would go beyond their limits are stopped, and the others make up for it.
 
 Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
 Computing 74, 2005; Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 16 and 18.
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fmax, fmin, lt, or_, sqrt, where
+from ...expr.functions import and_, fabs, fmax, fmin, lt, or_, sqrt, where
 from ...expr.linalg.sums import dot, is_zero
 from ...joints import JointType
 from ...model.couple import bounds
@@ -39,10 +39,12 @@ Scalars = Sequence[Any]
 
 MOST = 100  # steps
 _LONGEST = 1.0  # a step's largest number [rad, characteristic lengths]
+_HEEDED = 70.0  # steps after which constraints alone count
 _DONE = 1e-8  # the last step: what is left after it is rounding
 _NEARLY = 1e-2  # ‖φ‖², in characteristic lengths, of what is closed well enough to heed the wish
 _CLOSED = 1e-26  # the same of what is as good as closed
-_SHORT = 1e-3  # a step that is as good as its direction
+_SHORT, _SHORTEST = 1e-3, 1e-6  # steps that are as good as their direction, and as none
+_AT = 1e-6  # how near to its limit a coordinate is at it
 _DAMPING = 1.0  # ν at first
 _ROUNDS = 3  # in which coordinates are found that would go beyond their limits
 
@@ -57,6 +59,17 @@ class _State(NamedTuple):
     pull: tuple[Any, ...]  # the step to the wish at q, as long as it would be without curvature
     damping: Any  # ν
     slope: Any  # ‖Gᵀφ‖² / (‖G‖² ‖φ‖²) at q
+    tried: Any  # how many steps
+
+
+class _Stopped(NamedTuple):
+    """A step within limits, of which coordinates with some are stopped or not."""
+
+    stopped: tuple[Any, ...]  # 1 or 0
+    step: tuple[Any, ...]
+    pull: tuple[Any, ...]
+    price: Any
+    new: Any  # 1 where some were found last
 
 
 def assemble_configuration(
@@ -82,7 +95,7 @@ def assemble_configuration(
 
     start = problem.within(q)
     nothing = (0.0,) * tree.nv
-    first = _State(tuple(start), nothing, math.inf, math.inf, 0.0, 0.0, nothing, _DAMPING, 0.0)
+    first = _State(tuple(start), nothing, math.inf, math.inf, 0.0, 0.0, nothing, _DAMPING, 0.0, 0.0)
     found = while_loop(more, problem.stepped, first, at_most=MOST)
     last: _State = found.state
     done = lt(last.size, 2.0 * _DONE)
@@ -142,12 +155,14 @@ class _Problem:
         better = lt(far - state.far, state.price * (sqrt(state.open) - sqrt(open_)))
         close = lt(fmax(open_, state.open), nearly)
         closer = lt(open_, where(and_(close, lt(_SHORT, state.size)), 0.25, 1.0) * state.open)
-        taken = or_(or_(closer, and_(close, better)), lt(open_, _CLOSED * self.length**2))
+        good = or_(or_(closer, and_(close, better)), lt(open_, _CLOSED * self.length**2))
+        taken = or_(good, and_(close, lt(state.size, _SHORTEST)))  # so short a step is given up: on without the wish
         rates = of_errors(self.tree, rates_of(self.tree, at, [0.0] * self.tree.nv, self.time))
         more = where(lt(state.open, nearly), 1.0, 4.0)  # nearly closed, it may be the wish that was too far
         damping = where(taken, 0.25, more) * state.damping
-        d = [0.0 if is_zero(x) else where(lt(open_, nearly), x, 0.0) for x in d]
-        step, pull, price, slope = self._step(at, error, d, rates, damping * open_, open_, state)
+        heeded = and_(and_(lt(open_, nearly), lt(state.tried, _HEEDED)), good)
+        d = [0.0 if is_zero(x) else where(heeded, x, 0.0) for x in d]
+        step, pull, price, slope = self._step(at, error, d, rates, damping * open_, open_, heeded, state)
         size = largest([x if r == _LONGEST else x * (_LONGEST / r) for x, r in zip(step, self.reach, strict=True)])
         return _State(
             tuple(where(taken, a, b) for a, b in zip(at, state.q, strict=True)),
@@ -159,37 +174,64 @@ class _Problem:
             tuple(where(taken, a, b) for a, b in zip(pull, state.pull, strict=True)),
             damping,
             where(taken, slope, state.slope),
+            state.tried + 1.0,
         )
 
     def _step(
-        self, q: Scalars, error: Scalars, d: Scalars, rates: AllRates, more: Any, open_: Any, state: _State
+        self,
+        q: Scalars,
+        error: Scalars,
+        d: Scalars,
+        rates: AllRates,
+        more: Any,
+        open_: Any,
+        heeded: Any,
+        state: _State,
     ) -> tuple[list[Any], list[Any], Any, Any]:
         """δ, the part of it that leads to the wish, ρ, and the slope that is left."""
         nearest = Weighed(rates, self.inverse, more)
-        closing, pull, price = self._parts(nearest, error, d)
-        stretch = self._stretch(state, pull)
-        step = self._joined(closing, pull, stretch)
         slopes = list(nearest.pulled(error))
-        for _ in range(_ROUNDS if self.ends else 0):
-            beyond = {k: self._beyond(q, k, step[k]) for k in self.ends}
-            for k, (number, low, high) in self.ends.items():
-                end = where(lt(0.0, step[k]), high, low) - q[number]
-                step[k] = where(beyond[k], end, step[k])
-                slopes[k] = where(beyond[k], 0.0, slopes[k])
-            stopped = [where(beyond[k], 0.0, w) if k in beyond else w for k, w in enumerate(nearest.inverse)]
-            nearest = replace(nearest, inverse=stopped)
-            fixed = [where(beyond[k], step[k], 0.0) if k in beyond else 0.0 for k in range(len(step))]
-            left = [e + dot(row, fixed) for e, row in zip(error, rates.rows, strict=True)]
-            closing, pull, price = self._parts(nearest, left, d)
-            again = self._joined(closing, pull, stretch)
-            step = [where(beyond[k], step[k], x) if k in beyond else x for k, x in enumerate(again)]
+        if self.ends:
+            found = self._within_limits(q, error, d, nearest, heeded, state)
+            for k, stopped in zip(self.ends, found.stopped, strict=True):
+                slopes[k] = where(lt(0.0, stopped), 0.0, slopes[k])
+            step, pull, price = list(found.step), list(found.pull), found.price
+        else:
+            closing, pull, price = self._parts(nearest, error, d)
+            step = self._joined(closing, pull, self._stretch(state, pull))
         size = dot([x for row in rates.rows for x in row], [x for row in rates.rows for x in row])
-        slope = dot(slopes, slopes) / fmax(open_ * size, 1e-300)
-        return step, pull, price, slope
+        return step, pull, price, dot(slopes, slopes) / fmax(open_ * size, 1e-300)
 
-    def _beyond(self, q: Scalars, k: int, step: Any) -> Any:
-        number, low, high = self.ends[k]
-        return or_(lt(q[number] + step, low), lt(high, q[number] + step))
+    def _within_limits(
+        self, q: Scalars, error: Scalars, d: Scalars, nearest: Weighed, heeded: Any, state: _State
+    ) -> _Stopped:
+        """The step without what would go beyond its limits: far from where constraints hold all of that is stopped, and
+        found again while there is more of it; else what is at its limits, and others shorten the step."""
+
+        def again(before: _Stopped) -> _Stopped:
+            inverse = list(nearest.inverse)
+            for k, stopped in zip(self.ends, before.stopped, strict=True):
+                inverse[k] = where(lt(0.0, stopped), 0.0, inverse[k])
+            closing, pull, price = self._parts(replace(nearest, inverse=inverse), error, d)
+            step = self._joined(closing, pull, self._stretch(state, pull))
+            flags, new = [], 0.0
+            for (k, (number, low, high)), stopped in zip(self.ends.items(), before.stopped, strict=True):
+                room = where(lt(0.0, step[k]), high - q[number], q[number] - low)
+                beyond = lt(room, where(heeded, fmin(fabs(step[k]), _AT), fabs(step[k])))
+                new = where(and_(beyond, lt(stopped, 0.5)), 1.0, new)
+                flags.append(where(beyond, 1.0, stopped))
+            return _Stopped(tuple(flags), tuple(step), tuple(pull), price, new)
+
+        nothing, none = (0.0,) * len(self.inverse), (0.0,) * len(self.ends)
+        first = _Stopped(none, nothing, nothing, 0.0, 1.0)
+        found: _Stopped = while_loop(lambda s: lt(0.0, s.new), again, first, at_most=1 + _ROUNDS).state
+        part: Any = 1.0
+        for k, (number, low, high) in self.ends.items():
+            x = found.step[k]
+            room = where(lt(0.0, x), high - q[number], q[number] - low)
+            part = fmin(part, where(lt(room, fabs(x)), room / fmax(fabs(x), 1e-300), 1.0))
+        part = where(heeded, fmax(part, 0.0), 1.0)
+        return found._replace(step=tuple(x * part for x in found.step))
 
     def _parts(self, nearest: Weighed, error: Scalars, d: Scalars) -> tuple[list[Any], list[Any], Any]:
         """The step that closes, that to the wish along what stays closed, and ρ: twice its multipliers."""
