@@ -14,6 +14,7 @@ from linkwork.algorithms.configuration.manifold import integrate
 from linkwork.algorithms.mechanisms.forward import constrained_forward_dynamics
 from linkwork.algorithms.mechanisms.forward_derivatives import constrained_forward_dynamics_derivatives
 from linkwork.algorithms.mechanisms.loop_joints import loop_configuration, loop_velocity
+from linkwork.algorithms.mechanisms.minimal import reduced_forward_dynamics
 from linkwork.joints import Composite, Cylindrical, JointType, Planar, Revolute, Spherical, SphericalEuler, Universal
 
 RESISTING = {"damping": 0.4, "friction": 0.3, "friction_velocity": 0.5, "stiffness": 2.0}
@@ -168,3 +169,12 @@ def test_a_file_of_loops_says_what_is_in_a_joint() -> None:
     for wrong, said in (("-1", "not negative"), ('"much"', "expected a number"), ("[1, 2]", "expected 1 number")):
         with pytest.raises(lw.errors.ModelError, match=said):
             tree.with_loops_document(text.replace("0.3", wrong))
+
+
+def test_what_resists_in_loops_is_part_of_reduced_dynamics() -> None:
+    robot = fourbars(1, HINGE).without_constraints().with_loop("pin", HINGE, "end1", "tip1", **RESISTING)
+    q, v = (x.tolist() for x in parallel(robot, 0.6, 0.9))
+    given = (robot.tree, q, v, [0.3, 0.1, -0.2])
+    a, _ = constrained_forward_dynamics(*given, passive=True)
+    first = robot.joints[0]
+    assert reduced_forward_dynamics(*given, (first.name,), passive=True)[0] == pytest.approx(a[0], abs=1e-12)

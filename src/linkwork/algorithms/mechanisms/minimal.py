@@ -19,10 +19,10 @@ from ...expr.linalg.sums import dot, transposed
 from ...model.tree import Tree
 from ..constraints.rows import rates_of
 from ..dynamics.external import Wrenches
-from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.mass_matrix import mass_matrix
 from ..row import PASSIVE, Output, Row
 from .explicit import INDEPENDENT, Explicit, Names
+from .inverse import asked_for
 
 __all__ = ["ROWS", "reduced_forward_dynamics", "reduced_inertia"]
 
@@ -60,7 +60,7 @@ def reduced_inverse_dynamics(
     t = 0.0 if time is None else time[0]
     explicit = Explicit.at(tree, q, independent, t)
     rates = explicit.whole([a[k] for k in explicit.independent], rates_of(tree, q, v, t).bias)
-    return explicit.reduced(inverse_dynamics(tree, q, v, rates, wrenches, passive))
+    return explicit.reduced(asked_for(tree, q, v, rates, wrenches, passive))
 
 
 def reduced_bias_force(
@@ -91,7 +91,7 @@ def reduced_forward_dynamics(
     explicit = Explicit.at(tree, q, independent, t)
     H = reduced_inertia(explicit.K, mass_matrix(tree, q, passive))
     still = explicit.whole([0.0] * len(explicit.independent), rates_of(tree, q, v, t).bias)
-    needed = inverse_dynamics(tree, q, v, still, wrenches, passive)
+    needed = asked_for(tree, q, v, still, wrenches, passive)
     return Semidefinite.of(H, more=0.0).once(explicit.reduced([x - y for x, y in zip(tau, needed, strict=True)]))
 
 

@@ -26,16 +26,17 @@ from typing import Any
 from ...expr.directions import Directions
 from ...expr.dual import parts, seeded
 from ...expr.linalg.semidefinite import Semidefinite
-from ...expr.linalg.sums import dot, transposed
+from ...expr.linalg.sums import added, dot, negated, transposed
 from ...model.tree import Tree
 from ..constraints.rows import rates_of
 from ..derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from ..derivatives.manifold_derivatives import bracket
 from ..derivatives.tangents import tangent_rates
 from ..dynamics.external import Wrenches
-from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..row import PASSIVE, Option, Output, Row
 from .explicit import INDEPENDENT, Explicit, Names, places_of
+from .inverse import asked_for
+from .loop_joints import loop_force_derivatives, loops_of
 from .minimal import reduced_forward_dynamics, reduced_inertia
 
 __all__ = ["ROWS", "reduced_linearize"]
@@ -64,7 +65,10 @@ def reduced_linearize(
 
     a = explicit.whole(u_dot, rates_of(tree, q, v, t).bias)
     by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive)
-    needed = inverse_dynamics(tree, q, v, a, wrenches, passive)
+    if passive and any(loop.resists for loop in loops_of(tree)):
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v)
+        by_q, by_v = added(by_q, negated(loops_by_q)), added(by_v, negated(loops_by_v))
+    needed = asked_for(tree, q, v, a, wrenches, passive)
     forces = explicit.forces([x - y for x, y in zip(needed, tau, strict=True)])
 
     still, free = [0.0] * m, transposed(explicit.K) if m else []
