@@ -162,10 +162,10 @@ def test_a_loop_that_is_searched_for_is_compiled() -> None:
 def test_a_file_of_loops_says_what_is_in_a_joint() -> None:
     tree = lw.load("fourbar").without_constraints()
     loop = '"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "rocker_tip", "other": "coupler_tip"'
-    text = f'{{"version": 1, "loops": [{{{loop}, "damping": 0.3, "lower": [-1.0]}}]}}'
+    text = f'{{"version": 1, "loops": [{{{loop}, "damping": 0.3, "limits": {{"lower": -1.0}}}}]}}'
     pin = tree.with_loops_document(text).loops["pin"]
     assert pin.joint.damping == [0.3] and pin.position_bounds == ([-1.0], [np.inf])
-    assert '"damping": [0.3]' in tree.with_loops_document(text).loops_document()
+    assert '"damping": 0.3' in tree.with_loops_document(text).loops_document()
     for wrong, said in (("-1", "not negative"), ('"much"', "expected a number"), ("[1, 2]", "expected 1 number")):
         with pytest.raises(lw.errors.ModelError, match=said):
             tree.with_loops_document(text.replace("0.3", wrong))
