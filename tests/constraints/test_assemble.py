@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from helpers.fourbars import fourbars
+from helpers.fourbars import HINGE, fourbars
 from helpers.linkages import (
     SLIDER,
     five_bar,
@@ -260,3 +260,20 @@ def test_derivatives_of_projections():
             np.testing.assert_allclose(kernel.jacobian("q")(q), N @ P, rtol=0, atol=1e-11)
             weights = np.random.default_rng(1).normal(size=robot.nq)
             np.testing.assert_allclose(kernel.vjp("q")(q, weights), weights @ N @ P, rtol=0, atol=1e-11)
+
+
+def test_joints_that_close_loops_keep_their_bounds() -> None:
+    """Of a four-bar's two assemblies one is within the bounds of its pin; where none is, that is said."""
+    free = fourbars(1).without_constraints()
+    found = free.with_loop("pin", HINGE, "tip1", "end1").branches(hold={"A0": -1.0})
+    angles = [float(free.with_loop("pin", HINGE, "tip1", "end1").loops["pin"].q_of(q)[0]) for q in found.q]
+    assert len(angles) == 2 and abs(angles[0] - angles[1]) > 0.1
+    for angle in angles:
+        bounded = free.with_loop("pin", HINGE, "tip1", "end1", lower=angle - 0.05, upper=angle + 0.05)
+        q = bounded.assemble(hold={"A0": -1.0}).q
+        assert abs(bounded.loops["pin"].q_of(q)[0] - angle) < 0.05
+    nowhere = free.with_loop("pin", HINGE, "tip1", "end1", lower=max(angles) + 0.1, upper=max(angles) + 0.2)
+    with pytest.raises(lw.errors.AssemblyError, match=r"closes only with 'pin'.*beyond"):
+        nowhere.assemble(hold={"A0": -1.0})
+    assert not nowhere.assemble(hold={"A0": [-1.0, -1.0]}, check=False).assembled.any()
+    assert bool(nowhere.assemble(hold={"A0": -1.0}, limits=False).assembled)

@@ -166,7 +166,11 @@ def test_a_file_of_loops_says_what_is_in_a_joint() -> None:
     pin = tree.with_loops_document(text).loops["pin"]
     assert pin.joint.damping == [0.3] and pin.position_bounds == ([-1.0], [np.inf])
     assert '"damping": 0.3' in tree.with_loops_document(text).loops_document()
-    for wrong, said in (("-1", "not negative"), ('"much"', "expected a number"), ("[1, 2]", "expected 1 number")):
+    for wrong, said in (
+        ("-1", "not be negative"),
+        ('"much"', "expected a number"),
+        ("[1, 2]", "or 1 in a list, got 2"),
+    ):
         with pytest.raises(lw.errors.ModelError, match=said):
             tree.with_loops_document(text.replace("0.3", wrong))
 

@@ -93,11 +93,18 @@ class Assembly:
             tree = self.mechanism.tree
             joints = [body.joint_name for k, body in tree.stacked() if self.over[i][tree.q_slices[k]].any()]
             return f"without limits it would be, with {', '.join(map(repr, joints))} beyond its own"
+        if status == "loop at limits":
+            loops = [loop.name for loop in self.mechanism.bounded_loops if self._is_beyond(loop, i)]
+            return f"it closes only with {', '.join(map(repr, loops))}, which close loops, beyond their bounds"
         if status == "false minimum":
             return "what is open is as small as it gets nearby (a false minimum), so it cannot be closed from there"
         if status == "not a number":
             return "a number on the way was NaN"
         return "steps led nowhere"
+
+    def _is_beyond(self, loop: Any, i: Any) -> bool:
+        own, (lower, upper) = loop.q_of(self.q[i]), loop.position_bounds
+        return bool(((own < lower - 1e-9) | (own > upper + 1e-9)).any())
 
     def _holding(self, i: Any) -> str:
         q = self.q[i]

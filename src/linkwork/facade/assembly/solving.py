@@ -97,8 +97,13 @@ def _tried(
     found = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
     found["iterations"] = np.array(first.iterations).astype(int)
     found["starts"] = np.ones(len(start), dtype=int)
+
+    def open_by(q: np.ndarray, error: np.ndarray) -> np.ndarray:
+        size = np.abs(error).max(axis=-1, initial=0.0)
+        return np.where(limits & mechanism.loops_beyond(q).any(axis=-1), np.inf, size)
+
     for k in range(1, at_most):
-        size = np.abs(found["error"]).max(axis=-1, initial=0.0)
+        size = open_by(found["q"], found["error"])
         left = np.flatnonzero(~(size <= tolerance) & (found["status"] != 2.0))
         if not len(left):
             break
@@ -107,7 +112,7 @@ def _tried(
             place = robot.tree.q_slices[robot.tree.joint_index(name)]
             moved[:, place] = start[left][:, place]
         again = solved(mechanism, moved, wish[left], weights, held, limits, None if time is None else time[left])
-        better = np.abs(again.error).max(axis=-1, initial=0.0) < size[left]
+        better = open_by(again.q, again.error) < size[left]
         for key in ("q", "error", "status", "slope"):
             found[key][left[better]] = getattr(again, key)[better]
         found["iterations"][left] += again.iterations.astype(int)
@@ -145,6 +150,8 @@ def _told(
     if limits:
         lower, upper = mechanism.limits
         beyond = np.asarray(((q < lower - 1e-9) | (q > upper + 1e-9)).any(axis=-1))
+        out_of_loops = mechanism.loops_beyond(q).any(axis=-1)
+        beyond |= out_of_loops
     status = np.where(found["slope"] < _FLAT, "false minimum", "not assembled").astype("<U25")
     status[found["status"] == 2.0] = "not a number"
     left = np.flatnonzero(~fine | beyond)
@@ -162,6 +169,8 @@ def _told(
             dependent = _dependent(mechanism, start[left[0]], held, tolerance, None if when is None else when[0])
             if dependent:
                 status[left] = "held coordinate dependent"
+    if limits:
+        status[fine & out_of_loops] = "loop at limits"
     status[fine & ~beyond] = "assembled"
     return Assembly(
         q=q.reshape(*shape, q.shape[-1]),

@@ -13,6 +13,7 @@ import numpy as np
 from ...bridge.arguments import Asked
 from ...bridge.machine import Port
 from ...bridge.subjects import OfRobot
+from ...constraints import LoopJoint
 from ...joints import JointType
 from ...model.couple import bounds
 from ...model.tree import Tree
@@ -65,6 +66,23 @@ class ClosedMechanism:
         """Those of G that have an error."""
         holonomic = [c.holonomic for c in self.tree.constraints for _ in c.row_names]
         return [k for k, has_error in enumerate(holonomic) if has_error]
+
+    @cached_property
+    def bounded_loops(self) -> list[Any]:
+        """The joints that close loops and have bounds."""
+        names = [c.name for c in self.tree.constraints if isinstance(c, LoopJoint) and (c.lower or c.upper)]
+        return [self.robot.loops[name] for name in names]
+
+    def loops_beyond(self, q: np.ndarray) -> np.ndarray:
+        """By state and loop, (..., loops): where a joint that closes a loop is beyond its own bounds."""
+        if not self.bounded_loops:
+            return np.zeros((*q.shape[:-1], 0), dtype=bool)
+        at = np.asarray(self.robot.loop_configuration(q))
+        found = []
+        for loop in self.bounded_loops:
+            own, (lower, upper) = at[..., loop.q_slice], loop.position_bounds
+            found.append(((own < lower - 1e-9) | (own > upper + 1e-9)).any(axis=-1))
+        return np.stack(found, axis=-1)
 
     def free(self, held: Sequence[str]) -> list[int]:
         """The velocities of joints that are not held."""
