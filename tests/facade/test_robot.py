@@ -337,7 +337,10 @@ def answers_without_numbers(robot, batch):
     assert (robot.nq, robot.nv) == (0, 0)
     assert robot.neutral().shape == (0,)
     assert robot.random_configuration(seed=0, size=batch).shape == (*batch, 0)
-    sizes = {"nq": 0, "nv": 0, "2nv": 0, "nb": bodies, "npi": 10 * bodies, "ne": 0, "nc": 0, "ni": 0, "nk": 0}
+    sizes = dict.fromkeys(("nq", "nv", "2nv", "nc", "ne", "ni", "nk", "nl", "nlq"), 0) | {
+        "nb": bodies,
+        "npi": 10 * bodies,
+    }
     for row in ROBOT.values():
         frame = names_for(robot.tree, row, robot.frames[0])
         arrays = [nothing] * len(row.inputs)
