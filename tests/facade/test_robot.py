@@ -337,10 +337,8 @@ def answers_without_numbers(robot, batch):
     assert (robot.nq, robot.nv) == (0, 0)
     assert robot.neutral().shape == (0,)
     assert robot.random_configuration(seed=0, size=batch).shape == (*batch, 0)
-    sizes = dict.fromkeys(("nq", "nv", "2nv", "nc", "ne", "ni", "nk", "nl", "nlq"), 0) | {
-        "nb": bodies,
-        "npi": 10 * bodies,
-    }
+    sizes = dict.fromkeys(("nq", "nv", "2nv", "nc", "ne", "ni", "nk", "nl", "nlq"), 0)
+    sizes |= {"nb": bodies, "npi": 10 * bodies}
     for row in ROBOT.values():
         frame = names_for(robot.tree, row, robot.frames[0])
         arrays = [nothing] * len(row.inputs)
