@@ -231,7 +231,7 @@ class UnderactuatedError(ValueError):
         self.actuators, self.motions, self.where, self.most = actuators, motions, where, most
         named = ", ".join(map(repr, actuators[:8])) + (", ..." if len(actuators) > 8 else "")
         state = f" in state {where[0] if len(where) == 1 else where}" if where else ""
-        moves = "; ".join(f"({motion})" for motion in motions) or "what they are asked for"
+        moves = "; ".join(f"({motion})" for motion in motions) or "that is asked for"
         super().__init__(
             f"constrained_inverse_dynamics: actuators {named or 'none'} cannot induce{state} the motion"
             f"{'s' if len(motions) > 1 else ''} {moves}: joint forces of {most:.3g} are missing; name more joints in "

@@ -19,8 +19,8 @@ FOUND = sorted((Path(__file__).parents[1] / "formats" / "found").glob("*.urdf"))
 
 
 def test_reading_random_texts() -> None:
-    tally = fuzz("reader", 5, range(400), 0.0)
-    assert tally["cases"] == 400 and tally["finds"] == 0
+    tally = fuzz("reader", 5, range(500), 0.0)
+    assert tally["cases"] == 500 and tally["finds"] == 0
     assert tally["robots"] > 40 and tally["error XML_SYNTAX"] > 40
     assert len([name for name in tally if name.startswith("error ")]) > 12
     assert any(name.startswith("repair ") for name in tally)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms.dynamics.implicit_dynamics import RULES
-from ..algorithms.mechanisms import INSTEAD
+from ..algorithms.mechanisms import INSTEAD, TREES_OWN
 from ..algorithms.row import PASSIVE, QUANTITIES, Row, quantity_of
 from ..compiler.collector import quiet_collector
 from ..compiler.program import Port, Program
@@ -100,7 +100,21 @@ def run(request: Request, walked: Any, numbers: Mapping[str, Sequence[Any]]) -> 
     if request.wrenches:
         inputs = zip(request.wrenches, request.wrench_inputs, strict=True)
         given[row.acting] = [(frame, axes, numbers[name]) for (frame, axes), name in inputs]
+    _refuse_loops_that_resist(row, walked, given)
     return _computing(row, walked)(walked, *(numbers[name] for name in row.inputs), **given)
+
+
+def _refuse_loops_that_resist(row: Row, walked: Any, given: Mapping[str, Any]) -> None:
+    """Raises ValueError where a function would leave out what joints that close loops exert by themselves."""
+    if row.compute not in TREES_OWN or not (given.get("passive") or row.resisted):
+        return
+    for constraint in getattr(walked, "constraints", ()):
+        if getattr(constraint, "resists", False):
+            raise ValueError(
+                f"{row.name}: it counts what joints of the tree exert by themselves, and not what {constraint.name!r} "
+                f"does, which closes a loop: `loop_passive_force` has that, and functions that begin with constrained_ "
+                f"count both"
+            )
 
 
 def _computing(row: Row, walked: Any) -> Callable[..., Any]:

@@ -53,6 +53,11 @@ class Columns:
 
 def columns_of(who: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive, friction: str) -> Columns:
     """The columns of what was asked for.  Raises UnknownNameError and ValueError for what there is not."""
+    if len(robot.constraints):
+        raise ValueError(
+            f"{who}: robot {robot.name!r} has constraints, whose forces are not among what is measured: identify "
+            f"robot.without_constraints(), from motions in which nothing is closed"
+        )
     kinds = _kinds(who, passive)
     if friction not in ("smooth", "coulomb"):
         raise ValueError(f"{who}: friction: expected 'smooth' or 'coulomb', got {friction!r}")

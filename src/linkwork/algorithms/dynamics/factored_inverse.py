@@ -68,6 +68,11 @@ class FactoredInverse:
     rows: SparseRows  # of L⁻¹
     D_inv: list[Any]
 
+    @property
+    def count(self) -> int:
+        """How many velocities there are."""
+        return len(self.order)
+
     @staticmethod
     def of(tree: Tree, M: Matrix) -> FactoredInverse:
         """Of a tree's mass matrix.  Raises SingularInertiaError as `inverse_mass_matrix` does."""

@@ -1,18 +1,27 @@
 """Robots with constraints: how they move, and what that takes.
 
 `INSTEAD` has what is computed of a robot with constraints in the place of functions of free robots; nothing where a
-function is of robots without constraints alone.
+function is of robots without constraints alone.  `TREES_OWN` are functions that know what the tree's joints exert by
+themselves, and not what those that close loops do.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..derivatives.energy_derivatives import potential_energy_derivatives
 from ..derivatives.forward_dynamics_derivatives import forward_dynamics_derivatives
 from ..derivatives.forward_dynamics_hessian import forward_dynamics_hessian, forward_dynamics_second_derivatives
+from ..derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from ..derivatives.inverse_dynamics_hessian import inverse_dynamics_hessian, inverse_dynamics_second_derivatives
 from ..derivatives.linearize import linearize
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.hybrid_dynamics import hybrid_dynamics
+from ..dynamics.inverse_dynamics import bias_force, gravity_force, inverse_dynamics
+from ..dynamics.passive import passive_force
 from ..forces.impact import impact
+from ..forces.joint_wrenches import joint_wrenches
+from ..momentum.energy import lagrangian, potential_energy
+from ..momentum.power import power
 from .ambiguity import ROWS as _AMBIGUITY
 from .assemble import ROWS as _ASSEMBLE
 from .closing import ROWS as _CLOSING
@@ -32,7 +41,7 @@ from .minimal import ROWS as _MINIMAL
 from .project import ROWS as _PROJECT
 from .reduced_linearize import ROWS as _REDUCED_LINEARIZE
 
-__all__ = ["INSTEAD", "ROWS"]
+__all__ = ["INSTEAD", "ROWS", "TREES_OWN"]
 
 ROWS = (
     *_FORWARD,
@@ -58,6 +67,23 @@ INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     linearize: constrained_linearize,
     impact: impact_of_constrained,
     hybrid_dynamics: None,
+    joint_wrenches: None,
     forward_dynamics_hessian: None,
     forward_dynamics_second_derivatives: None,
 }
+
+TREES_OWN: frozenset[Callable[..., Any]] = frozenset(
+    (
+        inverse_dynamics,
+        inverse_dynamics_derivatives,
+        inverse_dynamics_hessian,
+        inverse_dynamics_second_derivatives,
+        bias_force,
+        gravity_force,
+        passive_force,
+        potential_energy,
+        potential_energy_derivatives,
+        lagrangian,
+        power,
+    )
+)

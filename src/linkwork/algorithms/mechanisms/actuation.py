@@ -52,6 +52,7 @@ class Actuation:
     """The rows of constraints in one state, and which velocities are actuated."""
 
     rows: Matrix  # G
+    sizes: Matrix  # squares of its numbers as they would be without cancellation
     noise: list[Any]  # by row, what of N_ii is rounding
     inertia: list[Any]  # M_kk
     places: list[int]  # of actuated velocities
@@ -63,7 +64,9 @@ class Actuation:
         places, M = actuated(tree, actuators), mass_matrix(tree, q)
         inertia = [M[k][k] for k in range(tree.nv)]
         noise = [dot([x / m for x, m in zip(row, inertia, strict=True)], [NOISE] * tree.nv) for row in rates.sizes]
-        return Actuation(rates.rows, noise, inertia, places, [1.0 if weights is None else weights[k] for k in places])
+        return Actuation(
+            rates.rows, rates.sizes, noise, inertia, places, [1.0 if weights is None else weights[k] for k in places]
+        )
 
     @cached_property
     def others(self) -> list[int]:
@@ -93,7 +96,9 @@ class Actuation:
         """K = G_uᵀ N_ii⁻¹ G_u, of what is not actuated."""
         columns = self._columns(self.others)
         scaled = [[x * s for x, s in zip(column, self._scales, strict=True)] for column in columns]
-        return Semidefinite.of([[dot(one, other) for other in columns] for one in scaled])
+        sizes = [[row[k] for row in self.sizes] for k in self.others]
+        floors = [dot(column, self._scales) * NOISE for column in sizes]  # columns that are but rounding stay out
+        return Semidefinite.of([[dot(one, other) for other in columns] for one in scaled], floors)
 
     def _pushing(self, rest: Scalars) -> list[Any]:
         """λ of least norm with G_uᵀ λ = rest."""

@@ -87,7 +87,7 @@ class ByMass:
         return self._moved(self.held.damped(MORE + more).once(wanted))
 
     def _moved(self, forces: Scalars) -> list[Any]:
-        return self.held.moved([0.0] * len(self.held.rates.rows[0]), forces)
+        return self.held.moved([0.0] * self.held.inverse.count, forces)
 
 
 def of_errors(tree: Tree, rates: AllRates) -> AllRates:

@@ -241,7 +241,27 @@ def projected(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: 
             )
     if v is None:
         return found.q
-    return found.q, robot.project_velocity(found.q, v, metric=weights, **timed(time))
+    velocity = robot.project_velocity(found.q, v, metric=weights, **timed(time))
+    if check and velocity.dtype != object:
+        _refuse_contradictions(robot, found.q, velocity, time)
+    return found.q, velocity
+
+
+def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) -> None:
+    """Raises AssemblyError where velocities that are nearest to what constraints allow obey them not."""
+    G, drift = robot.constraint_jacobian(q, **timed(time)), robot.constraint_drift(q, **timed(time))
+    left = np.abs(np.einsum("...ij,...j->...i", G, v) + drift)
+    size = np.einsum("...ij,...j->...i", np.abs(G), np.abs(v)) + np.abs(drift)
+    wrong = left > 1e-6 * np.maximum(size, 1e-3)
+    if wrong.any():
+        place = tuple(int(k) for k in np.argwhere(wrong)[0])
+        names = [name for constraint in robot.constraints for name in constraint.row_names]
+        state = f" in state {list(place[:-1])}" if place[:-1] else ""
+        raise AssemblyError(
+            f"project: no velocity obeys all constraints{state}: {left[place]:.3g} of {names[place[-1]]!r} is left, so "
+            f"constraints contradict each other there; check=False gives what was found",
+            None,
+        )
 
 
 def check_tolerance(who: str, tolerance: Any) -> float:

@@ -42,7 +42,8 @@ def minimal_of(
         u = u if speeds is None else chooser.named("speeds", speeds, G, of_velocities)
     margins = [chooser.margin("independent", G[errors], y), chooser.margin("speeds", G, u)]
     names = names_of(robot.tree, "v")
-    return MinimalCoordinates(robot, [names[k] for k in y], [names[k] for k in u], np.array(q), min(margins))
+    y_names, u_names = ([names[k] for k in places] for places in (y, u))
+    return MinimalCoordinates(robot, y_names, u_names, np.array(q), min(margins), mechanism.time)
 
 
 class _Chooser:

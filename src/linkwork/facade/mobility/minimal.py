@@ -29,17 +29,36 @@ class MinimalCoordinates:
     joint's velocity.
 
     All arrays have leading batches that broadcast.  ``near`` (..., nq) is a configuration to start from, of the branch
-    that is meant; without it coordinates are followed in steps from ``at``.  Functions raise ValueError where a
-    configuration has no such coordinates, or where coordinates do not tell the others (a dead centre).
+    that is meant; without it coordinates are followed in steps from ``at``.  ``time`` is that of ``at`` where it is not
+    given.  Functions raise ValueError where a configuration has no such coordinates, or where coordinates do not tell
+    the others (a dead centre).
     """
 
-    __slots__ = ("_at", "_charted", "_own", "_robot", "_speeds", "_y", "dependent", "independent", "margin", "speeds")
+    __slots__ = (
+        "_at",
+        "_charted",
+        "_own",
+        "_robot",
+        "_speeds",
+        "_time",
+        "_y",
+        "dependent",
+        "independent",
+        "margin",
+        "speeds",
+    )
 
     def __init__(
-        self, robot: Any, independent: Sequence[str], speeds: Sequence[str], at: np.ndarray, margin: float
+        self,
+        robot: Any,
+        independent: Sequence[str],
+        speeds: Sequence[str],
+        at: np.ndarray,
+        margin: float,
+        time: ArrayLike | None = None,
     ) -> None:
         names = robot.v_names
-        self._robot, self._at = robot, at
+        self._robot, self._at, self._time = robot, at, time
         self.independent, self.speeds, self.margin = tuple(independent), tuple(speeds), margin
         self.dependent: tuple[str, ...] = tuple(name for name in names if name not in self.independent)
         self._y, self._speeds = robot.v_index(self.independent), robot.v_index(self.speeds)
@@ -98,6 +117,7 @@ class MinimalCoordinates:
 
         y (..., ny), y_dot, y_ddot (..., nu) -> q (..., nq), v, a (..., nv).
         """
+        time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
         q = self._configuration(y, near, timed)
         if y_dot is None:
@@ -112,6 +132,7 @@ class MinimalCoordinates:
 
     def jacobian(self, y: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None) -> np.ndarray:
         """K: v = K u + k.  y (..., ny) -> (..., nv, nu) [1, m, 1/m]."""
+        time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
         found: np.ndarray = self._robot.explicit_jacobian(self._configuration(y, near, timed), self.speeds, **timed)
         return found
@@ -120,6 +141,7 @@ class MinimalCoordinates:
         self, y: ArrayLike, y_dot: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None
     ) -> np.ndarray:
         """K̇.  y (..., ny), y_dot (..., nu) -> (..., nv, nu) [1/s, m/s]."""
+        time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
         q, v = self.expand(y, y_dot, near=near, time=time)
         found: np.ndarray = self._robot.explicit_jacobian_derivative(q, v, self.speeds, **timed)
@@ -136,6 +158,7 @@ class MinimalCoordinates:
         passive: bool = False,
     ) -> np.ndarray:
         """H = Kᵀ M K.  y (..., ny) -> (..., nu, nu) [kg·m², kg·m, kg]."""
+        time = self._time if time is None else time
         q = self.expand(y, near=near, time=time)
         found: np.ndarray = self._robot.reduced_mass_matrix(q, self.speeds, time=time, passive=passive)
         return found
@@ -153,6 +176,7 @@ class MinimalCoordinates:
 
         Here and below ``more`` are ``wrenches``, ``expressed_in``, ``gravity`` and ``passive`` of `Robot.bias_force`.
         """
+        time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
         found: np.ndarray = self._robot.reduced_bias_force(q, v, self.speeds, time=time, **more)
         return found
@@ -168,6 +192,7 @@ class MinimalCoordinates:
         **more: Any,
     ) -> np.ndarray:
         """H u̇ + c: the forces on u under which it accelerates so.  -> (..., nu) [N·m, N]."""
+        time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
         a = self._spread("y_ddot", y_ddot)
         found: np.ndarray = self._robot.reduced_inverse_dynamics(q, v, a, self.speeds, time=time, **more)
@@ -184,6 +209,7 @@ class MinimalCoordinates:
         **more: Any,
     ) -> np.ndarray:
         """u̇ under joint forces τ (..., nv) of all joints, none if left out.  -> (..., nu) [rad/s², m/s²]."""
+        time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
         tau = np.zeros(self._robot.nv) if tau is None else tau
         found: np.ndarray = self._robot.reduced_forward_dynamics(q, v, tau, self.speeds, time=time, **more)
@@ -193,6 +219,7 @@ class MinimalCoordinates:
         self, y: ArrayLike, tau: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None
     ) -> np.ndarray:
         """Kᵀ τ: what joint forces are to u.  y (..., ny), tau (..., nv) -> (..., nu) [N·m, N]."""
+        time = self._time if time is None else time
         K = self.jacobian(y, near=near, time=time)
         found: np.ndarray = np.einsum("...ij,...i->...j", K, self._all("tau", tau))
         return found
@@ -212,6 +239,7 @@ class MinimalCoordinates:
         Of Δx the first ny numbers are those of a tangent vector of q.  y (..., ny), y_dot (..., nu), tau (..., nv),
         none if left out -> A (..., ny + nu, ny + nu) [1, 1/s, 1/s²], B (..., ny + nu, nv) [1/(kg·m²), 1/kg].
         """
+        time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
         tau = np.zeros(self._robot.nv) if tau is None else tau
         yy, yu, uy, uu, by_tau = self._robot.reduced_linearize(

@@ -29,6 +29,7 @@ class Mechanism:
 
     def __init__(self, robot: Any, scales: Scales, time: float | None) -> None:
         self.robot, self.scales = robot, scales
+        self.time = time
         self._time = {} if time is None else {"time": time}
 
     def rows(self, q: np.ndarray) -> np.ndarray:

@@ -1,0 +1,67 @@
+"""What a function of the tree would leave out of a robot with constraints is refused, and edge cases have answers."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.fourbars import HINGE, fourbars, parallel
+
+
+def test_functions_that_would_leave_forces_out_are_refused() -> None:
+    robot = fourbars(1).without_constraints().with_loop("pin", HINGE, "end1", "tip1", stiffness=3.0, damping=0.2)
+    q, v = parallel(robot, 1.0, rate=0.5)
+    for name, arguments in (
+        ("inverse_dynamics", (q, v, v)),
+        ("bias_force", (q, v)),
+        ("gravity_force", (q,)),
+        ("potential_energy", (q,)),
+        ("inverse_dynamics_derivatives", (q, v, v)),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: .*'pin' does, which closes a loop"):
+            getattr(robot, name)(*arguments, passive=True)
+        getattr(robot, name)(*arguments)
+    with pytest.raises(ValueError, match="passive_force: .*'pin' does"):
+        robot.passive_force(q, v)
+    with pytest.raises(ValueError, match="joint_wrenches: it is a function of robots without constraints"):
+        robot.joint_wrenches(q, v, v)
+    robot.constrained_forward_dynamics(q, v, np.zeros(3), passive=True)
+    with pytest.raises(ValueError, match="has constraints, whose forces are not among what is measured"):
+        lw.identify.base_parameters(robot, np.tile(q, (9, 1)), np.tile(v, (9, 1)), np.zeros((9, 3)), np.zeros((9, 3)))
+
+
+def test_forces_of_no_actuator_are_those_that_constraints_need() -> None:
+    """Columns of G that are zero up to rounding: a body that hangs from a rod, and moves as it falls."""
+    body = lw.Link("b", mass=2.0, inertia=(0.3, 0.2, 0.4))
+    free = lw.Robot.build("h", body, lw.Joint.of(lw.joints.Floating(), name="F", parent="world", child="b"))
+    robot = free.with_constraints(lw.Distance("b", "world", 0.5))
+    q = robot.neutral()
+    q[4:] = 0.1, 0.2, -0.6
+    q = robot.project(q)
+    v = robot.project_velocity(q, np.arange(6) * 0.3)
+    a, forces = robot.constrained_forward_dynamics(q, v, np.zeros(6))
+    tau, found, missing = robot.constrained_inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(tau, 0.0, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found, forces, rtol=1e-9)
+    assert np.abs(missing).max() < 1e-9
+    with pytest.raises(lw.errors.UnderactuatedError):
+        robot.constrained_inverse_dynamics(q, v, a + 1.0)
+
+
+def test_a_joint_that_rules_nothing_out_closes_a_loop_without_rows() -> None:
+    robot = lw.load("double_pendulum").with_loop("bushing", lw.joints.Floating(), "world", "tip", damping=0.5)
+    q, v = robot.project([0.3, 0.4], [1.0, 2.0])
+    np.testing.assert_array_equal(q, [0.3, 0.4])
+    np.testing.assert_array_equal(v, [1.0, 2.0])
+
+
+def test_contradictions_of_velocities_and_the_time_of_coordinates() -> None:
+    robot = lw.load("double_pendulum")
+    names = [joint.name for joint in robot.joints]
+    slow = lw.Pfaffian("slow", lambda k: k.v(names[0]) - 1.0)
+    fast = lw.Pfaffian("fast", lambda k: k.v(names[0]) - 2.0)
+    with pytest.raises(lw.errors.AssemblyError, match="contradict each other"):
+        robot.with_constraints(slow, fast).project([0.1, 0.2], [0.0, 0.0])
+    driven = robot.with_constraints(lw.Prescribed(names[0], lambda t: t, name="drive"))
+    minimal = driven.minimal(names[1], at=[0.5, 0.2], time=0.5)
+    np.testing.assert_allclose(minimal.expand([0.2]), [0.5, 0.2], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(minimal.expand([0.2], time=0.7), [0.7, 0.2], rtol=0, atol=1e-12)
