@@ -20,7 +20,7 @@ def test_functions_that_would_leave_forces_out_are_refused() -> None:
         with pytest.raises(ValueError, match=f"{name}: .*'pin' does, which closes a loop"):
             getattr(robot, name)(*arguments, passive=True)
         getattr(robot, name)(*arguments)
-    with pytest.raises(ValueError, match="passive_force: .*'pin' does"):
+    with pytest.raises(ValueError, match=r"passive_force: .*'pin' does"):
         robot.passive_force(q, v)
     with pytest.raises(ValueError, match="joint_wrenches: it is a function of robots without constraints"):
         robot.joint_wrenches(q, v, v)

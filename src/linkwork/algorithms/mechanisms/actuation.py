@@ -96,8 +96,9 @@ class Actuation:
         """K = G_uᵀ N_ii⁻¹ G_u, of what is not actuated."""
         columns = self._columns(self.others)
         scaled = [[x * s for x, s in zip(column, self._scales, strict=True)] for column in columns]
+        whole = [0.0 if is_zero(x) else reciprocal_or_zero(x, eq(x, 0.0)) * NOISE for x in self.noise]  # by rows' sizes
         sizes = [[row[k] for row in self.sizes] for k in self.others]
-        floors = [dot(column, self._scales) * NOISE for column in sizes]  # columns that are but rounding stay out
+        floors = [dot(column, whole) * NOISE for column in sizes]  # columns that are but rounding stay out
         return Semidefinite.of([[dot(one, other) for other in columns] for one in scaled], floors)
 
     def _pushing(self, rest: Scalars) -> list[Any]:
