@@ -65,3 +65,16 @@ def test_contradictions_of_velocities_and_the_time_of_coordinates() -> None:
     minimal = driven.minimal(names[1], at=[0.5, 0.2], time=0.5)
     np.testing.assert_allclose(minimal.expand([0.2]), [0.5, 0.2], rtol=0, atol=1e-12)
     np.testing.assert_allclose(minimal.expand([0.2], time=0.7), [0.7, 0.2], rtol=0, atol=1e-12)
+
+
+def test_numbers_out_of_their_bounds_are_refused() -> None:
+    robot = fourbars(1)
+    q, v = parallel(robot, 1.0, rate=0.5)
+    for T in (0.0, -1.0, [0.1, -0.1]):
+        with pytest.raises(ValueError, match=r"stabilization: expected the time constant .*, from 1e-09 on, got"):
+            robot.constrained_forward_dynamics(q, v, np.zeros(3), stabilization=T)
+    for e in (1.5, -0.5):
+        with pytest.raises(ValueError, match=r"restitution: expected the .*, between 0 and 1, got"):
+            robot.constrained_impact(q, v, restitution=e)
+    robot.constrained_forward_dynamics(q, v, np.zeros(3), stabilization=0.1)
+    robot.constrained_impact(q, v, restitution=1.0)

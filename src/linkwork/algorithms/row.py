@@ -39,6 +39,8 @@ class Quantity:
     shape: Shape
     doc: str
     configuration: bool = False  # lies on the manifold of the joints' configurations
+    least: float | None = None  # bounds, where it has some
+    most: float | None = None
 
     @property
     def stacked(self) -> bool:
@@ -68,8 +70,8 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("weights", ("nv",), "weights of joint forces, accelerations or steps in a sum [1]"),
         Quantity("time", (), "time, where constraints depend on it [s]"),
         Quantity("loop_forces", ("nl",), "forces of the joints that close loops [N·m, N]"),
-        Quantity("restitution", (), "coefficient of restitution [1]"),
-        Quantity("stabilization", (), "time constant in which constraints' errors fade [s]"),
+        Quantity("restitution", (), "coefficient of restitution [1]", least=0.0, most=1.0),
+        Quantity("stabilization", (), "time constant in which constraints' errors fade [s]", least=1e-9),
         Quantity("step", (), "length of a step in time [s]"),
         Quantity("pose", _POSE, "pose X_FM of the frame after the joint in the frame before it [1, m]"),
         Quantity("motion", _SIX, "twist (ω [rad/s]; v [m/s]) of the frame after the joint, in its own coordinates"),

@@ -134,8 +134,10 @@ class Asked:
     def on_manifold(self, arguments: Arrays) -> list[Any]:
         """The arguments, configurations that are a little off their manifold normalised, with a warning.
 
-        Raises ValueError, with the joint's name and the value, where one is further off than 1e-3.
+        Raises ValueError, with the joint's name and the value, where one is further off than 1e-3, and for a number out
+        of its bounds.
         """
+        self._refuse_out_of_bounds(arguments)
         given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
         found = dict(given)
         for name, part in configurations(self.subject, given):
@@ -144,6 +146,19 @@ class Asked:
                     found[name] = np.array(given[name])
                 found[name][..., part.place] = part.type.checked(found[name][..., part.place], part.joint)
         return [*found.values()]
+
+    def _refuse_out_of_bounds(self, arguments: Arrays) -> None:
+        """Raises ValueError for a number that is less, or more, than what it says can be."""
+        for port, x in zip(self.inputs, arguments, strict=True):
+            quantity = quantity_of(port.name)
+            least, most = (-np.inf if quantity.least is None else quantity.least), quantity.most
+            numbers = np.asarray(x, dtype=float).ravel()
+            wrong = numbers[(numbers < least) | (numbers > (np.inf if most is None else most))]
+            if wrong.size:
+                between = f"from {least:g} on" if most is None else f"between {least:g} and {most:g}"
+                raise ValueError(
+                    f"{self.label}: {port.name}: expected the {quantity.doc}, {between}, got {wrong[0]:.6g}"
+                )
 
     def tell_of_singularities(self, arguments: Arrays) -> None:
         """Warns of joints whose coordinates are singular (Euler angles at gimbal lock) or whose motions depend on each

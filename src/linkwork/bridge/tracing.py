@@ -217,6 +217,10 @@ def _guards(subject: Subject, requests: Mapping[str, Request], symbols: Mapping[
         found.append(asked(part.joint, part.type, "distance", numbers) - EXACT)
         if name in singular:  # float32 is looked at again in float64, so it may be wrong by its rounding
             found.append(10.0 * SINGULAR - asked(part.joint, part.type, "regularity", numbers))
+    for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
+        bounds = quantity_of(name)
+        found += [bounds.least - x for x in symbols[name] if bounds.least is not None]
+        found += [x - bounds.most for x in symbols[name] if bounds.most is not None]
     for request in requests.values():
         if not request.parameters:  # methods alone look what a guard is about
             found += inertia_guards(subject, request, subject.walked(request.row), symbols.get("q", ()))
