@@ -73,8 +73,8 @@ class ConstrainedDynamicsMethods(RobotBase):
         ``actuators`` names the joints that exert forces; where it is left out, all but those of six degrees of freedom,
         as floating bases are. Where they can do it in many ways, τ is the one of least Σ weights_k τ_k², ``weights``
         (..., nv) being 1 where they are left out; and where rows depend on each other, λ is of least norm.
-        q (..., nq), v, a (..., nv) -> tau (..., nv) [N·m, N], 0 where nothing is actuated, constraint_forces (..., nc)
-        [N, N·m], and missing (..., nv) [N·m, N], which is 0.
+        q (..., nq), v, a (..., nv) -> tau (..., nv) [N·m, N], constraint_forces (..., nc) [N, N·m], missing (..., nv)
+        [N·m, N].  τ is 0 where nothing is actuated; what is missing is 0, or the error says so.
 
         Raises UnderactuatedError (a ValueError) that says which motions no actuator induces, where a needs one.
         """
