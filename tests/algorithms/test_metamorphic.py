@@ -104,8 +104,13 @@ def test_a_massless_frame_changes_no_bit(name):
     extra = Frame("extra", 3, random_pose(np.random.default_rng(1)))
     other = replace(tree, frames=(*tree.frames, extra))
     arrays, frame = arguments_of(tree, name)
-    here, there = (listed(getattr(Robot(t), name)(*arrays, *frame)) for t in (tree, other))
+    here, there = (listed(asked(Robot(t), name)(*arrays, *frame)) for t in (tree, other))
     assert all(map(np.array_equal, here, there))
+
+
+def asked(robot, name):
+    """The method; of what actuators alone can do the kernel, as this method refuses what they cannot."""
+    return robot.compile(name) if name == "constrained_inverse_dynamics" else getattr(robot, name)
 
 
 @every_plain_tree
