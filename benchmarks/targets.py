@@ -11,6 +11,7 @@ __all__ = [
     "GROWTH",
     "GROWTH_SLACK",
     "IMPORT_SECONDS",
+    "INVERSE_KINEMATICS",
     "LARGE",
     "LARGE_BYTES",
     "LINEAR_ALGEBRA",
@@ -192,3 +193,15 @@ MECHANISMS: dict[tuple[str, str], Target] = {
 
 MECHANISM_GROWTH = 1.0
 """The power of their number with which the cost of four-bars side by side grows, `GROWTH_SLACK` besides."""
+
+INVERSE_KINEMATICS: dict[str, Target] = {
+    "success": Target(0.9995, at_least=True),
+    "mean call": Target(20e-6),
+    "p99 call": Target(200e-6),
+    "pose in a batch": Target(5e-6),
+    "warm start": Target(4e-6),
+    "near limits": Target(0.999, at_least=True),
+    "out of reach, told": Target(1.0, at_least=True),
+    "out of reach, nearest": Target(1.0, at_least=True),
+}
+"""By measure: shares of poses, and seconds."""

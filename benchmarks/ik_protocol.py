@@ -1,0 +1,149 @@
+"""The protocol of TRAC-IK: targets that are reached within limits, a seed in the middle, 1e-5 m and 1e-5 rad.
+
+Configurations are drawn evenly within limits (continuous joints: one turn), targets are their poses by Pinocchio, the
+seed is the middle of the limits.  An answer counts where Pinocchio's pose of it is within tolerance on each of six
+axes of the target, and every joint is within its limits, exactly.  Failures count in the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .ik_robots import Arm
+
+__all__ = [
+    "TOLERANCE",
+    "Measured",
+    "asked",
+    "brought_in",
+    "configurations",
+    "errors",
+    "near_limits",
+    "path",
+    "reached",
+    "within",
+]
+
+TOLERANCE = 1e-5
+_ROUNDING = 1e-12  # m, rad: two libraries' poses of one configuration differ by as much
+_SINGLE = 1e-6  # rad: what limits kept in single precision are off by
+
+Solver = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
+
+
+@dataclass
+class Measured:
+    """What one solver reached on one set of targets; times in seconds, one a call."""
+
+    robot: str
+    solver: str
+    version: str = ""
+    settings: str = ""
+    reached: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    seconds: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    statuses: dict[str, int] = field(default_factory=dict)  # of those that were not reached, where the solver tells
+    misses: list[dict[str, object]] = field(default_factory=list)
+    batch: float | None = None  # seconds a pose in a batch, one thread
+
+    @property
+    def success(self) -> float:
+        return float(self.reached.mean())
+
+    def percentiles(self) -> tuple[float, float, float, float]:
+        """Mean, median, 99th percentile and the most, in seconds."""
+        return float(self.seconds.mean()), *(float(x) for x in np.percentile(self.seconds, (50, 99, 100)))
+
+
+def configurations(arm: Arm, count: int, seed: int = 0) -> np.ndarray:
+    """(count, n), evenly within limits."""
+    return np.random.default_rng(seed).uniform(*arm.ranges, (count, arm.n))
+
+
+def near_limits(arm: Arm, count: int, seed: int = 1, share: float = 0.02) -> np.ndarray:
+    """(count, n): every joint that has limits within a share of its range from one of them."""
+    rng, (low, high) = np.random.default_rng(seed), arm.ranges
+    depth = share * (high - low) * rng.uniform(size=(count, arm.n))
+    edge = np.where(rng.uniform(size=(count, arm.n)) < 0.5, low + depth, high - depth)
+    return np.where(np.isfinite(arm.limits[0]), edge, rng.uniform(low, high, (count, arm.n)))
+
+
+def path(arm: Arm, count: int, seed: int = 2, length: float = 1e-3, angle: float = np.pi / 180.0) -> np.ndarray:
+    """(count, n): a way within limits on which poses are a millimetre or a degree apart, whichever is reached first.
+
+    Rates are slow waves in time; at a limit a joint turns back.
+    """
+    rng, (low, high) = np.random.default_rng(seed), arm.ranges
+    q = np.empty((count, arm.n))
+    q[0] = low + (high - low) * rng.uniform(0.3, 0.7, arm.n)
+    pace, phase, sign = rng.uniform(0.002, 0.01, arm.n), rng.uniform(0.0, 2 * np.pi, arm.n), np.ones(arm.n)
+    for k in range(1, count):
+        rate = sign * np.sin(pace * k + phase)
+        J = arm.robot.jacobian(q[k - 1], arm.tip) @ rate  # ω, then the velocity of the frame's origin
+        step = rate / max(np.linalg.norm(J[3:]) / length, np.linalg.norm(J[:3]) / angle, 1e-9)
+        beyond = (q[k - 1] + step < low) | (q[k - 1] + step > high)
+        sign = np.where(beyond, -sign, sign)
+        q[k] = np.where(beyond, q[k - 1], q[k - 1] + step)
+    return q
+
+
+def errors(X: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """(..., 6): position and rotation vector from targets to poses (..., 4, 4), in the axes of the targets."""
+    turned = np.swapaxes(target[..., :3, :3], -1, -2)
+    p = (turned @ (X[..., :3, 3] - target[..., :3, 3])[..., None])[..., 0]
+    R = turned @ X[..., :3, :3]
+    a = 0.5 * np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    sine, cosine = np.linalg.norm(a, axis=-1), 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0)
+    angle = np.arctan2(sine, cosine)
+    far = (sine < 1e-9) & (cosine < 0.0)  # half a turn, about whatever axis
+    scale = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
+    w = np.where(far[..., None], np.pi, a * scale[..., None])
+    return np.concatenate([p, w], axis=-1)
+
+
+def within(arm: Arm, q: np.ndarray) -> np.ndarray:
+    """Which of configurations (..., n) are within limits, exactly."""
+    lower, upper = arm.limits
+    return np.all(np.isfinite(q) & (q >= lower) & (q <= upper), axis=-1)
+
+
+def reached(arm: Arm, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Which of configurations (..., n) reach their targets within limits."""
+    fine = np.nan_to_num(q)
+    close = np.all(np.abs(errors(arm.reference.pose(fine), target)) <= TOLERANCE + _ROUNDING, axis=-1)
+    return close & within(arm, q)
+
+
+def brought_in(arm: Arm, q: np.ndarray) -> np.ndarray:
+    """Turning joints by whole turns to within limits where that is possible; what is off by single precision, clipped.
+
+    For peers that know no limits, or keep them in single precision.
+    """
+    lower, upper = arm.limits
+    turning = np.array([joint.type_name != "prismatic" for joint in arm.robot.joints])
+    turns = np.where(q < lower, np.ceil((lower - q) / (2 * np.pi) - 1e-9), 0.0)
+    turns = np.where(q > upper, -np.ceil((q - upper) / (2 * np.pi) - 1e-9), turns)
+    q = np.where(turning & np.isfinite(q), q + 2 * np.pi * np.nan_to_num(turns), q)
+    inside = np.clip(q, lower, upper)
+    return np.where(np.abs(inside - q) <= _SINGLE, inside, q)
+
+
+def asked(arm: Arm, solve: Solver, X: np.ndarray, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Answers (count, n), NaN where there is none, and the seconds that each call took.  All arrays are new."""
+    q, seconds = np.full((len(X), arm.n), np.nan), np.empty(len(X))
+    clock = time.perf_counter
+    for k in range(len(X)):
+        target, seed = X[k].copy(), seeds[k].copy()
+        start = clock()
+        found = solve(target, seed)
+        seconds[k] = clock() - start
+        if found is not None:
+            q[k] = found
+    return q, seconds
+
+
+def microseconds(values: Sequence[float]) -> list[str]:
+    return [f"{1e6 * x:.3g}" if x < 1e-3 else f"{1e6 * x:.0f}" for x in values]
