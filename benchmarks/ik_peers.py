@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+import linkwork
 from linkwork.cli.peer import CannotCompare
 
 from .ik_protocol import TOLERANCE, brought_in, within
@@ -49,6 +50,8 @@ def module(name: str) -> Any:
 
 
 def version(package: str) -> str:
+    if package == "linkwork":
+        return linkwork.__version__
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

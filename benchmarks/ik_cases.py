@@ -1,0 +1,233 @@
+"""What only this package is asked: paths, targets near limits and out of reach."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.cli.measure import threads
+from linkwork.cli.output import Terminal
+from linkwork.cli.peer import CannotCompare
+
+from .ik_peers import Peer, quiet, version
+from .ik_protocol import (
+    TOLERANCE,
+    Measured,
+    asked,
+    brought_in,
+    configurations,
+    errors,
+    near_limits,
+    path,
+    reached,
+    within,
+)
+from .ik_report import row
+from .ik_robots import Arm
+from .verdicts import Verdict
+
+__all__ = ["Far", "Linkwork", "Own", "Size", "measured", "out_of_reach", "own_rows", "text_of", "warm"]
+
+POSES, QUICK_POSES = 10_000, 200
+
+
+class Linkwork(Peer):
+    """`robot.inverse_kinematics`: one call, with a seed."""
+
+    name, package, settings, count = "linkwork", "linkwork", "robot.inverse_kinematics(X, frame, seed=)", POSES
+
+    def __init__(self, arm: Arm) -> None:
+        super().__init__(arm)
+        self.robot: Any = arm.robot
+        if not hasattr(self.robot, "inverse_kinematics"):
+            raise CannotCompare("this linkwork has no inverse_kinematics")
+
+    def result(self, X: np.ndarray, seed: np.ndarray) -> Any:
+        """Of one pose, or of a batch."""
+        return self.robot.inverse_kinematics(X, self.arm.tip, seed=seed, tolerance=TOLERANCE)
+
+    def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+        return np.asarray(self.result(X, seed).q)
+
+    def nearest(self, X: np.ndarray, near: np.ndarray) -> Any:
+        """The nearest configuration at a pose."""
+        return self.robot.inverse_kinematics(X, self.arm.tip, nearest_to=near, tolerance=TOLERANCE)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    poses: int = POSES
+    peers: int = 200  # of those that are slow
+    steps: int = 2000  # of a path
+    far: int = 20  # targets out of reach
+    restarts: int = 100
+
+    @classmethod
+    def quick(cls) -> Size:
+        return cls(QUICK_POSES, 20, 200, 3, 20)
+
+
+def measured(arm: Arm, solver: Peer, Q: np.ndarray, seeds: np.ndarray | None = None) -> Measured:
+    """One library on the poses of configurations, one call a pose."""
+    X = arm.reference.pose(Q)
+    seeds = np.tile(arm.middle, (len(Q), 1)) if seeds is None else seeds
+    with quiet():
+        solver.solve(X[0], seeds[0])  # whatever is made once
+        q, seconds = asked(arm, solver.solve, X, seeds)
+    ours = isinstance(solver, Linkwork)
+    got = reached(arm, q if ours else brought_in(arm, q), X)
+    found = Measured(arm.name, solver.name, version(solver.package), solver.settings, got, seconds)
+    if isinstance(solver, Linkwork):
+        _told(solver, found, X, seeds, q)
+        found.batch = _batch(solver, X, seeds, q)
+    return found
+
+
+def _told(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> None:
+    """What the result says of each miss."""
+    arm = solver.arm
+    for k in np.flatnonzero(~found.reached):
+        result = solver.result(X[k], seeds[k])
+        status = text_of(result.status)
+        off = np.abs(errors(arm.reference.pose(q[k]), X[k]))
+        found.misses.append(
+            {
+                "pose": int(k),
+                "status": status,
+                "said solved": bool(np.all(result.success)),
+                "position error": float(off[:3].max()),
+                "orientation error": float(off[3:].max()),
+                "within limits": bool(within(arm, q[k])),
+                "iterations": int(np.max(result.iterations)),
+                "restarts": int(np.max(result.restarts)),
+            }
+        )
+    found.statuses = dict(Counter(str(miss["status"]) for miss in found.misses))
+
+
+def text_of(status: Any) -> str:
+    one = np.asarray(status).ravel()[0] if not isinstance(status, str) else status
+    return str(getattr(one, "name", one))
+
+
+def _batch(solver: Linkwork, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> float:
+    """Seconds a pose on one core, median of five.  Raises AssertionError where a batch answers otherwise."""
+    with threads(1):
+        answers = np.asarray(solver.result(X, seeds).q)
+        assert np.array_equal(answers, q), f"{solver.arm.name}: the batch's answers are not those of single calls"
+        seconds = []
+        for _ in range(5):
+            start = time.perf_counter()
+            solver.result(X, seeds)
+            seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds)) / len(X)
+
+
+def warm(arm: Arm, solver: Linkwork, size: Size) -> tuple[Measured, float]:
+    """Along a path, seeded by the answer before; and the largest step of a joint between two answers."""
+    Q = path(arm, size.steps)
+    X, q = arm.reference.pose(Q), np.empty_like(Q)
+    seconds, seed = np.empty(len(Q)), Q[0]
+    solver.solve(X[0], seed)
+    for k in range(len(Q)):
+        target = X[k].copy()
+        start = time.perf_counter()
+        answer = solver.solve(target, seed)
+        seconds[k] = time.perf_counter() - start
+        assert answer is not None
+        q[k] = seed = answer
+    found = Measured(arm.name, solver.name, "", "", reached(arm, q, X), seconds)
+    _told(solver, found, X, np.concatenate([Q[:1], q[:-1]]), q)
+    return found, float(np.abs(np.diff(q, axis=0)).max())
+
+
+@dataclass
+class Far:
+    """Targets out of reach, by the best of many restarts of SciPy's solver on Pinocchio's kinematics."""
+
+    robot: str
+    asked: int
+    far: int  # of those that were asked, by SciPy
+    told: int  # of those, by the status
+    near: int  # of those, whose nearest pose is within 1 % of SciPy's best
+    worst: float  # times SciPy's best
+    statuses: dict[str, int]
+
+
+def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
+    """Reached poses with positions scaled by 1.5, as far as they are out of reach then."""
+    from scipy.optimize import least_squares
+
+    at, rng = arm.reference, np.random.default_rng(3)
+    X = at.pose(configurations(arm, size.far, 4))
+    X[:, :3, 3] *= 1.5
+    statuses: Counter[str] = Counter()
+    far = told = near = 0
+    worst = 0.0
+    for target in X:
+        goal = at.pin.SE3(target)
+        best = np.inf
+        for start in rng.uniform(*arm.ranges, (size.restarts, arm.n)):
+            got = least_squares(at.residual, start, at.residual_jacobian, arm.limits, args=(goal,), max_nfev=200)
+            best = min(best, float(np.sqrt(2.0 * got.cost)))
+            if best < TOLERANCE:
+                break
+        if best < TOLERANCE:
+            continue
+        result = solver.result(target, arm.middle)
+        status = text_of(result.status)
+        left = float(np.linalg.norm(errors(at.pose(np.asarray(result.q)), target)))
+        statuses[status] += 1
+        far, told, near = far + 1, told + ("reach" in status.lower()), near + (left <= 1.01 * best)
+        worst = max(worst, left / best)
+    return Far(arm.name, len(X), far, told, near, worst, dict(statuses))
+
+
+@dataclass
+class Own:
+    """What only this package was asked."""
+
+    rows: list[Verdict]
+    measured: list[Measured]
+    notes: list[str]
+    far: list[Far]
+
+
+def own_rows(arms: Sequence[Arm], size: Size, terminal: Terminal, nothing: bool) -> Own:
+    own = Own([], [], [], [])
+    if nothing:
+        return own
+    for arm in arms:
+        try:
+            solver = Linkwork(arm)
+        except CannotCompare:
+            continue
+        terminal.log.line(f"{arm.name}: paths, limits, out of reach")
+        along, jump = warm(arm, solver, size)
+        own.measured.append(along)
+        own.rows.append(row(arm.name, "warm start", float(along.seconds.mean()), None, "warm start, mean call"))
+        own.notes.append(
+            f"{arm.name}: along a path of {len(along.reached)} poses {100 * along.success:.2f} % reached, "
+            f"the largest step of a joint {jump:.2g}"
+        )
+        edge = measured(arm, solver, near_limits(arm, size.poses))
+        own.measured.append(edge)
+        own.rows.append(row(arm.name, "near limits", edge.success))
+        if size.far:
+            far = out_of_reach(arm, solver, size)
+            own.far.append(far)
+            if far.far:
+                own.rows.append(row(arm.name, "out of reach, told", far.told / far.far))
+                own.rows.append(row(arm.name, "out of reach, nearest", far.near / far.far))
+                own.notes.append(
+                    f"{arm.name}: {far.far} of {far.asked} poses out of reach; nearest poses at most {far.worst:.4f} "
+                    f"times the best of {size.restarts} restarts; {far.statuses}"
+                )
+    return own
