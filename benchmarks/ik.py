@@ -2,8 +2,9 @@
 
 TRAC-IK's protocol (`ik_protocol`) on arms of robots that people have: success, the time of a call from Python with new
 arrays, failures included, and the time of a pose in a batch on one core; every other library that is installed in the
-same run, each as its documentation has it (`ik_peers`), on the first poses of the same set.  Then warm starts along a
-path, targets near limits and out of reach.  All answers are checked by Pinocchio's kinematics.
+same run, each as its documentation has it (`ik_peers`), on the first poses of the same set.  Then the other parts
+(`ik_parts`): warm starts along a path, targets near limits and out of reach, nearest configurations beside IPOPT, a
+humanoid, steps of velocity beside pink and mink.  All answers are checked by Pinocchio's kinematics.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ from linkwork._progress import Progress
 from linkwork.cli.output import Stream, Terminal
 from linkwork.cli.peer import CannotCompare
 
-from .ik_cases import POSES, Linkwork, Own, Size, measured, own_rows
+from .ik_cases import POSES, Linkwork, Own, Size, measured
+from .ik_parts import PARTS
 from .ik_peers import PEERS, Peer, quiet
 from .ik_protocol import Measured, configurations
 from .ik_report import measured_data, misses, protocol_rows, protocol_table, verdict_table
@@ -70,30 +73,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.disable(logging.WARNING)  # libraries log each step that ends a rounding beyond a limit
     size = Size.quick() if chosen.quick else Size()
     if chosen.poses:
-        size = Size(chosen.poses, min(size.peers, chosen.poses), size.steps, size.far, size.restarts)
-    out, about = terminal.out, machine()
+        size = replace(size, poses=chosen.poses, peers=min(size.peers, chosen.poses))
     arms = _arms(chosen.robot or (QUICK_ARMS if chosen.quick else tuple(ARMS)), terminal)
     wanted = [peer for peer in PEERS if not chosen.peers or peer.package in chosen.peers]
-    peers = [] if chosen.peers == ["none"] else wanted
-    found, without = protocol(arms, [Linkwork, *peers], size, terminal)
-    out.lines([*protocol_table(found, markdown=chosen.markdown), ""])
-    rows, extra = list(protocol_rows(found)), own_rows(arms, size, terminal, chosen.only_protocol)
-    rows += extra.rows
+    peers = [Linkwork, *([] if chosen.peers == ["none"] else wanted)]
+    found, without = protocol(arms, peers, size, terminal) if "protocol" in chosen.parts else ([], {})
+    own, beside = Own(), chosen.peers != ["none"]
+    for part, made in PARTS.items():
+        if part in chosen.parts:
+            try:
+                own += made(arms, size, terminal, beside)
+            except CannotCompare as reason:
+                own.notes.append(f"{part}: {reason}")
+    rows = [*protocol_rows(found), *own.rows]
+    _shown(terminal.out, found, own, rows, without, chosen.markdown)
+    if chosen.json:
+        text = json.dumps(_data(found, own, rows, without), indent=1, allow_nan=False)
+        Path(chosen.json).write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+def _shown(
+    out: Stream,
+    found: Sequence[Measured],
+    own: Own,
+    rows: Sequence[Verdict],
+    without: dict[str, list[str]],
+    markdown: bool,
+) -> None:
+    if found:
+        out.lines([*protocol_table(found, markdown=markdown), ""])
     if rows:
-        out.lines([*verdict_table(rows, markdown=chosen.markdown), ""])
-    for title, lines in (("misses", misses(found)), ("misses of other rows", misses(extra.measured))):
-        if lines:
+        out.lines([*verdict_table(rows, markdown=markdown), ""])
+    for title, of in (("misses", found), ("misses of other rows", own.measured)):
+        if lines := misses(of):
             out.lines([f"{title}:", *lines, ""])
-    out.lines([*extra.notes, *(f"{x.solver}: {x.settings}" for x in {x.solver: x for x in found}.values()), ""])
+    settings = {x.solver: x.settings for x in found}
+    out.lines([*own.notes, *(f"{name}: {text}" for name, text in settings.items()), ""])
     out.lines([f"left out: {reason} ({', '.join(names)})" for reason, names in without.items()])
-    out.line("; ".join(f"{name} {value}" for name, value in about.items()))
+    out.line("; ".join(f"{name} {value}" for name, value in machine().items()))
     out.line(METHOD)
     if rows:
         out.line(f"{sum(x.met for x in rows)} of {len(rows)} targets met")
-    if chosen.json:
-        text = json.dumps(_data(about, found, rows, extra, without), indent=1, allow_nan=False)
-        Path(chosen.json).write_text(text + "\n", encoding="utf-8")
-    return 0
 
 
 def _arms(names: Sequence[str], terminal: Terminal) -> list[Arm]:
@@ -108,20 +129,17 @@ def _arms(names: Sequence[str], terminal: Terminal) -> list[Arm]:
 
 
 def _data(
-    about: dict[str, object],
-    found: Sequence[Measured],
-    rows: Sequence[Verdict],
-    own: Own,
-    without: dict[str, list[str]],
+    found: Sequence[Measured], own: Own, rows: Sequence[Verdict], without: dict[str, list[str]]
 ) -> dict[str, Any]:
     return {
-        "machine": about,
+        "machine": machine(),
         "method": METHOD,
         "protocol": [measured_data(x) for x in found],
         "own": [measured_data(x) for x in own.measured],
-        "out of reach": [vars(x) for x in own.far],
+        "notes": own.notes,
         "targets": [
-            {"robot": x.robot, "what": x.what, "value": x.value, "bound": x.target.bound, "met": x.met} for x in rows
+            {"robot": x.robot, "what": x.what, "value": x.value, "bound": x.target.bound, "met": x.met, "peer": x.peer}
+            for x in rows
         ],
         "left out": without,
     }
@@ -135,8 +153,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--peers", nargs="+", metavar="NAME", choices=[*packages, "none"], help=f"of {', '.join(packages)}, or none"
     )
-    parser.add_argument("--poses", type=int, metavar="N", help=f"poses of the protocol (default: {POSES})")
-    parser.add_argument("--only-protocol", action="store_true", help="no paths, limits and targets out of reach")
+    parser.add_argument("--poses", type=int, metavar="N", help="poses of the protocol (default: 10000)")
+    parts = ["protocol", *PARTS]
+    parser.add_argument(
+        "--parts", nargs="+", metavar="PART", choices=parts, default=parts, help=f"of {', '.join(parts)} (default: all)"
+    )
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
     parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     return parser

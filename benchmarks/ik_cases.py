@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from linkwork.algorithms.mechanisms.nearest import characteristic_length
 from linkwork.cli.measure import threads
-from linkwork.cli.output import Terminal
 from linkwork.cli.peer import CannotCompare
 
 from .ik_peers import Peer, quiet, version
@@ -22,16 +21,14 @@ from .ik_protocol import (
     brought_in,
     configurations,
     errors,
-    near_limits,
     path,
     reached,
     within,
 )
-from .ik_report import row
 from .ik_robots import Arm
 from .verdicts import Verdict
 
-__all__ = ["Far", "Linkwork", "Own", "Size", "measured", "out_of_reach", "own_rows", "text_of", "warm"]
+__all__ = ["Far", "Linkwork", "Own", "Size", "measured", "out_of_reach", "text_of", "warm"]
 
 POSES, QUICK_POSES = 10_000, 200
 
@@ -67,11 +64,14 @@ class Size:
     peers: int = 200  # of those that are slow
     steps: int = 2000  # of a path
     far: int = 20  # targets out of reach
-    restarts: int = 100
+    restarts: int = 100  # of SciPy's solver for each
+    near: int = 1000  # nearest configurations
+    ipopt: int = 60  # of these by IPOPT
+    whole: int = 2000  # targets of a humanoid
 
     @classmethod
     def quick(cls) -> Size:
-        return cls(QUICK_POSES, 20, 200, 3, 20)
+        return cls(QUICK_POSES, 20, 200, 3, 20, 40, 4, 20)
 
 
 def measured(arm: Arm, solver: Peer, Q: np.ndarray, seeds: np.ndarray | None = None) -> Measured:
@@ -166,16 +166,27 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
     from scipy.optimize import least_squares
 
     at, rng = arm.reference, np.random.default_rng(3)
-    X = at.pose(configurations(arm, size.far, 4))
+    X = at.pose(configurations(arm, 10 * size.far, 4))
     X[:, :3, 3] *= 1.5
+    scale = np.repeat([1.0 / (0.5 * characteristic_length(arm.robot.tree)), 1.0], 3)  # as the solver weighs errors
+
+    def scaled(q: np.ndarray, goal: Any) -> np.ndarray:
+        return scale * at.residual(q, goal)
+
+    def scaled_jacobian(q: np.ndarray, goal: Any) -> np.ndarray:
+        return scale[:, None] * at.residual_jacobian(q, goal)
+
     statuses: Counter[str] = Counter()
-    far = told = near = 0
+    seen = far = told = near = 0
     worst = 0.0
     for target in X:
+        if far == size.far:
+            break
+        seen += 1
         goal = at.pin.SE3(target)
         best = np.inf
         for start in rng.uniform(*arm.ranges, (size.restarts, arm.n)):
-            got = least_squares(at.residual, start, at.residual_jacobian, arm.limits, args=(goal,), max_nfev=200)
+            got = least_squares(scaled, start, scaled_jacobian, arm.limits, args=(goal,), max_nfev=200)
             best = min(best, float(np.sqrt(2.0 * got.cost)))
             if best < TOLERANCE:
                 break
@@ -183,51 +194,23 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
             continue
         result = solver.result(target, arm.middle)
         status = text_of(result.status)
-        left = float(np.linalg.norm(errors(at.pose(np.asarray(result.q)), target)))
+        left = float(np.linalg.norm(scale * errors(at.pose(np.asarray(result.q)), target)))
         statuses[status] += 1
         far, told, near = far + 1, told + ("reach" in status.lower()), near + (left <= 1.01 * best)
         worst = max(worst, left / best)
-    return Far(arm.name, len(X), far, told, near, worst, dict(statuses))
+    return Far(arm.name, seen, far, told, near, worst, dict(statuses))
 
 
 @dataclass
 class Own:
-    """What only this package was asked."""
+    """What parts besides the protocol found."""
 
-    rows: list[Verdict]
-    measured: list[Measured]
-    notes: list[str]
-    far: list[Far]
+    rows: list[Verdict] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
-
-def own_rows(arms: Sequence[Arm], size: Size, terminal: Terminal, nothing: bool) -> Own:
-    own = Own([], [], [], [])
-    if nothing:
-        return own
-    for arm in arms:
-        try:
-            solver = Linkwork(arm)
-        except CannotCompare:
-            continue
-        terminal.log.line(f"{arm.name}: paths, limits, out of reach")
-        along, jump = warm(arm, solver, size)
-        own.measured.append(along)
-        own.rows.append(row(arm.name, "warm start", float(along.seconds.mean()), None, "warm start, mean call"))
-        own.notes.append(
-            f"{arm.name}: along a path of {len(along.reached)} poses {100 * along.success:.2f} % reached, "
-            f"the largest step of a joint {jump:.2g}"
-        )
-        edge = measured(arm, solver, near_limits(arm, size.poses))
-        own.measured.append(edge)
-        own.rows.append(row(arm.name, "near limits", edge.success))
-        if size.far:
-            far = out_of_reach(arm, solver, size)
-            own.far.append(far)
-            if far.far:
-                own.rows.append(row(arm.name, "out of reach, told", far.told / far.far))
-                own.rows.append(row(arm.name, "out of reach, nearest", far.near / far.far))
-                own.notes.append(
-                    f"{arm.name}: {far.far} of {far.asked} poses out of reach; nearest poses at most {far.worst:.4f} "
-                    f"times the best of {size.restarts} restarts; {far.statuses}"
-                )
-    return own
+    def __iadd__(self, other: Own) -> Own:
+        self.rows += other.rows
+        self.measured += other.measured
+        self.notes += other.notes
+        return self

@@ -124,11 +124,11 @@ def brought_in(arm: Arm, q: np.ndarray) -> np.ndarray:
     """
     lower, upper = arm.limits
     turning = np.array([joint.type_name != "prismatic" for joint in arm.robot.joints])
-    turns = np.where(q < lower, np.ceil((lower - q) / (2 * np.pi) - 1e-9), 0.0)
-    turns = np.where(q > upper, -np.ceil((q - upper) / (2 * np.pi) - 1e-9), turns)
-    q = np.where(turning & np.isfinite(q), q + 2 * np.pi * np.nan_to_num(turns), q)
     inside = np.clip(q, lower, upper)
-    return np.where(np.abs(inside - q) <= _SINGLE, inside, q)
+    q = np.where(np.abs(inside - q) <= _SINGLE, inside, q)
+    turns = np.where(q < lower, np.ceil((lower - q) / (2 * np.pi)), 0.0)
+    turns = np.where(q > upper, -np.ceil((q - upper) / (2 * np.pi)), turns)
+    return np.where(turning & (turns != 0.0), q + 2 * np.pi * turns, q)
 
 
 def asked(arm: Arm, solve: Solver, X: np.ndarray, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

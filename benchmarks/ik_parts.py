@@ -1,0 +1,118 @@
+"""Parts of the benchmark of inverse kinematics besides the protocol: each takes arms, how much, and where to log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from linkwork._progress import Progress
+from linkwork.cli.output import Terminal
+from linkwork.cli.peer import CannotCompare
+
+from .ik_cases import Linkwork, Own, Size, measured, out_of_reach, warm
+from .ik_nearest import nearest
+from .ik_peers import quiet
+from .ik_protocol import near_limits
+from .ik_report import row
+from .ik_robots import Arm
+from .ik_whole import Humanoid, humanoid
+from .robots import NotInstalled
+
+__all__ = ["PARTS"]
+
+Part = Callable[[Sequence[Arm], Size, Terminal, bool], Own]
+NEAREST = ("panda", "ur5", "arm7")
+HUMANOIDS = ("talos", "g1")
+
+
+def _solvers(arms: Sequence[Arm], what: str, terminal: Terminal) -> Iterator[tuple[Arm, Linkwork]]:
+    """Raises CannotCompare where there is nothing to measure."""
+    with Progress(terminal.log, what, len(arms)) as progress:
+        for arm in arms:
+            yield arm, Linkwork(arm)
+            progress.advance(1)
+
+
+def paths(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
+    """Along a path, seeded by the answer before."""
+    own = Own()
+    for arm, solver in _solvers(arms, "paths", terminal):
+        along, jump = warm(arm, solver, size)
+        own.measured.append(along)
+        own.rows.append(row(arm.name, "warm start", float(along.seconds.mean()), None, "warm start, mean call"))
+        own.notes.append(
+            f"{arm.name}: along a path of {len(along.reached)} poses {100 * along.success:.2f} % reached, median "
+            f"{1e6 * np.median(along.seconds):.3g} µs, the largest step of a joint {jump:.2g}"
+        )
+    return own
+
+
+def limits(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
+    """Targets of configurations near limits."""
+    own = Own()
+    for arm, solver in _solvers(arms, "near limits", terminal):
+        own.measured.append(measured(arm, solver, near_limits(arm, size.poses)))
+        own.rows.append(row(arm.name, "near limits", own.measured[-1].success))
+    return own
+
+
+def reach(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
+    """Targets out of reach."""
+    own = Own()
+    for arm, solver in _solvers(arms, "out of reach", terminal):
+        found = out_of_reach(arm, solver, size)
+        if found.far:
+            own.rows.append(row(arm.name, "out of reach, told", found.told / found.far))
+            own.rows.append(row(arm.name, "out of reach, nearest", found.near / found.far))
+        own.notes.append(
+            f"{arm.name}: {found.far} of {found.asked} poses out of reach; nearest poses at most {found.worst:.4f} "
+            f"times the best of {size.restarts} restarts; {found.statuses}"
+        )
+    return own
+
+
+def near(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
+    """Nearest configurations, beside IPOPT."""
+    own = Own()
+    for arm, solver in _solvers([arm for arm in arms if arm.name in NEAREST], "nearest configurations", terminal):
+        try:
+            found = nearest(arm, solver, size.near, size.ipopt if beside else 0)
+        except TypeError as error:
+            raise CannotCompare(str(error)) from None
+        theirs = f"IPOPT, ten starts: {1e3 * found.their_seconds:.3g} ms" if beside else None
+        own.rows.append(row(arm.name, "nearest, feasible", float(found.feasible.mean())))
+        own.rows.append(row(arm.name, "nearest, mean call", float(found.seconds.mean()), theirs))
+        if beside:
+            own.rows.append(row(arm.name, "nearest, as near as IPOPT", found.as_near))
+            once = float(np.mean(np.isfinite(found.first[: size.ipopt])))
+            own.notes.append(
+                f"{arm.name}: IPOPT reaches {100 * once:.0f} % of poses from q₀ alone, "
+                f"{100 * np.mean(np.isfinite(found.theirs[: size.ipopt])):.0f} % by ten starts; ours {found.statuses}"
+            )
+    return own
+
+
+def whole(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
+    """Humanoids: both hands, both feet, centre of mass, base free."""
+    own = Own()
+    for name in HUMANOIDS:
+        try:
+            with quiet():
+                robot = Humanoid(name)
+        except NotInstalled as reason:
+            terminal.warning(f"left out: {reason}")
+            continue
+        found = humanoid(robot, size.whole)
+        own.measured.append(found)
+        own.rows.append(row(name, "humanoid, success", found.success))
+        own.rows.append(row(name, "humanoid, mean call", float(found.seconds.mean())))
+        p50, p99, most = (1e6 * x for x in found.percentiles()[1:])
+        own.notes.append(
+            f"{name}: hands, feet and centre of mass: median {p50:.3g} µs, p99 {p99:.3g}, most {most:.3g}; "
+            f"a target in a batch {1e6 * (found.batch or np.nan):.3g} µs"
+        )
+    return own
+
+
+PARTS: dict[str, Part] = {"paths": paths, "limits": limits, "reach": reach, "nearest": near, "humanoid": whole}
