@@ -20,6 +20,7 @@ Robots:
   `Screw`, `Belt`, `Coupling`, `Prescribed`, `CenterOfMass`, `NoSlip`, `Skate`, `Rolling`, `RollingContact`,
   `BallRolling`; `Holonomic` and `Pfaffian` are functions of your own.  `Robot.with_loop` closes a loop by a joint of
   any type.
+- `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
@@ -48,7 +49,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from . import constraints, errors, expr, joints, parameters, robots, shapes, spatial
+from . import constraints, errors, expr, ik, joints, parameters, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -131,6 +132,7 @@ __all__ = [
     "from_casadi",
     "get_num_threads",
     "identify",
+    "ik",
     "joints",
     "load",
     "lstsq",

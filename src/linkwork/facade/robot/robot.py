@@ -22,6 +22,7 @@ from .editing import EditingMethods
 from .forces import ForceMethods
 from .inertia import InertiaMethods
 from .integrability import IntegrabilityMethods
+from .inverse_kinematics import InverseKinematicsMethods
 from .jacobians import JacobianMethods
 from .kinematics import KinematicsMethods
 from .limits import LimitMethods
@@ -50,6 +51,7 @@ class Robot(
     ConstrainedDynamicsMethods,
     IntegrabilityMethods,
     AssemblyMethods,
+    InverseKinematicsMethods,
     LoopFileMethods,
     ReducedMethods,
     MobilityMethods,

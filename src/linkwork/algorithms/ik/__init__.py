@@ -1,0 +1,1 @@
+"""Inverse kinematics, a method a file; over any scalar."""

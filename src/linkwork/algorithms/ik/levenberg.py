@@ -1,0 +1,117 @@
+"""Bounded Levenberg–Marquardt on the manifold of configurations, with restarts: tasks that all have to be done.
+
+From a start, steps of least ‖W(e + J δ)‖² + μ ‖δ‖² within limits (`steps`), with μ = c ‖W e‖², which lets the last of
+them converge at a quadratic rate, singular or not.  A step that makes ‖W e‖ no smaller is halved.  Where steps no
+longer help, or have become many, another start is taken, from a sequence that fills the limits; the best that was met
+is kept.  All of this is one loop, in which a sample of a batch that has ended makes room for the next.
+
+Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
+Computing 74, 2005; Beeson and Ames, TRAC-IK, Humanoids 2015 (the protocol by which constants here were chosen).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...expr.control.loops import while_loop
+from ...expr.functions import and_, fabs, fmax, lt, not_, or_, where
+from ...expr.linalg.sums import dot, is_zero
+from ..configuration.manifold import integrate
+from ..mechanisms.nearest import characteristic_length
+from .box import LimitBox
+from .stack import Stack
+from .starts import start
+from .steps import bounded_step, shortened
+
+__all__ = ["MOST", "SearchFound", "search"]
+
+Scalars = Sequence[Any]
+
+MOST = 20_000  # steps of all starts; how many a call may take comes with it
+_DAMPING = 0.1  # c
+_FROM_A_START = 25.0  # steps
+_SHORTEST = 1e-9  # a step that is as good as none
+_SLOW, _SLOWLY = 0.9, 4.0  # ‖W e‖² that is left of what was counts as slow, and so many such steps as the end
+_FAR = 1e300
+
+
+class _State(NamedTuple):
+    q: tuple[Any, ...]  # the best since the last start
+    step: tuple[Any, ...]  # to try from there
+    cost: Any  # ‖W e‖² at q
+    slow: Any  # slow steps, one after the other
+    tried: Any  # steps since the last start
+    starts: Any  # the number of the last start: 0 is the seed
+    best: tuple[Any, ...]  # of all starts
+    least: Any  # ‖W e‖² there
+    done: Any  # 1 where all is done at q
+    taken: Any  # steps of all starts
+
+
+class SearchFound(NamedTuple):
+    """Where a search ended: the configuration, whether all is done there, steps, and the number of the last start."""
+
+    q: list[Any]
+    done: Any
+    iterations: Any
+    starts: Any
+
+
+def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
+    """A configuration at which all tasks are done, or the best that was met within a budget of steps.
+
+    ``first`` is the number of the first start: 0 is the seed, others are those of the sequence.
+    """
+    tree = stack.tree
+    weights, length = stack.counted(), characteristic_length(tree)
+    units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
+    longest = [1.0 if unit.startswith("rad") else length for unit in units]
+
+    def begun(number: Any) -> list[Any]:
+        places = start(tree, seed, box, number, stack.still)
+        return box.within([where(lt(number, 0.5), a, b) for a, b in zip(seed, places, strict=True)])
+
+    def more(state: _State) -> Any:
+        return and_(lt(state.done, 0.5), lt(state.taken, budget))
+
+    def stepped(state: _State) -> _State:
+        q = box.within(integrate(tree, state.q, state.step))
+        at = stack.at(q)
+        beyond = stack.beyond(at.errors)
+        done = stack.done(beyond)
+        errors = [x * w for x, w in zip(beyond, weights, strict=True)]
+        rows = [[x if is_zero(x) else x * w for x in row] for row, w in zip(at.rows, weights, strict=True)]
+        cost = dot(errors, errors)
+        better = lt(cost, state.cost)
+        slow = where(lt(_SLOW * state.cost, cost), state.slow + 1.0, 0.0)
+        step = shortened(bounded_step(rows, errors, _DAMPING * cost, box, q), longest)
+        step = [where(better, a, 0.5 * b) for a, b in zip(step, state.step, strict=True)]
+        size: Any = 0.0
+        for x in step:
+            size = size if is_zero(x) else fmax(size, fabs(x))
+        tried = state.tried + 1.0
+        ended = or_(or_(lt(_FROM_A_START, tried), lt(size, _SHORTEST)), lt(_SLOWLY - 0.5, slow))
+        again = and_(ended, not_(done))
+        number = where(again, state.starts + 1.0, state.starts)
+        best = or_(done, lt(cost, state.least))
+        other = begun(number)
+        return _State(
+            tuple(where(again, a, where(better, b, c)) for a, b, c in zip(other, q, state.q, strict=True)),
+            tuple(where(again, 0.0, x) for x in step),
+            where(again, _FAR, where(better, cost, state.cost)),
+            where(again, 0.0, slow),
+            where(again, 0.0, tried),
+            number,
+            tuple(where(best, a, b) for a, b in zip(q, state.best, strict=True)),
+            where(best, cost, state.least),
+            where(done, 1.0, 0.0),
+            state.taken + 1.0,
+        )
+
+    at = tuple(begun(first))
+    nothing = (0.0,) * tree.nv
+    last: _State = while_loop(
+        more, stepped, _State(at, nothing, _FAR, 0.0, 0.0, first, at, _FAR, 0.0, 0.0), at_most=MOST
+    ).state
+    return SearchFound(list(last.best), last.done, last.taken, last.starts - first)

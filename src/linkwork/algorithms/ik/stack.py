@@ -1,0 +1,92 @@
+"""All tasks of a problem in one state: errors and their Jacobian, one row after the other, over any scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...expr.functions import and_, fabs, fmax, fmin, le, lt, where
+from ...expr.linalg.sums import is_zero
+from ...model.tree import Tree
+from ...tasks.contract import Task
+from ..constraints.kinematics import KinematicState
+from ..mechanisms.nearest import characteristic_length
+
+__all__ = ["Stack", "Stacked"]
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """e and J in one state."""
+
+    errors: list[Any]
+    rows: list[list[Any]]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Tasks of a robot, what they aim at, and what their errors may be."""
+
+    tree: Tree
+    tasks: tuple[Task, ...]
+    targets: tuple[Scalars, ...]  # by task; nothing where there is nothing to aim at
+    tolerances: Scalars  # by row
+    weights: Scalars  # by row, of soft ones
+    still: frozenset[int] = frozenset()  # velocities that are held
+
+    @property
+    def units(self) -> list[str]:
+        return [unit for task in self.tasks for unit in task.row_units]
+
+    @property
+    def hard(self) -> list[bool]:
+        return [task.hard for task in self.tasks for _ in task.row_names]
+
+    @property
+    def ranges(self) -> list[tuple[float, float]]:
+        return [pair for task in self.tasks for pair in task.ranges]
+
+    @property
+    def scales(self) -> list[float]:
+        """What makes errors comparable, 1 for angles and 1/(half a characteristic length) for lengths."""
+        length = 0.5 * characteristic_length(self.tree)
+        return [1.0 / length if unit == "m" else 1.0 for unit in self.units]
+
+    def at(self, q: Scalars) -> Stacked:
+        """e and J, of which the columns of what is held are zero; what is beyond a range is its error there."""
+        k = KinematicState(self.tree, q, [0.0] * self.tree.nv)
+        errors: list[Any] = []
+        rows: list[list[Any]] = []
+        for task, target in zip(self.tasks, self.targets, strict=True):
+            found = task.rows(k, target)
+            errors += found.errors
+            rows += [[0.0 if j in self.still else x for j, x in enumerate(row)] for row in found.rows]
+        return Stacked(errors, rows)
+
+    def beyond(self, errors: Scalars) -> list[Any]:
+        """By how much each error is out of its range."""
+        return [
+            x if low == high == 0.0 else x - fmin(fmax(x, low), high)
+            for x, (low, high) in zip(errors, self.ranges, strict=True)
+        ]
+
+    def done(self, beyond: Scalars) -> Any:
+        """Whether all hard errors are within tolerance."""
+        found: Any = True
+        for x, tolerance, hard in zip(beyond, self.tolerances, self.hard, strict=True):
+            if hard and not is_zero(x):
+                fine = le(fabs(x), tolerance)
+                found = fine if found is True else and_(found, fine)
+        return found
+
+    def counted(self) -> list[Any]:
+        """The weights of a problem in which all has to be done: none of what is free."""
+        return [
+            where(lt(tolerance, 1e300), scale, 0.0) if hard else weight
+            for tolerance, scale, hard, weight in zip(
+                self.tolerances, self.scales, self.hard, self.weights, strict=True
+            )
+        ]

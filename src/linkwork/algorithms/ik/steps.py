@@ -1,0 +1,77 @@
+"""Damped least-squares steps within bounds.
+
+The step δ of least ‖e + J δ‖² + μ ‖δ‖², in which coordinates that are at a bound, and would go beyond, stay:
+
+    δ = −Jᵀ (J Jᵀ + μ 1)⁻¹ e = −(JᵀJ + μ 1)⁻¹ Jᵀ e,
+
+by the smaller of the two matrices, whose zeros are not computed with.  What would go beyond its bound goes there, and
+the others make up for it.
+
+Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...expr.functions import copysign, fabs, fmax, lt, where
+from ...expr.linalg.semidefinite import Semidefinite
+from ...expr.linalg.sums import dot, is_zero, transposed
+from .box import LimitBox
+
+__all__ = ["bounded_step", "damped_step", "shortened"]
+
+Scalars = Sequence[Any]
+Rows = Sequence[Scalars]
+
+_LEAST = 1e-14  # of the diagonal: what keeps a matrix regular where the damping vanishes
+
+
+def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
+    """δ, without bounds."""
+    count = len(rows[0]) if rows else 0
+    used = [k for k in range(count) if any(not is_zero(row[k]) for row in rows)]
+    if len(rows) <= len(used):
+        A = [[dot(row, other) if j <= i else 0.0 for j, other in enumerate(rows)] for i, row in enumerate(rows)]
+        forces = _solved(A, errors, damping)
+        return [-dot(column, forces) for column in transposed(rows)]
+    columns = [[row[k] for row in rows] for k in used]
+    A = [[dot(a, b) if j <= i else 0.0 for j, b in enumerate(columns)] for i, a in enumerate(columns)]
+    found = dict(zip(used, _solved(A, [dot(a, errors) for a in columns], damping), strict=True))
+    return [-found[k] if k in found else 0.0 for k in range(count)]
+
+
+def _solved(A: list[list[Any]], b: Scalars, damping: Any) -> list[Any]:
+    return Semidefinite.of(A, [damping] * len(A), _LEAST).once(b)
+
+
+def bounded_step(rows: Rows, errors: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int = 2) -> list[Any]:
+    """δ within bounds.  Coordinates that lead beyond theirs are found in some rounds, and in the last one cut."""
+    downhill = [-dot(column, errors) for column in transposed(rows)]
+    free = box.free(q, downhill)
+    step: list[Any] = [0.0] * len(free)
+    rest = list(errors)
+    for count in range(rounds):
+        left = [[x if is_zero(x) else x * a for x, a in zip(row, free, strict=True)] for row in rows]
+        found = damped_step(left, rest, damping)
+        if count == rounds - 1:
+            return [a if is_zero(b) else a + b for a, b in zip(step, found, strict=True)]
+        for k in box.numbers:
+            if is_zero(found[k]):
+                continue
+            room = box.room(q, k, found[k])
+            out = lt(room, fabs(found[k]))
+            step[k] = where(out, copysign(room, found[k]), 0.0)
+            free[k] = where(out, 0.0, free[k])
+        rest = [e + dot(row, step) for e, row in zip(errors, rows, strict=True)]
+    return step
+
+
+def shortened(step: Scalars, longest: Scalars) -> list[Any]:
+    """The step, its largest part no longer than that may be [rad, m]."""
+    size: Any = 1.0
+    for x, most in zip(step, longest, strict=True):
+        if not is_zero(x):
+            size = fmax(size, fabs(x) * (1.0 / most))
+    return [x if is_zero(x) else x / size for x in step]

@@ -1,0 +1,1 @@
+"""Inverse kinematics as people hold it: problems, answers and what they say of themselves."""

@@ -1,0 +1,175 @@
+"""A problem of inverse kinematics: a robot, what it is asked to do, and the kernel that solves it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...bridge.machine import Kernel
+from ...bridge.once import Once
+from ...tasks.contract import Task
+from ..assembly.wanted import read_configuration
+from .reading import check_tasks, mid_range, read_limits, read_locked, read_rows, read_target
+from .result import IKResult
+from .solving import SOLVERS, TOLD, solver_kernel, target_shapes
+
+__all__ = ["IKProblem"]
+
+STEPS = 3000  # of all starts, unless said
+_CHUNK = 200  # steps between two looks at the clock
+_OFF = 1e-6  # by how much a target may be no rotation
+_kernels: Once[Kernel] = Once(256)
+
+
+class IKProblem:
+    """Tasks of a robot and how they are solved: made once, asked often.
+
+    ``robot.ik_problem(tasks)`` makes one; `solve` gives configurations for targets, one or a batch.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        tasks: Task | Iterable[Task],
+        *,
+        solver: str = "auto",
+        limits: Any = None,
+        locked: Sequence[str] = (),
+        at_most: int = STEPS,
+        who: str = "ik_problem",
+    ) -> None:
+        self.robot, self.who = robot, who
+        self.tasks: tuple[Task, ...] = check_tasks(who, robot, tasks)
+        self.solver = self._chosen(solver)
+        self.lower, self.upper = read_limits(who, robot, limits)
+        self.locked = read_locked(who, robot, locked)
+        if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
+            raise ValueError(f"{who}: at_most: expected how many steps to take, a whole number from 1, got {at_most!r}")
+        self.at_most = int(at_most)
+        self.shapes = target_shapes(robot.tree, self.tasks)
+        self._tolerances = np.array([x for task in self.tasks for x in task.tolerances])
+        self._weights = np.array([x for task in self.tasks for x in task.weights])
+        self._steps, self._first = np.array(float(at_most)), np.array(0.0)
+        self.middle = mid_range(robot, self.lower, self.upper)
+
+    def _chosen(self, solver: str) -> str:
+        if solver == "auto":
+            return "levenberg"
+        if solver not in SOLVERS:
+            known = ", ".join(map(repr, ("auto", *SOLVERS)))
+            raise ValueError(f"{self.who}: solver: expected one of {known}, got {solver!r}")
+        return solver
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """What solves it, compiled: see `linkwork.Kernel`."""
+        bounded = frozenset(np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper)).tolist())
+        tree = self.robot.tree
+        still = frozenset(k for name in self.locked for k in range(tree.nv)[tree.v_slices[tree.joint_index(name)]])
+        key = (tree, self.tasks, self.solver, bounded, still)
+        return _kernels.get(key, lambda: solver_kernel(tree, self.tasks, self.solver, bounded, still))
+
+    def solve(
+        self,
+        seed: Any = None,
+        *,
+        tolerance: Any = None,
+        deadline: float | None = None,
+        **targets: Any,
+    ) -> IKResult:
+        """Configurations that do the tasks for targets by the tasks' names, one or a batch.
+
+        ``seed`` (..., nq) is where to start, the middle of limits if it is left out; starts that follow where it does
+        not lead to an answer fill the limits, the same ones always.  A seed beyond limits starts at the limit.
+        Targets are arrays of the shapes that the tasks say, with leading dimensions that broadcast with the seed's.
+        ``tolerance`` is one number, for the angle and the way that a task may leave, or one for each row of all tasks
+        [m, rad].  ``deadline`` [s], of
+        a single state, ends the search when so much time has passed: what was found until then comes back.
+
+        Raises ValueError for targets that are missing, of the wrong shape, not finite or no rotations, and
+        UnknownNameError for those of no task.
+        """
+        given = self._targets(targets)
+        seed = self.middle if seed is None else read_configuration(self.robot, self.who, "seed", seed)
+        tolerances = self._tolerances if tolerance is None else read_rows(self.who, self.tasks, tolerance)
+        try:
+            shape = np.broadcast_shapes(seed.shape[:-1], *(x.shape[: x.ndim - self._rank(k)] for k, x in given.items()))
+        except ValueError as error:
+            raise ValueError(f"{self.who}: seed and targets do not broadcast together: {error}") from None
+        if deadline is not None:
+            if shape:
+                raise ValueError(f"{self.who}: deadline: it is for one state, and there are {shape}")
+            return self._until(float(deadline), seed, tolerances, given)
+        return self._run(seed, tolerances, given, self._steps, self._first)
+
+    def single(self, seed: np.ndarray, target: np.ndarray) -> IKResult:
+        """One target of a problem that has one, both plain arrays of the right shape: with little on the way."""
+        q, errors, told = self.kernel(
+            seed, self._tolerances, self._weights, self.lower, self.upper, self._steps, self._first, target
+        )
+        told = told.tolist()
+        if not told[-1] <= _OFF or q[0] != q[0]:
+            self._refuse(seed, {next(iter(self.shapes)): target})
+        return IKResult(self, q, errors, told, seed, target)
+
+    def _rank(self, name: str) -> int:
+        return len(self.shapes[name])
+
+    def _targets(self, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        by_name = {task.name: task for task in self.tasks}
+        return {
+            name: read_target(self.who, self.robot, by_name[name], shape, targets.get(name))
+            for name, shape in self.shapes.items()
+        } | self._unknown(targets)
+
+    def _unknown(self, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        from ...errors import UnknownNameError
+
+        for name in targets:
+            if name not in self.shapes:
+                raise UnknownNameError("target", name, self.shapes)
+        return {}
+
+    def _run(
+        self, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray], steps: Any, first: Any
+    ) -> IKResult:
+        found = self.kernel(seed, tolerances, self._weights, self.lower, self.upper, steps, first, *given.values())
+        told = found.told
+        if not np.all(told[..., -1] <= _OFF) or not np.isfinite(found.q).all():
+            self._refuse(seed, given)
+        return IKResult(self, found.q, found.errors, told.tolist() if told.ndim == 1 else told, seed, given, tolerances)
+
+    def _until(
+        self, deadline: float, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+    ) -> IKResult:
+        end = time.perf_counter() + deadline
+        best: IKResult | None = None
+        first, steps = 0.0, 0
+        while True:
+            found = self._run(seed, tolerances, given, np.array(float(_CHUNK)), np.array(first))
+            steps += int(found.iterations)
+            first += float(found.restarts) + 1.0
+            if best is None or found.success or found.cost < best.cost:
+                best = found
+            if found.success or time.perf_counter() >= end or steps >= self.at_most:
+                return best.after(steps, int(first) - 1)
+
+    def _refuse(self, seed: np.ndarray, given: Mapping[str, np.ndarray]) -> None:
+        """Raises ValueError for what is not finite, and for targets that are no rotations."""
+        by_name = {task.name: task for task in self.tasks}
+        if not np.isfinite(seed).all():
+            raise ValueError(f"{self.who}: seed: expected finite numbers, got {seed[~np.isfinite(seed)][0]} among them")
+        for name, x in given.items():
+            read_target(self.who, self.robot, by_name[name], self.shapes[name], x, look=True)
+        raise ValueError(f"{self.who}: a number became NaN or infinite on the way")
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(repr(task.name) for task in self.tasks)
+        return f"<IKProblem of {self.robot.name!r}: {tasks}; solver {self.solver!r}>"
+
+
+assert TOLD[-1] == "off"

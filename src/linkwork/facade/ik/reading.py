@@ -1,0 +1,170 @@
+"""What problems of inverse kinematics are asked with, looked at before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.kinematics.between import fork
+from ...spatial.given import given_pose
+from ...tasks.contract import Task
+from ..assembly.wanted import read_configuration
+
+__all__ = ["check_tasks", "mid_range", "read_limits", "read_locked", "read_rows", "read_target"]
+
+
+def check_tasks(who: str, robot: Any, tasks: Any) -> tuple[Task, ...]:
+    """Tasks whose names are there and differ.  Raises TypeError, ValueError and UnknownNameError."""
+    given = (tasks,) if isinstance(tasks, Task) else tasks
+    if not isinstance(given, Iterable) or isinstance(given, (str, bytes, dict)):
+        raise TypeError(f"{who}: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
+    found = tuple(given)
+    for task in found:
+        if not isinstance(task, Task):
+            raise TypeError(f"{who}: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {task!r} among them")
+    if not found:
+        raise ValueError(f"{who}: expected a task at least, got none")
+    names = [task.name for task in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{who}: two tasks are called {name!r}: give one of them another name=")
+    tree = robot.tree
+    for task in found:
+        said = task.references
+        for frame in said.frames:
+            tree.frame(frame)
+        for joint in said.joints:
+            tree.joint_index(joint)
+        for point in said.points:
+            tree.point(point)
+        for direction in said.directions:
+            tree.direction(direction)
+        for wrong in task.checked(robot):
+            raise ValueError(f"{who}: task {task.name!r}: {wrong}")
+        _refuse_fixed_together(who, robot, task)
+    return found
+
+
+def _refuse_fixed_together(who: str, robot: Any, task: Task) -> None:
+    """Raises ValueError for a task of frames between which nothing moves."""
+    said, tree = task.references, robot.tree
+    if len(said.frames) != 2 or said.joints or said.points or said.directions:
+        return
+    one, other = (tree.frame(frame) for frame in said.frames)
+    _, to_one, to_other = fork(tree, one.body, other.body)
+    if not any(tree.bodies[i].joint.nv for i in (*to_one, *to_other)):
+        raise ValueError(
+            f"{who}: task {task.name!r}: no joint is between {said.frames[0]!r} and {said.frames[1]!r}, so nothing "
+            f"moves one relative to the other: name a frame that joints carry, or relative_to= another one"
+        )
+
+
+def read_limits(who: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper bounds of q, the robot's if nothing is said; False says that there are none.
+
+    Given ones are two arrays (nq,), and count besides the robot's.  Raises ValueError where they leave nothing.
+    """
+    lower, upper = np.array(robot.lower, dtype=float), np.array(robot.upper, dtype=float)
+    if limits is False:
+        return np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
+    if limits is not None and limits is not True:
+        try:
+            low, high = (np.array(x, dtype=float) for x in limits)
+            low, high = np.broadcast_to(low, (robot.nq,)), np.broadcast_to(high, (robot.nq,))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{who}: limits: expected (lower, upper), two arrays of shape ({robot.nq},), or False, got {limits!r}"
+            ) from None
+        if np.isnan(low).any() or np.isnan(high).any():
+            raise ValueError(f"{who}: limits: expected no NaN, got {limits!r}")
+        lower, upper = np.maximum(lower, low), np.minimum(upper, high)
+    tree = robot.tree
+    for k, body in tree.stacked():
+        place = tree.q_slices[k]
+        if (lower[place] > upper[place]).any():
+            raise ValueError(
+                f"{who}: limits leave nothing of joint {body.joint_name!r}: it would have to be at least "
+                f"{lower[place].tolist()} and at most {upper[place].tolist()}"
+            )
+    return lower, upper
+
+
+def read_locked(who: str, robot: Any, locked: Any) -> tuple[str, ...]:
+    """Names of joints that stay where the seed has them."""
+    names = (locked,) if isinstance(locked, str) else tuple(locked)
+    tree = robot.tree
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{who}: locked: expected names of joints, got {name!r}")
+        body = tree.bodies[tree.joint_index(name)]
+        if body.coupling is not None:
+            raise ValueError(f"{who}: locked: joint {name!r} follows joint {body.coupling.joint!r}: name that one")
+    return names
+
+
+def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """The middle of limits; where there is none on one side 0, as near as the other allows, and the zero of others."""
+    q = np.array(robot.neutral(), dtype=float)
+    both = np.isfinite(lower) & np.isfinite(upper)
+    q[both] = 0.5 * (lower[both] + upper[both])
+    found: np.ndarray = np.minimum(np.maximum(q, lower), upper)
+    return found
+
+
+def read_rows(who: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
+    """Tolerances by row of all tasks: one for the angle and the way that each task may leave, or one a row."""
+    count = sum(len(task.row_names) for task in tasks)
+    expected = f"{who}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}, got {given!r}") from None
+    if found.shape not in ((), (count,)) or not (found > 0.0).all():
+        raise ValueError(f"{expected}, infinite where it is free, got {given!r}")
+    return found if found.ndim else np.array([x for task in tasks for x in task.tolerances_of(float(found))])
+
+
+def read_target(
+    who: str, robot: Any, task: Task, shape: tuple[int, ...], given: Any, *, look: bool = False
+) -> np.ndarray:
+    """What a task aims at, (..., *shape).  With ``look`` each of them is looked at, and one is wrong."""
+    if given is None:
+        given = task.target
+    if given is None:
+        doc = task.target_of.doc if task.target_of is not None else ""
+        raise ValueError(f"{who}: task {task.name!r} aims at nothing: give {task.name}= an array {shape}: {doc}")
+    kind = task.target_of.kind if task.target_of is not None else ""
+    name = f"{who}: {task.name}: expected {_WORDS.get(kind, 'numbers')} of shape (..., {', '.join(map(str, shape))})"
+    if kind == "configuration":
+        return read_configuration(robot, who, task.name, given)
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}, got {given!r}") from None
+    if found.shape[found.ndim - len(shape) :] != shape or found.ndim < len(shape):
+        raise ValueError(f"{name}, got shape {found.shape}")
+    if look or kind not in ("pose", "rotation"):
+        if not np.isfinite(found).all():
+            place = tuple(int(i) for i in np.argwhere(~np.isfinite(found))[0])
+            raise ValueError(f"{name}, got {found[place]} at {list(place)}")
+        for place in np.ndindex(found.shape[: found.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
+            _look_at(f"{who}: {task.name}" + (f"[{', '.join(map(str, place))}]" if place else ""), kind, found[place])
+    return found
+
+
+_WORDS = {"pose": "poses", "rotation": "rotation matrices", "place": "places", "direction": "directions"}
+
+
+def _look_at(name: str, kind: str, matrix: np.ndarray) -> None:
+    X = np.eye(4)
+    X[: len(matrix), : len(matrix)] = matrix
+    given_pose(X, name)
+    R = X[:3, :3]
+    off = max(float(np.abs(R.T @ R - np.eye(3)).max()), abs(float(np.linalg.det(R)) - 1.0))
+    if not (off <= 1e-6 and math.isfinite(off)):
+        raise ValueError(
+            f"{name}: expected a rotation, right-handed unit axes, got one that is {off:.2g} off: {R.tolist()}"
+        )

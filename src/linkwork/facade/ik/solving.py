@@ -1,0 +1,115 @@
+"""Kernels of inverse kinematics: a solver's loop, made for a robot and its tasks.
+
+A kernel takes the seed, the targets, tolerances and weights by row, limits, how many steps it may take, and the number
+of the first start; it gives q, errors by row, and what there is to tell: whether all is done, steps, starts, the
+largest position and orientation errors, and by how much targets are no rotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...algorithms.ik.box import LimitBox
+from ...algorithms.ik.levenberg import SearchFound, search
+from ...algorithms.ik.stack import Stack
+from ...bridge.machine import Kernel, compile
+from ...expr.arrays import array
+from ...expr.functions import fabs, fmax, sqrt
+from ...expr.linalg.sums import dot
+from ...model.tree import Tree
+from ...spatial import Vec3
+from ...tasks.contract import Task
+
+__all__ = ["SOLVERS", "TOLD", "Solver", "solver_kernel", "target_shapes"]
+
+Scalars = Sequence[Any]
+Solver = Callable[..., SearchFound]
+
+TOLD = ("done", "iterations", "restarts", "position_error", "orientation_error", "off")
+
+SOLVERS: dict[str, Solver] = {"levenberg": search}
+"""By name: ``(stack, seed, box, budget, first)`` to what was found."""
+
+
+def target_shapes(tree: Tree, tasks: Sequence[Task]) -> dict[str, tuple[int, ...]]:
+    """By task that aims at something: the shape of that."""
+    sizes = {"nq": tree.nq, "nv": tree.nv}
+    return {
+        task.name: tuple(sizes[n] if isinstance(n, str) else n for n in task.target_of.shape)
+        for task in tasks
+        if task.target_of is not None
+    }
+
+
+def solver_kernel(
+    tree: Tree, tasks: tuple[Task, ...], solver: str, bounded: frozenset[int], still: frozenset[int]
+) -> Kernel:
+    """The kernel of a solver for tasks, with bounds on these numbers of q, and these velocities held."""
+    shapes = target_shapes(tree, tasks)
+    count = sum(len(task.row_names) for task in tasks)
+    aimed = [task for task in tasks if task.name in shapes]
+    solve = SOLVERS[solver]
+
+    def solved(
+        *, seed: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, steps: Any, first: Any, **targets: Any
+    ) -> Any:
+        given = {task.name: [*targets[f"target{k}"].ravel()] for k, task in enumerate(aimed)}
+        numbers = tuple(given.get(task.name, []) for task in tasks)
+        stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], still)
+        box = LimitBox.of(tree, [*lower], [*upper], bounded, still)
+        found = solve(stack, [*seed], box, steps, first)
+        beyond = stack.beyond(stack.at(found.q).errors)
+        off: Any = 0.0
+        for task, target in zip(tasks, numbers, strict=True):
+            off = off + _off(task, target)  # which NaN goes through, as it does not through fmax
+        told = [found.done, found.iterations, found.starts, *_largest(stack, beyond), off]
+        return {"q": array(found.q), "errors": array(beyond), "told": array(told)}
+
+    return compile(
+        solved,
+        name=f"inverse_kinematics_{solver}",
+        seed=(tree.nq,),
+        tolerances=(count,),
+        weights=(count,),
+        lower=(tree.nq,),
+        upper=(tree.nq,),
+        steps=(),
+        first=(),
+        **{f"target{k}": shapes[task.name] for k, task in enumerate(aimed)},
+    )
+
+
+def _largest(stack: Stack, errors: Scalars) -> list[Any]:
+    """The longest position error and the largest orientation error of the hard tasks, of a task's rows together."""
+    sizes: dict[str, Any] = {"m": 0.0, "rad": 0.0}
+    start = 0
+    for task in stack.tasks:
+        units = task.row_units
+        own = errors[start : start + len(units)]
+        start += len(units)
+        if task.hard:
+            for unit in sizes:
+                part = [x for x, u in zip(own, units, strict=True) if u == unit]
+                if part:
+                    sizes[unit] = fmax(sizes[unit], sqrt(dot(part, part)))
+    return [sizes["m"], sizes["rad"]]
+
+
+def _off(task: Task, target: Scalars) -> Any:
+    """By how much a target is no pose or rotation: what RᵀR − 1, det R − 1 and the last row add up to."""
+    kind = task.target_of.kind if task.target_of is not None else ""
+    if kind not in ("pose", "rotation"):
+        return 0.0
+    width = 4 if kind == "pose" else 3
+    rows = [target[width * i : width * i + 3] for i in range(3)]
+    off: Any = 0.0
+    for i in range(3):
+        for j in range(i + 1):
+            off = off + fabs(dot(rows[i], rows[j]) - (1.0 if i == j else 0.0))
+    x, y, z = (Vec3(*row) for row in rows)
+    off = off + fabs(x.dot(y.cross(z)) - 1.0)
+    if kind == "pose":
+        for number, one in zip(target[12:], (0.0, 0.0, 0.0, 1.0), strict=True):
+            off = off + fabs(number - one)
+    return off

@@ -1,0 +1,146 @@
+"""Poses for a frame: what is found does what was asked, within limits, and says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from oracles.trees import TREES, robot_of
+
+ARM = lw.load("arm7")
+TOLERANCE = 1e-6
+
+
+def targets(robot, frame, count, seed=0, relative_to="world"):
+    q = robot.random_configuration(seed=seed, size=count)
+    return robot.pose(q, frame, relative_to=relative_to)
+
+
+def left(robot, q, frame, X, relative_to="world"):
+    return np.abs(lw.pose_difference(robot.pose(q, frame, relative_to=relative_to), X))
+
+
+def test_random_poses_of_an_arm_within_limits():
+    X = targets(ARM, "hand", 500)
+    found = ARM.inverse_kinematics(X, "hand")
+    assert found.success.all() and (found.status == "solved").all()
+    assert left(ARM, found.q, "hand", X).max() <= 1.01 * TOLERANCE
+    assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
+    assert found.position_error.max() <= TOLERANCE and found.orientation_error.max() <= TOLERANCE
+
+
+def test_one_is_as_in_a_batch_and_on_any_threads():
+    X = targets(ARM, "hand", 300, seed=1)
+    threads = lw.get_num_threads()
+    try:
+        many = {}
+        for count in (1, 2):
+            lw.set_num_threads(count)
+            many[count] = ARM.inverse_kinematics(X, "hand")
+    finally:
+        lw.set_num_threads(threads)
+    assert np.array_equal(many[1].q, many[2].q)
+    for k in (0, 17, 299):
+        one = ARM.inverse_kinematics(X[k], "hand")
+        assert np.array_equal(one.q, many[1].q[k]) and one.iterations == many[1].iterations[k]
+        assert one.success is True and one.restarts == many[1].restarts[k]
+
+
+@pytest.mark.parametrize(
+    "tree", [TREES[name] for name in TREES if name.endswith(("_chain", "_0", "rerooted"))], ids=str
+)
+def test_every_joint_type(tree):
+    """Random trees of all joint types: poses that a configuration has are reached, and stay on the manifold."""
+    robot = robot_of(tree)
+    frame = max(tree.frames, key=lambda frame: frame.body).name
+    q = robot.random_configuration(seed=3, size=8)
+    if not robot.nv:
+        with pytest.raises(ValueError, match="no joint"):
+            robot.inverse_kinematics(np.eye(4), frame)
+        return
+    found = robot.inverse_kinematics(robot.pose(q, frame), frame, tolerance=1e-7)
+    assert found.success.all()
+    assert left(robot, found.q, frame, robot.pose(q, frame)).max() <= 1.01e-7
+    assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
+
+
+def test_relative_to_a_frame_that_moves():
+    X = targets(ARM, "hand", 20, relative_to="forearm_distal")
+    found = ARM.inverse_kinematics(X, "hand", relative_to="forearm_distal")
+    assert found.success.all() and left(ARM, found.q, "hand", X, "forearm_distal").max() <= 1.01 * TOLERANCE
+
+
+def test_axes_may_be_free():
+    """Turned freely about the target's z: the rest holds, and the angle about z need not."""
+    X = targets(ARM, "hand", 50, seed=5)
+    tolerance = [1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7]
+    free = ARM.inverse_kinematics(X, "hand", tolerance=tolerance, axes="target")
+    R = np.swapaxes(X[:, :3, :3], 1, 2) @ ARM.pose(free.q, "hand")[:, :3, :3]
+    assert free.success.all()
+    assert np.abs(R[:, 2, 2] - 1.0).max() <= 1e-12 and np.abs(R[:, 0, 0] - 1.0).max() > 1e-3
+    assert np.abs(ARM.pose(free.q, "hand")[:, :3, 3] - X[:, :3, 3]).max() <= 2e-7
+
+
+def test_held_joints_stay_and_limits_of_ones_own_count():
+    name = ARM.joints[2].name
+    X = targets(ARM, "hand", 20, seed=7)
+    seed = ARM.random_configuration(seed=7, size=20)  # at which the targets were made: so they can be reached
+    found = ARM.inverse_kinematics(X, "hand", seed=seed + 0.0, locked=[name])
+    assert np.array_equal(found.q[:, ARM.joints[2].q_slice], seed[:, ARM.joints[2].q_slice]) and found.success.all()
+    low, high = seed.min(axis=0) - 0.05, seed.max(axis=0) + 0.05
+    tight = ARM.inverse_kinematics(X, "hand", limits=(low, high))
+    assert tight.success.all() and (tight.q >= low).all() and (tight.q <= high).all()
+
+
+def test_a_seed_that_is_an_answer_is_kept():
+    q = ARM.random_configuration(seed=9)
+    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", seed=q)
+    assert np.array_equal(found.q, q) and found.iterations == 1 and found.restarts == 0
+
+
+def test_what_cannot_be_is_no_success():
+    X = lw.pose((50.0, 0.0, 0.0))
+    found = ARM.inverse_kinematics(X, "hand", at_most=300)
+    assert found.success is False and found.position_error > 40.0 and found.iterations == 300
+    assert np.isfinite(found.q).all() and (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
+    late = ARM.inverse_kinematics(X, "hand", deadline=0.0)
+    assert not late.success and late.iterations < 3000
+
+
+def test_several_tasks_of_one_problem():
+    problem = ARM.ik_problem([lw.ik.PositionTask("hand"), lw.ik.OrientationTask("forearm_distal", axes="reference")])
+    q = ARM.random_configuration(seed=2, size=30)
+    place, R = ARM.pose(q, "hand")[:, :3, 3], ARM.pose(q, "forearm_distal")[:, :3, :3]
+    found = problem.solve(hand=place, forearm_distal=R)
+    assert found.success.all()
+    assert np.abs(ARM.pose(found.q, "hand")[:, :3, 3] - place).max() <= 2e-6
+    assert np.abs(ARM.pose(found.q, "forearm_distal")[:, :3, :3] - R).max() <= 2e-6
+
+
+def test_bad_input_says_what():
+    X = targets(ARM, "hand", 2)
+    mirrored, late = X[0].copy(), np.full((4, 4), np.nan)
+    mirrored[:3, 0] *= -1.0
+    for call, error, text in (
+        (lambda: ARM.inverse_kinematics(X, "hadn"), UnknownNameError, "hand"),
+        (lambda: ARM.inverse_kinematics(X[:, :3], "hand"), ValueError, "4, 4"),
+        (lambda: ARM.inverse_kinematics(mirrored, "hand"), ValueError, "pose"),
+        (lambda: ARM.inverse_kinematics(late, "hand"), ValueError, "nan"),
+        (lambda: ARM.inverse_kinematics(X, "hand", seed=np.zeros(3)), ValueError, "seed"),
+        (lambda: ARM.inverse_kinematics(X, "hand", tolerance=-1.0), ValueError, "tolerance"),
+        (lambda: ARM.inverse_kinematics(X, "hand", tolerance=[1.0, 2.0]), ValueError, "6 rows"),
+        (lambda: ARM.inverse_kinematics(X, "hand", relative_to="hand"), ValueError, "no joint"),
+        (lambda: ARM.inverse_kinematics(X, "hand", limits=(np.ones(7), -np.ones(7))), ValueError, "leave nothing"),
+        (lambda: ARM.inverse_kinematics(X, "hand", locked=["elbow9"]), UnknownNameError, "joint"),
+        (lambda: ARM.inverse_kinematics(X, "hand", deadline=1.0), ValueError, "one state"),
+        (lambda: ARM.inverse_kinematics(X, "hand", axes="tool"), ValueError, "axes"),
+        (lambda: ARM.ik_problem([]), ValueError, "task"),
+        (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "two tasks"),
+        (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(), ValueError, "aims at nothing"),
+        (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(hnad=X), ValueError, "hand"),
+        (lambda: lw.ik.PoseTask("hand", weight=-1.0), ValueError, "weight"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
