@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from linkwork.cli.ik import pose_errors as errors
+
 from .ik_robots import Arm
 
 __all__ = [
@@ -88,20 +90,6 @@ def path(arm: Arm, count: int, seed: int = 2, length: float = 1e-3, angle: float
         sign = np.where(beyond, -sign, sign)
         q[k] = np.where(beyond, q[k - 1], q[k - 1] + step)
     return q
-
-
-def errors(X: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """(..., 6): position and rotation vector from targets to poses (..., 4, 4), in the axes of the targets."""
-    turned = np.swapaxes(target[..., :3, :3], -1, -2)
-    p = (turned @ (X[..., :3, 3] - target[..., :3, 3])[..., None])[..., 0]
-    R = turned @ X[..., :3, :3]
-    a = 0.5 * np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    sine, cosine = np.linalg.norm(a, axis=-1), 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0)
-    angle = np.arctan2(sine, cosine)
-    far = (sine < 1e-9) & (cosine < 0.0)  # half a turn, about whatever axis
-    scale = np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 1.0)
-    w = np.where(far[..., None], np.pi, a * scale[..., None])
-    return np.concatenate([p, w], axis=-1)
 
 
 def within(arm: Arm, q: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 
 mpl.use("svg")
 import matplotlib.pyplot as plt
+import reaching
 
 import mechanisms
 
@@ -105,3 +106,5 @@ if __name__ == "__main__":
         poses(*runpy.run_path(str(EXAMPLES / "calibrate_arm.py"))["calibrated"]())
         for drawn in mechanisms.ALL:
             saved(drawn(), f"mechanism_{drawn.__name__}")
+        for drawn in reaching.ALL:
+            saved(drawn(), f"ik_{drawn.__name__}")

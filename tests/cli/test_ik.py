@@ -1,0 +1,108 @@
+"""`linkwork ik`: what it measures is what the robot does."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.cli import ik
+from linkwork.cli.ik import middle, pose_errors
+
+SHORT = ("--poses", "30")
+
+
+def test_an_arm_is_measured(linkwork):
+    ran = linkwork("ik", "arm6", "--frame", "tool", *SHORT)
+    assert ran.code == 0, ran.err
+    assert "arm6: poses of tool relative to the world" in ran.out
+    assert "reached: 100.00 % (30 of 30), within 1e-05 m and rad on each axis, and within limits" in ran.out
+    assert ["solved", "30"] in [line.split() for line in ran.out.splitlines()]
+    for part in ("one call [µs]", "iterations", "restarts", "a pose in a batch of 30, one thread"):
+        assert part in ran.out
+    assert "missed" not in ran.out and ran.err.splitlines()[-1] == "poses: 100 % of 30"
+
+
+def test_programs_get_the_numbers(linkwork):
+    data = json.loads(linkwork("ik", "arm7", "--frame", "hand", "--base", "shoulder", *SHORT, "--json").out)
+    assert data["linkwork"] == lw.__version__ and (data["frame"], data["base"]) == ("hand", "shoulder")
+    assert data["poses"] == 30 and data["success"] == 1.0 and data["statuses"] == {"solved": 30} and not data["misses"]
+    times = data["call_seconds"]
+    assert 0.0 < times["p50"] <= times["p90"] <= times["p99"] <= times["most"] and data["batch_seconds_per_pose"] > 0.0
+    assert data["iterations"]["p50"] >= 1 and data["restarts"]["p50"] >= 0
+
+
+def test_a_free_base_reaches_everything(linkwork):
+    data = json.loads(linkwork("ik", "arm6", "--frame", "tool", "--floating-base", "--poses", "5", "--json").out)
+    assert data["success"] == 1.0
+
+
+class _Result:
+    """Another answer than the one that was found, which says of itself that it is solved."""
+
+    def __init__(self, found, q):
+        self.q, self.success, self.status = q, True, "solved"
+        self.iterations, self.restarts = found.iterations, found.restarts
+
+
+@pytest.mark.parametrize(("off", "beyond"), [(1e-3, False), (0.0, True)])
+def test_answers_are_not_believed(linkwork, monkeypatch, off, beyond):
+    asked = lw.Robot.inverse_kinematics
+
+    def lying(robot, X, frame, **rest):
+        found = asked(robot, X, frame, **rest)
+        q = found.q + off
+        if beyond:
+            q[..., 0] = robot.upper[0] + 1e-9
+        return _Result(found, q)
+
+    monkeypatch.setattr(lw.Robot, "inverse_kinematics", lying)
+    ran = linkwork("ik", "arm6", "--frame", "tool", "--poses", "15")
+    assert ran.code == 1 and "linkwork: error: 15 answers said to be solved or within limits that are not" in ran.err
+    assert "missed (of 15):" in ran.out and "pose 9: solved, off by" in ran.out and "pose 10: " not in ran.out
+    data = json.loads(linkwork("ik", "arm6", "--frame", "tool", "--poses", "3", "--json").out)
+    assert data["success"] == 0.0 and [miss["pose"] for miss in data["misses"]] == [0, 1, 2]
+    assert all(miss["said_solved"] and miss["within_limits"] != beyond for miss in data["misses"])
+
+
+def test_what_cannot_be_asked_is_said(linkwork):
+    for arguments, code, said in (
+        (("arm6", "--frame", "tol"), 2, "did you mean 'tool'?"),
+        (("arm6", "--frame", "base"), 2, "no joint is between"),
+        (("arm6", "--frame", "tool", "--base", "nowhere"), 2, "nowhere"),
+        (("arm6",), 2, "--frame"),
+        (("arm6", "--frame", "tool", "--tolerance", "-1"), 2, "expected a number above 0, got '-1'"),
+        (("arm6", "--frame", "tool", "--poses", "0"), 2, "expected a whole number of at least 1"),
+    ):
+        ran = linkwork("ik", *arguments)
+        assert ran.code == code and said in ran.err and not ran.out, (arguments, ran)
+
+
+def test_the_seed_and_the_errors():
+    robot = lw.load("quadruped", floating_base=True)
+    q = middle(robot)
+    bounded = np.isfinite(robot.lower)
+    np.testing.assert_array_equal(q[bounded], 0.5 * (robot.lower[bounded] + robot.upper[bounded]))
+    np.testing.assert_array_equal(q[~bounded], robot.neutral()[~bounded])
+    arm, rng = lw.load("arm7"), np.random.default_rng(0)
+    X = arm.pose(arm.random_configuration(rng, size=40), "hand")
+    for angle in (0.0, 1e-12, 1e-3, 2.0, np.pi - 1e-6):
+        w = rng.normal(size=(40, 3))
+        w *= angle / np.linalg.norm(w, axis=1, keepdims=True)
+        p = rng.normal(size=(40, 3))
+        moved = X @ np.array([_pose(*both) for both in zip(p, w, strict=True)])
+        np.testing.assert_allclose(pose_errors(moved, X), np.concatenate([p, w], axis=1), atol=1e-9)
+    assert np.abs(pose_errors(X @ np.diag([1.0, -1.0, -1.0, 1.0]), X)).max(axis=1).min() > 3.0
+    assert ik.HELP
+
+
+def _pose(p: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """By Rodrigues' formula."""
+    angle = float(np.linalg.norm(w))
+    K = np.cross(np.eye(3), w)
+    X = np.eye(4)
+    X[:3, 3] = p
+    X[:3, :3] += np.sinc(angle / np.pi) * K + 0.5 * np.sinc(angle / (2 * np.pi)) ** 2 * K @ K
+    return X
