@@ -1,0 +1,138 @@
+"""Convex quadratic programs without units: rows scaled so that each is one long by the Hessian's inverse.
+
+With H = L Lᵀ and y_i = L⁻¹ c_i / σ_i, σ_i = |L⁻¹ c_i|, the dual program is that of the matrix Y Yᵀ, whose diagonal is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import filled
+from ..control import scan
+from ..control.each import each
+from ..functions import fabs, fmax, lt, sqrt, where
+from ..linalg.sums import dot, is_zero, less
+
+__all__ = ["Factored", "factored", "rounding"]
+
+Scalars = Sequence[Any]
+Rows = Sequence[Scalars]
+
+_STRAIGHT = 4000  # products: of more, what is done row by row is a loop, which is compiled sooner
+
+
+def rounding(x: Any) -> Any:
+    """The distance from 1 to the next number of the type that is computed in; x is any number that is not known."""
+    third = where(lt(fabs(x), math.inf), 4.0 / 3.0, 2.0)
+    return fabs((third - 1.0) * 3.0 - 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Factored:
+    """L, the reciprocals of its diagonal, and the rows: as they are given, and Y; their scales 1/σ_i, and how large
+    their coefficients are altogether."""
+
+    n: int
+    L: list[list[Any]]
+    D_inv: list[Any]
+    convex: Any  # a truth value
+    rows: list[list[Any]]
+    Y: list[list[Any]]
+    scales: list[Any]
+    sizes: list[Any]
+    in_loops: bool
+
+    def forward(self, b: Scalars) -> list[Any]:
+        """L⁻¹ b."""
+        return _forward(self.L, self.D_inv, b)
+
+    def backward(self, b: Scalars) -> list[Any]:
+        """L⁻ᵀ b."""
+        x = list(b)
+        for i in range(self.n - 1, -1, -1):
+            x[i] = less(x[i], [self.L[j][i] for j in range(i + 1, self.n)], x[i + 1 :]) * self.D_inv[i]
+        return x
+
+    def of_rows(self, rows: Rows, x: Scalars) -> list[Any]:
+        """The product of a matrix's rows with a column."""
+        found = each(lambda row: [dot(row, x)], rows, in_loops=self.in_loops)
+        return [value for (value,) in found]
+
+    def of_columns(self, rows: Rows, weights: Scalars) -> list[Any]:
+        """The sum of rows with weights."""
+        if not self.in_loops or len(rows) < 2:
+            return [dot([row[j] for row in rows], weights) for j in range(self.n)]
+
+        def step(total: Any, given: Any) -> tuple[Any, None]:
+            row, weight = given[:-1], given[-1]
+            return filled((self.n,), [t + weight * x for t, x in zip(total, row, strict=True)]), None
+
+        table = np.array([[*row, weight] for row, weight in zip(rows, weights, strict=True)], dtype=object)
+        return list(scan(step, filled((self.n,), [0.0] * self.n), table)[0])
+
+    def gram(self) -> list[list[Any]]:
+        """The lower triangle of Y Yᵀ, row by row; the diagonal is 1, or 0 of rows that are nothing."""
+        if not self.in_loops:
+            return [[dot(one, other) for other in self.Y[: i + 1]] for i, one in enumerate(self.Y)]
+        found = each(lambda row: [dot(row, y) for y in self.Y], self.Y, in_loops=True, alike=True)
+        return [row[: i + 1] for i, row in enumerate(found)]
+
+
+def factored(H: Rows, extra: Scalars, rows: Rows) -> Factored:
+    """The factors of H with more on the diagonal, and of rows."""
+    n, k = len(H), len(rows)
+    in_loops = k * n * (n + k) > 2 * _STRAIGHT
+    L, D_inv, convex = _cholesky(H, extra)
+
+    def scaled(row: Scalars) -> list[Any]:
+        y = _forward(L, D_inv, row)
+        square = dot(y, y)
+        fine = lt(0.0, square)
+        scale = where(fine, 1.0 / sqrt(where(fine, square, 1.0)), 1.0)
+        size: Any = 0.0
+        for x in row:
+            size = size if is_zero(x) else fmax(size, fabs(x))
+        return [*(x if is_zero(x) else x * scale for x in y), scale, size]
+
+    found = each(scaled, rows, in_loops=in_loops)
+    return Factored(
+        n,
+        L,
+        D_inv,
+        convex,
+        [list(row) for row in rows],
+        [row[:n] for row in found],
+        [row[n] for row in found],
+        [row[n + 1] for row in found],
+        in_loops,
+    )
+
+
+def _cholesky(H: Rows, extra: Scalars) -> tuple[list[list[Any]], list[Any], Any]:
+    """L below its diagonal, the reciprocals of its diagonal, and whether all pivots were positive."""
+    n = len(H)
+    L: list[list[Any]] = []
+    D_inv: list[Any] = []
+    least: Any = math.inf
+    for i in range(n):
+        row: list[Any] = []
+        for j in range(i):
+            row.append(less(H[i][j], row, L[j][:j]) * D_inv[j])
+        pivot = less(H[i][i] + extra[i], row, row)
+        fine = lt(0.0, pivot)
+        least = where(lt(least, pivot), least, pivot)
+        D_inv.append(1.0 / sqrt(where(fine, pivot, 1.0)))
+        L.append(row)
+    return L, D_inv, lt(0.0, least)
+
+
+def _forward(L: Rows, D_inv: Scalars, b: Scalars) -> list[Any]:
+    x: list[Any] = []
+    for i, value in enumerate(b):
+        x.append(less(value, L[i], x) * D_inv[i])
+    return x
