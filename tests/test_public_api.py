@@ -16,6 +16,7 @@ MODULES = {
     "linkwork": linkwork,
     "linkwork.expr": expr,
     "linkwork.expr.linalg": expr.linalg,
+    "linkwork.expr.optimize": expr.optimize,
     "linkwork.constraints": constraints,
     "linkwork.errors": errors,
     "linkwork.identify": identify,

@@ -30,6 +30,7 @@ The compiler:
 - `compile` makes a `Kernel` of a Python function of arrays; `expr` has mathematics and derivatives for it.
 - `while_loop`, `scan`, `fori`, `cond`, `call` and `take` are loops, choices, calls and tables in kernels.
 - `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
+- `quadratic_program` minimizes within bounds, in kernels and out of them.
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
 - `get_num_threads` and `set_num_threads`: how many share a large batch.
 
@@ -86,6 +87,7 @@ from .facade.joint.joint import Joint
 from .facade.making.link import Link
 from .facade.posing import pose, pose_difference
 from .facade.propagation import propagate_motion
+from .facade.quadratic_program import quadratic_program
 from .facade.robot.robot import Robot, load
 
 if TYPE_CHECKING:
@@ -140,6 +142,7 @@ __all__ = [
     "pose",
     "pose_difference",
     "propagate_motion",
+    "quadratic_program",
     "robots",
     "scan",
     "set_num_threads",

@@ -4,7 +4,7 @@ docs/expressions.md shows what it is for, with a table of the functions.
 """
 
 from . import array_functions as array_functions  # its answers to NumPy are put in place
-from . import linalg
+from . import linalg, optimize
 from .arrays import array
 from .control import Iterated, call, cond, fori, scan, take, while_loop
 from .derivative import adjoint, jacobian, tangent
@@ -70,6 +70,7 @@ __all__ = [
     "log",
     "lt",
     "not_",
+    "optimize",
     "or_",
     "pow",
     "root",

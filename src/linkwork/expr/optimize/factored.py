@@ -1,6 +1,6 @@
 """Convex quadratic programs without units: rows scaled so that each is one long by the Hessian's inverse.
 
-With H = L Lᵀ and y_i = L⁻¹ c_i / σ_i, σ_i = |L⁻¹ c_i|, the dual program is that of the matrix Y Yᵀ, whose diagonal is 1.
+With H = L Lᵀ and y_i = L⁻¹ c_i / σ_i, σ_i = |L⁻¹ c_i|, the matrix of the dual program is Y Yᵀ, and its diagonal is 1.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import filled
 from ..control import scan
 from ..control.each import each
-from ..functions import fabs, fmax, lt, sqrt, where
+from ..functions import and_, exp, fabs, fmax, le, log, lt, sqrt, where
 from ..linalg.sums import dot, is_zero, less
 
 __all__ = ["Factored", "factored", "rounding"]
@@ -23,6 +23,8 @@ __all__ = ["Factored", "factored", "rounding"]
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
+_ROUNDING = 1e3  # units of it: a pivot that is less, relative, is none
+_NEGATIVE = 1e-6  # a pivot that is less than minus this, relative, is no rounding
 _STRAIGHT = 4000  # products: of more, what is done row by row is a loop, which is compiled sooner
 
 
@@ -34,12 +36,13 @@ def rounding(x: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Factored:
-    """L, the reciprocals of its diagonal, and the rows: as they are given, and Y; their scales 1/σ_i, and how large
-    their coefficients are altogether."""
+    """L, the reciprocals of its diagonal, and what H was given more than it has; the rows, as they are given, and Y;
+    their scales 1/σ_i, and their largest coefficients."""
 
     n: int
     L: list[list[Any]]
     D_inv: list[Any]
+    E: list[Any]
     convex: Any  # a truth value
     rows: list[list[Any]]
     Y: list[list[Any]]
@@ -83,11 +86,11 @@ class Factored:
         return [row[: i + 1] for i, row in enumerate(found)]
 
 
-def factored(H: Rows, extra: Scalars, rows: Rows) -> Factored:
-    """The factors of H with more on the diagonal, and of rows."""
+def factored(H: Rows, g: Scalars, rows: Rows, unit: Any) -> Factored:
+    """The factors of H + E, and of rows; ``unit`` is the rounding."""
     n, k = len(H), len(rows)
     in_loops = k * n * (n + k) > 2 * _STRAIGHT
-    L, D_inv, convex = _cholesky(H, extra)
+    L, D_inv, E, convex = _cholesky(H, g, unit)
 
     def scaled(row: Scalars) -> list[Any]:
         y = _forward(L, D_inv, row)
@@ -104,6 +107,7 @@ def factored(H: Rows, extra: Scalars, rows: Rows) -> Factored:
         n,
         L,
         D_inv,
+        E,
         convex,
         [list(row) for row in rows],
         [row[:n] for row in found],
@@ -113,22 +117,38 @@ def factored(H: Rows, extra: Scalars, rows: Rows) -> Factored:
     )
 
 
-def _cholesky(H: Rows, extra: Scalars) -> tuple[list[list[Any]], list[Any], Any]:
-    """L below its diagonal, the reciprocals of its diagonal, and whether all pivots were positive."""
+def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
+    """L of H + E below its diagonal, the reciprocals of its diagonal, E, and whether no pivot was negative.
+
+    E is a diagonal, and 0 where the pivot is more than rounding.  So H + E is positive definite if H is semidefinite.
+    """
     n = len(H)
+    largest: Any = 0.0
+    slope: Any = 0.0
+    for i in range(n):
+        largest, slope = fmax(largest, H[i][i]), fmax(slope, fabs(g[i]))
+    none = le(largest, 0.0)
+    third = exp(log(unit) / 3.0)
+    linear = where(none, 1e-5 * where(lt(0.0, slope), slope, 1.0), third * largest)
     L: list[list[Any]] = []
     D_inv: list[Any] = []
-    least: Any = math.inf
+    E: list[Any] = []
+    convex: Any = True
+    growth: Any = 1.0  # of roundings, by pivots that are small
     for i in range(n):
         row: list[Any] = []
         for j in range(i):
             row.append(less(H[i][j], row, L[j][:j]) * D_inv[j])
-        pivot = less(H[i][i] + extra[i], row, row)
-        fine = lt(0.0, pivot)
-        least = where(lt(least, pivot), least, pivot)
-        D_inv.append(1.0 / sqrt(where(fine, pivot, 1.0)))
+        pivot = less(H[i][i], row, row)
+        size = fabs(H[i][i])
+        fine = lt(_ROUNDING * unit * growth * size, pivot)
+        missing = le(size, _ROUNDING * unit * largest)
+        E.append(where(fine, 0.0, where(missing, linear, third * size)))
+        convex = and_(convex, le(-_NEGATIVE * size, pivot))
+        D_inv.append(1.0 / sqrt(where(fine, pivot, E[i])))
+        growth = growth + where(fine, sqrt(size) * D_inv[i], 0.0)
         L.append(row)
-    return L, D_inv, lt(0.0, least)
+    return L, D_inv, E, convex
 
 
 def _forward(L: Rows, D_inv: Scalars, b: Scalars) -> list[Any]:

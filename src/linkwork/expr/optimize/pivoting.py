@@ -5,15 +5,16 @@ diagonal, rows W are held at a bound b.  The tableau is G swept by W:
 
     T_WW = −G_WW⁻¹,     T_IW = G_IW G_WW⁻¹,     T_II = G_II − G_IW G_WW⁻¹ G_WI,
 
-beside it the column h of what is so where all W hold at once: the multipliers λ_W, and the values v_I = c_iᵀx of others.
+beside it the column h of what is so where all W hold at once: the multipliers λ_W, and of others v_I = c_iᵀx.
 A row p comes in, or goes, by one and the same operation, with d = T_pp and c the column of p:
 
     T_ij ← T_ij − c_i c_j / d,     T_ip ← ±c_i / d,     T_pp ← −1/d.
 
-Multipliers that have been reached always have the right signs.  If those of h have, the row that is violated most comes
-in; else the way to h ends where the first becomes 0, and its row goes.  A row that depends on those held, T_pp = 0, can
-only come in for another: along the ray (e_p, −c_W) of multipliers the dual function grows, up to where the first
-becomes 0.  Where none does, no x satisfies the rows, and the ray proves it.
+Multipliers are counted from where they were at the start, which keeps digits where that is near.  Those that are
+reached always have the right signs.  If those of h have, the row that is violated most comes in; else the way to h ends
+where the first becomes 0, and its row goes.  A row that depends on those held, T_pp = 0, can only come in for another:
+along the ray (e_p, −c_W) of multipliers the dual function grows, up to where the first becomes 0.  Where none does, no
+x satisfies the rows, and the ray proves it.
 
 Sources: Goldfarb and Idnani, A numerically stable dual method for solving strictly convex quadratic programs,
 Mathematical Programming 27, 1983; Arnström, Bemporad and Axehill, A dual active-set solver for embedded quadratic
@@ -30,14 +31,14 @@ from typing import Any, NamedTuple
 
 from ..arrays import filled
 from ..control import take, while_loop
-from ..functions import and_, eq, fabs, fmax, fmin, le, lt, not_, or_, where
-from ..linalg.sums import is_zero
+from ..functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
 __all__ = ["GOING", "Bounds", "Walk", "triangle", "walked"]
 
 GOING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
 _FIRST = 1e9  # how much more a violated equation counts than an inequality
 _LEFT_ALONE = 2.0
+_NOISE = 0.05  # of the least pivot: roundings of values
 
 
 class Walk(NamedTuple):
@@ -45,7 +46,7 @@ class Walk(NamedTuple):
 
     tableau: Any  # the lower triangle, row by row
     targets: Any  # h
-    multipliers: Any  # λ, as far as they have come
+    multipliers: Any  # as far as they have come
     sides: Any  # 1 held at the upper bound, −1 at the lower one, 0 not held
     marks: Any  # ±1 to be held first; 2 left alone
     leaving: Any  # a row that goes next, or −1
@@ -64,6 +65,7 @@ class Bounds:
     slack: Sequence[Any]
     equal: Sequence[Any]
     least: Any  # of a pivot
+    base: Sequence[Any] = ()  # multipliers at the start: those of the walk are what is added to them
 
 
 def triangle(i: int, j: int) -> int:
@@ -73,6 +75,8 @@ def triangle(i: int, j: int) -> int:
 
 def walked(walk: Walk, bounds: Bounds, at_most: int) -> tuple[Walk, Any]:
     """The walk to its end, and the loop's status."""
+    if not bounds.lower:
+        return walk._replace(going=OPTIMAL), 0.0
     found = while_loop(lambda s: lt(0.5, s.going), lambda s: _pivoted(s, bounds), walk, at_most=at_most)
     return found.state, found.status
 
@@ -92,6 +96,7 @@ def _pivoted(s: Walk, bounds: Bounds) -> Walk:
     wished: Any = -1.0
     for i in range(k - 1, -1, -1):
         wished = where(eq(fabs(marks[i]), 1.0), float(i), wished)
+    base = bounds.base
     share, blocking = _first_to_vanish(s, bounds, h, old)
     worst, violated, upward = _most_violated(bounds, h, held, marks)
     forced = le(0.0, s.leaving)
@@ -109,7 +114,12 @@ def _pivoted(s: Walk, bounds: Bounds) -> Walk:
     toward = where(pending, s.toward, where(warm, _entry(marks, p), upward))
     side = where(goes, _entry(sides, p), toward)
     bound = where(lt(0.0, side), _entry(bounds.upper, p), _entry(bounds.lower, p))
-    dependent = and_(not_(goes), and_(not_(done), le(d, bounds.least)))
+    spread: Any = 1.0
+    noise: Any = 0.0
+    for x, c, b in zip(held, column, h, strict=True):
+        spread = spread + where(x, c * c, 0.0)
+        noise = noise + where(x, fabs(c * b), 0.0)
+    dependent = and_(not_(goes), and_(not_(done), le(d, bounds.least * spread)))
     ray = and_(dependent, not_(warm))
     pivot = not_(or_(done, dependent))
     # multipliers on their way to the targets
@@ -121,19 +131,20 @@ def _pivoted(s: Walk, bounds: Bounds) -> Walk:
     # or along a ray
     length, first, size = _along_ray(bounds, reached, sides, column, toward)
     excess = fabs(_entry(h, p) - bound)
-    blocked = and_(ray, lt(length, math.inf))
-    hopeless = and_(ray, and_(not_(blocked), lt(size + _entry(bounds.slack, p), excess)))
+    real = and_(ray, lt(_NOISE * bounds.least * noise, excess))
+    blocked = and_(real, lt(length, math.inf))
+    hopeless = and_(real, and_(not_(blocked), lt(size + _entry(bounds.slack, p), excess)))
     alone = and_(ray, and_(not_(blocked), not_(hopeless)))
     far = where(blocked, length, where(hopeless, 1.0, 0.0)) * toward
-    base = [where(hopeless, 0.0, x) for x in reached]
     multipliers = [
-        where(x, a - far * c, where(and_(me, ray), a + far, a))
-        for x, a, c, me in zip(held, base, column, here, strict=True)
+        where(x, a - far * c, where(and_(me, real), a + far, a))
+        for x, a, c, me in zip(held, [where(hopeless, 0.0, x) for x in reached], column, here, strict=True)
     ]
     # the pivot
     d_inv = where(pivot, 1.0 / where(eq(d, 0.0), 1.0, d), 0.0)
     gap = _entry(h, p)
-    f = where(goes, gap, gap - bound) * d_inv
+    start = _entry(base, p)
+    f = where(goes, gap + start, gap - bound) * d_inv
     sign = where(goes, -1.0, 1.0)
     u = [where(me, c - sign, c) for me, c in zip(here, column, strict=True)]
     w = [x * d_inv for x in u]
@@ -142,20 +153,25 @@ def _pivoted(s: Walk, bounds: Bounds) -> Walk:
     for i in range(k):
         tableau += [T[triangle(i, j)] - w[i] * u[j] for j in range(i)]
         tableau.append(where(on[i], -d_inv, T[triangle(i, i)] - w[i] * u[i]))
-    targets = [
-        where(me, where(goes, bound - f, f), x - c * f) for me, x, c in zip(on, h, column, strict=True)
-    ]
+    targets = [where(me, where(goes, bound - f, f - start), x - c * f) for me, x, c in zip(on, h, column, strict=True)]
     next_sides = [where(me, where(goes, 0.0, side), x) for me, x in zip(on, sides, strict=True)]
     gone = [and_(me, goes) for me in on]
-    last = [where(or_(me, and_(first_one, blocked)), 0.0, x)
-            for me, first_one, x in zip(gone, [eq(first, float(i)) for i in range(k)], multipliers, strict=True)]
+    last = [
+        where(or_(me, and_(eq(first, float(i)), blocked)), -b, x)
+        for i, (me, b, x) in enumerate(zip(gone, base, multipliers, strict=True))
+    ]
     return Walk(
         filled((len(T),), tableau),
         filled((k,), targets),
         filled((k,), last),
         filled((k,), next_sides),
-        filled((k,), [where(and_(me, alone), _LEFT_ALONE, where(and_(me, warm), 0.0, m))
-                      for me, m in zip(here, marks, strict=True)]),
+        filled(
+            (k,),
+            [
+                where(and_(me, alone), _LEFT_ALONE, where(and_(me, warm), 0.0, m))
+                for me, m in zip(here, marks, strict=True)
+            ],
+        ),
         where(blocked, first, -1.0),
         where(blocked, p, where(forced, s.waiting, -1.0)),
         where(blocked, toward, s.toward),
@@ -178,9 +194,11 @@ def _first_to_vanish(s: Walk, bounds: Bounds, targets: Sequence[Any], now: Seque
     """How far the way to the targets goes until a multiplier is 0, and which: infinite where none has a wrong sign."""
     share: Any = math.inf
     which: Any = 0.0
-    for i, (side, target, x, equal) in enumerate(zip(s.sides, targets, now, bounds.equal, strict=True)):
-        wrong = and_(not_(equal), lt(side * target, 0.0))
-        ratio = where(wrong, x / where(wrong, x - target, 1.0), math.inf)
+    for i, (side, target, x, base, equal) in enumerate(
+        zip(s.sides, targets, now, bounds.base, bounds.equal, strict=True)
+    ):
+        wrong = and_(not_(equal), lt(side * (base + target), 0.0))
+        ratio = where(wrong, (base + x) / where(wrong, x - target, 1.0), math.inf)
         nearer = lt(ratio, share)
         share, which = where(nearer, ratio, share), where(nearer, float(i), which)
     return share, which
@@ -213,10 +231,12 @@ def _along_ray(
     length: Any = math.inf
     which: Any = 0.0
     size: Any = 0.0
-    for i, (x, side, c, equal) in enumerate(zip(multipliers, sides, column, bounds.equal, strict=True)):
+    for i, (x, base, side, c, equal) in enumerate(
+        zip(multipliers, bounds.base, sides, column, bounds.equal, strict=True)
+    ):
         rate = side * c * toward
         falls = and_(not_(equal), lt(1e-9, rate))
-        ratio = where(falls, fabs(x) / where(falls, rate, 1.0), math.inf)
+        ratio = where(falls, fabs(base + x) / where(falls, rate, 1.0), math.inf)
         nearer = lt(ratio, length)
         length, which = where(nearer, ratio, length), where(nearer, float(i), which)
         size = size + where(eq(side, 0.0), 0.0, fabs(c) * bounds.slack[i])

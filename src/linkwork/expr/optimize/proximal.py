@@ -1,10 +1,10 @@
 """Convex quadratic programs by proximal steps, each of which is a strictly convex one.
 
 From x̄, a step goes to the x where ½ xᵀHx + gᵀx + ½ (x − x̄)ᵀE(x − x̄) is least within the bounds, with a small diagonal
-E.  There Hx + g + Cᵀλ = −E (x − x̄), which is what is left; the next step starts from there, with the rows that are held.
-Where H is known to be positive definite E is 0 and one step is all.  So what a step solves is regular, whatever H is,
-and the steps are a refinement too, since each computes anew what is left.  Where the program is linear, they end after
-finitely many.
+E.  There Hx + g + Cᵀλ = −E (x − x̄), which is what is left; the next step starts there, with the rows that are held.
+Where H is positive definite E is 0, and one step is all but for rounding.  So what a step solves is regular, whatever H
+is, and steps are a refinement too, since each computes anew what is left.  Of a linear program, finitely many lead to
+the solution.
 
 Sources: Rockafellar, Monotone operators and the proximal point algorithm, SIAM Journal on Control and Optimization 14,
 1976; Bemporad, A numerically stable solver for positive semidefinite quadratic programs based on nonnegative least
@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..arrays import filled
 from ..control import while_loop
-from ..functions import and_, eq, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
+from ..functions import and_, eq, fabs, fmax, fmin, le, lt, not_, or_, where
 from ..linalg.sums import dot, is_zero
 from .factored import Factored, factored, rounding
 from .pivoting import CONTRADICTION, GOING, OPTIMAL, Bounds, Walk, triangle, walked
@@ -39,8 +39,6 @@ __all__ = [
 
 SOLVED, OUT_OF_ITERATIONS, NOT_A_NUMBER, INFEASIBLE, UNBOUNDED, NOT_CONVEX = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
-_PROXIMAL = 8.0  # of the root of the rounding: E by the diagonal of H
-_LINEAR = 1e3  # how much more E is of a variable that H does not have
 _PASSES = 60
 _FLAT = 1e-3  # of E d: what H d is along a direction without curvature
 
@@ -58,7 +56,6 @@ class Given:
     lower: list[Any]  # of the rows and of the variables that have bounds
     upper: list[Any]
     warm: list[Any]
-    definite: bool
     tolerance: float
     at_most: int
 
@@ -79,11 +76,12 @@ class _Pass(NamedTuple):
     tableau: Any
     x: Any
     Hx: Any
-    Cx: Any
-    multipliers: Any
+    Cx: Any  # scaled
+    residual: Any  # H x + g + Cᵀλ
+    multipliers: Any  # of scaled rows
     sides: Any
     marks: Any
-    left: Any  # how far from stationary
+    left: Any  # the largest of the residual, relative
     status: Any
     going: Any
     changes: Any
@@ -92,7 +90,6 @@ class _Pass(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Problem:
     given: Given
-    E: list[Any]
     factors: Factored
     bounds: Bounds
     tolerance: Any
@@ -111,76 +108,68 @@ class _Problem:
             found[j] = found[j] + weight
         return found
 
-    def step(self, s: _Pass, *, first: bool) -> tuple[Walk, list[Any], Any]:
-        """The walk from x̄, the way from there, and the loop's status."""
-        factors, bounds = self.factors, self.bounds
-        k = len(bounds.lower)
-        old = list(s.multipliers)
-        r = [a + b for a, b in zip(s.Hx, self.given.g, strict=True)]
-        if not first:
-            r = [a + b for a, b in zip(r, self.of_columns(old), strict=True)]
-        z = factors.forward(r)
-        Yz = factors.of_rows(factors.Y, z)
-        values = [a - b for a, b in zip(s.Cx, Yz, strict=True)]
-        targets = values
-        if not first:
-            held = [not_(eq(side, 0.0)) for side in s.sides]
-            gaps = [
-                where(x, v - where(lt(0.0, side), above, below), 0.0)
-                for x, v, side, below, above in zip(held, values, s.sides, bounds.lower, bounds.upper, strict=True)
-            ]
-            shifts = [dot([s.tableau[triangle(i, j)] for j in range(k)], gaps) for i in range(k)]
-            targets = [
-                where(x, multiplier, v) - q for x, multiplier, v, q in zip(held, old, values, shifts, strict=True)
-            ]
-        walk = Walk(
-            s.tableau, filled((k,), targets), s.multipliers, s.sides, s.marks, -1.0, -1.0, 1.0, GOING, s.changes
-        )
-        end, status = walked(walk, bounds, self.given.at_most)
-        moved = [a - b for a, b in zip(end.multipliers, old, strict=True)]
-        whole = [a + b for a, b in zip(z, factors.of_columns(factors.Y, moved), strict=True)]
-        return end, [-x for x in factors.backward(whole)], status
-
     def next(self, s: _Pass) -> _Pass:
         """A proximal step."""
-        walk, way, ended = self.step(s, first=False)
-        n, k = len(way), len(self.bounds.lower)
-        x = [a + b for a, b in zip(s.x, way, strict=True)]
-        Hx = self.factors.of_rows(self.given.H, x)
-        Cx = self.of_rows(x)
-        left: Any = 0.0
-        size: Any = 0.0
-        for e, d, a, b in zip(self.E, way, Hx, self.given.g, strict=True):
-            left = fmax(left, fabs(e * d))
-            size = fmax(size, fmax(fabs(a), fabs(b)))
+        factors, bounds = self.factors, self.bounds
+        n, k = len(self.given.g), len(bounds.lower)
+        old = list(s.multipliers)
+        z = factors.forward(s.residual)
+        values = [a - b for a, b in zip(s.Cx, factors.of_rows(factors.Y, z), strict=True)]
+        held = [not_(eq(side, 0.0)) for side in s.sides]
+        gaps = [
+            where(x, v - where(lt(0.0, side), above, below), 0.0)
+            for x, v, side, below, above in zip(held, values, s.sides, bounds.lower, bounds.upper, strict=True)
+        ]
+        shifts = [dot([s.tableau[triangle(i, j)] for j in range(k)], gaps) for i in range(k)]
+        targets = [where(x, 0.0, v) - q for x, v, q in zip(held, values, shifts, strict=True)]
+        zeros = filled((k,), [0.0] * k)
+        walk, ended = walked(
+            Walk(s.tableau, filled((k,), targets), zeros, s.sides, s.marks, -1.0, -1.0, 1.0, GOING, s.changes),
+            replace(bounds, base=old),
+            self.given.at_most,
+        )
         contradiction = eq(walk.going, CONTRADICTION)
-        near = le(left, self.tolerance * size)
-        still = and_(le(left, 1e3 * self.tolerance * size), le(0.5 * s.left, left))
-        unbounded = self._unbounded(way, left, s, Hx, Cx)
-        stop = or_(not_(eq(ended, 0.0)), or_(contradiction, or_(near, or_(still, unbounded))))
-        status = where(contradiction, INFEASIBLE, where(unbounded, UNBOUNDED, ended))
-        status = where(eq(ended, 0.0), status, ended)
-        shown = [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]
+        multipliers = [where(contradiction, b, a + b) for a, b in zip(old, walk.multipliers, strict=True)]
+        whole = [a + b for a, b in zip(z, factors.of_columns(factors.Y, walk.multipliers), strict=True)]
+        way = [-x for x in factors.backward(whole)]
+        x = [a + b for a, b in zip(s.x, way, strict=True)]
+        Hx, Cx = factors.of_rows(self.given.H, x), self.of_rows(x)
+        pulled = self.of_columns(multipliers)
+        residual = [a + b + c for a, b, c in zip(Hx, self.given.g, pulled, strict=True)]
+        left = _largest(residual) / fmax(_largest([*Hx, *self.given.g, *pulled]), 1e-300)
+        kept: Any = True
+        for v, below, above, slack in zip(Cx, bounds.lower, bounds.upper, bounds.slack, strict=True):
+            kept = and_(kept, and_(le(v - above, slack), le(below - v, slack)))
+        near = le(left, self.tolerance)
+        still = and_(le(left, 1e3 * self.tolerance), le(0.5 * s.left, left))
+        solved = and_(kept, or_(near, still))
+        unbounded = and_(not_(solved), self._unbounded(way, s, Hx, Cx))
+        cut = not_(eq(ended, 0.0))
+        status = where(contradiction, INFEASIBLE, where(unbounded, UNBOUNDED, SOLVED))
+        status = where(cut, ended, status)
+        stop = or_(or_(cut, contradiction), or_(solved, unbounded))
         return _Pass(
             walk.tableau,
-            filled((n,), shown),
+            filled((n,), [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
             filled((n,), Hx),
             filled((k,), Cx),
-            walk.multipliers,
+            filled((n,), residual),
+            filled((k,), multipliers),
             walk.sides,
             filled((k,), [where(eq(mark, 2.0), 0.0, mark) for mark in walk.marks]),
             left,
             status,
-            where(stop, 0.0, GOING),
+            where(stop, OPTIMAL, GOING),
             walk.changes,
         )
 
-    def _unbounded(self, way: Scalars, left: Any, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
+    def _unbounded(self, way: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
         """Whether the objective falls for ever along the way."""
         size: Any = 0.0
         curved: Any = 0.0
-        for d in way:
-            size = fmax(size, fabs(d))
+        left: Any = 0.0
+        for d, e in zip(way, self.factors.E, strict=True):
+            size, left = fmax(size, fabs(d)), fmax(left, fabs(e * d))
         for now, before in zip(Hx, s.Hx, strict=True):
             curved = fmax(curved, fabs(now - before))
         slope = dot(self.given.g, way)
@@ -202,29 +191,25 @@ def solution(given: Given) -> Solution:
     problem, valid = _prepared(given)
     rows = problem.factors.gram()
     zeros = filled((k,), [0.0] * k)
+    warm = [_side(*each) for each in zip(given.warm, given.lower, given.upper, strict=True)]
     start = _Pass(
         filled((k * (k + 1) // 2,), [x for row in rows for x in row]),
         filled((n,), [0.0] * n),
         filled((n,), [0.0] * n),
         zeros,
+        filled((n,), given.g),
         zeros,
         zeros,
-        filled((k,), given.warm),
+        filled((k,), warm),
         math.inf,
         0.0,
         GOING,
         0.0,
     )
-    if given.definite:
-        walk, way, ended = problem.step(start, first=True)
-        x, multipliers, sides, changes = way, list(walk.multipliers), list(walk.sides), walk.changes
-        status = where(eq(walk.going, CONTRADICTION), INFEASIBLE, SOLVED)
-        status = where(eq(ended, 0.0), status, ended)
-    else:
-        found = while_loop(lambda s: lt(0.5, s.going), problem.next, start, at_most=_PASSES)
-        end = found.state
-        x, multipliers, sides, changes = list(end.x), list(end.multipliers), list(end.sides), end.changes
-        status = where(eq(found.status, 0.0), end.status, found.status)
+    found = while_loop(lambda s: lt(0.5, s.going), problem.next, start, at_most=_PASSES)
+    end = found.state
+    x, multipliers, sides, changes = list(end.x), list(end.multipliers), list(end.sides), end.changes
+    status = where(eq(found.status, 0.0), end.status, found.status)
     status = where(problem.factors.convex, status, NOT_CONVEX)
     crossing: Any = False
     for lower, upper, slack in zip(problem.bounds.lower, problem.bounds.upper, problem.bounds.slack, strict=True):
@@ -234,7 +219,9 @@ def solution(given: Given) -> Solution:
         total = total + fabs(value)
     status = where(crossing, INFEASIBLE, status)
     status = where(and_(valid, lt(total, math.inf)), status, NOT_A_NUMBER)
-    multipliers = [a * scale for a, scale in zip(multipliers, problem.factors.scales, strict=True)]
+    multipliers = [
+        where(crossing, 0.0, a * scale) for a, scale in zip(multipliers, problem.factors.scales, strict=True)
+    ]
     m = len(given.A)
     fine = or_(eq(status, SOLVED), eq(status, OUT_OF_ITERATIONS))
     for place, j in enumerate(given.bounded, start=m):
@@ -242,23 +229,29 @@ def solution(given: Given) -> Solution:
     return Solution(x, multipliers, sides, status, changes)
 
 
+def _side(wish: Any, lower: Any, upper: Any) -> Any:
+    """Which bound is to be held first: 1, −1, or 0 where that one is infinite."""
+    if is_zero(wish):
+        return 0.0
+    high = and_(lt(0.0, wish), lt(upper, math.inf))
+    return where(high, 1.0, where(and_(lt(wish, 0.0), lt(-math.inf, lower)), -1.0, 0.0))
+
+
+def _largest(numbers: Scalars) -> Any:
+    found: Any = 0.0
+    for x in numbers:
+        found = fmax(found, fabs(x))
+    return found
+
+
 def _prepared(given: Given) -> tuple[_Problem, Any]:
     """The program without units, and whether its bounds are numbers."""
     n = len(given.g)
-    unit = rounding(given.g[0] if not is_zero(given.g[0]) else given.H[0][0])
+    numbers = [*given.g, *(x for row in given.H for x in row), *(x for row in given.A for x in row), *given.upper]
+    unit = rounding(next((x for x in numbers if hasattr(x, "_precedence")), 1.0))
     tolerance = fmax(given.tolerance, 16.0 * unit)
-    E: list[Any] = [0.0] * n
-    if not given.definite:
-        largest: Any = 0.0
-        slope: Any = 0.0
-        for i in range(n):
-            largest = fmax(largest, given.H[i][i])
-            slope = fmax(slope, fabs(given.g[i]))
-        floor = where(lt(0.0, largest), largest, _LINEAR * where(lt(0.0, slope), slope, 1.0))
-        part = _PROXIMAL * sqrt(unit)
-        E = [part * where(lt(1e-12 * largest, given.H[i][i]), given.H[i][i], floor) for i in range(n)]
     units = [[1.0 if i == j else 0.0 for i in range(n)] for j in given.bounded]
-    factors = factored(given.H, E, [*given.A, *units])
+    factors = factored(given.H, given.g, [*given.A, *units], unit)
     lower = [x * scale for x, scale in zip(given.lower, factors.scales, strict=True)]
     upper = [x * scale for x, scale in zip(given.upper, factors.scales, strict=True)]
     slack = [
@@ -269,4 +262,4 @@ def _prepared(given: Given) -> tuple[_Problem, Any]:
     valid: Any = True
     for a, b in zip(given.lower, given.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
-    return _Problem(given, E, factors, Bounds(lower, upper, slack, equal, 1e3 * unit), tolerance), valid
+    return _Problem(given, factors, Bounds(lower, upper, slack, equal, 200.0 * unit), tolerance), valid

@@ -1,0 +1,91 @@
+"""Convex quadratic programs: on symbols as they come, on numbers by a kernel for each size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bridge.machine import Kernel, compile
+from ..bridge.once import Once
+from ..expr.arrays import is_traced
+from ..expr.optimize.quadratic_program import Options, QuadraticSolution, checked, options_of, solved
+
+__all__ = ["quadratic_program"]
+
+_NAMES = ("H", "g", "A", "lower", "upper", "x_lower", "x_upper", "warm_start")
+_KEPT = 64  # kernels
+_KERNELS = Once[Kernel](_KEPT)
+_INFEASIBLE = 3.0
+
+
+def quadratic_program(
+    H: Any,
+    g: Any,
+    A: Any = None,
+    lower: Any = None,
+    upper: Any = None,
+    *,
+    x_lower: Any = None,
+    x_upper: Any = None,
+    warm_start: Any = None,
+    tolerance: float = 1e-9,
+    at_most: int | None = None,
+) -> QuadraticSolution:
+    """The x where ½ xᵀHx + gᵀx is least, of those with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
+
+    H (..., n, n) is symmetric and positive semidefinite, and may be zero: its lower triangle is read.  g (..., n),
+    A (..., m, n), bounds of rows (..., m) and of x (..., n), or one number for all.  Bounds that are left out or
+    infinite are none; a lower one that is equal to the upper one makes an equation.  Leading dimensions are a batch
+    and broadcast.  The solution has the ``status`` of each sample, which is 0 where it is one: see the class of what is
+    returned.
+
+    ``warm_start`` (..., m + n) is the ``active`` of a solution that may be near.  ``tolerance`` is by how much a row or
+    bound may be missed, relative to its bound and largest coefficient, and H x + g + Aᵀλ relative to its terms; it is
+    at least 16 times the rounding of the type.  ``at_most`` bounds the changes of the active set.
+
+    On symbols it becomes part of what is compiled, and on dual numbers it is differentiated.  On numbers, a kernel of
+    these sizes is compiled with the first call.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> found = lw.quadratic_program(np.eye(2), [-3.0, -1.0], [[1.0, 1.0]], upper=[2.0], x_lower=0.0)
+    >>> found.x, found.multipliers, found.status
+    (array([2., 0.]), array([1.]), array(0.))
+
+    Raises ValueError for arrays of other shapes and for lower bounds above upper ones.
+    """
+    values = (H, g, A, lower, upper, x_lower, x_upper, warm_start)
+    arrays, n, m = checked(dict(zip(_NAMES, values, strict=True)))
+    options = options_of(tolerance, at_most)
+    if any(map(is_traced, arrays.values())) or not n:
+        return solved(arrays, n, m, options)
+    if not m:
+        for name in ("A", "lower", "upper"):
+            arrays.pop(name, None)
+    kernel = _KERNELS.get((n, m, tuple(arrays), options), lambda: _compiled(tuple(arrays), n, m, options))
+    found = QuadraticSolution(*kernel(*arrays.values()))
+    if np.any(found.status == _INFEASIBLE):
+        _refuse_crossing(arrays)
+    return found
+
+
+def _compiled(names: tuple[str, ...], n: int, m: int, options: Options) -> Kernel:
+    sizes = {"H": (n, n), "A": (m, n), "lower": (m,), "upper": (m,), "warm_start": (m + n,)}
+
+    def function(**arrays: Any) -> tuple[Any, ...]:
+        return tuple(solved(arrays, n, m, options))
+
+    return compile(function, name="quadratic_program", **{name: sizes.get(name, (n,)) for name in names})
+
+
+def _refuse_crossing(arrays: dict[str, np.ndarray]) -> None:
+    """Raises ValueError where a lower bound is above its upper one."""
+    for low, high in (("lower", "upper"), ("x_lower", "x_upper")):
+        if low in arrays and high in arrays and np.any(arrays[low] > arrays[high]):
+            below, above = np.broadcast_arrays(arrays[low], arrays[high])
+            place = tuple(map(int, np.argwhere(below > above)[0]))
+            raise ValueError(
+                f"quadratic_program: {low}: expected at most {high}, got {below[place]} > {above[place]} at "
+                f"{list(place) if len(place) > 1 else place[0]}"
+            )
