@@ -9,7 +9,7 @@ import numpy as np
 from ..bridge.machine import Kernel, compile
 from ..bridge.once import Once
 from ..expr.arrays import is_traced
-from ..expr.optimize.quadratic_program import Options, QuadraticSolution, checked, options_of, solved
+from ..expr.optimize.quadratic_program import ProgramOptions, QuadraticSolution, checked, options_of, solved
 
 __all__ = ["quadratic_program"]
 
@@ -70,7 +70,7 @@ def quadratic_program(
     return found
 
 
-def _compiled(names: tuple[str, ...], n: int, m: int, options: Options) -> Kernel:
+def _compiled(names: tuple[str, ...], n: int, m: int, options: ProgramOptions) -> Kernel:
     sizes = {"H": (n, n), "A": (m, n), "lower": (m,), "upper": (m,), "warm_start": (m + n,)}
 
     def function(**arrays: Any) -> tuple[Any, ...]:

@@ -3,3 +3,8 @@
 from .quadratic_program import QuadraticSolution, quadratic_program
 
 __all__ = ["QuadraticSolution", "quadratic_program"]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

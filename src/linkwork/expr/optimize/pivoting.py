@@ -33,12 +33,11 @@ from ..arrays import filled
 from ..control import take, while_loop
 from ..functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
-__all__ = ["GOING", "Bounds", "Walk", "triangle", "walked"]
+__all__ = ["GOING", "ScaledBounds", "Walk", "triangle", "walked"]
 
 GOING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
 _FIRST = 1e9  # how much more a violated equation counts than an inequality
 _LEFT_ALONE = 2.0
-_NOISE = 0.05  # of the least pivot: roundings of values
 
 
 class Walk(NamedTuple):
@@ -57,7 +56,7 @@ class Walk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ScaledBounds:
     """Of scaled rows: bounds, by how much they may be missed, and which are equations."""
 
     lower: Sequence[Any]
@@ -65,6 +64,7 @@ class Bounds:
     slack: Sequence[Any]
     equal: Sequence[Any]
     least: Any  # of a pivot
+    noise: Any  # of values, by the terms that they are sums of
     base: Sequence[Any] = ()  # multipliers at the start: those of the walk are what is added to them
 
 
@@ -73,7 +73,7 @@ def triangle(i: int, j: int) -> int:
     return i * (i + 1) // 2 + j if i >= j else j * (j + 1) // 2 + i
 
 
-def walked(walk: Walk, bounds: Bounds, at_most: int) -> tuple[Walk, Any]:
+def walked(walk: Walk, bounds: ScaledBounds, at_most: int) -> tuple[Walk, Any]:
     """The walk to its end, and the loop's status."""
     if not bounds.lower:
         return walk._replace(going=OPTIMAL), 0.0
@@ -88,7 +88,7 @@ def _entry(table: Sequence[Any], index: Any) -> Any:
     return take(filled((len(table),), table), index)
 
 
-def _pivoted(s: Walk, bounds: Bounds) -> Walk:
+def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     k = len(bounds.lower)
     T, h, old, sides, marks = (list(x) for x in s[:5])
     held = [not_(eq(side, 0.0)) for side in sides]
@@ -129,9 +129,9 @@ def _pivoted(s: Walk, bounds: Bounds) -> Walk:
         for x, a, b in zip(held, old, h, strict=True)
     ]
     # or along a ray
-    length, first, size = _along_ray(bounds, reached, sides, column, toward)
+    length, first, size = _along_ray(T, bounds, reached, sides, column, toward)
     excess = fabs(_entry(h, p) - bound)
-    real = and_(ray, lt(_NOISE * bounds.least * noise, excess))
+    real = and_(ray, lt(bounds.noise * noise, excess))
     blocked = and_(real, lt(length, math.inf))
     hopeless = and_(real, and_(not_(blocked), lt(size + _entry(bounds.slack, p), excess)))
     alone = and_(ray, and_(not_(blocked), not_(hopeless)))
@@ -190,7 +190,7 @@ def _column(T: Sequence[Any], p: Any, k: int) -> list[Any]:
     return found
 
 
-def _first_to_vanish(s: Walk, bounds: Bounds, targets: Sequence[Any], now: Sequence[Any]) -> tuple[Any, Any]:
+def _first_to_vanish(s: Walk, bounds: ScaledBounds, targets: Sequence[Any], now: Sequence[Any]) -> tuple[Any, Any]:
     """How far the way to the targets goes until a multiplier is 0, and which: infinite where none has a wrong sign."""
     share: Any = math.inf
     which: Any = 0.0
@@ -205,7 +205,7 @@ def _first_to_vanish(s: Walk, bounds: Bounds, targets: Sequence[Any], now: Seque
 
 
 def _most_violated(
-    bounds: Bounds, values: Sequence[Any], held: Sequence[Any], marks: Sequence[Any]
+    bounds: ScaledBounds, values: Sequence[Any], held: Sequence[Any], marks: Sequence[Any]
 ) -> tuple[Any, Any, Any]:
     """By how much, which, and at which side."""
     worst: Any = 0.0
@@ -225,7 +225,12 @@ def _most_violated(
 
 
 def _along_ray(
-    bounds: Bounds, multipliers: Sequence[Any], sides: Sequence[Any], column: Sequence[Any], toward: Any
+    T: Sequence[Any],
+    bounds: ScaledBounds,
+    multipliers: Sequence[Any],
+    sides: Sequence[Any],
+    column: Sequence[Any],
+    toward: Any,
 ) -> tuple[Any, Any, Any]:
     """How far the ray goes until a multiplier is 0, which, and the rounding of what violates."""
     length: Any = math.inf
@@ -235,7 +240,8 @@ def _along_ray(
         zip(multipliers, bounds.base, sides, column, bounds.equal, strict=True)
     ):
         rate = side * c * toward
-        falls = and_(not_(equal), lt(1e-9, rate))
+        after = lt(bounds.least * fabs(T[triangle(i, i)]), c * c)  # the pivot that is left to the other row is one
+        falls = and_(not_(equal), and_(lt(0.0, rate), after))
         ratio = where(falls, fabs(base + x) / where(falls, rate, 1.0), math.inf)
         nearer = lt(ratio, length)
         length, which = where(nearer, ratio, length), where(nearer, float(i), which)

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 from ..arrays import filled
 from ..control import while_loop
-from ..functions import and_, eq, fabs, fmax, fmin, le, lt, not_, or_, where
+from ..functions import and_, eq, exp, fabs, fmax, fmin, le, log, lt, not_, or_, where
 from ..linalg.sums import dot, is_zero
 from .factored import Factored, factored, rounding
-from .pivoting import CONTRADICTION, GOING, OPTIMAL, Bounds, Walk, triangle, walked
+from .pivoting import CONTRADICTION, GOING, OPTIMAL, ScaledBounds, Walk, triangle, walked
 
 __all__ = [
     "INFEASIBLE",
@@ -32,8 +32,8 @@ __all__ = [
     "OUT_OF_ITERATIONS",
     "SOLVED",
     "UNBOUNDED",
-    "Given",
-    "Solution",
+    "ConvexProgram",
+    "Outcome",
     "solution",
 ]
 
@@ -46,7 +46,7 @@ Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ConvexProgram:
     """A program: rows of A with their bounds, and which variables have bounds; and what is held first, of all rows."""
 
     H: list[list[Any]]
@@ -60,7 +60,7 @@ class Given:
     at_most: int
 
 
-class Solution(NamedTuple):
+class Outcome(NamedTuple):
     """x, a multiplier for every row and every variable that has bounds, and which are held at which side."""
 
     x: list[Any]
@@ -89,9 +89,9 @@ class _Pass(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    given: Given
+    given: ConvexProgram
     factors: Factored
-    bounds: Bounds
+    bounds: ScaledBounds
     tolerance: Any
 
     def of_rows(self, x: Scalars) -> list[Any]:
@@ -185,7 +185,7 @@ class _Problem:
         return found
 
 
-def solution(given: Given) -> Solution:
+def solution(given: ConvexProgram) -> Outcome:
     """The solution of a program, or what is so instead."""
     n, k = len(given.g), len(given.lower)
     problem, valid = _prepared(given)
@@ -226,7 +226,7 @@ def solution(given: Given) -> Solution:
     fine = or_(eq(status, SOLVED), eq(status, OUT_OF_ITERATIONS))
     for place, j in enumerate(given.bounded, start=m):
         x[j] = where(fine, fmin(fmax(x[j], given.lower[place]), given.upper[place]), x[j])
-    return Solution(x, multipliers, sides, status, changes)
+    return Outcome(x, multipliers, sides, status, changes)
 
 
 def _side(wish: Any, lower: Any, upper: Any) -> Any:
@@ -244,7 +244,7 @@ def _largest(numbers: Scalars) -> Any:
     return found
 
 
-def _prepared(given: Given) -> tuple[_Problem, Any]:
+def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
     """The program without units, and whether its bounds are numbers."""
     n = len(given.g)
     numbers = [*given.g, *(x for row in given.H for x in row), *(x for row in given.A for x in row), *given.upper]
@@ -262,4 +262,6 @@ def _prepared(given: Given) -> tuple[_Problem, Any]:
     valid: Any = True
     for a, b in zip(given.lower, given.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
-    return _Problem(given, factors, Bounds(lower, upper, slack, equal, 200.0 * unit), tolerance), valid
+    return _Problem(
+        given, factors, ScaledBounds(lower, upper, slack, equal, exp(0.75 * log(unit)), 100.0 * unit), tolerance
+    ), valid

@@ -14,9 +14,9 @@ import numpy as np
 from ..arrays import floats, over_samples
 from ..control.steps import bound
 from ..linalg.arrays import array_of
-from .proximal import Given, solution
+from .proximal import ConvexProgram, solution
 
-__all__ = ["Options", "QuadraticSolution", "checked", "options_of", "quadratic_program", "solved"]
+__all__ = ["ProgramOptions", "QuadraticSolution", "checked", "options_of", "quadratic_program", "solved"]
 
 WHO = "quadratic_program"
 RANKS = {"H": 2, "g": 1, "A": 2, "lower": 1, "upper": 1, "x_lower": 1, "x_upper": 1, "warm_start": 1}
@@ -44,7 +44,7 @@ class QuadraticSolution(NamedTuple):
     active: Any
 
 
-class Options(NamedTuple):
+class ProgramOptions(NamedTuple):
     """What is known when a program is compiled."""
 
     tolerance: float
@@ -74,11 +74,11 @@ def quadratic_program(
     return solved(arrays, n, m, options_of(tolerance, at_most))
 
 
-def options_of(tolerance: Any, at_most: Any) -> Options:
+def options_of(tolerance: Any, at_most: Any) -> ProgramOptions:
     """Raises ValueError for what is none."""
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"{WHO}: tolerance: expected a number from 0 to 1, known in advance, got {tolerance!r}")
-    return Options(float(tolerance), None if at_most is None else bound(f"{WHO}: at_most", at_most))
+    return ProgramOptions(float(tolerance), None if at_most is None else bound(f"{WHO}: at_most", at_most))
 
 
 def checked(given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
@@ -108,7 +108,7 @@ def checked(given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int, int]:
     return arrays, n, m
 
 
-def solved(arrays: Mapping[str, np.ndarray], n: int, m: int, options: Options) -> QuadraticSolution:
+def solved(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOptions) -> QuadraticSolution:
     """The solution, of arrays that have been looked at."""
     names = list(arrays)
 
@@ -120,7 +120,7 @@ def solved(arrays: Mapping[str, np.ndarray], n: int, m: int, options: Options) -
     return QuadraticSolution(*(floats(x) if isinstance(x, np.ndarray) else x for x in found))
 
 
-def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: Options) -> list[list[Any]]:
+def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: ProgramOptions) -> list[list[Any]]:
     """Of one sample: the solution's numbers."""
     H = [[given["H"][max(i, j) * n + min(i, j)] for j in range(n)] for i in range(n)]
     rows = [list(given["A"][i * n : (i + 1) * n]) for i in range(m)]
@@ -130,7 +130,7 @@ def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: Options
     kept = [i for i in range(m + n) if not free[i]]
     warm = given.get("warm_start", [0.0] * (m + n))
     found = solution(
-        Given(
+        ConvexProgram(
             H,
             list(given["g"]),
             [rows[i] for i in kept if i < m],
