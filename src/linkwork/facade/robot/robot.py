@@ -12,6 +12,7 @@ from ...model.tree import Report
 from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .assembling import AssemblyMethods
+from .closed_form import ClosedFormMethods
 from .compiling import CompilingMethods
 from .configuration import ConfigurationMethods
 from .constrained_dynamics import ConstrainedDynamicsMethods
@@ -57,6 +58,7 @@ class Robot(
     MobilityMethods,
     ParameterMethods,
     RegressorMethods,
+    ClosedFormMethods,
     ConfigurationMethods,
     CompilingMethods,
     EditingMethods,

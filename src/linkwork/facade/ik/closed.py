@@ -1,0 +1,219 @@
+"""The closed form of an arm: all configurations that bring its hand to a pose, from one kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._text import quoted
+from ...algorithms.ik.closed_form.branches import ArmBranch, arm_branches, redundant_angle
+from ...algorithms.ik.closed_form.recognition import ELBOW, RecognisedArm, recognised
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.functions import where
+from ...spatial import Pose
+from ...spatial.given import is_rigid
+from ..assembly.wanted import read_configuration
+
+__all__ = ["ArmBranches", "ClosedForm", "closed_form_of"]
+
+
+class BranchNumbers(NamedTuple):
+    """What a kernel of branches gives."""
+
+    q: Any
+    valid: Any
+    orientation_error: Any
+    position_error: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ArmBranches:
+    """The configurations that bring an arm's hand to poses: eight places a pose, of which some are taken.
+
+    A place is a branch (which shoulder, which elbow, which wrist), the same from pose to pose.  Where it is not
+    ``valid`` it has no solution, or coincides with one before it, or is beyond limits; its q is then the nearest that
+    its equations have.
+    """
+
+    q: np.ndarray  # (..., 8, nq)
+    valid: np.ndarray  # (..., 8), bool
+    orientation_error: np.ndarray  # (..., 8) [rad]
+    position_error: np.ndarray  # (..., 8) [m]
+
+    @property
+    def count(self) -> np.ndarray:
+        """How many are valid, (...)."""
+        return np.asarray(self.valid.sum(axis=-1))
+
+    @property
+    def configurations(self) -> np.ndarray:
+        """Those that are valid, (n, nq), pose after pose."""
+        found: np.ndarray = self.q[self.valid]
+        return found
+
+    def __str__(self) -> str:
+        if self.count.shape:
+            few, many = (int(x) for x in (self.count.min(), self.count.max())) if self.count.size else (0, 0)
+            return f"{self.count.size} poses: {few} to {many} branches"
+        lines = [f"{int(self.count)} branch{'es' if self.count != 1 else ''}"]
+        for k in np.flatnonzero(self.valid):
+            lines.append(f"  {k}: q = {', '.join(f'{x:.6g}' for x in self.q[k])}")
+        return "\n".join(lines)
+
+
+class ClosedForm:
+    """An arm whose inverse kinematics has a closed form: see `Robot.closed_form`."""
+
+    __slots__ = ("_arm", "_kernels", "_robot", "frame", "relative_to")
+
+    def __init__(self, robot: Any, arm: RecognisedArm, frame: str, relative_to: str) -> None:
+        self._robot, self._arm, self.frame, self.relative_to = robot, arm, frame, relative_to
+        self._kernels: Once[Kernel] = Once()
+
+    @property
+    def family(self) -> str:
+        """What the arm is, in words: ``"three parallel axes, the last two intersect"``."""
+        return self._arm.family
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that branches tell, from ``relative_to`` to the frame."""
+        found = self._arm.bodies[::-1] if self._arm.backward else self._arm.bodies
+        return tuple(self._robot.tree.bodies[i].joint_name for i in found)
+
+    @property
+    def redundant(self) -> str | None:
+        """What has to be given besides the pose: ``"elbow angle"``, or the joint that is held; None for six axes."""
+        return self._arm.redundant
+
+    def __repr__(self) -> str:
+        return f"<ClosedForm of {self.frame!r} of {self._robot.name!r}: {self.family}>"
+
+    @property
+    def kernel(self) -> Kernel:
+        """That of `branches` within limits: X_target (4, 4), seed (nq,) and, where there is one, ``redundant`` ().
+
+        It gives q (8, nq), valid (8,), 1 or 0, orientation_error (8,) [rad] and position_error (8,) [m].
+        """
+        return self._kernel(True)
+
+    def branches(
+        self,
+        X_target: ArrayLike,
+        *,
+        elbow: ArrayLike | None = None,
+        held: ArrayLike | None = None,
+        limits: bool = True,
+        seed: Any = None,
+    ) -> ArmBranches:
+        """All configurations with the frame at X_target, its pose in ``relative_to``.
+
+        X_target (..., 4, 4) [1, m] -> q (..., 8, nq) [rad], valid (..., 8).  They reach it within 1e-9 rad and 1e-9
+        of the arm's length, as a rule to rounding.  Joints beside the arm are as in the configuration ``seed``
+        (..., nq), `Robot.neutral` by default; of angles that differ by whole turns each branch has the one nearest to
+        it, with ``limits`` of those within the joint's, and a branch for which there is none is not valid.
+
+        Seven axes leave one angle open (`redundant`): ``elbow`` (...) is the angle of the elbow about the line from
+        shoulder to wrist [rad], 0 where it is on the side to which the first axis points, and ``held`` (...) that of
+        the joint that is held.  By default it is the seed's.
+
+        Where the arm is singular, one of infinitely many configurations is given, and branches that coincide there
+        count as one.
+
+        Raises ValueError for what is no pose, with numbers that are not finite, and for an angle that the arm does not
+        have.
+        """
+        target = np.asarray(X_target, dtype=float)
+        if target.shape[-2:] != (4, 4) or not is_rigid(target):
+            what = f"an array of shape {target.shape}" if target.shape[-2:] != (4, 4) else "one that is none"
+            raise ValueError(
+                f"closed_form: X_target: expected poses (..., 4, 4), rotations and places [m] with the last row "
+                f"0 0 0 1, got {what}"
+            )
+        at = self._robot.neutral() if seed is None else read_configuration(self._robot, "closed_form", "seed", seed)
+        given = self._given(elbow, held, at, seed is None)
+        kernel = self._kernel(bool(limits))
+        q, valid, turned, away = kernel(target, at) if given is None else kernel(target, at, given)
+        return ArmBranches(q, np.asarray(valid) > 0.5, turned, away)
+
+    def redundant_angle(self, q: ArrayLike) -> np.ndarray:
+        """The elbow angle of configurations, or the angle of the joint that is held: q (..., nq) -> (...) [rad].
+
+        Raises ValueError where nothing is redundant.
+        """
+        if self.redundant is None:
+            raise ValueError(f"closed_form: six axes leave nothing open: {self.family}")
+        q = read_configuration(self._robot, "closed_form", "q", q)
+        found = redundant_angle(self._robot.tree, self._arm, [q[..., k] for k in range(q.shape[-1])])
+        return np.asarray(found, dtype=float)
+
+    def _given(self, elbow: Any, held: Any, seed: np.ndarray, free: bool) -> np.ndarray | None:
+        """The redundant angle.  Raises ValueError for one that the arm does not have."""
+        for name, value, has in (
+            ("elbow", elbow, self.redundant == ELBOW),
+            ("held", held, self.redundant not in (None, ELBOW)),
+        ):
+            if value is not None and not has:
+                means = "nothing is redundant" if self.redundant is None else f"redundant is {quoted(self.redundant)}"
+                raise ValueError(f"closed_form: {name}: the arm has no such angle ({self.family}): {means}")
+        value = elbow if elbow is not None else held
+        if value is None:
+            if self.redundant is None:
+                return None
+            angle = self.redundant_angle(seed)
+            return np.clip(angle, *self._held_range()) if free and self.redundant != ELBOW else angle
+        angle = np.asarray(value, dtype=float)
+        if not np.isfinite(angle).all():
+            raise ValueError(
+                f"closed_form: {'elbow' if held is None else 'held'}: expected angles [rad], got {value!r}"
+            )
+        return angle
+
+    def _held_range(self) -> tuple[float, float]:
+        """What the joint that is held can be: where zero is none, the nearest end is its default."""
+        body = self._robot.tree.bodies[self._robot.tree.joint_index(self.redundant)]
+        low, high = body.limits.positions
+        return (low[0], high[0]) if body.joint.nq == 1 else (-math.inf, math.inf)
+
+    def _kernel(self, limits: bool) -> Kernel:
+        return self._kernels.get(limits, lambda: self._compiled(limits))
+
+    def _compiled(self, limits: bool) -> Kernel:
+        tree, arm, nq = self._robot.tree, self._arm, self._robot.nq
+        A, B = tree.frame(self.relative_to), tree.frame(self.frame)
+
+        def numbers(X_target: Any, seed: Any, redundant: Any) -> BranchNumbers:
+            X = Pose.of(X_target)
+            return _as_numbers(arm_branches(tree, A, B, arm, X, list(seed), redundant, limits))
+
+        if self.redundant is None:
+            return compile(
+                lambda X_target, seed: numbers(X_target, seed, None), name="closed_form", X_target=(4, 4), seed=(nq,)
+            )
+        return compile(numbers, name="closed_form", X_target=(4, 4), seed=(nq,), redundant=())
+
+
+def closed_form_of(robot: Any, frame: str, relative_to: str, held: str | None) -> ClosedForm | None:
+    """Raises as `Robot.closed_form` does."""
+    tree = robot.tree
+    A, B = tree.frame(relative_to), tree.frame(frame)
+    body = None if held is None else tree.joint_index(held)
+    arm = recognised(tree, A, B, body)
+    return None if arm is None else ClosedForm(robot, arm, frame, relative_to)
+
+
+def _as_numbers(branches: list[ArmBranch]) -> BranchNumbers:
+    def row(values: list[Any]) -> np.ndarray:
+        return np.array(values, dtype=object)
+
+    return BranchNumbers(
+        np.array([branch.q for branch in branches], dtype=object),
+        row([where(branch.valid, 1.0, 0.0) for branch in branches]),
+        row([branch.orientation_error for branch in branches]),
+        row([branch.position_error for branch in branches]),
+    )

@@ -1,0 +1,325 @@
+"""Closed forms: every branch reaches its pose, the configuration that a pose was made with is among them, and nothing
+else is said to be one."""
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.closed_form_arms import FAMILIES, arm, iiwa14, kr16, puma560, random_arm, random_pose, ur5
+from linkwork.errors import UnknownNameError
+
+RIGHT = math.pi / 2
+
+
+def poses_of(robot, form, q):
+    return np.asarray(robot.pose(q, form.frame, relative_to=form.relative_to))
+
+
+def apart(one, other):
+    """The greatest difference of angles, whole turns aside."""
+    between = one - other
+    return np.abs(between - 2.0 * math.pi * np.round(between / (2.0 * math.pi))).max(axis=-1)
+
+
+def check(robot, form, q, *, found=1e-6, **given):
+    """Branches of the poses of q; returns them."""
+    X = poses_of(robot, form, q)
+    branches = form.branches(X, seed=q, limits=False, **given)
+    reached = poses_of(robot, form, branches.q)
+    wanted = np.broadcast_to(X[..., np.newaxis, :, :], reached.shape)
+    assert np.isfinite(branches.q).all()
+    assert np.abs(reached - wanted)[branches.valid].max(initial=0.0) < 1e-9
+    own = np.where(branches.valid, apart(branches.q, q[..., np.newaxis, :]), np.inf)
+    assert own.min(axis=-1).max() < found
+    # and no two of a pose are one
+    for k in range(8):
+        for n in range(k):
+            twice = branches.valid[..., k] & branches.valid[..., n]
+            assert (apart(branches.q[..., k, :], branches.q[..., n, :])[twice] > 1e-7).all()
+    return branches
+
+
+def test_published_arms():
+    for robot, family, most in (
+        (puma560(), "spherical wrist, first and second axis intersect, second and third axis parallel", 8),
+        (kr16(), "spherical wrist, second and third axis parallel", 8),
+        (ur5(), "three parallel axes, the last two intersect", 8),
+    ):
+        form = robot.closed_form("link6")
+        assert form.family == family
+        assert form.redundant is None
+        assert form.joints == tuple(f"joint{k}" for k in range(1, 7))
+        q = np.random.default_rng(0).uniform(-math.pi, math.pi, (300, 6))
+        branches = check(robot, form, q)
+        assert (branches.count % 2 == 0).all()
+        assert branches.count.max() == most
+        assert (
+            max(branches.orientation_error[branches.valid].max(), branches.position_error[branches.valid].max()) < 1e-13
+        )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_random_arms(family):
+    """Placed anywhere, and asked for from either end between frames that are no ends of anything."""
+    rng = np.random.default_rng(len(family))
+    robot = random_arm(family, rng, base=random_pose(rng), tool=random_pose(rng))
+    form = robot.closed_form("tool")
+    assert form.family == FAMILIES[family]
+    q = rng.uniform(-math.pi, math.pi, (300, 6))
+    counts = check(robot, form, q).count
+    assert (counts % 2 == 0).all()
+    assert counts.max() >= 4
+
+
+def test_from_the_other_end():
+    """A spherical shoulder is a spherical wrist seen from the hand; and what is asked of whom turns the same way."""
+    rng = np.random.default_rng(3)
+    for family in ("wrist parallel 2", "three parallel intersect 5"):
+        robot = random_arm(family, rng, base=random_pose(rng), tool=random_pose(rng))
+        form = robot.closed_form("base", relative_to="tool")
+        assert form.family == FAMILIES[family] + ", from the hand to the base"
+        assert form.joints == tuple(f"joint{k}" for k in range(6, 0, -1))
+        check(robot, form, rng.uniform(-math.pi, math.pi, (200, 6)))
+
+
+def test_seven_axes_by_the_elbow():
+    robot = iiwa14()
+    form = robot.closed_form("link7")
+    assert form.redundant == "elbow angle"
+    q = np.random.default_rng(1).uniform(-2.9, 2.9, (200, 7))
+    psi = form.redundant_angle(q)
+    branches = check(robot, form, q, elbow=psi)
+    assert (branches.count == 8).all()
+    # the angle of each branch is the one that was asked for, and by default it is the seed's
+    assert apart(form.redundant_angle(branches.q)[..., np.newaxis], psi[:, np.newaxis, np.newaxis]).max() < 1e-7
+    again = form.branches(poses_of(robot, form, q), seed=q, limits=False)
+    assert np.array_equal(again.q, branches.q)
+    # elsewhere on the circle the pose is the same, and the elbow is where the angle says: turned about shoulder-wrist
+    X = poses_of(robot, form, q)
+    turned = form.branches(X, seed=q, limits=False, elbow=psi + 0.5)
+    assert (turned.count == 8).all()
+    assert np.abs(poses_of(robot, form, turned.q) - X[:, np.newaxis]).max() < 1e-12
+    shoulder, wrist = (np.asarray(robot.pose(q, link))[:, :3, 3] for link in ("link2", "link5"))
+    elbow = np.asarray(robot.pose(branches.q[:, 0], "link3"))[:, :3, 3] - shoulder
+    moved = np.asarray(robot.pose(turned.q[:, 0], "link3"))[:, :3, 3] - shoulder
+    axis = (wrist - shoulder) / np.linalg.norm(wrist - shoulder, axis=-1, keepdims=True)
+    beside = [x - (x * axis).sum(-1, keepdims=True) * axis for x in (elbow, moved)]
+    sine = (np.cross(*beside) * axis).sum(-1)
+    assert np.abs(np.arctan2(sine, (beside[0] * beside[1]).sum(-1)) - 0.5).max() < 1e-7
+
+
+def test_seven_axes_with_one_held():
+    robot = lw.load("arm7")
+    form = robot.closed_form("hand")
+    assert form.redundant == "wrist_roll"
+    q = np.random.default_rng(1).uniform(-2.9, 2.9, (200, 7))
+    branches = check(robot, form, q, held=q[:, 6])
+    assert (branches.q[..., 6] == q[:, np.newaxis, 6]).all()
+    assert robot.closed_form("hand", held="wrist_roll").redundant == "wrist_roll"
+    assert robot.closed_form("hand", held="elbow") is None
+
+
+def test_limits_are_kept():
+    """Exactly, by whole turns where there is room for some, and nearest to the seed."""
+    rows = [
+        dict(zip(("a", "alpha", "d"), row, strict=True))
+        for row in (
+            (0.0, RIGHT, 0.09),
+            (-0.4, 0.0, 0.0),
+            (-0.4, 0.0, 0.0),
+            (0.0, RIGHT, 0.1),
+            (0.0, -RIGHT, 0.1),
+            (0.0, 0.0, 0.1),
+        )
+    ]
+    ranges = ((-6.3, 6.3), (-2.0, 1.0), (-3.0, 3.0), (3.0, 9.0), (0.0, 3.0), (-math.inf, math.inf))
+    for row, (lower, upper) in zip(rows, ranges, strict=True):
+        row |= {"lower": lower, "upper": upper} if math.isfinite(lower) else {}
+    robot = lw.Robot.from_dh("limited", rows, convention="standard")
+    form = robot.closed_form("link6")
+    rng = np.random.default_rng(0)
+    low, high = (np.clip(x, -10.0, 10.0) for x in (robot.lower, robot.upper))
+    q = rng.uniform(low, high, (500, 6))
+    X = poses_of(robot, form, q)
+    found = form.branches(X, seed=q)
+    assert (found.q >= robot.lower)[found.valid].all() and (found.q <= robot.upper)[found.valid].all()
+    assert np.where(found.valid, np.abs(found.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-6
+    # what is left out has no turns that would be within
+    free = form.branches(X, seed=q, limits=False)
+    turns = np.arange(-4, 5)[:, np.newaxis, np.newaxis, np.newaxis] * 2.0 * math.pi
+    candidates = free.q + turns
+    some = ((candidates >= robot.lower) & (candidates <= robot.upper)).any(axis=0).all(axis=-1)
+    assert np.array_equal(found.valid, free.valid & some)
+    assert (free.valid & ~some).sum() > 0
+    # nearest to the seed of those that are
+    far = np.where(
+        (candidates >= robot.lower) & (candidates <= robot.upper), np.abs(candidates - q[:, np.newaxis]), 99.0
+    )
+    assert np.abs(far.min(axis=0) - np.abs(found.q - q[:, np.newaxis]))[found.valid].max() < 1e-9
+    # an angle at its limit is within, to the bit
+    edge = np.array([6.3, 1.0, 3.0, 3.0, 3.0, 0.4])
+    at = form.branches(poses_of(robot, form, edge), seed=edge)
+    assert (at.q[at.valid] == edge).sum(axis=-1).max() >= 3
+
+
+def test_out_of_reach():
+    for robot in (puma560(), ur5(), random_arm("wrist", np.random.default_rng(5)), iiwa14()):
+        hand = f"link{robot.nq}"
+        form = robot.closed_form(hand)
+        X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
+        X[:, :3, 3] = np.random.default_rng(0).normal(size=(50, 3)) + np.array([9.0, 0.0, 0.0])
+        found = form.branches(X)
+        assert not found.valid.any() and (found.count == 0).all()
+        for numbers in (found.q, found.orientation_error, found.position_error):
+            assert np.isfinite(numbers).all()
+        assert found.position_error.min() > 1.0
+
+
+def test_singular_configurations():
+    """Wrist in line, elbow stretched, wrist above the base: finite, right, and what coincides counts once."""
+    rng = np.random.default_rng(7)
+    for robot, singular in (
+        (puma560(), {"wrist": {4: 0.0}, "elbow": {2: -math.atan2(0.4318, 0.0203) + RIGHT - RIGHT}}),
+        (ur5(), {"wrist": {4: 0.0}, "elbow": {2: 0.0}}),
+        (kr16(), {"wrist": {4: 0.0}}),
+        (iiwa14(), {"elbow": {3: 0.0}, "wrist": {5: 0.0}, "shoulder": {1: 0.0}, "all": {1: 0.0, 3: 0.0, 5: 0.0}}),
+    ):
+        form = robot.closed_form(f"link{robot.nq}")
+        for values in singular.values():
+            for off in (0.0, 1e-9, 1e-7, 1e-5):
+                q = rng.uniform(-2.5, 2.5, (40, robot.nq))
+                for k, value in values.items():
+                    q[:, k] = value + off
+                X = poses_of(robot, form, q)
+                found = form.branches(X, seed=q, limits=False)
+                assert np.isfinite(found.q).all()
+                assert (found.count >= 1).all()
+                reached = poses_of(robot, form, found.q)
+                assert np.abs(reached - X[:, np.newaxis])[found.valid].max() < 1e-8
+    # in line: half of the branches; near it: all
+    form = puma560().closed_form("link6")
+    q = np.array([0.3, 0.4, -0.7, 0.2, 0.0, 0.5])
+    at, near = (form.branches(poses_of(puma560(), form, q + x * np.eye(6)[4])).count for x in (0.0, 1e-4))
+    assert near == 8 and at < 8
+
+
+def test_wrist_above_the_base():
+    robot = puma560()
+    form = robot.closed_form("link6")
+    level = arm(
+        "level",
+        (0.0, RIGHT, 0.0, 0.0),
+        (0.4, 0.0, 0.0, 0.0),
+        (0.0, -RIGHT, 0.0, 0.0),
+        (0.0, RIGHT, 0.4, 0.0),
+        (0.0, -RIGHT, 0.0, 0.0),
+        (0.0, 0.0, 0.1, 0.0),
+    )
+    above = level.closed_form("link6")
+    q = np.array([0.4, 0.3, 0.0, 0.3, 0.8, 0.1])
+    q[2] = -RIGHT - 2.0 * (q[1] - RIGHT)
+    X = poses_of(level, above, q)
+    found = above.branches(X)
+    assert np.isfinite(found.q).all() and found.count >= 1
+    assert np.abs(poses_of(level, above, found.configurations) - X).max() < 1e-9
+    assert form.family in above.family or above.family.startswith("spherical wrist")
+
+
+def test_alone_and_in_batches():
+    """To the bit; seeds broadcast, and other joints stay as they are in the seed."""
+    robot = lw.load("arm7_gripper")
+    form = robot.closed_form("hand")
+    q = robot.random_configuration(seed=2, size=37)
+    X = poses_of(robot, form, q)
+    many = form.branches(X, seed=q)
+    for k in (0, 17, 36):
+        one = form.branches(X[k], seed=q[k])
+        assert np.array_equal(one.q, many.q[k]) and np.array_equal(one.valid, many.valid[k])
+        assert one.q.shape == (8, robot.nq)
+    others = [name for name in robot.q_names if name not in (*form.joints, form.redundant)]
+    places = robot.q_index(others)
+    assert others and (many.q[..., places] == q[:, np.newaxis, places]).all()
+    grid = form.branches(X[:, np.newaxis], seed=q[:3])
+    assert grid.q.shape == (37, 3, 8, robot.nq) and grid.count.shape == (37, 3)
+    told = form.kernel(X[0], q[0], q[0, robot.q_index([form.redundant])[0]])
+    assert np.array_equal(told.q, many.q[0])
+
+
+def test_angles_as_sine_and_cosine():
+    """A joint whose configuration is (sin, cos) turns as others do."""
+    rows = [(0.0, RIGHT, 0.1), (0.4, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, RIGHT, 0.1), (0.0, -RIGHT, 0.1), (0.0, 0.0, 0.1)]
+    frames, parts = "base", [lw.Link("base")]
+    for k, (a, alpha, d) in enumerate(rows):
+        placement = np.eye(4)
+        c, s = math.cos(alpha), math.sin(alpha)
+        rotor = np.array([[1.0, 0.0, 0.0, a], [0.0, c, -s, 0.0], [0.0, s, c, d], [0.0, 0.0, 0.0, 1.0]])
+        kind = lw.joints.UnboundedRevolute if k % 2 else lw.joints.Revolute
+        parts += [
+            lw.Joint.of(
+                kind(lw.spatial.Vec3(0.0, 0.0, 1.0)),
+                name=f"j{k}",
+                parent=frames,
+                child=f"l{k}",
+                placement=placement,
+                rotor=rotor,
+            ),
+            lw.Link(f"l{k}", mass=1.0, inertia=(0.1, 0.1, 0.1)),
+        ]
+        frames = f"l{k}"
+    robot = lw.Robot.build("mixed", *parts)
+    form = robot.closed_form("l5")
+    assert robot.nq == 9
+    q = robot.random_configuration(seed=0, size=100)
+    X = poses_of(robot, form, q)
+    found = form.branches(X, seed=q)
+    assert np.abs(poses_of(robot, form, found.q) - X[:, np.newaxis])[found.valid].max() < 1e-12
+    assert np.where(found.valid, np.abs(found.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-7
+
+
+def test_arms_without():
+    """No family, too few joints, joints that slide or follow: None, and names that are not there are errors."""
+    rng = np.random.default_rng(0)
+    general = arm("general", *zip(*rng.uniform(0.2, 0.9, (4, 6)), strict=True))
+    assert general.closed_form("link6") is None
+    assert general.closed_form("link5") is None
+    assert general.closed_form("link6", relative_to="link6") is None
+    assert puma560().closed_form("link6", held="joint1") is None
+    following = ur5().coupled({"joint6": ("joint5", 1.0, 0.0)})
+    assert following.closed_form("link6") is None
+    rows = [{"a": 0.3}, {"a": 0.2}, {"prismatic": True}, {"a": 0.1}, {"alpha": 1.0, "d": 0.2}, {"a": 0.3}]
+    assert lw.Robot.from_dh("sliding", rows, convention="standard").closed_form("link6") is None
+    for wrong in ({"frame": "hnd"}, {"frame": "link6", "relative_to": "wrld"}, {"frame": "link6", "held": "joint9"}):
+        with pytest.raises(UnknownNameError):
+            ur5().closed_form(**wrong)
+
+
+def test_bad_input():
+    form, seven = ur5().closed_form("link6"), iiwa14().closed_form("link7")
+    X = np.eye(4)
+    for target in (np.eye(3), 2.0 * X, np.full((4, 4), np.nan), np.diag([1.0, 1.0, -1.0, 1.0])):
+        with pytest.raises(ValueError, match="X_target: expected poses"):
+            form.branches(target)
+    for arguments, words in (
+        ({"elbow": 0.1}, "nothing is redundant"),
+        ({"held": 0.1}, "nothing is redundant"),
+        ({"seed": np.zeros(5)}, "seed"),
+        ({"seed": np.full(6, np.nan)}, "seed"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            form.branches(X, **arguments)
+    with pytest.raises(ValueError, match="redundant is"):
+        seven.branches(X, held=0.1)
+    with pytest.raises(ValueError, match="expected angles"):
+        seven.branches(X, elbow=np.nan)
+    with pytest.raises(ValueError, match="leave nothing open"):
+        form.redundant_angle(np.zeros(6))
+
+
+def test_what_it_says():
+    form = ur5().closed_form("link6")
+    found = form.branches(np.asarray(ur5().pose([0.1, -1.0, 1.2, 0.4, 0.9, -0.3], "link6")))
+    assert str(found).startswith("8 branches\n  0: q = ")
+    assert "three parallel axes" in repr(form)
+    assert str(form.branches(np.eye(4)[np.newaxis])).startswith("1 poses: ")
