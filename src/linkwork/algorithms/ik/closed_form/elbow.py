@@ -22,7 +22,7 @@ from typing import Any
 from ....expr.functions import lt, sqrt, where
 from ....spatial import Pose, Vec3
 from .geometry import AxisGeometry
-from .solution import Solution, both
+from .solution import ArmSolution, both
 from .unit_angle import UnitAngle, equation
 from .wrist import three_angles, turned_about_z, twisted
 
@@ -31,7 +31,7 @@ __all__ = ["elbow_angle", "elbow_arm"]
 _SHORT = 1e-9  # parts of the arm's length below which a direction is none
 
 
-def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[Solution]:
+def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
     """Eight solutions of an elbow angle ψ [rad]: two of the elbow, each with two shoulders and two wrists."""
     direction = UnitAngle.of(psi)
     s = X.translation
@@ -48,7 +48,7 @@ def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[Solution]:
         for shoulder in three_angles(R03, arm.twist[0], arm.twist[1]):
             for wrist in wrists:
                 angles = (*shoulder[:3], bend, *wrist[:3])
-                found.append(Solution(angles, both(reached, both(shoulder.counts, wrist.counts))))
+                found.append(ArmSolution(angles, both(reached, both(shoulder.counts, wrist.counts))))
     return found
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from ....spatial import Pose
 from .geometry import AxisGeometry
-from .solution import Solution, both
+from .solution import ArmSolution, both
 from .spherical import scaled
 from .two_angles import Sinusoid, coupled_angles
 from .unit_angle import UnitAngle, equation
@@ -33,7 +33,7 @@ __all__ = ["three_parallel"]
 Plane = tuple[Any, Any]  # coordinates across n
 
 
-def three_parallel(arm: AxisGeometry, X: Pose) -> list[Solution]:
+def three_parallel(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     """Eight solutions: θ1 and θ5, and two triangles each."""
     found = []
     for theta1, hand, wrist in _ends(arm, X):
@@ -102,7 +102,7 @@ def _reachable(arm: AxisGeometry, hand: Plane, theta5: UnitAngle) -> UnitAngle:
     return equation(2.0 * (hx * tx + hy * ty), 2.0 * (hy * tx - hx * ty), square).first
 
 
-def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAngles) -> list[Solution]:
+def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAngles) -> list[ArmSolution]:
     """The two pairs of θ2 and θ3, and θ4 that makes up the sum."""
     a2, a3 = arm.a[1:3]
     second, sign, _ = _signs(arm)
@@ -116,7 +116,7 @@ def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAn
         theta2 = UnitAngle.along(ux * kx + uy * ky, ux * ky - uy * kx)
         left = total.minus(theta2).minus(bend)
         angles = (theta1, theta2, _mirrored(bend, second), _mirrored(left, sign), theta5, theta6)
-        found.append(Solution(angles, both(counts, differs)))
+        found.append(ArmSolution(angles, both(counts, differs)))
     return found
 
 

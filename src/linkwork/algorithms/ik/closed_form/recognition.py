@@ -20,7 +20,7 @@ from .chain import ArmChain, arm_chain, without
 from .elbow import elbow_angle, elbow_arm
 from .geometry import AxisGeometry, axis_geometry
 from .parallel import three_parallel
-from .solution import Solution
+from .solution import ArmSolution
 from .spherical import spherical_wrist
 from .unit_angle import UnitAngle
 
@@ -32,7 +32,7 @@ _FOUND = 1e-3  # [rad]: within which
 _EXACT = 1e-7  # [rad]: within which rounding alone explains what is missed
 _STEPS, _MANY_STEPS = 2, 5  # of Newton: more where the geometry is taken for a simpler one
 
-Solver = Callable[[AxisGeometry, Pose], list[Solution]]
+Solver = Callable[[AxisGeometry, Pose], list[ArmSolution]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class RecognisedArm:
         """The chain in the direction in which it is solved, with all of its joints."""
         return self.chain.reversed() if self.backward else self.chain
 
-    def solutions(self, X: Pose, given: Any = None) -> list[Solution]:
+    def solutions(self, X: Pose, given: Any = None) -> list[ArmSolution]:
         """The branches for the pose X of B in A, in the angles of the geometry; ``given`` is the redundant angle [rad].
 
         The angles of joints follow by `angles_of`.
@@ -75,7 +75,7 @@ class RecognisedArm:
             return self.solver(self.geometry, local, given)  # type: ignore[no-any-return]
         return self.solver(self.geometry, local)  # type: ignore[no-any-return]
 
-    def angles_of(self, solution: Solution) -> list[Any]:
+    def angles_of(self, solution: ArmSolution) -> list[Any]:
         """The joints' angles from zero, in [−π, π] but for rounding, in the order of ``bodies`` [rad]."""
         zero = map(UnitAngle.of, self.geometry.zero)
         return [angle.minus(o).angle() for angle, o in zip(solution.angles, zero, strict=True)]

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from ....expr.functions import and_
 from .unit_angle import UnitAngle
 
-__all__ = ["Solution", "both"]
+__all__ = ["ArmSolution", "both"]
 
 
-class Solution(NamedTuple):
+class ArmSolution(NamedTuple):
     """The angles about the axes, and whether they differ from those of the branches before: False where these meet."""
 
     angles: tuple[UnitAngle, ...]

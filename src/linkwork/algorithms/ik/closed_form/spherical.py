@@ -20,7 +20,7 @@ from typing import Any
 from ....expr.linalg.sums import is_zero
 from ....spatial import Pose, Vec3
 from .geometry import AxisGeometry
-from .solution import Solution, both
+from .solution import ArmSolution, both
 from .two_angles import CoupledAngles, Sinusoid, coupled_angles
 from .unit_angle import UnitAngle
 from .wrist import Matrix, three_angles, turned_about_z, twisted
@@ -28,7 +28,7 @@ from .wrist import Matrix, three_angles, turned_about_z, twisted
 __all__ = ["positions", "spherical_wrist"]
 
 
-def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[Solution]:
+def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     """Eight solutions: four positions, each with two orientations."""
     W = Vec3(arm.a[2], -arm.twist[2].sin * arm.d[3], arm.twist[2].cos * arm.d[3] + arm.d[2])
     found = []
@@ -38,7 +38,7 @@ def spherical_wrist(arm: AxisGeometry, X: Pose) -> list[Solution]:
             R = twisted(twist, turned_about_z(angle, R))
         for wrist in three_angles(R, arm.twist[3], arm.twist[4]):
             angles = (first, second, third, wrist.first, wrist.second, wrist.third)
-            found.append(Solution(angles, both(reached, wrist.counts)))
+            found.append(ArmSolution(angles, both(reached, wrist.counts)))
     return found
 
 
