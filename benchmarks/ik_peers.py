@@ -77,7 +77,7 @@ def quiet() -> Iterator[None]:
 class TracIK(Peer):
     """The bar itself: two solvers in two threads, restarts until time is up."""
 
-    name, package, count = "TRAC-IK", "pytracik", 10_000
+    name, package, count = "TRAC-IK", "pytracik", 2000
     settings = "Speed, timeout 5 ms, epsilon 1e-5"
 
     def __init__(self, arm: Arm) -> None:
@@ -284,7 +284,7 @@ class IKPy(Peer):
 class EAIK(Peer):
     """Closed form of six-axis arms: of its branches the nearest to the seed that is within limits."""
 
-    name, package, count = "EAIK", "EAIK", 10_000
+    name, package, count = "EAIK", "EAIK", 2000
     settings = "UrdfRobot.IK, all branches, the nearest within limits"
 
     def __init__(self, arm: Arm) -> None:

@@ -34,6 +34,9 @@ TOLERANCE = 1e-5
 _ROUNDING = 1e-12  # m, rad: two libraries' poses of one configuration differ by as much
 _SINGLE = 1e-6  # rad: what limits kept in single precision are off by
 
+_ROUNDS = 3
+_SLOW = 1e-3  # s
+
 Solver = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 
 
@@ -120,17 +123,24 @@ def brought_in(arm: Arm, q: np.ndarray) -> np.ndarray:
 
 
 def asked(arm: Arm, solve: Solver, X: np.ndarray, seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Answers (count, n), NaN where there is none, and the seconds that each call took.  All arrays are new."""
-    q, seconds = np.full((len(X), arm.n), np.nan), np.empty(len(X))
+    """Answers (count, n), NaN where there is none, and the seconds that each call took.  All arrays are new.
+
+    Where calls take less than a millisecond all are made three times, and each pose's median counts: what else the
+    machine does interrupts some.
+    """
+    q, seconds = np.full((len(X), arm.n), np.nan), np.empty((_ROUNDS, len(X)))
     clock = time.perf_counter
-    for k in range(len(X)):
-        target, seed = X[k].copy(), seeds[k].copy()
-        start = clock()
-        found = solve(target, seed)
-        seconds[k] = clock() - start
-        if found is not None:
-            q[k] = found
-    return q, seconds
+    for again in range(_ROUNDS):
+        for k in range(len(X)):
+            target, seed = X[k].copy(), seeds[k].copy()
+            start = clock()
+            found = solve(target, seed)
+            seconds[again, k] = clock() - start
+            if found is not None and again == 0:
+                q[k] = found
+        if again == 0 and seconds[0].mean() > _SLOW:
+            return q, seconds[0]
+    return q, np.median(seconds, axis=0)
 
 
 def microseconds(values: Sequence[float]) -> list[str]:

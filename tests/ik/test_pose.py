@@ -144,3 +144,17 @@ def test_bad_input_says_what():
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+def test_what_is_asked_often_is_made_once():
+    robot, frame = lw.load("arm6"), "tool"
+    X = robot.pose(robot.random_configuration(seed=0), frame)
+    for tolerance in (None, 1e-5, 1e-3):
+        found = [robot.inverse_kinematics(X, frame, tolerance=tolerance) for _ in range(2)]
+        assert found[0].problem is found[1].problem and (found[0].q == found[1].q).all()
+        assert found[0].problem.kernel is robot.inverse_kinematics(X, frame).problem.kernel
+        assert found[0].iterations <= robot.inverse_kinematics(X, frame).iterations
+    loose = robot.inverse_kinematics(X, frame, tolerance=0.5)
+    assert loose.success and loose.orientation_error > 1e-3  # its own tolerance, not another call's
+    with pytest.raises(ValueError, match="tolerance"):
+        robot.inverse_kinematics(X, frame, tolerance=float("nan"))

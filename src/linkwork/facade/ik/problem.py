@@ -40,6 +40,7 @@ class IKProblem:
         limits: Any = None,
         locked: Sequence[str] = (),
         at_most: int = STEPS,
+        tolerance: Any = None,
         who: str = "ik_problem",
     ) -> None:
         self.robot, self.who = robot, who
@@ -51,7 +52,8 @@ class IKProblem:
             raise ValueError(f"{who}: at_most: expected how many steps to take, a whole number from 1, got {at_most!r}")
         self.at_most = int(at_most)
         self.shapes = target_shapes(robot.tree, self.tasks)
-        self._tolerances = np.array([x for task in self.tasks for x in task.tolerances])
+        own = [x for task in self.tasks for x in task.tolerances]
+        self._tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)
         self._weights = np.array([x for task in self.tasks for x in task.weights])
         self._steps, self._first = np.array(float(at_most)), np.array(0.0)
         self.middle = mid_range(robot, self.lower, self.upper)

@@ -16,6 +16,8 @@ from .base import Array, RobotBase
 
 __all__ = ["InverseKinematicsMethods"]
 
+_NUMBERS = (type(None), float)  # tolerances that calls are known by
+
 
 class InverseKinematicsMethods(RobotBase):
     """Inverse kinematics: configurations within limits that do tasks (see the page on inverse kinematics)."""
@@ -50,18 +52,21 @@ class InverseKinematicsMethods(RobotBase):
         ``iterations``, ``restarts``.  Raises ValueError for poses that are none, for frames between which no joint is,
         and for limits that leave nothing; UnknownNameError for names that the robot does not have.
         """
-        if tolerance is None and limits is None and deadline is None and not locked and at_most == STEPS:
-            known: Any = self._calls.get(("inverse_kinematics", frame, relative_to, axes))
+        plain = limits is None and not locked and at_most == STEPS and tolerance.__class__ in _NUMBERS
+        if plain and deadline is None:
+            known: Any = self._calls.get(("inverse_kinematics", frame, relative_to, axes, tolerance))
             if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
                 if seed is None:
                     return cast(IKResult, known.single(known.middle, X_target))
                 if seed.__class__ is np.ndarray and seed.shape == (self.nq,):
                     return cast(IKResult, known.single(seed, X_target))
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
-        problem = IKProblem(self, task, limits=limits, locked=locked, at_most=at_most, who="inverse_kinematics")
-        if limits is None and not locked and at_most == STEPS:
-            self._calls["inverse_kinematics", frame, relative_to, axes] = cast(Any, problem)
-        return problem.solve(seed, tolerance=tolerance, deadline=deadline, X_target=X_target)
+        problem = IKProblem(
+            self, task, limits=limits, locked=locked, at_most=at_most, tolerance=tolerance, who="inverse_kinematics"
+        )
+        if plain:
+            self._calls["inverse_kinematics", frame, relative_to, axes, tolerance] = cast(Any, problem)
+        return problem.solve(seed, deadline=deadline, X_target=X_target)
 
     def ik_problem(
         self,
