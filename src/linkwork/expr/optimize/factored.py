@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import filled
 from ..control import scan
 from ..control.each import each
-from ..functions import and_, exp, fabs, fmax, le, log, lt, sqrt, where
+from ..functions import and_, fabs, fmax, le, lt, sqrt, where
 from ..linalg.sums import dot, is_zero, less
 
 __all__ = ["Factored", "factored", "rounding"]
@@ -24,6 +24,7 @@ Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
 _ROUNDING = 1e3  # units of it: a pivot that is less, relative, is none
+_ADDED = 1e-3  # what stands in its place, of the diagonal
 _NEGATIVE = 1e-6  # a pivot that is less than minus this, relative, is no rounding
 _STRAIGHT = 4000  # products: of more, what is done row by row is a loop, which is compiled sooner
 
@@ -128,8 +129,7 @@ def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any
     for i in range(n):
         largest, slope = fmax(largest, H[i][i]), fmax(slope, fabs(g[i]))
     none = le(largest, 0.0)
-    third = exp(log(unit) / 3.0)
-    linear = where(none, 1e-5 * where(lt(0.0, slope), slope, 1.0), third * largest)
+    linear = where(none, 1e-5 * where(lt(0.0, slope), slope, 1.0), _ADDED * largest)
     L: list[list[Any]] = []
     D_inv: list[Any] = []
     E: list[Any] = []
@@ -143,7 +143,7 @@ def _cholesky(H: Rows, g: Scalars, unit: Any) -> tuple[list[list[Any]], list[Any
         size = fabs(H[i][i])
         fine = lt(_ROUNDING * unit * growth * size, pivot)
         missing = le(size, _ROUNDING * unit * largest)
-        E.append(where(fine, 0.0, where(missing, linear, third * size)))
+        E.append(where(fine, 0.0, where(missing, linear, _ADDED * size)))
         convex = and_(convex, le(-_NEGATIVE * size, pivot))
         D_inv.append(1.0 / sqrt(where(fine, pivot, E[i])))
         growth = growth + where(fine, sqrt(size) * D_inv[i], 0.0)

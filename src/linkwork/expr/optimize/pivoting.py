@@ -63,7 +63,8 @@ class ScaledBounds:
     upper: Sequence[Any]
     slack: Sequence[Any]
     equal: Sequence[Any]
-    least: Any  # of a pivot
+    least: Any  # pivots of less are small
+    floor: Any  # and of less nothing but rounding
     noise: Any  # of values, by the terms that they are sums of
     base: Sequence[Any] = ()  # multipliers at the start: those of the walk are what is added to them
 
@@ -119,18 +120,20 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     for x, c, b in zip(held, column, h, strict=True):
         spread = spread + where(x, c * c, 0.0)
         noise = noise + where(x, fabs(c * b), 0.0)
-    dependent = and_(not_(goes), and_(not_(done), le(d, bounds.least * spread)))
-    ray = and_(dependent, not_(warm))
-    pivot = not_(or_(done, dependent))
+    comes = not_(or_(goes, done))
     # multipliers on their way to the targets
     arrived = or_(add, done)
     reached = [
         where(x, where(arrived, b, where(drop, a + share * (b - a), a)), a)
         for x, a, b in zip(held, old, h, strict=True)
     ]
-    # or along a ray
+    # or along a ray, where the row depends on those held, or all but does and a multiplier vanishes on the way
     length, first, size = _along_ray(T, bounds, reached, sides, column, toward)
     excess = fabs(_entry(h, p) - bound)
+    nothing = le(d, bounds.floor * spread)
+    dependent = and_(comes, or_(nothing, and_(le(d, bounds.least * spread), lt(length * d, excess))))
+    ray = and_(dependent, not_(warm))
+    pivot = not_(or_(done, dependent))
     real = and_(ray, lt(bounds.noise * noise, excess))
     blocked = and_(real, lt(length, math.inf))
     hopeless = and_(real, and_(not_(blocked), lt(size + _entry(bounds.slack, p), excess)))
@@ -240,7 +243,7 @@ def _along_ray(
         zip(multipliers, bounds.base, sides, column, bounds.equal, strict=True)
     ):
         rate = side * c * toward
-        after = lt(bounds.least * fabs(T[triangle(i, i)]), c * c)  # the pivot that is left to the other row is one
+        after = lt(bounds.floor * fabs(T[triangle(i, i)]), c * c)  # the pivot that is left to the other row is one
         falls = and_(not_(equal), and_(lt(0.0, rate), after))
         ratio = where(falls, fabs(base + x) / where(falls, rate, 1.0), math.inf)
         nearer = lt(ratio, length)

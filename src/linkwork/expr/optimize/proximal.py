@@ -40,6 +40,7 @@ __all__ = [
 SOLVED, OUT_OF_ITERATIONS, NOT_A_NUMBER, INFEASIBLE, UNBOUNDED, NOT_CONVEX = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
 _PASSES = 60
+_PROVEN = 1e-6  # what Cᵀλ of a certificate is at most, relative to its largest term
 _FLAT = 1e-3  # of E d: what H d is along a direction without curvature
 
 Scalars = Sequence[Any]
@@ -138,14 +139,20 @@ class _Problem:
         residual = [a + b + c for a, b, c in zip(Hx, self.given.g, pulled, strict=True)]
         left = _largest(residual) / fmax(_largest([*Hx, *self.given.g, *pulled]), 1e-300)
         kept: Any = True
-        for v, below, above, slack in zip(Cx, bounds.lower, bounds.upper, bounds.slack, strict=True):
-            kept = and_(kept, and_(le(v - above, slack), le(below - v, slack)))
+        for v, below, above, slack, side in zip(Cx, bounds.lower, bounds.upper, bounds.slack, walk.sides, strict=True):
+            low, high = where(lt(0.0, side), above, below), where(lt(side, 0.0), below, above)
+            kept = and_(kept, and_(le(v - high, slack), le(low - v, slack)))
         near = le(left, self.tolerance)
         still = and_(le(left, 1e3 * self.tolerance), le(0.5 * s.left, left))
         solved = and_(kept, or_(near, still))
         unbounded = and_(not_(solved), self._unbounded(way, s, Hx, Cx))
         cut = not_(eq(ended, 0.0))
-        status = where(contradiction, INFEASIBLE, where(unbounded, UNBOUNDED, SOLVED))
+        proven = le(
+            _largest(pulled),
+            _PROVEN * _largest([a * b * c for a, b, c in zip(multipliers, factors.scales, factors.sizes, strict=True)]),
+        )
+        status = where(unbounded, UNBOUNDED, SOLVED)
+        status = where(contradiction, where(proven, INFEASIBLE, OUT_OF_ITERATIONS), status)
         status = where(cut, ended, status)
         stop = or_(or_(cut, contradiction), or_(solved, unbounded))
         return _Pass(
@@ -263,5 +270,8 @@ def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
     for a, b in zip(given.lower, given.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
     return _Problem(
-        given, factors, ScaledBounds(lower, upper, slack, equal, exp(0.75 * log(unit)), 100.0 * unit), tolerance
+        given,
+        factors,
+        ScaledBounds(lower, upper, slack, equal, exp(0.75 * log(unit)), 64.0 * unit, 100.0 * unit),
+        tolerance,
     ), valid
