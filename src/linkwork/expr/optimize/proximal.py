@@ -41,7 +41,8 @@ SOLVED, OUT_OF_ITERATIONS, NOT_A_NUMBER, INFEASIBLE, UNBOUNDED, NOT_CONVEX = 0.0
 
 _PASSES = 60
 _PROVEN = 1e-6  # what Cᵀλ of a certificate is at most, relative to its largest term
-_FLAT = 1e-3  # of E d: what H d is along a direction without curvature
+_TRIALS = 2.0
+_FLAT = 1e-6  # of E d: what H d is along a direction without curvature
 
 Scalars = Sequence[Any]
 
@@ -86,6 +87,7 @@ class _Pass(NamedTuple):
     status: Any
     going: Any
     changes: Any
+    trials: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class _Problem:
     factors: Factored
     bounds: ScaledBounds
     tolerance: Any
+    gram: list[Any]
 
     def of_rows(self, x: Scalars) -> list[Any]:
         """C x, scaled."""
@@ -112,7 +115,7 @@ class _Problem:
     def next(self, s: _Pass) -> _Pass:
         """A proximal step."""
         factors, bounds = self.factors, self.bounds
-        n, k = len(self.given.g), len(bounds.lower)
+        k = len(bounds.lower)
         old = list(s.multipliers)
         z = factors.forward(s.residual)
         values = [a - b for a, b in zip(s.Cx, factors.of_rows(factors.Y, z), strict=True)]
@@ -143,7 +146,7 @@ class _Problem:
             low, high = where(lt(0.0, side), above, below), where(lt(side, 0.0), below, above)
             kept = and_(kept, and_(le(v - high, slack), le(low - v, slack)))
         near = le(left, self.tolerance)
-        still = and_(le(left, 1e3 * self.tolerance), le(0.5 * s.left, left))
+        still = and_(le(left, 10.0 * self.tolerance), le(0.5 * s.left, left))
         solved = and_(kept, or_(near, still))
         unbounded = and_(not_(solved), self._unbounded(way, s, Hx, Cx))
         cut = not_(eq(ended, 0.0))
@@ -154,20 +157,29 @@ class _Problem:
         status = where(unbounded, UNBOUNDED, SOLVED)
         status = where(contradiction, where(proven, INFEASIBLE, OUT_OF_ITERATIONS), status)
         status = where(cut, ended, status)
-        stop = or_(or_(cut, contradiction), or_(solved, unbounded))
+        again = and_(and_(contradiction, not_(or_(proven, cut))), lt(s.trials, _TRIALS))
+        stop = and_(not_(again), or_(or_(cut, contradiction), or_(solved, unbounded)))
+
+        def instead(fresh: Any, otherwise: Any) -> Any:
+            """Where roundings led astray, it begins anew with the rows that are held, and a tableau without them."""
+            return filled((len(fresh),), [where(again, a, b) for a, b in zip(fresh, otherwise, strict=True)])
+
+        none = [0.0] * k
+        marks = [where(eq(mark, 2.0), 0.0, mark) for mark in walk.marks]
         return _Pass(
-            walk.tableau,
-            filled((n,), [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
-            filled((n,), Hx),
-            filled((k,), Cx),
-            filled((n,), residual),
-            filled((k,), multipliers),
-            walk.sides,
-            filled((k,), [where(eq(mark, 2.0), 0.0, mark) for mark in walk.marks]),
-            left,
+            instead(self.gram, walk.tableau),
+            instead(s.x, [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
+            instead(s.Hx, Hx),
+            instead(s.Cx, Cx),
+            instead([a + b for a, b in zip(s.Hx, self.given.g, strict=True)], residual),
+            instead(none, multipliers),
+            instead(none, walk.sides),
+            instead(walk.sides, marks),
+            where(again, math.inf, left),
             status,
             where(stop, OPTIMAL, GOING),
             walk.changes,
+            where(again, s.trials + 1.0, s.trials),
         )
 
     def _unbounded(self, way: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
@@ -196,11 +208,10 @@ def solution(given: ConvexProgram) -> Outcome:
     """The solution of a program, or what is so instead."""
     n, k = len(given.g), len(given.lower)
     problem, valid = _prepared(given)
-    rows = problem.factors.gram()
     zeros = filled((k,), [0.0] * k)
     warm = [_side(*each) for each in zip(given.warm, given.lower, given.upper, strict=True)]
     start = _Pass(
-        filled((k * (k + 1) // 2,), [x for row in rows for x in row]),
+        filled((k * (k + 1) // 2,), problem.gram),
         filled((n,), [0.0] * n),
         filled((n,), [0.0] * n),
         zeros,
@@ -211,6 +222,7 @@ def solution(given: ConvexProgram) -> Outcome:
         math.inf,
         0.0,
         GOING,
+        0.0,
         0.0,
     )
     found = while_loop(lambda s: lt(0.5, s.going), problem.next, start, at_most=_PASSES)
@@ -259,6 +271,7 @@ def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
     tolerance = fmax(given.tolerance, 16.0 * unit)
     units = [[1.0 if i == j else 0.0 for i in range(n)] for j in given.bounded]
     factors = factored(given.H, given.g, [*given.A, *units], unit)
+    gram = [x for row in factors.gram() for x in row]
     lower = [x * scale for x, scale in zip(given.lower, factors.scales, strict=True)]
     upper = [x * scale for x, scale in zip(given.upper, factors.scales, strict=True)]
     slack = [
@@ -269,9 +282,6 @@ def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
     valid: Any = True
     for a, b in zip(given.lower, given.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
-    return _Problem(
-        given,
-        factors,
-        ScaledBounds(lower, upper, slack, equal, exp(0.75 * log(unit)), 64.0 * unit, 100.0 * unit),
-        tolerance,
-    ), valid
+    least = exp(0.75 * log(unit))
+    scaled = ScaledBounds(lower, upper, slack, equal, least, 64.0 * unit, 100.0 * unit)
+    return _Problem(given, factors, scaled, tolerance, gram), valid
