@@ -82,6 +82,10 @@ def random_arm(family, rng, **options):
         alpha[1] = math.pi
     if "intersect 2" in family:
         a[1] = 0.0
+    if "hand parallel" in family:
+        alpha[3], alpha[4] = rng.choice([0.0, math.pi], 2)
+    if "middle" in family:
+        a[2] = a[3] = d[3] = 0.0
     if "three parallel" in family:
         alpha[1], alpha[2] = rng.choice([0.0, math.pi], 2)
         a[4] = 0.0 if "intersect 5" in family else a[4]
@@ -89,13 +93,18 @@ def random_arm(family, rng, **options):
 
 
 FAMILIES = {
-    "wrist": "spherical wrist, three axes in general position",
+    "wrist": "spherical wrist",
     "wrist parallel 1": "spherical wrist, first and second axis parallel",
     "wrist intersect 1": "spherical wrist, first and second axis intersect",
     "wrist parallel 2": "spherical wrist, second and third axis parallel",
     "wrist intersect 2": "spherical wrist, second and third axis intersect",
     "three parallel": "three parallel axes",
     "three parallel intersect 5": "three parallel axes, the last two intersect",
+    "hand parallel": "the last three axes parallel",
+    "hand parallel intersect 2": "the last three axes parallel, second and third axis intersect",
+    "middle": "third to fifth axis through one point",
+    "middle parallel 1": "third to fifth axis through one point, first and second axis parallel",
+    "middle intersect 1": "third to fifth axis through one point, first and second axis intersect",
 }
 
 

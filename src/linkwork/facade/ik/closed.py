@@ -15,6 +15,7 @@ from ...algorithms.ik.closed_form.recognition import ELBOW, RecognisedArm, recog
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.functions import where
+from ...model.tree import Tree
 from ...spatial import Pose
 from ...spatial.given import is_rigid
 from ..assembly.wanted import read_configuration
@@ -200,7 +201,10 @@ class ClosedForm:
 
 def closed_form_of(robot: Any, frame: str, relative_to: str, held: str | None) -> ClosedForm | None:
     """Raises as `Robot.closed_form` does."""
-    tree = robot.tree
+    tree: Tree = robot.tree
+    for name, value in (("frame", frame), ("relative_to", relative_to), ("held", held)):
+        if not (isinstance(value, str) or (name == "held" and value is None)):
+            raise TypeError(f"closed_form: {name}: expected a name, got {value!r}")
     A, B = tree.frame(relative_to), tree.frame(frame)
     body = None if held is None else tree.joint_index(held)
     arm = recognised(tree, A, B, body)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from ..ik.closed import ClosedForm, closed_form_of
 from .base import RobotBase
 
@@ -17,11 +19,10 @@ class ClosedFormMethods(RobotBase):
         """The closed form of the inverse kinematics of a frame, or None where the arm is of no family that has one.
 
         The joints from ``relative_to`` to the frame have to be six or seven that turn about one axis each, and follow
-        no others.  Six axes have a closed form where three at an end go through one point, or three neighbours are
-        parallel: the second to fourth or the third to fifth.  Seven have where the first three and the last three go
-        through points (then the elbow's angle is given), or where one at an end can be held and the six others are
-        such an arm; ``held`` names it.  Lengths and angles count as zero within 1e-5 of the arm's length, or rad: what
-        that leaves wrong is polished away.
+        no others.  Six axes have a closed form where three neighbours go through one point or are parallel.  Seven
+        have one where the first three and the last three go through points (then the elbow's angle is given), or where
+        one at an end can be held and the six others are such an arm; ``held`` names it.  Lengths and angles count as
+        zero within 1e-5 of the arm's length, or rad: what that leaves wrong is polished away.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6").closed_form("tool")
@@ -34,4 +35,8 @@ class ClosedFormMethods(RobotBase):
 
         Raises UnknownNameError for frames and a joint that are not there.
         """
-        return closed_form_of(self, frame, relative_to, held)
+        key = ("closed_form", frame, relative_to, held)
+        known: Any = self._calls.get(key) if all(isinstance(name, (str, type(None))) for name in key) else None
+        if known is None:
+            known = self._calls[key] = cast(Any, (closed_form_of(self, frame, relative_to, held),))
+        return cast("ClosedForm | None", known[0])

@@ -24,9 +24,9 @@ from .unit_angle import SAME, UnitAngle, equation
 
 __all__ = ["CirclePoint", "on_circle"]
 
-_STEPS = 9  # toward μ: each squares the error, or halves the bracket
+_STEPS = 14  # toward μ: each squares the error, or halves the bracket
 _POLISHED = 3
-_REAL = 1e-7  # how far a line may pass the circle by, where rounding makes a touching one miss
+_REAL = 1e-10  # what may be left of the equation, its greatest coefficient being 1
 
 
 class CirclePoint(NamedTuple):
@@ -46,9 +46,9 @@ def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoin
     found: list[CirclePoint] = []
     for a, b, c in _lines(p, d, e, f, _degenerate(p, d, e, f)):
         pair = equation(a, b, c)
-        real = le(fabs(pair.error), _REAL * sqrt(a * a + b * b))
-        for angle, new in ((pair.first, real), (pair.second, and_(real, pair.differ))):
-            at = _polished(p, d, e, f, angle)
+        for angle, differs in ((pair.first, True), (pair.second, pair.differ)):
+            at, value = _polished(p, d, e, f, angle)
+            new = le(fabs(value), _REAL) if differs is True else and_(differs, le(fabs(value), _REAL))
             for other in found:
                 new = and_(new, not_(and_(other.counts, _near(at, other.angle))))
             found.append(CirclePoint(at, new))
@@ -112,17 +112,26 @@ def _lines(p: Any, d: Any, e: Any, f: Any, mu: Any) -> list[tuple[Any, Any, Any]
     return [(alpha, -beta, -(x + y)), (alpha, beta, y - x)]
 
 
-def _polished(p: Any, d: Any, e: Any, f: Any, at: UnitAngle) -> UnitAngle:
-    """Newton's steps on p cos² + 2d cos + 2e sin + f = 0, short ones."""
+def _polished(p: Any, d: Any, e: Any, f: Any, at: UnitAngle) -> tuple[UnitAngle, Any]:
+    """Newton's steps on p cos² + 2d cos + 2e sin + f = 0, short ones, as far as less is left; and what is."""
+
+    def left(angle: UnitAngle) -> Any:
+        c, s = angle
+        return p * c * c + 2.0 * (d * c + e * s) + f
+
+    value = left(at)
     for _ in range(_POLISHED):
         c, s = at
-        value = p * c * c + 2.0 * (d * c + e * s) + f
         slope = 2.0 * (e * c - d * s - p * c * s)
         steep = lt(1e-12, fabs(slope))
         step = where(steep, -value / where(steep, slope, 1.0), 0.0)
         step = fmin(fmax(step, -1e-3), 1e-3)
-        at = UnitAngle.along(c - step * s, s + step * c)
-    return at
+        tried = UnitAngle.along(c - step * s, s + step * c)
+        then = left(tried)
+        better = lt(fabs(then), fabs(value))
+        at = UnitAngle(where(better, tried.cos, c), where(better, tried.sin, s))
+        value = where(better, then, value)
+    return at, value
 
 
 def _near(one: UnitAngle, other: UnitAngle) -> Any:

@@ -27,7 +27,7 @@ from .two_angles import Sinusoid, coupled_angles
 from .unit_angle import UnitAngle, equation
 from .wrist import ThreeAngles, about_axes, three_angles, turned_about_z, twisted
 
-__all__ = ["three_parallel"]
+__all__ = ["mirrored", "three_parallel"]
 
 
 Plane = tuple[Any, Any]  # coordinates across n
@@ -115,11 +115,11 @@ def _triangles(arm: AxisGeometry, theta1: UnitAngle, hand: Plane, wrist: ThreeAn
         ux, uy = a2 + a3 * bend.cos, a3 * bend.sin
         theta2 = UnitAngle.along(ux * kx + uy * ky, ux * ky - uy * kx)
         left = total.minus(theta2).minus(bend)
-        angles = (theta1, theta2, _mirrored(bend, second), _mirrored(left, sign), theta5, theta6)
+        angles = (theta1, theta2, mirrored(bend, second), mirrored(left, sign), theta5, theta6)
         found.append(ArmSolution(angles, both(counts, differs)))
     return found
 
 
-def _mirrored(angle: UnitAngle, sign: float) -> UnitAngle:
+def mirrored(angle: UnitAngle, sign: float) -> UnitAngle:
     """An angle about the axis itself, from that about n."""
     return angle if sign > 0.0 else angle.opposite()

@@ -1,8 +1,9 @@
 """Which arms have a closed form: a family is found from the geometry of the axes, and tried before it is believed.
 
-Six axes have one where the last three intersect (a spherical wrist) or the second to the fourth are parallel, seen from
-either end; seven axes where the first three intersect and the last three, by the elbow angle.  Other chains of seven
-have it where one joint at an end is held at a value and the six others are such an arm.
+Six axes have one where three neighbours go through one point or are parallel: the last three or the third to the fifth
+through a point, the second to the fourth or the last three parallel, seen from either end.  Seven have one where the
+first three go through a point and the last three too, by the elbow angle; others where one joint at an end is held at a
+value, and the six that are left are such an arm.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from .chain import ArmChain, arm_chain, without
 from .elbow import elbow_angle, elbow_arm
 from .geometry import AxisGeometry, axis_geometry
 from .parallel import three_parallel
+from .parallel_hand import parallel_hand
 from .solution import ArmSolution
 from .spherical import spherical_wrist
+from .spherical_middle import spherical_middle
 from .unit_angle import UnitAngle
 
 __all__ = ["ELBOW", "RecognisedArm", "recognised"]
@@ -132,17 +135,10 @@ def _of_six(tree: Tree, chain: ArmChain, end: int | None, backward: bool) -> lis
     geometry = axis_geometry(six.axes)
     if geometry is None:
         return []
-    solver: Solver
-    if geometry.parallel(1) and geometry.parallel(2):
-        words = ["three parallel axes"] + (["the last two intersect"] if geometry.intersect(4) else [])
-        if geometry.parallel(0) or geometry.parallel(3) or geometry.parallel(4):
-            return []
-        solver = three_parallel
-    elif geometry.spherical(3):
-        words = ["spherical wrist", *_shoulder(geometry)]
-        solver = spherical_wrist
-    else:
+    named = _family(geometry)
+    if named is None:
         return []
+    words, solver = named
     if backward:
         words.append("from the hand to the base")
     redundant = None if end is None else tree.bodies[chain.bodies[end]].joint_name
@@ -151,17 +147,31 @@ def _of_six(tree: Tree, chain: ArmChain, end: int | None, backward: bool) -> lis
     return [RecognisedArm(", ".join(words), chain, six.bodies, backward, held, redundant, geometry, solver)]
 
 
-def _shoulder(geometry: AxisGeometry) -> list[str]:
-    """What is special about the first three axes."""
-    names = ("first", "second", "third")
+def _family(arm: AxisGeometry) -> tuple[list[str], Solver] | None:
+    """What six axes are, in words, and what solves them, as far as the first to the last go."""
+    parallel = [arm.parallel(k) for k in range(5)]
+    if parallel == [False, True, True, False, False]:
+        return ["three parallel axes"] + (["the last two intersect"] if arm.intersect(4) else []), three_parallel
+    if arm.spherical(3):
+        return ["spherical wrist", *_pairs(arm, (0, 1))], spherical_wrist
+    if parallel == [False, False, False, True, True]:
+        return ["the last three axes parallel", *_pairs(arm, (1,))], parallel_hand
+    if arm.spherical(2):
+        return ["third to fifth axis through one point", *_pairs(arm, (0, 4))], spherical_middle
+    return None
+
+
+def _pairs(arm: AxisGeometry, where: Sequence[int]) -> list[str]:
+    """What is special about neighbours."""
+    names = ("first", "second", "third", "fourth", "fifth", "sixth")
     said = []
-    for k in (0, 1):
+    for k in where:
         which = f"{names[k]} and {names[k + 1]} axis"
-        if geometry.parallel(k):
+        if arm.parallel(k):
             said.append(f"{which} parallel")
-        elif geometry.intersect(k):
+        elif arm.intersect(k):
             said.append(f"{which} intersect")
-    return said or ["three axes in general position"]
+    return said
 
 
 def _miss(arm: RecognisedArm) -> float:
