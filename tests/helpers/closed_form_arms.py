@@ -1,10 +1,13 @@
 """Arms of the families that have a closed form: by tables of published robots, and random ones of each family."""
 
+import functools
 import math
 
 import numpy as np
 
 import linkwork as lw
+from linkwork.algorithms.ik.closed_form.branches import arm_branches
+from linkwork.spatial import Pose
 
 RIGHT = math.pi / 2
 COLUMNS = ("a", "alpha", "d", "theta")
@@ -17,6 +20,7 @@ def arm(name, *rows, **options):
     )
 
 
+@functools.cache
 def puma560():
     """Corke and Armstrong-Helouvry, A search for consensus among model parameters, 1994."""
     return arm(
@@ -30,6 +34,7 @@ def puma560():
     )
 
 
+@functools.cache
 def kr16():
     """An industrial arm with an offset shoulder."""
     return arm(
@@ -43,6 +48,7 @@ def kr16():
     )
 
 
+@functools.cache
 def ur5():
     """With its three parallel axes."""
     return arm(
@@ -56,6 +62,7 @@ def ur5():
     )
 
 
+@functools.cache
 def iiwa14():
     """Seven axes, shoulder and wrist spherical."""
     twists = (-RIGHT, RIGHT, RIGHT, -RIGHT, -RIGHT, RIGHT, 0.0)
@@ -116,3 +123,13 @@ def random_pose(rng):
     X = np.eye(4)
     X[:3, :3], X[:3, 3] = Q, rng.normal(size=3)
     return X
+
+
+def on_numbers(robot, form, X, seed, given=None):
+    """What the kernel of a form computes, without limits, by the Python function on a batch: q (n, 8, nq), valid."""
+    tree = robot.tree
+    A, B = tree.frame(form.relative_to), tree.frame(form.frame)
+    pose = Pose.of([[X[:, i, j] for j in range(4)] for i in range(4)])
+    found = arm_branches(tree, A, B, form._arm, pose, list(seed.T), given, False)
+    q = np.stack([np.stack(np.broadcast_arrays(*branch.q), axis=-1) for branch in found], axis=1)
+    return q, np.stack([branch.valid for branch in found], axis=1)
