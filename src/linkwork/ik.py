@@ -6,17 +6,36 @@ module, and constraints of `linkwork.constraints`, one or many.
 
 from .facade.ik.problem import IKProblem
 from .facade.ik.result import IKResult
-from .tasks import OrientationTask, PoseTask, PositionTask, Task, TaskRows, TaskTarget
+from .tasks import CenterOfMassTask as CenterOfMassTask
+from .tasks import ConstraintTask as ConstraintTask
+from .tasks import JointTask as JointTask
+from .tasks import OrientationTask as OrientationTask
+from .tasks import PoseTask as PoseTask
+from .tasks import PositionTask as PositionTask
+from .tasks import PostureTask as PostureTask
+from .tasks import Soft as Soft
+from .tasks import Task as Task
+from .tasks import TaskKinematics as TaskKinematics
+from .tasks import TaskRows as TaskRows
+from .tasks import TaskTarget as TaskTarget
+from .tasks import Within as Within
 
 __all__ = [
+    "CenterOfMassTask",
+    "ConstraintTask",
     "IKProblem",
     "IKResult",
+    "JointTask",
     "OrientationTask",
     "PoseTask",
     "PositionTask",
+    "PostureTask",
+    "Soft",
     "Task",
+    "TaskKinematics",
     "TaskRows",
     "TaskTarget",
+    "Within",
 ]
 
 

@@ -1,20 +1,32 @@
 """Tasks: what inverse kinematics is asked for, a kind or a family a file."""
 
+from .around import ConstraintTask as ConstraintTask
+from .around import Soft as Soft
+from .around import Within as Within
 from .contract import Task as Task
+from .contract import TaskKinematics as TaskKinematics
 from .contract import TaskRows as TaskRows
 from .contract import TaskTarget as TaskTarget
 from .frames import OrientationTask as OrientationTask
 from .frames import PoseTask as PoseTask
 from .frames import PositionTask as PositionTask
+from .joints import JointTask as JointTask
+from .joints import PostureTask as PostureTask
+from .mass import CenterOfMassTask as CenterOfMassTask
 
-__all__ = [
-    "OrientationTask",
-    "PoseTask",
-    "PositionTask",
-    "Task",
-    "TaskRows",
-    "TaskTarget",
-]
+ALL: tuple[type[Task], ...] = (
+    PoseTask,
+    PositionTask,
+    OrientationTask,
+    CenterOfMassTask,
+    PostureTask,
+    JointTask,
+    ConstraintTask,
+    Soft,
+    Within,
+)
+
+__all__ = ["ALL", "Task", "TaskKinematics", "TaskRows", "TaskTarget", *(kind.__name__ for kind in ALL)]
 
 
 def __dir__() -> list[str]:

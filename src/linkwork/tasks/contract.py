@@ -7,20 +7,24 @@ configurations.  What it aims at comes with each call, as a *target*, or stands 
 A task without a weight is *hard*: it has to be done, within its tolerance.  One with a weight w is *soft*, and adds
 ½ Σ (w e)² to what is minimised; w has the unit 1/m or 1/rad, so that an error of 1/w costs ½.
 
-Everything that a task asks about a robot it asks of a `Kinematics`, as constraints do.
+Everything that a task asks about a robot it asks of a `TaskKinematics`: what constraints ask, and how it changes with q.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
-from ..constraints.contract import Kinematics, References
+import numpy as np
 
-__all__ = ["Task", "TaskRows", "TaskTarget"]
+from ..constraints.contract import Constraint, Kinematics, References
+from ..joints import JointType
+from ..spatial import Vec3
+
+__all__ = ["Task", "TaskKinematics", "TaskRows", "TaskTarget"]
 
 Scalars = Sequence[Any]
 
@@ -44,8 +48,36 @@ class TaskTarget:
     doc: str = ""
 
 
+class TaskKinematics(Kinematics, Protocol):
+    """A robot in a configuration, over any scalar, as tasks ask about it: at rest, v = 0."""
+
+    @property
+    def configuration(self) -> list[Any]:
+        """q (nq)."""
+
+    def joint(self, name: str) -> JointType:
+        """The type of a joint."""
+
+    def local(self, joint: str, reference: Scalars) -> TaskRows:
+        """What leads from a configuration of a joint to where it is, in its tangent space, and the rates of that."""
+
+    def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
+        """The robot's centre of mass in a frame, and what each of the robot's velocities makes of its rate."""
+
+    def at(self, time: Any) -> TaskKinematics:
+        """The same at another time [s]."""
+
+    def held(self, constraint: Constraint) -> TaskRows:
+        """A constraint's errors and rows, in closed form where it states that."""
+
+    def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
+        """What a function finds of the robot, and its derivative in the tangent space, by differentiation."""
+
+
 class Task(ABC):
     """A task: an immutable value with a name of its own, by which its target is given.
+
+    A kind writes ``errors``, from which rows follow by differentiation, or both at once in ``rows``.
 
     Fields of every kind: ``name``; ``weight`` (nothing where it is hard), a number or one a row [1/m, 1/rad];
     ``level`` of priority, 0 first; ``tolerance`` of its errors, a number for the angle and the way that may be left, or
@@ -57,6 +89,7 @@ class Task(ABC):
     level: int
     tolerance: float | tuple[float, ...]
     target: Any
+    own: bool = False  # whether it is one that the robot has of itself
 
     @property
     def references(self) -> References:
@@ -83,9 +116,37 @@ class Task(ABC):
         """Between which numbers each error may be: (0, 0) where it is to vanish."""
         return ((0.0, 0.0),) * len(self.row_names)
 
-    @abstractmethod
-    def rows(self, k: Kinematics, target: Scalars) -> TaskRows:
-        """Errors and Jacobian in a state; ``target`` are the numbers of what it aims at, none where there is none."""
+    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        """e(q) in a state; ``target`` are the numbers of what it aims at, none where there is none."""
+        return self.rows(k, target).errors
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """Errors and Jacobian.  Default: by differentiation of ``errors``."""
+        if type(self).errors is Task.errors:
+            raise TypeError(f"{type(self).__name__}: a task needs a method `errors`, or `rows`")
+        return k.derived(lambda state: self.errors(state, target))
+
+    @property
+    def exact(self) -> bool:
+        """Whether rows are the derivative of errors everywhere, and not only where these vanish."""
+        return True
+
+    @property
+    def known(self) -> bool:
+        """Whether all of it is known: what only a robot can tell is not before it is ``settled``."""
+        return True
+
+    @property
+    def between(self) -> tuple[str, str] | None:
+        """The two frames, or points, on whose relative motion alone it depends, where it is so."""
+        return None
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        """The task as it is of a robot, here also on symbols: what only a robot can tell is known from then on.
+
+        Raises ValueError for functions of the user's that cannot be such.
+        """
+        return self
 
     def checked(self, robot: Any) -> Iterable[str]:
         """What is wrong with it for a robot, a message each, besides names that are not there."""
@@ -138,7 +199,48 @@ class Task(ABC):
         if self.weight is not None:
             put(self, "weight", _numbers(self.name, "weight", "1/m or 1/rad", self.weight, math.inf))
         put(self, "tolerance", _numbers(self.name, "tolerance", "m or rad", self.tolerance, None))
-        assert len(self.weights) == len(self.tolerances) == len(self.row_units)
+        put(self, "target", _frozen(self.name, self.target))
+        if self.known:
+            assert len(self.weights) == len(self.tolerances) == len(self.row_units)
+
+
+def _frozen(name: str, target: Any) -> Any:
+    """A target as numbers that hash: nested tuples.  Raises ValueError for what is not finite."""
+    if target is None:
+        return None
+    try:
+        found = np.array(target, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array(math.nan)
+    if not np.isfinite(found).all():
+        raise ValueError(f"task {name!r}: target: expected finite numbers, got {target!r}")
+
+    def nested(x: Any) -> Any:
+        return tuple(map(nested, x)) if isinstance(x, list) else x
+
+    return nested(found.tolist())
+
+
+def ranges_of(who: str, lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Bounds of ranges, each a number or one a row.  Raises ValueError where one leaves nothing, and for NaN."""
+
+    def read(what: str, given: Any) -> Any:
+        try:
+            found = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            found = np.array(math.nan)
+        if found.ndim > 1 or np.isnan(found).any():
+            raise ValueError(f"{who}: {what}: expected a number, or one a row, got {given!r}")
+        return tuple(found.tolist()) if found.ndim else float(found)
+
+    low, high = read("lower", lower), read("upper", upper)
+    try:
+        fine = (np.array(low) <= np.array(high)).all() and not (np.array(low) == np.inf).any()
+    except ValueError:
+        raise ValueError(f"{who}: lower and upper: expected as many of each, got {lower!r} and {upper!r}") from None
+    if not fine or (np.array(high) == -np.inf).any():
+        raise ValueError(f"{who}: a range leaves nothing: from {lower!r} to {upper!r}")
+    return low, high
 
 
 def _numbers(name: str, what: str, unit: str, given: Any, below: float | None) -> float | tuple[float, ...]:

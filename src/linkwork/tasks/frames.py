@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
-from ..constraints.contract import Kinematics, References
+from ..constraints.contract import References
 from ..spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from ..spatial.quaternion import twist_of_translation
-from .contract import TOLERANCE, Scalars, Task, TaskRows, TaskTarget
+from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget
 
 __all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask"]
 
@@ -47,10 +47,18 @@ class _FrameTask(Task):
         self.settle(self.frame)
 
     @property
+    def exact(self) -> bool:
+        return self.axes != "frame"
+
+    @property
     def references(self) -> References:
         return References(frames=(self.frame, self.relative_to))
 
-    def _turn(self, k: Kinematics, R_T: Rotation) -> tuple[list[Any], list[Vec3]]:
+    @property
+    def between(self) -> tuple[str, str]:
+        return self.frame, self.relative_to
+
+    def _turn(self, k: TaskKinematics, R_T: Rotation) -> tuple[list[Any], list[Vec3]]:
         """The rotation vector from T to B, and its rate by velocity."""
         between = k.between(self.frame, self.relative_to)
         phi = Quaternion.of(R_T.T @ between.pose.rotation).log()
@@ -63,7 +71,7 @@ class _FrameTask(Task):
             R_T @ rate if _moves(C) else rate for C, rate in zip(between.columns, rates, strict=True)
         ]
 
-    def _way(self, k: Kinematics, p_T: Vec3, R_T: Rotation | None) -> tuple[list[Any], list[Vec3]]:
+    def _way(self, k: TaskKinematics, p_T: Vec3, R_T: Rotation | None) -> tuple[list[Any], list[Vec3]]:
         """The way from T's origin to B's, and its rate by velocity."""
         between = k.between(self.frame, self.relative_to)
         R, way = between.pose.rotation, between.pose.translation - p_T
@@ -103,7 +111,7 @@ class PoseTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("rad",) * 3 + ("m",) * 3
 
-    def rows(self, k: Kinematics, target: Scalars) -> TaskRows:
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         X_T = Pose.of_elements(target)
         turn, turning = self._turn(k, X_T.rotation)
         way, moving = self._way(k, X_T.translation, X_T.rotation)
@@ -134,7 +142,7 @@ class PositionTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * 3
 
-    def rows(self, k: Kinematics, target: Scalars) -> TaskRows:
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         way, moving = self._way(k, Vec3(*target), None)
         return TaskRows(way, _rows(moving))
 
@@ -155,7 +163,7 @@ class OrientationTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("rad",) * 3
 
-    def rows(self, k: Kinematics, target: Scalars) -> TaskRows:
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         R_T = Rotation(*(Vec3(*target[3 * i : 3 * i + 3]) for i in range(3)))
         turn, turning = self._turn(k, R_T)
         return TaskRows(turn, _rows(turning))

@@ -10,8 +10,8 @@ from ...expr.functions import and_, fabs, fmax, fmin, le, lt, where
 from ...expr.linalg.sums import is_zero
 from ...model.tree import Tree
 from ...tasks.contract import Task
-from ..constraints.kinematics import KinematicState
 from ..mechanisms.nearest import characteristic_length
+from .state import TaskState
 
 __all__ = ["Stack", "Stacked"]
 
@@ -57,7 +57,7 @@ class Stack:
 
     def at(self, q: Scalars) -> Stacked:
         """e and J, of which the columns of what is held are zero; what is beyond a range is its error there."""
-        k = KinematicState(self.tree, q, [0.0] * self.tree.nv)
+        k = TaskState(self.tree, q)
         errors: list[Any] = []
         rows: list[list[Any]] = []
         for task, target in zip(self.tasks, self.targets, strict=True):

@@ -4,60 +4,85 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ...algorithms.ik.state import TaskState
 from ...algorithms.kinematics.between import fork
+from ...constraints import Constraint, LoopJoint
+from ...expr.symbol import Graph
 from ...spatial.given import given_pose
+from ...tasks.around import ConstraintTask, LoopRange, as_task
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
 
 __all__ = ["check_tasks", "mid_range", "read_limits", "read_locked", "read_rows", "read_target"]
 
+OWN = 1e-8  # what may be left of a robot's own constraints [m, rad]
+
 
 def check_tasks(who: str, robot: Any, tasks: Any) -> tuple[Task, ...]:
-    """Tasks whose names are there and differ.  Raises TypeError, ValueError and UnknownNameError."""
-    given = (tasks,) if isinstance(tasks, Task) else tasks
+    """Tasks whose names are there and differ, and after them those that the robot has of itself.
+
+    Raises TypeError, ValueError and UnknownNameError.
+    """
+    given = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes, dict)):
         raise TypeError(f"{who}: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {tasks!r}")
-    found = tuple(given)
-    for task in found:
-        if not isinstance(task, Task):
-            raise TypeError(f"{who}: expected tasks, as in [linkwork.ik.PoseTask('hand')], got {task!r} among them")
+    found = [as_task(task, who) for task in given]
     if not found:
         raise ValueError(f"{who}: expected a task at least, got none")
     names = [task.name for task in found]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{who}: two tasks are called {name!r}: give one of them another name=")
-    tree = robot.tree
-    for task in found:
-        said = task.references
-        for frame in said.frames:
-            tree.frame(frame)
-        for joint in said.joints:
-            tree.joint_index(joint)
-        for point in said.points:
-            tree.point(point)
-        for direction in said.directions:
-            tree.direction(direction)
-        for wrong in task.checked(robot):
-            raise ValueError(f"{who}: task {task.name!r}: {wrong}")
-        _refuse_fixed_together(who, robot, task)
-    return found
+    state = TaskState(robot.tree, Graph(who).inputs("q", (robot.nq,)))
+    settled = [_checked(who, robot, task, state) for task in found]
+    return (*settled, *(_implied(robot, settled)))
+
+
+def _checked(who: str, robot: Any, task: Task, state: TaskState) -> Task:
+    """A task as it is of a robot, on symbols here.  Raises ValueError and UnknownNameError."""
+    tree, said = robot.tree, task.references
+    for frame in said.frames:
+        tree.frame(frame)
+    for joint in said.joints:
+        tree.joint_index(joint)
+    for point in said.points:
+        tree.point(point)
+    for direction in said.directions:
+        tree.direction(direction)
+    for wrong in task.checked(tree):
+        raise ValueError(f"{who}: task {task.name!r}: {wrong}")
+    _refuse_fixed_together(who, robot, task)
+    return task.settled(robot, state)
+
+
+def _implied(robot: Any, given: Sequence[Task]) -> list[Task]:
+    """What a robot's own constraints ask for, but for those that are among the tasks."""
+    said = [task.constraint for task in given if isinstance(task, ConstraintTask) and task.hard]
+    found: list[Task] = []
+    for constraint in robot.tree.constraints:
+        if constraint.holonomic and constraint not in said:
+            found.append(ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.timed else None))
+        if isinstance(constraint, LoopJoint) and (constraint.lower or constraint.upper):
+            found.append(LoopRange(constraint, tolerance=OWN, own=True))
+    names = [task.name for task in given]
+    return [replace(t, name=f"{t.name} of {robot.name}") if t.name in names else t for t in found]
 
 
 def _refuse_fixed_together(who: str, robot: Any, task: Task) -> None:
     """Raises ValueError for a task of frames between which nothing moves."""
-    said, tree = task.references, robot.tree
-    if len(said.frames) != 2 or said.joints or said.points or said.directions:
+    if task.between is None:
         return
-    one, other = (tree.frame(frame) for frame in said.frames)
+    tree = robot.tree
+    one, other = (tree.frame(tree.point(name).frame) for name in task.between)
     _, to_one, to_other = fork(tree, one.body, other.body)
     if not any(tree.bodies[i].joint.nv for i in (*to_one, *to_other)):
         raise ValueError(
-            f"{who}: task {task.name!r}: no joint is between {said.frames[0]!r} and {said.frames[1]!r}, so nothing "
+            f"{who}: task {task.name!r}: no joint is between {task.between[0]!r} and {task.between[1]!r}, so nothing "
             f"moves one relative to the other: name a frame that joints carry, or relative_to= another one"
         )
 
@@ -115,16 +140,23 @@ def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def read_rows(who: str, tasks: Sequence[Task], given: Any) -> np.ndarray:
-    """Tolerances by row of all tasks: one for the angle and the way that each task may leave, or one a row."""
-    count = sum(len(task.row_names) for task in tasks)
+    """Tolerances by row of all tasks: one for the angle and the way that each task may leave, or one a row.
+
+    Those of tasks that the robot has of itself need not be given.
+    """
+    asked = [task for task in tasks if not task.own]
+    count, whole = (sum(len(task.row_names) for task in some) for some in (asked, tasks))
     expected = f"{who}: tolerance: expected a positive number [m, rad], or one for each of {count} rows"
     try:
         found = np.array(given, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{expected}, got {given!r}") from None
-    if found.shape not in ((), (count,)) or not (found > 0.0).all():
+    if found.shape not in ((), (count,), (whole,)) or not (found > 0.0).all():
         raise ValueError(f"{expected}, infinite where it is free, got {given!r}")
-    return found if found.ndim else np.array([x for task in tasks for x in task.tolerances_of(float(found))])
+    if found.shape == (whole,):
+        return found
+    first = found.tolist() if found.ndim else [x for task in asked for x in task.tolerances_of(float(found))]
+    return np.array([*first, *(x for task in tasks if task.own for x in task.tolerances)])
 
 
 def read_target(

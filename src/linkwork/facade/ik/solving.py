@@ -14,7 +14,7 @@ from ...algorithms.ik.box import LimitBox
 from ...algorithms.ik.levenberg import SearchFound, search
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel, compile
-from ...expr.arrays import array
+from ...expr.arrays import array, scalars
 from ...expr.functions import fabs, fmax, sqrt
 from ...expr.linalg.sums import dot
 from ...model.tree import Tree
@@ -54,7 +54,7 @@ def solver_kernel(
     def solved(
         *, seed: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, steps: Any, first: Any, **targets: Any
     ) -> Any:
-        given = {task.name: [*targets[f"target{k}"].ravel()] for k, task in enumerate(aimed)}
+        given = {task.name: scalars(targets[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
         numbers = tuple(given.get(task.name, []) for task in tasks)
         stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], still)
         box = LimitBox.of(tree, [*lower], [*upper], bounded, still)

@@ -1,0 +1,65 @@
+"""A robot in a configuration, as its tasks ask about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...constraints.contract import Constraint
+from ...expr.linalg.sums import is_zero
+from ...joints import JointType
+from ...joints.derived import units
+from ...model.tree import Tree
+from ...spatial import Vec3
+from ...tasks.contract import TaskKinematics, TaskRows
+from ..constraints.kinematics import KinematicState
+from ..derivatives.tangents import with_values
+from ..momentum.center_of_mass_jacobian import center_of_mass_jacobian
+
+__all__ = ["TaskState"]
+
+Scalars = Sequence[Any]
+
+
+class TaskState(KinematicState):
+    """A robot at q, at rest."""
+
+    def __init__(self, tree: Tree, q: Scalars, time: Any = 0.0) -> None:
+        super().__init__(tree, q, [0.0] * tree.nv, time)
+
+    @property
+    def configuration(self) -> list[Any]:
+        return list(self._q)
+
+    def joint(self, name: str) -> JointType:
+        return self.tree.bodies[self.tree.joint_index(name)].joint
+
+    def local(self, joint: str, reference: Scalars) -> TaskRows:
+        body, q, moving = self.tree.bodies[self.tree.joint_index(joint)], self.q(joint), self.moving(joint)
+        rates = [body.asked("local_rate", reference, q, unit) for unit in units(body.joint.nv)]
+        rows: list[list[Any]] = [[0.0] * self.nv for _ in moving]
+        for rate, motion in zip(rates, moving, strict=True):
+            for row, share in zip(rows, rate, strict=True):
+                for k, x in enumerate(motion):
+                    if not is_zero(x):
+                        row[k] = row[k] + share * x
+        return TaskRows(list(body.asked("local", reference, q)), rows)
+
+    def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
+        rows = center_of_mass_jacobian(self.tree, self._q, None, relative_to, relative_to)
+        return self.center_of_mass(relative_to), [Vec3(*column) for column in zip(*rows, strict=True)]
+
+    def at(self, time: Any) -> TaskState:
+        return TaskState(self.tree, self._q, time)
+
+    def held(self, constraint: Constraint) -> TaskRows:
+        rates = constraint.rates(self)
+        if rates is not None:
+            return TaskRows(list(constraint.error(self)), rates.rows)
+        return self.derived(constraint.error)
+
+    def derived(self, errors: Callable[[TaskKinematics], Scalars]) -> TaskRows:
+        values, (rows,) = with_values(
+            self.tree, lambda q: list(errors(TaskState(self.tree, q, self.time))), self._q
+        )
+        return TaskRows(values, rows)

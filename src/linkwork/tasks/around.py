@@ -1,0 +1,263 @@
+"""Constraints as tasks, and what is put around a task: a weight, or ranges of its errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self
+
+from ..constraints.contract import Constraint, References
+from ..constraints.loop import LoopJoint
+from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, ranges_of
+
+__all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task"]
+
+
+@dataclass(frozen=True)
+class ConstraintTask(Task):
+    """A constraint of configurations, any of `linkwork.constraints`: its error is to be zero.
+
+    One that depends on time aims at that, a number [s] that comes with the call.
+    """
+
+    constraint: Constraint
+    _: KW_ONLY
+    target: Any = None
+    weight: Any = None
+    level: int = 0
+    tolerance: Any = TOLERANCE
+    name: str = ""
+    own: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.constraint, Constraint):
+            raise TypeError(f"ConstraintTask: expected a constraint, as linkwork.Distance, got {self.constraint!r}")
+        if not self.constraint.holonomic:
+            raise ValueError(
+                f"ConstraintTask: constraint {self.constraint.name!r} is one of velocities: no configuration fails it"
+            )
+        self.settle(self.constraint.name)
+
+    @property
+    def references(self) -> References:
+        return self.constraint.references
+
+    @property
+    def known(self) -> bool:
+        try:
+            return bool(self.constraint.row_names)
+        except ValueError:
+            return False
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        return TaskTarget((), "numbers", "the time [s]") if self.constraint.timed else None
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.constraint.row_names
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        return list(self.constraint.error(self._timed(k, target)))
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self._timed(k, target).held(self.constraint)
+
+    def _timed(self, k: TaskKinematics, target: Scalars) -> TaskKinematics:
+        return k.at(*target) if self.constraint.timed else k
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        if self.own:
+            return self
+        alone = robot.without_constraints() if robot.constraints else robot
+        found = {c.name: c for c in alone.with_constraints(self.constraint).tree.constraints}
+        return replace(self, constraint=found[self.constraint.name])
+
+
+@dataclass(frozen=True)
+class LoopRange(Task):
+    """A joint that closes a loop is within its bounds: errors are its configuration's numbers."""
+
+    loop: LoopJoint
+    _: KW_ONLY
+    weight: Any = None
+    level: int = 0
+    tolerance: Any = TOLERANCE
+    name: str = ""
+    own: bool = False
+
+    target = None
+
+    def __post_init__(self) -> None:
+        self.settle(f"{self.loop.name}: bounds")
+
+    @property
+    def references(self) -> References:
+        return self.loop.references
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        nq = self.loop.joint.nq
+        return (self.name,) if nq == 1 else tuple(f"{self.name}[{i}]" for i in range(nq))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.loop.joint.q_units
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        nq = self.loop.joint.nq
+        lower, upper = self.loop.lower or (-math.inf,) * nq, self.loop.upper or (math.inf,) * nq
+        return tuple(zip(lower, upper, strict=True))
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        joint, between = self.loop.joint, k.between(self.loop.frame, self.loop.relative_to)
+        q = joint.q_of(between.pose)
+        rates = [joint.q_dot(q, joint.v_of_twist(q, column)) for column in between.columns]
+        return TaskRows(list(q), [list(row) for row in zip(*rates, strict=True)])
+
+
+def as_task(given: Any, who: str) -> Task:
+    """A task, or a constraint as one.  Raises TypeError."""
+    if isinstance(given, Constraint):
+        return ConstraintTask(given)
+    if not isinstance(given, Task):
+        raise TypeError(f"{who}: expected a task, as linkwork.ik.PoseTask, or a constraint, got {given!r}")
+    return given
+
+
+@dataclass(frozen=True)
+class _Around(Task):
+    """A task that is another, but for what is said of it."""
+
+    task: Task
+
+    def _settle(self, weight: Any, tolerance: Any) -> None:
+        """Fields that are the other task's, where nothing else is said."""
+        put = object.__setattr__
+        put(self, "weight", self.task.weight if weight is None else weight)
+        put(self, "tolerance", self.task.tolerance if tolerance is None else tolerance)
+        put(self, "target", self.task.target if self.target is None else self.target)
+        put(self, "level", self.task.level if self.level is None else self.level)
+        self.settle(self.task.name)
+
+    @property
+    def references(self) -> References:
+        return self.task.references
+
+    @property
+    def between(self) -> tuple[str, str] | None:
+        return self.task.between
+
+    @property
+    def known(self) -> bool:
+        return self.task.known
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        return self.task.target_of
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return self.task.row_names
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.task.row_units
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        return self.task.ranges
+
+    @property
+    def exact(self) -> bool:
+        return self.task.exact
+
+    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        return self.task.errors(k, target)
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.rows(k, target)
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        return replace(self, task=self.task.settled(robot, k))
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        return self.task.checked(robot)
+
+
+@dataclass(frozen=True)
+class Soft(_Around):
+    """A task, or a constraint, that is preferred and need not hold: it adds ½ Σ (w e)² to what is minimised.
+
+    The weight w has the unit 1/m or 1/rad: a number, or one a row.
+    """
+
+    weight: Any = 1.0
+    _: KW_ONLY
+    target: Any = None
+    level: Any = None
+    tolerance: Any = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "task", as_task(self.task, "Soft"))
+        if self.weight is None:
+            raise ValueError("Soft: weight: expected a number [1/m or 1/rad], got None")
+        self._settle(self.weight, self.tolerance)
+
+
+@dataclass(frozen=True)
+class Within(_Around):
+    """Errors of a task, or of a constraint, are within ranges: numbers, or one a row, infinite where nothing bounds.
+
+        lw.ik.Within(lw.PointOnPlane("hand", "table.z"), 0.1, np.inf)  # above the table
+
+    Of what is done outside of them counts how far it is beyond.
+    """
+
+    lower: Any = -math.inf  # [m, rad]
+    upper: Any = math.inf
+    _: KW_ONLY
+    target: Any = None
+    weight: Any = None
+    level: Any = None
+    tolerance: Any = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "task", as_task(self.task, "Within"))
+        lower, upper = ranges_of(f"Within of {self.task.name!r}", self.lower, self.upper)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+        self._settle(self.weight, self.tolerance)
+        if self.known:
+            assert len(self.ranges) == len(self.row_names)
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        lower, upper = self._by_row(self.lower, "lower"), self._by_row(self.upper, "upper")
+        return tuple(zip(lower, upper, strict=True))
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """Errors need not vanish, so rows that are exact where they do would be none."""
+        if self.task.exact:
+            return self.task.rows(k, target)
+        return k.derived(lambda state: self.task.errors(state, target))
