@@ -7,7 +7,8 @@ configurations.  What it aims at comes with each call, as a *target*, or stands 
 A task without a weight is *hard*: it has to be done, within its tolerance.  One with a weight w is *soft*, and adds
 ½ Σ (w e)² to what is minimised; w has the unit 1/m or 1/rad, so that an error of 1/w costs ½.
 
-Everything that a task asks about a robot it asks of a `TaskKinematics`: what constraints ask, and how it changes with q.
+Everything that a task asks about a robot it asks of a `TaskKinematics`: what constraints ask, and how that changes
+with q.
 """
 
 from __future__ import annotations

@@ -118,7 +118,9 @@ class PostureTask(Task):
                     f"task {self.name!r}: joints: joint {joint!r} follows joint {body.coupling.joint!r}: name that one"
                 )
         places = tuple(
-            _place(tree, i, k) for i, body in tree.stacked() if body.joint.nv and body.joint_name in (named or (body.joint_name,))
+            _place(tree, i, k)
+            for i, body in tree.stacked()
+            if body.joint.nv and body.joint_name in (named or (body.joint_name,))
         )
         if not places:
             raise ValueError(f"task {self.name!r}: no joint of it moves")

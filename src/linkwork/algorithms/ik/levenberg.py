@@ -81,7 +81,8 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         beyond = stack.beyond(at.errors)
         done = stack.done(beyond)
         errors = [x * w for x, w in zip(beyond, weights, strict=True)]
-        rows = [[x if is_zero(x) else x * w for x in row] for row, w in zip(at.rows, weights, strict=True)]
+        resisting = stack.resisting(at.rows, beyond)
+        rows = [[x if is_zero(x) else x * w for x in row] for row, w in zip(resisting, weights, strict=True)]
         cost = dot(errors, errors)
         better = lt(cost, state.cost)
         slow = where(lt(_SLOW * state.cost, cost), state.slow + 1.0, 0.0)

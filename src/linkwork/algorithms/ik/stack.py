@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.functions import and_, fabs, fmax, fmin, le, lt, where
+from ...expr.functions import and_, eq, fabs, fmax, fmin, le, lt, where
 from ...expr.linalg.sums import is_zero
 from ...model.tree import Tree
 from ...tasks.contract import Task
@@ -69,8 +70,15 @@ class Stack:
     def beyond(self, errors: Scalars) -> list[Any]:
         """By how much each error is out of its range."""
         return [
-            x if low == high == 0.0 else x - fmin(fmax(x, low), high)
+            x if low == high == 0.0 else x - _nearest(x, low, high)
             for x, (low, high) in zip(errors, self.ranges, strict=True)
+        ]
+
+    def resisting(self, rows: Sequence[Scalars], beyond: Scalars) -> list[list[Any]]:
+        """The rows of errors that are out of their ranges, or have none: the others hold nothing in place."""
+        return [
+            list(row) if low == high else [x if is_zero(x) else where(eq(out, 0.0), 0.0, x) for x in row]
+            for row, out, (low, high) in zip(rows, beyond, self.ranges, strict=True)
         ]
 
     def done(self, beyond: Scalars) -> Any:
@@ -90,3 +98,9 @@ class Stack:
                 self.tolerances, self.scales, self.hard, self.weights, strict=True
             )
         ]
+
+
+def _nearest(x: Any, low: float, high: float) -> Any:
+    """The number of a range that is nearest."""
+    above = x if math.isinf(low) else fmax(x, low)
+    return above if math.isinf(high) else fmin(above, high)

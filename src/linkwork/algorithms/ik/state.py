@@ -59,7 +59,5 @@ class TaskState(KinematicState):
         return self.derived(constraint.error)
 
     def derived(self, errors: Callable[[TaskKinematics], Scalars]) -> TaskRows:
-        values, (rows,) = with_values(
-            self.tree, lambda q: list(errors(TaskState(self.tree, q, self.time))), self._q
-        )
+        values, (rows,) = with_values(self.tree, lambda q: list(errors(TaskState(self.tree, q, self.time))), self._q)
         return TaskRows(values, rows)

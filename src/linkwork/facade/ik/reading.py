@@ -63,14 +63,14 @@ def _checked(who: str, robot: Any, task: Task, state: TaskState) -> Task:
 def _implied(robot: Any, given: Sequence[Task]) -> list[Task]:
     """What a robot's own constraints ask for, but for those that are among the tasks."""
     said = [task.constraint for task in given if isinstance(task, ConstraintTask) and task.hard]
-    found: list[Task] = []
+    found: list[ConstraintTask | LoopRange] = []
     for constraint in robot.tree.constraints:
         if constraint.holonomic and constraint not in said:
             found.append(ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.timed else None))
         if isinstance(constraint, LoopJoint) and (constraint.lower or constraint.upper):
             found.append(LoopRange(constraint, tolerance=OWN, own=True))
     names = [task.name for task in given]
-    return [replace(t, name=f"{t.name} of {robot.name}") if t.name in names else t for t in found]
+    return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in found]
 
 
 def _refuse_fixed_together(who: str, robot: Any, task: Task) -> None:

@@ -64,7 +64,7 @@ class InverseKinematicsMethods(RobotBase):
         problem = IKProblem(
             self, task, limits=limits, locked=locked, at_most=at_most, tolerance=tolerance, who="inverse_kinematics"
         )
-        if plain:
+        if plain and len(problem.shapes) == 1:
             self._calls["inverse_kinematics", frame, relative_to, axes, tolerance] = cast(Any, problem)
         return problem.solve(seed, deadline=deadline, X_target=X_target)
 

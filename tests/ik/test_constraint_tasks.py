@@ -1,0 +1,143 @@
+"""Constraints among tasks: hard, soft or within ranges; and those of a robot, which hold without being named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import ik
+from linkwork.algorithms.ik.state import TaskState
+from linkwork.facade.ik.reading import check_tasks
+
+ARM = lw.load("arm7")
+LEG = lw.load("leg")
+
+
+def test_closed_loops_hold_at_answers():
+    """Of the loops' own robot nothing is named but the foot."""
+    q = LEG.assemble().q
+    X = LEG.pose(q, "foot")
+    problem = LEG.ik_problem(ik.PositionTask("foot"))
+    assert [task.name for task in problem.tasks] == ["foot", "achilles", "plantar"]
+    seeds = LEG.random_configuration(seed=0, size=12)
+    found = problem.solve(seeds, foot=X[:3, 3])
+    assert found.success.all()
+    assert np.abs(LEG.constraint_error(found.q)).max() <= 1e-8
+    assert np.abs(LEG.pose(found.q, "foot")[:, :3, 3] - X[:3, 3]).max() <= 1e-6
+    assert (found.q >= LEG.lower).all() and (found.q <= LEG.upper).all()
+    simple = LEG.inverse_kinematics(X, "foot", tolerance=[1e-6] * 6)
+    assert simple.success and np.abs(LEG.constraint_error(simple.q)).max() <= 1e-8
+    assert LEG.inverse_kinematics(X, "foot").success
+
+
+def test_bounds_of_a_joint_that_closes_a_loop():
+    robot = lw.load("fourbar")
+    q = robot.assemble(hold={robot.joints[0].name: 0.9}).q
+    p = robot.pose(q, "coupler_tip")[:3, 3]
+    own = float(robot.loop_configuration(q)[0])
+    pin = robot.tree.constraints[0]
+
+    def bounded(lower, upper):
+        other = replace(pin, lower=(lower,), upper=(upper,))
+        return robot.without_constraints("pin").with_constraints(other)
+
+    task = ik.PositionTask("coupler_tip", tolerance=1e-4)
+    inside = bounded(own - 0.1, own + 0.1).ik_problem(task)
+    assert [t.name for t in inside.tasks] == ["coupler_tip", "pin", "pin: bounds"]
+    found = inside.solve(coupler_tip=p)
+    assert found.success and abs(float(robot.loop_configuration(found.q)[0]) - own) <= 0.1 + 1e-7
+    assert not bounded(own + 0.5, own + 0.6).ik_problem(task).solve(q, coupler_tip=p).success
+
+
+def test_any_constraint_of_configurations_is_a_task():
+    robot = ARM.with_point("tip", "hand", (0.0, 0.0, 0.1))
+    made = (
+        lw.Distance("tip", "world", 0.6),
+        lw.PointOnPlane("tip", "world.z", offset=0.4),
+        lw.PointOnLine("tip", "world.z", at=(0.3, 0.1, 0.0)),
+        lw.Parallel("hand.z", "world.x"),
+        lw.Angle("hand.z", "world.x", 0.7),
+        lw.Ball("tip", "world", at=(0.3, 0.2, 0.4)),
+        lw.CenterOfMass(x=0.05),
+        lw.Coupling({robot.joints[0].name: 1.0, robot.joints[2].name: -2.0}),
+        lw.Holonomic("mine", lambda k: k.point("tip")[0] - 2.0 * k.point("forearm_distal")[1]),
+        lw.Prescribed(robot.joints[1].name, lambda t: 0.2 + 0.1 * t),
+    )
+    for constraint in made:
+        given = {constraint.name: 3.0} if constraint.timed else {}
+        found = robot.ik_problem(constraint).solve(**given)
+        assert found.success and abs(left_of(robot, constraint, found.q)) <= 2e-6, constraint
+
+
+def left_of(robot, constraint, q):
+    """By formulas of its own: by how much a constraint of `test_any_constraint_of_configurations_is_a_task` fails."""
+    X, elbow = robot.pose(q, "hand"), robot.pose(q, "forearm_distal")
+    z = X[:3, 2]
+    tip = X[:3, 3] + 0.1 * z
+    return {
+        "Distance": np.linalg.norm(tip) - 0.6,
+        "PointOnPlane": tip[2] - 0.4,
+        "PointOnLine": np.hypot(tip[0] - 0.3, tip[1] - 0.1),
+        "Parallel": np.linalg.norm(z - [1.0, 0.0, 0.0]),
+        "Angle": np.arccos(z[0]) - 0.7,
+        "Ball": np.linalg.norm(tip - [0.3, 0.2, 0.4]),
+        "CenterOfMass": robot.center_of_mass(q)[0] - 0.05,
+        "Coupling": q[0] - 2.0 * q[2],
+        "Holonomic": tip[0] - 2.0 * elbow[1, 3],
+        "Prescribed": q[1] - 0.5,
+    }[type(constraint).__name__]
+
+
+def test_ranges_of_errors():
+    """A point above a plane, a distance at least, an angle at most."""
+    q = ARM.random_configuration(seed=4, size=20)
+    place = ARM.pose(q, "hand")[:, :3, 3]
+    problem = ARM.ik_problem(
+        [
+            ik.PositionTask("hand", tolerance=(1e-6, 1e-6, np.inf), axes="reference"),
+            ik.Within(lw.PointOnPlane("hand", "world.z", name="height"), 0.1, 0.3),
+        ]
+    )
+    found = problem.solve(hand=place)
+    got = ARM.pose(found.q, "hand")[:, :3, 3]
+    can = found.success
+    assert can.sum() >= 10
+    assert np.abs(got - place)[can, :2].max() <= 1e-6
+    assert (got[can, 2] >= 0.1 - 1e-6).all() and (got[can, 2] <= 0.3 + 1e-6).all()
+    inside = problem.solve(q, hand=place)  # what is within its range already stays where it is
+    stays = (place[:, 2] >= 0.1) & (place[:, 2] <= 0.3)
+    assert np.array_equal(inside.q[stays], q[stays])
+
+
+def test_rows_of_ranges_are_exact():
+    """Where errors need not vanish rows are their derivative, also of what states them in another way."""
+    robot = ARM.with_constraints(lw.Weld("hand", at=lw.pose((0.3, 0.1, 0.5))))
+    tree, q = ARM.tree, ARM.random_configuration(seed=8)
+    (weld,) = robot.tree.constraints
+    for task in (ik.Within(weld, -0.1, 0.1), ik.Within(ik.PoseTask("hand", axes="frame"), -0.1, 0.1)):
+        (task,) = check_tasks("test", ARM, task)
+        target = [] if task.target_of is None else np.eye(4).ravel().tolist()
+        rows = np.array(task.rows(TaskState(tree, list(q)), target).rows)
+        for k, unit in enumerate(np.eye(7) * 1e-6):
+            ends = [np.array(task.errors(TaskState(tree, list(x)), target)) for x in (q + unit, q - unit)]
+            assert np.abs((ends[0] - ends[1]) / 2e-6 - rows[:, k]).max() <= 1e-7
+
+
+def test_soft_ones_do_not_count_as_failures():
+    far = ik.Soft(lw.Distance("hand", "world", 30.0), 1e-3)
+    q = ARM.random_configuration(seed=2)
+    found = ARM.ik_problem([ik.PositionTask("hand"), far]).solve(q, hand=ARM.pose(q, "hand")[:3, 3])
+    assert found.success
+
+
+def test_what_is_no_constraint_of_configurations_is_told():
+    for constraint, text in (
+        (lw.Holonomic("mine", lambda k: 3.0), "whatever"),
+        (lw.Holonomic("mine", lambda k: k.point("hnad")[0]), "hnad"),
+        (lw.Distance("hand", "hand", 1.0), "itself"),
+    ):
+        with pytest.raises((ValueError, KeyError), match=text):
+            ARM.ik_problem(constraint)

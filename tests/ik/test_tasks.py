@@ -1,0 +1,165 @@
+"""Tasks: rows are the derivative of errors in the tangent space, on robots of all joint types; what is solved holds."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import ik
+from linkwork.algorithms.configuration.manifold import integrate
+from linkwork.algorithms.ik.state import TaskState
+from linkwork.errors import UnknownNameError
+from linkwork.facade.ik.reading import check_tasks
+from oracles.trees import TREES, robot_of
+
+SOME = [name for name in TREES if name.startswith(("mixed", "coupled", "rerooted"))]
+
+
+def on(robot, *tasks):
+    """Tasks as they are of a robot."""
+    return check_tasks("test", robot, tasks)
+
+
+def rows_of(robot, task, q, target):
+    found = task.rows(TaskState(robot.tree, list(q)), list(np.ravel(target)))
+    return np.array(found.errors, dtype=float), np.array(found.rows, dtype=float)
+
+
+def by_differences(robot, task, q, target, step=1e-6):
+    columns = []
+    for unit in np.eye(robot.nv):
+        ends = [rows_of(robot, task, integrate(robot.tree, q, x * unit), target)[0] for x in (step, -step)]
+        columns.append((ends[0] - ends[1]) / (2.0 * step))
+    return np.array(columns).T
+
+
+def assert_rows(robot, task, q, target, size=1e-7):
+    """Rows as differences of errors, and as the project's own derivatives of them."""
+    errors, rows = rows_of(robot, task, q, target)
+    assert errors.shape == (len(task.row_names),) and rows.shape == (len(task.row_names), robot.nv)
+    scale = 1.0 + np.abs(rows).max(initial=0.0) + np.abs(errors).max(initial=0.0)
+    assert np.abs(rows - by_differences(robot, task, q, target)).max(initial=0.0) <= size * scale, task
+    numbers = list(np.ravel(target))
+    own = TaskState(robot.tree, list(q)).derived(lambda k: task.errors(k, numbers))
+    assert np.abs(np.array(own.errors, dtype=float) - errors).max(initial=0.0) <= 1e-12 * scale
+    assert np.abs(np.array(own.rows, dtype=float) - rows).max(initial=0.0) <= 1e-10 * scale, task
+
+
+def last(robot):
+    return max(robot.tree.frames, key=lambda frame: frame.body).name
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_rows_are_derivatives(name):
+    robot = robot_of(TREES[name])
+    q, other = robot.random_configuration(seed=1, size=2)
+    hand = last(robot)
+    joint = next(body.joint_name for body in robot.tree.bodies if body.joint.nv)
+    X, place = robot.pose(other, hand), [0.1, -0.2, 0.3]
+    single = robot.joint(joint).nq
+    for task, target in (
+        (ik.PoseTask(hand, axes="target"), X),
+        (ik.PoseTask(hand, axes="reference"), X),
+        (ik.CenterOfMassTask(), place),
+        (ik.CenterOfMassTask(relative_to=hand), place),
+        (ik.PostureTask(), other),
+        (ik.PostureTask([robot.tree.bodies[next(i for i, b in robot.tree.stacked() if b.joint.nv)].joint_name]), other),
+        (ik.JointTask(joint), other[robot.tree.q_slices[robot.tree.joint_index(joint)]][:single]),
+    ):
+        (settled,) = on(robot, task)
+        assert_rows(robot, settled, q, target)
+
+
+def test_posture_in_the_tangent_space():
+    robot = robot_of(TREES["mixed_0"])
+    q, other = robot.random_configuration(seed=5, size=2)
+    (task,) = on(robot, ik.PostureTask(weight=2.0))
+    errors, _ = rows_of(robot, task, q, other)
+    assert np.abs(errors - robot.difference(other, q)).max() <= 1e-12
+    assert task.weights == (2.0,) * robot.nv and len(task.row_units) == robot.nv
+    found = robot.ik_problem(ik.PostureTask()).solve(posture=other)
+    assert found.success and np.abs(robot.difference(found.q, other)).max() <= 1e-6
+    assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
+
+
+def test_joints_count_as_they_are_told():
+    robot = lw.load("arm7")
+    (task,) = on(robot, ik.PostureTask({robot.joints[2].name: 3.0, robot.joints[0].name: 1.0}, weight=2.0))
+    assert task.weights == (2.0, 6.0) and [name.split(": ")[1] for name in task.row_names] == [
+        robot.joints[0].name,
+        robot.joints[2].name,
+    ]  # in the robot's order
+    problem = robot.ik_problem([ik.PositionTask("hand"), ik.JointTask(robot.joints[3].name, name="elbow")])
+    q = robot.random_configuration(seed=0, size=5)
+    found = problem.solve(hand=robot.pose(q, "hand")[:, :3, 3], elbow=q[:, 3])
+    assert found.success.all() and np.abs(found.q[:, 3] - q[:, 3]).max() <= 1e-6
+
+
+def test_centre_of_mass_of_a_humanoid_that_floats():
+    robot = lw.load("humanoid", floating_base=True)
+    feet = ["left_foot", "right_foot"]
+    q = robot.neutral()
+    wanted = robot.center_of_mass(q) + np.array([0.02, 0.03, -0.08])
+    problem = robot.ik_problem([*(ik.PoseTask(foot) for foot in feet), ik.CenterOfMassTask()])
+    aims = {foot: robot.pose(q, foot) for foot in feet}
+    found = problem.solve(seed=q, **aims, center_of_mass=wanted)
+    assert found.success
+    assert np.abs(robot.center_of_mass(found.q) - wanted).max() <= 1e-6
+    for foot in feet:
+        assert np.abs(lw.pose_difference(robot.pose(found.q, foot), aims[foot])).max() <= 1.01e-6
+    assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
+
+
+def test_a_coordinate_may_be_free():
+    robot = lw.load("arm7")
+    c = robot.center_of_mass(robot.random_configuration(seed=3))
+    found = robot.ik_problem(ik.CenterOfMassTask(tolerance=(1e-7, 1e-7, np.inf))).solve(center_of_mass=c * [1, 1, 50])
+    assert found.success and np.abs(robot.center_of_mass(found.q) - c)[:2].max() <= 1e-7
+
+
+def test_they_are_values():
+    pose = np.eye(4)
+    for task, same in (
+        (ik.PoseTask("hand", target=pose), ik.PoseTask("hand", target=pose.copy())),
+        (ik.PostureTask({"a": 2.0}, weight=1), ik.PostureTask({"a": 2}, weight=1.0)),
+        (ik.Within(lw.Distance("a", "b", 1.0), 0.0, 1.0), ik.Within(lw.Distance("a", "b", 1.0), 0, 1)),
+        (ik.Soft(lw.Distance("a", "b", 1.0), 3.0), ik.Soft(ik.ConstraintTask(lw.Distance("a", "b", 1.0)), 3.0)),
+        (ik.CenterOfMassTask(target=[0.0, 0.0, 1.0]), ik.CenterOfMassTask(target=np.array([0.0, 0.0, 1.0]))),
+        (ik.JointTask("elbow", target=1), ik.JointTask("elbow", target=np.float64(1.0))),
+    ):
+        assert task == same and hash(task) == hash(same) and task != replace(same, name="other")
+        assert pickle.loads(pickle.dumps(task)) == task and type(task).__name__ in repr(task)
+
+
+def test_bad_input_says_what():
+    arm = lw.load("arm7")
+    robot = robot_of(TREES["coupled_0"])
+    follower = next(b.joint_name for b in robot.tree.bodies if b.coupling is not None)
+    for call, error, text in (
+        (lambda: arm.ik_problem(ik.PostureTask(["elbw"])), UnknownNameError, "joint"),
+        (lambda: robot.ik_problem(ik.PostureTask([follower])), ValueError, "follows"),
+        (lambda: ik.PostureTask({"elbow": -1.0}), ValueError, "above 0"),
+        (lambda: ik.PostureTask([]), ValueError, "one joint at least"),
+        (lambda: ik.PostureTask(3), TypeError, "names"),
+        (lambda: arm.ik_problem(ik.JointTask("elbw")), UnknownNameError, "joint"),
+        (lambda: ik.JointTask(3), TypeError, "name"),
+        (lambda: arm.ik_problem(ik.CenterOfMassTask(relative_to="hnad")), UnknownNameError, "hand"),
+        (lambda: ik.CenterOfMassTask(target=[0.0, np.nan, 1.0]), ValueError, "finite"),
+        (lambda: ik.CenterOfMassTask(weight=(1.0, 2.0)), ValueError, "3 rows"),
+        (lambda: ik.Within(ik.PositionTask("hand"), 1.0, 0.0), ValueError, "leaves nothing"),
+        (lambda: ik.Within(ik.PositionTask("hand"), np.nan, 0.0), ValueError, "lower"),
+        (lambda: ik.Within(ik.PositionTask("hand"), [0.0, 0.0]), ValueError, "3 rows"),
+        (lambda: ik.Within("hand", 0.0), TypeError, "expected a task"),
+        (lambda: ik.Soft(ik.PositionTask("hand"), -1.0), ValueError, "weight"),
+        (lambda: ik.Soft(ik.PositionTask("hand"), None), ValueError, "weight"),
+        (lambda: ik.ConstraintTask("loop"), TypeError, "constraint"),
+        (lambda: ik.ConstraintTask(lw.NoSlip("a", "b.z")), ValueError, "velocities"),
+        (lambda: arm.ik_problem(["hand"]), TypeError, "expected a task"),
+        (lambda: arm.ik_problem(ik.CenterOfMassTask()).solve(center_of_mass=[0.0, 1.0]), ValueError, "shape"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
