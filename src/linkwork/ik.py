@@ -4,7 +4,9 @@
 module, and constraints of `linkwork.constraints`, one or many.
 """
 
+from .facade.ik.judging import LimitInTheWay, Singularity
 from .facade.ik.problem import IKProblem
+from .facade.ik.reach import ReachProof
 from .facade.ik.result import IKResult
 from .tasks import CenterOfMassTask as CenterOfMassTask
 from .tasks import ConstraintTask as ConstraintTask
@@ -26,10 +28,13 @@ __all__ = [
     "IKProblem",
     "IKResult",
     "JointTask",
+    "LimitInTheWay",
     "OrientationTask",
     "PoseTask",
     "PositionTask",
     "PostureTask",
+    "ReachProof",
+    "Singularity",
     "Soft",
     "Task",
     "TaskKinematics",

@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.ik.box import LimitBox
+from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel
 from ...bridge.once import Once
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
+from .judging import chain_of
+from .reach import Chain
 from .reading import check_tasks, mid_range, read_limits, read_locked, read_rows, read_target
 from .result import IKResult
-from .solving import SOLVERS, TOLD, solver_kernel, target_shapes
+from .solving import SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
 
 __all__ = ["IKProblem"]
 
@@ -53,8 +57,8 @@ class IKProblem:
         self.at_most = int(at_most)
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
-        self._tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)
-        self._weights = np.array([x for task in self.tasks for x in task.weights])
+        self.tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)
+        self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._steps, self._first = np.array(float(at_most)), np.array(0.0)
         self.middle = mid_range(robot, self.lower, self.upper)
 
@@ -69,11 +73,46 @@ class IKProblem:
     @cached_property
     def kernel(self) -> Kernel:
         """What solves it, compiled: see `linkwork.Kernel`."""
-        bounded = frozenset(np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper)).tolist())
+        return self._kernel(self.solver)
+
+    @cached_property
+    def searching(self) -> Kernel:
+        """What looks for any configuration that does the hard tasks."""
+        return self._kernel("levenberg")
+
+    @cached_property
+    def looking(self) -> Kernel:
+        """Errors and rows of all tasks, by q and targets."""
+        tree, still = self.robot.tree, self.still
+        return _kernels.get((tree, self.tasks, still), lambda: looking_kernel(tree, self.tasks, still))
+
+    def _kernel(self, solver: str) -> Kernel:
+        tree, still = self.robot.tree, self.still
+        limited = frozenset(np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper)).tolist())
+        key = (tree, self.tasks, solver, limited, still)
+        return _kernels.get(key, lambda: solver_kernel(tree, self.tasks, solver, limited, still))
+
+    @cached_property
+    def still(self) -> frozenset[int]:
+        """Velocities that are held."""
         tree = self.robot.tree
-        still = frozenset(k for name in self.locked for k in range(tree.nv)[tree.v_slices[tree.joint_index(name)]])
-        key = (tree, self.tasks, self.solver, bounded, still)
-        return _kernels.get(key, lambda: solver_kernel(tree, self.tasks, self.solver, bounded, still))
+        return frozenset(k for name in self.locked for k in range(tree.nv)[tree.v_slices[tree.joint_index(name)]])
+
+    @cached_property
+    def bounded(self) -> dict[int, int]:
+        """By velocity: the number of q that limits bound."""
+        box = LimitBox.of(self.robot.tree, [*self.lower], [*self.upper], range(self.robot.nq), self.still)
+        return {k: n for k, n in box.numbers.items() if np.isfinite(self.lower[n]) or np.isfinite(self.upper[n])}
+
+    @cached_property
+    def scales(self) -> list[float]:
+        """By row what makes errors comparable: of hard ones 1, or one over half a characteristic length."""
+        stack = Stack(self.robot.tree, self.tasks, ((),) * len(self.tasks), (), ())
+        return [scale if hard else 0.0 for scale, hard in zip(stack.scales, stack.hard, strict=True)]
+
+    def chain(self, task: Task, lower: np.ndarray, upper: np.ndarray) -> Chain | None:
+        """What bounds the reach of a task's frame, if that is known."""
+        return chain_of(self.robot, task, self.middle, lower, upper)
 
     def solve(
         self,
@@ -97,7 +136,7 @@ class IKProblem:
         """
         given = self._targets(targets)
         seed = self.middle if seed is None else read_configuration(self.robot, self.who, "seed", seed)
-        tolerances = self._tolerances if tolerance is None else read_rows(self.who, self.tasks, tolerance)
+        tolerances = self.tolerances if tolerance is None else read_rows(self.who, self.tasks, tolerance)
         try:
             shape = np.broadcast_shapes(seed.shape[:-1], *(x.shape[: x.ndim - self._rank(k)] for k, x in given.items()))
         except ValueError as error:
@@ -111,7 +150,7 @@ class IKProblem:
     def single(self, seed: np.ndarray, target: np.ndarray) -> IKResult:
         """One target of a problem that has one, both plain arrays of the right shape: with little on the way."""
         q, errors, told = self.kernel(
-            seed, self._tolerances, self._weights, self.lower, self.upper, self._steps, self._first, target
+            seed, self.tolerances, self.weights, self.lower, self.upper, self._steps, self._first, target
         )
         told = told.tolist()
         if not told[-1] <= _OFF or q[0] != q[0]:
@@ -139,7 +178,7 @@ class IKProblem:
     def _run(
         self, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray], steps: Any, first: Any
     ) -> IKResult:
-        found = self.kernel(seed, tolerances, self._weights, self.lower, self.upper, steps, first, *given.values())
+        found = self.kernel(seed, tolerances, self.weights, self.lower, self.upper, steps, first, *given.values())
         told = found.told
         if not np.all(told[..., -1] <= _OFF) or not np.isfinite(found.q).all():
             self._refuse(seed, given)

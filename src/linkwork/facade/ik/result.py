@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...algorithms.mechanisms.nearest import characteristic_length
+from .judging import STATUSES, Reason, judged, sentence, table
 from .solving import TOLD
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ class IKResult:
     met, ``status`` says why, and ``explain`` puts it in a sentence.  Every q is within limits.
     """
 
-    __slots__ = ("_given", "_status", "_told", "errors", "problem", "q", "seed", "tolerances")
+    __slots__ = ("_given", "_judged", "_told", "errors", "problem", "q", "seed", "tolerances")
 
     def __init__(
         self,
@@ -38,7 +40,7 @@ class IKResult:
         self.problem, self.q, self.errors, self.seed = problem, q, errors, seed
         self.tolerances = tolerances
         self._told, self._given = told, given
-        self._status: np.ndarray | None = None
+        self._judged: dict[int, Reason] | None = None
 
     @property
     def success(self) -> Any:
@@ -69,9 +71,27 @@ class IKResult:
     @property
     def cost(self) -> Any:
         """How far from done (...): the sum of the squares of what is beyond, in units of characteristic size."""
-        scaled = np.asarray(self.errors) * np.array(_scales(self.problem))
+        scaled = np.asarray(self.errors) * np.array(self.problem.scales)
         found = (scaled * scaled).sum(axis=-1)
         return float(found) if found.ndim == 0 else found
+
+    @property
+    def distance(self) -> Any:
+        """How far from done as a length (...) [m]: an angle counts by half a characteristic length, as in the search.
+
+        A configuration that fails is the one of least distance that was met.
+        """
+        found = np.sqrt(self.cost) * 0.5 * characteristic_length(self.problem.robot.tree)
+        return float(found) if np.ndim(found) == 0 else found
+
+    @property
+    def nearest_pose(self) -> Any:
+        """Where the frame of the first task is (..., 4, 4): of what fails the nearest to what was asked."""
+        task = next((task for task in self.problem.tasks if len(task.references.frames) == 2), None)
+        if task is None:
+            raise ValueError(f"{self.problem.who}: nearest_pose: no task is of a frame; see q and errors")
+        frame, relative_to = task.references.frames
+        return self.problem.robot.pose(self.q, frame, relative_to=relative_to)
 
     @property
     def targets(self) -> dict[str, np.ndarray]:
@@ -82,10 +102,87 @@ class IKResult:
 
     @property
     def status(self) -> Any:
-        """ "solved", or why not: a text, or an array (...) of them."""
+        """ "solved", or why not: a text, or an array (...) of them.
+
+        "at limits": without limits there is an answer; "out of reach": not without them either; "conflict": hard tasks
+        contradict each other; "singular": it stood where no small motion helps, and a longer search finds an answer;
+        "out of iterations": a longer search does.  Failures are judged when one asks, once.
+        """
+        reasons = self._reasons()
         if self._told.__class__ is list:
-            return "solved" if self.success else "not solved"
-        return np.where(self.success, "solved", "not solved")
+            return reasons[0].status if reasons else "solved"
+        found = np.full(self._told.shape[:-1], "solved", dtype=f"U{max(map(len, STATUSES))}")
+        for k, reason in reasons.items():
+            found.flat[k] = reason.status
+        return found
+
+    @property
+    def limits_in_the_way(self) -> Any:
+        """Of what fails at limits: joints that an answer without them has beyond; a tuple, or an array of them."""
+        return self._of_each("limits", ())
+
+    @property
+    def proof(self) -> Any:
+        """Of what is out of reach: a bound that says so of every configuration, where there is one, else None."""
+        return self._of_each("proof", None)
+
+    @property
+    def multipliers(self) -> Any:
+        """Of tasks in conflict, by name, in their least compromise without limits: what each row pulls with.
+
+        λ with Jᵀ λ = 0: to first order no motion helps, as λᵀ (e + J δ) = λᵀ e > 0; in units of characteristic size.
+        """
+        return self._of_each("multipliers", {})
+
+    def explain(self, index: Any = ()) -> str:
+        """Whether the state of an index is solved, or why not, in a sentence with names and numbers.
+
+        Raises IndexError where a batch has no such state, or needs an index.
+        """
+        told = np.asarray(self._told)
+        k = self._flat(index)
+        facts = {name: told.reshape(-1, len(TOLD))[k][place] for name, place in _PLACE.items()}
+        facts["iterations"] = int(facts["iterations"])
+        return sentence(self._reasons().get(k) or Reason("solved"), self.problem, facts)
+
+    def _flat(self, index: Any) -> int:
+        shape = np.shape(self._told)[:-1]
+        index = index if isinstance(index, tuple) else (index,)
+        if shape == () and index in ((), (0,)):
+            return 0
+        if len(index) != len(shape):
+            raise IndexError(f"expected an index of {len(shape)} numbers, of states {shape}, got {index}")
+        return int(np.arange(int(np.prod(shape))).reshape(shape)[index])
+
+    def _of_each(self, name: str, none: Any) -> Any:
+        reasons = self._reasons()
+        if self._told.__class__ is list:
+            return getattr(reasons[0], name) if reasons else none
+        found = np.empty(self._told.shape[:-1], dtype=object)
+        for k in range(found.size):
+            found.flat[k] = getattr(reasons[k], name) if k in reasons else none
+        return found
+
+    def _reasons(self) -> dict[int, Reason]:
+        """Why states fail, by their number in the flat batch."""
+        if self._judged is None:
+            told = np.atleast_2d(np.asarray(self._told, dtype=float)).reshape(-1, len(TOLD))
+            failed = np.flatnonzero(told[:, 0] != 1.0)
+            self._judged = dict(zip(failed.tolist(), self._judge(failed, told), strict=True)) if len(failed) else {}
+        return self._judged
+
+    def _judge(self, failed: np.ndarray, told: np.ndarray) -> list[Reason]:
+        problem, shape = self.problem, np.shape(self._told)[:-1]
+
+        def rows(x: np.ndarray, rank: int) -> np.ndarray:
+            own = x.shape[x.ndim - rank :]
+            found: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
+            return found
+
+        given = {name: rows(np.asarray(x), len(problem.shapes[name])) for name, x in self.targets.items()}
+        tolerances = problem.tolerances if self.tolerances is None else self.tolerances
+        facts = {name: told[failed, place] for name, place in _PLACE.items()}
+        return judged(problem, rows(self.q, 1), given, rows(tolerances, 1), facts)
 
     def after(self, iterations: int, restarts: int) -> IKResult:
         """The same, found after so many steps and starts."""
@@ -109,10 +206,6 @@ class IKResult:
             )
         return f"<IKResult: {int(np.sum(self.success))} of {np.size(self.success)} solved>"
 
-
-def _scales(problem: IKProblem) -> list[float]:
-    from ...algorithms.ik.stack import Stack
-
-    tasks = problem.tasks
-    stack = Stack(problem.robot.tree, tasks, ((),) * len(tasks), (), ())
-    return [scale if hard else 0.0 for scale, hard in zip(stack.scales, stack.hard, strict=True)]
+    def __str__(self) -> str:
+        """A sentence of one state, a table of a batch."""
+        return self.explain() if self._told.__class__ is list else table(self.status.ravel().tolist())

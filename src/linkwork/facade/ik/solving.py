@@ -21,7 +21,7 @@ from ...model.tree import Tree
 from ...spatial import Vec3
 from ...tasks.contract import Task
 
-__all__ = ["SOLVERS", "TOLD", "Solver", "solver_kernel", "target_shapes"]
+__all__ = ["SOLVERS", "TOLD", "Solver", "looking_kernel", "solver_kernel", "target_shapes"]
 
 Scalars = Sequence[Any]
 Solver = Callable[..., SearchFound]
@@ -76,6 +76,25 @@ def solver_kernel(
         upper=(tree.nq,),
         steps=(),
         first=(),
+        **{f"target{k}": shapes[task.name] for k, task in enumerate(aimed)},
+    )
+
+
+def looking_kernel(tree: Tree, tasks: tuple[Task, ...], still: frozenset[int]) -> Kernel:
+    """Errors of all tasks, beyond their ranges, and rows, by q and targets."""
+    shapes = target_shapes(tree, tasks)
+    aimed = [task for task in tasks if task.name in shapes]
+
+    def looked(*, q: Any, **targets: Any) -> Any:
+        given = {task.name: [*targets[f"target{k}"].ravel()] for k, task in enumerate(aimed)}
+        stack = Stack(tree, tasks, tuple(given.get(task.name, []) for task in tasks), (), (), still)
+        at = stack.at([*q])
+        return {"errors": array(stack.beyond(at.errors)), "rows": array(at.rows)}
+
+    return compile(
+        looked,
+        name="inverse_kinematics_rows",
+        q=(tree.nq,),
         **{f"target{k}": shapes[task.name] for k, task in enumerate(aimed)},
     )
 

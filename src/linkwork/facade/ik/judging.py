@@ -1,0 +1,373 @@
+"""Why there is no answer: failures of inverse kinematics judged, all of a batch at once, and only when one asks.
+
+In this order:
+
+1. a bound of reach that holds for every configuration (`reach`): "out of reach", proved;
+2. a longer search within limits, of those that ended early, finds an answer: "singular" where the search stood at a
+   configuration whose rows depend on each other and whose errors no small motion makes smaller, else
+   "out of iterations";
+3. a search without limits finds one: "at limits", of joints that are named;
+4. hard tasks are left out, one at a time, as long as the others cannot be done together, without limits: what remains
+   is one task, "out of reach", or several of which each could be done without one of the others: "conflict";
+
+Searches run in the kernel that gave the answer, where it can: a task is left out by tolerances without end.
+
+Source of 4: Chinneck, Feasibility and Infeasibility in Optimization, 2008 (the deletion filter).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...tasks.frames import PoseTask, PositionTask
+from .reach import Chain, ReachProof, chain_between
+
+if TYPE_CHECKING:
+    from .problem import IKProblem
+
+__all__ = ["STATUSES", "LimitInTheWay", "Reason", "Singularity", "judged"]
+
+STATUSES = ("solved", "at limits", "out of reach", "singular", "conflict", "out of iterations")
+
+EFFORT = 2000  # steps of each further search
+_RANK = 1e-4  # of the largest singular value: what counts as none
+_STANDS = 1e-3  # of errors times the largest singular value: a gradient that is as good as none
+_TURN = math.tau
+
+
+@dataclass(frozen=True)
+class LimitInTheWay:
+    """A joint that an answer without limits has beyond its bound [rad, m]."""
+
+    joint: str
+    needed: float
+    bound: float
+    unit: str
+
+    def __str__(self) -> str:
+        side = "above" if self.needed > self.bound else "below"
+        return f"{self.joint!r} would have to be at {self.needed:.4g} {self.unit}, {side} its limit {self.bound:.4g}"
+
+
+@dataclass(frozen=True)
+class Singularity:
+    """Where rows depend on each other: the smallest singular value, and the direction that no joint moves in.
+
+    ``direction`` are parts by row, of length 1, in units of characteristic size; ``aligned`` names pairs of joints
+    that turn about the same line there.
+    """
+
+    value: float
+    direction: Mapping[str, float]
+    aligned: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        parts = sorted(self.direction.items(), key=lambda item: -abs(item[1]))
+        text = ", ".join(f"{x:+.2f} {name}" for name, x in parts if abs(x) > 0.1)
+        axes = "".join(f"; the axes of {a!r} and {b!r} are aligned" for a, b in self.aligned)
+        return f"nothing moves it along {text} (smallest singular value {self.value:.2g}){axes}"
+
+
+@dataclass
+class Reason:
+    """What is known of one failure."""
+
+    status: str = ""
+    proof: ReachProof | None = None
+    limits: tuple[LimitInTheWay, ...] = ()
+    tasks: tuple[str, ...] = ()  # that cannot be done, alone or together
+    starts: int = 0  # of all searches
+    steps: int = 0  # after which a longer search found an answer
+    singularity: Singularity | None = None
+    multipliers: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+class _Failures:
+    """States of a batch that have failed, one a row of each array."""
+
+    def __init__(
+        self,
+        problem: IKProblem,
+        q: np.ndarray,
+        given: Mapping[str, np.ndarray],
+        tolerances: np.ndarray,
+        told: Mapping[str, np.ndarray],
+    ) -> None:
+        self.problem, self.q, self.given, self.told = problem, q, given, told
+        self.tolerances = np.broadcast_to(tolerances, (len(q), tolerances.shape[-1]))
+        self.reasons = [Reason(starts=1 + int(x)) for x in told["restarts"]]
+        self.hard = [task for task in problem.tasks if task.hard]
+        self.rows: dict[str, slice] = {}
+        start = 0
+        for task in problem.tasks:
+            self.rows[task.name] = slice(start, start + len(task.row_names))
+            start += len(task.row_names)
+
+    @property
+    def open(self) -> np.ndarray:
+        """Those that nothing is known of yet."""
+        return np.array([k for k, reason in enumerate(self.reasons) if not reason.status], dtype=int)
+
+    def search(
+        self, some: np.ndarray, *, limits: bool = True, first: np.ndarray | float = 0.0, without: Any = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Another search for some of them, from where they are: done, q and steps.
+
+        ``without`` are tolerances (some, rows) in the place of what was asked.
+        """
+        problem = self.problem
+        lower, upper = (problem.lower, problem.upper) if limits else (np.full_like(problem.lower, s) for s in _ENDS)
+        found = problem.searching(
+            self.q[some],
+            self.tolerances[some] if without is None else without,
+            np.zeros_like(problem.weights),
+            lower,
+            upper,
+            np.array(float(EFFORT)),
+            np.array(first, dtype=float),
+            *(x[some] for x in self.given.values()),
+        )
+        told = found.told
+        for k, starts in zip(some, told[:, 2], strict=True):
+            self.reasons[k].starts += 1 + int(starts)
+        return told[:, 0] == 1.0, found.q, told[:, 1]
+
+    # -- the tests, in their order
+
+    def prove(self) -> None:
+        problem = self.problem
+        free = tuple(np.full_like(problem.lower, end) for end in _ENDS)
+        for limits, (lower, upper) in ((False, free), (True, (problem.lower, problem.upper))):
+            for task in self.hard:
+                some = self.open
+                chain = problem.chain(task, lower, upper) if len(some) else None
+                if chain is None:
+                    continue
+                for k, proof in zip(some, self._proofs(chain, task, some), strict=True):
+                    reason = self.reasons[k]
+                    if proof is not None and reason.proof is None:
+                        reason.proof, reason.tasks = proof, (task.name,)
+                        reason.status = "" if limits else "out of reach"
+
+    def _proofs(self, chain: Chain, task: Any, some: np.ndarray) -> list[ReachProof | None]:
+        left = self.tolerances[some, self.rows[task.name]]
+        targets = self.given[task.name][some]
+        if isinstance(task, PositionTask):
+            X = np.broadcast_to(np.eye(4), (len(some), 4, 4)).copy()
+            X[:, :3, 3] = targets
+            rotation, position = np.full(len(some), np.inf), np.linalg.norm(left, axis=-1)
+        else:
+            X = targets
+            rotation, position = np.linalg.norm(left[:, :3], axis=-1), np.linalg.norm(left[:, 3:], axis=-1)
+        found: list[ReachProof | None] = [None] * len(some)
+        for turned in (True, False):  # a target that may be turned is bounded by its place alone
+            use = np.flatnonzero(np.isfinite(position) & (np.isfinite(rotation) if turned else True))
+            proofs = chain.proofs(X[use], position[use], rotation[use] if turned else 0.0 * position[use], turned)
+            for k, proof in zip(use, proofs, strict=True):
+                found[k] = found[k] or proof
+        return found
+
+    def search_longer(self) -> None:
+        some = self.open
+        early = np.array([self.told["iterations"][k] < EFFORT and self.reasons[k].proof is None for k in some], bool)
+        some = some[early]
+        if not len(some):
+            return
+        done, _, steps = self.search(some, first=self.told["restarts"][some] + 1.0)
+        some, steps = some[done], steps[done]
+        if not len(some):
+            return
+        for k, found, more in zip(some, self.standing(some), steps, strict=True):
+            reason = self.reasons[k]
+            reason.singularity = found
+            reason.status = "out of iterations" if found is None else "singular"
+            reason.steps = int(self.told["iterations"][k] + more)
+
+    def search_beyond_limits(self) -> None:
+        some = self.open
+        if not len(some) or not len(self.problem.bounded):
+            return
+        done, q, _ = self.search(some, limits=False)
+        for k, x in zip(some[done], q[done], strict=True):
+            self.reasons[k].status, self.reasons[k].limits = "at limits", beyond_limits(self.problem, x)
+
+    def search_with_fewer(self) -> None:
+        """The smallest set that cannot be done, of tasks that stay in it when one of them is left out."""
+        some = self.open
+        if not len(some):
+            return
+        tolerances = self.tolerances[some].copy()
+        kept = np.ones((len(some), len(self.hard)), dtype=bool)
+        for j, task in enumerate(self.hard if len(self.hard) > 1 else ()):
+            fewer = tolerances.copy()
+            fewer[:, self.rows[task.name]] = np.inf
+            alone = kept[:, j] & (kept.sum(axis=1) == 1)
+            done, _, _ = self.search(some, limits=False, without=fewer)
+            out = ~done & ~alone
+            kept[out, j] = False
+            tolerances[out] = fewer[out]
+        for k, names in zip(some, kept, strict=True):
+            reason = self.reasons[k]
+            reason.tasks = tuple(task.name for task, is_kept in zip(self.hard, names, strict=True) if is_kept)
+            reason.status = "conflict" if len(reason.tasks) > 1 else "out of reach"
+        self.balance(some, tolerances)
+
+    # -- what is seen at a configuration
+
+    def seen(self, q: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Errors (some, rows) and rows (some, rows, nv) in units of characteristic size, of hard tasks."""
+        found = self.problem.looking(q, *(x[some] for x in self.given.values()))
+        scales = np.array(self.problem.scales)
+        return found.errors * scales, found.rows * scales[:, None]
+
+    def standing(self, some: np.ndarray) -> list[Singularity | None]:
+        """Of those that stand where no small motion helps, and rows depend on each other: how."""
+        errors, rows = self.seen(self.q[some], some)
+        found: list[Singularity | None] = []
+        for k, e, J in zip(some, errors, rows, strict=True):
+            gradient = J.T @ e
+            moving = np.flatnonzero(np.abs(J).max(axis=0) > 0.0)
+            used = np.flatnonzero(np.abs(J).max(axis=1) + np.abs(e) > 0.0)
+            U, sizes, _ = np.linalg.svd(J[np.ix_(used, moving)])
+            at = min(len(used), len(moving)) - 1
+            if (
+                at < 0
+                or sizes[at] > _RANK * sizes[0]
+                or np.abs(gradient).max() > _STANDS * np.linalg.norm(e) * sizes[0]
+            ):
+                found.append(None)
+                continue
+            names = [name for task in self.problem.tasks for name in task.row_names]
+            direction = {names[i]: float(x) for i, x in zip(used, U[:, at], strict=True)}
+            found.append(Singularity(float(sizes[at]), direction, aligned(self.problem, self.q[k])))
+        return found
+
+    def balance(self, some: np.ndarray, tolerances: np.ndarray) -> None:
+        """Multipliers of tasks that cannot be done together, where their least compromise is."""
+        at = np.array([len(self.reasons[k].tasks) > 1 for k in some], dtype=bool)
+        if not at.any():
+            return
+        some, tolerances = some[at], tolerances[at]
+        _, q, _ = self.search(some, limits=False, without=tolerances)
+        errors, rows = self.seen(q, some)
+        scales = np.array(self.problem.scales)
+        for k, e, J, left in zip(some, errors, rows, tolerances, strict=True):
+            counted = np.isfinite(left) & (scales > 0.0)
+            force = balanced(J[counted], e[counted])
+            whole = np.zeros(len(e))
+            whole[counted] = force * scales[counted]
+            self.reasons[k].multipliers = {name: whole[self.rows[name]] for name in self.reasons[k].tasks}
+
+
+_ENDS = (-np.inf, np.inf)
+
+
+def judged(
+    problem: IKProblem,
+    q: np.ndarray,
+    given: Mapping[str, np.ndarray],
+    tolerances: np.ndarray,
+    told: Mapping[str, np.ndarray],
+) -> list[Reason]:
+    """A reason for each of some failures: q (F, nq), targets (F, ...), tolerances (F, rows), and what kernels told."""
+    failures = _Failures(problem, q, given, tolerances, told)
+    failures.prove()
+    failures.search_longer()
+    failures.search_beyond_limits()
+    for k in failures.open:
+        if failures.reasons[k].proof is not None:
+            failures.reasons[k].status = "out of reach"
+    failures.search_with_fewer()
+    return failures.reasons
+
+
+def beyond_limits(problem: IKProblem, q: np.ndarray) -> tuple[LimitInTheWay, ...]:
+    """Joints that a configuration has beyond their bounds, whole turns aside."""
+    found = []
+    tree = problem.robot.tree
+    for n in problem.bounded.values():
+        low, high, x = problem.lower[n], problem.upper[n], float(q[n])
+        body = next(body for i, body in tree.stacked() if tree.q_slices[i].start <= n < tree.q_slices[i].stop)
+        unit = body.joint.q_units[n - tree.q_slices[tree.joint_index(body.joint_name)].start]
+        if unit == "rad":  # the turn of x that is least beyond
+            ends = [math.floor((end - x) / _TURN) for end in (low, high) if math.isfinite(end)]
+            turns = [x + _TURN * (turn + more) for turn in ends for more in (0, 1)]
+            x = min(turns, key=lambda y: max(low - y, y - high, 0.0))
+        if not low <= x <= high:
+            found.append(LimitInTheWay(body.joint_name, x, float(low if x < low else high), unit))
+    return tuple(sorted(found, key=lambda limit: -abs(limit.needed - limit.bound)))
+
+
+def aligned(problem: IKProblem, q: np.ndarray) -> tuple[tuple[str, str], ...]:
+    """Pairs of joints that turn about the same line."""
+    robot, found = problem.robot, []
+    frames = [name for task in problem.tasks for name in task.references.frames[:1]]
+    tree = robot.tree
+    names = [body.joint_name for _, body in tree.stacked() for _ in range(body.joint.nv)]
+    for frame in dict.fromkeys(frames):
+        J = robot.jacobian(q, frame)
+        turning = [k for k in range(robot.nv) if np.linalg.norm(J[:3, k]) > 0.5]
+        for i, a in enumerate(turning):
+            for b in turning[i + 1 :]:
+                sign = math.copysign(1.0, float(J[:3, a] @ J[:3, b]))
+                if np.abs(J[:, a] - sign * J[:, b]).max() <= _RANK * (1.0 + np.abs(J[3:, a]).max()):
+                    found.append((names[a], names[b]))
+    return tuple(dict.fromkeys(found))
+
+
+def balanced(J: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """The λ nearest to e with Jᵀ λ = 0, of rows that depend on each other as far as their errors stand still."""
+    U, sizes, _ = np.linalg.svd(J, full_matrices=True)
+    rank = int((sizes > _RANK * max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)).sum())
+    rest: np.ndarray = U[:, rank:] @ (U[:, rank:].T @ e)
+    return rest
+
+
+def sentence(reason: Reason, problem: IKProblem, facts: Mapping[str, Any]) -> str:
+    """A reason in a sentence, with what is left, in words."""
+    left = f"the nearest is {_left(facts)} away"
+    if reason.status == "solved":
+        return f"solved after {facts['iterations']} steps: {_left(facts)} left"
+    if reason.status == "at limits":
+        joints = "; ".join(map(str, reason.limits)) or "joints would have to be beyond them"
+        return f"at limits: without them there is an answer: {joints}; within limits {left}"
+    if reason.status == "out of reach":
+        what = f"{reason.tasks[0]!r} " if len(problem.tasks) > 1 and reason.tasks else ""
+        if reason.proof is not None:
+            return f"out of reach: {what}{reason.proof}; {left}"
+        return f"out of reach: {what}not found by {reason.starts} starts, within limits or without; {left}"
+    if reason.status == "conflict":
+        names = " and ".join(map(repr, reason.tasks))
+        pulls = ", ".join(f"{name!r} {np.linalg.norm(x):.3g}" for name, x in reason.multipliers.items())
+        pulls = f" (where they compromise they pull with {pulls})" if pulls else ""
+        return f"conflict: {names} cannot be done together, each could without the other{pulls}; {left}"
+    more = f"a search of {reason.steps} steps finds an answer: raise at_most, or begin elsewhere"
+    if reason.status == "singular":
+        return f"singular: stuck after {facts['iterations']} steps where {reason.singularity}; {more}"
+    return f"out of iterations: after {facts['iterations']} steps {_left(facts)} left; {more}"
+
+
+def _left(facts: Mapping[str, Any]) -> str:
+    return f"{facts['position_error']:.4g} m and {facts['orientation_error']:.4g} rad"
+
+
+def proving(task: Any) -> bool:
+    """Whether bounds of reach say something of a task."""
+    return isinstance(task, (PoseTask, PositionTask))
+
+
+def chain_of(robot: Any, task: Any, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Chain | None:
+    return chain_between(robot, task.frame, task.relative_to, q, lower, upper) if proving(task) else None
+
+
+def table(statuses: Sequence[str]) -> str:
+    """How many of each status, a line each."""
+    names, counts = np.unique(np.asarray(statuses, dtype=object).astype(str), return_counts=True)
+    rows = sorted(zip(names, counts, strict=True), key=lambda row: STATUSES.index(row[0]))
+    width = max(len(name) for name in names)
+    return "\n".join(f"{name:{width}s}  {count}" for name, count in rows)

@@ -1,0 +1,195 @@
+"""Why there is no answer: each status by a case that is made for it, with numbers that closed forms give."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.facade.ik.reach import chain_between
+
+ARM = lw.load("arm7")
+
+
+def chain_text(joints, tool="0 0 0"):
+    """A URDF of joints one after the other: (type, axis, place in the body before, lower, upper)."""
+    links = "".join(
+        f'<link name="l{k}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial></link>"
+        for k in range(len(joints) + 2)
+    )
+    text = ""
+    for k, (kind, axis, place, lower, upper) in enumerate([*joints, ("fixed", "0 0 1", tool, 0, 0)]):
+        text += (
+            f'<joint name="j{k}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/><origin xyz="{place}"/>'
+            f'<axis xyz="{axis}"/><limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/></joint>'
+        )
+    return lw.Robot.from_urdf_string(f'<robot name="r">{links}{text}</robot>')
+
+
+def planar(lengths, limit=3.0, limits=None):
+    limits = limits or [(-limit, limit)] * len(lengths)
+    places = ["0 0 0", *(f"{x} 0 0" for x in lengths[:-1])]
+    joints = [("revolute", "0 0 1", place, *pair) for place, pair in zip(places, limits, strict=True)]
+    return chain_text(joints, f"{lengths[-1]} 0 0"), f"l{len(lengths) + 1}"
+
+
+def test_beyond_the_reach_of_a_planar_arm():
+    """|p| less the sum of lengths is what is left; the bound is that sum, and with the last link's direction less."""
+    robot, tip = planar((1.0, 0.8, 0.5))
+    problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
+    places = np.array([[3.0, 0.0, 0.0], [-2.0, 2.5, 0.0], [0.4, -1.7, 0.0], [0.0, 1e6, 0.0]])
+    found = problem.solve(place=places)
+    far = np.linalg.norm(places, axis=1)
+    assert found.status.tolist() == ["out of reach", "out of reach", "solved", "out of reach"]
+    assert found.success.tolist() == [False, False, True, False]
+    for k in (0, 1, 3):
+        proof = found.proof[k]
+        assert proof.proved and proof.kind == "far" and not proof.within_limits
+        assert abs(proof.bound - 2.3) < 1e-9 and abs(proof.distance - far[k]) < 1e-9 * far[k]
+        assert np.abs(proof.point).max() < 1e-9
+        assert abs(found.position_error[k] - (far[k] - 2.3)) < 1e-2 * far[k]
+    assert found.proof[2] is None
+    assert "reach of 3 m" in found.explain(0) and "2.3 m" in found.explain(0) and "0.7 m" in found.explain(0)
+    assert str(found) == "solved        1\nout of reach  3"
+    one = robot.inverse_kinematics(lw.pose((2.0, 0.0, 0.0)), tip)  # its last link along x: 1.5 from the base
+    turned = robot.inverse_kinematics(lw.pose((2.0, 0.0, 0.0), rpy=(0.0, 0.0, math.pi)), tip)
+    assert one.status == "solved" and one.proof is None
+    assert turned.status == "out of reach" and abs(turned.proof.distance - 2.5) < 1e-9
+    assert abs(turned.proof.bound - 1.8) < 1e-9 and turned.proof.frame == tip
+
+
+def test_a_hole_about_the_base():
+    robot, tip = planar((1.0, 0.3, 0.2))
+    found = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=[[0.1, 0.2, 0.0], [0.3, 0.41, 0.0]])
+    near = math.hypot(0.1, 0.2)
+    assert found.status.tolist() == ["out of reach", "solved"]
+    assert found.proof[0].kind == "near" and abs(found.proof[0].bound - 0.5) < 1e-9
+    assert abs(found.proof[0].distance - near) < 1e-9 and abs(found.position_error[0] - (0.5 - near)) < 1e-2
+    assert "stays 0.5 m away" in found.explain(0)
+
+
+def test_out_of_the_plane_of_an_arm():
+    robot, tip = planar((1.0, 0.8, 0.5))
+    aside = robot.inverse_kinematics(lw.pose((1.0, 0.5, 0.2)), tip)
+    turned = robot.inverse_kinematics(lw.pose((1.0, 0.5, 0.0), rpy=(0.3, 0.0, 0.0)), tip)
+    assert aside.status == turned.status == "out of reach"
+    assert aside.proof.kind == "aside" and abs(aside.proof.beyond - 0.2) < 1e-9
+    assert turned.proof.kind == "turned" and abs(turned.proof.beyond - 0.3) < 1e-9
+
+
+def test_limits_in_the_way_are_named():
+    """Two links of 1 m, 2 cos(½) apart: the elbow has to be at ±1."""
+    robot, tip = planar((1.0, 1.0), limits=[(-3.0, 3.0), (-0.4, 0.4)])
+    reach = 2.0 * math.cos(0.5)
+    places = [[reach * math.cos(a), reach * math.sin(a), 0.0] for a in (0.0, 1.0, -2.0)]
+    found = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=places)
+    assert (found.status == "at limits").all() and not found.success.any()
+    for (limit,) in found.limits_in_the_way:
+        assert limit.joint == "j1" and limit.unit == "rad"
+        assert abs(abs(limit.needed) - 1.0) < 1e-5 and limit.bound == math.copysign(0.4, limit.needed)
+    assert np.abs(found.position_error - (2.0 * math.cos(0.2) - reach)).max() < 1e-6
+    assert np.abs(np.abs(found.q[:, 1]) - 0.4).max() == 0.0  # exactly
+    assert "'j1' would have to be at" in found.explain(1)
+
+
+def test_a_slide_that_is_too_short():
+    """What only the range of a slide keeps from the target is proved by it, and limits are in the way."""
+    robot = chain_text([("prismatic", "0 0 1", "0 0 0", 0.0, 0.5), ("revolute", "0 0 1", "0 0 0", -3, 3)], "0.7 0 0")
+    found = robot.inverse_kinematics(lw.pose((0.7, 0.0, 2.0)), "l3")
+    assert found.status == "at limits" and found.proof.within_limits
+    (limit,) = found.limits_in_the_way
+    assert limit.joint == "j0" and limit.unit == "m" and abs(limit.needed - 2.0) < 1e-6 and limit.bound == 0.5
+    assert found.q[0] == 0.5 and abs(found.position_error - 1.5) < 1e-6
+    assert abs(found.nearest_pose[2, 3] - 0.5) < 1e-12
+
+
+def test_tasks_in_conflict_are_named_with_what_they_pull():
+    """Two places for one frame: the least compromise is between them, where they pull alike, each towards its own."""
+    tasks = [
+        lw.ik.PositionTask("hand", name="here", axes="reference"),
+        lw.ik.PositionTask("hand", name="there", axes="reference"),
+        lw.ik.OrientationTask("hand", name="turn"),
+    ]
+    robot = ARM
+    X = robot.pose(robot.neutral() + 0.5, "hand")
+    place, way = X[:3, 3], np.array([0.0, 0.03, 0.04])
+    found = robot.ik_problem(tasks).solve(here=place + way, there=place - way, turn=X[:3, :3])
+    assert found.status == "conflict" and found.success is False and found.proof is None
+    assert set(found.multipliers) == {"here", "there"}
+    here, there = found.multipliers["here"], found.multipliers["there"]
+    assert np.abs(here + there).max() < 1e-6 * np.abs(here).max()
+    assert np.linalg.norm(np.cross(here, way)) < 1e-5 * np.linalg.norm(here) * np.linalg.norm(way)
+    assert here @ way < 0.0  # the error of what is to be further up is below zero
+    assert abs(found.position_error - 0.05) < 1e-6
+    assert "'here' and 'there' cannot be done together" in found.explain()
+
+
+def test_one_task_of_several_that_is_out_of_reach():
+    tasks = [lw.ik.PositionTask("hand", name="far"), lw.ik.OrientationTask("hand", name="turn")]
+    found = ARM.ik_problem(tasks).solve(far=[0.0, 0.0, 5.0], turn=np.eye(3))
+    assert found.status == "out of reach" and "'far'" in found.explain() and found.proof.kind == "far"
+
+
+def test_stuck_at_a_singularity_and_out_of_iterations():
+    """A stretched arm that is to come nearer along its own line: no small motion helps."""
+    robot, tip = planar((1.0, 0.8))
+    problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place", axes="reference"), at_most=1)
+    found = problem.solve([0.0, 0.0], place=[1.2, 0.0, 0.0])
+    assert found.status == "singular" and not found.success and found.proof is None
+    assert "nothing moves it along" in found.explain() and "place: position x" in found.explain()
+    moved = problem.solve([0.0, 0.9], place=[1.2, 0.0, 0.0])
+    assert moved.status == "out of iterations" and "after 1 steps" in moved.explain()
+    X = ARM.pose(ARM.neutral() + 0.3, "hand")
+    assert ARM.inverse_kinematics(X, "hand", at_most=2).status == "out of iterations"
+
+
+def test_what_is_proved_is_so():
+    """No pose that a configuration has is proved out of reach, of chains with and without slides."""
+    slides = chain_text(
+        [
+            ("revolute", "0 0 1", "0 0 0.3", -2, 2),
+            ("prismatic", "0 1 0", "0.2 0 0", -0.3, 0.4),
+            ("revolute", "1 0 0", "0 0.1 0.3", -1, 0.5),
+            ("prismatic", "0.6 0 0.8", "0 0.1 0", 0.1, 0.2),
+            ("revolute", "0 1 0", "0 0 0.5", -1, 2),
+        ],
+        "0.1 0.2 0.3",
+    )
+    for robot, tip in ((ARM, "hand"), (slides, "l6"), planar((1.0, 0.3, 0.2), 1.0)):
+        q = robot.random_configuration(seed=4, size=3000)
+        q = np.concatenate(
+            [q, np.where(np.random.default_rng(0).uniform(size=q.shape) < 0.5, robot.lower, robot.upper)]
+        )
+        X = robot.pose(q, tip)
+        chain = chain_between(robot, tip, "world", robot.neutral(), robot.lower, robot.upper)
+        for turned in (True, False):
+            assert not any(chain.proofs(X, 0.0, 0.0, turned))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5, 100.0, 1e6])
+def test_failures_are_no_answers_and_limits_hold(scale):
+    X = ARM.pose(ARM.random_configuration(seed=6, size=300), "hand")
+    X[:, :3, 3] *= scale
+    found = ARM.inverse_kinematics(X, "hand", at_most=200)
+    assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all() and np.isfinite(found.q).all()
+    left = np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max(axis=-1)
+    assert np.array_equal(found.success, left <= 1e-6) or (left[found.success] <= 1.01e-6).all()
+    assert ((found.status == "solved") == found.success).all()
+    assert (found.status != "").all() and (scale < 100.0 or (found.status == "out of reach").all())
+    assert scale < 100.0 or all(proof.proved for proof in found.proof)
+    for k in np.flatnonzero(~found.success)[:20]:
+        assert found.explain(k).startswith(found.status[k]) and "nan" not in found.explain(k)
+
+
+def test_singular_and_odd_cases_stay_numbers():
+    robot, tip = planar((0.0, 0.0), 3.0)  # no length at all
+    assert robot.inverse_kinematics(lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.0)), tip).status == "solved"
+    far = robot.inverse_kinematics(lw.pose((0.1, 0.0, 0.0)), tip, at_most=50)
+    assert far.status == "out of reach" and far.proof.bound < 1e-12 and abs(far.position_error - 0.1) < 1e-12
+    tiny = ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "hand"), "hand", tolerance=1e-30, at_most=50)
+    assert np.isfinite(tiny.q).all() and tiny.success == bool(tiny.position_error <= 1e-30 and tiny.iterations < 50)
+    with pytest.raises(IndexError):
+        ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", at_most=5).explain()
