@@ -10,6 +10,7 @@ from linkwork._progress import Progress
 from linkwork.cli.output import Terminal
 from linkwork.cli.peer import CannotCompare
 
+from .closed_form import PUBLISHED, arms_with_closed_form, closed_form_found
 from .ik_cases import Linkwork, Own, Size, measured, out_of_reach, warm
 from .ik_nearest import nearest
 from .ik_peers import quiet
@@ -93,6 +94,24 @@ def near(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> O
     return own
 
 
+def closed(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
+    """All branches of arms with a closed form, beside EAIK and ssik."""
+    own = Own()
+    known = list(arms_with_closed_form([*PUBLISHED, *(arm.name for arm in arms)]))
+    with Progress(terminal.log, "closed forms", len(known)) as progress:
+        for arm in known:
+            found = closed_form_found(arm, min(size.poses, 300), min(size.peers, 40), beside=beside)
+            told = ", ".join(f"{x.peer} {1e6 * x.seconds:.3g} µs a call" for x in found.beside)
+            own.rows.append(row(arm.name, "closed form, pose in a batch", found.batch, told or None))
+            for x in found.beside:
+                share = x.same / (x.ours + x.more)
+                own.rows.append(row(arm.name, "closed form, same branches", share, f"{x.peer}, {x.poses} poses"))
+            own.notes += [f"{arm.name}: {found.family}; one call {1e6 * found.call:.3g} µs"]
+            own.notes += [f"{arm.name}: without {reason}" for reason in found.without]
+            progress.advance(1)
+    return own
+
+
 def whole(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
     """Humanoids: both hands, both feet, centre of mass, base free."""
     own = Own()
@@ -115,4 +134,11 @@ def whole(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> 
     return own
 
 
-PARTS: dict[str, Part] = {"paths": paths, "limits": limits, "reach": reach, "nearest": near, "humanoid": whole}
+PARTS: dict[str, Part] = {
+    "paths": paths,
+    "limits": limits,
+    "reach": reach,
+    "nearest": near,
+    "closed": closed,
+    "humanoid": whole,
+}

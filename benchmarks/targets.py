@@ -206,6 +206,8 @@ INVERSE_KINEMATICS: dict[str, Target] = {
     "nearest, feasible": Target(0.999, at_least=True),
     "nearest, as near as IPOPT": Target(0.95, at_least=True),
     "nearest, mean call": Target(200e-6),
+    "closed form, same branches": Target(1.0, at_least=True),
+    "closed form, pose in a batch": Target(2e-6),
     "humanoid, success": Target(0.999, at_least=True),
     "humanoid, mean call": Target(300e-6),
 }

@@ -2,8 +2,8 @@
 
     δ = Jᵀ (J Jᵀ + (ν + ‖e‖²) 1)⁻¹ e,    ν = 1e-15,
 
-with errors e of orientation [rad] and position, in arm's lengths.  Of an error of 1e-5 nothing is left but rounding
-after two steps where J is regular, and where it is not no step is longer than ‖e‖/(2√ν), nor than ½.
+with errors e of orientation [rad] and position, in arm's lengths.  Each squares what is
+left, where J is regular; where it is not, none is longer than ‖e‖/(2√ν), nor than ½.
 
 Source: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
 Computing 74, 2005.
