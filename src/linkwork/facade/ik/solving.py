@@ -62,7 +62,7 @@ def solver_kernel(
         beyond = stack.beyond(stack.at(found.q).errors)
         off: Any = 0.0
         for task, target in zip(tasks, numbers, strict=True):
-            off = off + _off(task, target)  # which NaN goes through, as it does not through fmax
+            off = off + off_by(task, target)  # which NaN goes through, as it does not through fmax
         told = [found.done, found.iterations, found.starts, *_largest(stack, beyond), off]
         return {"q": array(found.q), "errors": array(beyond), "told": array(told)}
 
@@ -115,7 +115,7 @@ def _largest(stack: Stack, errors: Scalars) -> list[Any]:
     return [sizes["m"], sizes["rad"]]
 
 
-def _off(task: Task, target: Scalars) -> Any:
+def off_by(task: Task, target: Scalars) -> Any:
     """By how much a target is no pose or rotation: what RᵀR − 1, det R − 1 and the last row add up to."""
     kind = task.target_of.kind if task.target_of is not None else ""
     if kind not in ("pose", "rotation"):

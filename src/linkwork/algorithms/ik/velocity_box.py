@@ -1,0 +1,88 @@
+"""The box of velocities that limits leave for a step of time: of positions, velocities and accelerations.
+
+By number of velocity, in the order of what wins where they contradict each other, each within what is left by those
+before it:
+
+    |v| ≤ V,     (q_low − q)/dt ≤ v ≤ (q_high − q)/dt,     |v − v_last| ≤ a dt,     |v| ≤ what a can still brake.
+
+So a velocity is never beyond its limit, positions come back as fast as velocities may, and there is always a box.  With
+the distance d to a limit, the speed of k a dt, slowed by a dt each step, goes a way of a dt² k (k + 1)/2 until it rests:
+
+    v ≤ a dt (√(¼ + 2 d/(a dt²)) − ½)
+
+leaves enough, so that from a state that can stop before its limits none of the rules is ever broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...expr.functions import fmax, fmin, lt, sqrt, where
+from ...model.tree import Tree
+from .box import numbered
+
+__all__ = ["MotionLimits"]
+
+Scalars = Sequence[Any]
+
+_INF = float("inf")
+_ROUNDING = 8.0 * 2.0**-52  # so that q + v dt is not beyond by its last digit
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """What bounds a step: numbers over any scalar, and for which of them there is a bound at all."""
+
+    lower: Scalars  # (nq)
+    upper: Scalars
+    velocity: Scalars  # (nv), positive
+    acceleration: Scalars  # (nv), positive
+    positions: frozenset[int]  # of q
+    velocities: frozenset[int]  # of v
+    accelerations: frozenset[int]  # of v
+
+    def box(
+        self, tree: Tree, q: Scalars, dt: Any, v_last: Scalars, still: Collection[int] = ()
+    ) -> tuple[list[Any], list[Any]]:
+        """Lowest and highest velocities (nv); infinite floats where nothing bounds them, 0 of what is held."""
+        numbers = numbered(tree)
+        low: list[Any] = [-_INF] * tree.nv
+        high: list[Any] = [_INF] * tree.nv
+        for k in range(tree.nv):
+            if k in still:
+                low[k] = high[k] = 0.0
+                continue
+            n = numbers.get(k)
+            placed, braked = n is not None and n in self.positions, k in self.accelerations
+            if k in self.velocities:
+                low[k], high[k] = -self.velocity[k], self.velocity[k]
+            if n is not None and placed:
+                below, above = _inward((self.lower[n] - q[n]) / dt), _inward((self.upper[n] - q[n]) / dt)
+                low[k], high[k] = _between(below, low[k], high[k]), _between(above, low[k], high[k])
+            if braked:
+                change = self.acceleration[k] * dt
+                slowest, fastest = v_last[k] - change, v_last[k] + change
+                low[k], high[k] = _between(slowest, low[k], high[k]), _between(fastest, low[k], high[k])
+                if n is not None and placed:
+                    down, up = (fmax(x, 0.0) for x in (q[n] - self.lower[n], self.upper[n] - q[n]))
+                    least, most = -_stopping(down, change, dt), _stopping(up, change, dt)
+                    low[k], high[k] = _between(least, low[k], high[k]), _between(most, low[k], high[k])
+        return low, high
+
+
+def _stopping(distance: Any, change: Any, dt: Any) -> Any:
+    """The greatest speed that leaves room to stop, of speeds that change by so much a step."""
+    return change * (sqrt(0.25 + 2.0 * distance / (change * dt)) - 0.5)
+
+
+def _inward(v: Any) -> Any:
+    """A little less outward, or more inward."""
+    return v * where(lt(0.0, v), 1.0 - _ROUNDING, 1.0 + _ROUNDING)
+
+
+def _between(x: Any, low: Any, high: Any) -> Any:
+    if not (low.__class__ is float and low == -_INF):
+        x = fmax(x, low)
+    return x if high.__class__ is float and high == _INF else fmin(x, high)
