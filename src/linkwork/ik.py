@@ -4,10 +4,12 @@
 module, and constraints of `linkwork.constraints`, one or many.
 """
 
+from .facade.ik.differential import DifferentialIK
 from .facade.ik.judging import LimitInTheWay, Singularity
 from .facade.ik.problem import IKProblem
 from .facade.ik.reach import ReachProof
 from .facade.ik.result import IKResult
+from .facade.ik.velocity_result import VelocityResult
 from .tasks import CenterOfMassTask as CenterOfMassTask
 from .tasks import ConstraintTask as ConstraintTask
 from .tasks import JointTask as JointTask
@@ -25,6 +27,7 @@ from .tasks import Within as Within
 __all__ = [
     "CenterOfMassTask",
     "ConstraintTask",
+    "DifferentialIK",
     "IKProblem",
     "IKResult",
     "JointTask",
@@ -40,6 +43,7 @@ __all__ = [
     "TaskKinematics",
     "TaskRows",
     "TaskTarget",
+    "VelocityResult",
     "Within",
 ]
 

@@ -4,9 +4,9 @@ With δ = v dt, errors e, their Jacobian J, weights W and gains g (the part of a
 
     min ½ ‖W (J δ + g e)‖² + ½ λ ‖S δ‖²,     λ = c ‖W e‖² + floor,     dt low ≤ δ ≤ dt high.
 
-S makes radians and metres comparable.  The damping c ‖W e‖² vanishes with the error, so that steps end at full rate, and
-bounds them at singularities: ‖S δ‖ ≤ g/(2 √c) before limits, whatever J is.  Tasks of single numbers, such as a
-posture, are a diagonal, and cost nothing.
+S makes radians and metres comparable.  The damping c ‖W e‖² vanishes with the error, so that steps end at full rate,
+and bounds them at singularities: ‖S δ‖ ≤ g/(2 √c) before limits, whatever J is.  Hard tasks take no damping but the
+floor: limits bound what they ask for.  Tasks of single numbers, such as a posture, are a diagonal, and cost nothing.
 
 Sources: Nakamura and Hanafusa, Inverse kinematic solutions with singularity robustness, ASME J. Dyn. Syst. 108, 1986;
 Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method, IEEE Trans. Robotics 27, 2011
@@ -28,7 +28,7 @@ from .boxed import boxed_least_squares
 from .stack import Stack, Stacked
 from .velocity_box import MotionLimits
 
-__all__ = ["Cost", "StepFound", "costs", "velocity_step"]
+__all__ = ["Cost", "StepFound", "costs", "in_balls", "sizes", "told", "velocity_step"]
 
 Scalars = Sequence[Any]
 
@@ -37,12 +37,13 @@ _FLOOR = 1e-8  # of the damping: what decides where tasks leave a choice
 
 @dataclass(frozen=True)
 class Cost:
-    """½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ."""
+    """½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ; ``places`` are the numbers whose own rows are in D and c."""
 
     A: list[list[Any]]
     r: list[Any]
     D: list[Any]
     c: list[Any]
+    places: list[int]
 
 
 class StepFound(NamedTuple):
@@ -53,7 +54,8 @@ class StepFound(NamedTuple):
     least: Any
     rounds: Any
     errors: list[Any]  # before the step, beyond ranges
-    after: list[Any]  # errors to the first order after it
+    after: list[Any]  # the same to the first order after it
+    short: list[Any]  # what is missing of what gains ask for
 
 
 def sizes(stack: Stack) -> list[float]:
@@ -63,30 +65,31 @@ def sizes(stack: Stack) -> list[float]:
     return [1.0 if unit.startswith("rad") else 1.0 / length for unit in units]
 
 
-def costs(stack: Stack, at: Stacked, level: int | None, gains: Scalars, damping: Any) -> Cost:
-    """What the rows of a level cost, those without weight in characteristic sizes; of all levels where it is None."""
-    levels = [task.level for task in stack.tasks for _ in task.row_names]
+def costs(stack: Stack, at: Stacked, rows: Collection[int], gains: Scalars, damping: Any) -> Cost:
+    """What some rows cost, those of hard tasks in characteristic sizes."""
     beyond = stack.beyond(at.errors)
     A: list[list[Any]] = []
     r: list[Any] = []
     D: list[Any] = [0.0] * stack.tree.nv
     c: list[Any] = [0.0] * stack.tree.nv
+    places: dict[int, None] = {}
     size: Any = 0.0
     for i, (e, row, weight) in enumerate(zip(beyond, at.rows, stack.counted(), strict=True)):
-        if (level is not None and levels[i] != level) or is_zero(weight):
+        if i not in rows or is_zero(weight):
             continue
         w = weight if stack.ranges[i] == (0.0, 0.0) else where(eq(e, 0.0), 0.0, weight)
         moved = [k for k, x in enumerate(row) if not is_zero(x)]
         if len(moved) == 1:
             (k,) = moved
+            places[k] = None
             D[k] = D[k] + w * w * row[k] * row[k]
             c[k] = c[k] + w * w * row[k] * gains[i] * e
         elif moved:
             A.append([x if is_zero(x) else w * x for x in row])
             r.append(w * gains[i] * e)
-            size = size + w * w * e * e
+            size = size if stack.hard[i] else size + w * w * e * e
     D = [d + (damping * size + _FLOOR) * s * s for d, s in zip(D, sizes(stack), strict=True)]
-    return Cost(A, r, D, c)
+    return Cost(A, r, D, c, list(places))
 
 
 def velocity_step(
@@ -105,7 +108,7 @@ def velocity_step(
     the box that is put into the ball.
     """
     at = stack.at(q)
-    cost = costs(stack, at, None, gains, damping)
+    cost = costs(stack, at, range(len(at.errors)), gains, damping)
 
     def solved(limits: MotionLimits) -> tuple[list[Any], Any]:
         low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
@@ -116,9 +119,20 @@ def velocity_step(
     v, found = solved(limits)
     if norms:
         v, found = solved(in_balls(limits, v, norms))
-    delta = [x * dt for x in v]
-    after = [e + dot(row, delta) for e, row in zip(at.errors, at.rows, strict=True)]
-    return StepFound(v, found.sides, found.least, found.rounds, stack.beyond(at.errors), stack.beyond(after))
+    return told(stack, at, [x * dt for x in v], gains, StepFound(v, found.sides, found.least, found.rounds, [], [], []))
+
+
+def told(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, found: StepFound) -> StepFound:
+    """With the errors of a step δ."""
+    changes = [dot(row, delta) for row in at.rows]
+    after = stack.beyond([e + x for e, x in zip(at.errors, changes, strict=True)])
+    short = []
+    for e, x, gain, (low, high) in zip(at.errors, changes, gains, stack.ranges, strict=True):
+        value = gain * e + x
+        below = low if low in (0.0, -math.inf) else gain * low
+        above = high if high in (0.0, math.inf) else gain * high
+        short.append(value if low == high == 0.0 else value - fmin(fmax(value, below), above))
+    return found._replace(errors=stack.beyond(at.errors), after=after, short=short)
 
 
 def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[int], Any]]) -> MotionLimits:

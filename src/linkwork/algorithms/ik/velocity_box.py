@@ -5,12 +5,12 @@ before it:
 
     |v| ≤ V,     (q_low − q)/dt ≤ v ≤ (q_high − q)/dt,     |v − v_last| ≤ a dt,     |v| ≤ what a can still brake.
 
-So a velocity is never beyond its limit, positions come back as fast as velocities may, and there is always a box.  With
-the distance d to a limit, the speed of k a dt, slowed by a dt each step, goes a way of a dt² k (k + 1)/2 until it rests:
+So a velocity is never beyond its limit, positions come back as fast as velocities may, and there is always a box.  The
+speed k a dt, slowed by a dt each step, goes until it rests a way of
 
-    v ≤ a dt (√(¼ + 2 d/(a dt²)) − ½)
+    d = a dt² ((m + 1) k − m (m + 1)/2),     m = ⌊k⌋ = ⌊√(¼ + 2 d/(a dt²)) − ½⌋,
 
-leaves enough, so that from a state that can stop before its limits none of the rules is ever broken.
+so that, where d is the distance to a limit, a state that can stop before its limits never breaks one of the rules.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.functions import fmax, fmin, lt, sqrt, where
+from ...expr.functions import floor, fmax, fmin, lt, sqrt, where
 from ...model.tree import Tree
 from .box import numbered
 
@@ -74,7 +74,9 @@ class MotionLimits:
 
 def _stopping(distance: Any, change: Any, dt: Any) -> Any:
     """The greatest speed that leaves room to stop, of speeds that change by so much a step."""
-    return change * (sqrt(0.25 + 2.0 * distance / (change * dt)) - 0.5)
+    steps = distance / (change * dt)
+    whole = floor(sqrt(0.25 + 2.0 * fmin(steps, 1e12)) - 0.5)
+    return change * (steps / (whole + 1.0) + 0.5 * whole)
 
 
 def _inward(v: Any) -> Any:

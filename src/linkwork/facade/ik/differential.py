@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.ik.cascade import cascade_step, is_plain
 from ...algorithms.ik.differential import velocity_step
 from ...algorithms.ik.stack import Stack
 from ...algorithms.ik.velocity_box import MotionLimits
@@ -16,7 +17,7 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...errors import UnknownNameError
 from ...expr.arrays import array
-from ...expr.functions import and_, fabs, le, where
+from ...expr.functions import and_, fabs, le, lt, where
 from ...model.tree import Tree
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
@@ -216,14 +217,19 @@ def _kernel(
         numbers = tuple(given.get(task.name, []) for task in tasks)
         stack = Stack(tree, tasks, numbers, tolerances, [*weights], still)
         limits = MotionLimits([*lower], [*upper], [*velocity], [*acceleration], *bounded)
-        found = velocity_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
+        if is_plain(stack):
+            found = velocity_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
+        else:
+            found = cascade_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
         off: Any = 0.0
         for task, target in zip(tasks, numbers, strict=True):
             off = off + off_by(task, target)
-        for x in (*found.v, *found.errors, *(v_last if bounded[2] else ())):
-            off = off + fabs(x) * 0.0  # NaN where one of them is none
+        total: Any = 0.0
+        for x in (*q, *found.errors, *(v_last if bounded[2] else ())):
+            total = total + fabs(x)
+        off = off + where(lt(total, math.inf), 0.0, math.inf)  # which bounds would hide
         met: Any = 1.0
-        for x, tolerance, hard in zip(found.after, tolerances, stack.hard, strict=True):
+        for x, tolerance, hard in zip(found.short, tolerances, stack.hard, strict=True):
             if hard:
                 met = where(and_(le(0.5, met), le(fabs(x), tolerance)), 1.0, 0.0)
         told = [off, met, found.least, found.rounds, *found.sides, *found.errors, *found.after]

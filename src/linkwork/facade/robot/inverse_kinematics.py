@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from ...tasks.contract import Task
 from ...tasks.frames import Axes, PoseTask
+from ..ik.differential import DAMPING, DifferentialIK
 from ..ik.problem import STEPS, IKProblem
 from ..ik.result import IKResult
+from ..ik.velocity_result import VelocityResult
 from .base import Array, RobotBase
 
 __all__ = ["InverseKinematicsMethods"]
@@ -82,3 +84,48 @@ class InverseKinematicsMethods(RobotBase):
         ``problem.solve(seed, hand=X, ...)`` takes targets by the tasks' names.
         """
         return IKProblem(self, tasks, solver=solver, limits=limits, locked=locked, at_most=at_most)
+
+    def velocity_for(
+        self,
+        tasks: Task | Iterable[Task],
+        q: Array,
+        dt: float,
+        *,
+        v_last: ArrayLike | None = None,
+        limits: Any = True,
+        gain: Any = 1.0,
+        time_constant: Any = None,
+        damping: float = DAMPING,
+        locked: Sequence[str] = (),
+        **targets: Any,
+    ) -> VelocityResult:
+        """The velocity that brings tasks on in a step of time, within limits, by a quadratic program: one, or a batch.
+
+        q (..., nq) is where the robot is, ``dt`` [s] the step, after which it is at ``integrate(q, v * dt)``; targets
+        come by the tasks' names.  A step takes the part ``gain`` of errors away, 1 unless said, or as much as a
+        ``time_constant`` [s] says; both are numbers, or dicts by task.  Hard tasks come first, ranges of them as
+        barriers that are not crossed; then soft ones, by level, and by weight within a level.  ``damping`` times the
+        sum of squares of weighted errors bounds steps at singularities.
+
+        ``limits`` are the robot's, of positions and velocities; none where False; or a dict of ``position`` (True,
+        False or (lower, upper)), ``velocity`` and ``acceleration`` (a number, (nv,) numbers, or a dict by joint: a
+        base too), and ``speed`` (a dict by joint of the length of its velocity; of a floating base, of the angular and
+        the linear one).  Limits of velocity always hold; then those of position, which the step does not leave, then
+        those of acceleration, around ``v_last`` (..., nv), at rest if it is left out.  Joints that are ``locked`` stay.
+
+        The result has ``v`` (..., nv), ``success``, ``status``, ``errors``, ``active``, ``at_limits``.  Where the same
+        is asked each period, `DifferentialIK` keeps what is the same: see its `step`.  Raises ValueError for what is
+        not finite or of the wrong shape, and UnknownNameError for names that the robot, or the problem, does not have.
+        """
+        given = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
+        key: Any = ("velocity_for", given, dt, gain, time_constant, damping, locked, limits)
+        try:
+            known: Any = self._calls.get(key)
+        except TypeError:  # numbers in arrays and dicts are not looked up
+            key = known = None
+        if known is None:
+            options: dict[str, Any] = {"gain": gain, "time_constant": time_constant, "damping": damping}
+            known = DifferentialIK(self, given, dt, limits=limits, locked=locked, **options)
+            if key is not None:
+                self._calls[key] = known
+        return cast(VelocityResult, known.velocity(q, v_last=v_last, **targets))

@@ -1,0 +1,277 @@
+"""Steps of velocity: within limits whatever is asked, the least of their cost, by priorities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from oracles.trees import TREES, robot_of
+
+ARM = lw.load("arm7")
+DT = 0.01
+FLOOR = 1e-8
+
+
+def far_target(robot, frame, seed):
+    """Any pose: most lie far beyond what a step can do."""
+    X = robot.pose(robot.random_configuration(seed=seed), frame)
+    X[:3, 3] += np.random.default_rng(seed).normal(size=3)
+    return X
+
+
+def jacobian_of(robot, q, frame):
+    return robot.jacobian(q, frame, expressed_in=frame)
+
+
+@dataclass(frozen=True)
+class Below(lw.ik.Task):
+    """A frame's origin is below a height."""
+
+    frame: str
+    height: float
+    name: str = "below"
+    weight: Any = None
+    level: int = 0
+    tolerance: Any = 1e-6
+    target: Any = None
+
+    @property
+    def row_names(self):
+        return ("below: z",)
+
+    @property
+    def row_units(self):
+        return ("m",)
+
+    @property
+    def ranges(self):
+        return ((-np.inf, self.height),)
+
+    def rows(self, k, target):
+        between = k.between(self.frame, "world")
+        R, p = between.pose.rotation, between.pose.translation
+        return lw.ik.TaskRows([p.z], [[(R @ C.linear).z for C in between.columns]])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["mixed_0", "mixed_1", "mixed_chain", "helical_chain", "universal_chain", "floating_chain", "coupled_chain"],
+)
+def test_limits_hold_for_every_joint_type(name):
+    """Of velocities exactly, of positions after the step exactly, of accelerations; bases are joints as others are."""
+    tree = TREES[name]
+    robot = robot_of(tree)
+    frame = max(tree.frames, key=lambda frame: frame.body).name
+    q, rng = robot.random_configuration(seed=1, size=40), np.random.default_rng(0)
+    fastest, hardest = rng.uniform(0.1, 2.0, robot.nv), rng.uniform(1.0, 5.0, robot.nv)
+    last = fastest * rng.uniform(-1.0, 1.0, (40, robot.nv))
+    X = np.array([far_target(robot, frame, seed) for seed in range(40)])
+    task = lw.ik.PoseTask(frame, weight=1.0, name="X")
+    moving = [k for k, n in numbers_of(robot)]
+    places = [n for k, n in numbers_of(robot)]
+    limits = {"velocity": fastest, "acceleration": hardest}
+    found = robot.velocity_for(task, q, DT, v_last=last, limits=limits, X=X)
+    assert np.isfinite(found.v).all() and found.success.all()
+    assert (np.abs(found.v) <= np.minimum(fastest, robot.velocity_limits)).all()
+    after = robot.integrate(q, found.v * DT)
+    low, high = robot.lower[places], robot.upper[places]
+    assert (after[:, places] >= low).all() and (after[:, places] <= high).all()
+    # accelerations where limits of position and velocity do not ask for more
+    room = np.abs(found.v - last) <= hardest * DT * (1.0 + 1e-9)
+    forced = np.abs(last) > np.minimum(fastest, robot.velocity_limits)
+    ahead = q[:, places] + last[:, moving] * DT
+    margin = hardest[moving] * DT * DT
+    forced[:, moving] |= (ahead > high - margin) | (ahead < low + margin)
+    assert (room | forced).all() and room.mean() > 0.8
+
+
+def numbers_of(robot):
+    from linkwork.algorithms.ik.box import numbered
+
+    return numbered(robot.tree).items()
+
+
+def test_it_is_the_least_within_the_box():
+    """Against least squares in a box of another library, few and many rows, free and held back."""
+    q = ARM.random_configuration(seed=4, size=25)
+    X = np.array([far_target(ARM, "hand", k) for k in range(25)])
+    away = ARM.random_configuration(seed=5)
+    hand, elbow = lw.ik.PoseTask("hand", weight=2.0), lw.ik.PositionTask("forearm_distal", weight=0.7)
+    place = ARM.pose(away, "forearm_distal")[:3, 3]
+    for tasks, targets, gain in (
+        ([hand], {"hand": X}, 0.3),
+        ([hand, elbow], {"hand": X, "forearm_distal": place}, 0.05),
+    ):
+        for limits in (True, {"velocity": 0.3}, False):
+            found = ARM.velocity_for(tasks, q, DT, limits=limits, gain=gain, damping=0.2, **targets)
+            assert (found.status == "solved").all()
+            for k in range(25):
+                J = np.vstack(
+                    [2.0 * jacobian_of(ARM, q[k], "hand"), 0.7 * jacobian_of(ARM, q[k], "forearm_distal")[3:]]
+                )
+                weights = np.array([2.0] * 6 + [0.7] * 3)
+                J, e = J[: found.errors.shape[-1]], (weights[: found.errors.shape[-1]] * found.errors[k])
+                mu = 0.2 * e @ e + FLOOR
+                A, b = np.vstack([J, np.sqrt(mu) * np.eye(7)]), np.concatenate([-gain * e, np.zeros(7)])
+                if limits is False:
+                    expected = np.linalg.lstsq(A, b, rcond=None)[0]
+                else:
+                    most = ARM.velocity_limits if limits is True else np.minimum(0.3, ARM.velocity_limits)
+                    low, high = np.maximum(-most * DT, ARM.lower - q[k]), np.minimum(most * DT, ARM.upper - q[k])
+                    expected = lsq_linear(A, b, (low, high), method="bvls", tol=1e-14).x
+                assert np.abs(found.v[k] * DT - expected).max() <= 1e-9
+
+
+def test_one_is_as_in_a_batch():
+    q = ARM.random_configuration(seed=6, size=30)
+    X = np.array([far_target(ARM, "hand", k) for k in range(30)])
+    problem = lw.ik.DifferentialIK(ARM, lw.ik.PoseTask("hand", weight=1.0), DT)
+    many = problem.velocity(q, hand=X)
+    for k in (0, 11, 29):
+        one = problem.velocity(q[k], hand=X[k])
+        assert np.array_equal(one.v, many.v[k]) and np.array_equal(problem.step(q[k], X[k]), one.v)
+        assert one.success is True and one.at_limits == many.at_limits[k]
+        assert set(one.at_limits) == {ARM.joints[j].name for j in np.flatnonzero(one.active)}
+
+
+def test_strict_levels_change_nothing_above():
+    """The place first, then the way that it is turned, then a posture; the last moves in the null space alone."""
+    q = ARM.random_configuration(seed=8, size=12)
+    goal = ARM.random_configuration(seed=9)
+    place = lw.ik.PositionTask("hand", weight=1.0, name="place")
+    turn = lw.ik.OrientationTask("forearm_distal", weight=1.0, level=1, name="turn")
+    first = ARM.velocity_for(place, q, DT, gain=0.02, place=ARM.pose(goal, "hand")[:3, 3])
+    targets = {"place": ARM.pose(goal, "hand")[:3, 3], "turn": ARM.pose(goal, "forearm_distal")[:3, :3]}
+    both = ARM.velocity_for([place, turn], q, DT, gain=0.02, **targets)
+    J = np.array([jacobian_of(ARM, x, "hand")[3:] for x in q])
+    above, below = np.einsum("kij,kj->ki", J, first.v), np.einsum("kij,kj->ki", J, both.v)
+    assert (both.status == "solved").all()
+    assert np.abs(above - below).max() <= 1e-9 and np.abs(first.v - both.v).max() > 1e-2
+    left = np.linalg.norm(both.after[:, 3:], axis=1) - np.linalg.norm(both.errors[:, 3:], axis=1)
+    assert (left <= 0.0).all()
+    together = ARM.velocity_for(
+        [place, lw.ik.OrientationTask("forearm_distal", weight=1.0, name="turn")], q, DT, gain=0.02, **targets
+    )
+    assert np.abs(np.einsum("kij,kj->ki", J, together.v) - above).max() > 1e-4
+
+
+def test_hard_tasks_are_met_or_told():
+    q = ARM.random_configuration(seed=10, size=10)
+    away = q + 1e-3
+    tasks = [lw.ik.PositionTask("hand"), lw.ik.OrientationTask("hand", weight=1.0, name="turn")]
+    targets = {"hand": ARM.pose(away, "hand")[:, :3, 3], "turn": ARM.pose(away, "hand")[:, :3, :3]}
+    easy = ARM.velocity_for(tasks, q, DT, limits=False, **targets)
+    assert easy.success.all() and np.abs(easy.after[:, :3]).max() <= 1e-7
+    slow = ARM.velocity_for(tasks, q, DT, limits={"velocity": 1e-3}, **targets)
+    assert not slow.success.any() and (slow.status == "hard tasks not met").all()
+    assert (np.abs(slow.v) <= 1e-3).all()
+
+
+def test_a_stretched_arm_stays_calm():
+    """At a singularity, with a target beyond it, a step is bounded whatever the Jacobian: by g/(2 √c)."""
+    q = np.zeros(7)
+    for size in (1e-6, 1e-3, 0.1, 3.0):
+        for seed in range(4):
+            X = ARM.pose(q, "hand")
+            X[:3, 3] += size * np.random.default_rng(seed).normal(size=3)
+            for bend in (0.0, 1e-9, 1e-5, 1e-3):
+                found = ARM.velocity_for(lw.ik.PoseTask("hand", weight=1.0), q + bend, DT, limits=False, hand=X)
+                assert np.linalg.norm(found.v) * DT <= 1.0 / (2.0 * np.sqrt(0.1)) + 1e-9
+
+
+def test_a_barrier_is_never_crossed():
+    """A hand is pulled up through a ceiling, with all its might."""
+    q = ARM.random_configuration(seed=3)
+    start = ARM.pose(q, "hand")[2, 3]
+    ceiling = start + 0.05
+    up = ARM.pose(q, "hand")[:3, 3] + [0.05, 0.0, 0.5]
+    problem = lw.ik.DifferentialIK(
+        ARM, [Below("hand", ceiling), lw.ik.PositionTask("hand", weight=1.0)], DT, gain={"below": 0.5, "hand": 0.2}
+    )
+    highest = start
+    for _ in range(300):
+        found = problem.velocity(q, hand=up)
+        assert found.success
+        q = ARM.integrate(q, found.v * DT)
+        highest = max(highest, ARM.pose(q, "hand")[2, 3])
+    assert ceiling - 1e-3 < highest <= ceiling
+    free = lw.ik.DifferentialIK(ARM, lw.ik.PositionTask("hand", weight=1.0), DT, gain=0.2)
+    for _ in range(100):
+        q = ARM.integrate(q, free.step(q, up) * DT)
+    assert ARM.pose(q, "hand")[2, 3] > ceiling + 0.01
+
+
+def test_a_run_keeps_all_limits_and_arrives():
+    goal = ARM.random_configuration(seed=21)
+    X, q, v = ARM.pose(goal, "hand"), ARM.random_configuration(seed=22), np.zeros(7)
+    problem = lw.ik.DifferentialIK(
+        ARM, lw.ik.PoseTask("hand", weight=1.0), DT, limits={"acceleration": 4.0}, time_constant=0.1
+    )
+    for _ in range(1500):
+        last, v = v, problem.step(q, X, v_last=v)
+        q = ARM.integrate(q, v * DT)
+        assert (q >= ARM.lower).all() and (q <= ARM.upper).all() and (np.abs(v) <= ARM.velocity_limits).all()
+        assert (np.abs(v - last) <= 4.0 * DT * (1.0 + 1e-9)).all()
+    assert np.abs(lw.pose_difference(ARM.pose(q, "hand"), X)).max() <= 1e-6
+
+
+def test_a_base_is_bounded_by_number_and_by_length():
+    robot = robot_of(TREES["floating_chain"])
+    frame = max(robot.tree.frames, key=lambda frame: frame.body).name
+    base = robot.joints[0]
+    q = robot.random_configuration(seed=2, size=30)
+    X = np.array([far_target(robot, frame, seed) for seed in range(30)])
+    task = lw.ik.PoseTask(frame, weight=1.0, name="X")
+    boxed = robot.velocity_for(task, q, DT, limits={"velocity": {base.name: 5.0}}, X=X)
+    assert np.abs(boxed.v[:, base.v_slice]).max() == 5.0
+    balled = robot.velocity_for(task, q, DT, limits={"speed": {base.name: (2.0, 0.5)}}, X=X)
+    turning = np.linalg.norm(balled.v[:, base.v_slice][:, :3], axis=1)
+    moving = np.linalg.norm(balled.v[:, base.v_slice][:, 3:], axis=1)
+    assert turning.max() <= 2.0 and moving.max() <= 0.5 and moving.max() > 0.499
+
+
+def test_bad_input_says_what():
+    q, X = np.zeros(7), ARM.pose(np.zeros(7), "hand")
+    task = lw.ik.PoseTask("hand", weight=1.0)
+    late = np.full((4, 4), np.nan)
+    for call, error, text in (
+        (lambda: ARM.velocity_for(task, q, 0.0, hand=X), ValueError, "dt"),
+        (lambda: ARM.velocity_for(task, q, np.nan, hand=X), ValueError, "dt"),
+        (lambda: ARM.velocity_for(task, q, DT), ValueError, "aims at nothing"),
+        (lambda: ARM.velocity_for(task, q, DT, hnad=X), UnknownNameError, "hand"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=late), ValueError, "nan"),
+        (lambda: ARM.velocity_for(task, q * np.nan, DT, hand=X), ValueError, "NaN"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X[:3]), ValueError, "4, 4"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=2.0 * X), ValueError, "pose|rotation"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, v_last=np.zeros(3)), ValueError, "v_last"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, gain=1.5), ValueError, "gain"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, gain={"hnad": 1.0}), UnknownNameError, "hand"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, time_constant=0.0), ValueError, "time"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, damping=-1.0), ValueError, "damping"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, limits={"speeds": 1.0}), UnknownNameError, "speed"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, limits={"velocity": -1.0}), ValueError, "velocity"),
+        (
+            lambda: ARM.velocity_for(task, q, DT, hand=X, limits={"velocity": {"elbow9": 1.0}}),
+            UnknownNameError,
+            "joint",
+        ),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, limits={"acceleration": 0.0}), ValueError, "acceleration"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, limits=3), TypeError, "limits"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+    problem = lw.ik.DifferentialIK(ARM, task, DT, limits={"acceleration": 1.0})
+    for call, text in (
+        (lambda: problem.velocity(q, hand=X, v_last=np.full(7, np.nan)), "v_last"),
+        (lambda: problem.step(q, X, v_last=np.full(7, np.inf)), "v_last"),
+        (lambda: problem.step(np.where(np.arange(7) == 6, np.nan, q), X), "q: "),
+        (lambda: problem.step(q, late), "hand"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()
