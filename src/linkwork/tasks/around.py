@@ -192,6 +192,12 @@ class _Around(Task):
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.rows(k, target)
 
+    def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.exact_rows(k, target)
+
+    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self.task.curved_rows(k, target)
+
     def settled(self, robot: Any, k: TaskKinematics) -> Self:
         return replace(self, task=self.task.settled(robot, k))
 
@@ -258,6 +264,4 @@ class Within(_Around):
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         """Errors need not vanish, so rows that are exact where they do would be none."""
-        if self.task.exact:
-            return self.task.rows(k, target)
-        return k.derived(lambda state: self.task.errors(state, target))
+        return self.task.exact_rows(k, target)

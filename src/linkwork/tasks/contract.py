@@ -149,6 +149,14 @@ class Task(ABC):
         """
         return self
 
+    def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """The same with rows that are the derivative of errors everywhere."""
+        return self.rows(k, target) if self.exact else k.derived(lambda state: self.errors(state, target))
+
+    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        """Rows to differentiate again, for second derivatives: as good near the target, where they are not exact."""
+        return self.rows(k, target)
+
     def checked(self, robot: Any) -> Iterable[str]:
         """What is wrong with it for a robot, a message each, besides names that are not there."""
         return ()

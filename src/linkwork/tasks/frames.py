@@ -8,6 +8,7 @@ of squares where all axes count alike.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTa
 __all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask"]
 
 Axes = Literal["frame", "target", "reference"]
+Exact = Literal["no", "way", "yes"]  # whether rows are derivatives away from the target, too
 _AXES = ("frame", "target", "reference")
 _XYZ = ("x", "y", "z")
 
@@ -58,26 +60,46 @@ class _FrameTask(Task):
     def between(self) -> tuple[str, str]:
         return self.frame, self.relative_to
 
-    def _turn(self, k: TaskKinematics, R_T: Rotation) -> tuple[list[Any], list[Vec3]]:
+    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self._at(k, target, "no")
+
+    def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self._at(k, target, "yes")
+
+    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+        return self._at(k, target, "way")  # of a small angle second derivatives along velocities are those of its rate
+
+    @abstractmethod
+    def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows: ...
+
+    def _turn(self, k: TaskKinematics, R_T: Rotation, exact: Exact = "no") -> tuple[list[Any], list[Vec3]]:
         """The rotation vector from T to B, and its rate by velocity."""
         between = k.between(self.frame, self.relative_to)
         phi = Quaternion.of(R_T.T @ between.pose.rotation).log()
-        if self.axes == "frame":
+        if self.axes == "frame" and exact == "no":
             return [*phi], [C.angular for C in between.columns]
-        rates = [twist_of_translation(-phi, C.angular) if _moves(C) else C.angular for C in between.columns]
-        if self.axes == "target":  # the axes in which phi is the same as in B's
+        if exact == "way":
+            rates = [C.angular for C in between.columns]
+        else:
+            rates = [twist_of_translation(-phi, C.angular) if _moves(C) else C.angular for C in between.columns]
+        if self.axes in ("target", "frame"):  # phi is the same in both
             return [*phi], rates
         return [*(R_T @ phi)], [
             R_T @ rate if _moves(C) else rate for C, rate in zip(between.columns, rates, strict=True)
         ]
 
-    def _way(self, k: TaskKinematics, p_T: Vec3, R_T: Rotation | None) -> tuple[list[Any], list[Vec3]]:
+    def _way(
+        self, k: TaskKinematics, p_T: Vec3, R_T: Rotation | None, exact: Exact = "no"
+    ) -> tuple[list[Any], list[Vec3]]:
         """The way from T's origin to B's, and its rate by velocity."""
         between = k.between(self.frame, self.relative_to)
         R, way = between.pose.rotation, between.pose.translation - p_T
         rates = [C.linear for C in between.columns]
         if self.axes == "frame":
-            return [*R.inv_act(way)], rates
+            own = R.inv_act(way)
+            if exact != "no":
+                rates = [C.linear - C.angular.cross(own) if _moves(C) else C.linear for C in between.columns]
+            return [*own], rates
         rates = [R @ v if _moves(C) else v for C, v in zip(between.columns, rates, strict=True)]
         if self.axes == "target" and R_T is not None:
             return [*R_T.inv_act(way)], [
@@ -111,10 +133,10 @@ class PoseTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("rad",) * 3 + ("m",) * 3
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
         X_T = Pose.of_elements(target)
-        turn, turning = self._turn(k, X_T.rotation)
-        way, moving = self._way(k, X_T.translation, X_T.rotation)
+        turn, turning = self._turn(k, X_T.rotation, exact)
+        way, moving = self._way(k, X_T.translation, X_T.rotation, exact)
         return TaskRows(turn + way, _rows(turning, moving))
 
 
@@ -142,8 +164,8 @@ class PositionTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("m",) * 3
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        way, moving = self._way(k, Vec3(*target), None)
+    def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
+        way, moving = self._way(k, Vec3(*target), None, exact)
         return TaskRows(way, _rows(moving))
 
 
@@ -163,7 +185,7 @@ class OrientationTask(_FrameTask):
     def row_units(self) -> tuple[str, ...]:
         return ("rad",) * 3
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows:
         R_T = Rotation(*(Vec3(*target[3 * i : 3 * i + 3]) for i in range(3)))
-        turn, turning = self._turn(k, R_T)
+        turn, turning = self._turn(k, R_T, exact)
         return TaskRows(turn, _rows(turning))

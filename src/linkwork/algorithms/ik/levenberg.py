@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fabs, fmax, lt, not_, or_, where
 from ...expr.linalg.sums import dot, is_zero
+from ...model.tree import Tree
 from ..configuration.manifold import integrate
 from ..mechanisms.nearest import characteristic_length
 from .box import LimitBox
 from .stack import Stack
-from .starts import start
+from .starts import begun
 from .steps import bounded_step, shortened
 
-__all__ = ["MOST", "SearchFound", "search"]
+__all__ = ["MOST", "SearchFound", "longest_steps", "search"]
 
 Scalars = Sequence[Any]
 
@@ -50,12 +51,24 @@ class _State(NamedTuple):
 
 
 class SearchFound(NamedTuple):
-    """Where a search ended: the configuration, whether all is done there, steps, and the number of the last start."""
+    """Where a search ended: the configuration, whether all is done there, steps, and the number of the last start.
+
+    Of solvers that know soft tasks, whether hard ones are done, and the multipliers by row.
+    """
 
     q: list[Any]
     done: Any
     iterations: Any
     starts: Any
+    reached: Any = None
+    multipliers: list[Any] | None = None
+
+
+def longest_steps(tree: Tree) -> list[float]:
+    """By velocity: the largest part of a step [rad, m]."""
+    length = characteristic_length(tree)
+    units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
+    return [1.0 if unit.startswith("rad") else length for unit in units]
 
 
 def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
@@ -64,13 +77,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     ``first`` is the number of the first start: 0 is the seed, others are those of the sequence.
     """
     tree = stack.tree
-    weights, length = stack.counted(), characteristic_length(tree)
-    units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
-    longest = [1.0 if unit.startswith("rad") else length for unit in units]
-
-    def begun(number: Any) -> list[Any]:
-        places = start(tree, seed, box, number, stack.still)
-        return box.within([where(lt(number, 0.5), a, b) for a, b in zip(seed, places, strict=True)])
+    weights, longest = stack.counted(), longest_steps(tree)
 
     def more(state: _State) -> Any:
         return and_(lt(state.done, 0.5), lt(state.taken, budget))
@@ -96,7 +103,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         again = and_(ended, not_(done))
         number = where(again, state.starts + 1.0, state.starts)
         best = or_(done, lt(cost, state.least))
-        other = begun(number)
+        other = begun(tree, seed, box, number, stack.still)
         return _State(
             tuple(where(again, a, where(better, b, c)) for a, b, c in zip(other, q, state.q, strict=True)),
             tuple(where(again, 0.0, x) for x in step),
@@ -110,7 +117,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
             state.taken + 1.0,
         )
 
-    at = tuple(begun(first))
+    at = tuple(begun(tree, seed, box, first, stack.still))
     nothing = (0.0,) * tree.nv
     last: _State = while_loop(
         more, stepped, _State(at, nothing, _FAR, 0.0, 0.0, first, at, _FAR, 0.0, 0.0), at_most=MOST

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...expr.functions import and_, eq, fabs, fmax, fmin, le, lt, where
-from ...expr.linalg.sums import is_zero
+from ...expr.linalg.sums import dot, is_zero, transposed
 from ...model.tree import Tree
 from ...tasks.contract import Task
+from ..derivatives.tangents import derivatives
 from ..mechanisms.nearest import characteristic_length
 from .state import TaskState
 
@@ -56,16 +57,45 @@ class Stack:
         length = 0.5 * characteristic_length(self.tree)
         return [1.0 / length if unit == "m" else 1.0 for unit in self.units]
 
-    def at(self, q: Scalars) -> Stacked:
-        """e and J, of which the columns of what is held are zero; what is beyond a range is its error there."""
+    def at(self, q: Scalars, *, exact: bool = False, curved: bool = False) -> Stacked:
+        """e and J, of which the columns of what is held are zero; what is beyond a range is its error there.
+
+        Rows that are not the derivative of errors away from what is aimed at are, where they are to be ``exact``;
+        ``curved`` ones are those to differentiate again.
+        """
         k = TaskState(self.tree, q)
         errors: list[Any] = []
         rows: list[list[Any]] = []
         for task, target in zip(self.tasks, self.targets, strict=True):
-            found = task.rows(k, target)
+            asked = task.curved_rows if curved else task.exact_rows if exact else task.rows
+            found = asked(k, target)
             errors += found.errors
             rows += [[0.0 if j in self.still else x for j, x in enumerate(row)] for row in found.rows]
         return Stacked(errors, rows)
+
+    def bent(self, q: Scalars, pulls: Scalars) -> list[Any]:
+        """The second derivatives of the errors' sum, each times its pull, along velocities: the lower triangle."""
+
+        def pulled(q: Scalars) -> list[Any]:
+            rows = self.at(q, curved=True).rows
+            return [dot(column, pulls) for column in transposed(rows)]
+
+        H = derivatives(self.tree, pulled, q)[0]
+        moved = [[0.0 if {i, j} & self.still else H[i][j] for j in range(len(H))] for i in range(len(H))]
+        return [0.5 * (moved[i][j] + moved[j][i]) for i in range(len(H)) for j in range(i + 1)]
+
+    def only(self, *, hard: bool) -> Stack:
+        """The hard tasks, or the soft ones."""
+        rows = [k for k, is_hard in enumerate(self.hard) if is_hard is hard]
+        kept = [k for k, task in enumerate(self.tasks) if task.hard is hard]
+        return Stack(
+            self.tree,
+            tuple(self.tasks[k] for k in kept),
+            tuple(self.targets[k] for k in kept),
+            [self.tolerances[k] for k in rows],
+            [self.weights[k] for k in rows],
+            self.still,
+        )
 
     def beyond(self, errors: Scalars) -> list[Any]:
         """By how much each error is out of its range."""

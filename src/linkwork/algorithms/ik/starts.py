@@ -18,7 +18,7 @@ from ..configuration.manifold import integrate
 from ..mechanisms.nearest import characteristic_length
 from .box import LimitBox, numbered
 
-__all__ = ["sequence_steps", "start"]
+__all__ = ["begun", "sequence_steps", "start"]
 
 Scalars = Sequence[Any]
 
@@ -31,6 +31,14 @@ def sequence_steps(dimensions: int) -> list[float]:
     for _ in range(60):
         g = (1.0 + g) ** (1.0 / (dimensions + 1))
     return [g**-i for i in range(1, dimensions + 1)]
+
+
+def begun(tree: Tree, seed: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
+    """The start of a number within limits: 0 is the seed."""
+    if number.__class__ in (int, float) and not number:
+        return box.within(seed)
+    places = start(tree, seed, box, number, still)
+    return box.within([where(lt(number, 0.5), a, b) for a, b in zip(seed, places, strict=True)])
 
 
 def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:

@@ -20,7 +20,7 @@ from ...expr.linalg.semidefinite import Semidefinite
 from ...expr.linalg.sums import dot, is_zero, transposed
 from .box import LimitBox
 
-__all__ = ["bounded_step", "damped_step", "shortened"]
+__all__ = ["bounded_step", "damped_step", "full", "newton_step", "shortened"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -66,6 +66,54 @@ def bounded_step(rows: Rows, errors: Scalars, damping: Any, box: LimitBox, q: Sc
             free[k] = where(out, 0.0, free[k])
         rest = [e + dot(row, step) for e, row in zip(errors, rows, strict=True)]
     return step
+
+
+def full(lower: Scalars, count: int) -> list[list[Any]]:
+    """A symmetric matrix of its lower triangle, row by row."""
+    return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(count)] for i in range(count)]
+
+
+def newton_step(H: Rows, slopes: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int = 2) -> list[Any]:
+    """The step of least gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; downhill, whatever H is."""
+    count = len(slopes)
+    free = box.free(q, [-x for x in slopes])
+    step: list[Any] = [0.0] * count
+    for turn in range(rounds):
+        A = [
+            [(H[i][j] + (damping if i == j else 0.0)) * (free[i] * free[j]) for j in range(i + 1)] for i in range(count)
+        ]
+        b = [-a * (x + dot(row, step)) for a, x, row in zip(free, slopes, H, strict=True)]
+        found = _downhill(A, b, damping)
+        if turn == rounds - 1:
+            break
+        for k in box.numbers:
+            room = box.room(q, k, found[k])
+            out = lt(room, fabs(found[k]))
+            step[k] = where(out, copysign(room, found[k]), 0.0)
+            free[k] = where(out, 0.0, free[k])
+    return [a + b for a, b in zip(step, found, strict=True)]
+
+
+def _downhill(lower: Rows, b: Scalars, least: Any) -> list[Any]:
+    """x of (L |D| Lᵀ) x = b, where L D Lᵀ is a symmetric matrix; pivots are as large as ``least`` at least."""
+    left, count = [list(row) for row in lower], len(b)
+    inverse: list[Any] = []
+    for k in range(count):
+        inverse.append(1.0 / fmax(fabs(left[k][k]), least))
+        column = [left[i][k] for i in range(k + 1, count)]
+        for i in range(k + 1, count):
+            left[i][k] = column[i - k - 1] * inverse[k]
+            for j in range(k + 1, i + 1):
+                left[i][j] = left[i][j] - left[i][k] * column[j - k - 1]
+    y = list(b)
+    for i in range(count):
+        for k in range(i):
+            y[i] = y[i] - left[i][k] * y[k]
+    y = [a * d for a, d in zip(y, inverse, strict=True)]
+    for i in range(count - 1, -1, -1):
+        for k in range(i + 1, count):
+            y[i] = y[i] - left[k][i] * y[k]
+    return y
 
 
 def shortened(step: Scalars, longest: Scalars) -> list[Any]:

@@ -64,7 +64,7 @@ class IKProblem:
 
     def _chosen(self, solver: str) -> str:
         if solver == "auto":
-            return "levenberg"
+            return "levenberg" if all(task.hard for task in self.tasks) else "augmented"
         if solver not in SOLVERS:
             known = ", ".join(map(repr, ("auto", *SOLVERS)))
             raise ValueError(f"{self.who}: solver: expected one of {known}, got {solver!r}")
@@ -182,7 +182,8 @@ class IKProblem:
         told = found.told
         if not np.all(told[..., -1] <= _OFF) or not np.isfinite(found.q).all():
             self._refuse(seed, given)
-        return IKResult(self, found.q, found.errors, told.tolist() if told.ndim == 1 else told, seed, given, tolerances)
+        told = told.tolist() if told.ndim == 1 else told
+        return IKResult(self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None))
 
     def _until(
         self, deadline: float, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]

@@ -25,7 +25,7 @@ class IKResult:
     met, ``status`` says why, and ``explain`` puts it in a sentence.  Every q is within limits.
     """
 
-    __slots__ = ("_given", "_judged", "_told", "errors", "problem", "q", "seed", "tolerances")
+    __slots__ = ("_given", "_judged", "_told", "errors", "multipliers", "problem", "q", "seed", "tolerances")
 
     def __init__(
         self,
@@ -36,17 +36,25 @@ class IKResult:
         seed: np.ndarray,
         given: Any,
         tolerances: np.ndarray | None = None,
+        multipliers: np.ndarray | None = None,
     ) -> None:
         self.problem, self.q, self.errors, self.seed = problem, q, errors, seed
-        self.tolerances = tolerances
+        self.tolerances, self.multipliers = tolerances, multipliers
         self._told, self._given = told, given
         self._judged: dict[int, Reason] | None = None
 
     @property
     def success(self) -> Any:
-        """Whether all hard tasks are done within their tolerances, and limits kept: a bool, or an array (...)."""
+        """Whether all hard tasks are done within their tolerances and limits kept, at a minimum of what soft ones cost
+        where there are some: a bool, or an array (...)."""
         told = self._told
         return told[0] == 1.0 if told.__class__ is list else told[..., 0] == 1.0
+
+    @property
+    def feasible(self) -> Any:
+        """Whether hard tasks are done within their tolerances, whatever soft ones cost: a bool, or an array (...)."""
+        told = self._told
+        return told[_PLACE["reached"]] == 1.0 if told.__class__ is list else told[..., _PLACE["reached"]] == 1.0
 
     @property
     def iterations(self) -> Any:
@@ -188,7 +196,9 @@ class IKResult:
         """The same, found after so many steps and starts."""
         told = list(self._told)
         told[_PLACE["iterations"]], told[_PLACE["restarts"]] = float(iterations), float(restarts)
-        return IKResult(self.problem, self.q, self.errors, told, self.seed, self._given, self.tolerances)
+        return IKResult(
+            self.problem, self.q, self.errors, told, self.seed, self._given, self.tolerances, self.multipliers
+        )
 
     def _number(self, name: str) -> Any:
         told = self._told

@@ -2,7 +2,8 @@
 
 A kernel takes the seed, the targets, tolerances and weights by row, limits, how many steps it may take, and the number
 of the first start; it gives q, errors by row, and what there is to tell: whether all is done, steps, starts, the
-largest position and orientation errors, and by how much targets are no rotations.
+largest position and orientation errors, whether hard tasks are done, and by how much targets are no rotations.  A
+solver that knows soft tasks gives the multipliers of hard rows, too.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...algorithms.ik import augmented, levenberg
 from ...algorithms.ik.box import LimitBox
-from ...algorithms.ik.levenberg import SearchFound, search
+from ...algorithms.ik.levenberg import SearchFound
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel, compile
 from ...expr.arrays import array, scalars
@@ -26,9 +28,9 @@ __all__ = ["SOLVERS", "TOLD", "Solver", "looking_kernel", "solver_kernel", "targ
 Scalars = Sequence[Any]
 Solver = Callable[..., SearchFound]
 
-TOLD = ("done", "iterations", "restarts", "position_error", "orientation_error", "off")
+TOLD = ("done", "iterations", "restarts", "position_error", "orientation_error", "reached", "off")
 
-SOLVERS: dict[str, Solver] = {"levenberg": search}
+SOLVERS: dict[str, Solver] = {"levenberg": levenberg.search, "augmented": augmented.search}
 """By name: ``(stack, seed, box, budget, first)`` to what was found."""
 
 
@@ -54,8 +56,8 @@ def solver_kernel(
     def solved(
         *, seed: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, steps: Any, first: Any, **targets: Any
     ) -> Any:
-        given = {task.name: scalars(targets[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
-        numbers = tuple(given.get(task.name, []) for task in tasks)
+        aims = {task.name: scalars(targets[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
+        numbers = tuple(aims.get(task.name, []) for task in tasks)
         stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], still)
         box = LimitBox.of(tree, [*lower], [*upper], bounded, still)
         found = solve(stack, [*seed], box, steps, first)
@@ -63,8 +65,10 @@ def solver_kernel(
         off: Any = 0.0
         for task, target in zip(tasks, numbers, strict=True):
             off = off + off_by(task, target)  # which NaN goes through, as it does not through fmax
-        told = [found.done, found.iterations, found.starts, *_largest(stack, beyond), off]
-        return {"q": array(found.q), "errors": array(beyond), "told": array(told)}
+        reached = found.done if found.reached is None else found.reached
+        told = [found.done, found.iterations, found.starts, *_largest(stack, beyond), reached, off]
+        given = {"q": array(found.q), "errors": array(beyond), "told": array(told)}
+        return given if found.multipliers is None else given | {"multipliers": array(found.multipliers)}
 
     return compile(
         solved,
