@@ -101,6 +101,9 @@ class _Failures:
         self.problem, self.q, self.given, self.told = problem, q, given, told
         self.tolerances = np.broadcast_to(tolerances, (len(q), tolerances.shape[-1]))
         self.reasons = [Reason(starts=1 + int(x)) for x in told["restarts"]]
+        for reason, reached in zip(self.reasons, told["reached"], strict=True):
+            if reached == 1.0:  # hard tasks are done, and soft ones have not come to a minimum
+                reason.status = "out of iterations"
         self.hard = [task for task in problem.tasks if task.hard]
         self.rows: dict[str, slice] = {}
         start = 0
@@ -349,6 +352,8 @@ def sentence(reason: Reason, problem: IKProblem, facts: Mapping[str, Any]) -> st
     more = f"a search of {reason.steps} steps finds an answer: raise at_most, or begin elsewhere"
     if reason.status == "singular":
         return f"singular: stuck after {facts['iterations']} steps where {reason.singularity}; {more}"
+    if facts["reached"] == 1.0:
+        return f"out of iterations: hard tasks are done, soft ones cost no least after {facts['iterations']} steps"
     return f"out of iterations: after {facts['iterations']} steps {_left(facts)} left; {more}"
 
 

@@ -25,7 +25,7 @@ class IKResult:
     met, ``status`` says why, and ``explain`` puts it in a sentence.  Every q is within limits.
     """
 
-    __slots__ = ("_given", "_judged", "_told", "errors", "multipliers", "problem", "q", "seed", "tolerances")
+    __slots__ = ("_given", "_judged", "_told", "errors", "problem", "q", "row_multipliers", "seed", "tolerances")
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class IKResult:
         seed: np.ndarray,
         given: Any,
         tolerances: np.ndarray | None = None,
-        multipliers: np.ndarray | None = None,
+        row_multipliers: np.ndarray | None = None,
     ) -> None:
         self.problem, self.q, self.errors, self.seed = problem, q, errors, seed
-        self.tolerances, self.multipliers = tolerances, multipliers
+        self.tolerances, self.row_multipliers = tolerances, row_multipliers
         self._told, self._given = told, given
         self._judged: dict[int, Reason] | None = None
 
@@ -197,7 +197,7 @@ class IKResult:
         told = list(self._told)
         told[_PLACE["iterations"]], told[_PLACE["restarts"]] = float(iterations), float(restarts)
         return IKResult(
-            self.problem, self.q, self.errors, told, self.seed, self._given, self.tolerances, self.multipliers
+            self.problem, self.q, self.errors, told, self.seed, self._given, self.tolerances, self.row_multipliers
         )
 
     def _number(self, name: str) -> Any:
