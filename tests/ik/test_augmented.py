@@ -41,6 +41,6 @@ def test_minima_are_those_of_the_conditions():
             F = ARM.pose(q, "forearm_distal")
             return np.concatenate([phi, X_q[:3, :3].T @ (X_q[:3, 3] - X[k, :3, 3]), F[:3, :3].T @ (F[:3, 3] - p[k])])
 
-        g = gradient_left(errors, found.q[k], problem._weights, found.row_multipliers[k], ARM.lower, ARM.upper)
+        g = gradient_left(errors, found.q[k], problem.weights, found.row_multipliers[k], ARM.lower, ARM.upper)
         assert np.abs(g).max() <= 1e-5
         assert np.abs(errors(found.q[k])[:6]).max() <= 1e-6

@@ -205,9 +205,8 @@ def descend(stack: Stack, asked: Asked, q: Scalars, box: LimitBox, budget: Any) 
         told = [f + rho * x for f, x in zip(state.forces, found.away, strict=True)]
         forces = [where(update, a, b) for a, b in zip(told, state.forces, strict=True)]
         stiffer = and_(update, lt(0.3 * state.away, away))
-        lost = and_(
-            and_(stiffer, lt(state.away, away)), and_(lt(_LOST, away), lt(state.least, _FAR))
-        )  # back to where hard rows were done
+        # back to where hard rows were done
+        lost = and_(and_(stiffer, lt(state.away, away)), and_(lt(_LOST, away), lt(state.least, _FAR)))
         forces = [where(lost, 0.0, x) for x in forces]
         stiffness = where(stiffer, fmin(_STIFFER * rho, fmax(rho, _STIFFEST)), rho)
         now = _Squares.of(asked, at.errors, at.rows, forces, stiffness)
