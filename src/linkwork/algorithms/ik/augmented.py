@@ -1,6 +1,6 @@
 """Soft tasks under hard ones and limits: an augmented Lagrangian, minimised by Gauss–Newton steps on the manifold.
 
-Asked for is a minimum of ½ Σ (w e)² over soft rows where every hard row has l ≤ c(q) ≤ u and q is within limits.
+AskedRows for is a minimum of ½ Σ (w e)² over soft rows where every hard row has l ≤ c(q) ≤ u and q is within limits.
 Hard rows are done first (`levenberg`).  From there on,
 
     L(q) = ½ Σ (w e)² + ½ ρ Σ (y − clip(y, l, u))²,    y = c + λ/ρ,
@@ -35,7 +35,7 @@ from .stack import Stack
 from .starts import begun
 from .steps import full, newton_step, shortened
 
-__all__ = ["Asked", "Minimum", "descend", "search"]
+__all__ = ["AskedRows", "MinimumFound", "descend", "search"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -56,7 +56,7 @@ _NOISE = 1e-13  # of a sum of squares: rounding
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedRows:
     """What is asked of each row: to be within a range and tolerance where it is hard, else as little as can be."""
 
     hard: Sequence[bool]
@@ -66,9 +66,9 @@ class Asked:
     tolerances: Scalars  # of hard rows
 
     @staticmethod
-    def of(stack: Stack) -> Asked:
+    def of(stack: Stack) -> AskedRows:
         ranges = stack.ranges
-        return Asked(
+        return AskedRows(
             stack.hard, [low for low, _ in ranges], [high for _, high in ranges], stack.counted(), stack.tolerances
         )
 
@@ -95,7 +95,7 @@ class _Squares:
     away: list[Any]  # by hard row: c − clip(y, l, u), which λ/ρ grows by
 
     @staticmethod
-    def of(asked: Asked, errors: Scalars, rows: Rows, forces: Scalars, rho: Any) -> _Squares:
+    def of(asked: AskedRows, errors: Scalars, rows: Rows, forces: Scalars, rho: Any) -> _Squares:
         root = sqrt(rho)
         residuals: list[Any] = []
         scaled: list[list[Any]] = []
@@ -121,7 +121,7 @@ class _Squares:
         return _Squares(residuals, scaled, weights, away)
 
 
-class Minimum(NamedTuple):
+class MinimumFound(NamedTuple):
     """Where a descent ended."""
 
     q: list[Any]
@@ -150,7 +150,7 @@ class _State(NamedTuple):
 
 def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchFound:
     """A minimum of soft tasks at which hard ones are done; where those cannot be, the least of theirs that was met."""
-    asked = Asked.of(stack)
+    asked = AskedRows.of(stack)
     if not any(asked.hard):
         least = descend(stack, asked, begun(stack.tree, seed, box, first, stack.still), box, budget)
         return SearchFound(least.q, least.done, least.iterations, 0.0, 1.0, least.forces)
@@ -164,7 +164,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     )
 
 
-def descend(stack: Stack, asked: Asked, q: Scalars, box: LimitBox, budget: Any) -> Minimum:
+def descend(stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: Any) -> MinimumFound:
     """A minimum near q, where hard rows are done; no worse than q, where steps do not lead to it within a budget."""
     tree = stack.tree
     longest = longest_steps(tree)
@@ -256,10 +256,12 @@ def descend(stack: Stack, asked: Asked, q: Scalars, box: LimitBox, budget: Any) 
     by_row: list[Any] = [0.0] * len(asked.hard)
     for k, x in zip(hard, last.told, strict=True):
         by_row[k] = x * asked.weights[k]
-    return Minimum(list(last.best), where(and_(lt(0.5, last.done), lt(last.done, 1.5)), 1.0, 0.0), last.taken, by_row)
+    return MinimumFound(
+        list(last.best), where(and_(lt(0.5, last.done), lt(last.done, 1.5)), 1.0, 0.0), last.taken, by_row
+    )
 
 
-def _stiffness(asked: Asked, rows: Rows) -> Any:
+def _stiffness(asked: AskedRows, rows: Rows) -> Any:
     """How stiff soft rows are beside hard ones."""
     of: dict[bool, Any] = {True: 1e-300, False: 1e-12}
     for row, w, hard in zip(rows, asked.weights, asked.hard, strict=True):
