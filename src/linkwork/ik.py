@@ -6,6 +6,7 @@ module, and constraints of `linkwork.constraints`, one or many.
 
 from .facade.ik.differential import DifferentialIK
 from .facade.ik.judging import LimitInTheWay, Singularity
+from .facade.ik.path_result import JointJump, PathResult
 from .facade.ik.problem import IKProblem
 from .facade.ik.reach import ReachProof
 from .facade.ik.result import IKResult
@@ -30,9 +31,11 @@ __all__ = [
     "DifferentialIK",
     "IKProblem",
     "IKResult",
+    "JointJump",
     "JointTask",
     "LimitInTheWay",
     "OrientationTask",
+    "PathResult",
     "PoseTask",
     "PositionTask",
     "PostureTask",

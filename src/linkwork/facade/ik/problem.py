@@ -15,11 +15,15 @@ from ...bridge.machine import Kernel
 from ...bridge.once import Once
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
+from .differential import DifferentialIK
+from .following import JUMP, follow
 from .judging import chain_of
+from .path_result import PathResult
 from .reach import Chain
 from .reading import check_tasks, mid_range, read_limits, read_locked, read_rows, read_target
 from .result import IKResult
 from .solving import SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
+from .velocity_result import VelocityResult
 
 __all__ = ["IKProblem"]
 
@@ -61,6 +65,7 @@ class IKProblem:
         self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._steps, self._first = np.array(float(at_most)), np.array(0.0)
         self.middle = mid_range(robot, self.lower, self.upper)
+        self._steps_of_time: dict[float, DifferentialIK] = {}
 
     def _chosen(self, solver: str) -> str:
         if solver == "auto":
@@ -156,6 +161,29 @@ class IKProblem:
         if not told[-1] <= _OFF or q[0] != q[0]:
             self._refuse(seed, {next(iter(self.shapes)): target})
         return IKResult(self, q, errors, told, seed, target)
+
+    def follow(self, seed: Any = None, *, largest_jump: Any = JUMP, **paths: Any) -> PathResult:
+        """Configurations along paths of targets (..., T, *shape) by the tasks' names, each from the one before.
+
+        ``seed`` is where the first is looked for.  Where no number of velocity goes farther than ``largest_jump``
+        [rad, m] from target to target, or in small steps between them, the path is continuous; where it cannot be, the
+        nearest other answer is taken, and counted as a reconfiguration.  Raises as `solve`.
+        """
+        return follow(self, seed, largest_jump, self.who, paths)
+
+    def differential(self, dt: float, **options: Any) -> DifferentialIK:
+        """The step of velocity [s] of these tasks within these limits; options as of `Robot.velocity_for`."""
+        limits = options.pop("limits", True)
+        if limits is True:
+            limits = {"position": (self.lower, self.upper)}
+        return DifferentialIK(self.robot, self.tasks, dt, limits=limits, locked=self.locked, who=self.who, **options)
+
+    def velocity(self, q: Any, dt: float, *, v_last: Any = None, **targets: Any) -> VelocityResult:
+        """The velocity at q (..., nq) that brings the tasks on in a step of time, as `Robot.velocity_for`."""
+        known = self._steps_of_time.get(dt)
+        if known is None:
+            known = self._steps_of_time[dt] = self.differential(dt)
+        return known.velocity(q, v_last=v_last, **targets)
 
     def _rank(self, name: str) -> int:
         return len(self.shapes[name])

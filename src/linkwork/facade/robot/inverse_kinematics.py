@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from ...tasks.contract import Task
 from ...tasks.frames import Axes, PoseTask
 from ..ik.differential import DAMPING, DifferentialIK
+from ..ik.following import JUMP
+from ..ik.path_result import PathResult
 from ..ik.problem import STEPS, IKProblem
 from ..ik.result import IKResult
 from ..ik.velocity_result import VelocityResult
@@ -129,3 +131,29 @@ class InverseKinematicsMethods(RobotBase):
             if key is not None:
                 self._calls[key] = known
         return cast(VelocityResult, known.velocity(q, v_last=v_last, **targets))
+
+    def follow_path(
+        self,
+        X_path: ArrayLike,
+        frame: str,
+        *,
+        seed: Array | None = None,
+        tolerance: Any = None,
+        relative_to: str = "world",
+        axes: Axes = "frame",
+        limits: Any = None,
+        locked: Sequence[str] = (),
+        largest_jump: ArrayLike = JUMP,
+    ) -> PathResult:
+        """Configurations at which a frame has the poses of a path, each near the one before, within limits.
+
+        X_path (..., T, 4, 4) are poses of ``frame`` in ``relative_to``, one path or a batch; ``seed`` (..., nq) is
+        where the first is looked for.  Where no number of velocity goes farther than ``largest_jump`` [rad, m] from
+        pose to pose, or in small steps on the way between them, the path is continuous; where it cannot be, the nearest
+        other answer is taken, and counted as a reconfiguration.  The others are as of `inverse_kinematics`.
+
+        The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
+        """
+        task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_path")
+        problem = IKProblem(self, task, limits=limits, locked=locked, tolerance=tolerance, who="follow_path")
+        return problem.follow(seed, largest_jump=largest_jump, X_path=X_path)

@@ -1,0 +1,108 @@
+"""Paths: continuous where they can be, and told where they cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+
+ARM = lw.load("arm7")
+
+
+def planar(*limits):
+    """Two links of 1 m in a plane, whose joints have these limits."""
+    joints = "".join(
+        f'<joint name="j{k}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/><axis xyz="0 0 1"/>'
+        f'<origin xyz="{min(k, 1)} 0 0"/><limit lower="{low}" upper="{high}" effort="1" velocity="2"/></joint>'
+        for k, (low, high) in enumerate(limits)
+    )
+    links = "".join(f'<link name="l{k}"/>' for k in range(len(limits) + 2))
+    tip = f'<joint name="tip" type="fixed"><parent link="l{len(limits)}"/><child link="l{len(limits) + 1}"/>'
+    return lw.Robot.from_urdf_string(f'<robot name="planar">{links}{joints}{tip}<origin xyz="1 0 0"/></joint></robot>')
+
+
+def straight(X, to, count):
+    """Poses on the way to a place, turned alike."""
+    path = np.array([X] * count)
+    path[:, :3, 3] += np.linspace(0.0, 1.0, count)[:, None] * (np.asarray(to) - X[:3, 3])
+    return path
+
+
+def test_a_smooth_path_is_followed_without_a_jump():
+    """Coarse or fine: what lies between two poses is filled in where they are far apart."""
+    q = np.array([0.2, 0.3, 0.1, -1.8, 0.3, 2.0, 0.4])
+    X = ARM.pose(q, "hand")
+    for count in (3, 60):
+        path = straight(X, X[:3, 3] + [0.1, -0.25, -0.15], count)
+        found = ARM.follow_path(path, "hand", seed=q)
+        assert found.success.all() and found.reconfigurations == 0
+        assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), path)).max() <= 1e-6
+        assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
+        assert np.array_equal(found.q[0], q)
+        steps = np.abs(ARM.difference(found.q[:-1], found.q[1:]))
+        step, joint = np.unravel_index(steps.argmax(), steps.shape)
+        assert found.largest_jump == (steps.max(), ARM.joints[joint].name, step + 1)
+        assert "reconfigured" not in found.explain() and f"{count} of {count}" in found.explain()
+    assert found.largest_jump.size < 0.1
+
+
+def test_a_forced_reconfiguration_is_counted_and_named():
+    """The first joint may not turn past a bound that the tip's circle leads through with the elbow as it is."""
+    robot = planar((-0.6, 0.6), (-2.5, 2.5))
+    angles = np.linspace(0.0, 0.8, 41)
+    reach = np.sqrt(2.0 + 2.0 * np.cos(1.0))
+    places = reach * np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=-1)
+    problem = robot.ik_problem(lw.ik.PositionTask("l3"))
+    found = problem.follow(np.array([0.5, -1.0]), l3=places)
+    assert found.success.all() and found.reconfigurations == 1
+    (step,) = np.flatnonzero(found.reconfigured)
+    assert (found.q[:step, 1] < 0.0).all() and (found.q[step:, 1] > 0.0).all()
+    assert abs(angles[step - 1] + 0.5) <= 0.6 + 1e-6 < angles[step] + 0.5  # as far as it could
+    assert found.largest_jump.step == step and found.largest_jump.joint == "j1"
+    assert np.isclose(found.largest_jump.size, 2.0, atol=0.1)
+    assert f"reconfigured on the way to target {step}: j1" in found.explain()
+    free = planar((-3.0, 3.0), (-2.5, 2.5)).ik_problem(lw.ik.PositionTask("l3"))
+    assert free.follow(np.array([0.5, -1.0]), l3=places).reconfigurations == 0
+
+
+def test_what_is_out_of_reach_is_no_success_and_no_jump():
+    robot = planar((-3.0, 3.0), (-2.5, 2.5))
+    places = np.stack([np.linspace(1.2, 3.0, 19), np.zeros(19), np.zeros(19)], axis=-1)
+    found = robot.ik_problem(lw.ik.PositionTask("l3")).follow(np.array([0.9, -1.8]), l3=places)
+    assert np.array_equal(found.success, places[:, 0] < 1.95) or found.success.sum() in (8, 9)
+    assert found.reconfigurations == 0 and np.isfinite(found.q).all()
+    assert f"target {int(found.success.sum())} is the first that is not" in found.explain()
+
+
+def test_a_batch_of_paths_is_as_each_alone():
+    seeds = ARM.random_configuration(seed=31, size=4)
+    starts = ARM.pose(seeds, "hand")
+    paths = np.array([straight(X, 0.85 * X[:3, 3], 12) for X in starts])
+    many = ARM.follow_path(paths, "hand", seed=seeds)
+    assert many.q.shape == (4, 12, 7) and many.success.shape == (4, 12) and many.reconfigurations.shape == (4,)
+    for k in range(4):
+        one = ARM.follow_path(paths[k], "hand", seed=seeds[k])
+        assert np.array_equal(one.q, many.q[k]) and one.explain() == many.explain(k)
+
+
+def test_bad_input_says_what():
+    X = np.array([ARM.pose(np.zeros(7), "hand")] * 3)
+    late = X.copy()
+    late[1, 0, 3] = np.nan
+    turned = X.copy()
+    turned[2, :3, :3] *= 1.1
+    problem = ARM.ik_problem([lw.ik.PositionTask("hand"), lw.ik.OrientationTask("forearm_distal")])
+    for call, error, text in (
+        (lambda: ARM.follow_path(X[0], "hand"), ValueError, "path"),
+        (lambda: ARM.follow_path(late, "hand"), ValueError, "nan"),
+        (lambda: ARM.follow_path(turned, "hand"), ValueError, "rotation|pose"),
+        (lambda: ARM.follow_path(X, "hadn"), UnknownNameError, "hand"),
+        (lambda: ARM.follow_path(X, "hand", largest_jump=0.0), ValueError, "largest_jump"),
+        (lambda: ARM.follow_path(X, "hand", seed=np.zeros(2)), ValueError, "seed"),
+        (lambda: problem.follow(hand=X[:, :3, 3], forearm_distal=X[:2, :3, :3]), ValueError, "one length"),
+        (lambda: problem.follow(hnad=X[:, :3, 3]), UnknownNameError, "hand"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
