@@ -1,9 +1,11 @@
 """Inverse kinematics: tasks and constraints that compose, and what solves them.
 
 `Robot.inverse_kinematics` answers the simple question, a pose for a frame; `Robot.ik_problem` takes tasks of this
-module, and constraints of `linkwork.constraints`, one or many.
+module, and constraints of `linkwork.constraints`, one or many.  `Robot.closed_form` gives all branches of arms by
+formulas.
 """
 
+from .facade.ik.closed import ArmBranches, ClosedForm
 from .facade.ik.differential import DifferentialIK
 from .facade.ik.judging import LimitInTheWay, Singularity
 from .facade.ik.path_result import JointJump, PathResult
@@ -26,7 +28,9 @@ from .tasks import TaskTarget as TaskTarget
 from .tasks import Within as Within
 
 __all__ = [
+    "ArmBranches",
     "CenterOfMassTask",
+    "ClosedForm",
     "ConstraintTask",
     "DifferentialIK",
     "IKProblem",

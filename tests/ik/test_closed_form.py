@@ -2,6 +2,7 @@
 else is said to be one."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -339,3 +340,90 @@ def test_what_it_says():
     assert str(found).startswith("8 branches\n  0: q = ")
     assert "three parallel axes" in repr(form)
     assert str(form.branches(np.eye(4)[np.newaxis], limits=False)).startswith("1 poses: ")
+
+
+def test_a_root_between():
+    """The arm hangs from its third link: some joints of the chain lead to the root and some away from it."""
+    robot = puma560()
+    other = robot.rerooted("link3")
+    form, same = (x.closed_form("link6", relative_to="base") for x in (robot, other))
+    assert same.family == form.family and same.joints == form.joints
+    q = np.random.default_rng(4).uniform(-3.0, 3.0, (50, 6))
+    X = poses_of(robot, form, q)
+    angles = dict(zip(form.joints, q.T, strict=True))
+    there = np.stack([angles[name] for name in other.q_names], axis=-1)
+    assert np.abs(poses_of(other, same, there) - X).max() < 1e-12
+    found, valid = on_numbers(robot, form, X, q)
+    again, told = on_numbers(other, same, X, there)
+    order = [other.q_names.index(name) for name in robot.q_names]
+    assert np.array_equal(valid, told)
+    assert apart(found, again[..., order])[valid].max() < 1e-8
+
+
+def test_which_joints_turn():
+    """By what their functions say, not by their type."""
+    from linkwork.algorithms.ik.closed_form.chain import turns_only
+
+    z = lw.spatial.Vec3(0.0, 0.0, 1.0)
+    turning = {joint for joint in lw.joints.ALL if turns_only(joint.example(np.random.default_rng(0)))}
+    assert {lw.joints.Revolute, lw.joints.UnboundedRevolute} <= turning
+    assert not turning & {lw.joints.Prismatic, lw.joints.Helical, lw.joints.Universal, lw.joints.Fixed}
+    assert turns_only(lw.joints.Revolute(z).reversed())
+
+
+def test_empty_batches_and_symbols():
+    form = ur5().closed_form("link6")
+    nothing = form.branches(np.zeros((0, 4, 4)), limits=False)
+    assert nothing.q.shape == (0, 8, 6) and nothing.count.shape == (0,)
+    assert str(nothing) == "0 poses: 0 to 0 branches"
+
+    def told(angle):
+        robot = ur5().with_parameters({"placement:joint2": [angle, 0.0, 0.0, 0.0, 0.0, 0.0]})
+        return robot.closed_form("link6")
+
+    with pytest.raises(TypeError, match="has symbols for numbers"):
+        lw.compile(told, angle=())
+    # the kernel in another: the first branch, moved on
+    q = np.array([0.1, -1.0, 1.2, 0.4, 0.9, -0.3])
+    X = poses_of(ur5(), form, q)
+    first = lw.compile(lambda X: form.kernel(X, np.zeros(6)).q[0], X=(4, 4))
+    assert np.array_equal(first(X), form.branches(X).q[0])
+
+
+def test_values():
+    """A form goes to another process and gives the same there."""
+    form = lw.load("arm7").closed_form("hand")
+    again = pickle.loads(pickle.dumps(form))
+    assert (again.family, again.redundant, again.joints) == (form.family, form.redundant, form.joints)
+
+
+def test_ranges_of_the_elbow():
+    """Inside of them a branch is within limits, beyond it is not, and at their ends a joint is at a limit."""
+    twists = (-RIGHT, RIGHT, RIGHT, -RIGHT, -RIGHT, RIGHT, 0.0)
+    offsets, bounds = (0.36, 0.0, 0.42, 0.0, 0.4, 0.0, 0.126), (2.96, 2.09, 2.96, 2.09, 2.96, 2.09, 3.05)
+    rows = [
+        {"alpha": alpha, "d": d, "lower": -bound, "upper": bound}
+        for alpha, d, bound in zip(twists, offsets, bounds, strict=True)
+    ]
+    robot = lw.Robot.from_dh("limited", rows, convention="standard")
+    form = robot.closed_form("link7")
+    for q in np.random.default_rng(8).uniform(-1.9, 1.9, (4, 7)):
+        X = poses_of(robot, form, q)
+        ranges = form.redundant_ranges(X)
+        psi = np.linspace(-math.pi, math.pi, 1500, endpoint=False)
+        valid = form.branches(X, elbow=psi).valid
+        assert valid.any() and not valid.all()
+        for k, own in enumerate(ranges):
+            within = np.zeros(len(psi), dtype=bool)
+            for start, stop in own:
+                assert -math.pi <= start < math.pi and start < stop <= start + 2.0 * math.pi
+                within |= (psi - start) % (2.0 * math.pi) <= stop - start
+                if (start, stop) != (-math.pi, math.pi):
+                    ends = form.branches(X, elbow=np.array([start, stop]), limits=False).q[:, k]
+                    assert np.abs(np.abs(ends) - bounds).min(axis=-1).max() < 1e-6
+            assert (within != valid[:, k]).sum() <= 2 * len(own)
+    with pytest.raises(ValueError, match="leave nothing open"):
+        ur5().closed_form("link6").redundant_ranges(np.eye(4))
+    for wrong in ({"X_target": np.eye(3)}, {"X_target": np.eye(4), "samples": 2}):
+        with pytest.raises(ValueError, match="expected"):
+            form.redundant_ranges(**wrong)

@@ -14,6 +14,7 @@ from ...algorithms.ik.closed_form.branches import ArmBranch, arm_branches, redun
 from ...algorithms.ik.closed_form.recognition import ELBOW, RecognisedArm, recognised
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
+from ...bridge.subjects import has_symbols
 from ...expr.functions import where
 from ...model.tree import Tree
 from ...spatial import Pose
@@ -21,6 +22,9 @@ from ...spatial.given import is_rigid
 from ..assembly.wanted import read_configuration
 
 __all__ = ["ArmBranches", "ClosedForm", "closed_form_of"]
+
+
+_HALVINGS = 30  # of a step between samples, to where a range ends
 
 
 class BranchNumbers(NamedTuple):
@@ -92,6 +96,10 @@ class ClosedForm:
         """What has to be given besides the pose: ``"elbow angle"``, or the joint that is held; None for six axes."""
         return self._arm.redundant
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        held = None if self.redundant in (None, ELBOW) else self.redundant
+        return closed_form_of, (self._robot, self.frame, self.relative_to, held)
+
     def __repr__(self) -> str:
         return f"<ClosedForm of {self.frame!r} of {self._robot.name!r}: {self.family}>"
 
@@ -153,6 +161,43 @@ class ClosedForm:
         found = redundant_angle(self._robot.tree, self._arm, [q[..., k] for k in range(q.shape[-1])])
         return np.asarray(found, dtype=float)
 
+    def redundant_ranges(
+        self, X_target: ArrayLike, *, seed: Any = None, samples: int = 720
+    ) -> tuple[tuple[tuple[float, float], ...], ...]:
+        """For one pose and each of the eight branches, from where to where the redundant angle keeps it within limits.
+
+        X_target (4, 4) [1, m] -> for each branch pairs (from, to) [rad], ends within 1e-9.  Elbow angles begin in
+        [−π, π); a range that goes through π ends beyond it, and (−π, π) is all of them.  Ranges are seen that are
+        wider than the step between so many ``samples``.
+
+        Raises ValueError where nothing is redundant, and as `branches` does.
+        """
+        if self.redundant is None:
+            raise ValueError(f"closed_form: six axes leave nothing open: {self.family}")
+        if np.shape(X_target) != (4, 4):
+            raise ValueError(f"closed_form: X_target: expected one pose (4, 4), got shape {np.shape(X_target)}")
+        if not (isinstance(samples, (int, np.integer)) and samples >= 4):
+            raise ValueError(f"closed_form: samples: expected a whole number from 4, got {samples!r}")
+        low, high = (-math.pi, math.pi) if self.redundant == ELBOW else self._held_range()
+        low, high = (low, high) if math.isfinite(high - low) else (-math.pi, math.pi)
+        name = "elbow" if self.redundant == ELBOW else "held"
+
+        def valid(angles: np.ndarray) -> np.ndarray:
+            return self.branches(X_target, seed=seed, **{name: angles}).valid  # type: ignore[arg-type]
+
+        grid = np.linspace(low, high, int(samples) + 1)
+        there = valid(grid)
+        # ends are between samples that differ: all are halved together
+        before, branch = np.nonzero(there[1:] != there[:-1])
+        left, right, was = grid[before], grid[before + 1], there[before, branch]
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (left + right)
+            same = valid(middle)[np.arange(len(middle)), branch] == was
+            left, right = np.where(same, middle, left), np.where(same, right, middle)
+        ends = np.where(was, left, right)
+        circle = self.redundant == ELBOW
+        return tuple(_ranges(ends[branch == k], there[:, k], low, high, circle) for k in range(there.shape[1]))
+
     def _given(self, elbow: Any, held: Any, seed: np.ndarray, free: bool) -> np.ndarray | None:
         """The redundant angle.  Raises ValueError for one that the arm does not have."""
         for name, value, has in (
@@ -199,6 +244,18 @@ class ClosedForm:
         return compile(numbers, name="closed_form", X_target=(4, 4), seed=(nq,), redundant=())
 
 
+def _ranges(
+    ends: np.ndarray, there: np.ndarray, low: float, high: float, circle: bool
+) -> tuple[tuple[float, float], ...]:
+    """Pairs of ends, in order; on a circle what goes on from its end to its beginning is one."""
+    found = [*([low] if there[0] else []), *ends.tolist(), *([high] if there[-1] else [])]
+    pairs = list(zip(found[::2], found[1::2], strict=True))
+    if circle and len(pairs) > 1 and there[0] and there[-1]:
+        _, first = pairs.pop(0)
+        pairs[-1] = (pairs[-1][0], first + 2.0 * math.pi)
+    return tuple(pairs)
+
+
 def closed_form_of(robot: Any, frame: str, relative_to: str, held: str | None) -> ClosedForm | None:
     """Raises as `Robot.closed_form` does."""
     tree: Tree = robot.tree
@@ -207,6 +264,11 @@ def closed_form_of(robot: Any, frame: str, relative_to: str, held: str | None) -
             raise TypeError(f"closed_form: {name}: expected a name, got {value!r}")
     A, B = tree.frame(relative_to), tree.frame(frame)
     body = None if held is None else tree.joint_index(held)
+    if has_symbols(robot._subject):
+        raise TypeError(
+            f"closed_form: robot {robot.name!r} has symbols for numbers that may be its geometry: recognise it before "
+            f"they are put in"
+        )
     arm = recognised(tree, A, B, body)
     return None if arm is None else ClosedForm(robot, arm, frame, relative_to)
 

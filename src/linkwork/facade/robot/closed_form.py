@@ -22,7 +22,8 @@ class ClosedFormMethods(RobotBase):
         no others.  Six axes have a closed form where three neighbours go through one point or are parallel.  Seven
         have one where the first three and the last three go through points (then the elbow's angle is given), or where
         one at an end can be held and the six others are such an arm; ``held`` names it.  Lengths and angles count as
-        zero within 1e-5 of the arm's length, or rad: what that leaves wrong is polished away.
+        zero within 1e-5 of the arm's length, or rad: what that leaves wrong is polished away.  Constraints that the
+        robot has besides its joints are not looked at.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6").closed_form("tool")
@@ -33,7 +34,7 @@ class ClosedFormMethods(RobotBase):
         >>> int(found.count)
         8
 
-        Raises UnknownNameError for frames and a joint that are not there.
+        Raises UnknownNameError for frames and a joint that are not there, TypeError for a robot with symbols in it.
         """
         key = ("closed_form", frame, relative_to, held)
         known: Any = self._calls.get(key) if all(isinstance(name, (str, type(None))) for name in key) else None
