@@ -91,15 +91,23 @@ class Semidefinite:
 
     def once(self, b: Scalars) -> list[Any]:
         """(A + E)⁻¹ b."""
+        return self.rest(self.half(b))
+
+    def half(self, b: Scalars) -> list[Any]:
+        """L⁻¹ b, in the order of elimination: bᵀ(A + E)⁻¹ c is the sum of half(b) D⁻¹ half(c)."""
         y = [b[row] for row in self.order]
         for k, column in enumerate(self.L):
             for i, factor in column.items():
                 y[i] = y[i] - factor * y[k]
+        return y
+
+    def rest(self, y: Scalars) -> list[Any]:
+        """(A + E)⁻¹ b, of half(b)."""
         y = [a * d for a, d in zip(y, self.D_inv, strict=True)]
         for k in range(len(y) - 1, -1, -1):
             for i, factor in self.L[k].items():
                 y[k] = y[k] - factor * y[i]
-        found: list[Any] = [0.0] * len(b)
+        found: list[Any] = [0.0] * len(self.A)
         for row, a in zip(self.order, y, strict=True):
             found[row] = a
         return found

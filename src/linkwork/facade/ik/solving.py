@@ -13,7 +13,9 @@ from typing import Any
 
 from ...algorithms.ik import augmented, levenberg
 from ...algorithms.ik.box import LimitBox
+from ...algorithms.ik.damped import damped
 from ...algorithms.ik.levenberg import SearchFound
+from ...algorithms.ik.sequential import nearest
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel, compile
 from ...expr.arrays import array, scalars
@@ -23,15 +25,23 @@ from ...model.tree import Tree
 from ...spatial import Vec3
 from ...tasks.contract import Task
 
-__all__ = ["SOLVERS", "TOLD", "Solver", "looking_kernel", "solver_kernel", "target_shapes"]
+__all__ = ["NEAR", "SOLVERS", "TOLD", "Solver", "looking_kernel", "solver_kernel", "target_shapes"]
 
 Scalars = Sequence[Any]
 Solver = Callable[..., SearchFound]
 
 TOLD = ("done", "iterations", "restarts", "position_error", "orientation_error", "reached", "off")
 
-SOLVERS: dict[str, Solver] = {"levenberg": levenberg.search, "augmented": augmented.search}
-"""By name: ``(stack, seed, box, budget, first)`` to what was found."""
+SOLVERS: dict[str, Solver] = {
+    "levenberg": levenberg.search,
+    "augmented": augmented.search,
+    "nearest": nearest,
+    "damped": damped,
+}
+"""By name: ``(stack, seed, box, budget, first)`` to what was found; those that are `NEAR` also take q₀."""
+
+NEAR = frozenset({"nearest"})
+"""Solvers that look for what is near a configuration, which comes with each call."""
 
 
 def target_shapes(tree: Tree, tasks: Sequence[Task]) -> dict[str, tuple[int, ...]]:
@@ -60,7 +70,8 @@ def solver_kernel(
         numbers = tuple(aims.get(task.name, []) for task in tasks)
         stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], still)
         box = LimitBox.of(tree, [*lower], [*upper], bounded, still)
-        found = solve(stack, [*seed], box, steps, first)
+        near = [[*targets["near"]]] if solver in NEAR else []
+        found = solve(stack, [*seed], box, steps, first, *near)
         beyond = stack.beyond(stack.at(found.q).errors)
         off: Any = 0.0
         for task, target in zip(tasks, numbers, strict=True):
@@ -80,6 +91,7 @@ def solver_kernel(
         upper=(tree.nq,),
         steps=(),
         first=(),
+        **({"near": (tree.nq,)} if solver in NEAR else {}),
         **{f"target{k}": shapes[task.name] for k, task in enumerate(aimed)},
     )
 
