@@ -6,8 +6,8 @@ linear problem of the others,
     (J H⁻¹Jᵀ + ν 1) λ = e − J H⁻¹g,      δ = −H⁻¹(g + Jᵀλ),
 
 in which what is at its bound has a given δ.  Which ones are is guessed, and guessed again by the answer: a coordinate
-that goes beyond its bound is put there, one that is pressed off its bound is let go.  A row that has a range counts where
-it is at an end of that.  ν shortens steps of far from where equations hold, as Levenberg and Marquardt have it.
+that goes beyond its bound is put there, one that is pressed off its bound is let go.  A row that has a range counts
+where it is at an end of that.  ν shortens steps of far from where equations hold, as Levenberg and Marquardt have it.
 
 Sources: Hintermüller, Ito and Kunisch, The primal-dual active set strategy as a semismooth Newton method, SIAM J.
 Optim. 13 (3), 2002; Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapter 16.
@@ -80,7 +80,7 @@ class Quadratics:
                 _next(flag, errors[i] + dot(rows[i], step), -forces[i], low, high)
                 for (i, (low, high)), flag in zip(self.ranges.items(), ends, strict=True)
             ]
-        return QuadraticStep(step, forces, bound, ends)
+        return QuadraticStep(step, forces, list(bound), list(ends))
 
     def _at(
         self,
@@ -111,9 +111,7 @@ class Quadratics:
             [_times(_times(x, a), c) for x, a in zip(row, free, strict=True)]
             for row, c in zip(rows, counts, strict=True)
         ]
-        open_ = [
-            x + _times(dot(row, held), c) if rooms else x for x, row, c in zip(open_, rows, counts, strict=True)
-        ]
+        open_ = [x + _times(dot(row, held), c) if rooms else x for x, row, c in zip(open_, rows, counts, strict=True)]
         matrix = [
             [H[i][j] if i == j else _times(_times(H[i][j], free[i]), free[j]) for j in range(i + 1)] for i in range(n)
         ]

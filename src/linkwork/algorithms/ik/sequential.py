@@ -38,14 +38,16 @@ __all__ = ["nearest"]
 
 Scalars = Sequence[Any]
 
-STARTS = 12.0
+STARTS = 24.0
 _DAMPING = 0.1
-_FROM_A_START = 40.0  # steps
+_FROM_A_START, _LEADING = 40.0, 200.0  # steps, and those of a start that leads nearer than others
 _NEARLY = 1e-2  # ‖e‖² of what is closed well enough to heed the distance
 _DONE = 1e-9  # a step that is the last one
 _NEAR = 1e-4  # steps that are taken without asking the merit, where all is done
 _SLOW, _SLOWLY = 0.9, 4.0
 _NO_NEARER = 1e-7  # by what part less a distance is not worth steps
+_INSIDE = 0.7  # of the distance that is known: within which starts are
+_AWAY = 1.3  # of what is known: beyond which steps from a start are given up
 _FAR = 1e300
 
 
@@ -69,6 +71,7 @@ class _State(NamedTuple):
     least: Any  # what is minimised there
     least_open: Any  # ‖e‖² there; 0 where done
     found: Any  # 1 where a configuration is known that does all
+    leads: Any  # 1 where that is of this start
     taken: Any
     finished: Any
 
@@ -90,6 +93,15 @@ class _Search:
     @cached_property
     def used(self) -> list[int]:
         return [k for k in range(self.stack.tree.nv) if k not in self.stack.still]
+
+    @cached_property
+    def centre(self) -> list[Any]:
+        """What to be near, with what is held as it is in the seed."""
+        tree, still = self.stack.tree, self.stack.still
+        held = {
+            n for i, _ in tree.stacked() if tree.v_slices[i].start in still for n in range(tree.nq)[tree.q_slices[i]]
+        }
+        return [a if n in held else b for n, (a, b) in enumerate(zip(self.seed, self.near, strict=True))]
 
     @cached_property
     def hard(self) -> list[int]:
@@ -145,12 +157,22 @@ class _Search:
             0.0 if k in self.stack.still else fmin(math.pi if unit.startswith("rad") else 2.0 * r, most)
             for k, (unit, r) in enumerate(zip(self.units, self.reach, strict=True))
         ]
-        found = integrate(tree, self.near, [r * (2.0 * x - 1.0) for r, x in zip(reach, places, strict=True)])
+        found = integrate(tree, self.centre, [r * (2.0 * x - 1.0) for r, x in zip(reach, places, strict=True)])
         for k, n in self.box.numbers.items():
-            low, high = fmax(self.box.lower[n], self.near[n] - reach[k]), fmin(self.box.upper[n], self.near[n] + reach[k])
+            low, high = self._window(n, reach[k], most)
             found[n] = low + (high - low) * places[k]
+        way = difference(tree, self.centre, found)
+        part = fmin(1.0, _INSIDE * most / fmax(sqrt(dot(way, way)), 1e-9))
+        found = integrate(tree, self.centre, [x * part for x in way])
         found = [where(lt(number, 0.5), a, b) for a, b in zip(self.seed, found, strict=True)]
         return self.box.within(found)
+
+    def _window(self, n: int, reach: Any, most: Any) -> tuple[Any, Any]:
+        """What starts are drawn from, of a number within limits: a turn, on the other side what limits cut off here."""
+        x, low, high = self.centre[n], self.box.lower[n], self.box.upper[n]
+        down = fmin(reach + fmax(x + reach - high, 0.0), most)
+        up = fmin(reach + fmax(low - (x - reach), 0.0), most)
+        return fmax(low, x - down), fmin(high, x + up)
 
     def run(self, budget: Any, first: Any, starts: float) -> SearchFound:
         used, hard = self.used, self.hard
@@ -184,6 +206,7 @@ class _Search:
             0.0,
             0.0,
             0.0,
+            0.0,
         )
 
         def stepped(state: _State) -> _State:
@@ -204,22 +227,16 @@ class _Search:
         errors = [at.errors[i] * weights[i] for i in self.hard]
         out = [beyond[i] * weights[i] for i in self.hard]
         cost = dot(out, out)
-        d = [-x for x in difference(tree, q, self.near)]
-        far = 0.5 * dot(d, d)
-        g = [d[k] for k in used]
+        d = difference(tree, q, self.centre)
+        g = [-d[k] for k in used]
+        far = 0.5 * dot(g, g)
         for i in self.soft:
             e = weights[i] * beyond[i]
             far = far + 0.5 * e * e
-            g = [x if is_zero(at.rows[i][k]) else x + weights[i] * e * at.rows[i][k] for x, k in zip(g, used)]
-        # what is known
-        least = or_(
-            and_(done, or_(lt(state.found, 0.5), lt(far, state.least))),
-            and_(lt(state.found, 0.5), lt(cost, state.least_open)),
-        )
-        best = tuple(where(least, a, b) for a, b in zip(q, state.best, strict=True))
-        least_far = where(least, far, state.least)
-        least_open = where(least, cost, state.least_open)
-        found = where(done, 1.0, state.found)
+            g = [
+                x if is_zero(at.rows[i][k]) else x + weights[i] * e * at.rows[i][k]
+                for x, k in zip(g, used, strict=True)
+            ]
         # whether it is a step
         heeded = lt(0.5, state.heeded)
         closer = lt(cost, where(heeded, 0.25, 1.0) * state.open)
@@ -237,7 +254,7 @@ class _Search:
         ]
         full = [[full[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
         pull = [where(now, x, 0.0) for x in g]
-        damping = where(now, 0.0, _DAMPING * cost)
+        damping = _DAMPING * cost
         next_ = self.programs.solved(full, pull, rows, errors, damping, q, state.bound, state.ends)
         step = [0.0] * tree.nv
         for k, x in zip(used, next_.step, strict=True):
@@ -248,19 +265,35 @@ class _Search:
         for x in step:
             size = size if is_zero(x) else fmax(size, fabs(x))
         forces = next_.multipliers
+        # what is known
+        merit = far + 2.0 * sqrt(dot(forces, forces) * cost)  # what is open yet may save as much
+        least = or_(
+            and_(done, or_(lt(state.found, 0.5), lt(merit, state.least))),
+            and_(lt(state.found, 0.5), lt(cost, state.least_open)),
+        )
+        best = tuple(where(least, a, b) for a, b in zip(q, state.best, strict=True))
+        least_far = where(least, merit, state.least)
+        least_open = where(least, cost, state.least_open)
+        found = where(done, 1.0, state.found)
         gains = -(dot(pull, next_.step)) - dot(forces, errors)  # by the step, to first order: twice what it saves
         slow = where(and_(lt(_SLOW * state.open, cost), not_(now)), state.slow + 1.0, 0.0)
         tried = state.tried + 1.0
         no_nearer = and_(
-            and_(and_(now, taken), lt(0.5, found)), lt(least_far * (1.0 - _NO_NEARER), far - 1.5 * gains)
+            and_(and_(now, taken), lt(0.5, found)),
+            lt(least_far * (1.0 - _NO_NEARER), far - where(lt(0.0, gains), 1.5, 0.25) * gains),
         )
-        ended = or_(or_(lt(_FROM_A_START, tried), lt(size, _DONE)), or_(lt(_SLOWLY - 0.5, slow), no_nearer))
+        no_nearer = or_(no_nearer, and_(lt(0.5, found), lt(_AWAY * least_far, far)))
+        leads = where(least, 1.0, state.leads)
+        no_nearer = and_(no_nearer, lt(leads, 0.5))
+        ended = or_(
+            or_(lt(where(lt(0.5, leads), _LEADING, _FROM_A_START), tried), lt(size, _DONE)),
+            or_(lt(_SLOWLY - 0.5, slow), no_nearer),
+        )
         # the next start
         other = self.turned(q)
-        nearer = 0.5 * dot(
-            difference(tree, other, self.near), difference(tree, other, self.near)
-        )
-        turn = and_(and_(ended, done), lt(nearer, least_far * (1.0 - 1e-6) - 0.1))
+        d = difference(tree, other, self.centre)
+        nearer = 0.5 * dot(d, d)
+        turn = and_(and_(ended, lt(tried, _FROM_A_START)), lt(nearer, fmin(far, least_far)))
         number = where(and_(ended, not_(turn)), state.starts + 1.0, state.starts)
         fresh = self.turned(self.begun(number, where(lt(0.5, found), least_far, _FAR)))
         fresh = [where(turn, a, b) for a, b in zip(other, fresh, strict=True)]
@@ -268,9 +301,7 @@ class _Search:
         unit = [x for i, row in enumerate(identity(n)) for x in row[: i + 1]]
 
         def chosen(new: Scalars, mine: Scalars, before: Scalars) -> tuple[Any, ...]:
-            return tuple(
-                where(ended, a, where(taken, b, c)) for a, b, c in zip(new, mine, before, strict=True)
-            )
+            return tuple(where(ended, a, where(taken, b, c)) for a, b, c in zip(new, mine, before, strict=True))
 
         lagrangian = [x + dot(column, forces) for x, column in zip(g, columns, strict=True)]
         zeros = [0.0] * max(n, len(rows), len(step))
@@ -288,12 +319,13 @@ class _Search:
             chosen(zeros[: len(state.bound)], next_.bound, state.bound),
             chosen(zeros[: len(state.ends)], next_.ends, state.ends),
             where(ended, 0.0, slow),
-            where(ended, 0.0, tried),
+            where(and_(ended, not_(turn)), 0.0, tried),
             number,
             best,
             least_far,
             least_open,
             found,
+            where(and_(ended, not_(turn)), 0.0, leads),
             state.taken + 1.0,
             where(finished, 1.0, 0.0),
         )

@@ -22,7 +22,7 @@ from .path_result import PathResult
 from .reach import Chain
 from .reading import check_tasks, mid_range, read_limits, read_locked, read_rows, read_target
 from .result import IKResult
-from .solving import SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
+from .solving import NEAR, SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
 from .velocity_result import VelocityResult
 
 __all__ = ["IKProblem"]
@@ -123,6 +123,7 @@ class IKProblem:
         self,
         seed: Any = None,
         *,
+        nearest_to: Any = None,
         tolerance: Any = None,
         deadline: float | None = None,
         **targets: Any,
@@ -132,6 +133,8 @@ class IKProblem:
         ``seed`` (..., nq) is where to start, the middle of limits if it is left out; starts that follow where it does
         not lead to an answer fill the limits, the same ones always.  A seed beyond limits starts at the limit.
         Targets are arrays of the shapes that the tasks say, with leading dimensions that broadcast with the seed's.
+        ``nearest_to`` (..., nq) is what the answer is to be nearest to, of a problem whose solver is ``"nearest"``: the
+        seed if it is left out, which in turn starts there.
         ``tolerance`` is one number, for the angle and the way that a task may leave, or one for each row of all tasks
         [m, rad].  ``deadline`` [s], of
         a single state, ends the search when so much time has passed: what was found until then comes back.
@@ -140,26 +143,42 @@ class IKProblem:
         UnknownNameError for those of no task.
         """
         given = self._targets(targets)
+        near = self._near(seed, nearest_to)
+        if seed is None and near:
+            seed = near[0]
         seed = self.middle if seed is None else read_configuration(self.robot, self.who, "seed", seed)
         tolerances = self.tolerances if tolerance is None else read_rows(self.who, self.tasks, tolerance)
         try:
-            shape = np.broadcast_shapes(seed.shape[:-1], *(x.shape[: x.ndim - self._rank(k)] for k, x in given.items()))
+            others = [seed.shape[:-1], *(x.shape[:-1] for x in near)]
+            shape = np.broadcast_shapes(*others, *(x.shape[: x.ndim - self._rank(k)] for k, x in given.items()))
         except ValueError as error:
             raise ValueError(f"{self.who}: seed and targets do not broadcast together: {error}") from None
         if deadline is not None:
             if shape:
                 raise ValueError(f"{self.who}: deadline: it is for one state, and there are {shape}")
-            return self._until(float(deadline), seed, tolerances, given)
-        return self._run(seed, tolerances, given, self._steps, self._first)
+            return self._until(float(deadline), seed, tolerances, given, near)
+        return self._run(seed, tolerances, given, self._steps, self._first, near)
 
-    def single(self, seed: np.ndarray, target: np.ndarray) -> IKResult:
+    def _near(self, seed: Any, nearest_to: Any) -> list[np.ndarray]:
+        """What a solver of nearest configurations takes besides, and nothing of others."""
+        if self.solver not in NEAR:
+            if nearest_to is not None:
+                raise ValueError(
+                    f"{self.who}: nearest_to: solver {self.solver!r} looks for no nearest configuration: "
+                    f"make the problem with solver='nearest'"
+                )
+            return []
+        given = seed if nearest_to is None else nearest_to
+        return [self.middle if given is None else read_configuration(self.robot, self.who, "nearest_to", given)]
+
+    def single(self, seed: np.ndarray, target: np.ndarray, *near: np.ndarray) -> IKResult:
         """One target of a problem that has one, both plain arrays of the right shape: with little on the way."""
         q, errors, told = self.kernel(
-            seed, self.tolerances, self.weights, self.lower, self.upper, self._steps, self._first, target
+            seed, self.tolerances, self.weights, self.lower, self.upper, self._steps, self._first, *near, target
         )
         told = told.tolist()
         if not told[-1] <= _OFF or q[0] != q[0]:
-            self._refuse(seed, {next(iter(self.shapes)): target})
+            self._refuse(seed, {next(iter(self.shapes)): target}, near)
         return IKResult(self, q, errors, told, seed, target)
 
     def follow(self, seed: Any = None, *, largest_jump: Any = JUMP, **paths: Any) -> PathResult:
@@ -204,23 +223,36 @@ class IKProblem:
         return {}
 
     def _run(
-        self, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray], steps: Any, first: Any
+        self,
+        seed: np.ndarray,
+        tolerances: np.ndarray,
+        given: dict[str, np.ndarray],
+        steps: Any,
+        first: Any,
+        near: Sequence[np.ndarray] = (),
     ) -> IKResult:
-        found = self.kernel(seed, tolerances, self.weights, self.lower, self.upper, steps, first, *given.values())
+        found = self.kernel(
+            seed, tolerances, self.weights, self.lower, self.upper, steps, first, *near, *given.values()
+        )
         told = found.told
         if not np.all(told[..., -1] <= _OFF) or not np.isfinite(found.q).all():
-            self._refuse(seed, given)
+            self._refuse(seed, given, near)
         told = told.tolist() if told.ndim == 1 else told
         return IKResult(self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None))
 
     def _until(
-        self, deadline: float, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+        self,
+        deadline: float,
+        seed: np.ndarray,
+        tolerances: np.ndarray,
+        given: dict[str, np.ndarray],
+        near: Sequence[np.ndarray] = (),
     ) -> IKResult:
         end = time.perf_counter() + deadline
         best: IKResult | None = None
         first, steps = 0.0, 0
         while True:
-            found = self._run(seed, tolerances, given, np.array(float(_CHUNK)), np.array(first))
+            found = self._run(seed, tolerances, given, np.array(float(_CHUNK)), np.array(first), near)
             steps += int(found.iterations)
             first += float(found.restarts) + 1.0
             if best is None or found.success or found.cost < best.cost:
@@ -228,11 +260,12 @@ class IKProblem:
             if found.success or time.perf_counter() >= end or steps >= self.at_most:
                 return best.after(steps, int(first) - 1)
 
-    def _refuse(self, seed: np.ndarray, given: Mapping[str, np.ndarray]) -> None:
+    def _refuse(self, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()) -> None:
         """Raises ValueError for what is not finite, and for targets that are no rotations."""
         by_name = {task.name: task for task in self.tasks}
-        if not np.isfinite(seed).all():
-            raise ValueError(f"{self.who}: seed: expected finite numbers, got {seed[~np.isfinite(seed)][0]} among them")
+        for what, q in (*(("nearest_to", q) for q in near), ("seed", seed)):
+            if not np.isfinite(q).all():
+                raise ValueError(f"{self.who}: {what}: expected finite numbers, got {q[~np.isfinite(q)][0]} among them")
         for name, x in given.items():
             read_target(self.who, self.robot, by_name[name], self.shapes[name], x, look=True)
         raise ValueError(f"{self.who}: a number became NaN or infinite on the way")

@@ -8,6 +8,7 @@ solver that knows soft tasks gives the multipliers of hard rows, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from ...algorithms.ik.sequential import nearest
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel, compile
 from ...expr.arrays import array, scalars
-from ...expr.functions import fabs, fmax, sqrt
+from ...expr.functions import fabs, fmax, lt, sqrt, where
 from ...expr.linalg.sums import dot
 from ...model.tree import Tree
 from ...spatial import Vec3
@@ -76,6 +77,8 @@ def solver_kernel(
         off: Any = 0.0
         for task, target in zip(tasks, numbers, strict=True):
             off = off + off_by(task, target)  # which NaN goes through, as it does not through fmax
+        for x in (*seed, *(x for q in near for x in q)):
+            off = off + where(lt(fabs(x), math.inf), 0.0, 1.0)
         reached = found.done if found.reached is None else found.reached
         told = [found.done, found.iterations, found.starts, *_largest(stack, beyond), reached, off]
         given = {"q": array(found.q), "errors": array(beyond), "told": array(told)}

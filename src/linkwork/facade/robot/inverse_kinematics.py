@@ -34,6 +34,7 @@ class InverseKinematicsMethods(RobotBase):
         frame: str,
         *,
         seed: Array | None = None,
+        nearest_to: Array | None = None,
         tolerance: ArrayLike | None = None,
         relative_to: str = "world",
         axes: Axes = "frame",
@@ -46,6 +47,9 @@ class InverseKinematicsMethods(RobotBase):
 
         X_target (..., 4, 4) is the pose of ``frame`` in ``relative_to``.  ``seed`` (..., nq) is where to start, the
         middle of limits if it is left out; where it leads to no answer other starts follow, the same ones always.
+        With ``nearest_to`` (..., nq) the answer is the configuration nearest to that one of all that have the pose, by
+        the sum of squares of what joints move [rad, m], as far as several starts find it; joints that turn without end,
+        or by more than a turn, go the nearer way.
         ``tolerance`` is a number for the angle and the way that may be left [rad, m], 1e-6 if it is left out, or one
         for each of (rotation x y z, position x y z), infinite where that is free, in the axes of the frame itself, of
         its ``"target"`` or of the ``"reference"`` that it is relative to.  ``limits`` are the joints', (lower, upper)
@@ -58,19 +62,31 @@ class InverseKinematicsMethods(RobotBase):
         """
         plain = limits is None and not locked and at_most == STEPS and tolerance.__class__ in _NUMBERS
         if plain and deadline is None:
-            known: Any = self._calls.get(("inverse_kinematics", frame, relative_to, axes, tolerance))
+            key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
+            known: Any = self._calls.get(key)
             if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
-                if seed is None:
-                    return cast(IKResult, known.single(known.middle, X_target))
-                if seed.__class__ is np.ndarray and seed.shape == (self.nq,):
-                    return cast(IKResult, known.single(seed, X_target))
+                if nearest_to is None:
+                    if seed is None:
+                        return cast(IKResult, known.single(known.middle, X_target))
+                    if seed.__class__ is np.ndarray and seed.shape == (self.nq,):
+                        return cast(IKResult, known.single(seed, X_target))
+                elif nearest_to.__class__ is np.ndarray and nearest_to.shape == (self.nq,) and seed is None:
+                    return cast(IKResult, known.single(nearest_to, X_target, nearest_to))
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
         problem = IKProblem(
-            self, task, limits=limits, locked=locked, at_most=at_most, tolerance=tolerance, who="inverse_kinematics"
+            self,
+            task,
+            solver="auto" if nearest_to is None else "nearest",
+            limits=limits,
+            locked=locked,
+            at_most=at_most,
+            tolerance=tolerance,
+            who="inverse_kinematics",
         )
         if plain and len(problem.shapes) == 1:
-            self._calls["inverse_kinematics", frame, relative_to, axes, tolerance] = cast(Any, problem)
-        return problem.solve(seed, deadline=deadline, X_target=X_target)
+            key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
+            self._calls[key] = cast(Any, problem)
+        return problem.solve(seed, nearest_to=nearest_to, deadline=deadline, X_target=X_target)
 
     def ik_problem(
         self,

@@ -1,0 +1,69 @@
+"""The plain damped step: the equation it is written after, and what becomes of it when it is iterated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.ik.damped import newton_step
+from linkwork.errors import UnknownNameError
+
+ARM = lw.load("arm7")
+
+
+def test_a_step_is_the_least_of_what_it_is_written_for():
+    """Jᵀ(JJᵀ + 1/μ)⁻¹(y − φ), where the gradient of ‖δ‖² + μ‖φ + J δ − y‖² vanishes; μ may be infinite."""
+    rng = np.random.default_rng(0)
+    for m, n in ((3, 7), (6, 7), (6, 6), (2, 2), (6, 4)):
+        J, y = rng.normal(size=(m, n)), rng.normal(size=m)
+        for mu in (1e-2, 1.0, 1e4):
+            step = np.array(newton_step(J.tolist(), y.tolist(), mu))
+            assert np.abs(step - J.T @ np.linalg.solve(J @ J.T + np.eye(m) / mu, y)).max() <= 1e-9
+            assert np.abs(step - mu * J.T @ (y - J @ step)).max() <= 1e-8 * max(1.0, mu)
+        if m <= n:
+            assert np.abs(newton_step(J.tolist(), y.tolist(), np.inf) - np.linalg.pinv(J) @ y).max() <= 1e-9
+
+
+def test_the_first_iterate_of_the_solver_is_that_step():
+    """Of a place, with errors in the axes of the world: y − φ and J are then those of textbooks."""
+    task = lw.ik.PositionTask("hand", axes="reference")
+    problem = ARM.ik_problem(task, solver="damped", limits=False, at_most=2)
+    q, rng = ARM.random_configuration(seed=1), np.random.default_rng(1)
+    place = ARM.pose(q, "hand")[:3, 3] + 0.05 * rng.normal(size=3)
+    found = problem.solve(q, hand=place)
+    J = ARM.jacobian(q, "hand", expressed_in="world")[3:]
+    scale = 2.0 / 0.42  # half the arm's longest way from joint to joint is what a radian is weighed with
+    lengths = [np.linalg.norm([*body.placement.translation]) for body in ARM.tree.bodies]
+    scale = 2.0 / max(lengths)
+    y = scale * (place - ARM.pose(q, "hand")[:3, 3])
+    step = (scale * J).T @ np.linalg.solve(scale**2 * J @ J.T + 1e-6 * np.eye(3), y)
+    assert np.abs(found.q - q - step).max() <= 1e-9
+
+
+def test_it_leads_from_near_by_and_not_from_afar():
+    """Where the search reaches all poses, plain steps reach those that are near; and what they reach they say."""
+    q = ARM.random_configuration(seed=4, size=200)
+    X = ARM.pose(q, "hand")
+    plain = ARM.ik_problem(lw.ik.PoseTask("hand"), solver="damped", at_most=100)
+    near = plain.solve(np.clip(q + 0.02, ARM.lower, ARM.upper), hand=X)
+    far = plain.solve(hand=X)
+    assert near.success.mean() >= 0.98 and near.iterations[near.success].max() <= 20
+    assert far.success.mean() <= 0.8 and ARM.inverse_kinematics(X, "hand").success.all()
+    for found in (near, far):
+        left = np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max(axis=-1)
+        assert ((left <= 1.01e-6) == found.success).all()
+        assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
+    assert np.array_equal(far.q[7], plain.solve(hand=X[7]).q)
+
+
+def test_bad_input_says_what():
+    plain = ARM.ik_problem(lw.ik.PoseTask("hand"), solver="damped")
+    X = np.eye(4)
+    for call, error, text in (
+        (lambda: ARM.ik_problem(lw.ik.PoseTask("hand"), solver="dampd"), ValueError, "damped"),
+        (lambda: plain.solve(hand=X, nearest_to=ARM.neutral()), ValueError, "solver='nearest'"),
+        (lambda: plain.solve(foot=X, hand=X), UnknownNameError, "foot"),
+    ):
+        with pytest.raises(error, match=text):
+            call()

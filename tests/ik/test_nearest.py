@@ -1,0 +1,203 @@
+"""Nearest configurations: conditions of a least distance checked apart, other solvers, closed forms of planar arms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import linkwork as lw
+
+ARM = lw.load("arm7")
+ARM6 = lw.load("arm6")
+TURN = 2.0 * math.pi
+
+
+def planar(*lengths):
+    return lw.Robot.from_dh(
+        f"planar{len(lengths)}",
+        [{"a": a, "alpha": 0.0, "d": 0.0, "theta": 0.0} for a in lengths],
+        convention="standard",
+    )
+
+
+def hand_of(robot):
+    return robot.frames[-1].name if hasattr(robot.frames[-1], "name") else robot.frames[-1]
+
+
+def stationary(robot, frame, q, near, lower, upper):
+    """How far conditions of Karush, Kuhn and Tucker are from holding: of free joints, and of the signs at limits."""
+    J, g = robot.jacobian(q, frame), q - near
+    at_low, at_high = q <= lower, q >= upper
+    free = ~(at_low | at_high)
+    forces = np.linalg.lstsq(J[:, free].T, -g[free], rcond=None)[0]
+    slopes = g + J.T @ forces
+    pressed = max([0.0, *-slopes[at_low], *slopes[at_high]])
+    return np.abs(slopes[free]).max(initial=0.0), pressed, int((at_low | at_high).sum())
+
+
+def test_conditions_of_a_least_distance_hold():
+    """On seven axes, with answers at limits among them; all reach their pose, within limits."""
+    X = ARM.pose(ARM.random_configuration(seed=1, size=300), "hand")
+    near = ARM.random_configuration(seed=2, size=300)
+    found = ARM.inverse_kinematics(X, "hand", nearest_to=near)
+    assert found.success.all() and (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
+    assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max() <= 1e-8
+    told = [stationary(ARM, "hand", q, p, ARM.lower, ARM.upper) for q, p in zip(found.q, near, strict=True)]
+    off, pressed, stopped = (np.array(x) for x in zip(*told, strict=True))
+    assert (stopped > 0).mean() > 0.3
+    assert (off <= 1e-6).mean() >= 0.98 and off.max() <= 1e-3  # the rest beside singularities, where steps are slow
+    assert pressed.max() <= 1e-6
+
+
+def test_the_answer_is_its_own_nearest():
+    q = ARM.random_configuration(seed=5, size=50)
+    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", nearest_to=q)
+    assert found.success.all() and np.abs(found.q - q).max() <= 1e-7
+
+
+def test_never_farther_than_other_solvers_from_many_starts():
+    """SciPy's SLSQP from q₀ and at random, on six axes: the same poses, limits and distance."""
+    lower, upper = np.maximum(ARM6.lower, -3.0), np.minimum(ARM6.upper, 3.0)
+    rng = np.random.default_rng(0)
+    q = np.clip(ARM6.random_configuration(seed=3, size=6), lower, upper)
+    near = np.clip(q + rng.normal(size=q.shape), lower, upper)
+    X = ARM6.pose(q, "tool")
+    found = ARM6.inverse_kinematics(X, "tool", nearest_to=near, limits=(lower, upper))
+    assert found.success.all()
+    for k in range(len(q)):
+
+        def left(x, k=k):
+            return lw.pose_difference(X[k], ARM6.pose(x, "tool"))
+
+        best = np.inf
+        for start in [near[k], *rng.uniform(lower, upper, (8, 6))]:
+            got = minimize(
+                lambda x, k=k: 0.5 * np.sum((x - near[k]) ** 2),
+                start,
+                jac=lambda x, k=k: x - near[k],
+                method="SLSQP",
+                bounds=list(zip(lower, upper, strict=True)),
+                constraints={"type": "eq", "fun": left},
+                options={"maxiter": 100, "ftol": 1e-12},
+            )
+            if np.abs(left(got.x)).max() < 1e-6:
+                best = min(best, np.linalg.norm(got.x - near[k]))
+        assert np.linalg.norm(found.q[k] - near[k]) <= best * (1.0 + 1e-6) + 1e-6
+
+
+def two_bars(x, y, a, b):
+    """Both (q1, q2) of a planar arm that reaches a place."""
+    c = (x * x + y * y - a * a - b * b) / (2.0 * a * b)
+    if abs(c) > 1.0:
+        return []
+    return [
+        np.array([math.atan2(y, x) - math.atan2(b * math.sin(e), a + b * math.cos(e)), e])
+        for e in (math.acos(c), -math.acos(c))
+    ]
+
+
+def nearest_turns(q, near):
+    return q - TURN * np.round((q - near) / TURN)
+
+
+def test_two_bars_in_a_plane():
+    """Of two elbows and of whole turns the nearest, by the closed form."""
+    robot = planar(0.5, 0.4)
+    problem = robot.ik_problem(lw.ik.PositionTask(hand_of(robot), axes="reference", name="place"), solver="nearest")
+    rng = np.random.default_rng(1)
+    near = rng.uniform(-9.0, 9.0, (60, 2))
+    q = rng.uniform(-3.0, 3.0, (60, 2))
+    place = robot.pose(q, hand_of(robot))[:, :3, 3]
+    found = problem.solve(nearest_to=near, place=place)
+    assert found.success.all()
+    for k in range(60):
+        all_ = [nearest_turns(x, near[k]) for x in two_bars(*place[k, :2], 0.5, 0.4)]
+        best = min(all_, key=lambda x, k=k: np.linalg.norm(x - near[k]))
+        assert np.linalg.norm(found.q[k] - near[k]) <= np.linalg.norm(best - near[k]) + 1e-6
+
+
+def test_three_bars_in_a_plane():
+    """One angle is free: the nearest by a scan of it, two elbows each, refined."""
+    a, b, c = 0.5, 0.4, 0.3
+    robot = planar(a, b, c)
+    problem = robot.ik_problem(lw.ik.PositionTask(hand_of(robot), axes="reference", name="place"), solver="nearest")
+    rng = np.random.default_rng(2)
+    near, q = rng.uniform(-2.0, 2.0, (2, 12, 3))
+    place = robot.pose(q, hand_of(robot))[:, :3, 3]
+    found = problem.solve(nearest_to=near, place=place)
+    assert found.success.all()
+    for k in range(12):
+        x, y = place[k, :2]
+
+        def distance(angle, side, k=k, x=x, y=y):
+            rest = two_bars(x - a * math.cos(angle), y - a * math.sin(angle), b, c)
+            if not rest:
+                return 1e3
+            other = np.array([angle, rest[side][0] - angle, rest[side][1]])
+            return float(np.linalg.norm(nearest_turns(other, near[k]) - near[k]))
+
+        angles = np.linspace(-math.pi, math.pi, 4001)
+        best = min((distance(t, side), t, side) for t in angles for side in (0, 1))
+        own = np.linalg.norm(found.q[k] - near[k])
+        assert own <= best[0] + 1e-9  # a scan is never nearer
+        assert own >= best[0] - 2e-3  # and all but as near
+
+
+def test_whole_turns_are_no_way():
+    """With limits of two turns the nearest one is taken, and with limits that forbid it the other."""
+    robot = planar(0.5, 0.4)
+    frame = hand_of(robot)
+    X = robot.pose([0.3, 0.8], frame)
+    for near, limits, expected in (
+        ([6.0, 0.5], ([-TURN] * 2, [TURN] * 2), [0.3 + TURN if 0.3 + TURN <= TURN else 0.3, 0.8]),
+        ([-5.5, 7.0], ([-7.0] * 2, [7.5] * 2), [0.3 - TURN, 0.8 + TURN]),
+        ([-5.5, 7.0], ([-5.0, -7.0], [7.5, 7.0]), [0.3, 0.8]),
+    ):
+        found = robot.inverse_kinematics(X, frame, nearest_to=np.array(near), limits=limits)
+        assert found.success and np.abs(found.q - expected).max() <= 1e-6
+
+
+def test_one_is_as_in_a_batch_and_on_any_threads():
+    X = ARM.pose(ARM.random_configuration(seed=6, size=40), "hand")
+    near = ARM.random_configuration(seed=7, size=40)
+    threads, many = lw.get_num_threads(), []
+    try:
+        for count in (1, 2):
+            lw.set_num_threads(count)
+            many.append(ARM.inverse_kinematics(X, "hand", nearest_to=near))
+    finally:
+        lw.set_num_threads(threads)
+    assert np.array_equal(many[0].q, many[1].q)
+    for k in (0, 13, 39):
+        for _ in range(2):  # what is made once, and after it
+            one = ARM.inverse_kinematics(X[k], "hand", nearest_to=near[k])
+            assert np.array_equal(one.q, many[0].q[k]) and one.iterations == many[0].iterations[k]
+
+
+def test_joints_that_are_held_stay():
+    q = ARM.random_configuration(seed=8, size=10)
+    near = q + 0.1
+    name, place = ARM.joints[2].name, ARM.joints[2].q_slice
+    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", seed=q, nearest_to=near, locked=[name], limits=False)
+    assert found.success.all() and np.array_equal(found.q[:, place], q[:, place])
+    assert (np.linalg.norm(found.q - near, axis=1) <= np.linalg.norm(q - near, axis=1) + 1e-9).all()
+
+
+def test_what_cannot_be_is_no_success():
+    near = ARM.random_configuration(seed=9)
+    found = ARM.inverse_kinematics(lw.pose((50.0, 0.0, 0.0)), "hand", nearest_to=near, at_most=200)
+    assert not found.success and np.isfinite(found.q).all() and found.iterations == 200
+    assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all() and found.position_error > 40.0
+
+
+def test_bad_input_says_what():
+    X = ARM.pose(ARM.neutral(), "hand")
+    for near, text in ((np.zeros(3), "nearest_to"), (np.full(7, np.nan), "nearest_to"), (np.full(7, np.inf), "finite")):
+        for _ in range(2):
+            with pytest.raises(ValueError, match=text):
+                ARM.inverse_kinematics(X, "hand", nearest_to=near)
+    with pytest.raises(ValueError, match="broadcast"):
+        ARM.inverse_kinematics(np.tile(X, (3, 1, 1)), "hand", nearest_to=np.zeros((2, 7)))
