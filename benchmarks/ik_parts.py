@@ -24,6 +24,7 @@ __all__ = ["PARTS"]
 
 Part = Callable[[Sequence[Arm], Size, Terminal, bool], Own]
 NEAREST = ("panda", "ur5", "arm7")
+FAR = ("panda", "ur5", "tiago", "arm7")
 HUMANOIDS = ("talos", "g1")
 
 
@@ -61,7 +62,7 @@ def limits(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) ->
 def reach(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
     """Targets out of reach."""
     own = Own()
-    for arm, solver in _solvers(arms, "out of reach", terminal):
+    for arm, solver in _solvers([arm for arm in arms if arm.name in FAR], "out of reach", terminal):
         found = out_of_reach(arm, solver, size)
         if found.far:
             own.rows.append(row(arm.name, "out of reach, told", found.told / found.far))

@@ -117,10 +117,14 @@ class Reference:
         return np.concatenate([M.translation, self.pin.log3(M.rotation)])
 
     def residual_jacobian(self, q: np.ndarray, target: Any) -> np.ndarray:
-        at = self.there.q(q)
-        M = target.actInv(self._at(at))
-        J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frame, self.pin.LOCAL)
-        return np.vstack([M.rotation @ J[:3], self.pin.Jlog3(M.rotation) @ J[3:]])
+        return self.residual_and_jacobian(q, target)[1]
+
+    def residual_and_jacobian(self, q: np.ndarray, target: Any) -> tuple[np.ndarray, np.ndarray]:
+        self.pin.computeJointJacobians(self.model, self.data, self.there.q(q))
+        M = target.actInv(self.pin.updateFramePlacement(self.model, self.data, self.frame))
+        J = self.pin.getFrameJacobian(self.model, self.data, self.frame, self.pin.LOCAL)
+        left = np.concatenate([M.translation, self.pin.log3(M.rotation)])
+        return left, np.vstack([M.rotation @ J[:3], self.pin.Jlog3(M.rotation) @ J[3:]])
 
 
 def chain(text: str, base: str, tip: str) -> str:
