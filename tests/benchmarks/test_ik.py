@@ -6,7 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks.figures import written
 from benchmarks.ik_cases import Linkwork, Size, measured
+from benchmarks.ik_page import PAGE, tables
 from benchmarks.ik_peers import PEERS, Peer
 from benchmarks.ik_protocol import brought_in, configurations, errors, near_limits, path, reached, within
 from benchmarks.ik_report import misses, protocol_rows, protocol_table
@@ -157,6 +159,8 @@ def test_the_command(tmp_path, capsys):
     if not hasattr(lw.Robot, "inverse_kinematics"):
         assert "left out: linkwork" in out
         return
+    page = PAGE.read_text(encoding="utf-8")
+    assert written(page, tables(data)).count("| arm7 | 20 | 100.00 % |") == 1
     (found,) = data["protocol"]
     assert found["library"] == "linkwork" and found["success"] == 1.0 and found["poses"] == 20 and not found["misses"]
     assert {x["what"] for x in data["targets"]} <= set(INVERSE_KINEMATICS)

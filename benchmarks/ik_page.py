@@ -1,0 +1,78 @@
+"""`python -m benchmarks.ik_page FILE` puts what `python -m benchmarks.ik --json FILE` measured where the page has it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .figures import written
+
+__all__ = ["PAGE", "main", "tables"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "inverse_kinematics_figures.md"
+
+
+def tables(data: dict[str, Any]) -> dict[str, str]:
+    """By the names that they have in the page."""
+    found = data["protocol"]
+    about = data["machine"]
+    ours = [x for x in found if x["library"] == "linkwork"]
+    return {"arms": _ours(ours, about), "libraries": _beside(found)}
+
+
+def _ours(found: Sequence[dict[str, Any]], about: dict[str, Any]) -> str:
+    lines = [
+        "| | poses | success | mean | median | 99th percentile | most | in a batch |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for x in found:
+        times = [x["seconds"][name] for name in ("mean", "p50", "p99", "most", "batch")]
+        cells = " | ".join("-" if t is None else time_of(t) for t in times)
+        lines.append(f"| {x['robot']} | {x['poses']} | {100 * x['success']:.2f} % | {cells} |")
+    missed = [(x["robot"], miss) for x in found for miss in x["misses"]]
+    told = "; ".join(
+        f"{robot}, pose {miss['pose']}: {miss['status']}, {miss['position error']:.1g} m and "
+        f"{miss['orientation error']:.1g} rad off"
+        for robot, miss in missed
+    )
+    where = f"{about['cpu']}, {about['cores']} cores that others used too, {str(about['date'])[:10]}"
+    return "\n".join([*lines, "", f"{where}. Missed: {told or 'none'}."])
+
+
+def _beside(found: Sequence[dict[str, Any]]) -> str:
+    robots = list(dict.fromkeys(x["robot"] for x in found))
+    lines = [f"| | poses | {' | '.join(robots)} |", f"|---|--:|{'--:|' * len(robots)}"]
+    for name in dict.fromkeys(x["library"] for x in found):
+        of = {x["robot"]: x for x in found if x["library"] == name}
+        first = next(iter(of.values()))
+        cells = [f"{_share(of[r]['success'])}, {time_of(of[r]['seconds']['mean'])}" if r in of else "-" for r in robots]
+        lines.append(f"| {name} {first['version']} | {first['poses']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _share(x: float) -> str:
+    return f"{100 * x:.4g} %"
+
+
+def time_of(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.2g} {unit}" if seconds < 10 * scale else f"{seconds / scale:.0f} {unit}"
+    return f"{1e6 * seconds:.2g} µs" if seconds < 10e-6 else f"{1e6 * seconds:.0f} µs"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the tables into the page; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ik_page", description="Put figures into the page.")
+    parser.add_argument("file", metavar="FILE", help="what python -m benchmarks.ik --json wrote")
+    chosen = parser.parse_args(arguments)
+    found = tables(json.loads(Path(chosen.file).read_text(encoding="utf-8")))
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
