@@ -38,7 +38,8 @@ QUICK_ARMS = ("panda", "ur5", "arm7")
 METHOD = (
     "float64; targets are poses of configurations drawn evenly within limits, the seed is the middle of the limits; "
     "an answer counts within 1e-5 m and 1e-5 rad on each of six axes by Pinocchio's kinematics, and within limits, "
-    "exactly; calls from Python with new arrays, failures included; peers are asked the first poses of the same set"
+    "exactly; calls from Python with new arrays, failures included, the shorter of the time that passes and the "
+    "processor's; peers are asked the first poses of the same set"
 )
 
 
@@ -52,7 +53,11 @@ def protocol(
         Q = configurations(arm, size.poses)
         with Progress(terminal.log, f"{arm.name}: libraries", len(peers)) as progress:
             for peer in peers:
-                few = size.poses if peer.count >= POSES else min(size.poses, max(size.peers * peer.count // 200, 2))
+                few = (
+                    size.poses
+                    if peer.count >= POSES
+                    else min(size.poses, max(peer.count if peer.count > 200 else size.peers * peer.count // 200, 2))
+                )
                 try:
                     with quiet():
                         solver = peer(arm)

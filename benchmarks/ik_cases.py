@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from .ik_peers import Peer, quiet, version
 from .ik_protocol import (
     TOLERANCE,
     Measured,
+    Stopwatch,
     asked,
     brought_in,
     configurations,
@@ -61,7 +61,7 @@ class Size:
     """How much is measured."""
 
     poses: int = POSES
-    peers: int = 200  # of those that are slow
+    peers: int = 100  # of those that are slow
     steps: int = 2000  # of a path
     far: int = 10  # targets out of reach
     restarts: int = 100  # of SciPy's solver for each
@@ -124,9 +124,9 @@ def _batch(solver: Linkwork, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) ->
         assert np.array_equal(answers, q), f"{solver.arm.name}: the batch's answers are not those of single calls"
         seconds = []
         for _ in range(5):
-            start = time.perf_counter()
+            watch = Stopwatch()
             solver.result(X, seeds)
-            seconds.append(time.perf_counter() - start)
+            seconds.append(watch.stop())
     return float(np.median(seconds)) / len(X)
 
 
@@ -138,9 +138,9 @@ def warm(arm: Arm, solver: Linkwork, size: Size) -> tuple[Measured, float]:
     solver.solve(X[0], seed)
     for k in range(len(Q)):
         target = X[k].copy()
-        start = time.perf_counter()
+        watch = Stopwatch()
         answer = solver.solve(target, seed)
-        seconds[k] = time.perf_counter() - start
+        seconds[k] = watch.stop()
         assert answer is not None
         q[k] = seed = answer
     found = Measured(arm.name, solver.name, "", "", reached(arm, q, X), seconds)

@@ -8,7 +8,6 @@ and (R − Rᵀ)/(1 + tr R), which are regular but for half turns.
 from __future__ import annotations
 
 import importlib
-import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 from linkwork.cli.peer import CannotCompare
 
 from .ik_peers import quiet
-from .ik_protocol import TOLERANCE, configurations, reached
+from .ik_protocol import TOLERANCE, Stopwatch, configurations, reached
 from .ik_robots import Arm
 
 __all__ = ["Ipopt", "Nearest", "nearest"]
@@ -112,19 +111,19 @@ def nearest(arm: Arm, solver: Any, poses: int, beside: int) -> Nearest:
     solver.nearest(X[0], near[0])
     for k in range(poses):
         target, to = X[k].copy(), near[k].copy()
-        start = time.perf_counter()
+        watch = Stopwatch()
         result = solver.nearest(target, to)
-        seconds[k] = time.perf_counter() - start
+        seconds[k] = watch.stop()
         q[k] = result.q
         statuses[str(result.status)] += 1
     theirs, first, taken = np.full(poses, np.nan), np.full(poses, np.nan), 0.0
     if beside:
         with quiet():
             peer, rng = Ipopt(arm), np.random.default_rng(7)
-            start = time.perf_counter()
+            watch = Stopwatch()
             for k in range(beside):
                 theirs[k], first[k] = peer.best(X[k], near[k], rng)
-            taken = (time.perf_counter() - start) / beside
+            taken = watch.stop() / beside
     return Nearest(
         arm.name,
         reached(arm, q, X),

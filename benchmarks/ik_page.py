@@ -1,4 +1,4 @@
-"""`python -m benchmarks.ik_page FILE` puts what `python -m benchmarks.ik --json FILE` measured where the page has it."""
+"""`python -m benchmarks.ik_page FILE` puts what `python -m benchmarks.ik --json FILE` wrote where the page has it."""
 
 from __future__ import annotations
 

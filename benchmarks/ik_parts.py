@@ -9,6 +9,7 @@ import numpy as np
 from linkwork._progress import Progress
 from linkwork.cli.output import Terminal
 from linkwork.cli.peer import CannotCompare
+from linkwork.cli.timing import Effort
 
 from .closed_form import PUBLISHED, arms_with_closed_form, closed_form_found
 from .ik_cases import Linkwork, Own, Size, measured, out_of_reach, warm
@@ -17,6 +18,7 @@ from .ik_peers import quiet
 from .ik_protocol import near_limits
 from .ik_report import row
 from .ik_robots import Arm
+from .ik_steps import stepped
 from .ik_whole import Humanoid, humanoid
 from .robots import NotInstalled
 
@@ -135,6 +137,25 @@ def whole(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> 
     return own
 
 
+def steps(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> Own:
+    """Steps of velocity within limits, beside pink and mink."""
+    own = Own()
+    for name in ("panda", *HUMANOIDS):
+        try:
+            found = stepped(name, Effort(rounds=25, at_least=0.002))
+        except NotInstalled as reason:
+            terminal.warning(f"left out: {reason}")
+            continue
+        kind = "an arm" if name == "panda" else "a humanoid"
+        theirs = ", ".join(f"{peer} {1e6 * seconds:.3g} µs" for peer, seconds in found.others.items())
+        own.rows.append(row(name, f"step of {kind}", found.ours, theirs or None))
+        if found.others:
+            own.rows.append(row(name, "step beside", min(found.others.values()) / found.ours))
+        apart = ", ".join(f"{peer} {x:.1g}" for peer, x in found.apart.items())
+        own.notes.append(f"{name}: velocities of others are apart from ours by (rad/s, m/s): {apart or '-'}")
+    return own
+
+
 PARTS: dict[str, Part] = {
     "paths": paths,
     "limits": limits,
@@ -142,4 +163,5 @@ PARTS: dict[str, Part] = {
     "nearest": near,
     "closed": closed,
     "humanoid": whole,
+    "steps": steps,
 }

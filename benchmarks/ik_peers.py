@@ -77,14 +77,14 @@ def quiet() -> Iterator[None]:
 class TracIK(Peer):
     """The bar itself: two solvers in two threads, restarts until time is up."""
 
-    name, package, count = "TRAC-IK", "pytracik", 2000
-    settings = "Speed, timeout 5 ms, epsilon 1e-5"
+    name, package, count = "TRAC-IK", "pytracik", 1000
+    settings = "Speed, timeout 20 ms, epsilon 1e-5"
 
     def __init__(self, arm: Arm) -> None:
         super().__init__(arm)
         trac_ik = module("trac_ik")
         with quiet():
-            self.solver = trac_ik.TracIK(arm.base, arm.tip, str(arm.file), timeout=0.005, epsilon=TOLERANCE)
+            self.solver = trac_ik.TracIK(arm.base, arm.tip, str(arm.file), timeout=0.02, epsilon=TOLERANCE)
         if self.solver.dof != arm.n:
             raise CannotCompare(f"reads {self.solver.dof} joints")
 
@@ -284,7 +284,7 @@ class IKPy(Peer):
 class EAIK(Peer):
     """Closed form of six-axis arms: of its branches the nearest to the seed that is within limits."""
 
-    name, package, count = "EAIK", "EAIK", 2000
+    name, package, count = "EAIK", "EAIK", 1000
     settings = "UrdfRobot.IK, all branches, the nearest within limits"
 
     def __init__(self, arm: Arm) -> None:

@@ -15,14 +15,16 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+import linkwork as lw
 from linkwork.cli.peer import CannotCompare
 from linkwork.cli.pinocchio_model import PinocchioModel
-from linkwork.cli.timing import Call, Effort, compare
+from linkwork.cli.timing import Effort
 
 from .ik_peers import module, quiet
+from .ik_protocol import Stopwatch
 from .robots import ROBOTS
 
-__all__ = ["DT", "Scene", "mink_step", "pink_step", "scene", "seconds_of"]
+__all__ = ["DT", "Scene", "Stepped", "mink_step", "our_step", "pink_step", "scene", "seconds_of", "stepped"]
 
 DT = 0.01
 FRAMES = {
@@ -159,7 +161,83 @@ def _mujoco_q(scene: Scene, mujoco: Any, model: Any) -> np.ndarray:
     return q
 
 
+def our_step(scene: Scene) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of q to v.  Raises CannotCompare."""
+    ik: Any = getattr(lw, "ik", None)
+    if ik is None or not hasattr(ik, "DifferentialIK"):
+        raise CannotCompare("this linkwork has no differential inverse kinematics")
+    tasks = [ik.PoseTask(frame, weight=1.0) for frame in scene.frames]
+    targets = [*scene.targets.values(), scene.q.copy()]
+    posed = [joint.name for joint in scene.robot.joints if joint.nv == 1]  # no base, as theirs
+    tasks.append(ik.PostureTask(posed, weight=POSTURE, name="posture"))
+    if scene.center is not None:
+        tasks.append(ik.CenterOfMassTask(weight=1.0, name="center"))
+        targets.append(scene.center)
+    step = ik.DifferentialIK(scene.robot, tasks, DT, damping=1e-9).step
+
+    def velocity(q: np.ndarray) -> np.ndarray:
+        v: np.ndarray = step(q, *targets)
+        return v
+
+    return velocity
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """Seconds of a step, median of rounds, and how far others' velocities are from ours [rad/s, m/s]."""
+
+    robot: str
+    ours: float
+    others: dict[str, float]
+    apart: dict[str, float]
+
+
+def stepped(name: str, effort: Effort) -> Stepped:
+    """Raises CannotCompare where this linkwork has no such steps, AssertionError where a limit is not kept."""
+    with quiet():
+        found = scene(name)
+    ours = our_step(found)
+    v = ours(found.q)
+    assert np.all(np.abs(v) <= found.robot.velocity_limits), f"{name}: beyond a limit of velocity"
+    q = found.robot.integrate(found.q, v * DT)
+    assert np.all((q >= found.robot.lower) & (q <= found.robot.upper)), f"{name}: beyond a limit of position"
+    others, apart = {}, {}
+    seconds = seconds_of(ours, found.q, effort=effort)
+    for peer, made in (("pink", pink_step), ("mink", mink_step)):
+        try:
+            made_of: Any = made(found)
+        except CannotCompare:
+            continue
+        step, at = made_of if isinstance(made_of, tuple) else (made_of, found.there.q(found.q))
+        with quiet():
+            theirs = found.there.ours(step(at)) if peer == "pink" else _from_mujoco(found, step(at))
+        apart[peer] = float(np.abs(theirs - v).max())
+        others[peer] = seconds_of(step, at, effort=effort)
+    return Stepped(name, seconds, others, apart)
+
+
+def _from_mujoco(scene: Scene, v: np.ndarray) -> np.ndarray:
+    """Velocities in our order: a free base first there too, its linear part first and in the world's axes."""
+    found, start = np.empty_like(v), 0
+    joints = scene.robot.joints
+    if joints and joints[0].nv == 6:
+        R = scene.robot.pose(scene.q, joints[0].child)[:3, :3]
+        found[joints[0].v_slice] = np.concatenate([v[3:6], R.T @ v[:3]])
+        start = 1
+    for joint in joints[start:]:
+        found[joint.v_slice] = v[joint.v_slice]
+    return found
+
+
 def seconds_of(step: Callable[..., Any], *arguments: Any, effort: Effort) -> float:
     """Of a call, median of rounds."""
     step(*arguments)
-    return compare(Call("step(*arguments)", {"step": step, "arguments": arguments}), None, effort).ours
+    rounds = []
+    for _ in range(effort.rounds):
+        count, watch = 0, Stopwatch()
+        while watch.stop() < effort.at_least:
+            for _ in range(20):
+                step(*arguments)
+            count += 20
+        rounds.append(watch.stop() / count)
+    return float(np.median(rounds))

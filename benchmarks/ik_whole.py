@@ -7,7 +7,6 @@ Pinocchio's kinematics, within 1e-5 m and 1e-5 rad on each axis, limits exactly.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from linkwork.cli.measure import threads
 from linkwork.cli.peer import CannotCompare
 from linkwork.cli.pinocchio_model import PinocchioModel
 
-from .ik_protocol import TOLERANCE, Measured, errors
+from .ik_protocol import TOLERANCE, Measured, Stopwatch, errors
 from .robots import ROBOTS
 
 __all__ = ["Humanoid", "humanoid"]
@@ -99,9 +98,9 @@ def humanoid(robot: Humanoid, count: int) -> Measured:
     results = []
     for k in range(count):
         given = goals.of(k)
-        begin = time.perf_counter()
+        watch = Stopwatch()
         results.append(problem.solve(start, **given))
-        seconds[k] = time.perf_counter() - begin
+        seconds[k] = watch.stop()
         q[k] = results[-1].q
     found = Measured(robot.name, "linkwork", lw.__version__, "robot.ik_problem(tasks).solve(seed, **targets)")
     found.reached, found.seconds = robot.reached(q, goals), seconds
@@ -124,7 +123,7 @@ def humanoid(robot: Humanoid, count: int) -> Measured:
         few = min(count, 500)
         given = {name: x[:few] for name, x in {**goals.poses, "center_of_mass": goals.center}.items()}
         problem.solve(start, **given)
-        begin = time.perf_counter()
+        watch = Stopwatch()
         problem.solve(start, **given)
-        found.batch = (time.perf_counter() - begin) / few
+        found.batch = watch.stop() / few
     return found
