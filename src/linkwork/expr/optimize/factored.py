@@ -37,15 +37,16 @@ def rounding(x: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Factored:
-    """L, the reciprocals of its diagonal, and what H was given more than it has; the rows, as they are given, and Y;
-    their scales 1/σ_i, and their largest coefficients."""
+    """L, the reciprocals of its diagonal, and E, which H was given; Y, the scales 1/σ_i of rows, and their largest
+    coefficients."""
 
     n: int
     L: list[list[Any]]
     D_inv: list[Any]
     E: list[Any]
     convex: Any  # a truth value
-    rows: list[list[Any]]
+    columns: list[list[Any]]  # of L⁻¹, of unit length, where loops are better than substitutions
+    lengths: list[Any]
     Y: list[list[Any]]
     scales: list[Any]
     sizes: list[Any]
@@ -53,10 +54,15 @@ class Factored:
 
     def forward(self, b: Scalars) -> list[Any]:
         """L⁻¹ b."""
+        if self.columns:
+            return self.of_columns(self.columns, [x * size for x, size in zip(b, self.lengths, strict=True)])
         return _forward(self.L, self.D_inv, b)
 
     def backward(self, b: Scalars) -> list[Any]:
         """L⁻ᵀ b."""
+        if self.columns:
+            found = self.of_rows(self.columns, b)
+            return [x * size for x, size in zip(found, self.lengths, strict=True)]
         x = list(b)
         for i in range(self.n - 1, -1, -1):
             x[i] = less(x[i], [self.L[j][i] for j in range(i + 1, self.n)], x[i + 1 :]) * self.D_inv[i]
@@ -87,30 +93,39 @@ class Factored:
         return [row[: i + 1] for i, row in enumerate(found)]
 
 
-def factored(H: Rows, g: Scalars, rows: Rows, unit: Any) -> Factored:
-    """The factors of H + E, and of rows; ``unit`` is the rounding."""
-    n, k = len(H), len(rows)
-    in_loops = k * n * (n + k) > 2 * _STRAIGHT
+def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any) -> Factored:
+    """The factors of H + E, and of rows and the unit rows of variables that are bounded; ``unit`` is the rounding."""
+    n, k = len(H), len(rows) + len(bounded)
+    in_loops = max(k, n) * n * (n + k) > 2 * _STRAIGHT
     L, D_inv, E, convex = _cholesky(H, g, unit)
 
     def scaled(row: Scalars) -> list[Any]:
         y = _forward(L, D_inv, row)
         square = dot(y, y)
         fine = lt(0.0, square)
-        scale = where(fine, 1.0 / sqrt(where(fine, square, 1.0)), 1.0)
+        length = where(fine, sqrt(where(fine, square, 1.0)), 1.0)
+        scale = 1.0 / length
         size: Any = 0.0
         for x in row:
             size = size if is_zero(x) else fmax(size, fabs(x))
-        return [*(x if is_zero(x) else x * scale for x in y), scale, size]
+        return [*(x if is_zero(x) else x * scale for x in y), scale, size, length]
 
     found = each(scaled, rows, in_loops=in_loops)
+    of_units: list[list[Any]] = []
+    if in_loops:
+        _, table = scan(lambda none, row: (none, filled((n + 3,), scaled(list(row)))), (), np.eye(n))
+        of_units = [list(row) for row in table]
+        found += [of_units[j] for j in bounded]
+    else:
+        found += [scaled([1.0 if i == j else 0.0 for i in range(n)]) for j in bounded]
     return Factored(
         n,
         L,
         D_inv,
         E,
         convex,
-        [list(row) for row in rows],
+        [row[:n] for row in of_units] if in_loops else [],
+        [row[n + 2] for row in of_units] if in_loops else [],
         [row[:n] for row in found],
         [row[n] for row in found],
         [row[n + 1] for row in found],

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arrays import filled
-from ..control import take, while_loop
+from ..control import scan, take, while_loop
 from ..functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
 __all__ = ["GOING", "ScaledBounds", "Walk", "triangle", "walked"]
@@ -38,6 +38,7 @@ __all__ = ["GOING", "ScaledBounds", "Walk", "triangle", "walked"]
 GOING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
 _FIRST = 1e9  # how much more a violated equation counts than an inequality
 _LEFT_ALONE = 2.0
+_UNROLLED = 12  # rows: of more, what is done row by row is a loop, which is compiled sooner
 
 
 class Walk(NamedTuple):
@@ -62,7 +63,7 @@ class ScaledBounds:
     lower: Sequence[Any]
     upper: Sequence[Any]
     slack: Sequence[Any]
-    equal: Sequence[Any]
+    equal: Sequence[Any]  # 1, and 0 of inequalities
     least: Any  # pivots of less are small
     floor: Any  # and of less nothing but rounding
     noise: Any  # of values, by the terms that they are sums of
@@ -72,6 +73,28 @@ class ScaledBounds:
 def triangle(i: int, j: int) -> int:
     """The place of an element in a lower triangle."""
     return i * (i + 1) // 2 + j if i >= j else j * (j + 1) // 2 + i
+
+
+def over_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, list[list[Any]]]:
+    """What a step carries through all rows, and the columns that it gives; one that gives nothing has none.
+
+    It takes what is carried and a row of the columns.  Of many rows it is a loop.
+    """
+    rows = len(columns[0])
+    if rows <= _UNROLLED or not any(hasattr(x, "_precedence") for column in columns for x in column):
+        given = []
+        for row in zip(*columns, strict=True):
+            carry, out = step(carry, row)
+            given.append(out)
+        return carry, [list(column) for column in zip(*given, strict=True)]
+    inputs = tuple(filled((rows,), column) for column in columns)
+
+    def loop(inside: Any, row: Any) -> Any:
+        inside, out = step(inside, row)
+        return inside, tuple(out) or None
+
+    carry, outputs = scan(loop, carry, inputs)
+    return carry, [list(column) for column in outputs or ()]
 
 
 def walked(walk: Walk, bounds: ScaledBounds, at_most: int) -> tuple[Walk, Any]:
@@ -89,93 +112,109 @@ def _entry(table: Sequence[Any], index: Any) -> Any:
     return take(filled((len(table),), table), index)
 
 
+class _Choice(NamedTuple):
+    """What is found by looking at all rows."""
+
+    wished: Any = -1.0  # the first row to be held first, or −1
+    share: Any = math.inf  # how far the way to h goes until a multiplier is 0
+    blocking: Any = 0.0  # and whose
+    worst: Any = 0.0  # by how much a row is violated most
+    violated: Any = 0.0  # and which
+    upward: Any = 1.0  # and at which side
+
+
+class _Ray(NamedTuple):
+    """What is found of the ray along which multipliers change as a row comes in."""
+
+    length: Any = math.inf  # until one is 0
+    first: Any = 0.0  # which
+    slack: Any = 0.0  # of all rows together
+    spread: Any = 1.0  # 1 + c_Wᵀ c_W
+    terms: Any = 0.0  # the sum of |c_i h_i|
+
+
 def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     k = len(bounds.lower)
-    T, h, old, sides, marks = (list(x) for x in s[:5])
-    held = [not_(eq(side, 0.0)) for side in sides]
-    # which row, and whether it goes (leaves) or comes in
-    wished: Any = -1.0
-    for i in range(k - 1, -1, -1):
-        wished = where(eq(fabs(marks[i]), 1.0), float(i), wished)
-    base = bounds.base
-    share, blocking = _first_to_vanish(s, bounds, h, old)
-    worst, violated, upward = _most_violated(bounds, h, held, marks)
+    T, h, now, sides, marks = (list(x) for x in s[:5])
+    places = [float(i) for i in range(k)]
+    starts = [float(triangle(i, 0)) for i in range(k)]
+    base, slack = bounds.base, bounds.slack
+
+    # which row goes, or comes in
+    def look(found: _Choice, row: Sequence[Any]) -> tuple[_Choice, list[Any]]:
+        return _looked(found, *row), []
+
+    columns = [places, h, now, sides, marks, base, bounds.lower, bounds.upper, slack, bounds.equal]
+    found, _ = over_rows(look, _Choice(), columns)
     forced = le(0.0, s.leaving)
     pending = and_(not_(forced), le(0.0, s.waiting))
-    warm = and_(not_(or_(forced, pending)), le(0.0, wished))
+    warm = and_(not_(or_(forced, pending)), le(0.0, found.wished))
     free = not_(or_(or_(forced, pending), warm))
-    drop = and_(free, lt(share, math.inf))
-    add = and_(free, and_(not_(drop), lt(0.0, worst)))
+    drop = and_(free, lt(found.share, math.inf))
+    add = and_(free, and_(not_(drop), lt(0.0, found.worst)))
     done = and_(free, not_(or_(drop, add)))
-    p = where(forced, s.leaving, where(pending, s.waiting, where(warm, wished, where(drop, blocking, violated))))
-    goes = or_(forced, drop)
-    here = [eq(p, float(i)) for i in range(k)]
-    column = _column(T, p, k)
-    d = _entry(T, p * (p + 3.0) * 0.5)
-    toward = where(pending, s.toward, where(warm, _entry(marks, p), upward))
+    p = where(drop, found.blocking, found.violated)
+    p = where(forced, s.leaving, where(pending, s.waiting, where(warm, found.wished, p)))
+    goes, arrived = or_(forced, drop), or_(add, done)
+    comes = not_(or_(goes, done))
+    d, gap, start = _entry(T, p * (p + 3.0) * 0.5), _entry(h, p), _entry(base, p)
+    toward = where(pending, s.toward, where(warm, _entry(marks, p), found.upward))
     side = where(goes, _entry(sides, p), toward)
     bound = where(lt(0.0, side), _entry(bounds.upper, p), _entry(bounds.lower, p))
-    spread: Any = 1.0
-    noise: Any = 0.0
-    for x, c, b in zip(held, column, h, strict=True):
-        spread = spread + where(x, c * c, 0.0)
-        noise = noise + where(x, fabs(c * b), 0.0)
-    comes = not_(or_(goes, done))
-    # multipliers on their way to the targets
-    arrived = or_(add, done)
-    reached = [
-        where(x, where(arrived, b, where(drop, a + share * (b - a), a)), a)
-        for x, a, b in zip(held, old, h, strict=True)
-    ]
-    # or along a ray, where the row depends on those held, or all but does and a multiplier vanishes on the way
-    length, first, size = _along_ray(T, bounds, reached, sides, column, toward)
-    excess = fabs(_entry(h, p) - bound)
-    nothing = le(d, bounds.floor * spread)
-    dependent = and_(comes, or_(nothing, and_(le(d, bounds.least * spread), lt(length * d, excess))))
-    ray = and_(dependent, not_(warm))
+    high = p * (p + 1.0) * 0.5
+
+    # its column, how far multipliers get, and the ray
+    def reach(ray: _Ray, row: Sequence[Any]) -> tuple[_Ray, list[Any]]:
+        i, low, b, a, held_at, origin, free_play, equal = row
+        c = _entry(T, where(lt(p, i), p + low, high + i))
+        diagonal = _entry(T, low + i)
+        x = where(arrived, b, where(drop, a + found.share * (b - a), a))
+        x = where(eq(held_at, 0.0), a, x)
+        ray = _lengthened(ray, i, c, diagonal, x + origin, b, held_at, toward, free_play, equal, bounds.floor)
+        return ray, [c, x]
+
+    ray, (column, reached) = over_rows(reach, _Ray(), [places, starts, h, now, sides, base, slack, bounds.equal])
+    excess = fabs(gap - bound)
+    nothing = le(d, bounds.floor * ray.spread)
+    small = and_(le(d, bounds.least * ray.spread), lt(ray.length * d, excess))
+    dependent = and_(comes, or_(nothing, small))
+    along = and_(dependent, not_(warm))
     pivot = not_(or_(done, dependent))
-    real = and_(ray, lt(bounds.noise * noise, excess))
-    blocked = and_(real, lt(length, math.inf))
-    hopeless = and_(real, and_(not_(blocked), lt(size + _entry(bounds.slack, p), excess)))
-    alone = and_(ray, and_(not_(blocked), not_(hopeless)))
-    far = where(blocked, length, where(hopeless, 1.0, 0.0)) * toward
-    multipliers = [
-        where(x, a - far * c, where(and_(me, real), a + far, a))
-        for x, a, c, me in zip(held, [where(hopeless, 0.0, x) for x in reached], column, here, strict=True)
-    ]
-    # the pivot
+    real = and_(along, lt(bounds.noise * ray.terms, excess))
+    blocked = and_(real, lt(ray.length, math.inf))
+    hopeless = and_(real, and_(not_(blocked), lt(ray.slack + _entry(slack, p), excess)))
+    alone = and_(along, and_(not_(blocked), not_(hopeless)))
+    far = where(blocked, ray.length, where(hopeless, 1.0, 0.0)) * toward
     d_inv = where(pivot, 1.0 / where(eq(d, 0.0), 1.0, d), 0.0)
-    gap = _entry(h, p)
-    start = _entry(base, p)
     f = where(goes, gap + start, gap - bound) * d_inv
     sign = where(goes, -1.0, 1.0)
-    u = [where(me, c - sign, c) for me, c in zip(here, column, strict=True)]
-    w = [x * d_inv for x in u]
-    on = [and_(me, pivot) for me in here]
+
+    def change(carry: tuple[()], row: Sequence[Any]) -> tuple[tuple[()], list[Any]]:
+        i, c, x, b, held_at, mark, origin = row
+        me = eq(i, p)
+        on = and_(me, pivot)
+        x = where(hopeless, 0.0, x)
+        x = where(eq(held_at, 0.0), where(and_(me, real), x + far, x), x - far * c)
+        x = where(or_(and_(on, goes), and_(eq(i, ray.first), blocked)), 0.0 - origin, x)
+        target = where(on, where(goes, bound - f, f - start), b - c * f)
+        new_mark = where(me, where(alone, _LEFT_ALONE, where(warm, 0.0, mark)), mark)
+        u = where(me, c - sign, c)
+        return carry, [target, x, where(on, where(goes, 0.0, side), held_at), new_mark, u, u * d_inv]
+
+    _, changed = over_rows(change, (), [places, column, reached, h, sides, marks, base])
+    targets, multipliers, next_sides, next_marks, u, w = changed
     tableau = []
     for i in range(k):
         tableau += [T[triangle(i, j)] - w[i] * u[j] for j in range(i)]
-        tableau.append(where(on[i], -d_inv, T[triangle(i, i)] - w[i] * u[i]))
-    targets = [where(me, where(goes, bound - f, f - start), x - c * f) for me, x, c in zip(on, h, column, strict=True)]
-    next_sides = [where(me, where(goes, 0.0, side), x) for me, x in zip(on, sides, strict=True)]
-    gone = [and_(me, goes) for me in on]
-    last = [
-        where(or_(me, and_(eq(first, float(i)), blocked)), -b, x)
-        for i, (me, b, x) in enumerate(zip(gone, base, multipliers, strict=True))
-    ]
+        on = and_(eq(p, places[i]), pivot)
+        tableau.append(where(on, 0.0 - d_inv, T[triangle(i, i)] - w[i] * u[i]))
     return Walk(
         filled((len(T),), tableau),
         filled((k,), targets),
-        filled((k,), last),
+        filled((k,), multipliers),
         filled((k,), next_sides),
-        filled(
-            (k,),
-            [
-                where(and_(me, alone), _LEFT_ALONE, where(and_(me, warm), 0.0, m))
-                for me, m in zip(here, marks, strict=True)
-            ],
-        ),
-        where(blocked, first, -1.0),
+        filled((k,), next_marks),
+        where(blocked, ray.first, -1.0),
         where(blocked, p, where(forced, s.waiting, -1.0)),
         where(blocked, toward, s.toward),
         where(done, OPTIMAL, where(hopeless, CONTRADICTION, GOING)),
@@ -183,70 +222,61 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     )
 
 
-def _column(T: Sequence[Any], p: Any, k: int) -> list[Any]:
-    """The column of a row that is computed, of a symmetric matrix."""
-    start = p * (p + 1.0) * 0.5
-    found = []
-    for i in range(k):
-        below = triangle(i, 0)
-        found.append(_entry(T, where(lt(p, float(i)), p + float(below), start + float(i))))
-    return found
+def _looked(
+    s: _Choice,
+    i: Any,
+    target: Any,
+    now: Any,
+    side: Any,
+    mark: Any,
+    base: Any,
+    lower: Any,
+    upper: Any,
+    slack: Any,
+    equal: Any,
+) -> _Choice:
+    """With another row: is it to be held first, does its multiplier vanish first, is it violated most."""
+    wished = where(and_(lt(s.wished, 0.0), eq(fabs(mark), 1.0)), i, s.wished)
+    wrong = and_(lt(equal, 0.5), lt(side * (base + target), 0.0))
+    ratio = where(wrong, (base + now) / where(wrong, now - target, 1.0), math.inf)
+    nearer = lt(ratio, s.share)
+    above, below = target - upper, lower - target
+    miss = (fmax(above, below) - slack) * (1.0 + _FIRST * equal)
+    more = and_(and_(eq(side, 0.0), lt(mark, 1.5)), lt(s.worst, miss))
+    return _Choice(
+        wished,
+        where(nearer, ratio, s.share),
+        where(nearer, i, s.blocking),
+        where(more, miss, s.worst),
+        where(more, i, s.violated),
+        where(more, where(lt(below, above), 1.0, -1.0), s.upward),
+    )
 
 
-def _first_to_vanish(s: Walk, bounds: ScaledBounds, targets: Sequence[Any], now: Sequence[Any]) -> tuple[Any, Any]:
-    """How far the way to the targets goes until a multiplier is 0, and which: infinite where none has a wrong sign."""
-    share: Any = math.inf
-    which: Any = 0.0
-    for i, (side, target, x, base, equal) in enumerate(
-        zip(s.sides, targets, now, bounds.base, bounds.equal, strict=True)
-    ):
-        wrong = and_(not_(equal), lt(side * (base + target), 0.0))
-        ratio = where(wrong, (base + x) / where(wrong, x - target, 1.0), math.inf)
-        nearer = lt(ratio, share)
-        share, which = where(nearer, ratio, share), where(nearer, float(i), which)
-    return share, which
-
-
-def _most_violated(
-    bounds: ScaledBounds, values: Sequence[Any], held: Sequence[Any], marks: Sequence[Any]
-) -> tuple[Any, Any, Any]:
-    """By how much, which, and at which side."""
-    worst: Any = 0.0
-    which: Any = 0.0
-    upward: Any = 1.0
-    for i, v in enumerate(values):
-        above, below = v - bounds.upper[i], bounds.lower[i] - v
-        miss = fmax(above, below) - bounds.slack[i]
-        known = bounds.equal[i]
-        if known is not False:
-            miss = where(known, _FIRST * miss, miss)
-        out = or_(held[i], eq(marks[i], _LEFT_ALONE))
-        more = and_(not_(out), lt(worst, miss))
-        worst, which = where(more, miss, worst), where(more, float(i), which)
-        upward = where(more, where(lt(below, above), 1.0, -1.0), upward)
-    return worst, which, upward
-
-
-def _along_ray(
-    T: Sequence[Any],
-    bounds: ScaledBounds,
-    multipliers: Sequence[Any],
-    sides: Sequence[Any],
-    column: Sequence[Any],
+def _lengthened(
+    s: _Ray,
+    i: Any,
+    c: Any,
+    diagonal: Any,
+    multiplier: Any,
+    target: Any,
+    side: Any,
     toward: Any,
-) -> tuple[Any, Any, Any]:
-    """How far the ray goes until a multiplier is 0, which, and the rounding of what violates."""
-    length: Any = math.inf
-    which: Any = 0.0
-    size: Any = 0.0
-    for i, (x, base, side, c, equal) in enumerate(
-        zip(multipliers, bounds.base, sides, column, bounds.equal, strict=True)
-    ):
-        rate = side * c * toward
-        after = lt(bounds.floor * fabs(T[triangle(i, i)]), c * c)  # the pivot that is left to the other row is one
-        falls = and_(not_(equal), and_(lt(0.0, rate), after))
-        ratio = where(falls, fabs(base + x) / where(falls, rate, 1.0), math.inf)
-        nearer = lt(ratio, length)
-        length, which = where(nearer, ratio, length), where(nearer, float(i), which)
-        size = size + where(eq(side, 0.0), 0.0, fabs(c) * bounds.slack[i])
-    return length, which, size
+    slack: Any,
+    equal: Any,
+    floor: Any,
+) -> _Ray:
+    """With another row: does its multiplier vanish first."""
+    rate = side * c * toward
+    # the pivot that would be left to the row that comes in has to be one
+    falls = and_(and_(lt(equal, 0.5), lt(0.0, rate)), lt(floor * fabs(diagonal), c * c))
+    ratio = where(falls, fabs(multiplier) / where(falls, rate, 1.0), math.inf)
+    nearer = lt(ratio, s.length)
+    size = where(eq(side, 0.0), 0.0, fabs(c))
+    return _Ray(
+        where(nearer, ratio, s.length),
+        where(nearer, i, s.first),
+        s.slack + where(eq(size, 0.0), 0.0, size * slack),
+        s.spread + size * size,
+        s.terms + size * fabs(target),
+    )

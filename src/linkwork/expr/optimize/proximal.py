@@ -41,7 +41,6 @@ SOLVED, OUT_OF_ITERATIONS, NOT_A_NUMBER, INFEASIBLE, UNBOUNDED, NOT_CONVEX = 0.0
 
 _PASSES = 60
 _PROVEN = 1e-6  # what Cᵀλ of a certificate is at most, relative to its largest term
-_TRIALS = 2.0
 _FLAT = 1e-6  # of E d: what H d is along a direction without curvature
 
 Scalars = Sequence[Any]
@@ -87,7 +86,6 @@ class _Pass(NamedTuple):
     status: Any
     going: Any
     changes: Any
-    trials: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,29 +155,21 @@ class _Problem:
         status = where(unbounded, UNBOUNDED, SOLVED)
         status = where(contradiction, where(proven, INFEASIBLE, OUT_OF_ITERATIONS), status)
         status = where(cut, ended, status)
-        again = and_(and_(contradiction, not_(or_(proven, cut))), lt(s.trials, _TRIALS))
-        stop = and_(not_(again), or_(or_(cut, contradiction), or_(solved, unbounded)))
-
-        def instead(fresh: Any, otherwise: Any) -> Any:
-            """Where roundings led astray, it begins anew with the rows that are held, and a tableau without them."""
-            return filled((len(fresh),), [where(again, a, b) for a, b in zip(fresh, otherwise, strict=True)])
-
-        none = [0.0] * k
+        stop = or_(or_(cut, contradiction), or_(solved, unbounded))
         marks = [where(eq(mark, 2.0), 0.0, mark) for mark in walk.marks]
         return _Pass(
-            instead(self.gram, walk.tableau),
-            instead(s.x, [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
-            instead(s.Hx, Hx),
-            instead(s.Cx, Cx),
-            instead([a + b for a, b in zip(s.Hx, self.given.g, strict=True)], residual),
-            instead(none, multipliers),
-            instead(none, walk.sides),
-            instead(walk.sides, marks),
-            where(again, math.inf, left),
+            walk.tableau,
+            filled((len(x),), [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
+            filled((len(x),), Hx),
+            filled((k,), Cx),
+            filled((len(x),), residual),
+            filled((k,), multipliers),
+            walk.sides,
+            filled((k,), marks),
+            left,
             status,
             where(stop, OPTIMAL, GOING),
             walk.changes,
-            where(again, s.trials + 1.0, s.trials),
         )
 
     def _unbounded(self, way: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
@@ -223,7 +213,6 @@ def solution(given: ConvexProgram) -> Outcome:
         0.0,
         GOING,
         0.0,
-        0.0,
     )
     found = while_loop(lambda s: lt(0.5, s.going), problem.next, start, at_most=_PASSES)
     end = found.state
@@ -265,12 +254,10 @@ def _largest(numbers: Scalars) -> Any:
 
 def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
     """The program without units, and whether its bounds are numbers."""
-    n = len(given.g)
     numbers = [*given.g, *(x for row in given.H for x in row), *(x for row in given.A for x in row), *given.upper]
     unit = rounding(next((x for x in numbers if hasattr(x, "_precedence")), 1.0))
     tolerance = fmax(given.tolerance, 16.0 * unit)
-    units = [[1.0 if i == j else 0.0 for i in range(n)] for j in given.bounded]
-    factors = factored(given.H, given.g, [*given.A, *units], unit)
+    factors = factored(given.H, given.g, given.A, given.bounded, unit)
     gram = [x for row in factors.gram() for x in row]
     lower = [x * scale for x, scale in zip(given.lower, factors.scales, strict=True)]
     upper = [x * scale for x, scale in zip(given.upper, factors.scales, strict=True)]
@@ -278,7 +265,7 @@ def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
         tolerance * (scale * size + fmin(fabs(a), fabs(b)))
         for a, b, scale, size in zip(lower, upper, factors.scales, factors.sizes, strict=True)
     ]
-    equal = [eq(a, b) for a, b in zip(given.lower, given.upper, strict=True)]
+    equal = [where(eq(a, b), 1.0, 0.0) for a, b in zip(given.lower, given.upper, strict=True)]
     valid: Any = True
     for a, b in zip(given.lower, given.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
