@@ -53,3 +53,33 @@ def test_unbounded_programs_have_a_direction():
     d = found.x / abs(found.x).max(-1, keepdims=True)
     assert abs(times(program["H"], d)).max() < 1e-8 and abs(times(program["A"], d)).max() < 1e-8
     assert np.all((program["g"] * d).sum(-1) < 0.0)
+
+
+DERIVED = [
+    (3, 2, {"box": True}),
+    (4, 5, {"box": True, "equalities": 1}),
+    (4, 6, {"rank": 0, "definite": False, "box": True}),
+]
+
+
+@pytest.mark.parametrize(("n", "m", "how"), DERIVED)
+def test_derivatives_are_those_of_the_solution(n, m, how):
+    rng = np.random.default_rng(n)
+    program = random_program(rng, n, m, **how)
+
+    def function(H, g, A, lower, upper, x_lower, x_upper):
+        return lw.quadratic_program(H, g, A, lower, upper, x_lower=x_lower, x_upper=x_upper)[:3]
+
+    kernel = lw.compile(function, **{name: x.shape for name, x in program.items()})
+    way = {name: rng.standard_normal(x.shape) for name, x in program.items()}
+    way["H"] = (way["H"] + way["H"].T) * (how.get("rank") != 0)
+    way["upper"][: how.get("equalities", 0)] = way["lower"][: how.get("equalities", 0)]
+    h = 1e-6
+    ahead, behind = (kernel(**{name: x + s * way[name] for name, x in program.items()}) for s in (h, -h))
+    expected = np.concatenate([(a - b) / (2 * h) for a, b in zip(ahead, behind, strict=True)])
+    found = np.concatenate(kernel.jvp()(*program.values(), *way.values())[-3:])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * max(1.0, abs(expected).max()))
+    weights = [rng.standard_normal(size) for size in (n, m, n)]
+    gradients = kernel.vjp()(*program.values(), *weights)[-7:]
+    total = sum((x * way[name]).sum() for x, name in zip(gradients, program, strict=True))
+    np.testing.assert_allclose(total, np.concatenate(weights) @ found, rtol=1e-10)

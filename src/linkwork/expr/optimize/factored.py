@@ -26,7 +26,7 @@ Rows = Sequence[Scalars]
 _ROUNDING = 1e3  # units of it: a pivot that is less, relative, is none
 _ADDED = 1e-3  # what stands in its place, of the diagonal
 _NEGATIVE = 1e-6  # a pivot that is less than minus this, relative, is no rounding
-_STRAIGHT = 4000  # products: of more, what is done row by row is a loop, which is compiled sooner
+_STRAIGHT = 2000  # products: of more, what is done row by row is a loop, which is compiled sooner
 
 
 def rounding(x: Any) -> Any:

@@ -194,8 +194,8 @@ class _Problem:
         return found
 
 
-def solution(given: ConvexProgram) -> Outcome:
-    """The solution of a program, or what is so instead."""
+def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
+    """The solution of a program, or what is so instead; the last tableau and the factors."""
     n, k = len(given.g), len(given.lower)
     problem, valid = _prepared(given)
     zeros = filled((k,), [0.0] * k)
@@ -234,7 +234,7 @@ def solution(given: ConvexProgram) -> Outcome:
     fine = or_(eq(status, SOLVED), eq(status, OUT_OF_ITERATIONS))
     for place, j in enumerate(given.bounded, start=m):
         x[j] = where(fine, fmin(fmax(x[j], given.lower[place]), given.upper[place]), x[j])
-    return Outcome(x, multipliers, sides, status, changes)
+    return Outcome(x, multipliers, sides, status, changes), list(end.tableau), problem.factors
 
 
 def _side(wish: Any, lower: Any, upper: Any) -> Any:

@@ -14,7 +14,8 @@ import numpy as np
 from ..arrays import floats, over_samples
 from ..control.steps import bound
 from ..linalg.arrays import array_of
-from .proximal import ConvexProgram, solution
+from .implied import Minimum
+from .proximal import ConvexProgram
 
 __all__ = ["ProgramOptions", "QuadraticSolution", "checked", "options_of", "quadratic_program", "solved"]
 
@@ -129,23 +130,23 @@ def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: Program
     free = [_is(a, -math.inf) and _is(b, math.inf) for a, b in zip(lower, upper, strict=True)]
     kept = [i for i in range(m + n) if not free[i]]
     warm = given.get("warm_start", [0.0] * (m + n))
-    found = solution(
-        ConvexProgram(
-            H,
-            list(given["g"]),
-            [rows[i] for i in kept if i < m],
-            [i - m for i in kept if i >= m],
-            [lower[i] for i in kept],
-            [upper[i] for i in kept],
-            [warm[i] for i in kept],
-            options.tolerance,
-            10 * (m + 2 * n) + 50 if options.at_most is None else options.at_most,
-        )
+    program = ConvexProgram(
+        H,
+        list(given["g"]),
+        [rows[i] for i in kept if i < m],
+        [i - m for i in kept if i >= m],
+        [lower[i] for i in kept],
+        [upper[i] for i in kept],
+        [warm[i] for i in kept],
+        options.tolerance,
+        10 * (m + 2 * n) + 50 if options.at_most is None else options.at_most,
     )
+    found = Minimum.of(program)
+    k = len(kept)
     multipliers, active = [0.0] * (m + n), [0.0] * (m + n)
     for place, i in enumerate(kept):
-        multipliers[i], active[i] = found.multipliers[place], found.sides[place]
-    return [found.x, multipliers[:m], multipliers[m:], [found.status], [found.iterations], active]
+        multipliers[i], active[i] = found[n + place], found[n + k + place]
+    return [list(found[:n]), multipliers[:m], multipliers[m:], [found[-2]], [found[-1]], active]
 
 
 def _is(x: Any, value: float) -> bool:
