@@ -427,3 +427,22 @@ def test_ranges_of_the_elbow():
     for wrong in ({"X_target": np.eye(3)}, {"X_target": np.eye(4), "samples": 2}):
         with pytest.raises(ValueError, match="expected"):
             form.redundant_ranges(**wrong)
+
+
+def test_nearest_first_and_rounded_targets():
+    form = ur5().closed_form("link6")
+    q = np.random.default_rng(5).uniform(-3.0, 3.0, (30, 6))
+    X = poses_of(ur5(), form, q)
+    found = form.branches(X, seed=q, limits=False)
+    ordered = found.nearest_first(q)
+    assert np.array_equal(ordered.count, found.count)
+    far = np.linalg.norm(ordered.q - q[:, np.newaxis], axis=-1)
+    for k, many in enumerate(found.count):
+        assert ordered.valid[k, :many].all() and not ordered.valid[k, many:].any()
+        assert (np.diff(far[k, :many]) >= 0.0).all() and far[k, 0] < 1e-6
+        assert {x.tobytes() for x in ordered.q[k]} == {x.tobytes() for x in found.q[k]}
+    # seven digits: a rotation within 1e-6, of which the nearest is taken
+    rounded = form.branches(X.round(7), seed=q, limits=False)
+    assert (rounded.count >= 1).mean() > 0.9
+    assert apart(rounded.q, found.q)[rounded.valid & found.valid].max() < 1e-3
+    assert np.abs(poses_of(ur5(), form, rounded.q) - X[:, np.newaxis])[rounded.valid].max() < 1e-6

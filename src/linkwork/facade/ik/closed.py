@@ -24,6 +24,7 @@ from ..assembly.wanted import read_configuration
 __all__ = ["ArmBranches", "ClosedForm", "closed_form_of"]
 
 
+_ORTHONORMAL = 1e-13  # how far RᵀR may be from 1
 _HALVINGS = 30  # of a step between samples, to where a range ends
 
 
@@ -60,6 +61,21 @@ class ArmBranches:
         """Those that are valid, (n, nq), pose after pose."""
         found: np.ndarray = self.q[self.valid]
         return found
+
+    def nearest_first(self, q: ArrayLike) -> ArmBranches:
+        """The same, those that are valid first, in the order of how far they are from configurations q (..., nq).
+
+        What counts is the sum of squares of the numbers of q.
+        """
+        between = self.q - np.asarray(q, dtype=float)[..., np.newaxis, :]
+        far = np.where(self.valid, (between * between).sum(axis=-1), np.inf)
+        order = np.argsort(far, axis=-1, kind="stable")
+
+        def taken(x: np.ndarray) -> np.ndarray:
+            return np.take_along_axis(x, order, axis=-1)
+
+        q_taken = np.take_along_axis(self.q, order[..., np.newaxis], axis=-2)
+        return ArmBranches(q_taken, taken(self.valid), taken(self.orientation_error), taken(self.position_error))
 
     def __str__(self) -> str:
         if self.count.shape:
@@ -144,6 +160,7 @@ class ClosedForm:
                 f"closed_form: X_target: expected poses (..., 4, 4), rotations and places [m] with the last row "
                 f"0 0 0 1, got {what}"
             )
+        target = _rotations(target)
         at = self._robot.neutral() if seed is None else read_configuration(self._robot, "closed_form", "seed", seed)
         given = self._given(elbow, held, at, seed is None)
         kernel = self._kernel(bool(limits))
@@ -242,6 +259,21 @@ class ClosedForm:
                 lambda X_target, seed: numbers(X_target, seed, None), name="closed_form", X_target=(4, 4), seed=(nq,)
             )
         return compile(numbers, name="closed_form", X_target=(4, 4), seed=(nq,), redundant=())
+
+
+def _rotations(X: np.ndarray) -> np.ndarray:
+    """Poses whose rotations are such to rounding: the nearest, where numbers were rounded."""
+    R = X[..., :3, :3]
+    for _ in range(2):  # each step squares what R^T R is off by
+        off = np.swapaxes(R, -1, -2) @ R - np.eye(3)
+        if np.abs(off).max(initial=0.0) < _ORTHONORMAL:
+            break
+        R = R - 0.5 * (R @ off)
+    if np.may_share_memory(R, X):
+        return X
+    found = X.copy()
+    found[..., :3, :3] = R
+    return found
 
 
 def _ranges(

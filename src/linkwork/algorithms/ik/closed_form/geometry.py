@@ -82,7 +82,8 @@ def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | N
     for axis, before, after in zip(axes[1:-1], normals, normals[1:], strict=False):
         z, y = axis.direction, axis.direction.cross(before.x)
         offset = (after.from_foot - before.to_foot).dot(z)
-        offsets.append(0.0 if abs(offset) <= short else offset)
+        point = before.a == after.a == 0.0 and abs(offset) <= short  # three axes go through it
+        offsets.append(0.0 if point else offset)
         angles.append(math.atan2(after.x.dot(y), after.x.dot(before.x)))
     first, last = normals[0], normals[-1]
     return AxisGeometry(

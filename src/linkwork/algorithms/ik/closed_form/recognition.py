@@ -33,7 +33,7 @@ ELBOW = "elbow angle"
 _TRIED = 6  # random configurations that a family has to find again
 _FOUND = 1e-3  # [rad]: within which
 _EXACT = 1e-7  # [rad]: within which rounding alone explains what is missed
-_STEPS, _MANY_STEPS = 1, 5  # of Newton: more where the geometry is taken for a simpler one
+_STEPS, _MANY_STEPS = 1, 4  # of Newton: more where the geometry is taken for a simpler one
 
 Solver = Callable[[AxisGeometry, Pose], list[ArmSolution]]
 
