@@ -3,7 +3,9 @@
 From a start, steps of least ‖W(e + J δ)‖² + μ ‖δ‖² within limits (`steps`), with μ = c ‖W e‖², which lets the last of
 them converge at a quadratic rate, singular or not.  A step that makes ‖W e‖ no smaller is halved.  Where steps no
 longer help, or have become many, another start is taken, from a sequence that fills the limits; the best that was met
-is kept.  All of this is one loop, in which a sample of a batch that has ended makes room for the next.
+is kept.  The last steps of all lead from there to the nearest that there is: where ‖W e‖ stays, and with it what the
+rows do not tell of its curvature, they are damped as much as that needs, and go on in the direction of those before.
+All of this is one loop, in which a sample of a batch that has ended makes room for the next.
 
 Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
 Computing 74, 2005; Beeson and Ames, TRAC-IK, Humanoids 2015 (the protocol by which constants here were chosen).
@@ -15,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fabs, fmax, lt, not_, or_, where
+from ...expr.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from ...expr.linalg.sums import dot, is_zero
 from ...model.tree import Tree
 from ..configuration.manifold import integrate
@@ -33,7 +35,11 @@ MOST = 20_000  # steps of all starts; how many a call may take comes with it
 _DAMPING = 0.1  # c
 _FROM_A_START = 25.0  # steps
 _SHORTEST = 1e-9  # a step that is as good as none
-_SLOW, _SLOWLY = 0.9, 4.0  # ‖W e‖² that is left of what was counts as slow, and so many such steps as the end
+_SLOW, _SLOWLY = 0.9, 3.0  # ‖W e‖² that is left of what was counts as slow, and so many such steps as the end
+_LARGE = 20.0  # ‖W e‖ from which damping is by its size and no more by its square
+_LAST = 120.0  # steps from the best, where nothing was found
+_SWING = 0.9  # of a step that goes on in the next one, of the last steps
+_SOFTER, _STIFFER = 0.7, 5.0  # more damping, after a step that helped or did not
 _FAR = 1e300
 
 
@@ -46,7 +52,8 @@ class _State(NamedTuple):
     starts: Any  # the number of the last start: 0 is the seed
     best: tuple[Any, ...]  # of all starts
     least: Any  # ‖W e‖² there
-    done: Any  # 1 where all is done at q
+    stiff: Any  # more damping, of the last steps, which are from the best; 0 before
+    done: Any  # 1 where all is done at q, 2 where the last steps have ended without
     taken: Any  # steps of all starts
 
 
@@ -91,35 +98,47 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         resisting = stack.resisting(at.rows, beyond)
         rows = [[x if is_zero(x) else x * w for x in row] for row, w in zip(resisting, weights, strict=True)]
         cost = dot(errors, errors)
-        better = lt(cost, state.cost)
+        better, last = lt(cost, state.cost), lt(0.0, state.stiff)
+        stiff = state.stiff * where(better, _SOFTER, _STIFFER)
         slow = where(lt(_SLOW * state.cost, cost), state.slow + 1.0, 0.0)
-        step = shortened(bounded_step(rows, errors, _DAMPING * cost, box, q), longest)
-        step = [where(better, a, 0.5 * b) for a, b in zip(step, state.step, strict=True)]
+        damping = _DAMPING * fmin(cost, _LARGE * sqrt(cost)) + stiff
+        step = shortened(bounded_step(rows, errors, damping, box, q), longest)
+        swing, back = where(last, _SWING, 0.0), where(last, 0.0, 0.5)
+        step = [where(better, a + swing * b, back * b) for a, b in zip(step, state.step, strict=True)]
         size: Any = 0.0
         for x in step:
             size = size if is_zero(x) else fmax(size, fabs(x))
         tried = state.tried + 1.0
-        ended = or_(or_(lt(_FROM_A_START, tried), lt(size, _SHORTEST)), lt(_SLOWLY - 0.5, slow))
-        again = and_(ended, not_(done))
-        number = where(again, state.starts + 1.0, state.starts)
+        still = and_(lt(size, _SHORTEST), or_(better, not_(last)))
+        ended = or_(or_(lt(_FROM_A_START, tried), still), lt(_SLOWLY - 0.5, slow))
+        closing = and_(lt(budget - room - 1.5, state.taken), not_(last))
+        again = and_(or_(ended, closing), not_(or_(done, last)))
+        number = where(and_(again, not_(closing)), state.starts + 1.0, state.starts)
         best = or_(done, lt(cost, state.least))
-        other = begun(tree, seed, box, number, stack.still)
+        kept = [where(best, a, b) for a, b in zip(q, state.best, strict=True)]
+        least = where(best, cost, state.least)
+        far = begun(tree, seed, box, number, stack.still)
+        other = [where(closing, a, b) for a, b in zip(kept, far, strict=True)]
         return _State(
             tuple(where(again, a, where(better, b, c)) for a, b, c in zip(other, q, state.q, strict=True)),
             tuple(where(again, 0.0, x) for x in step),
-            where(again, _FAR, where(better, cost, state.cost)),
+            where(or_(again, and_(last, not_(better))), _FAR, where(better, cost, state.cost)),
             where(again, 0.0, slow),
             where(again, 0.0, tried),
             number,
-            tuple(where(best, a, b) for a, b in zip(q, state.best, strict=True)),
-            where(best, cost, state.least),
-            where(done, 1.0, 0.0),
+            tuple(kept),
+            least,
+            where(closing, sqrt(least) + _SHORTEST, stiff),
+            where(done, 1.0, where(and_(last, still), 2.0, 0.0)),
             state.taken + 1.0,
         )
 
     at = tuple(begun(tree, seed, box, first, stack.still))
     nothing = (0.0,) * tree.nv
+    room = fmin(_LAST, 0.25 * budget)
     last: _State = while_loop(
-        more, stepped, _State(at, nothing, _FAR, 0.0, 0.0, first, at, _FAR, 0.0, 0.0), at_most=MOST
+        more, stepped, _State(at, nothing, _FAR, 0.0, 0.0, first, at, _FAR, 0.0, 0.0, 0.0), at_most=MOST
     ).state
-    return SearchFound(list(last.best), last.done, last.taken, last.starts - first)
+    return SearchFound(
+        list(last.best), where(lt(last.done, 1.5), last.done, 0.0), last.taken, last.starts - first
+    )

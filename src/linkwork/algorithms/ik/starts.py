@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from ...expr.functions import floor, lt, where
+from ...expr.functions import and_, floor, lt, where
 from ...model.tree import Tree
 from ..configuration.manifold import integrate
 from ..mechanisms.nearest import characteristic_length
@@ -22,6 +22,7 @@ __all__ = ["begun", "sequence_steps", "start"]
 
 Scalars = Sequence[Any]
 
+_MANY = 16  # starts, from where on every second is near bounds
 _FAR = 1e6  # a bound that is no place to start from [rad, m]
 
 
@@ -41,13 +42,20 @@ def begun(tree: Tree, seed: Scalars, box: LimitBox, number: Any, still: Collecti
     return box.within([where(lt(number, 0.5), a, b) for a, b in zip(seed, places, strict=True)])
 
 
+def _outward(x: Any) -> Any:
+    """From 0 to 1, more often near the ends."""
+    return x * x * (3.0 - 2.0 * x)
+
+
 def start(tree: Tree, q: Scalars, box: LimitBox, number: Any, still: Collection[int] = ()) -> list[Any]:
     """The start of a number 1, 2, ...: anywhere within limits; without limits, up to half a turn, or two characteristic
-    lengths, from q.  What is held stays."""
+    lengths, from q.  What is held stays.  Where many have not helped, every second one is nearer to bounds."""
     length = 2.0 * characteristic_length(tree)
     units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
     places = [0.5 + number * step for step in sequence_steps(tree.nv)]
     places = [x - floor(x) for x in places]  # from 0 to 1
+    outward = and_(lt(_MANY, number), lt(number - 2.0 * floor(0.5 * number), 0.5))
+    places = [where(outward, _outward(_outward(x)), x) for x in places]
     reach = [math.pi if unit.startswith("rad") else length for unit in units]
     moved = [0.0 if k in still else r * (2.0 * x - 1.0) for k, (r, x) in enumerate(zip(reach, places, strict=True))]
     found = integrate(tree, q, moved)
