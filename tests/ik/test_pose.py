@@ -103,7 +103,7 @@ def test_a_seed_that_is_an_answer_is_kept():
 def test_what_cannot_be_is_no_success():
     X = lw.pose((50.0, 0.0, 0.0))
     found = ARM.inverse_kinematics(X, "hand", at_most=300)
-    assert found.success is False and found.position_error > 40.0 and found.iterations == 300
+    assert found.success is False and found.position_error > 40.0 and found.iterations <= 300
     assert np.isfinite(found.q).all() and (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
     late = ARM.inverse_kinematics(X, "hand", deadline=0.0)
     assert not late.success and late.iterations < 3000

@@ -139,6 +139,4 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     last: _State = while_loop(
         more, stepped, _State(at, nothing, _FAR, 0.0, 0.0, first, at, _FAR, 0.0, 0.0, 0.0), at_most=MOST
     ).state
-    return SearchFound(
-        list(last.best), where(lt(last.done, 1.5), last.done, 0.0), last.taken, last.starts - first
-    )
+    return SearchFound(list(last.best), where(lt(last.done, 1.5), last.done, 0.0), last.taken, last.starts - first)

@@ -143,37 +143,11 @@ class _Failures:
     # -- the tests, in their order
 
     def prove(self) -> None:
-        problem = self.problem
-        free = tuple(np.full_like(problem.lower, end) for end in _ENDS)
-        for limits, (lower, upper) in ((False, free), (True, (problem.lower, problem.upper))):
-            for task in self.hard:
-                some = self.open
-                chain = problem.chain(task, lower, upper) if len(some) else None
-                if chain is None:
-                    continue
-                for k, proof in zip(some, self._proofs(chain, task, some), strict=True):
-                    reason = self.reasons[k]
-                    if proof is not None and reason.proof is None:
-                        reason.proof, reason.tasks = proof, (task.name,)
-                        reason.status = "" if limits else "out of reach"
-
-    def _proofs(self, chain: Chain, task: Any, some: np.ndarray) -> list[ReachProof | None]:
-        left = self.tolerances[some, self.rows[task.name]]
-        targets = self.given[task.name][some]
-        if isinstance(task, PositionTask):
-            X = np.broadcast_to(np.eye(4), (len(some), 4, 4)).copy()
-            X[:, :3, 3] = targets
-            rotation, position = np.full(len(some), np.inf), np.linalg.norm(left, axis=-1)
-        else:
-            X = targets
-            rotation, position = np.linalg.norm(left[:, :3], axis=-1), np.linalg.norm(left[:, 3:], axis=-1)
-        found: list[ReachProof | None] = [None] * len(some)
-        for turned in (True, False):  # a target that may be turned is bounded by its place alone
-            use = np.flatnonzero(np.isfinite(position) & (np.isfinite(rotation) if turned else True))
-            proofs = chain.proofs(X[use], position[use], rotation[use] if turned else 0.0 * position[use], turned)
-            for k, proof in zip(use, proofs, strict=True):
-                found[k] = found[k] or proof
-        return found
+        for reason, found in zip(self.reasons, proofs(self.problem, self.given, self.tolerances), strict=True):
+            if found is not None:
+                reason.proof, name = found
+                reason.tasks = (name,)
+                reason.status = "" if reason.proof.within_limits else "out of reach"
 
     def search_longer(self) -> None:
         some = self.open
@@ -268,6 +242,41 @@ class _Failures:
 
 
 _ENDS = (-np.inf, np.inf)
+
+
+def proofs(
+    problem: IKProblem, given: Mapping[str, np.ndarray], tolerances: np.ndarray
+) -> list[tuple[ReachProof, str] | None]:
+    """Of targets (F, ...) and tolerances (F, rows): why a task cannot be done, and its name, where bounds tell."""
+    found: list[tuple[ReachProof, str] | None] = [None] * len(tolerances)
+    for limits in (False, True):
+        start = 0
+        for task in problem.tasks:
+            left = tolerances[:, start : start + len(task.row_names)]
+            start += len(task.row_names)
+            some = np.array([k for k, proof in enumerate(found) if proof is None], dtype=int)
+            chain = problem.chain(task, limits=limits) if task.hard and len(some) else None
+            if chain is not None:
+                for k, proof in zip(some, _proofs(chain, task, given[task.name][some], left[some]), strict=True):
+                    found[k] = None if proof is None else (proof, task.name)
+    return found
+
+
+def _proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) -> list[ReachProof | None]:
+    if isinstance(task, PositionTask):
+        X = np.broadcast_to(np.eye(4), (len(targets), 4, 4)).copy()
+        X[:, :3, 3] = targets
+        rotation, position = np.full(len(targets), np.inf), np.linalg.norm(left, axis=-1)
+    else:
+        X = targets
+        rotation, position = np.linalg.norm(left[:, :3], axis=-1), np.linalg.norm(left[:, 3:], axis=-1)
+    found: list[ReachProof | None] = [None] * len(targets)
+    for turned in (True, False):  # a target that may be turned is bounded by its place alone
+        use = np.flatnonzero(np.isfinite(position) & (np.isfinite(rotation) if turned else True))
+        bounds = chain.proofs(X[use], position[use], rotation[use] if turned else 0.0 * position[use], turned)
+        for k, proof in zip(use, bounds, strict=True):
+            found[k] = found[k] or proof
+    return found
 
 
 def judged(

@@ -17,7 +17,7 @@ from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
 from .differential import DifferentialIK
 from .following import JUMP, follow
-from .judging import chain_of
+from .judging import chain_of, proofs
 from .path_result import PathResult
 from .reach import Chain
 from .reading import check_tasks, mid_range, read_limits, read_locked, read_rows, read_target
@@ -28,6 +28,7 @@ from .velocity_result import VelocityResult
 __all__ = ["IKProblem"]
 
 STEPS = 3000  # of all starts, unless said
+SOON = 800  # steps after which it is asked whether a bound says that there is no answer
 _CHUNK = 200  # steps between two looks at the clock
 _OFF = 1e-6  # by how much a target may be no rotation
 _kernels: Once[Kernel] = Once(256)
@@ -64,6 +65,8 @@ class IKProblem:
         self.tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._steps, self._first = np.array(float(at_most)), np.array(0.0)
+        self._soon = np.array(float(min(at_most, SOON))) if self.solver == "levenberg" else self._steps
+        self._chains: dict[tuple[str, bool], Chain | None] = {}
         self.middle = mid_range(robot, self.lower, self.upper)
         self._steps_of_time: dict[float, DifferentialIK] = {}
 
@@ -115,9 +118,13 @@ class IKProblem:
         stack = Stack(self.robot.tree, self.tasks, ((),) * len(self.tasks), (), ())
         return [scale if hard else 0.0 for scale, hard in zip(stack.scales, stack.hard, strict=True)]
 
-    def chain(self, task: Task, lower: np.ndarray, upper: np.ndarray) -> Chain | None:
-        """What bounds the reach of a task's frame, if that is known."""
-        return chain_of(self.robot, task, self.middle, lower, upper)
+    def chain(self, task: Task, *, limits: bool) -> Chain | None:
+        """What bounds the reach of a task's frame, within limits or whatever joints do, if that is known."""
+        key = (task.name, limits)
+        if key not in self._chains:
+            ends = (self.lower, self.upper) if limits else (np.full_like(self.lower, x) for x in (-np.inf, np.inf))
+            self._chains[key] = chain_of(self.robot, task, self.middle, *ends)
+        return self._chains[key]
 
     def solve(
         self,
@@ -174,9 +181,12 @@ class IKProblem:
     def single(self, seed: np.ndarray, target: np.ndarray, *near: np.ndarray) -> IKResult:
         """One target of a problem that has one, both plain arrays of the right shape: with little on the way."""
         q, errors, told = self.kernel(
-            seed, self.tolerances, self.weights, self.lower, self.upper, self._steps, self._first, *near, target
+            seed, self.tolerances, self.weights, self.lower, self.upper, self._soon, self._first, *near, target
         )
         told = told.tolist()
+        if told[0] != 1.0 and self._soon is not self._steps:
+            given = {next(iter(self.shapes)): target}
+            return self._run(seed, self.tolerances, given, self._steps, self._first, near)
         if not told[-1] <= _OFF or q[0] != q[0]:
             self._refuse(seed, {next(iter(self.shapes)): target}, near)
         return IKResult(self, q, errors, told, seed, target)
@@ -231,14 +241,52 @@ class IKProblem:
         first: Any,
         near: Sequence[np.ndarray] = (),
     ) -> IKResult:
-        found = self.kernel(
-            seed, tolerances, self.weights, self.lower, self.upper, steps, first, *near, *given.values()
-        )
+        soon = self._soon if steps is self._steps else steps
+        found = self.kernel(seed, tolerances, self.weights, self.lower, self.upper, soon, first, *near, *given.values())
         told = found.told
         if not np.all(told[..., -1] <= _OFF) or not np.isfinite(found.q).all():
             self._refuse(seed, given, near)
+        if soon is not steps and not np.all(told[..., 0] == 1.0):
+            self._go_on(found, seed, tolerances, given, steps, first)
         told = told.tolist() if told.ndim == 1 else told
         return IKResult(self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None))
+
+    def _go_on(
+        self,
+        found: Any,
+        seed: np.ndarray,
+        tolerances: np.ndarray,
+        given: dict[str, np.ndarray],
+        steps: np.ndarray,
+        first: np.ndarray,
+    ) -> None:
+        """All steps for what was not found soon, unless a bound says that it is not there; put in place."""
+        shape = found.told.shape[:-1]
+        failed = np.flatnonzero(found.told[..., 0].ravel() != 1.0)
+
+        def rows(x: np.ndarray, rank: int) -> np.ndarray:
+            own = x.shape[x.ndim - rank :]
+            spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
+            return spread
+
+        targets = {name: rows(x, self._rank(name)) for name, x in given.items()}
+        tolerances = rows(tolerances, 1)
+        proved = proofs(self, targets, tolerances)
+        some = np.array([k for k, proof in enumerate(proved) if proof is None], dtype=int)
+        if not len(some):
+            return
+        more = self.kernel(
+            rows(seed, 1)[some],
+            tolerances[some],
+            self.weights,
+            self.lower,
+            self.upper,
+            steps,
+            first,
+            *(x[some] for x in targets.values()),
+        )
+        for place, x in ((found.q, more.q), (found.errors, more.errors), (found.told, more.told)):
+            place.reshape(-1, place.shape[-1])[failed[some]] = x
 
     def _until(
         self,
