@@ -54,6 +54,17 @@ def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
         same(trace(lambda **x: method(*x.values(), *frame), row.name, shapes), program)  # noqa: B023
 
 
+def test_what_was_called_with_numbers_before_makes_no_difference() -> None:
+    """Of functions some of whose results are empty, too."""
+    tree = TREES["composite_chain"]
+    robot, subject = lw.Robot(tree), OfRobot(tree)
+    for name in ("constrained_inverse_dynamics", "constrained_forward_dynamics", "inverse_dynamics"):
+        method = getattr(robot, name)
+        method(*state(tree, size=2))
+        program, shapes = own(subject, read_request(subject, name))
+        same(trace(lambda **x: method(*x.values()), name, shapes), program)  # noqa: B023
+
+
 @pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY)
 def test_so_is_a_joints(joint: lw.Joint) -> None:
     for either in (joint, joint.reversed()):

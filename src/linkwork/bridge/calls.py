@@ -33,6 +33,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     row, state, general, run = request.row, call_state(kernel), general_call(kernel), batch_call(kernel)
     asked = Asked(subject, row.name, kernel.inputs, kernel.outputs)
     unchecked = any(port.size == 0 for port in kernel.inputs)  # NumPy takes any size where a dimension is zero
+    empty = unchecked or any(port.size == 0 for port in kernel.outputs)  # such a kernel would answer symbols by itself
 
     def writing(arguments: tuple[Any, ...], out: Any) -> Any:
         arrays = asked.prepared(arguments)
@@ -50,9 +51,9 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
     def call(*arguments: Any, out: Any = None) -> Any:
         if out is not None:
             return writing(arguments, out)
+        if empty and any(map(is_traced, arguments)):
+            return composed(subject, request, arguments)
         if unchecked:
-            if any(map(is_traced, arguments)):
-                return composed(subject, request, arguments)
             arguments = tuple(asked.prepared(arguments))
         seen, off = state.not_finite_calls, state.off_calls
         try:
