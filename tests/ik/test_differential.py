@@ -140,6 +140,31 @@ def test_one_is_as_in_a_batch():
         assert set(one.at_limits) == {ARM.joints[j].name for j in np.flatnonzero(one.active)}
 
 
+def test_the_velocity_before_makes_it_sooner_and_no_other():
+    q = ARM.random_configuration(seed=6, size=30)
+    X = np.array([far_target(ARM, "hand", k) for k in range(30)])
+    problem = lw.ik.DifferentialIK(ARM, lw.ik.PoseTask("hand", weight=1.0), DT)
+    first = problem.velocity(q, hand=X)
+    again = problem.velocity(q, v_last=first.v, hand=X)
+    assert np.array_equal(first.v, again.v) and again.iterations.sum() < first.iterations.sum()
+
+
+def test_a_free_base_beside_rows():
+    """A base without bounds is kept beside the rows: the same as a solve of all numbers."""
+    robot = robot_of(TREES["mixed_2"])
+    frames = sorted(robot.tree.frames, key=lambda frame: -frame.body)[:2]
+    q = robot.random_configuration(seed=4)
+    tasks = [lw.ik.PoseTask(frame.name, weight=1.0, name=f"X{k}") for k, frame in enumerate(frames)]
+    targets = {f"X{k}": far_target(robot, frame.name, k) for k, frame in enumerate(frames)}
+    found = robot.velocity_for(tasks, q, 1.0, limits=False, gain=0.1, **targets)
+    J = np.vstack([jacobian_of(robot, q, frame.name) for frame in frames])
+    mu = 0.1 * found.errors @ found.errors + FLOOR
+    length = max(np.linalg.norm([*map(float, body.placement.translation)]) for body in robot.tree.bodies)
+    S = [1.0 if u.startswith("rad") else 1.0 / length for _, b in robot.tree.stacked() for u in b.joint.v_units]
+    expected = -np.linalg.solve(J.T @ J + mu * np.diag(np.square(S)), 0.1 * J.T @ found.errors)
+    assert np.abs(found.v - expected).max() <= 1e-9
+
+
 def test_strict_levels_change_nothing_above():
     """The place first, then the way that it is turned, then a posture; the last moves in the null space alone."""
     q = ARM.random_configuration(seed=8, size=12)

@@ -5,9 +5,10 @@ of two matrices: with E = D⁻¹, zero where a number is at its bound b,
 
     y = A x + r:     (1 + A E Aᵀ) y = r + A b − A E c,     x = b − E (c + Aᵀ y),
 
-or D + AᵀA.  What is then beyond a bound goes to it, and what a bound holds that it need not is freed, all at once, as
-long as that makes fewer of them; where it does not for some rounds, only the last one changes, which is finite.  Most
-boxes hold nothing or little of x: then this takes one round or two, whatever the size.
+or D + AᵀA.  Of numbers without bounds that many rows have, as a base's, it may be less work to keep them beside y as
+unknowns: then what they join stays apart.  What is then beyond a bound goes to it, and what a bound holds that it need
+not is freed, all at once, as long as that makes fewer of them; where it does not for some rounds, only the last one
+changes, which is finite.  Most boxes hold nothing or little of x: then this takes one round or two, whatever the size.
 
 Sources: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
 problems, Computers and Operations Research 21, 1994; Murty, Note on a Bard-type scheme for solving the complementarity
@@ -52,12 +53,17 @@ class _State(NamedTuple):
     patience: Any
 
 
-def boxed_least_squares(A: Rows, r: Scalars, D: Scalars, c: Scalars, lower: Scalars, upper: Scalars) -> Boxed:
-    """x.  Bounds that are infinite floats are none; a lower bound is never above the upper one."""
+def boxed_least_squares(
+    A: Rows, r: Scalars, D: Scalars, c: Scalars, lower: Scalars, upper: Scalars, guess: Scalars | None = None
+) -> Boxed:
+    """x.  Bounds that are infinite floats are none; a lower bound is never above the upper one.
+
+    ``guess`` are sides (n) to begin with: what comes out is the same, the sooner the better they are.
+    """
     n = len(D)
     columns = transposed(A) if A else [[] for _ in range(n)]
     bounded = [k for k in range(n) if not (_none(lower[k], -math.inf) and _none(upper[k], math.inf))]
-    solve = _by_rows(A, columns, r, D, c) if len(A) < n else _by_columns(columns, r, D, c)
+    solve = _by_rows(A, columns, r, D, c, bounded) if len(A) < n else _by_columns(columns, r, D, c)
     curvature = {k: D[k] + dot(columns[k], columns[k]) for k in bounded}
 
     def round_of(state: _State) -> _State:
@@ -95,40 +101,84 @@ def boxed_least_squares(A: Rows, r: Scalars, D: Scalars, c: Scalars, lower: Scal
 
     if not bounded:
         return Boxed(solve({}, {})[0], [0.0] * n, 1.0, 1.0)
-    start = _State((0.0,) * n, (0.0,) * len(bounded), 1.0, n + 1.0, _PATIENCE)
+    sides = (0.0,) * len(bounded) if guess is None else tuple(guess[k] for k in bounded)
+    start = _State((0.0,) * n, sides, 1.0, n + 1.0, _PATIENCE)
     found = while_loop(lambda state: lt(0.5, state.going), round_of, start, at_most=MOST)
     last: _State = found.state
-    x, sides = list(last.x), [0.0] * n
+    x, found_sides = list(last.x), [0.0] * n
     for k, side in zip(bounded, last.sides, strict=True):
         x[k] = fmin(fmax(x[k], lower[k]), upper[k])
-        sides[k] = side
-    return Boxed(x, sides, where(eq(found.status, 0.0), 1.0, 0.0), found.iterations)
+        found_sides[k] = side
+    return Boxed(x, found_sides, where(eq(found.status, 0.0), 1.0, 0.0), found.iterations)
 
 
 def _none(x: Any, bound: float) -> bool:
     return x.__class__ is float and x == bound
 
 
-def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars) -> Any:
-    """By a matrix of as many rows as A has."""
-    inverse = [1.0 / d for d in D]
+def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded: Sequence[int]) -> Any:
+    """By a matrix of as many rows as A has, and one more for each number that is kept beside them."""
+    m, beside = len(A), _beside(A, bounded)
+    inverse = [0.0 if k in beside else 1.0 / d for k, d in enumerate(D)]
 
     def solve(held: dict[int, Any], places: dict[int, Any]) -> tuple[list[Any], list[Any]]:
         E = [where(held[k], 0.0, e) if k in held else e for k, e in enumerate(inverse)]
         b = [where(held[k], places[k], 0.0) if k in held else 0.0 for k in range(len(D))]
-        scaled = [[x if is_zero(x) else x * e for x, e in zip(row, E, strict=True)] for row in A]
+        scaled = [[x if is_zero(x) else 0.0 if is_zero(e) else x * e for x, e in zip(row, E, strict=True)] for row in A]
         S = [
-            [dot(row, scaled[j]) + (1.0 if i == j else 0.0) if j <= i else 0.0 for j in range(len(A))]
+            [dot(row, scaled[j]) + (1.0 if i == j else 0.0) if j <= i else 0.0 for j in range(m)]
             for i, row in enumerate(A)
         ]
-        y = Semidefinite.of(S, more=0.0).once(
-            [a + dot(row, b) - dot(weighed, c) for a, row, weighed in zip(r, A, scaled, strict=True)]
+        for place, k in enumerate(beside):
+            S.append([x if is_zero(x) else -x for x in columns[k]] + [0.0] * place + [-D[k]])
+        size = len(S)
+        given = [a + dot(row, b) - dot(weighed, c) for a, row, weighed in zip(r, A, scaled, strict=True)]
+        found = Semidefinite.of([row + [0.0] * (size - len(row)) for row in S], more=0.0).once(
+            [*given, *(c[k] for k in beside)]
         )
+        y = found[:m]
         pull = [a + dot(column, y) for a, column in zip(c, columns, strict=True)]
-        x = [place - e * p for place, e, p in zip(b, E, pull, strict=True)]
+        x = [place if is_zero(e) else place - e * p for place, e, p in zip(b, E, pull, strict=True)]
+        for k, value in zip(beside, found[m:], strict=True):
+            x[k] = value
         return x, [p + d * a for p, d, a in zip(pull, D, b, strict=True)]
 
     return solve
+
+
+def _beside(A: Rows, bounded: Sequence[int]) -> list[int]:
+    """Which numbers are kept beside the rows' unknowns: those without bounds, if that takes fewer products."""
+    n = len(A[0]) if A else 0
+    some = [{k for k, x in enumerate(row) if not is_zero(x)} for row in A]
+    free = [k for k in range(n) if k not in bounded and any(k in row for row in some)]
+    apart = [row - set(free) for row in some]
+    together = (
+        _products(_joined(some)),
+        _products(_joined(apart, [(i, k) for k in free for i in range(len(A)) if k in some[i]])),
+    )
+    costs = [sum(len(a & b) for i, a in enumerate(rows) for b in rows[: i + 1]) for rows in (some, apart)]
+    return free if together[1] + costs[1] < together[0] + costs[0] else []
+
+
+def _joined(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = ()) -> dict[int, set[int]]:
+    """Which unknowns a matrix joins: rows that share a number, and rows with numbers beside them."""
+    near = {i: {j for j, other in enumerate(rows) if j != i and row & other} for i, row in enumerate(rows)}
+    for i, k in more:
+        near[i].add(-1 - k)
+        near.setdefault(-1 - k, set()).add(i)
+    return near
+
+
+def _products(near: dict[int, set[int]]) -> int:
+    """About how many products factors take, in the order of least degree."""
+    near, found = {i: set(others) for i, others in near.items()}, 0
+    while near:
+        i = min(near, key=lambda row: (len(near[row]), row))
+        others = near.pop(i)
+        found += (len(others) + 1) * (len(others) + 6) // 2
+        for j in others:
+            near[j] = (near[j] | others) - {i, j}
+    return found
 
 
 def _by_columns(columns: Rows, r: Scalars, D: Scalars, c: Scalars) -> Any:

@@ -21,7 +21,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...expr.functions import eq, fabs, fmax, fmin, lt, sqrt, where
+from ...expr.functions import eq, fabs, fmax, fmin, le, lt, sqrt, where
 from ...expr.linalg.sums import dot, is_zero
 from ..mechanisms.nearest import characteristic_length
 from .boxed import boxed_least_squares
@@ -104,16 +104,19 @@ def velocity_step(
 ) -> StepFound:
     """The velocity of all tasks together, of one level and none of them hard.
 
-    ``norms`` are sets of velocities that are bounded as a vector: where the first answer is beyond, its direction sets
-    the box that is put into the ball.
+    The velocity before, where it is at limits, is where the search for what limits hold begins.  ``norms`` are sets of
+    velocities that are bounded as a vector: where the first answer is beyond, its direction sets the box that is put
+    into the ball.
     """
     at = stack.at(q)
     cost = costs(stack, at, range(len(at.errors)), gains, damping)
+    rate = 1.0 / dt
 
     def solved(limits: MotionLimits) -> tuple[list[Any], Any]:
         low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
-        found = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, _times(low, dt), _times(high, dt))
-        v = [fmin(fmax(x / dt, a), b) for x, a, b in zip(found.x, low, high, strict=True)]
+        guess = [where(le(b, x), 1.0, where(le(x, a), -1.0, 0.0)) for x, a, b in zip(v_last, low, high, strict=True)]
+        found = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, _times(low, dt), _times(high, dt), guess)
+        v = [fmin(fmax(x * rate, a), b) for x, a, b in zip(found.x, low, high, strict=True)]
         return v, found
 
     v, found = solved(limits)

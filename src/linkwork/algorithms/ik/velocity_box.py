@@ -47,7 +47,7 @@ class MotionLimits:
         self, tree: Tree, q: Scalars, dt: Any, v_last: Scalars, still: Collection[int] = ()
     ) -> tuple[list[Any], list[Any]]:
         """Lowest and highest velocities (nv); infinite floats where nothing bounds them, 0 of what is held."""
-        numbers = numbered(tree)
+        numbers, rate = numbered(tree), 1.0 / dt
         low: list[Any] = [-_INF] * tree.nv
         high: list[Any] = [_INF] * tree.nv
         for k in range(tree.nv):
@@ -59,7 +59,7 @@ class MotionLimits:
             if k in self.velocities:
                 low[k], high[k] = -self.velocity[k], self.velocity[k]
             if n is not None and placed:
-                below, above = _inward((self.lower[n] - q[n]) / dt), _inward((self.upper[n] - q[n]) / dt)
+                below, above = _inward((self.lower[n] - q[n]) * rate), _inward((self.upper[n] - q[n]) * rate)
                 low[k], high[k] = _between(below, low[k], high[k]), _between(above, low[k], high[k])
             if braked:
                 change = self.acceleration[k] * dt

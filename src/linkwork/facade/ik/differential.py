@@ -29,6 +29,7 @@ from .velocity_result import TOLD, VelocityResult
 __all__ = ["DifferentialIK"]
 
 _OFF = 1e-6  # by how much a target may be no rotation
+_NO_BOUND = 1e290  # stands for an infinite bound: what is not finite takes the long way into a kernel
 DAMPING = 0.1
 _kernels: Once[Kernel] = Once(256)
 
@@ -70,10 +71,7 @@ class DifferentialIK:
             np.array([x for task in self.tasks for x in task.weights]),
             self.gains,
             np.array(self.damping),
-            kept.lower,
-            kept.upper,
-            kept.velocity,
-            kept.acceleration,
+            *(np.clip(x, -_NO_BOUND, _NO_BOUND) for x in (kept.lower, kept.upper, kept.velocity, kept.acceleration)),
         )
         self._rest = np.zeros(robot.nv)
 
@@ -225,7 +223,7 @@ def _kernel(
         for task, target in zip(tasks, numbers, strict=True):
             off = off + off_by(task, target)
         total: Any = 0.0
-        for x in (*q, *found.errors, *(v_last if bounded[2] else ())):
+        for x in (*q, *found.errors, *v_last):
             total = total + fabs(x)
         off = off + where(lt(total, math.inf), 0.0, math.inf)  # which bounds would hide
         met: Any = 1.0
