@@ -13,14 +13,21 @@ from .facade.ik.problem import IKProblem
 from .facade.ik.reach import ReachProof
 from .facade.ik.result import IKResult
 from .facade.ik.velocity_result import VelocityResult
+from .tasks import AlignTask as AlignTask
+from .tasks import BoxTask as BoxTask
 from .tasks import CenterOfMassTask as CenterOfMassTask
 from .tasks import ConstraintTask as ConstraintTask
+from .tasks import DistanceTask as DistanceTask
+from .tasks import FunctionTask as FunctionTask
 from .tasks import JointTask as JointTask
+from .tasks import LookAtTask as LookAtTask
+from .tasks import ManipulabilityTask as ManipulabilityTask
 from .tasks import OrientationTask as OrientationTask
 from .tasks import PoseTask as PoseTask
 from .tasks import PositionTask as PositionTask
 from .tasks import PostureTask as PostureTask
 from .tasks import Soft as Soft
+from .tasks import SupportPolygonTask as SupportPolygonTask
 from .tasks import Task as Task
 from .tasks import TaskKinematics as TaskKinematics
 from .tasks import TaskRows as TaskRows
@@ -28,16 +35,22 @@ from .tasks import TaskTarget as TaskTarget
 from .tasks import Within as Within
 
 __all__ = [
+    "AlignTask",
     "ArmBranches",
+    "BoxTask",
     "CenterOfMassTask",
     "ClosedForm",
     "ConstraintTask",
     "DifferentialIK",
+    "DistanceTask",
+    "FunctionTask",
     "IKProblem",
     "IKResult",
     "JointJump",
     "JointTask",
     "LimitInTheWay",
+    "LookAtTask",
+    "ManipulabilityTask",
     "OrientationTask",
     "PathResult",
     "PoseTask",
@@ -46,6 +59,7 @@ __all__ = [
     "ReachProof",
     "Singularity",
     "Soft",
+    "SupportPolygonTask",
     "Task",
     "TaskKinematics",
     "TaskRows",

@@ -108,9 +108,9 @@ class Asking:
 
     # -- what was asked, and what comes of it
 
-    def run(self, function: Callable[[Asking], Any]) -> list[Any]:
-        """What a function of this makes of it: one number after the other.  Raises ValueError."""
-        outputs = _outputs(self._name, function, (self,))
+    def run(self, function: Callable[..., Any], *more: Any) -> list[Any]:
+        """What a function of this, and of more, makes of it: one number after the other.  Raises ValueError."""
+        outputs = _outputs(self._name, function, (self, *more))
         return _taken_over(self._name, outputs, self._symbols, self._values)
 
     @property
@@ -267,8 +267,8 @@ def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, co
     return _taken_over(name, outputs, symbols, values)
 
 
-def refuse_pickling(constraint: Constraint) -> None:
-    """Raises PicklingError where a constraint has a function that no other process could import.
+def refuse_pickling(constraint: Any, kind: str = "constraint") -> None:
+    """Raises PicklingError where a constraint, or what else, has a function that no other process could import.
 
     Tools that pickle functions themselves, by value, are left to it.
     """
@@ -276,7 +276,7 @@ def refuse_pickling(constraint: Constraint) -> None:
         if _is_importable(function) or _by_value():
             continue
         raise pickle.PicklingError(
-            f"constraint {constraint.name!r}: its function ({place_of(function)}) cannot be pickled, as no other "
+            f"{kind} {constraint.name!r}: its function ({place_of(function)}) cannot be pickled, as no other "
             f"process could import it: write it by def at the top of a module"
         )
 

@@ -7,20 +7,34 @@ from .contract import Task as Task
 from .contract import TaskKinematics as TaskKinematics
 from .contract import TaskRows as TaskRows
 from .contract import TaskTarget as TaskTarget
+from .directions import AlignTask as AlignTask
+from .directions import LookAtTask as LookAtTask
 from .frames import OrientationTask as OrientationTask
 from .frames import PoseTask as PoseTask
 from .frames import PositionTask as PositionTask
+from .function import FunctionTask as FunctionTask
 from .joints import JointTask as JointTask
 from .joints import PostureTask as PostureTask
+from .manipulability import ManipulabilityTask as ManipulabilityTask
 from .mass import CenterOfMassTask as CenterOfMassTask
+from .mass import SupportPolygonTask as SupportPolygonTask
+from .places import BoxTask as BoxTask
+from .places import DistanceTask as DistanceTask
 
 ALL: tuple[type[Task], ...] = (
     PoseTask,
     PositionTask,
     OrientationTask,
+    AlignTask,
+    LookAtTask,
+    BoxTask,
+    DistanceTask,
     CenterOfMassTask,
+    SupportPolygonTask,
     PostureTask,
     JointTask,
+    ManipulabilityTask,
+    FunctionTask,
     ConstraintTask,
     Soft,
     Within,

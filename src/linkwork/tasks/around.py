@@ -72,6 +72,9 @@ class ConstraintTask(Task):
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self._timed(k, target).held(self.constraint)
 
+    def freed(self) -> Task:
+        return Within(self, 0.0, 0.0)
+
     def _timed(self, k: TaskKinematics, target: Scalars) -> TaskKinematics:
         return k.at(*target) if self.constraint.timed else k
 
@@ -198,6 +201,9 @@ class _Around(Task):
     def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.curved_rows(k, target)
 
+    def freed(self) -> Self:
+        return replace(self, task=self.task.freed())
+
     def settled(self, robot: Any, k: TaskKinematics) -> Self:
         return replace(self, task=self.task.settled(robot, k))
 
@@ -264,4 +270,7 @@ class Within(_Around):
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         """Errors need not vanish, so rows that are exact where they do would be none."""
+        return self.task.exact_rows(k, target)
+
+    def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.exact_rows(k, target)

@@ -142,6 +142,10 @@ class Task(ABC):
         """The two frames, or points, on whose relative motion alone it depends, where it is so."""
         return None
 
+    def freed(self) -> Task:
+        """The same where errors may stay that do not vanish: some of its rows are free."""
+        return self
+
     def settled(self, robot: Any, k: TaskKinematics) -> Self:
         """The task as it is of a robot, here also on symbols: what only a robot can tell is known from then on.
 

@@ -1,25 +1,28 @@
 """Where a frame is to be: its pose, its position, its orientation, relative to any frame.
 
-Errors lead from the target T to the frame B.  They are in the axes of one of three: the frame itself, which is the
-cheapest, its target, or the frame that both are relative to.  In the frame's own axes rows are its twist, the error
-taken to be fixed in them: that is not the exact derivative away from the target, but has the exact gradient of the sum
-of squares where all axes count alike.
+Errors lead from the target T to the frame B.  They are in the axes of the frame itself, which is the cheapest, of its
+target, of the frame A that both are relative to, or of any other.  In the frame's own axes rows are its twist, the
+error taken to be fixed in them: that is not the exact derivative away from the target, but has the exact gradient of
+the sum of squares where all axes count alike.  Where an axis is free, or counts more than others, rows are exact.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
 
 from ..constraints.contract import References
+from ..errors import UnknownNameError
 from ..spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from ..spatial.quaternion import twist_of_translation
 from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget
 
-__all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask"]
+__all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "moves"]
 
-Axes = Literal["frame", "target", "reference"]
+Axes = Literal["frame", "target", "reference"] | str
 Exact = Literal["no", "way", "yes"]  # whether rows are derivatives away from the target, too
 _AXES = ("frame", "target", "reference")
 _XYZ = ("x", "y", "z")
@@ -38,19 +41,22 @@ class _FrameTask(Task):
     level: int = 0
     tolerance: Any = TOLERANCE
     name: str = ""
+    free: bool = field(default=False, repr=False)  # whether rows are free by tolerances that come with calls
+
+    _own: ClassVar[tuple[str, ...]] = _AXES  # axes that are not those of a frame by its name
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
         for what in ("frame", "relative_to"):
             if not isinstance(getattr(self, what), str):
                 raise TypeError(f"{kind}: {what}: expected a frame's name, got {getattr(self, what)!r}")
-        if self.axes not in _AXES:
-            raise ValueError(f"{kind}: axes: expected one of {', '.join(map(repr, _AXES))}, got {self.axes!r}")
+        if not isinstance(self.axes, str) or not self.axes:
+            raise ValueError(f"{kind}: axes: expected {self._axes}, got {self.axes!r}")
         self.settle(self.frame)
 
     @property
-    def exact(self) -> bool:
-        return self.axes != "frame"
+    def _axes(self) -> str:
+        return f"{', '.join(map(repr, self._own))} or a frame's name"
 
     @property
     def references(self) -> References:
@@ -60,55 +66,89 @@ class _FrameTask(Task):
     def between(self) -> tuple[str, str]:
         return self.frame, self.relative_to
 
+    def checked(self, robot: Any) -> Iterable[str]:
+        if self.axes not in self._own:
+            try:
+                robot.frame(self.axes)
+            except UnknownNameError as error:
+                yield f"axes: expected {self._axes}: {error}"
+
+    @property
+    def exact(self) -> bool:
+        return self.axes != "frame" or self._far
+
+    @property
+    def _far(self) -> bool:
+        """Whether errors may stay that do not vanish, or some count more than others."""
+        if self.free or any(map(math.isinf, self.tolerances)):
+            return True
+        return len(set(zip(self.row_units, self.weights, strict=True))) > len(set(self.row_units))
+
+    def freed(self) -> Self:
+        return self if self._far else replace(self, free=True)
+
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self._at(k, target, "no")
+        return self._at(k, target, "yes" if self.exact else "no")
 
     def exact_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
         return self._at(k, target, "yes")
 
     def curved_rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        return self._at(k, target, "way")  # of a small angle second derivatives along velocities are those of its rate
+        """Of a small angle second derivatives along velocities are those of its rate."""
+        return self._at(k, target, "yes" if self._far else "way")
 
     @abstractmethod
     def _at(self, k: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows: ...
 
-    def _turn(self, k: TaskKinematics, R_T: Rotation, exact: Exact = "no") -> tuple[list[Any], list[Vec3]]:
+    def _turn(self, k: TaskKinematics, R_T: Rotation, exact: Exact) -> tuple[list[Any], list[Vec3]]:
         """The rotation vector from T to B, and its rate by velocity."""
         between = k.between(self.frame, self.relative_to)
-        phi = Quaternion.of(R_T.T @ between.pose.rotation).log()
-        if self.axes == "frame" and exact == "no":
-            return [*phi], [C.angular for C in between.columns]
-        if exact == "way":
-            rates = [C.angular for C in between.columns]
-        else:
-            rates = [twist_of_translation(-phi, C.angular) if _moves(C) else C.angular for C in between.columns]
-        if self.axes in ("target", "frame"):  # phi is the same in both
+        phi = Quaternion.of(R_T.T @ between.pose.rotation).log()  # the same in T's axes and in B's
+        rates = [C.angular for C in between.columns]
+        if exact == "yes":
+            rates = _each(between.columns, lambda C: twist_of_translation(-phi, C.angular))
+        if self.axes in ("frame", "target"):
             return [*phi], rates
-        return [*(R_T @ phi)], [
-            R_T @ rate if _moves(C) else rate for C, rate in zip(between.columns, rates, strict=True)
+        return self._seen(k, R_T @ phi, [R_T @ w for w in rates])
+
+    def _way(self, k: TaskKinematics, p_T: Vec3, R_T: Rotation | None, exact: Exact) -> tuple[list[Any], list[Vec3]]:
+        """The way from T's origin to B's, or to a point, and its rate by velocity."""
+        frame, r = k.place_of(self.frame)
+        between = k.between(frame, self.relative_to)
+        R, columns, at_origin = between.pose.rotation, between.columns, _is_zero(r)
+        way = between.pose.translation - p_T if at_origin else between.pose.point(r) - p_T
+        rates = [C.linear for C in columns] if at_origin else _each(columns, lambda C: C.linear + C.angular.cross(r))
+        if self.axes == "frame":
+            e = R.inv_act(way)
+            if exact == "no":
+                return [*e], rates
+            return [*e], [v - C.angular.cross(e) if moves(C) else v for C, v in zip(columns, rates, strict=True)]
+        rates = [R @ v if moves(C) else v for C, v in zip(columns, rates, strict=True)]
+        if self.axes == "target" and R_T is not None:
+            return [*R_T.inv_act(way)], [R_T.inv_act(v) if moves(C) else v for C, v in zip(columns, rates, strict=True)]
+        return self._seen(k, way, rates)
+
+    def _seen(self, k: TaskKinematics, e: Vec3, rates: list[Vec3]) -> tuple[list[Any], list[Vec3]]:
+        """An error in A's axes, and its rates, in those that it is to be in."""
+        if self.axes in ("reference", self.relative_to):
+            return [*e], rates
+        between = k.between(self.relative_to, self.axes)
+        R = between.pose.rotation
+        return [*(R @ e)], [
+            R @ (rate + C.angular.cross(e)) if moves(C) else R @ rate
+            for C, rate in zip(between.columns, rates, strict=True)
         ]
 
-    def _way(
-        self, k: TaskKinematics, p_T: Vec3, R_T: Rotation | None, exact: Exact = "no"
-    ) -> tuple[list[Any], list[Vec3]]:
-        """The way from T's origin to B's, and its rate by velocity."""
-        between = k.between(self.frame, self.relative_to)
-        R, way = between.pose.rotation, between.pose.translation - p_T
-        rates = [C.linear for C in between.columns]
-        if self.axes == "frame":
-            own = R.inv_act(way)
-            if exact != "no":
-                rates = [C.linear - C.angular.cross(own) if _moves(C) else C.linear for C in between.columns]
-            return [*own], rates
-        rates = [R @ v if _moves(C) else v for C, v in zip(between.columns, rates, strict=True)]
-        if self.axes == "target" and R_T is not None:
-            return [*R_T.inv_act(way)], [
-                R_T.inv_act(v) if _moves(C) else v for C, v in zip(between.columns, rates, strict=True)
-            ]
-        return [*way], rates
+
+def _is_zero(r: Vec3) -> bool:
+    return all(x.__class__ is float and x == 0.0 for x in r)
 
 
-def _moves(C: Motion) -> bool:
+def _each(columns: list[Motion], rate: Callable[[Motion], Vec3]) -> list[Vec3]:
+    return [rate(C) if moves(C) else C.linear for C in columns]
+
+
+def moves(C: Motion) -> bool:
     """Whether a velocity has any part in it."""
     return not all(x.__class__ is float and x == 0.0 for x in C.elements())
 
@@ -142,15 +182,21 @@ class PoseTask(_FrameTask):
 
 @dataclass(frozen=True)
 class PositionTask(_FrameTask):
-    """A frame's origin is at a place p (3,) of another [m], whichever way it is turned.
+    """A frame's origin, or a point of the robot by its name, is at a place p (3,) of a frame [m].
 
-    There is no target's axes, so errors are in those of the frame, or of the one that it is relative to.
+    There are no target's axes, so errors are in those of the frame, of the one that it is relative to, or of another.
     """
+
+    _own: ClassVar[tuple[str, ...]] = ("frame", "reference")
 
     def __post_init__(self) -> None:
         if self.axes == "target":
-            raise ValueError("PositionTask: axes: a place has none: expected 'frame' or 'reference'")
+            raise ValueError(f"PositionTask: axes: a place has none: expected {self._axes}")
         super().__post_init__()
+
+    @property
+    def references(self) -> References:
+        return References(frames=(self.relative_to,), points=(self.frame,))
 
     @property
     def target_of(self) -> TaskTarget:

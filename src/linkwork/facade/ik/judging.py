@@ -318,8 +318,9 @@ def beyond_limits(problem: IKProblem, q: np.ndarray) -> tuple[LimitInTheWay, ...
 def aligned(problem: IKProblem, q: np.ndarray) -> tuple[tuple[str, str], ...]:
     """Pairs of joints that turn about the same line."""
     robot, found = problem.robot, []
-    frames = [name for task in problem.tasks for name in task.references.frames[:1]]
     tree = robot.tree
+    points = [task.between[:1] if task.between else task.references.frames[:1] for task in problem.tasks]
+    frames = [tree.point(name).frame for some in points for name in some]
     names = [body.joint_name for _, body in tree.stacked() for _ in range(body.joint.nv)]
     for frame in dict.fromkeys(frames):
         J = robot.jacobian(q, frame)
@@ -376,7 +377,9 @@ def proving(task: Any) -> bool:
 
 
 def chain_of(robot: Any, task: Any, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Chain | None:
-    return chain_between(robot, task.frame, task.relative_to, q, lower, upper) if proving(task) else None
+    if not proving(task) or task.frame not in robot.frames:  # but a point
+        return None
+    return chain_between(robot, task.frame, task.relative_to, q, lower, upper)
 
 
 def table(statuses: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -20,7 +21,7 @@ from .following import JUMP, follow
 from .judging import chain_of, proofs
 from .path_result import PathResult
 from .reach import Chain
-from .reading import check_tasks, mid_range, read_limits, read_locked, read_rows, read_target
+from .reading import check_tasks, freed, mid_range, read_limits, read_locked, read_rows, read_target
 from .result import IKResult
 from .solving import NEAR, SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
 from .velocity_result import VelocityResult
@@ -63,6 +64,7 @@ class IKProblem:
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
         self.tolerances = read_rows(who, self.tasks, own if tolerance is None else tolerance)
+        self.tasks = freed(self.tasks, self.tolerances)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._steps, self._first = np.array(float(at_most)), np.array(0.0)
         self._soon = np.array(float(min(at_most, SOON))) if self.solver == "levenberg" else self._steps
@@ -149,6 +151,12 @@ class IKProblem:
         Raises ValueError for targets that are missing, of the wrong shape, not finite or no rotations, and
         UnknownNameError for those of no task.
         """
+        if tolerance is not None:
+            tasks = freed(self.tasks, read_rows(self.who, self.tasks, tolerance))
+            if tasks != self.tasks:
+                return self._with(tasks).solve(
+                    seed, nearest_to=nearest_to, tolerance=tolerance, deadline=deadline, **targets
+                )
         given = self._targets(targets)
         near = self._near(seed, nearest_to)
         if seed is None and near:
@@ -213,6 +221,14 @@ class IKProblem:
         if known is None:
             known = self._steps_of_time[dt] = self.differential(dt)
         return known.velocity(q, v_last=v_last, **targets)
+
+    def _with(self, tasks: tuple[Task, ...]) -> IKProblem:
+        """The same of tasks that do the same by other rows."""
+        other = copy.copy(self)
+        for name in ("kernel", "searching", "looking"):
+            other.__dict__.pop(name, None)
+        other.tasks = tasks
+        return other
 
     def _rank(self, name: str) -> int:
         return len(self.shapes[name])

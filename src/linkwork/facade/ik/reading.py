@@ -18,7 +18,7 @@ from ...tasks.around import ConstraintTask, LoopRange, as_task
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
 
-__all__ = ["check_tasks", "mid_range", "read_limits", "read_locked", "read_rows", "read_target"]
+__all__ = ["check_tasks", "freed", "mid_range", "read_limits", "read_locked", "read_rows", "read_target"]
 
 OWN = 1e-8  # what may be left of a robot's own constraints [m, rad]
 
@@ -85,6 +85,16 @@ def _refuse_fixed_together(who: str, robot: Any, task: Task) -> None:
             f"{who}: task {task.name!r}: no joint is between {task.between[0]!r} and {task.between[1]!r}, so nothing "
             f"moves one relative to the other: name a frame that joints carry, or relative_to= another one"
         )
+
+
+def freed(tasks: tuple[Task, ...], tolerances: np.ndarray) -> tuple[Task, ...]:
+    """The tasks, of which some rows may be free by the tolerances of all."""
+    free = np.isinf(tolerances)
+    if not free.any():
+        return tasks
+    ends = np.cumsum([len(task.row_names) for task in tasks])
+    rows = np.split(free, ends[:-1])
+    return tuple(task.freed() if some.any() else task for task, some in zip(tasks, rows, strict=True))
 
 
 def read_limits(who: str, robot: Any, limits: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -182,12 +192,22 @@ def read_target(
         if not np.isfinite(found).all():
             place = tuple(int(i) for i in np.argwhere(~np.isfinite(found))[0])
             raise ValueError(f"{name}, got {found[place]} at {list(place)}")
+        if kind == "direction" and not found.any(axis=-1).all():
+            raise ValueError(f"{name}, got one of no length")
+        if kind == "size" and not (found > 0.0).all():
+            raise ValueError(f"{name}, got {found[found <= 0.0].flat[0]}")
         for place in np.ndindex(found.shape[: found.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
             _look_at(f"{who}: {task.name}" + (f"[{', '.join(map(str, place))}]" if place else ""), kind, found[place])
     return found
 
 
-_WORDS = {"pose": "poses", "rotation": "rotation matrices", "place": "places", "direction": "directions"}
+_WORDS = {
+    "pose": "poses",
+    "rotation": "rotation matrices",
+    "place": "places",
+    "direction": "directions",
+    "size": "numbers above 0",
+}
 
 
 def _look_at(name: str, kind: str, matrix: np.ndarray) -> None:

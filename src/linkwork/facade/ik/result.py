@@ -95,10 +95,12 @@ class IKResult:
     @property
     def nearest_pose(self) -> Any:
         """Where the frame of the first task is (..., 4, 4): of what fails the nearest to what was asked."""
-        task = next((task for task in self.problem.tasks if len(task.references.frames) == 2), None)
-        if task is None:
+        frames = {*self.problem.robot.frames, "world"}
+        pairs = [task.between for task in self.problem.tasks if task.between is not None]
+        pair = next((pair for pair in pairs if frames.issuperset(pair)), None)
+        if pair is None:
             raise ValueError(f"{self.problem.who}: nearest_pose: no task is of a frame; see q and errors")
-        frame, relative_to = task.references.frames
+        frame, relative_to = pair
         return self.problem.robot.pose(self.q, frame, relative_to=relative_to)
 
     @property

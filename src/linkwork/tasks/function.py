@@ -1,0 +1,132 @@
+"""A task that is a function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._user import place_of
+from ..constraints.asking import Asking, refuse_pickling
+from ..constraints.contract import References
+from ..expr.symbol import Symbol
+from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskTarget
+
+__all__ = ["AskingAll", "FunctionTask"]
+
+
+class AskingAll(Asking):
+    """A robot in a configuration, as a function of the user's asks about it: also for the whole of q."""
+
+    def __init__(self, k: TaskKinematics, name: str) -> None:
+        super().__init__(k, name)
+        self._whole = k
+
+    def q(self, joint: str | None = None) -> Any:
+        """The configuration of a joint, a number or an array (nq of it,); without a name that of the robot (nq,)."""
+        if joint is not None:
+            return super().q(joint)
+        found = self._whole.configuration
+        return self._answer(("q",), lambda: found, (len(found),))
+
+    def given(self, target: Scalars, shape: tuple[int, ...]) -> Any:
+        """What the task aims at: an array, or a number."""
+        return self._answer(("target",), lambda: target, shape)
+
+
+@dataclass(frozen=True)
+class FunctionTask(Task):
+    """Errors are f(k), a number or an array with a row for each; f(k, target) where a ``shape`` of a target is said.
+
+        lw.ik.FunctionTask("level", lambda k: k.point("left")[2] - k.point("right")[2])
+        lw.ik.FunctionTask("tip", lambda k, target: robot.pose(k.q(), "hand")[:3, 3] - target, shape=(3,))
+
+    The function asks ``k``, as one of `linkwork.Holonomic` does: ``k.pose``, ``k.point``, ``k.direction``,
+    ``k.center_of_mass``, ``k.q(joint)``; and ``k.q()`` is the robot's configuration, symbols on which the robot's own
+    methods work, NumPy's functions and those of `linkwork.expr`.  Rows are derived in the tangent space.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    _: KW_ONLY
+    shape: tuple[int, ...] | None = None  # of what it aims at
+    units: str | tuple[str, ...] = "m"  # of all rows, or of each: "m", "rad" or "1"
+    target: Any = None
+    weight: Any = None
+    level: int = 0
+    tolerance: Any = TOLERANCE
+    count: int = field(default=0, compare=False, repr=False)  # of rows: known once it is a robot's
+    asked: tuple[tuple[str, ...], ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise TypeError(f"FunctionTask: name: expected a text, got {self.name!r}")
+        if not callable(self.function):
+            raise TypeError(f"task {self.name!r}: expected a function of k, got {self.function!r}")
+        units = (self.units,) if isinstance(self.units, str) else tuple(self.units)
+        if not units or any(unit not in ("m", "rad", "1") for unit in units):
+            raise ValueError(f'task {self.name!r}: units: expected "m", "rad" or "1", or one for each row, got {units}')
+        object.__setattr__(self, "units", self.units if isinstance(self.units, str) else units)
+        if self.shape is not None:
+            shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
+            if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in shape):
+                raise ValueError(f"task {self.name!r}: shape: expected whole numbers from 1, got {self.shape!r}")
+            object.__setattr__(self, "shape", shape)
+        self.settle(self.name)
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The user's function."""
+        return (self.function,)
+
+    @property
+    def known(self) -> bool:
+        return self.count > 0
+
+    @property
+    def references(self) -> References:
+        return References()
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        return None if self.shape is None else TaskTarget(self.shape, "numbers", "what its function gets")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return (self.units,) * self.count if isinstance(self.units, str) else self.units
+
+    def errors(self, k: TaskKinematics, target: Scalars) -> list[Any]:
+        found = self._asked(k, target)[0]
+        if self.count and len(found) != self.count:
+            raise ValueError(f"task {self.name!r}: its function gave {self.count} numbers before, now {len(found)}")
+        return found
+
+    def settled(self, robot: Any, k: TaskKinematics) -> Self:
+        size = 1 if self.shape is None else int(np.prod(self.shape))
+        found, asked = self._asked(k, [0.5] * size)
+        if not any(isinstance(x, Symbol) for x in found):
+            raise ValueError(
+                f"task {self.name!r}: its function ({place_of(self.function)}) gives {found}, whatever the robot does"
+            )
+        if not isinstance(self.units, str) and len(self.units) != len(found):
+            raise ValueError(f"task {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}")
+        self.rows(k, [0.5] * size)
+        return replace(self, count=len(found), asked=asked)
+
+    def _asked(self, k: TaskKinematics, target: Scalars) -> tuple[list[Any], tuple[tuple[str, ...], ...]]:
+        asking = AskingAll(k, f"task {self.name!r}")
+        more = () if self.shape is None else (asking.given(target, self.shape),)
+        return asking.run(self.function, *more), asking.asked
+
+    def __getstate__(self) -> dict[str, Any]:
+        refuse_pickling(self, "task")
+        return self.__dict__
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        return self

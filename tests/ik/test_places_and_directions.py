@@ -1,0 +1,193 @@
+"""What tasks of places, directions and the rest ask for, checked on what is found by formulas of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import ik
+from linkwork.algorithms.ik.state import TaskState
+from linkwork.facade.ik.reading import check_tasks
+
+ARM = lw.load("arm7").with_point("tip", "hand", (0.0, 0.05, 0.1)).with_direction("way", "hand", (0.6, 0.0, 0.8))
+Q = ARM.random_configuration(seed=11, size=20)
+X = ARM.pose(Q, "hand")
+
+
+def tip(q):
+    X = ARM.pose(q, "hand")
+    return X[..., :3, 3] + X[..., :3, :3] @ [0.0, 0.05, 0.1]
+
+
+def way(q):
+    return ARM.pose(q, "hand")[..., :3, :3] @ [0.6, 0.0, 0.8]
+
+
+def angle(a, b):
+    return np.arctan2(np.linalg.norm(np.cross(a, b), axis=-1), np.sum(a * b, axis=-1))
+
+
+def within(robot, found):
+    return (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
+
+
+def test_places_of_points():
+    problem = ARM.ik_problem(ik.PositionTask("tip"))
+    found = problem.solve(tip=tip(Q))
+    assert found.success.all() and within(ARM, found) and np.linalg.norm(tip(found.q) - tip(Q), axis=-1).max() <= 1e-6
+
+
+def test_free_axes_are_those_that_are_named():
+    """Free along an axis of the hand, of a frame on the way, of the world: the others hold."""
+    for axes, frame in (("frame", "hand"), ("forearm_distal", "forearm_distal"), ("reference", None)):
+        tolerance = [1e-7, 1e-7, np.inf]
+        problem = ARM.ik_problem(ik.PositionTask("hand", axes=axes))
+        wanted = X[:, :3, 3] + np.array([0.0, 0.0, 0.02])
+        found = problem.solve(Q, hand=wanted, tolerance=tolerance)
+        left = ARM.pose(found.q, "hand")[:, :3, 3] - wanted
+        if frame is not None:
+            left = np.einsum("kji,kj->ki", ARM.pose(found.q, frame)[:, :3, :3], left)
+        assert found.success.mean() >= 0.9, axes
+        assert np.abs(left[found.success, :2]).max() <= 1e-7, axes
+    turned = ARM.ik_problem(ik.OrientationTask("hand", tolerance=(1e-7, 1e-7, np.inf)))
+    found = turned.solve(hand=X[:, :3, :3])  # of the rotation vector: it is along z
+    assert found.success.all()
+    assert angle(ARM.pose(found.q, "hand")[:, :3, 2], X[:, :3, 2]).max() <= 2e-7
+
+
+def test_alignment():
+    found = ARM.ik_problem(ik.AlignTask("way")).solve(Q, way=-3.0 * way(Q[::-1]))
+    assert found.success.all() and angle(way(found.q), -way(Q[::-1])).max() <= 1e-6
+    cone = ARM.ik_problem(ik.AlignTask("way", to="world.x", cone=0.4))
+    found = cone.solve(Q)
+    angles = angle(way(found.q), np.array([1.0, 0.0, 0.0]))
+    assert found.success.all() and angles.max() <= 0.4 + 1e-6 and (angles > 0.39).any()
+    inside = angle(way(Q), np.array([1.0, 0.0, 0.0])) <= 0.4
+    assert np.array_equal(found.q[inside], Q[inside])
+
+
+def test_looking_at_a_place():
+    place = np.array([0.8, -0.5, 0.9])
+    for task in (ik.LookAtTask("way"), ik.LookAtTask("way", cone=0.3)):
+        found = ARM.ik_problem(task).solve(Q, way=place)
+        off = angle(way(found.q), place - ARM.pose(found.q, "hand")[:, :3, 3])
+        assert found.success.all() and off.max() <= (task.cone or 0.0) + 1e-6
+    Y = ARM.pose(Q[3], "forearm_proximal")
+    gaze = Y[:3, :3].T @ (tip(Q[3]) - Y[:3, 3])
+    robot = ARM.with_direction("gaze", "forearm_proximal", gaze / np.linalg.norm(gaze))
+    at = robot.ik_problem(ik.LookAtTask("gaze", at="tip", cone=0.2)).solve(Q)
+    Y = ARM.pose(at.q, "forearm_proximal")
+    assert at.success.all() and angle(Y[:, :3, :3] @ gaze, tip(at.q) - Y[:, :3, 3]).max() <= 0.2 + 1e-6
+
+
+@pytest.mark.parametrize("cone", [None, 0.3])
+def test_directions_that_are_opposite_and_places_that_are_none(cone):
+    """Straight behind, straight ahead, at the eye itself: finite, and no success but ahead."""
+    q = list(Q[0])
+    R, p = X[0, :3, :3], X[0, :3, 3]
+    d = R @ [0.6, 0.0, 0.8]
+    look, align = ik.LookAtTask("way", cone=cone), ik.AlignTask("way", cone=cone)
+    for task, target, size in (
+        (look, p + 0.5 * d, 0.0),
+        (look, p - 0.5 * d, np.pi),
+        (look, p, np.pi),
+        (align, d, 0.0),
+        (align, -d, np.pi),
+    ):
+        (task,) = check_tasks("test", ARM, task)
+        found = task.rows(TaskState(ARM.tree, q), list(target))
+        assert np.isfinite(found.rows).all() and abs(np.linalg.norm(found.errors) - size) <= 1e-7
+        assert size == 0.0 or np.abs(found.rows).max() > 1e-3  # there is a way out
+    found = ARM.ik_problem(look).solve(Q[0], way=p - 0.5 * d)
+    assert found.success and angle(way(found.q), p - 0.5 * d - ARM.pose(found.q, "hand")[:3, 3]) <= (cone or 0.0) + 1e-6
+
+
+def test_a_box():
+    low, high = np.array([0.1, -np.inf, 0.2]), np.array([0.4, 0.1, 0.5])
+    found = ARM.ik_problem(ik.BoxTask("tip", low, high)).solve(Q)
+    places = tip(found.q)
+    assert found.success.all() and (places >= low - 1e-6).all() and (places <= high + 1e-6).all()
+    inside = ((tip(Q) >= low) & (tip(Q) <= high)).all(axis=-1)
+    assert np.array_equal(found.q[inside], Q[inside]) and not inside.all()
+
+
+def test_distances():
+    problem = ARM.ik_problem(ik.DistanceTask("tip", "world", name="far"))
+    wanted = np.linspace(0.3, 0.6, 20)
+    found = problem.solve(far=wanted)
+    assert found.success.all() and np.abs(np.linalg.norm(tip(found.q), axis=-1) - wanted).max() <= 1e-6
+    away = ARM.ik_problem(ik.Within(ik.DistanceTask("tip", "world", target=0.0), 0.5)).solve(Q)
+    assert away.success.all() and np.linalg.norm(tip(away.q), axis=-1).min() >= 0.5 - 1e-6
+    (met,) = check_tasks("test", ARM.with_point("same", "world", tip(Q[0])), ik.DistanceTask("tip", "same"))
+    robot = ARM.with_point("same", "world", tip(Q[0]))
+    rows = met.rows(TaskState(robot.tree, list(Q[0])), [0.1])
+    assert abs(rows.errors[0] + 0.1) <= 1e-12 and np.isfinite(rows.rows).all() and np.abs(rows.rows).max() > 1e-3
+
+
+def inside_by(c, vertices):
+    """How far a place is inside a convex polygon, whichever way round: by areas of triangles."""
+    found, centre = [], np.mean(vertices, axis=0)
+    for a, b in zip(vertices, np.roll(vertices, -1, axis=0), strict=True):
+        n = np.array([-(b - a)[1], (b - a)[0]]) / np.linalg.norm(b - a)
+        found.append(np.sign(n @ (centre - a)) * (n @ (c - a)))
+    return min(found)
+
+
+def test_the_centre_of_mass_over_a_polygon():
+    vertices = np.array([[0.0, 0.0], [0.02, 0.09], [0.08, 0.01]])  # clockwise
+    problem = ARM.ik_problem(ik.SupportPolygonTask(vertices, margin=0.01))
+    found = problem.solve(Q)
+    assert found.success.all()
+    assert min(inside_by(c, vertices) for c in ARM.center_of_mass(found.q)[:, :2]) >= 0.01 - 1e-6
+
+
+def test_a_polygon_of_feet_that_move():
+    robot = lw.load("quadruped", floating_base=True)
+    feet = [name for name in robot.frames if name.endswith("foot")]
+    assert len(feet) == 4
+    order = sorted(feet, key=lambda f: np.arctan2(*robot.pose(robot.neutral(), f)[[1, 0], 3]))
+    problem = robot.ik_problem(ik.SupportPolygonTask(order, margin=0.03))
+    rng = np.random.default_rng(0)
+    seed = robot.integrate(robot.neutral(), np.concatenate([[0.3, 0.2, 0.0], np.zeros(3), np.zeros(robot.nv - 6)]))
+    seed = np.array([robot.integrate(seed, 0.3 * rng.normal(size=robot.nv)) for _ in range(5)])
+    found = problem.solve(seed)
+    assert found.success.all()
+    for q in found.q:
+        places = np.array([robot.pose(q, foot)[:2, 3] for foot in order])
+        assert inside_by(robot.center_of_mass(q)[:2], places) >= 0.03 - 1e-6
+        assert np.abs(robot.normalize(q) - q).max() <= 1e-12
+
+
+def test_manipulability():
+    problem = ARM.ik_problem([ik.PositionTask("hand"), ik.ManipulabilityTask("hand", part="position", name="w")])
+    had = ARM.manipulability(Q, "hand", part="position")
+    found = problem.solve(Q, hand=X[:, :3, 3], w=1.2 * had)
+    got = ARM.manipulability(found.q, "hand", part="position")
+    assert found.success.mean() >= 0.5
+    assert (got >= 1.2 * had * (1.0 - 3e-6))[found.success].all()
+    (task,) = check_tasks("test", ARM, ik.ManipulabilityTask("hand", part="position"))
+    for q in (*Q[:3], np.zeros(7)):
+        rows = task.rows(TaskState(ARM.tree, list(q)), [1.0])
+        w = ARM.manipulability(q, "hand", part="position")
+        assert np.isfinite(rows.rows).all() and np.isfinite(rows.errors).all()
+        if w > 1e-3:
+            assert abs(rows.errors[0] - np.log(w)) <= 1e-6
+            gradient = ARM.manipulability_gradient(q, "hand", part="position") / w
+            assert np.abs(rows.rows[0] - gradient).max() <= 1e-5 * (1.0 + np.abs(gradient).max())
+
+
+def test_functions_of_ones_own():
+    """Of the robot in a state, of symbols with its public methods, with targets and without."""
+    robot = ARM
+    tasks = [
+        ik.FunctionTask("level", lambda k: k.point("tip")[2] - k.pose("forearm_distal")[2, 3]),
+        ik.FunctionTask("there", lambda k, p: robot.pose(k.q(), "hand")[:2, 3] - p, shape=(2,)),
+        ik.FunctionTask("turn", lambda k, t: k.q(robot.joints[0].name) - t, shape=(), units="rad"),
+    ]
+    problem = robot.ik_problem(tasks)
+    place = np.array([0.3, 0.1])
+    found = problem.solve(there=place, turn=0.2)
+    assert found.success
+    assert abs(tip(found.q)[2] - robot.pose(found.q, "forearm_distal")[2, 3]) <= 1e-6
+    assert np.abs(robot.pose(found.q, "hand")[:2, 3] - place).max() <= 1e-6 and abs(found.q[0] - 0.2) <= 1e-6
