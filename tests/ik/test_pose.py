@@ -135,7 +135,7 @@ def test_bad_input_says_what():
         (lambda: ARM.inverse_kinematics(X, "hand", limits=(np.ones(7), -np.ones(7))), ValueError, "leave nothing"),
         (lambda: ARM.inverse_kinematics(X, "hand", locked=["elbow9"]), UnknownNameError, "joint"),
         (lambda: ARM.inverse_kinematics(X, "hand", deadline=1.0), ValueError, "one state"),
-        (lambda: ARM.inverse_kinematics(X, "hand", axes="tool"), ValueError, "axes"),
+        (lambda: ARM.inverse_kinematics(X, "hand", axes="tools"), ValueError, "axes"),
         (lambda: ARM.ik_problem([]), ValueError, "task"),
         (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "two tasks"),
         (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(), ValueError, "aims at nothing"),
