@@ -52,7 +52,8 @@ class InverseKinematicsMethods(RobotBase):
         or by more than a turn, go the nearer way.
         ``tolerance`` is a number for the angle and the way that may be left [rad, m], 1e-6 if it is left out, or one
         for each of (rotation x y z, position x y z), infinite where that is free, in the axes of the frame itself, of
-        its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.  ``limits`` are the joints', (lower, upper)
+        its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
+        ``limits`` are the joints', (lower, upper)
         besides them, or none (False); joints that are ``locked`` stay where the seed has them.  ``deadline`` [s] is
         for one state; ``at_most`` bounds the steps.
 
