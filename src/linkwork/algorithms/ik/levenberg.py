@@ -3,9 +3,11 @@
 From a start, steps of least ‖W(e + J δ)‖² + μ ‖δ‖² within limits (`steps`), with μ = c ‖W e‖², which lets the last of
 them converge at a quadratic rate, singular or not.  A step that makes ‖W e‖ no smaller is halved.  Where steps no
 longer help, or have become many, another start is taken, from a sequence that fills the limits; the best that was met
-is kept.  The last steps of all lead from there to the nearest that there is: where ‖W e‖ stays, and with it what the
-rows do not tell of its curvature, they are damped as much as that needs, and go on in the direction of those before.
-All of this is one loop, in which a sample of a batch that has ended makes room for the next.
+is kept.  Where a robot has a free base and many rows, the base alone makes the first steps of a start, and a new start
+leaves it where it was best.  The last steps of all lead from the best to the nearest that there is: where ‖W e‖ stays,
+and with it what the rows do not tell of its curvature, they are damped as much as that needs, and go on in the
+direction of those before.  All of this is one loop, in which a sample of a batch that has ended makes room for the
+next.
 
 Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
 Computing 74, 2005; Beeson and Ames, TRAC-IK, Humanoids 2015 (the protocol by which constants here were chosen).
@@ -25,22 +27,34 @@ from ..mechanisms.nearest import characteristic_length
 from .box import LimitBox
 from .stack import Stack
 from .starts import begun
-from .steps import bounded_step, shortened
+from .steps import MANY, bounded_step, shortened
 
 __all__ = ["MOST", "SearchFound", "longest_steps", "search"]
 
 Scalars = Sequence[Any]
 
 MOST = 20_000  # steps of all starts; how many a call may take comes with it
-_DAMPING = 0.1  # c
-_FROM_A_START = 25.0  # steps
 _SHORTEST = 1e-9  # a step that is as good as none
-_SLOW, _SLOWLY = 0.9, 3.0  # ‖W e‖² that is left of what was counts as slow, and so many such steps as the end
+_SLOW = 0.9  # ‖W e‖² that is left of what was counts as slow
 _LARGE = 20.0  # ‖W e‖ from which damping is by its size and no more by its square
 _LAST = 120.0  # steps from the best, where nothing was found
 _SWING = 0.9  # of a step that goes on in the next one, of the last steps
 _SOFTER, _STIFFER = 0.7, 5.0  # more damping, after a step that helped or did not
 _FAR = 1e300
+
+
+class _Way(NamedTuple):
+    """Constants that depend on what a robot is."""
+
+    damping: float  # c
+    most: float  # steps from a start
+    slowly: float  # so many slow steps, one after the other, are the end of a start
+    rounds: int  # of a step within bounds
+
+
+_LIMBS = _Way(0.02, 40.0, 6.0, 1)
+_ARM = _Way(0.1, 25.0, 3.0, 2)
+_BASE_STEPS = 4.5  # of a start, in which the base moves alone
 
 
 class _State(NamedTuple):
@@ -85,6 +99,11 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     """
     tree = stack.tree
     weights, longest = stack.counted(), longest_steps(tree)
+    free = [i for i, body in tree.stacked() if body.joint.nv == 6]
+    base = [n for i in free for n in range(tree.nq)[tree.q_slices[i]]]
+    limbs = set(range(tree.nv)) - {k for i in free for k in range(tree.nv)[tree.v_slices[i]]}
+    whole = bool(free) and len(stack.units) >= MANY  # a free base, and limbs that have to be somewhere
+    way = _LIMBS if whole else _ARM
 
     def more(state: _State) -> Any:
         return and_(lt(state.done, 0.5), lt(state.taken, budget))
@@ -97,12 +116,17 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         errors = [x * w for x, w in zip(beyond, weights, strict=True)]
         resisting = stack.resisting(at.rows, beyond)
         rows = [[x if is_zero(x) else x * w for x in row] for row, w in zip(resisting, weights, strict=True)]
+        early = and_(lt(state.tried, _BASE_STEPS), not_(lt(0.0, state.stiff)))
+        if whole:  # the base alone moves
+            moving = where(early, 0.0, 1.0)
+            rows = [[x * moving if k in limbs and not is_zero(x) else x for k, x in enumerate(row)] for row in rows]
         cost = dot(errors, errors)
         better, last = lt(cost, state.cost), lt(0.0, state.stiff)
         stiff = state.stiff * where(better, _SOFTER, _STIFFER)
         slow = where(lt(_SLOW * state.cost, cost), state.slow + 1.0, 0.0)
-        damping = _DAMPING * fmin(cost, _LARGE * sqrt(cost)) + stiff
-        step = shortened(bounded_step(rows, errors, damping, box, q), longest)
+        slow = where(early, 0.0, slow) if whole else slow
+        damping = way.damping * fmin(cost, _LARGE * sqrt(cost)) + stiff
+        step = shortened(bounded_step(rows, errors, damping, box, q, way.rounds), longest)
         swing, back = where(last, _SWING, 0.0), where(last, 0.0, 0.5)
         step = [where(better, a + swing * b, back * b) for a, b in zip(step, state.step, strict=True)]
         size: Any = 0.0
@@ -110,7 +134,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
             size = size if is_zero(x) else fmax(size, fabs(x))
         tried = state.tried + 1.0
         still = and_(lt(size, _SHORTEST), or_(better, not_(last)))
-        ended = or_(or_(lt(_FROM_A_START, tried), still), lt(_SLOWLY - 0.5, slow))
+        ended = or_(or_(lt(way.most, tried), still), lt(way.slowly - 0.5, slow))
         closing = and_(lt(budget - room - 1.5, state.taken), not_(last))
         again = and_(or_(ended, closing), not_(or_(done, last)))
         number = where(and_(again, not_(closing)), state.starts + 1.0, state.starts)
@@ -118,6 +142,8 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         kept = [where(best, a, b) for a, b in zip(q, state.best, strict=True)]
         least = where(best, cost, state.least)
         far = begun(tree, seed, box, number, stack.still)
+        for n in base if whole else ():  # where it is best
+            far[n] = kept[n]
         other = [where(closing, a, b) for a, b in zip(kept, far, strict=True)]
         return _State(
             tuple(where(again, a, where(better, b, c)) for a, b, c in zip(other, q, state.q, strict=True)),

@@ -4,8 +4,13 @@ The step δ of least ‖e + J δ‖² + μ ‖δ‖², in which coordinates that
 
     δ = −Jᵀ (J Jᵀ + μ 1)⁻¹ e = −(JᵀJ + μ 1)⁻¹ Jᵀ e,
 
-by the smaller of the two matrices, whose zeros are not computed with.  What would go beyond its bound goes there, and
-the others make up for it.
+by the smaller of the two matrices, whose zeros are not computed with.  Of many rows, as limbs have that share a trunk,
+both are larger than what both are made of,
+
+    [1  Jᵀ; J  −μ 1] (δ; y) = (0; −e),
+
+of which a limb's own joints are eliminated first, then its rows, and what all limbs share last.  What would go beyond
+its bound goes there, and the others make up for it.
 
 Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 16.
 """
@@ -20,11 +25,12 @@ from ...expr.linalg.semidefinite import Semidefinite
 from ...expr.linalg.sums import dot, is_zero, transposed
 from .box import LimitBox
 
-__all__ = ["bounded_step", "damped_step", "full", "newton_step", "shortened"]
+__all__ = ["MANY", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
+MANY = 12  # rows: from there on, limbs are told apart
 _LEAST = 1e-14  # of the diagonal: what keeps a matrix regular where the damping vanishes
 
 
@@ -32,6 +38,8 @@ def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
     """δ, without bounds."""
     count = len(rows[0]) if rows else 0
     used = [k for k in range(count) if any(not is_zero(row[k]) for row in rows)]
+    if len(rows) >= MANY:
+        return _of_limbs(rows, errors, damping, used)
     if len(rows) <= len(used):
         A = [[dot(row, other) if j <= i else 0.0 for j, other in enumerate(rows)] for i, row in enumerate(rows)]
         forces = _solved(A, errors, damping)
@@ -40,6 +48,19 @@ def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
     A = [[dot(a, b) if j <= i else 0.0 for j, b in enumerate(columns)] for i, a in enumerate(columns)]
     found = dict(zip(used, _solved(A, [dot(a, errors) for a in columns], damping), strict=True))
     return [-found[k] if k in found else 0.0 for k in range(count)]
+
+
+def _of_limbs(rows: Rows, errors: Scalars, damping: Any, used: Sequence[int]) -> list[Any]:
+    """δ by the sparse matrix of both; pivots of δ are positive, those of y negative, in any order."""
+    count = len(used)
+    K: list[list[Any]] = [[1.0 if i == j else 0.0 for j in range(count)] for i in range(count)]
+    for j, row in enumerate(rows):
+        K.append([row[k] for k in used] + [0.0] * j + [-(damping + _LEAST * dot(row, row))])
+    found = Semidefinite.of(K, more=0.0).once([0.0] * count + [-e for e in errors])
+    step: list[Any] = [0.0] * len(rows[0])
+    for k, x in zip(used, found, strict=False):
+        step[k] = x
+    return step
 
 
 def _solved(A: list[list[Any]], b: Scalars, damping: Any) -> list[Any]:
