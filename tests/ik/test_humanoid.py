@@ -1,0 +1,37 @@
+"""A whole humanoid with a free base: hands, feet and the centre of mass at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.algorithms.ik.steps import damped_step
+
+FRAMES = ("left_hand", "right_hand", "left_foot", "right_foot")
+
+
+def test_hands_feet_and_centre_of_mass():
+    robot = lw.load("humanoid")
+    q = robot.random_configuration(seed=0, size=40)
+    targets = {frame: robot.pose(q, frame) for frame in FRAMES} | {"center_of_mass": robot.center_of_mass(q)}
+    problem = robot.ik_problem([*(lw.ik.PoseTask(frame) for frame in FRAMES), lw.ik.CenterOfMassTask()])
+    found = problem.solve(**targets)
+    assert found.success.all()
+    for frame in FRAMES:
+        assert np.abs(lw.pose_difference(robot.pose(found.q, frame), targets[frame])).max() <= 1.01e-6
+    assert np.abs(robot.center_of_mass(found.q) - targets["center_of_mass"]).max() <= 1e-6
+    assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
+    one = problem.solve(**{name: x[7] for name, x in targets.items()})
+    assert np.array_equal(one.q, found.q[7])
+    assert sum(problem.kernel.while_loops[0].operations.values()) <= 20_000
+
+
+def test_steps_limb_by_limb_are_those_of_the_whole():
+    rng = np.random.default_rng(0)
+    J = np.zeros((14, 13))
+    J[:, :3] = rng.normal(size=(14, 3))  # what limbs share
+    J[:7, 3:8], J[7:, 8:] = rng.normal(size=(7, 5)), rng.normal(size=(7, 5))
+    e = rng.normal(size=14)
+    for damping in (1e-1, 1e-6):
+        step = damped_step(J.tolist(), e.tolist(), damping)
+        assert np.abs(step + np.linalg.solve(J.T @ J + damping * np.eye(13), J.T @ e)).max() <= 1e-8
