@@ -446,3 +446,32 @@ def test_nearest_first_and_rounded_targets():
     assert (rounded.count >= 1).mean() > 0.9
     assert apart(rounded.q, found.q)[rounded.valid & found.valid].max() < 1e-3
     assert np.abs(poses_of(ur5(), form, rounded.q) - X[:, np.newaxis])[rounded.valid].max() < 1e-6
+
+
+def test_any_finite_target():
+    """The base's own frame, points of axes, quarter and half turns, far away: numbers are finite, and right if valid."""
+    turns = [np.eye(3), np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, -1.0, 1.0]), np.eye(3)[[2, 0, 1]]]
+    places = (
+        [0, 0, 0],
+        [0, 0, 1e-300],
+        [1e-9, 0, 0],
+        [0, 0, 0.5],
+        [1, 1, 1],
+        [0, 0, -1],
+        [1e6, 0, 0],
+        [1e15, -1e15, 1],
+    )
+    X = np.zeros((len(turns) * len(places), 4, 4))
+    X[:, 3, 3] = 1.0
+    X[:, :3, :3] = np.repeat(turns, len(places), axis=0)
+    X[:, :3, 3] = np.tile(places, (len(turns), 1))
+    rng = np.random.default_rng(11)
+    for robot in (puma560(), ur5(), kr16(), iiwa14(), *(random_arm(family, rng) for family in FAMILIES)):
+        form = robot.closed_form(f"link{robot.nq}")
+        given = None if form.redundant is None else np.linspace(-math.pi, math.pi, len(X))
+        with np.errstate(all="raise", under="ignore"):
+            found, valid = on_numbers(robot, form, X, np.zeros((len(X), robot.nq)), given)
+        assert np.isfinite(found).all()
+        away = np.abs(poses_of(robot, form, found) - X[:, np.newaxis]).max(axis=(-2, -1))
+        assert away[valid].max(initial=0.0) < 1e-8
+        assert (away[~valid] > 1e-12).any()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,19 +72,28 @@ def arm_branches(
         valid = valid if solution.counts is True else and_(valid, solution.counts)
         parts = list(own)
         for i, angle, by in zip(arm.bodies, angles, near, strict=True):
-            low, high = ranges[i] if limits and tree.bodies[i].joint.nq == 1 else ([-math.inf], [math.inf])
-            angle, within = _in_range(angle, by, low[0], high[0])
+            low, high = _bounds(tree, i, ranges) if limits else (-math.inf, math.inf)
+            angle, within = _in_range(angle, by, low, high)
             valid = valid if within is True else and_(valid, within)
             parts[i] = tree.bodies[i].joint.retract(tree.bodies[i].joint.zero(), [angle])
         if held:
             i = _held(arm)
             parts[i] = tree.bodies[i].joint.retract(tree.bodies[i].joint.zero(), [given])
-            if limits and tree.bodies[i].joint.nq == 1:
-                low, high = ranges[i]
-                valid = and_(valid, and_(le(low[0], given), le(given, high[0])))
+            if limits:
+                low, high = _bounds(tree, i, ranges)
+                valid = and_(valid, and_(le(low, given), le(given, high)))
         q = [x for i, _ in tree.stacked() for x in parts[i]]
         found.append(ArmBranch(q, valid, turned, away))
     return found
+
+
+def _bounds(tree: Tree, body: int, ranges: Mapping[int, tuple[list[float], list[float]]]) -> tuple[float, float]:
+    """Those of a joint's angle from zero; none where its configuration is not the angle itself."""
+    joint, (low, high) = tree.bodies[body].joint, ranges[body]
+    if joint.nq != 1:
+        return -math.inf, math.inf
+    (zero,) = joint.zero()
+    return low[0] - zero, high[0] - zero
 
 
 def _held(arm: RecognisedArm) -> int:

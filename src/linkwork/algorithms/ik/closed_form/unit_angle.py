@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ....expr.functions import atan2, cos, fmax, fmin, lt, sin, sqrt, where
 
-__all__ = ["NO_TURN", "SAME", "AnglePair", "UnitAngle", "equation"]
+__all__ = ["SAME", "AnglePair", "UnitAngle", "equation"]
 
 SAME = 1e-6  # angles nearer than this are one [rad]
 TINY = 1e-280  # squares below it are zero
@@ -67,9 +67,6 @@ class UnitAngle(NamedTuple):
     def turned_back(self, x: Any, y: Any) -> tuple[Any, Any]:
         """The vector (x, y), turned by the negative angle."""
         return self.cos * x + self.sin * y, self.cos * y - self.sin * x
-
-
-NO_TURN = UnitAngle(1.0, 0.0)
 
 
 class AnglePair(NamedTuple):
