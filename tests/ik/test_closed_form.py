@@ -449,7 +449,7 @@ def test_nearest_first_and_rounded_targets():
 
 
 def test_any_finite_target():
-    """The base's own frame, points of axes, quarter and half turns, far away: numbers are finite, and right if valid."""
+    """At the base, on axes, far away, half turns: numbers are finite, and right where they are valid."""
     turns = [np.eye(3), np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, -1.0, 1.0]), np.eye(3)[[2, 0, 1]]]
     places = (
         [0, 0, 0],
@@ -466,7 +466,7 @@ def test_any_finite_target():
     X[:, :3, :3] = np.repeat(turns, len(places), axis=0)
     X[:, :3, 3] = np.tile(places, (len(turns), 1))
     rng = np.random.default_rng(11)
-    for robot in (puma560(), ur5(), kr16(), iiwa14(), *(random_arm(family, rng) for family in FAMILIES)):
+    for robot in (puma560(), ur5(), kr16(), iiwa14(), *(random_arm(family, rng) for family in list(FAMILIES)[::2])):
         form = robot.closed_form(f"link{robot.nq}")
         given = None if form.redundant is None else np.linspace(-math.pi, math.pi, len(X))
         with np.errstate(all="raise", under="ignore"):
