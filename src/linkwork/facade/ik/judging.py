@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["STATUSES", "LimitInTheWay", "Reason", "Singularity", "judged"]
 
-STATUSES = ("solved", "at limits", "out of reach", "singular", "conflict", "out of iterations")
+NONE_OTHER = "none other"
+STATUSES = ("solved", "at limits", "out of reach", "singular", "conflict", "out of iterations", NONE_OTHER)
 
 EFFORT = 2000  # steps of each further search
 _RANK = 1e-4  # of the largest singular value: what counts as none
@@ -85,6 +86,7 @@ class Reason:
     steps: int = 0  # after which a longer search found an answer
     singularity: Singularity | None = None
     multipliers: dict[str, np.ndarray] = field(default_factory=dict)
+    others: int = 0  # answers that there are, of several that were asked for
 
 
 class _Failures:
@@ -359,6 +361,8 @@ def sentence(reason: Reason, problem: IKProblem, facts: Mapping[str, Any]) -> st
         pulls = ", ".join(f"{name!r} {np.linalg.norm(x):.3g}" for name, x in reason.multipliers.items())
         pulls = f" (where they compromise they pull with {pulls})" if pulls else ""
         return f"conflict: {names} cannot be done together, each could without the other{pulls}; {left}"
+    if reason.status == NONE_OTHER:
+        return f"none other: {reason.others} answers that differ were found by {reason.starts} searches"
     more = f"a search of {reason.steps} steps finds an answer: raise at_most, or begin elsewhere"
     if reason.status == "singular":
         return f"singular: stuck after {facts['iterations']} steps where {reason.singularity}; {more}"

@@ -23,6 +23,7 @@ from .path_result import PathResult
 from .reach import Chain
 from .reading import check_tasks, freed, mid_range, read_limits, read_locked, read_rows, read_target
 from .result import IKResult
+from .several import several
 from .solving import NEAR, SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
 from .velocity_result import VelocityResult
 
@@ -135,6 +136,7 @@ class IKProblem:
         nearest_to: Any = None,
         tolerance: Any = None,
         deadline: float | None = None,
+        count: int | None = None,
         **targets: Any,
     ) -> IKResult:
         """Configurations that do the tasks for targets by the tasks' names, one or a batch.
@@ -147,6 +149,9 @@ class IKProblem:
         ``tolerance`` is one number, for the angle and the way that a task may leave, or one for each row of all tasks
         [m, rad].  ``deadline`` [s], of
         a single state, ends the search when so much time has passed: what was found until then comes back.
+        ``count`` asks for several answers of hard tasks, which differ by more than whole turns and small moves: the
+        result has a leading axis of them, the nearest to the seed first; where there are fewer, the rest has no
+        success.  It takes 60 searches and 8 for each of them, of 60 steps.
 
         Raises ValueError for targets that are missing, of the wrong shape, not finite or no rotations, and
         UnknownNameError for those of no task.
@@ -168,6 +173,10 @@ class IKProblem:
             shape = np.broadcast_shapes(*others, *(x.shape[: x.ndim - self._rank(k)] for k, x in given.items()))
         except ValueError as error:
             raise ValueError(f"{self.who}: seed and targets do not broadcast together: {error}") from None
+        if count is not None:
+            if deadline is not None:
+                raise ValueError(f"{self.who}: deadline: it is for one answer, and count is {count!r}")
+            return several(self, count, seed, tolerances, given)
         if deadline is not None:
             if shape:
                 raise ValueError(f"{self.who}: deadline: it is for one state, and there are {shape}")
@@ -260,8 +269,7 @@ class IKProblem:
         soon = self._soon if steps is self._steps else steps
         found = self.kernel(seed, tolerances, self.weights, self.lower, self.upper, soon, first, *near, *given.values())
         told = found.told
-        if not np.all(told[..., -1] <= _OFF) or not np.isfinite(found.q).all():
-            self._refuse(seed, given, near)
+        self.refuse_unless_poses(found, seed, given, near)
         if soon is not steps and not np.all(told[..., 0] == 1.0):
             self._go_on(found, seed, tolerances, given, steps, first)
         told = told.tolist() if told.ndim == 1 else told
@@ -323,6 +331,13 @@ class IKProblem:
                 best = found
             if found.success or time.perf_counter() >= end or steps >= self.at_most:
                 return best.after(steps, int(first) - 1)
+
+    def refuse_unless_poses(
+        self, found: Any, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
+    ) -> None:
+        """Raises ValueError where a kernel says that what it was given, is none."""
+        if not np.all(found.told[..., -1] <= _OFF) or not np.isfinite(found.q).all():
+            self._refuse(seed, given, near)
 
     def _refuse(self, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()) -> None:
         """Raises ValueError for what is not finite, and for targets that are no rotations."""

@@ -25,7 +25,18 @@ class IKResult:
     met, ``status`` says why, and ``explain`` puts it in a sentence.  Every q is within limits.
     """
 
-    __slots__ = ("_given", "_judged", "_told", "errors", "problem", "q", "row_multipliers", "seed", "tolerances")
+    __slots__ = (
+        "_given",
+        "_judged",
+        "_said",
+        "_told",
+        "errors",
+        "problem",
+        "q",
+        "row_multipliers",
+        "seed",
+        "tolerances",
+    )
 
     def __init__(
         self,
@@ -155,6 +166,10 @@ class IKResult:
         facts["iterations"] = int(facts["iterations"])
         return sentence(self._reasons().get(k) or Reason("solved"), self.problem, facts)
 
+    def known(self, reasons: dict[int, Reason]) -> None:
+        """Takes down why some states, by their number in the flat batch, are no answers."""
+        self._said = reasons
+
     def _flat(self, index: Any) -> int:
         shape = np.shape(self._told)[:-1]
         index = index if isinstance(index, tuple) else (index,)
@@ -177,8 +192,10 @@ class IKResult:
         """Why states fail, by their number in the flat batch."""
         if self._judged is None:
             told = np.atleast_2d(np.asarray(self._told, dtype=float)).reshape(-1, len(TOLD))
-            failed = np.flatnonzero(told[:, 0] != 1.0)
+            said: dict[int, Reason] = getattr(self, "_said", {})
+            failed = np.array([k for k in np.flatnonzero(told[:, 0] != 1.0) if k not in said], dtype=int)
             self._judged = dict(zip(failed.tolist(), self._judge(failed, told), strict=True)) if len(failed) else {}
+            self._judged |= said
         return self._judged
 
     def _judge(self, failed: np.ndarray, told: np.ndarray) -> list[Reason]:

@@ -41,6 +41,7 @@ class InverseKinematicsMethods(RobotBase):
         limits: Any = None,
         locked: Sequence[str] = (),
         deadline: float | None = None,
+        count: int | None = None,
         at_most: int = STEPS,
     ) -> IKResult:
         """Configurations at which a frame has a pose, within limits: one, or a batch.
@@ -55,14 +56,16 @@ class InverseKinematicsMethods(RobotBase):
         its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
         ``limits`` are the joints', (lower, upper)
         besides them, or none (False); joints that are ``locked`` stay where the seed has them.  ``deadline`` [s] is
-        for one state; ``at_most`` bounds the steps.
+        for one state; ``at_most`` bounds the steps.  ``count`` asks for so many answers that differ by more than whole
+        turns and small moves, the nearest to the seed first, on a leading axis: the branches of an arm of six axes, or
+        configurations far apart where joints are left over; where there are fewer, the rest has no success.
 
         The result has ``q`` (..., nq), ``success``, ``status``, ``position_error``, ``orientation_error``,
         ``iterations``, ``restarts``.  Raises ValueError for poses that are none, for frames between which no joint is,
         and for limits that leave nothing; UnknownNameError for names that the robot does not have.
         """
         plain = limits is None and not locked and at_most == STEPS and tolerance.__class__ in _NUMBERS
-        if plain and deadline is None:
+        if plain and deadline is None and count is None:
             key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
             known: Any = self._calls.get(key)
             if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
@@ -87,7 +90,7 @@ class InverseKinematicsMethods(RobotBase):
         if plain and len(problem.shapes) == 1:
             key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
             self._calls[key] = cast(Any, problem)
-        return problem.solve(seed, nearest_to=nearest_to, deadline=deadline, X_target=X_target)
+        return problem.solve(seed, nearest_to=nearest_to, deadline=deadline, count=count, X_target=X_target)
 
     def ik_problem(
         self,

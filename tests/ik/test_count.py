@@ -1,0 +1,75 @@
+"""Several answers: branches of arms, configurations far apart, and what is said where there are fewer."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.arms import planar
+
+ARM6, ARM7 = lw.load("arm6"), lw.load("arm7")
+
+
+def apart(q):
+    """The smallest of the largest differences of joints, whole turns aside, between any two of them."""
+    d = q[:, None] - q[None, :]
+    d = np.abs(d - math.tau * np.round(d / math.tau)).max(axis=-1)
+    return d[np.triu_indices(len(q), 1)].min()
+
+
+def test_two_elbows_by_the_law_of_cosines():
+    robot, tip = planar((1.0, 0.8))
+    problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
+    place = np.array([0.9, 0.6, 0.0])
+    found = problem.solve([1.0, -1.0], count=3, place=place)
+    bend = math.acos((place @ place - 1.0 - 0.64) / 1.6)
+    assert found.q.shape == (3, 2) and found.success.tolist() == [True, True, False]
+    assert found.status.tolist() == ["solved", "solved", "none other"]
+    assert np.abs(found.q[:2, 1] - [-bend, bend]).max() < 1e-5  # the nearer one first
+    assert "2 answers that differ" in found.explain(2) and found.explain(0).startswith("solved")
+    assert problem.solve([1.0, 1.0], count=1, place=place).q[0, 1] > 0.0
+
+
+def test_branches_of_six_axes():
+    """As many as the closed form has, each of them, of poses at random."""
+    q = ARM6.random_configuration(seed=3, size=6)
+    X, seed = ARM6.pose(q, "tool"), np.zeros(6)
+    branches = ARM6.closed_form("tool").branches(X)
+    found = ARM6.inverse_kinematics(X, "tool", seed=seed, count=16, tolerance=1e-9)
+    assert found.q.shape == (16, 6, 6) and found.success.shape == (16, 6)
+    for k in range(6):
+        mine = found.q[found.success[:, k], k]
+        there = branches.q[k][branches.valid[k]]
+        assert len(mine) >= len(there) and apart(mine) > 0.1
+        d = mine[:, None] - there[None, :]
+        assert np.abs(d - math.tau * np.round(d / math.tau)).max(axis=-1).min(axis=0).max() < 1e-6
+        assert np.abs(lw.pose_difference(ARM6.pose(mine, "tool"), X[k])).max() < 1.01e-9
+        far = np.abs(mine - seed).max(axis=-1)
+        assert (np.diff(far) >= 0.0).all()
+    assert (found.q >= ARM6.lower).all() and (found.q <= ARM6.upper).all()
+
+
+def test_seven_axes_far_apart_and_the_same_alone_as_in_a_batch():
+    X = ARM7.pose(ARM7.random_configuration(seed=8, size=4), "hand")
+    found = ARM7.inverse_kinematics(X, "hand", count=5)
+    assert found.success.all() and (found.status == "solved").all()
+    for k in range(4):
+        assert apart(found.q[:, k]) > 0.3
+    one = ARM7.inverse_kinematics(X[2], "hand", count=5)
+    assert np.array_equal(one.q, found.q[:, 2]) and one.iterations.tolist() == found.iterations[:, 2].tolist()
+
+
+def test_none_where_there_is_none_and_bad_counts():
+    far = ARM7.inverse_kinematics(lw.pose((3.0, 0.0, 0.0)), "hand", count=2)
+    assert far.status.tolist() == ["out of reach"] * 2 and not far.success.any() and far.proof[0].proved
+    X = ARM7.pose(ARM7.neutral(), "hand")
+    for count in (0, -1, 1.5, True, 10**9):
+        with pytest.raises(ValueError, match="count"):
+            ARM7.inverse_kinematics(X, "hand", count=count)
+    with pytest.raises(ValueError, match="deadline"):
+        ARM7.inverse_kinematics(X, "hand", count=2, deadline=1.0)
+    with pytest.raises(ValueError, match="X_target"):
+        ARM7.inverse_kinematics(2.0 * X, "hand", count=2)
