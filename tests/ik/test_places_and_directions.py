@@ -191,3 +191,18 @@ def test_functions_of_ones_own():
     assert found.success
     assert abs(tip(found.q)[2] - robot.pose(found.q, "forearm_distal")[2, 3]) <= 1e-6
     assert np.abs(robot.pose(found.q, "hand")[:2, 3] - place).max() <= 1e-6 and abs(found.q[0] - 0.2) <= 1e-6
+
+
+def test_soft_ones_beside_hard_ones():
+    """As much manipulability as there is, and a look at a place, while a hand stays where it is to be."""
+    hold = ik.PositionTask("hand")
+    plain = ARM.ik_problem(hold).solve(Q[:8], hand=X[:8, :3, 3])
+    most = ik.ManipulabilityTask("hand", part="position", target=10.0, weight=1.0, name="w")
+    found = ARM.ik_problem([hold, most]).solve(Q[:8], hand=X[:8, :3, 3])
+    got, had = (ARM.manipulability(some.q, "hand", part="position") for some in (found, plain))
+    assert found.success.sum() >= 6 and (got >= had * (1.0 - 1e-6))[found.success].all()
+    assert np.abs(ARM.pose(found.q, "hand") - X[:8])[found.success, :3, 3].max() <= 1e-6
+    place = np.array([0.0, 0.0, 2.0])
+    look = ARM.ik_problem([hold, ik.Soft(ik.LookAtTask("way"), 1.0)]).solve(Q[:8], hand=X[:8, :3, 3], way=place)
+    off, before = (angle(way(q), place - ARM.pose(q, "hand")[:, :3, 3]) for q in (look.q, Q[:8]))
+    assert look.success.sum() >= 6 and (off <= before + 1e-9)[look.success].all() and (off < 0.9 * before).any()

@@ -1,0 +1,35 @@
+"""Robots of closed loops: the pose of a platform is asked for, and the loops hold without being named."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linkwork as lw
+
+
+def test_a_delta_robot():
+    robot = lw.load("delta")
+    q = robot.neutral()  # at which its loops are closed
+    p = robot.pose(q, "platform")[:3, 3]
+    wanted = p + np.random.default_rng(0).uniform(-0.05, 0.05, (20, 3))
+    found = robot.ik_problem(lw.ik.PositionTask("platform")).solve(q, platform=wanted)
+    assert found.success.all()
+    assert np.abs(robot.constraint_error(found.q)).max() <= 1e-8
+    X = robot.pose(found.q, "platform")
+    assert np.linalg.norm(X[:, :3, 3] - wanted, axis=-1).max() <= 1e-6
+    assert np.abs(X[:, :3, :3] - robot.pose(q, "platform")[:3, :3]).max() <= 1e-6  # it cannot turn
+    assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
+    assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
+
+
+def test_a_stewart_platform():
+    robot = lw.load("stewart")
+    q = robot.neutral()  # at which its loops are closed
+    rng = np.random.default_rng(1)
+    X = robot.pose(q, "platform") @ np.array(
+        [lw.pose(rng.uniform(-0.03, 0.03, 3), rpy=rng.uniform(-0.1, 0.1, 3)) for _ in range(10)]
+    )
+    found = robot.inverse_kinematics(X, "platform", seed=q)
+    assert found.success.all() and np.abs(robot.constraint_error(found.q)).max() <= 1e-8
+    assert np.abs(robot.pose(found.q, "platform") - X).max() <= 2e-6
+    assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
