@@ -126,6 +126,17 @@ def test_rows_of_ranges_are_exact():
             assert np.abs((ends[0] - ends[1]) / 2e-6 - rows[:, k]).max() <= 1e-7
 
 
+def test_an_axis_of_a_weld_may_be_free():
+    """Rows are then exact, though the weld states others in closed form."""
+    q, aims = ARM.random_configuration(seed=1, size=12), ARM.random_configuration(seed=0)
+    X = ARM.pose(aims, "hand")
+    weld = ik.ConstraintTask(lw.Weld("hand", at=X), tolerance=(1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7))
+    found = ARM.ik_problem(weld).solve(q)
+    Y = ARM.pose(found.q, "hand")
+    assert found.success.all() and np.abs(Y[:, :3, 2:] - X[:3, 2:]).max() <= 3e-7
+    assert np.abs(Y[:, :3, 0] - X[:3, 0]).max() > 0.1
+
+
 def test_soft_ones_do_not_count_as_failures():
     far = ik.Soft(lw.Distance("hand", "world", 30.0), 1e-3)
     q = ARM.random_configuration(seed=2)
