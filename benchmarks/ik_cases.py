@@ -157,7 +157,7 @@ class Far:
     robot: str
     asked: int
     far: int  # of those that were asked, by SciPy
-    told: int  # of those, by the status
+    told: int  # of those, by the status: within limits, or without too
     near: int  # of those, whose nearest pose is within 1 % of SciPy's best
     worst: float  # times SciPy's best
     statuses: dict[str, int]
@@ -184,7 +184,7 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
         status = text_of(result.status)
         left = float(np.linalg.norm(scale * errors(at.pose(np.asarray(result.q)), target)))
         statuses[status] += 1
-        far, told, near = far + 1, told + ("reach" in status.lower()), near + (left <= 1.01 * best)
+        far, told, near = far + 1, told + (status in ("out of reach", "at limits")), near + (left <= 1.01 * best)
         worst = max(worst, left / best)
     return Far(arm.name, seen, far, told, near, worst, dict(statuses))
 

@@ -171,3 +171,37 @@ def test_singular_and_odd_cases_stay_numbers():
     assert np.isfinite(tiny.q).all() and tiny.success == bool(tiny.position_error <= 1e-30 and tiny.iterations < 50)
     with pytest.raises(IndexError):
         ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", at_most=5).explain()
+
+
+def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
+    """Of an independent solver: projected Levenberg–Marquardt steps in NumPy, from configurations at random."""
+    robot, tip, starts = lw.load("arm6"), "tool", 100
+    X = robot.pose(robot.random_configuration(seed=12, size=12), tip)
+    X[:, :3, 3] *= 1.5
+    found = robot.inverse_kinematics(X, tip)
+    length = found.problem.scales[-1]  # of a way, in units in which an angle is 1
+
+    def left(q, X):
+        scale = np.repeat([1.0, length], 3)
+        return scale * lw.pose_difference(X, robot.pose(q, tip)), scale[:, None] * robot.jacobian(q, tip)
+
+    rng = np.random.default_rng(1)
+    q = rng.uniform(robot.lower, robot.upper, (len(X) * starts, robot.nq))
+    many, damping = np.repeat(X, starts, axis=0), np.full(len(q), 0.1)
+    e, J = left(q, many)
+    for _ in range(120):
+        A = np.swapaxes(J, 1, 2) @ J + damping[:, None, None] * np.eye(robot.nq)
+        step = -np.linalg.solve(A, (np.swapaxes(J, 1, 2) @ e[..., None]))[..., 0]
+        step /= np.maximum(np.abs(step).max(axis=1), 1.0)[:, None]
+        other = np.clip(q + step, robot.lower, robot.upper)
+        e_other, J_other = left(other, many)
+        better = (e_other * e_other).sum(axis=1) < (e * e).sum(axis=1)
+        q, e = np.where(better[:, None], other, q), np.where(better[:, None], e_other, e)
+        J = np.where(better[:, None, None], J_other, J)
+        damping = np.clip(np.where(better, 0.4 * damping, 3.0 * damping), 1e-9, 1e9)
+    best = np.linalg.norm(e, axis=1).reshape(len(X), starts).min(axis=1)
+    far = best > 1e-5
+    assert far.sum() >= 4 and np.array_equal(found.success, ~far)
+    mine = np.sqrt(found.cost[far])
+    assert (mine <= 1.01 * best[far]).all() and np.abs(found.distance[far] * length - mine).max() < 1e-12
+    assert set(found.status[far]) <= {"out of reach", "at limits"}
