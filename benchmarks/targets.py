@@ -19,6 +19,7 @@ __all__ = [
     "MATRICES",
     "MECHANISMS",
     "MECHANISM_GROWTH",
+    "QUADRATIC",
     "TARGETS",
     "Target",
 ]
@@ -190,6 +191,16 @@ MECHANISMS: dict[tuple[str, str], Target] = {
     ("four-bar", "assembly"): Target(0.3e-6),
 }
 """Constrained dynamics and assembly [s], and how many times faster than the faster of Pinocchio's two ways."""
+
+QUADRATIC: dict[tuple[str, str], Target] = {
+    ("box, n = 7", "batch"): Target(1e-6),
+    ("box, n = 7", "beside"): Target(5.0, at_least=True),
+    ("box, n = 7", "cold"): Target(0.5),
+    ("n = 30, 40 rows", "batch"): Target(15e-6),
+    ("n = 30, 40 rows", "beside"): Target(1.5, at_least=True),
+    ("n = 30, 40 rows", "cold"): Target(3.0),
+}
+"""Quadratic programs [s], and how many times faster than the fastest peer's call."""
 
 MECHANISM_GROWTH = 1.0
 """The power of their number with which the cost of four-bars side by side grows, `GROWTH_SLACK` besides."""

@@ -16,6 +16,7 @@ __all__ = ["quadratic_program"]
 _NAMES = ("H", "g", "A", "lower", "upper", "x_lower", "x_upper", "warm_start")
 _KEPT = 64  # kernels
 _KERNELS = Once[Kernel](_KEPT)
+_CALLS: dict[Any, Kernel] = {}  # by the shapes and types of arguments that need no look
 _INFEASIBLE = 3.0
 
 
@@ -56,17 +57,30 @@ def quadratic_program(
     Raises ValueError for arrays of other shapes and for lower bounds above upper ones.
     """
     values = (H, g, A, lower, upper, x_lower, x_upper, warm_start)
-    arrays, n, m = checked(dict(zip(_NAMES, values, strict=True)))
-    options = options_of(tolerance, at_most)
-    if any(map(is_traced, arrays.values())) or not n:
-        return solved(arrays, n, m, options)
-    if not m:
-        for name in ("A", "lower", "upper"):
-            arrays.pop(name, None)
-    kernel = _KERNELS.get((n, m, tuple(arrays), options), lambda: _compiled(tuple(arrays), n, m, options))
-    found = QuadraticSolution(*kernel(*arrays.values()))
-    if np.any(found.status == _INFEASIBLE):
-        _refuse_crossing(arrays)
+    given = [x for x in values if x is not None]
+    try:
+        key = (*[x if x is None else (x.shape, x.dtype.char) for x in values], tolerance, at_most)
+        kernel = _CALLS.get(key)
+    except (AttributeError, TypeError):
+        key, kernel = None, None
+    if kernel is None:
+        arrays, n, m = checked(dict(zip(_NAMES, values, strict=True)))
+        options = options_of(tolerance, at_most)
+        if any(map(is_traced, arrays.values())) or not n:
+            return solved(arrays, n, m, options)
+        if not m:
+            for name in ("A", "lower", "upper"):
+                arrays.pop(name, None)
+        kernel = _KERNELS.get((n, m, tuple(arrays), options), lambda: _compiled(tuple(arrays), n, m, options))
+        if key is not None and all(x is y for x, y in zip(given, arrays.values(), strict=False)):
+            if len(_CALLS) >= _KEPT:
+                _CALLS.clear()
+            _CALLS[key] = kernel
+        given = list(arrays.values())
+    found = QuadraticSolution(*kernel(*given))
+    status = found.status
+    if status == _INFEASIBLE if status.ndim == 0 else (status == _INFEASIBLE).any():
+        _refuse_crossing({name: np.asarray(x) for name, x in zip(_NAMES, values, strict=True) if x is not None})
     return found
 
 

@@ -186,7 +186,7 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     alone = and_(along, and_(not_(blocked), not_(hopeless)))
     far = where(blocked, ray.length, where(hopeless, 1.0, 0.0)) * toward
     d_inv = where(pivot, 1.0 / where(eq(d, 0.0), 1.0, d), 0.0)
-    f = where(goes, gap + start, gap - bound) * d_inv
+    f = where(pivot, where(goes, gap + start, gap - bound) * d_inv, 0.0)
     sign = where(goes, -1.0, 1.0)
 
     def change(carry: tuple[()], row: Sequence[Any]) -> tuple[tuple[()], list[Any]]:

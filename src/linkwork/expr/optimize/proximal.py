@@ -232,6 +232,7 @@ def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
     ]
     m = len(given.A)
     fine = or_(eq(status, SOLVED), eq(status, OUT_OF_ITERATIONS))
+    x = [where(eq(status, NOT_A_NUMBER), math.nan, value) for value in x]
     for place, j in enumerate(given.bounded, start=m):
         x[j] = where(fine, fmin(fmax(x[j], given.lower[place]), given.upper[place]), x[j])
     return Outcome(x, multipliers, sides, status, changes), list(end.tableau), problem.factors
