@@ -1,10 +1,15 @@
 """Quadratic programs: Karush, Kuhn and Tucker's conditions, certificates, and the calls."""
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy import optimize
 
 import linkwork as lw
 from helpers.programs import kkt_errors, random_program, rows_of, times, transposed
+from linkwork.cli.measure import threads
+from linkwork.expr.optimize import quadratic_program
 
 
 def satisfied(program, found, tolerance=1e-8):
@@ -83,3 +88,190 @@ def test_derivatives_are_those_of_the_solution(n, m, how):
     gradients = kernel.vjp()(*program.values(), *weights)[-7:]
     total = sum((x * way[name]).sum() for x, name in zip(gradients, program, strict=True))
     np.testing.assert_allclose(total, np.concatenate(weights) @ found, rtol=1e-10)
+
+
+def test_linear_programs_and_least_squares_beside_scipy():
+    """Independent solvers: of the linear program HiGHS, of bounded least squares SciPy's."""
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        program = random_program(rng, 4, 6, box=True, rank=0, definite=False)
+        bounds = np.stack([program["x_lower"], program["x_upper"]], -1)
+        rows = np.vstack([program["A"], -program["A"]])
+        right = np.concatenate([program["upper"], -program["lower"]])
+        expected = optimize.linprog(program["g"], rows, right, bounds=bounds)
+        found = lw.quadratic_program(**program)
+        assert found.status == 0.0
+        np.testing.assert_allclose(program["g"] @ found.x, expected.fun, rtol=1e-9)
+        J, b = rng.standard_normal((7, 4)), rng.standard_normal(7) * 3.0
+        expected = optimize.lsq_linear(J, b, (bounds[:, 0], bounds[:, 1]), method="bvls", tol=1e-14)
+        found = lw.quadratic_program(J.T @ J, -J.T @ b, x_lower=bounds[:, 0], x_upper=bounds[:, 1])
+        np.testing.assert_allclose(found.x, expected.x, rtol=0, atol=1e-9)
+
+
+def enumerated(program):
+    """The solution by trying all sets of rows that may be held: of few rows."""
+    C, lower, upper = rows_of(program)
+    H, g, n = program["H"], program["g"], len(program["g"])
+    best, value = None, np.inf
+    for count in range(n + 1):
+        for rows in itertools.combinations(range(len(C)), count):
+            for ends in itertools.product((0, 1), repeat=count):
+                b = np.array([(lower, upper)[end][row] for row, end in zip(rows, ends, strict=True)])
+                if not np.isfinite(b).all():
+                    continue
+                K = np.block([[H, C[list(rows)].T], [C[list(rows)], np.zeros((count, count))]])
+                if np.linalg.cond(K) > 1e12:
+                    continue
+                x = np.linalg.solve(K, np.concatenate([-g, b]))[:n]
+                v, at = C @ x, 0.5 * x @ H @ x + g @ x
+                if at < value and np.all(v >= lower - 1e-9) and np.all(v <= upper + 1e-9):
+                    best, value = x, at
+    return best
+
+
+def test_small_programs_beside_enumeration():
+    rng = np.random.default_rng(8)
+    for n, m in ((2, 3), (3, 2)):
+        program = random_program(rng, n, m, batch=(6,), box=True)
+        found = lw.quadratic_program(**program)
+        for k in range(6):
+            expected = enumerated({name: x[k] for name, x in program.items()})
+            np.testing.assert_allclose(found.x[k], expected, rtol=0, atol=1e-8)
+
+
+def test_degenerate_rows():
+    """Many rows through the solution, the same rows again, equations that depend on each other, fixed variables."""
+    rng = np.random.default_rng(9)
+    program = random_program(rng, 4, 9, batch=(100,))
+    v = times(program["A"], rng.standard_normal((100, 4)))
+    satisfied(
+        program | {"upper": v, "lower": np.full_like(v, -np.inf)},
+        lw.quadratic_program(**program | {"upper": v, "lower": np.full_like(v, -np.inf)}),
+    )
+    factors = np.array([1.0, -1.0, 1e4])[:, None]
+    low, high = program["lower"][:, :3], program["upper"][:, :3]
+    for k, factor in enumerate(factors[:, 0]):
+        part = slice(3 * k, 3 * k + 3)
+        program["A"][:, part] = factor * program["A"][:, :3]
+        program["lower"][:, part], program["upper"][:, part] = np.sort([factor * low, factor * high], 0)
+    satisfied(program, lw.quadratic_program(**program))
+    program = random_program(rng, 4, 9, batch=(100,), equalities=3)
+    for name in ("A", "lower", "upper"):
+        program[name][:, 3] = program[name][:, 0] + program[name][:, 1]
+    satisfied(program, lw.quadratic_program(**program))
+    program = random_program(rng, 4, 9, batch=(100,), box=True, equalities=1)
+    free = dict(program)
+    for name in ("x_lower", "x_upper"):
+        free[name] = free[name].copy()
+    x = 0.5 * (free["x_lower"] + free["x_upper"])
+    free["x_lower"][:, 1] = free["x_upper"][:, 1] = x[:, 1]
+    free["x_lower"][:, 2], free["x_upper"][:, 3] = -np.inf, np.inf
+    free["lower"], free["upper"] = free["lower"] - 10.0, free["upper"] + 10.0
+    found = lw.quadratic_program(**free)
+    satisfied(free, found)
+    np.testing.assert_array_equal(found.x[:, 1], x[:, 1])
+
+
+def test_the_same_alone_and_in_any_batch_on_any_threads():
+    rng = np.random.default_rng(10)
+    program = random_program(rng, 5, 9, batch=(300,), box=True)
+    whole = lw.quadratic_program(**program)
+    with threads(2):
+        again = lw.quadratic_program(**{name: np.tile(x, (8,) + (1,) * (x.ndim - 1)) for name, x in program.items()})
+    for a, b in zip(whole, again, strict=True):
+        np.testing.assert_array_equal(np.tile(a, (8,) + (1,) * (a.ndim - 1)), b)
+    for k in (0, 7, 150, 299):
+        for a, b in zip(lw.quadratic_program(**{name: x[k] for name, x in program.items()}), whole, strict=True):
+            np.testing.assert_array_equal(a, b[k])
+
+
+def test_many_rows_are_the_same_in_loops():
+    """So many that code is in loops, and states are moved by tables: alone, in a batch, and KKT's conditions."""
+    rng = np.random.default_rng(11)
+    program = random_program(rng, 12, 34, batch=(24,), equalities=2)
+    whole = lw.quadratic_program(**program)
+    satisfied(program, whole)
+    for a, b in zip(lw.quadratic_program(**{name: x[3] for name, x in program.items()}), whole, strict=True):
+        np.testing.assert_array_equal(a, b[3])
+
+
+def test_a_warm_start_takes_fewer_changes():
+    rng = np.random.default_rng(12)
+    program = random_program(rng, 6, 6, batch=(100,), box=True)
+    cold = lw.quadratic_program(**program)
+    warm = lw.quadratic_program(**program, warm_start=cold.active)
+    np.testing.assert_allclose(warm.x, cold.x, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(warm.active, cold.active)
+    assert warm.iterations.max() == 0.0 and cold.iterations.mean() > 3.0
+    misleading = np.where(rng.uniform(size=cold.active.shape) < 0.5, 1.0, -1.0)
+    found = lw.quadratic_program(**program, warm_start=misleading)
+    satisfied(program, found)
+    np.testing.assert_allclose(found.x, cold.x, rtol=0, atol=1e-7)
+
+
+def test_single_precision():
+    rng = np.random.default_rng(13)
+    program = {name: x.astype(np.float32) for name, x in random_program(rng, 4, 4, batch=(100,), box=True).items()}
+    found = lw.quadratic_program(**program)
+    assert found.x.dtype == np.float32 and np.all(found.status == 0.0)
+    expected = lw.quadratic_program(**{name: x.astype(float) for name, x in program.items()})
+    assert abs(found.x - expected.x).max() < 1e-4
+
+
+def test_what_is_no_number_or_not_convex_is_said():
+    H, g = np.eye(2), np.ones(2)
+    for bad in (
+        {"g": [1.0, np.nan]},
+        {"H": [[1.0, 0.0], [np.nan, 1.0]]},
+        {"A": [[1.0, np.nan]], "lower": [0.0]},
+        {"A": [[1.0, 1.0]], "lower": [np.nan]},
+        {"g": [np.inf, 0.0]},
+    ):
+        found = lw.quadratic_program(**{"H": H, "g": g} | bad)
+        assert found.status == 2.0 and np.isnan(found.x).all()
+    assert lw.quadratic_program(-H, g).status == 5.0
+    assert lw.quadratic_program(H, g, [[1.0, 0.5]], lower=[3.0], at_most=0).status == 1.0
+    assert lw.quadratic_program(H, g, np.zeros((1, 2)), lower=[1.0]).status == 3.0
+
+
+def test_empty_programs():
+    assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0)).x.shape == (0,)
+    assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0), np.zeros((1, 0)), [1.0], [2.0]).status == 3.0
+    found = lw.quadratic_program(np.eye(2), [1.0, 2.0], np.zeros((0, 2)), np.zeros(0), np.zeros(0))
+    assert found.x.tolist() == [-1.0, -2.0] and found.multipliers.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"H": np.eye(3)}, ValueError, r"H: expected the shape \(..., 2, 2\)"),
+        ({"lower": [1.0]}, TypeError, "A: expected the rows"),
+        ({"A": np.ones((1, 3))}, ValueError, r"A: expected the shape \(..., 1, 2\)"),
+        ({"g": None}, TypeError, "g: expected an array, got None"),
+        ({"x_lower": [0.0, 2.0], "x_upper": [1.0, 1.0]}, ValueError, "expected at most x_upper, got 2.0 > 1.0 at 1"),
+        ({"tolerance": -1.0}, ValueError, "tolerance: expected a number"),
+        ({"at_most": 1.5}, ValueError, "at_most: expected a whole number"),
+        ({"x_lower": ["a", "b"]}, TypeError, "x_lower: expected an array of real numbers"),
+    ],
+)  # fmt: skip
+def test_bad_arguments(given, error, words):
+    with pytest.raises(error, match=words):
+        lw.quadratic_program(**{"H": np.eye(2), "g": np.ones(2)} | given)
+
+
+def test_part_of_a_kernel():
+    """A step of differential inverse kinematics within limits, on symbols, on numbers and batches."""
+
+    def step(J, v):
+        found = lw.quadratic_program(J.T @ J + 1e-3 * np.eye(3), -J.T @ v, x_lower=-1.0, x_upper=np.ones(3))
+        return found.x, found.status
+
+    kernel = lw.compile(step, J=(2, 3), v=2)
+    rng = np.random.default_rng(14)
+    J, v = rng.standard_normal((20, 2, 3)), 3.0 * rng.standard_normal((20, 2))
+    x, status = kernel(J, v)
+    assert np.all(status == 0.0) and abs(x).max() == 1.0
+    for k in range(3):
+        np.testing.assert_allclose(x[k], step(J[k], v[k])[0], rtol=0, atol=1e-12)
+        plain = quadratic_program(J[k].T @ J[k] + 1e-3 * np.eye(3), -J[k].T @ v[k], x_lower=-1.0, x_upper=np.ones(3))
+        np.testing.assert_allclose(x[k], plain.x, rtol=0, atol=1e-12)

@@ -8,7 +8,7 @@ modules of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...expr.bundle import PART
@@ -326,16 +326,56 @@ class ControlCode:
         done, status = step.ending
         mask = f.load(self.mask, going)
         value = self._run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
-        found = [value(r) for r in scope.listing.results[1:]]
+        results = scope.listing.results[1:]
+        waiting = {} if inline else self._waiting(scope, step, loop)
+        found = {j: value(r) for j, r in enumerate(results) if j not in waiting}
         lanes = f.lanes_of(mask)
-        old = [f.get(at.frame, step.results + j) for j in range(loop.carried)]
-        kept = [x if x == y else f.select(lanes, x, y) for x, y in zip(found, old, strict=True)]
-        for j, x in enumerate(kept):
+        old = {j: f.get(at.frame, step.results + j) for j in found}
+        kept = {j: x if x == old[j] else f.select(lanes, x, old[j]) for j, x in found.items()}
+        for watched in (True, False):
+            moves = [(place, step.results + j) for j, place in waiting.items() if (j < loop.watched) == watched]
+            self._move_some(f, moves, lanes, going if watched else "", at.frame)
+        for j, x in kept.items():
             f.put(x, at.frame, step.results + j)
         count = f.get(at.frame, done)
         following = f.let(f"fadd {f.type} {count}, {f.constant(1.0)}")
         f.put(f.select(lanes, following, count), at.frame, done)
-        self.end_where_nan(f, found[: loop.watched], going, status, at.frame)
+        if waiting:
+            self._set(f, self.without(f, mask, f.load(self.mask, going)), NOT_A_NUMBER, status, at.frame)
+        self.end_where_nan(f, [x for j, x in found.items() if j < loop.watched], going, status, at.frame)
+
+    def _waiting(self, scope: Scope, step: Control, loop: Loop) -> dict[int, int]:
+        """Of what a step carries on, the numbers that wait in the frame and nothing overwrites, if they are many."""
+        instructions = scope.listing.instructions
+        bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
+        state = range(step.results, step.results + loop.carried)
+        found: dict[int, int] = {}
+        for j, r in enumerate(scope.listing.results[1:]):
+            operation, args, number = instructions[r]
+            if operation is PART and args[0] in bases:
+                found[j] = bases[args[0]] + number
+            elif operation.gives == "n" and r in scope.places and r < scope.last.start:
+                found[j] = scope.places[r]
+        found = {j: place for j, place in found.items() if place not in state}
+        return found if len(found) >= MANY else {}
+
+    def _move_some(self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, going: str, frame: str) -> None:
+        """Copy numbers from place to place in some lanes; those of ``going`` end that have a NaN among them."""
+        if not moves:
+            return
+        entries = ", ".join(f"i32 {place * self.width}" for move in moves for place in move)
+        table = self.name("moved")
+        f.declare(f"{table} = internal constant [{2 * len(moves)} x i32] [{entries}], align 64")
+        with f.loop(len(moves)) as k:
+            entry = f.at(table, f.let(f"shl i64 {k}, 3"))
+            start, to = (
+                f.at(frame, f.let(f"zext i32 {f.load('i32', f.at(entry, offset), 4)} to i64")) for offset in (0, 4)
+            )
+            x = f.get(start, 0)
+            f.put(f.select(lanes, x, f.get(to, 0)), to, 0)
+            if going:
+                bad = f.bits(f.let(f"fcmp uno {f.type} {x}, {x}"))
+                f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
 
     def end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int, frame: str) -> None:
         """Let those lanes end that have a NaN among some numbers."""
