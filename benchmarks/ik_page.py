@@ -1,4 +1,4 @@
-"""`python -m benchmarks.ik_page FILE` puts what `python -m benchmarks.ik --json FILE` wrote where the page has it."""
+"""`python -m benchmarks.ik_page FILES` puts what `python -m benchmarks.ik --json` wrote where the page has it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from .figures import written
 
 __all__ = ["PAGE", "main", "tables"]
 
+_PROTOCOL = ("success", "mean call", "p99 call", "pose in a batch")
+
 PAGE = Path(__file__).parents[1] / "docs" / "inverse_kinematics_figures.md"
 
 
@@ -20,7 +22,7 @@ def tables(data: dict[str, Any]) -> dict[str, str]:
     found = data["protocol"]
     about = data["machine"]
     ours = [x for x in found if x["library"] == "linkwork"]
-    return {"arms": _ours(ours, about), "libraries": _beside(found)}
+    return {"arms": _ours(ours, about), "libraries": _beside(found), "others": _others(data["targets"])}
 
 
 def _ours(found: Sequence[dict[str, Any]], about: dict[str, Any]) -> str:
@@ -53,6 +55,26 @@ def _beside(found: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _others(rows: Sequence[dict[str, Any]]) -> str:
+    """What is not the protocol's: a line a measure, robots in columns' stead."""
+    lines, known = ["| | | beside |", "|---|---|---|"], list(dict.fromkeys(x["what"] for x in rows))
+    for what in known:
+        if what in _PROTOCOL:
+            continue
+        of = [x for x in rows if x["what"] == what and x["value"] is not None]
+        beside = [f"{x['robot']}: {x['peer']}" for x in of if x["peer"] != "-"]
+        shown = ", ".join(f"{x['robot']} {_value(x)}" for x in of)
+        lines.append(f"| {what} | {shown} | {'; '.join(beside) or '-'} |")
+    return "\n".join(lines)
+
+
+def _value(x: dict[str, Any]) -> str:
+    """A time where the bound is one, else a share, or how many times as fast."""
+    if x["bound"] < 0.1:
+        return time_of(x["value"])
+    return _share(x["value"]) if x["bound"] <= 1.0 else f"{x['value']:.0f}x"
+
+
 def _share(x: float) -> str:
     return f"{100 * x:.4g} %"
 
@@ -67,9 +89,10 @@ def time_of(seconds: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ik_page", description="Put figures into the page.")
-    parser.add_argument("file", metavar="FILE", help="what python -m benchmarks.ik --json wrote")
-    chosen = parser.parse_args(arguments)
-    found = tables(json.loads(Path(chosen.file).read_text(encoding="utf-8")))
+    parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.ik --json wrote, by parts")
+    read = [json.loads(Path(file).read_text(encoding="utf-8")) for file in parser.parse_args(arguments).files]
+    whole = {key: [x for data in read for x in data[key]] for key in ("protocol", "targets")}
+    found = tables({"machine": read[0]["machine"], **whole})
     PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
     return 0
 
