@@ -5,6 +5,7 @@ module, and constraints of `linkwork.constraints`, one or many.  `Robot.closed_f
 formulas.
 """
 
+from .facade.ik.answers import IKNumbers
 from .facade.ik.closed import ArmBranches, ClosedForm
 from .facade.ik.differential import DifferentialIK
 from .facade.ik.judging import LimitInTheWay, Singularity
@@ -44,6 +45,7 @@ __all__ = [
     "DifferentialIK",
     "DistanceTask",
     "FunctionTask",
+    "IKNumbers",
     "IKProblem",
     "IKResult",
     "JointJump",

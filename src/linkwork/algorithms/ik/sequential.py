@@ -42,9 +42,11 @@ STARTS = 24.0
 _DAMPING = 0.1
 _FROM_A_START, _LEADING = 40.0, 200.0  # steps, and those of a start that leads nearer than others
 _NEARLY = 1e-2  # ‖e‖² of what is closed well enough to heed the distance
-_DONE = 1e-9  # a step that is the last one
-_NEAR = 1e-4  # steps that are taken without asking the merit, where all is done
+_DONE, _NOTHING = 1e-9, 1e-14  # a step that is the last one, and one that is none
+_NEAR = 1e-4  # steps that are taken without asking the merit
+_SHORT = 1e-15  # the square of a step from which nothing is learned
 _SLOW, _SLOWLY = 0.9, 4.0
+_ROUNDING = 1e-10  # of a distance, by which steps that converge may differ
 _NO_NEARER = 1e-7  # by what part less a distance is not worth steps
 _INSIDE = 0.7  # of the distance that is known: within which starts are
 _AWAY = 1.3  # of what is known: beyond which steps from a start are given up
@@ -241,7 +243,7 @@ class _Search:
         heeded = lt(0.5, state.heeded)
         closer = lt(cost, where(heeded, 0.25, 1.0) * state.open)
         better = lt(far - state.far, state.price * (sqrt(state.open) - sqrt(cost)))
-        taken = or_(closer, and_(heeded, or_(better, and_(done, lt(state.size, _NEAR)))))
+        taken = or_(closer, and_(heeded, or_(better, lt(state.size, _NEAR))))
         # what it says of the curvature
         columns = transposed(rows) if rows else [[] for _ in used]
         slopes = [x + dot(column, state.forces) for x, column in zip(g, columns, strict=True)]
@@ -254,8 +256,12 @@ class _Search:
         ]
         full = [[full[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
         pull = [where(now, x, 0.0) for x in g]
+        base = [0.0] * len(rows)  # multipliers from which on others are sought: what damps them vanishes with that
+        if not self.programs.ranges:
+            base = [where(and_(now, heeded), x, 0.0) for x in state.forces]
+        along = [x + dot(column, base) for x, column in zip(pull, columns, strict=True)]
         damping = _DAMPING * cost
-        next_ = self.programs.solved(full, pull, rows, errors, damping, q, state.bound, state.ends)
+        next_ = self.programs.solved(full, along, rows, errors, damping, q, state.bound, state.ends)
         step = [0.0] * tree.nv
         for k, x in zip(used, next_.step, strict=True):
             step[k] = x
@@ -264,11 +270,12 @@ class _Search:
         size: Any = 0.0
         for x in step:
             size = size if is_zero(x) else fmax(size, fabs(x))
-        forces = next_.multipliers
+        forces = [a if is_zero(b) else a + b for a, b in zip(next_.multipliers, base, strict=True)]
         # what is known
+        known = where(and_(lt(0.5, state.leads), taken), (1.0 + _ROUNDING) * state.least, state.least)
         merit = far + 2.0 * sqrt(dot(forces, forces) * cost)  # what is open yet may save as much
         least = or_(
-            and_(done, or_(lt(state.found, 0.5), lt(merit, state.least))),
+            and_(done, or_(lt(state.found, 0.5), lt(merit, known))),
             and_(lt(state.found, 0.5), lt(cost, state.least_open)),
         )
         best = tuple(where(least, a, b) for a, b in zip(q, state.best, strict=True))
@@ -286,7 +293,7 @@ class _Search:
         leads = where(least, 1.0, state.leads)
         no_nearer = and_(no_nearer, lt(leads, 0.5))
         ended = or_(
-            or_(lt(where(lt(0.5, leads), _LEADING, _FROM_A_START), tried), lt(size, _DONE)),
+            or_(lt(where(lt(0.5, leads), _LEADING, _FROM_A_START), tried), lt(size, where(done, _DONE, _NOTHING))),
             or_(lt(_SLOWLY - 0.5, slow), no_nearer),
         )
         # the next start
@@ -341,7 +348,7 @@ class _Search:
         part = where(lt(sy, 0.2 * sHs), 0.8 * sHs / fmax(sHs - sy, 1e-300), 1.0)
         r = [part * a + (1.0 - part) * b for a, b in zip(y, Hs, strict=True)]
         sr = part * sy + (1.0 - part) * sHs
-        fine = lt(1e-24, sHs)
+        fine = lt(_SHORT, sHs)
         a, b = where(fine, 1.0 / fmax(sr, 1e-300), 0.0), where(fine, 1.0 / fmax(sHs, 1e-300), 0.0)
         return [H[i][j] + (a * r[i]) * r[j] - (b * Hs[i]) * Hs[j] for i in range(n) for j in range(i + 1)]
 

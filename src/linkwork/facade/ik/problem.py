@@ -206,7 +206,10 @@ class IKProblem:
             return self._run(seed, self.tolerances, given, self._steps, self._first, near)
         if not told[-1] <= _OFF or q[0] != q[0]:
             self._refuse(seed, {next(iter(self.shapes)): target}, near)
-        return IKResult(self, q, errors, told, seed, target)
+        result = IKResult(self, q, errors, told, seed, target)
+        if near:
+            result.near = near[0]
+        return result
 
     def follow(self, seed: Any = None, *, largest_jump: Any = JUMP, **paths: Any) -> PathResult:
         """Configurations along paths of targets (..., T, *shape) by the tasks' names, each from the one before.
@@ -273,7 +276,11 @@ class IKProblem:
         if soon is not steps and not np.all(told[..., 0] == 1.0):
             self._go_on(found, seed, tolerances, given, steps, first)
         told = told.tolist() if told.ndim == 1 else told
-        return IKResult(self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None))
+        result = IKResult(
+            self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None)
+        )
+        result.near = near[0] if near else None
+        return result
 
     def _go_on(
         self,

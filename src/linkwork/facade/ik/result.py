@@ -31,6 +31,7 @@ class IKResult:
         "_said",
         "_told",
         "errors",
+        "near",
         "problem",
         "q",
         "row_multipliers",
@@ -52,6 +53,7 @@ class IKResult:
         self.problem, self.q, self.errors, self.seed = problem, q, errors, seed
         self.tolerances, self.row_multipliers = tolerances, row_multipliers
         self._told, self._given = told, given
+        self.near: np.ndarray | None = None  # what it is to be near to, of solvers that are asked so
         self._judged: dict[int, Reason] | None = None
 
     @property
@@ -210,6 +212,24 @@ class IKResult:
         tolerances = problem.tolerances if self.tolerances is None else self.tolerances
         facts = {name: told[failed, place] for name, place in _PLACE.items()}
         return judged(problem, rows(self.q, 1), given, rows(tolerances, 1), facts)
+
+    def derivative(self, by: str) -> np.ndarray:
+        """How answers move (..., nv, n), in tangent vectors, by what the problem is asked with or is of.
+
+        ``by`` is the name of a target, ``"nearest_to"``, or a parameter of the robot, as ``"placement:elbow"`` (see
+        `Robot.parameters`).  Poses move by twists (rotation; way) and rotations by rotation vectors, in their own axes,
+        configurations by velocities, all else number by number.
+
+        An answer moves by the least step that keeps hard tasks done, exactly so where as many rows as joints determine
+        it; the nearest configuration as its conditions say (`linkwork.algorithms.ik.answer`), soft tasks not counted.
+        Joints at limits stay there.  Where that is no derivative, at singularities, for answers that failed, and on the
+        other side where a limit is only touched, numbers are finite all the same.
+
+        Raises ValueError for what no answer depends on.
+        """
+        from .answers import answer_derivative
+
+        return answer_derivative(self, by)
 
     def after(self, iterations: int, restarts: int) -> IKResult:
         """The same, found after so many steps and starts."""

@@ -8,8 +8,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...bridge.subjects import has_symbols
+from ...expr.arrays import is_traced
 from ...tasks.contract import Task
 from ...tasks.frames import Axes, PoseTask
+from ..ik.answers import traced_answer
 from ..ik.differential import DAMPING, DifferentialIK
 from ..ik.following import JUMP
 from ..ik.path_result import PathResult
@@ -60,6 +63,9 @@ class InverseKinematicsMethods(RobotBase):
         turns and small moves, the nearest to the seed first, on a leading axis: the branches of an arm of six axes, or
         configurations far apart where joints are left over; where there are fewer, the rest has no success.
 
+        In a function that is compiled, arrays may be symbols, and so may the robot's parameters: it then gives ``q``,
+        ``success`` (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
+
         The result has ``q`` (..., nq), ``success``, ``status``, ``position_error``, ``orientation_error``,
         ``iterations``, ``restarts``.  Raises ValueError for poses that are none, for frames between which no joint is,
         and for limits that leave nothing; UnknownNameError for names that the robot does not have.
@@ -76,9 +82,10 @@ class InverseKinematicsMethods(RobotBase):
                         return cast(IKResult, known.single(seed, X_target))
                 elif nearest_to.__class__ is np.ndarray and nearest_to.shape == (self.nq,) and seed is None:
                     return cast(IKResult, known.single(nearest_to, X_target, nearest_to))
+        traced = has_symbols(self._subject) or any(map(is_traced, (X_target, seed, nearest_to)))
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
         problem = IKProblem(
-            self,
+            type(self)(self._subject.tree) if traced else self,
             task,
             solver="auto" if nearest_to is None else "nearest",
             limits=limits,
@@ -87,6 +94,8 @@ class InverseKinematicsMethods(RobotBase):
             tolerance=tolerance,
             who="inverse_kinematics",
         )
+        if traced:
+            return cast(IKResult, traced_answer(problem, self._tree, seed, nearest_to, {"X_target": X_target}))
         if plain and len(problem.shapes) == 1:
             key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
             self._calls[key] = cast(Any, problem)

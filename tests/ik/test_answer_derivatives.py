@@ -1,0 +1,183 @@
+"""Derivatives of answers against differences of answers that are solved again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+
+ARM, ARM6 = lw.load("arm7"), lw.load("arm6")
+H = 2e-4
+FINE = 1e-11
+
+
+def moved(X, k, by):
+    """A pose moved in its own axes: by an angle, or a way."""
+    rotation, way = np.zeros(3), np.zeros(3)
+    (rotation if k < 3 else way)[k % 3] = by
+    x, y, z = rotation
+    angle = np.linalg.norm(rotation)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    step = np.eye(4)
+    if angle:
+        step[:3, :3] += np.sin(angle) / angle * K + (1.0 - np.cos(angle)) / angle**2 * K @ K
+    step[:3, 3] = way
+    return X @ step
+
+
+def differences(answer, n, h=H):
+    """(..., nv, n), central and of fourth order."""
+    columns = []
+    for k in range(n):
+        a, b = (answer(k, h) - answer(k, -h)), (answer(k, 2 * h) - answer(k, -2 * h))
+        columns.append((8.0 * a - b) / (12.0 * h))
+    return np.stack(columns, axis=-1)
+
+
+def regular(robot, frame, q, least=0.05):
+    return np.linalg.svd(robot.jacobian(q, frame), compute_uv=False)[..., -1] > least
+
+
+def test_six_axes_by_the_pose():
+    """J⁻¹, of the answer that is solved again from the one before."""
+    q = ARM6.random_configuration(seed=1, size=60) * 0.9
+    q = q[regular(ARM6, "tool", q, 0.1)][:10]
+    X = ARM6.pose(q, "tool")
+    found = ARM6.inverse_kinematics(X, "tool", seed=q, tolerance=FINE)
+    D = found.derivative("X_target")
+    again = differences(lambda k, h: ARM6.inverse_kinematics(moved(X, k, h), "tool", seed=q, tolerance=FINE).q, 6)
+    assert D.shape == (len(q), 6, 6) and np.abs(D - again).max() <= 1e-6 * np.abs(again).max()
+    J = ARM6.jacobian(found.q, "tool", expressed_in="tool")  # the frame's own axes are the target's
+    assert np.abs(J @ D - np.eye(6)).max() <= 1e-8
+
+
+def test_seven_axes_go_by_the_least_step():
+    q = ARM.random_configuration(seed=2, size=20) * 0.9
+    q = q[regular(ARM, "hand", q)][:8]
+    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", seed=q, tolerance=FINE)
+    D, J = found.derivative("X_target"), ARM.jacobian(found.q, "hand", expressed_in="hand")
+    assert np.abs(D - np.linalg.pinv(J)).max() <= 1e-6
+
+
+def nearest_cases():
+    q = ARM.random_configuration(seed=3, size=120)
+    near = np.clip(q + 0.5 * np.random.default_rng(3).normal(size=q.shape), ARM.lower, ARM.upper)
+    X = ARM.pose(q, "hand")
+    found = ARM.inverse_kinematics(X, "hand", nearest_to=near, tolerance=FINE)
+    at_limit = ((found.q <= ARM.lower) | (found.q >= ARM.upper)).any(axis=1)
+    fine = regular(ARM, "hand", found.q, 0.1) & found.success
+    inside, pressed = np.flatnonzero(fine & ~at_limit)[:6], np.flatnonzero(fine & at_limit)[:3]
+    return near, X, inside, pressed
+
+
+def test_the_nearest_by_pose_and_by_what_it_is_near_to():
+    near, X, inside, pressed = nearest_cases()
+    assert len(inside) >= 4 and len(pressed)
+    for chosen, limits in ((inside, None), (pressed, None)):
+        X1, near1 = X[chosen], near[chosen]
+        found = ARM.inverse_kinematics(X1, "hand", nearest_to=near1, tolerance=FINE, limits=limits)
+
+        def by_pose(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
+            problem = ARM.inverse_kinematics
+            return problem(moved(X1, k, h), "hand", nearest_to=near1, seed=q, tolerance=FINE, limits=limits).q
+
+        def by_near(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
+            other = near1 + h * np.eye(7)[k]
+            return ARM.inverse_kinematics(X1, "hand", nearest_to=other, seed=q, tolerance=FINE, limits=limits).q
+
+        for name, answer, n in (("X_target", by_pose, 6), ("nearest_to", by_near, 7)):
+            D, again = found.derivative(name), differences(answer, n)
+            assert D.shape == (len(chosen), 7, n)
+            assert np.abs(D - again).max() <= 1e-5 * max(1.0, np.abs(again).max()), name
+
+
+def planar(*lengths):
+    rows = [{"a": a, "alpha": 0.0, "d": 0.0, "theta": 0.0} for a in lengths]
+    return lw.Robot.from_dh("planar", rows, convention="standard")
+
+
+def test_by_the_length_of_a_link():
+    """By offsets of a joint on the link before it, of an arm that a place determines and of one that it does not."""
+    for lengths, solver in (((0.5, 0.4), "auto"), ((0.5, 0.4, 0.3), "nearest")):
+        robot = planar(*lengths)
+        task = lw.ik.PositionTask(robot.frames[-1], axes="reference", name="place", tolerance=FINE)
+        q0 = np.array([0.3, 0.8, -0.4][: len(lengths)])
+        place = robot.pose(q0, robot.frames[-1])[:3, 3] - [0.1, 0.05, 0.0]
+        parameter = f"placement:{robot.joints[1].name}"
+        options = {"nearest_to": q0} if solver == "nearest" else {}
+        found = robot.ik_problem(task, solver=solver).solve(q0, place=place, **options)
+        D = found.derivative(parameter)
+        assert found.success and D.shape == (robot.nv, 6)
+        for k in (2, 3):  # in the plane: an angle, and along the link
+
+            def answer(_, h, robot=robot, k=k, q=found.q, task=task, solver=solver, options=options, place=place):
+                other = robot.with_parameters({f"placement:{robot.joints[1].name}": h * np.eye(6)[k]})
+                return other.ik_problem(task, solver=solver).solve(q, place=place, **options).q
+
+            again = differences(answer, 1)[:, 0]
+            assert np.abs(D[:, k] - again).max() <= 1e-6 * max(1.0, np.abs(again).max())
+            assert np.abs(again).max() > 0.1
+
+
+def test_places_rotations_and_batches():
+    q = ARM.random_configuration(seed=6, size=4) * 0.5
+    X, near = ARM.pose(q, "hand"), q + 0.1
+    for task, target, answer in (
+        (lw.ik.PositionTask("hand", axes="reference"), X[:, :3, 3], lambda k, h: X[:, :3, 3] + h * np.eye(3)[k]),
+        (lw.ik.OrientationTask("hand"), X[:, :3, :3], lambda k, h: moved(X, k, h)[:, :3, :3]),
+    ):
+        problem = ARM.ik_problem(task, solver="nearest")
+        found = problem.solve(nearest_to=near, hand=target, tolerance=FINE)
+        D = found.derivative("hand")
+
+        def solved(k, h, answer=answer, problem=problem, found=found):
+            return problem.solve(found.q, nearest_to=near, tolerance=FINE, hand=answer(k, h)).q
+
+        assert np.abs(D - differences(solved, 3, 1e-3)).max() <= 1e-6 * max(1.0, np.abs(D).max())
+        one = problem.solve(nearest_to=near[1], hand=target[1], tolerance=FINE)
+        assert np.abs(one.derivative("hand") - D[1]).max() <= 1e-12 * max(1.0, np.abs(D).max())
+
+
+def test_finite_where_there_is_none():
+    """At singularities, of answers that failed, with every joint at a limit."""
+    q = np.zeros(6)
+    for robot, frame, options in (
+        (ARM6, "tool", {"seed": q}),
+        (ARM6, "tool", {"nearest_to": q}),
+        (ARM, "hand", {"nearest_to": ARM.upper + 0.0}),
+    ):
+        at = robot.neutral() if robot is ARM6 else robot.upper
+        for X in (robot.pose(at, frame), lw.pose((40.0, 0.0, 0.0))):
+            found = robot.inverse_kinematics(X, frame, at_most=300, **options)
+            assert np.isfinite(found.derivative("X_target")).all()
+    found = ARM6.inverse_kinematics(ARM6.pose(ARM6.neutral(), "tool"), "tool")
+    for by, error, text in (
+        ("hand", ValueError, "X_target"),
+        (3, ValueError, "X_target"),
+        ("placement:elbow9", UnknownNameError, "elbow9"),
+    ):
+        with pytest.raises(error, match=text):
+            found.derivative(by)
+
+
+def test_within_a_function_that_is_compiled():
+    """The answer is that of the method, and derivatives go right through it, forward and in reverse."""
+    q0 = np.array([0.3, -0.4, 0.5, 1.2, 0.2, 0.6, 0.1])
+    near, name = q0 + 0.1, f"placement:{ARM.joints[3].name}"
+    X = ARM.pose(q0, "hand")
+
+    def squared(X, near, offset):
+        robot = ARM.with_parameters({name: offset})
+        q = robot.inverse_kinematics(X, "hand", nearest_to=near, tolerance=FINE).q
+        return q, q @ q
+
+    kernel = lw.compile(squared, X=(4, 4), near=(7,), offset=(6,))
+    found = ARM.inverse_kinematics(X, "hand", nearest_to=near, tolerance=FINE)
+    q, total = kernel(X, near, np.zeros(6))
+    assert np.abs(q - found.q).max() <= 1e-12 and abs(total - found.q @ found.q) <= 1e-12
+    single = lw.compile(lambda near, offset: squared(X, near, offset)[1], near=(7,), offset=(6,))
+    for by, D in (("near", found.derivative("nearest_to")), ("offset", found.derivative(name))):
+        expected = 2.0 * found.q @ D
+        assert np.abs(single.jacobian(by)(near, np.zeros(6)) - expected).max() <= 1e-9 * np.abs(expected).max()
