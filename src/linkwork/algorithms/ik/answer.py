@@ -40,6 +40,8 @@ __all__ = ["answer_step", "answered"]
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
+_STEPS = 10  # of squares, whose singular numbers are squares too
+
 
 @dataclass(frozen=True)
 class _Still(Rule):
@@ -106,7 +108,7 @@ def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = 
     M = [_still(row) for row in M]
     b = [*slopes, *errors]
     squares = Semidefinite.of([_still(row) for row in product(transposed(M), M)])
-    found = squares.solved([-dot(column, b) for column in transposed(M)])
+    found = squares.solved([-dot(column, b) for column in transposed(M)], steps=_STEPS)
     return [_times(x, a) for x, a in zip(found[:n], free, strict=True)]
 
 

@@ -42,9 +42,10 @@ STARTS = 24.0
 _DAMPING = 0.1
 _FROM_A_START, _LEADING = 40.0, 200.0  # steps, and those of a start that leads nearer than others
 _NEARLY = 1e-2  # ‖e‖² of what is closed well enough to heed the distance
-_DONE, _NOTHING = 1e-9, 1e-14  # a step that is the last one, and one that is none
+_DONE, _NOTHING = 1e-11, 1e-14  # a step that is the last one, and one that is none
 _NEAR = 1e-4  # steps that are taken without asking the merit
-_SHORT = 1e-15  # the square of a step from which nothing is learned
+_STIFFEST = 1e3  # curvature that is learned, beside that of the distance, 1
+_SHORT = 1e-18  # the square of a step from which nothing is learned
 _SLOW, _SLOWLY = 0.9, 4.0
 _ROUNDING = 1e-10  # of a distance, by which steps that converge may differ
 _NO_NEARER = 1e-7  # by what part less a distance is not worth steps
@@ -348,7 +349,7 @@ class _Search:
         part = where(lt(sy, 0.2 * sHs), 0.8 * sHs / fmax(sHs - sy, 1e-300), 1.0)
         r = [part * a + (1.0 - part) * b for a, b in zip(y, Hs, strict=True)]
         sr = part * sy + (1.0 - part) * sHs
-        fine = lt(_SHORT, sHs)
+        fine = and_(lt(_SHORT, sHs), lt(dot(r, r), _STIFFEST * sr))
         a, b = where(fine, 1.0 / fmax(sr, 1e-300), 0.0), where(fine, 1.0 / fmax(sHs, 1e-300), 0.0)
         return [H[i][j] + (a * r[i]) * r[j] - (b * Hs[i]) * Hs[j] for i in range(n) for j in range(i + 1)]
 
