@@ -169,6 +169,8 @@ def test_singular_and_odd_cases_stay_numbers():
     assert far.status == "out of reach" and far.proof.bound < 1e-12 and abs(far.position_error - 0.1) < 1e-12
     tiny = ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "hand"), "hand", tolerance=1e-30, at_most=50)
     assert np.isfinite(tiny.q).all() and tiny.success == bool(tiny.position_error <= 1e-30 and tiny.iterations < 50)
+    held = ARM.inverse_kinematics(ARM.pose(ARM.neutral() + 0.3, "hand"), "hand", locked=["elbow"], at_most=200)
+    assert held.status == "out of reach" and held.proof is None and "with 'elbow' held" in held.explain()
     with pytest.raises(IndexError):
         ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", at_most=5).explain()
 

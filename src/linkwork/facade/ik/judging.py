@@ -352,10 +352,11 @@ def sentence(reason: Reason, problem: IKProblem, facts: Mapping[str, Any]) -> st
         joints = "; ".join(map(str, reason.limits)) or "joints would have to be beyond them"
         return f"at limits: without them there is an answer: {joints}; within limits {left}"
     if reason.status == "out of reach":
+        held = f", with {' and '.join(map(repr, problem.locked))} held" if problem.locked else ""
         what = f"{reason.tasks[0]!r} " if len(problem.tasks) > 1 and reason.tasks else ""
         if reason.proof is not None:
             return f"out of reach: {what}{reason.proof}; {left}"
-        return f"out of reach: {what}not found by {reason.starts} starts, within limits or without; {left}"
+        return f"out of reach: {what}not found by {reason.starts} starts, within limits or without{held}; {left}"
     if reason.status == "conflict":
         names = " and ".join(map(repr, reason.tasks))
         pulls = ", ".join(f"{name!r} {np.linalg.norm(x):.3g}" for name, x in reason.multipliers.items())
