@@ -198,6 +198,19 @@ def test_hard_tasks_are_met_or_told():
     assert (np.abs(slow.v) <= 1e-3).all()
 
 
+def test_closed_loops_stay_closed():
+    leg = lw.load("leg")
+    q = leg.assemble().q
+    place = leg.pose(q, "foot")[:3, 3] + [0.003, 0.0, 0.004]
+    problem = leg.ik_problem(lw.ik.PositionTask("foot", weight=1.0)).differential(DT, gain=0.5)
+    for _ in range(40):
+        found = problem.velocity(q, foot=place)
+        q = leg.integrate(q, found.v * DT)
+        assert np.abs(leg.constraint_error(q)).max() <= 1e-5 and found.success
+    assert np.abs(leg.constraint_error(q)).max() <= 1e-10  # equations of the program hold to 1e-11 of their size
+    assert np.abs(leg.pose(q, "foot")[:3, 3] - place).max() <= 1e-9
+
+
 def test_a_stretched_arm_stays_calm():
     """At a singularity, with a target beyond it, a step is bounded whatever the Jacobian: by g/(2 √c)."""
     q = np.zeros(7)

@@ -81,6 +81,7 @@ class DifferentialIK:
         if time_constant is not None:
             times = self._by_task("time_constant", time_constant, math.nan)
             one = {name: one[name] if math.isnan(t) else -math.expm1(-self.dt / t) for name, t in times.items()}
+        one |= {task.name: 1.0 for task in self.tasks if getattr(task, "own", False)}  # what the robot obeys
         for name, x in one.items():
             if not 0.0 <= x <= 1.0:
                 raise ValueError(f"{self.who}: gain of task {name!r}: expected a number from 0 to 1, got {x!r}")

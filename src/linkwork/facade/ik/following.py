@@ -167,7 +167,7 @@ class _Walker:
         self, q: np.ndarray, targets: Mapping[str, np.ndarray], steps: np.ndarray, first: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         p = self.problem
-        found = p.kernel(q, p.tolerances, p.weights, p.lower, p.upper, steps, first, *targets.values())
+        found = p.kernel(q, p.tolerances, p.weights, *p.ends, steps, first, *targets.values())
         return np.array(found.q), found.told[..., 0] == 1.0
 
     def _far(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:

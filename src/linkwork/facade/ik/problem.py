@@ -71,6 +71,8 @@ class IKProblem:
         self._soon = np.array(float(min(at_most, SOON))) if self.solver == "levenberg" else self._steps
         self._chains: dict[tuple[str, bool], Chain | None] = {}
         self.middle = mid_range(robot, self.lower, self.upper)
+        limited = np.isfinite(self.lower) | np.isfinite(self.upper)  # what is not finite takes the long way to a kernel
+        self.ends = np.where(limited, self.lower, 0.0), np.where(limited, self.upper, 0.0)
         self._steps_of_time: dict[float, DifferentialIK] = {}
 
     def _chosen(self, solver: str) -> str:
@@ -198,7 +200,7 @@ class IKProblem:
     def single(self, seed: np.ndarray, target: np.ndarray, *near: np.ndarray) -> IKResult:
         """One target of a problem that has one, both plain arrays of the right shape: with little on the way."""
         q, errors, told = self.kernel(
-            seed, self.tolerances, self.weights, self.lower, self.upper, self._soon, self._first, *near, target
+            seed, self.tolerances, self.weights, *self.ends, self._soon, self._first, *near, target
         )
         told = told.tolist()
         if told[0] != 1.0 and self._soon is not self._steps:
@@ -270,7 +272,7 @@ class IKProblem:
         near: Sequence[np.ndarray] = (),
     ) -> IKResult:
         soon = self._soon if steps is self._steps else steps
-        found = self.kernel(seed, tolerances, self.weights, self.lower, self.upper, soon, first, *near, *given.values())
+        found = self.kernel(seed, tolerances, self.weights, *self.ends, soon, first, *near, *given.values())
         told = found.told
         self.refuse_unless_poses(found, seed, given, near)
         if soon is not steps and not np.all(told[..., 0] == 1.0):
@@ -310,8 +312,7 @@ class IKProblem:
             rows(seed, 1)[some],
             tolerances[some],
             self.weights,
-            self.lower,
-            self.upper,
+            *self.ends,
             steps,
             first,
             *(x[some] for x in targets.values()),

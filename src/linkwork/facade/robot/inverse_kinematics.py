@@ -148,7 +148,7 @@ class InverseKinematicsMethods(RobotBase):
         is asked each period, `DifferentialIK` keeps what is the same: see its `step`.  Raises ValueError for what is
         not finite or of the wrong shape, and UnknownNameError for names that the robot, or the problem, does not have.
         """
-        given = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
+        given = tuple(tasks) if isinstance(tasks, Iterable) and not isinstance(tasks, str) else tasks
         key: Any = ("velocity_for", given, dt, gain, time_constant, damping, locked, limits)
         try:
             known: Any = self._calls.get(key)
