@@ -5,6 +5,7 @@ arrays, failures included, and the time of a pose in a batch on one core; every 
 same run, each as its documentation has it (`ik_peers`), on the first poses of the same set.  Then the other parts
 (`ik_parts`): warm starts along a path, targets near limits and out of reach, nearest configurations beside IPOPT, a
 humanoid, steps of velocity beside pink and mink.  All answers are checked by Pinocchio's kinematics.
+`python -m benchmarks.quadratic` measures the quadratic programs.
 """
 
 from __future__ import annotations
