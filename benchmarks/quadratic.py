@@ -26,7 +26,6 @@ from linkwork.cli.timing import Call, Effort, compare
 
 from .machine import machine
 from .measure import FULL, QUICK
-from .report import target_table
 from .targets import QUADRATIC, Target
 from .verdicts import Verdict
 
@@ -218,7 +217,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quadratic", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="short timings, without the hard programs")
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
-    parser.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     chosen = parser.parse_args(arguments)
     effort, about = (QUICK if chosen.quick else FULL).effort, machine()
     measured = [row for program in programs()[: 2 if chosen.quick else 3] for row in _measured(program, effort)]
@@ -252,7 +250,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     out.lines([*table(header, cells, left=(0, 5)), ""])
     rows = quadratic_verdicts(measured)
-    out.lines([*target_table(rows, markdown=chosen.markdown), ""])
+    header = ["programs", "what", "linkwork", "fastest peer", "result", "target", ""]
+    judged = [[x.robot, x.what, x.ours, x.peer, x.shown, x.target_shown, x.verdict] for x in rows]
+    out.lines([*table(header, judged, left=(0, 1)), ""])
     out.line("; ".join(f"{name} {value}" for name, value in about.items()))
     out.line(f"{sum(row.met for row in rows)} of {len(rows)} targets met")
     if chosen.json:
