@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 
@@ -44,3 +45,75 @@ def test_minima_are_those_of_the_conditions():
         g = gradient_left(errors, found.q[k], problem.weights, found.row_multipliers[k], ARM.lower, ARM.upper)
         assert np.abs(g).max() <= 1e-5
         assert np.abs(errors(found.q[k])[:6]).max() <= 1e-6
+
+
+def test_posture_in_the_null_space_beside_slsqp():
+    optimize = pytest.importorskip("scipy.optimize")
+    q0, q = ARM.random_configuration(seed=4, size=30), ARM.random_configuration(seed=1, size=30)
+    X = ARM.pose(q, "hand")
+    found = ARM.inverse_kinematics(X, "hand", posture=q0)
+    assert found.feasible.all() and found.success.mean() >= 0.9 and (found.position_error <= 1e-6).all()
+    for k in np.flatnonzero(found.success)[:4]:  # from the answer, others find nothing better
+
+        def off(q, k=k):
+            return lw.pose_difference(ARM.pose(q, "hand"), X[k])
+
+        better = optimize.minimize(
+            lambda q, k=k: 0.5 * np.sum((q - q0[k]) ** 2),
+            found.q[k],
+            constraints={"type": "eq", "fun": off},
+            bounds=list(zip(ARM.lower, ARM.upper, strict=True)),
+            method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": 100},
+        )
+        assert 0.5 * np.sum((found.q[k] - q0[k]) ** 2) <= better.fun + 1e-4 or np.abs(off(better.x)).max() > 1e-6
+    with pytest.raises(ValueError, match="posture goes with neither"):
+        ARM.inverse_kinematics(X, "hand", posture=q0, nearest_to=q0)
+
+
+def test_ranges_press_where_they_are_active():
+    """The hand above a height: its multiplier is zero where it is there anyway, and pushes up where it is not."""
+    q0 = ARM.random_configuration(seed=6, size=20)
+    z = ARM.pose(q0, "hand")[:, 2, 3]
+    height = float(np.median(z))
+    above = lw.ik.Within(
+        lw.ik.PositionTask("hand", axes="reference"), (-np.inf, -np.inf, 0.0), np.inf, target=(0.0, 0.0, height)
+    )
+    problem = ARM.ik_problem([above, lw.ik.PostureTask(weight=1.0)])
+    found = problem.solve(posture=q0)
+    assert found.feasible.all() and found.success.mean() >= 0.85
+    pushes = found.row_multipliers[:, 2]
+    free = found.success & (z > height + 1e-3)
+    assert free.any() and not free.all()
+    assert np.abs(pushes[free]).max() <= 1e-9 and np.abs(found.q[free] - q0[free]).max() <= 1e-6
+    assert (pushes[found.success & (z < height - 1e-3)] < 0.0).all()
+    assert (ARM.pose(found.q, "hand")[:, 2, 3] >= height - 1e-6).all()
+    one = problem.solve(q0[3], posture=q0[3])
+    assert np.array_equal(one.q, problem.solve(q0, posture=q0).q[3])
+
+
+def test_levels_cost_no_level_before_anything():
+    q, q0 = ARM.random_configuration(seed=1, size=20), ARM.random_configuration(seed=4, size=20)
+    place = ARM.pose(q, "hand")[:, :3, 3]
+    place[10:] *= 3.0  # where the hand cannot be
+    first, then = lw.ik.PositionTask("hand", weight=1.0), lw.ik.PostureTask(weight=1.0, level=1)
+    problem = ARM.ik_problem([first, then])
+    assert problem.solver == "levels"
+    both, alone = problem.solve(hand=place, posture=q0), ARM.ik_problem(first).solve(hand=place)
+    reach = [np.linalg.norm(ARM.pose(found.q, "hand")[:, :3, 3] - place, axis=-1) for found in (both, alone)]
+    assert both.success.all() and (reach[0] <= reach[1] + 1e-6).all()
+    assert (np.linalg.norm(both.q - q0, axis=-1) <= np.linalg.norm(alone.q - q0, axis=-1) + 1e-9).all()
+    assert (both.q >= ARM.lower).all() and (both.q <= ARM.upper).all()
+
+
+def test_what_is_contradictory_or_nothing_ends():
+    """Two hands in one, weights of zero: an end, within limits, no NaN, and no success where there is none."""
+    far = [lw.ik.PositionTask("hand", name="a"), lw.ik.PositionTask("hand", name="b")]
+    problem = ARM.ik_problem([*far, lw.ik.PostureTask(weight=0.0)], at_most=200)
+    apart = problem.solve(a=[0.4, 0.0, 0.4], b=[0.4, 0.0, 0.6], posture=ARM.neutral())
+    assert apart.success is False and apart.feasible is False and np.isfinite(apart.q).all()
+    middle = ARM.pose(apart.q, "hand")[:3, 3]
+    assert np.abs(middle - [0.4, 0.0, 0.5]).max() <= 1e-3
+    same = problem.solve(a=[0.4, 0.0, 0.4], b=[0.4, 0.0, 0.4], posture=ARM.neutral())
+    assert same.feasible and np.isfinite(same.q).all()
+    assert (apart.q >= ARM.lower).all() and (apart.q <= ARM.upper).all()

@@ -40,18 +40,19 @@ __all__ = ["AskedRows", "MinimumFound", "descend", "search"]
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
-_MOST = 400  # steps
+_MOST = 400  # steps, of which that many may gain nothing
 _STILL = 1e-7  # a step so short is the end [rad, characteristic length]
 _SHORTEST = 1e-11
 _FAR = 1e300
 _DAMPING = 0.1
 _LEAST, _MOST_DAMPING = 1e-9, 1e6  # ν
 _SINGULAR = 1e-9  # of the mean curvature: what damping is at least
-_STIFF = 10.0  # ρ at first, as a multiple of how stiff soft rows are beside hard ones
-_STIFFER, _STIFFEST = 10.0, 1e7
+_STIFF = 50.0  # ρ at first, as a multiple of how stiff soft rows are beside hard ones
+_STIFFER, _STIFFEST = 10.0, 300.0  # how it grows, and as a multiple of the first how far
 _SHORT = 0.3  # a step so short makes new multipliers at first
 _SECOND_ORDER = 16  # velocities: with so many, second derivatives are worth their price
 _LOST = 0.05  # [rad, half a characteristic length]: so far from their ranges hard rows have been left
+_GAIN = 1e-6  # of what soft rows cost: less than that is none
 _NOISE = 1e-13  # of a sum of squares: rounding
 
 
@@ -102,6 +103,7 @@ class _Squares:
         weights: list[Any] = []
         away: list[Any] = []
         for k, hard in enumerate(asked.hard):
+            pushed: Any = 0.0
             w, low, high, x = asked.weights[k], asked.low[k], asked.high[k], errors[k]
             if hard:
                 pushed = forces[len(away)] / rho
@@ -114,8 +116,11 @@ class _Squares:
                 near = _clipped(x, low, high)
                 y = x
                 residuals.append(w * (x - near))
-            if low is not high and low != high:
-                w = where(or_(lt(y, near), lt(near, y)), w, 0.0)
+            if not _same(low, high):
+                counts = or_(lt(y, near), lt(near, y))
+                if hard:  # one that has just been active resists, so that no step leads far across
+                    counts = or_(counts, lt(0.0, fabs(pushed)))
+                w = where(counts, w, 0.0)
             weights.append(w)
             scaled.append([a if is_zero(a) else a * w for a in rows[k]])
         return _Squares(residuals, scaled, weights, away)
@@ -125,7 +130,7 @@ class MinimumFound(NamedTuple):
     """Where a descent ended."""
 
     q: list[Any]
-    done: Any  # 1 where it is a minimum at which hard rows are done
+    done: Any  # 1 where it is a minimum at which hard rows are done, 2 where nothing was gained any more
     iterations: Any
     forces: list[Any]  # λ by row, of errors as they are; 0 of soft ones
 
@@ -144,6 +149,7 @@ class _State(NamedTuple):
     best: tuple[Any, ...]
     least: Any  # Σ (w e)² of soft rows there
     told: tuple[Any, ...]  # λ there
+    idle: Any  # steps since soft rows got better
     done: Any  # 1 at a minimum, 2 where nothing is gained any more
     taken: Any
 
@@ -153,18 +159,20 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     asked = AskedRows.of(stack)
     if not any(asked.hard):
         least = descend(stack, asked, begun(stack.tree, seed, box, first, stack.still), box, budget)
-        return SearchFound(least.q, least.done, least.iterations, 0.0, 1.0, least.forces)
+        return SearchFound(least.q, _is_minimum(least), least.iterations, 0.0, 1.0, least.forces)
     reached = search_hard(stack.only(hard=True), seed, box, budget, first)
     if all(asked.hard):
         return reached._replace(reached=reached.done, multipliers=[0.0] * len(asked.hard))
     left = where(lt(0.5, reached.done), budget, 0.0)
     least = descend(stack, asked, reached.q, box, left)
     return SearchFound(
-        least.q, least.done, reached.iterations + least.iterations, reached.starts, reached.done, least.forces
+        least.q, _is_minimum(least), reached.iterations + least.iterations, reached.starts, reached.done, least.forces
     )
 
 
-def descend(stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: Any) -> MinimumFound:
+def descend(
+    stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: Any, patience: float = _MOST
+) -> MinimumFound:
     """A minimum near q, where hard rows are done; no worse than q, where steps do not lead to it within a budget."""
     tree = stack.tree
     longest = longest_steps(tree)
@@ -188,7 +196,8 @@ def descend(stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: A
         wanting: Any = 0.0
         for x, w, is_hard in zip(beyond, asked.weights, asked.hard, strict=True):
             wanting = wanting if is_hard else wanting + (x * w) * (x * w)
-        rho = where(lt(state.stiffness, 1e-200), _STIFF * _stiffness(asked, at.rows), state.stiffness)
+        begin = _STIFF * _stiffness(asked, at.rows)
+        rho = where(lt(state.stiffness, 1e-200), begin, state.stiffness)
         found = _Squares.of(asked, at.errors, at.rows, state.forces, rho)
         cost = dot(found.residuals, found.residuals)
         gained = where(fresh, _FAR, state.cost - cost)
@@ -202,13 +211,14 @@ def descend(stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: A
         away: Any = 0.0
         for x in found.away:
             away = fmax(away, fabs(x))
-        told = [f + rho * x for f, x in zip(state.forces, found.away, strict=True)]
+        root = sqrt(rho)
+        told = [root * found.residuals[k] for k in hard]
         forces = [where(update, a, b) for a, b in zip(told, state.forces, strict=True)]
         stiffer = and_(update, lt(0.3 * state.away, away))
         # back to where hard rows were done
         lost = and_(and_(stiffer, lt(state.away, away)), and_(lt(_LOST, away), lt(state.least, _FAR)))
         forces = [where(lost, 0.0, x) for x in forces]
-        stiffness = where(stiffer, fmin(_STIFFER * rho, fmax(rho, _STIFFEST)), rho)
+        stiffness = where(stiffer, fmin(_STIFFER * rho, fmax(rho, _STIFFEST * begin)), rho)
         now = _Squares.of(asked, at.errors, at.rows, forces, stiffness)
         columns = transposed(now.rows)
         slopes = [dot(column, now.residuals) for column in columns]
@@ -223,7 +233,9 @@ def descend(stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: A
             and_(and_(better, fine), not_(fresh)), lt(length * (state.curvature + most), _STILL * state.curvature)
         )
         kept = and_(and_(better, fine), or_(solved, lt(wanting, state.least)))
-        given_up = and_(not_(better), lt(length, _SHORTEST))
+        gains = and_(kept, lt(wanting, (1.0 - _GAIN) * state.least))
+        idle = where(gains, 0.0, state.idle + 1.0)
+        given_up = or_(and_(not_(better), lt(length, _SHORTEST)), lt(patience, idle))
 
         def chosen(new: Scalars, old: Scalars) -> tuple[Any, ...]:
             return tuple(where(better, a, b) for a, b in zip(new, old, strict=True))
@@ -242,6 +254,7 @@ def descend(stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: A
             tuple(where(kept, a, b) for a, b in zip(q, state.best, strict=True)),
             where(kept, wanting, state.least),
             tuple(where(kept, a, b) for a, b in zip(told, state.told, strict=True)),
+            idle,
             where(solved, 1.0, where(given_up, 2.0, 0.0)),
             state.taken + 1.0,
         )
@@ -251,14 +264,16 @@ def descend(stack: Stack, asked: AskedRows, q: Scalars, box: LimitBox, budget: A
 
     at, zero, none = tuple(box.within(q)), (0.0,) * tree.nv, (0.0,) * len(hard)
     flat = (0.0,) * (tree.nv * (tree.nv + 1) // 2)
-    begin = _State(at, zero, flat, 0.0, _FAR, 1.0, none, 0.0, _SHORT, _FAR, at, _FAR, none, 0.0, 0.0)
+    begin = _State(at, zero, flat, 0.0, _FAR, 1.0, none, 0.0, _SHORT, _FAR, at, _FAR, none, 0.0, 0.0, 0.0)
     last: _State = while_loop(more, stepped, begin, at_most=_MOST).state
     by_row: list[Any] = [0.0] * len(asked.hard)
     for k, x in zip(hard, last.told, strict=True):
         by_row[k] = x * asked.weights[k]
-    return MinimumFound(
-        list(last.best), where(and_(lt(0.5, last.done), lt(last.done, 1.5)), 1.0, 0.0), last.taken, by_row
-    )
+    return MinimumFound(list(last.best), last.done, last.taken, by_row)
+
+
+def _is_minimum(found: MinimumFound) -> Any:
+    return where(and_(lt(0.5, found.done), lt(found.done, 1.5)), 1.0, 0.0)
 
 
 def _stiffness(asked: AskedRows, rows: Rows) -> Any:
@@ -269,8 +284,13 @@ def _stiffness(asked: AskedRows, rows: Rows) -> Any:
     return of[False] / of[True]
 
 
+def _same(low: Any, high: Any) -> bool:
+    """Whether a range is known to be a number."""
+    return low is high or (low.__class__ is float and high.__class__ is float and bool(low == high))
+
+
 def _clipped(x: Any, low: Any, high: Any) -> Any:
-    if low is high or (low.__class__ is float and low == high):
+    if _same(low, high):
         return low
     x = x if low.__class__ is float and math.isinf(low) else fmax(x, low)
     return x if high.__class__ is float and math.isinf(high) else fmin(x, high)

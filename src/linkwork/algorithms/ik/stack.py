@@ -48,6 +48,11 @@ class Stack:
         return [task.hard for task in self.tasks for _ in task.row_names]
 
     @property
+    def owners(self) -> list[int]:
+        """By row: the number of its task."""
+        return [k for k, task in enumerate(self.tasks) for _ in task.row_names]
+
+    @property
     def ranges(self) -> list[tuple[float, float]]:
         return [pair for task in self.tasks for pair in task.ranges]
 
@@ -86,8 +91,11 @@ class Stack:
 
     def only(self, *, hard: bool) -> Stack:
         """The hard tasks, or the soft ones."""
-        rows = [k for k, is_hard in enumerate(self.hard) if is_hard is hard]
-        kept = [k for k, task in enumerate(self.tasks) if task.hard is hard]
+        return self.some([k for k, task in enumerate(self.tasks) if task.hard is hard])
+
+    def some(self, kept: Sequence[int]) -> Stack:
+        """Some of the tasks."""
+        rows = [row for row, k in enumerate(self.owners) if k in kept]
         return Stack(
             self.tree,
             tuple(self.tasks[k] for k in kept),

@@ -77,6 +77,8 @@ class IKProblem:
 
     def _chosen(self, solver: str) -> str:
         if solver == "auto":
+            if len({task.level for task in self.tasks}) > 1:
+                return "levels"
             return "levenberg" if all(task.hard for task in self.tasks) else "augmented"
         if solver not in SOLVERS:
             known = ", ".join(map(repr, ("auto", *SOLVERS)))

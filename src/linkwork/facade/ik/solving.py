@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...algorithms.ik import augmented, levenberg
+from ...algorithms.ik import augmented, levels, levenberg
 from ...algorithms.ik.box import LimitBox
 from ...algorithms.ik.damped import damped
 from ...algorithms.ik.levenberg import SearchFound
@@ -36,6 +36,7 @@ TOLD = ("done", "iterations", "restarts", "position_error", "orientation_error",
 SOLVERS: dict[str, Solver] = {
     "levenberg": levenberg.search,
     "augmented": augmented.search,
+    "levels": levels.search,
     "nearest": nearest,
     "damped": damped,
 }

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from ...bridge.subjects import has_symbols
 from ...expr.arrays import is_traced
-from ...tasks.contract import Task
+from ...tasks.contract import TOLERANCE, Task
 from ...tasks.frames import Axes, PoseTask
+from ...tasks.joints import PostureTask
 from ..ik.answers import traced_answer
 from ..ik.differential import DAMPING, DifferentialIK
 from ..ik.following import JUMP
@@ -38,6 +39,7 @@ class InverseKinematicsMethods(RobotBase):
         *,
         seed: Array | None = None,
         nearest_to: Array | None = None,
+        posture: Array | None = None,
         tolerance: ArrayLike | None = None,
         relative_to: str = "world",
         axes: Axes = "frame",
@@ -54,6 +56,8 @@ class InverseKinematicsMethods(RobotBase):
         With ``nearest_to`` (..., nq) the answer is the configuration nearest to that one of all that have the pose, by
         the sum of squares of what joints move [rad, m], as far as several starts find it; joints that turn without end,
         or by more than a turn, go the nearer way.
+        With ``posture`` (..., nq) joints are as near to that one as the pose lets them, at a minimum that steps lead to
+        from where the pose is met first; it goes with neither ``nearest_to`` nor ``count``.
         ``tolerance`` is a number for the angle and the way that may be left [rad, m], 1e-6 if it is left out, or one
         for each of (rotation x y z, position x y z), infinite where that is free, in the axes of the frame itself, of
         its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
@@ -70,6 +74,15 @@ class InverseKinematicsMethods(RobotBase):
         ``iterations``, ``restarts``.  Raises ValueError for poses that are none, for frames between which no joint is,
         and for limits that leave nothing; UnknownNameError for names that the robot does not have.
         """
+        if posture is not None:
+            if nearest_to is not None or count is not None:
+                raise ValueError("inverse_kinematics: posture goes with neither nearest_to nor count: leave one out")
+            own = TOLERANCE if tolerance is None else tolerance
+            pose = PoseTask(frame, relative_to=relative_to, axes=axes, tolerance=own, name="X_target")
+            both = [pose, PostureTask(weight=1.0, name="posture")]
+            asked = IKProblem(self, both, limits=limits, locked=locked, at_most=at_most, who="inverse_kinematics")
+            seed = posture if seed is None else seed
+            return asked.solve(seed, deadline=deadline, X_target=X_target, posture=posture)
         plain = limits is None and not locked and at_most == STEPS and tolerance.__class__ in _NUMBERS
         if plain and deadline is None and count is None:
             key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
