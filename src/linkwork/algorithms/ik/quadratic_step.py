@@ -49,7 +49,7 @@ class Quadratics:
     used: Sequence[int]  # velocities
     box: LimitBox
     ranges: dict[int, tuple[float, float]]  # by row
-    rounds: int = 2
+    rounds: int = 1
 
     def solved(
         self,
