@@ -1,10 +1,4 @@
-"""Starts that fill a space evenly, the same ones always.
-
-The k-th number of a sequence is the fractional part of ½ + k α: with α_i = g⁻ⁱ, g the root of g^{d+1} = g + 1 that is
-greater than 1, points in d dimensions keep apart.
-
-Source: Roberts, The unreasonable effectiveness of quasirandom sequences, 2018.
-"""
+"""Starts that fill a space evenly, the same ones always: those of inverse kinematics' sequence, in NumPy."""
 
 from __future__ import annotations
 
@@ -13,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.ik.starts import sequence_steps
 from ...algorithms.mechanisms.nearest import characteristic_length
 from ...model.tree import Tree
 
@@ -21,10 +16,7 @@ __all__ = ["around", "everywhere"]
 
 def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
     """Points in the cube from −1 to 1, (count, dimensions)."""
-    g = 2.0
-    for _ in range(60):
-        g = (1.0 + g) ** (1.0 / (dimensions + 1))
-    steps = g ** -np.arange(1.0, dimensions + 1.0)
+    steps = np.array(sequence_steps(dimensions))
     return 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
 
 
