@@ -17,7 +17,8 @@ __all__ = ["around", "everywhere"]
 def _points(count: int, dimensions: int, first: int = 1) -> np.ndarray:
     """Points in the cube from −1 to 1, (count, dimensions)."""
     steps = np.array(sequence_steps(dimensions))
-    return 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
+    found: np.ndarray = 2.0 * np.mod(0.5 + np.arange(first, first + count)[:, np.newaxis] * steps, 1.0) - 1.0
+    return found
 
 
 def _reach(tree: Tree) -> np.ndarray:

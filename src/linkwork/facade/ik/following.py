@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import UnknownNameError
 from ..assembly.wanted import read_configuration
 from ..posing import pose, pose_difference
+from .asked import AskedProblem
 from .path_result import PathResult
 from .reading import read_target
-
-if TYPE_CHECKING:
-    from .problem import IKProblem
 
 __all__ = ["JUMP", "follow"]
 
@@ -32,7 +30,7 @@ _DIVISIONS = (2, 4, 8, 16)
 _OFF = 1e-6
 
 
-def follow(problem: IKProblem, seed: Any, largest_jump: Any, who: str, targets: Mapping[str, Any]) -> PathResult:
+def follow(problem: AskedProblem, seed: Any, largest_jump: Any, who: str, targets: Mapping[str, Any]) -> PathResult:
     """The answers along a path; see `IKProblem.follow`."""
     robot = problem.robot
     jump = _jumps(who, robot, largest_jump)
@@ -85,7 +83,7 @@ def _jumps(who: str, robot: Any, given: Any) -> np.ndarray:
     return found
 
 
-def _paths(problem: IKProblem, who: str, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _paths(problem: AskedProblem, who: str, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
     by_name = {task.name: task for task in problem.tasks}
     if not problem.shapes:
         raise ValueError(f"{who}: no task aims at anything, so there is no path")
@@ -109,7 +107,7 @@ def _paths(problem: IKProblem, who: str, targets: Mapping[str, Any]) -> dict[str
 class _Walker:
     """Steps of many paths, and what to do where one of them fails."""
 
-    def __init__(self, problem: IKProblem, jump: np.ndarray) -> None:
+    def __init__(self, problem: AskedProblem, jump: np.ndarray) -> None:
         self.problem, self.jump = problem, jump
         self.kinds = {task.name: task.target_of.kind for task in problem.tasks if task.target_of is not None}
 

@@ -20,15 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...tasks.frames import PoseTask, PositionTask
+from .asked import AskedProblem
 from .reach import Chain, ReachProof, chain_between
-
-if TYPE_CHECKING:
-    from .problem import IKProblem
 
 __all__ = ["STATUSES", "LimitInTheWay", "Reason", "Singularity", "judged"]
 
@@ -94,7 +92,7 @@ class _Failures:
 
     def __init__(
         self,
-        problem: IKProblem,
+        problem: AskedProblem,
         q: np.ndarray,
         given: Mapping[str, np.ndarray],
         tolerances: np.ndarray,
@@ -247,7 +245,7 @@ _ENDS = (-np.inf, np.inf)
 
 
 def proofs(
-    problem: IKProblem, given: Mapping[str, np.ndarray], tolerances: np.ndarray
+    problem: AskedProblem, given: Mapping[str, np.ndarray], tolerances: np.ndarray
 ) -> list[tuple[ReachProof, str] | None]:
     """Of targets (F, ...) and tolerances (F, rows): why a task cannot be done, and its name, where bounds tell."""
     found: list[tuple[ReachProof, str] | None] = [None] * len(tolerances)
@@ -282,7 +280,7 @@ def _proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) -> l
 
 
 def judged(
-    problem: IKProblem,
+    problem: AskedProblem,
     q: np.ndarray,
     given: Mapping[str, np.ndarray],
     tolerances: np.ndarray,
@@ -300,7 +298,7 @@ def judged(
     return failures.reasons
 
 
-def beyond_limits(problem: IKProblem, q: np.ndarray) -> tuple[LimitInTheWay, ...]:
+def beyond_limits(problem: AskedProblem, q: np.ndarray) -> tuple[LimitInTheWay, ...]:
     """Joints that a configuration has beyond their bounds, whole turns aside."""
     found = []
     tree = problem.robot.tree
@@ -317,7 +315,7 @@ def beyond_limits(problem: IKProblem, q: np.ndarray) -> tuple[LimitInTheWay, ...
     return tuple(sorted(found, key=lambda limit: -abs(limit.needed - limit.bound)))
 
 
-def aligned(problem: IKProblem, q: np.ndarray) -> tuple[tuple[str, str], ...]:
+def aligned(problem: AskedProblem, q: np.ndarray) -> tuple[tuple[str, str], ...]:
     """Pairs of joints that turn about the same line."""
     robot, found = problem.robot, []
     tree = robot.tree
@@ -343,7 +341,7 @@ def balanced(J: np.ndarray, e: np.ndarray) -> np.ndarray:
     return rest
 
 
-def sentence(reason: Reason, problem: IKProblem, facts: Mapping[str, Any]) -> str:
+def sentence(reason: Reason, problem: AskedProblem, facts: Mapping[str, Any]) -> str:
     """A reason in a sentence, with what is left, in words."""
     left = f"the nearest is {_left(facts)} away"
     if reason.status == "solved":

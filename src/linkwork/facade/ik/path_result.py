@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .problem import IKProblem
+from .asked import AskedProblem
 
 __all__ = ["JointJump", "PathResult"]
 
@@ -28,7 +27,7 @@ class PathResult:
     ``reconfigured`` (..., T) where the robot had to jump from one family of answers to another.
     """
 
-    def __init__(self, problem: IKProblem, q: np.ndarray, success: np.ndarray, reconfigured: np.ndarray) -> None:
+    def __init__(self, problem: AskedProblem, q: np.ndarray, success: np.ndarray, reconfigured: np.ndarray) -> None:
         self.problem, self.q, self.success, self.reconfigured = problem, q, success, reconfigured
 
     @cached_property

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...algorithms.mechanisms.nearest import characteristic_length
+from .asked import AskedProblem
 from .judging import STATUSES, Reason, judged, sentence, table
 from .solving import TOLD
-
-if TYPE_CHECKING:
-    from .problem import IKProblem
 
 __all__ = ["IKResult"]
 
@@ -41,7 +39,7 @@ class IKResult:
 
     def __init__(
         self,
-        problem: IKProblem,
+        problem: AskedProblem,
         q: np.ndarray,
         errors: np.ndarray,
         told: Any,

@@ -9,19 +9,17 @@ joints are left over, those far from each other: each next one is the farthest f
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...algorithms.mechanisms.nearest import characteristic_length
 from ...joints import Revolute
 from ...tasks.frames import PoseTask
+from .asked import AskedProblem
 from .judging import NONE_OTHER, Reason
 from .result import IKResult
 from .solving import TOLD
-
-if TYPE_CHECKING:
-    from .problem import IKProblem
 
 __all__ = ["several"]
 
@@ -33,7 +31,7 @@ _DONE, _ITERATIONS, _RESTARTS = (TOLD.index(name) for name in ("done", "iteratio
 
 
 def several(
-    problem: IKProblem, count: Any, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+    problem: AskedProblem, count: Any, seed: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
 ) -> IKResult:
     """As many answers as are asked for, a leading axis of them, in the order of how far they are from the seed.
 
@@ -85,7 +83,7 @@ def several(
 
 
 def _candidates(
-    problem: IKProblem, n: int, seeds: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
+    problem: AskedProblem, n: int, seeds: np.ndarray, tolerances: np.ndarray, given: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where searches end, (states, searches, ...)."""
     starts = np.arange(_STARTS + _EACH * n, dtype=float)
@@ -112,7 +110,7 @@ def _candidates(
 
 
 def _branches(
-    problem: IKProblem, tolerances: np.ndarray, given: dict[str, np.ndarray], seeds: np.ndarray
+    problem: AskedProblem, tolerances: np.ndarray, given: dict[str, np.ndarray], seeds: np.ndarray
 ) -> np.ndarray | None:
     """Those of the closed form (states, 8, nq), of six axes that it is all about."""
     task = problem.tasks[0]
@@ -125,7 +123,7 @@ def _branches(
     return np.where(np.isfinite(found), found, seeds[:, None])
 
 
-def _moves(problem: IKProblem) -> tuple[np.ndarray, np.ndarray]:
+def _moves(problem: AskedProblem) -> tuple[np.ndarray, np.ndarray]:
     """By number of q: 1 where whole turns are none, and what makes differences comparable."""
     tree = problem.robot.tree
     turning, scale = np.zeros(tree.nq), np.ones(tree.nq)
@@ -136,7 +134,7 @@ def _moves(problem: IKProblem) -> tuple[np.ndarray, np.ndarray]:
     return turning, scale
 
 
-def _turned(problem: IKProblem, q: np.ndarray, seeds: np.ndarray, turning: np.ndarray) -> np.ndarray:
+def _turned(problem: AskedProblem, q: np.ndarray, seeds: np.ndarray, turning: np.ndarray) -> np.ndarray:
     """By whole turns as near to the seed as limits allow."""
     turns = turning * np.round((seeds - q) / math.tau)
     for _ in range(3):
@@ -157,7 +155,7 @@ def _between(a: np.ndarray, b: np.ndarray, scale: np.ndarray, turning: np.ndarra
     return np.asarray((np.abs(d - math.tau * turning * np.round(d / math.tau)) * scale).max(axis=-1))
 
 
-def _left_over(problem: IKProblem, tolerances: np.ndarray, seeds: np.ndarray, given: dict[str, np.ndarray]) -> bool:
+def _left_over(problem: AskedProblem, tolerances: np.ndarray, seeds: np.ndarray, given: dict[str, np.ndarray]) -> bool:
     """Whether more joints move than there are rows to be done."""
     rows = problem.looking(seeds, *given.values()).rows
     moving = int((np.abs(rows).max(axis=(0, 1)) > 0.0).sum())

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .differential import DifferentialIK
+from ...tasks.contract import Task
 
 __all__ = ["TOLD", "VelocityResult"]
 
 TOLD = ("off", "met", "least", "rounds")  # then sides by velocity, errors by row before, and after
+
+
+class AskedStep(Protocol):
+    """What a velocity knows of the step that it is of."""
+
+    robot: Any
+    tasks: tuple[Task, ...]
 
 
 class VelocityResult:
@@ -23,7 +29,7 @@ class VelocityResult:
 
     __slots__ = ("_told", "problem", "v")
 
-    def __init__(self, problem: DifferentialIK, v: np.ndarray, told: np.ndarray) -> None:
+    def __init__(self, problem: AskedStep, v: np.ndarray, told: np.ndarray) -> None:
         self.problem, self.v, self._told = problem, v, told
 
     @property

@@ -1,0 +1,56 @@
+"""What answers, and what makes them, know of the problem that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...bridge.machine import Kernel
+from ...tasks.contract import Task
+from .reach import Chain
+
+__all__ = ["AskedProblem"]
+
+
+class AskedProblem(Protocol):
+    """Tasks of a robot, their numbers by row, limits, and kernels."""
+
+    robot: Any
+    who: str
+    tasks: tuple[Task, ...]
+    solver: str
+    shapes: dict[str, tuple[int, ...]]
+    lower: np.ndarray
+    upper: np.ndarray
+    middle: np.ndarray
+    tolerances: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def searching(self) -> Kernel:
+        """What looks for any configuration that does the hard tasks."""
+
+    @property
+    def looking(self) -> Kernel:
+        """Errors and rows of all tasks, by q and targets."""
+
+    @property
+    def bounded(self) -> dict[int, int]:
+        """By velocity: the number of q that limits bound."""
+
+    @property
+    def scales(self) -> list[float]:
+        """By row what makes errors comparable."""
+
+    def chain(self, task: Task, *, limits: bool) -> Chain | None:
+        """What bounds the reach of a task's frame."""
+
+    def solve(self, seed: Any = None, **targets: Any) -> Any:
+        """Configurations for targets by the tasks' names."""
+
+    def refuse_unless_poses(
+        self, found: Any, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
+    ) -> None:
+        """Raises ValueError where a kernel says that what it was given, is none."""
