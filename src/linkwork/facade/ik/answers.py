@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,11 +20,8 @@ from ...model.parametrised import parametrised
 from ...model.tree import Tree
 from ...spatial import Pose, Quaternion, Vec3
 from ...tasks.contract import Task
+from .asked import AskedProblem
 from .solving import NEAR, SOLVERS, target_shapes
-
-if TYPE_CHECKING:
-    from .problem import IKProblem
-    from .result import IKResult
 
 __all__ = ["IKNumbers", "answer_derivative", "traced_answer"]
 
@@ -44,7 +41,20 @@ class IKNumbers(NamedTuple):
     iterations: Any
 
 
-def traced_answer(problem: IKProblem, tree: Tree, seed: Any, near: Any, targets: Mapping[str, Any]) -> IKNumbers:
+class AnswerFound(Protocol):
+    """Answers, and what they answer."""
+
+    problem: AskedProblem
+    q: np.ndarray
+    near: np.ndarray | None
+    tolerances: np.ndarray | None
+
+    @property
+    def targets(self) -> dict[str, np.ndarray]:
+        """What each task aimed at."""
+
+
+def traced_answer(problem: AskedProblem, tree: Tree, seed: Any, near: Any, targets: Mapping[str, Any]) -> IKNumbers:
     """The answer for numbers and symbols, the tree's among them.  Raises ValueError for arrays of other shapes."""
     shapes = target_shapes(tree, problem.tasks)
     given = {name: _numbers(problem.who, name, shape, targets.get(name)) for name, shape in shapes.items()}
@@ -62,7 +72,7 @@ def traced_answer(problem: IKProblem, tree: Tree, seed: Any, near: Any, targets:
     return IKNumbers(array(q), found.done, found.iterations)
 
 
-def answer_derivative(result: IKResult, by: str) -> np.ndarray:
+def answer_derivative(result: AnswerFound, by: str) -> np.ndarray:
     """How answers move: see `IKResult.derivative`."""
     problem, q = result.problem, result.q
     tree = problem.robot.tree
@@ -79,7 +89,7 @@ def answer_derivative(result: IKResult, by: str) -> np.ndarray:
     return np.asarray(found)
 
 
-def _asked(problem: IKProblem, by: str) -> Parameter | None:
+def _asked(problem: AskedProblem, by: str) -> Parameter | None:
     """The parameter that is meant, if it is one.  Raises ValueError for what no answer depends on."""
     names = [*problem.shapes, *(["nearest_to"] if problem.solver in NEAR else [])]
     if by in names:
@@ -93,7 +103,7 @@ def _asked(problem: IKProblem, by: str) -> Parameter | None:
     return parameter
 
 
-def _derivative_kernel(problem: IKProblem, by: str, parameter: Parameter | None) -> Kernel:
+def _derivative_kernel(problem: AskedProblem, by: str, parameter: Parameter | None) -> Kernel:
     """The derivative (nv, n) of answers by a tangent vector of what is asked for, at zero."""
     own, tasks, still, solver = problem.robot.tree, problem.tasks, problem.still, problem.solver
     shapes, limited = problem.shapes, frozenset(problem.bounded.values())

@@ -21,12 +21,23 @@ class AskedProblem(Protocol):
     who: str
     tasks: tuple[Task, ...]
     solver: str
+    at_most: int
+    locked: tuple[str, ...]
     shapes: dict[str, tuple[int, ...]]
     lower: np.ndarray
     upper: np.ndarray
     middle: np.ndarray
     tolerances: np.ndarray
     weights: np.ndarray
+    ends: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def kernel(self) -> Kernel:
+        """What solves it."""
+
+    @property
+    def still(self) -> frozenset[int]:
+        """Velocities that are held."""
 
     @property
     def searching(self) -> Kernel:
