@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -158,3 +161,20 @@ def test_what_is_asked_often_is_made_once():
     assert loose.success and loose.orientation_error > 1e-3  # its own tolerance, not another call's
     with pytest.raises(ValueError, match="tolerance"):
         robot.inverse_kinematics(X, frame, tolerance=float("nan"))
+
+
+def test_problems_and_answers_are_pickled_and_copied_without_their_machine_code():
+    problem = ARM.ik_problem(lw.ik.PoseTask("hand"))
+    X = targets(ARM, "hand", 3, seed=4)
+    X[2, :3, 3] *= 10.0
+    found = problem.solve(hand=X)
+    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert np.array_equal(again.q, found.q) and again.status.tolist() == found.status.tolist()
+        assert again.explain(2) == found.explain(2)
+        assert np.array_equal(again.problem.solve(hand=X).q, found.q)
+
+
+def test_a_deadline_is_a_time():
+    for deadline in (-1.0, np.nan, "soon"):
+        with pytest.raises(ValueError, match="deadline"):
+            ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand", deadline=deadline)

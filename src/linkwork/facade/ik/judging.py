@@ -351,7 +351,7 @@ def sentence(reason: Reason, problem: AskedProblem, facts: Mapping[str, Any]) ->
         return f"at limits: without them there is an answer: {joints}; within limits {left}"
     if reason.status == "out of reach":
         held = f", with {' and '.join(map(repr, problem.locked))} held" if problem.locked else ""
-        what = f"{reason.tasks[0]!r} " if len(problem.tasks) > 1 and reason.tasks else ""
+        what = f"{reason.tasks[0]!r}: " if len(problem.tasks) > 1 and reason.tasks else ""
         if reason.proof is not None:
             return f"out of reach: {what}{reason.proof}; {left}"
         return f"out of reach: {what}not found by {reason.starts} starts, within limits or without{held}; {left}"

@@ -21,7 +21,7 @@ from .following import JUMP, follow
 from .judging import chain_of, proofs
 from .path_result import PathResult
 from .reach import Chain
-from .reading import check_tasks, freed, mid_range, read_limits, read_locked, read_rows, read_target
+from .reading import check_tasks, freed, mid_range, read_deadline, read_limits, read_locked, read_rows, read_target
 from .result import IKResult
 from .several import several
 from .solving import NEAR, SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
@@ -184,7 +184,7 @@ class IKProblem:
         if deadline is not None:
             if shape:
                 raise ValueError(f"{self.who}: deadline: it is for one state, and there are {shape}")
-            return self._until(float(deadline), seed, tolerances, given, near)
+            return self._until(read_deadline(self.who, deadline), seed, tolerances, given, near)
         return self._run(seed, tolerances, given, self._steps, self._first, near)
 
     def _near(self, seed: Any, nearest_to: Any) -> list[np.ndarray]:
@@ -241,10 +241,13 @@ class IKProblem:
     def _with(self, tasks: tuple[Task, ...]) -> IKProblem:
         """The same of tasks that do the same by other rows."""
         other = copy.copy(self)
-        for name in ("kernel", "searching", "looking"):
-            other.__dict__.pop(name, None)
         other.tasks = tasks
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but machine code, which is made where it is needed."""
+        made = ("kernel", "searching", "looking")
+        return {key: x for key, x in self.__dict__.items() if key not in made} | {"_steps_of_time": {}}
 
     def _rank(self, name: str) -> int:
         return len(self.shapes[name])

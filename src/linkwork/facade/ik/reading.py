@@ -18,7 +18,16 @@ from ...tasks.around import ConstraintTask, LoopRange, as_task
 from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
 
-__all__ = ["check_tasks", "freed", "mid_range", "read_limits", "read_locked", "read_rows", "read_target"]
+__all__ = [
+    "check_tasks",
+    "freed",
+    "mid_range",
+    "read_deadline",
+    "read_limits",
+    "read_locked",
+    "read_rows",
+    "read_target",
+]
 
 OWN = 1e-8  # what may be left of a robot's own constraints [m, rad]
 
@@ -138,6 +147,17 @@ def read_locked(who: str, robot: Any, locked: Any) -> tuple[str, ...]:
         if body.coupling is not None:
             raise ValueError(f"{who}: locked: joint {name!r} follows joint {body.coupling.joint!r}: name that one")
     return names
+
+
+def read_deadline(who: str, given: Any) -> float:
+    """A time [s].  Raises ValueError for what is none."""
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not found >= 0.0:
+        raise ValueError(f"{who}: deadline: expected a time from 0 [s], got {given!r}")
+    return found
 
 
 def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
