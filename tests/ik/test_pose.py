@@ -178,3 +178,64 @@ def test_a_deadline_is_a_time():
     for deadline in (-1.0, np.nan, "soon"):
         with pytest.raises(ValueError, match="deadline"):
             ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand", deadline=deadline)
+
+
+def test_what_is_not_finite_is_refused_wherever_it_stands():
+    X, near = targets(ARM, "hand", 2), np.zeros(7)
+    for place in ((0, 3), (1, 1)):
+        for number in (np.nan, np.inf):
+            for poses in (X[0].copy(), X.copy()):
+                poses[..., *place] = number
+                for options in ({}, {"nearest_to": near}, {"seed": near}):
+                    with pytest.raises(ValueError, match="X_target"):
+                        ARM.inverse_kinematics(poses, "hand", **options)
+
+
+def test_an_answer_does_not_change_with_what_it_was_asked_with():
+    ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand")  # from now on the short way is taken
+    X = lw.pose((1.5, 0.0, 0.9))
+    found, again = ARM.inverse_kinematics(X, "hand"), ARM.inverse_kinematics(X.copy(), "hand")
+    X[:] = targets(ARM, "hand", 1)[0]
+    assert found.status == again.status == "out of reach" and found.explain() == again.explain()
+
+
+def test_seeds_are_looked_at_in_every_call():
+    """Whatever was called before: off their manifold, and held beyond limits."""
+    robot = robot_of(TREES["floating_chain"])
+    frame = max(robot.tree.frames, key=lambda frame: frame.body).name
+    q = robot.random_configuration(seed=1)
+    for _ in range(2):
+        assert robot.inverse_kinematics(robot.pose(q, frame), frame, seed=q).success
+        for wrong in (2.0 * q, 0.0 * q):
+            with pytest.raises(ValueError, match="seed"):
+                robot.inverse_kinematics(robot.pose(q, frame), frame, seed=wrong)
+    turned = ARM.random_configuration(seed=2)
+    X = ARM.pose(turned, "hand")
+    turned[0] += 2.0 * np.pi
+    with pytest.raises(ValueError, match="beyond its limits"):
+        ARM.inverse_kinematics(X, "hand", seed=turned, locked=[ARM.joints[0].name])
+    assert ARM.inverse_kinematics(X, "hand", seed=turned, locked=[ARM.joints[0].name], limits=False).success
+
+
+def test_targets_that_are_numbers():
+    problem = ARM.ik_problem(lw.ik.JointTask("elbow", weight=1.0))
+    q = np.array(ARM.neutral())
+    v = problem.velocity(q, 0.01, elbow=-0.001).v
+    assert v[3] < 0.0 and np.abs(np.delete(v, 3)).max() <= 1e-9
+    apart = ARM.ik_problem([lw.ik.JointTask("elbow"), lw.ik.JointTask("elbow", name="other")])
+    assert apart.solve(elbow=-1.0, other=-1.5).status == "conflict"
+
+
+def test_options_reach_those_who_are_asked():
+    problem = ARM.ik_problem(lw.ik.PoseTask("hand", axes="target"))
+    X = targets(ARM, "hand", 1)[0]
+    free = [1e-6, 1e-6, np.inf, 1e-6, 1e-6, 1e-6]
+    assert problem.solve(hand=X, tolerance=free, count=3).q.shape == (3, 7)
+    low, high = np.full(7, -0.001), np.full(7, 0.001)
+    tight = ARM.ik_problem(lw.ik.PoseTask("hand", weight=1.0), limits=(ARM.neutral() + low, ARM.neutral() + high))
+    step = tight.differential(1.0, limits={"velocity": 1.0}, locked=["elbow"])
+    v = step.velocity(ARM.neutral(), hand=X).v
+    assert np.abs(v).max() <= 0.001 + 1e-12 and v[3] == 0.0
+    for option in ({"count": 2}, {"deadline": 1.0}, {"posture": ARM.neutral()}):
+        with pytest.raises(ValueError, match="compiled"):
+            lw.compile(lambda X: ARM.inverse_kinematics(X, "hand", **option).q, X=(4, 4))  # noqa: B023

@@ -207,3 +207,11 @@ def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
     mine = np.sqrt(found.cost[far])
     assert (mine <= 1.01 * best[far]).all() and np.abs(found.distance[far] * length - mine).max() < 1e-12
     assert set(found.status[far]) <= {"out of reach", "at limits"}
+
+
+def test_a_joint_that_is_asked_too_much_is_named_itself():
+    arm = lw.load("arm7")
+    found = arm.ik_problem(lw.ik.JointTask("elbow", target=100.0)).solve()
+    assert found.status == "at limits"
+    (limit,) = found.limits_in_the_way
+    assert limit.joint == "elbow" and abs(limit.needed - 100.0) <= 1e-5 and limit.bound == arm.joints[3].upper[0]

@@ -168,7 +168,11 @@ def read_configuration(robot: Any, who: str, name: str, q: Any) -> np.ndarray:
         asked.refuse_not_finite(arrays)
         (found,) = asked.on_manifold(arrays)
     except ValueError as error:
-        raise ValueError(str(error).replace(f"{who}: q", f"{who}: {name}", 1)) from None
+        said = str(error)
+        known = said.startswith(f"{who}: q")
+        raise ValueError(
+            said.replace(f"{who}: q", f"{who}: {name}", 1) if known else f"{who}: {name}: {said}"
+        ) from None
     return np.array(found, dtype=float)
 
 

@@ -23,7 +23,7 @@ from ...tasks.contract import Task
 from ..assembly.wanted import read_configuration
 from .motion_limits import LimitArrays, read_motion_limits
 from .reading import check_tasks, read_locked, read_target
-from .solving import off_by, target_shapes
+from .solving import aims_of, off_by, target_shapes
 from .velocity_result import TOLD, VelocityResult
 
 __all__ = ["DifferentialIK"]
@@ -98,7 +98,7 @@ class DifferentialIK:
         for name, x in found.items():
             if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)):
                 raise ValueError(f"{self.who}: {what} of task {name!r}: expected a number, got {x!r}")
-            if what == "time_constant" and x <= 0.0:
+            if what == "time_constant" and name in by_name and not x > 0.0:
                 raise ValueError(f"{self.who}: {what} of task {name!r}: expected a positive time [s], got {x!r}")
         return {name: float(x) for name, x in found.items()}
 
@@ -212,8 +212,7 @@ def _kernel(
         acceleration: Any,
         **targets: Any,
     ) -> Any:
-        given = {task.name: [*targets[f"target{k}"].ravel()] for k, task in enumerate(aimed)}
-        numbers = tuple(given.get(task.name, []) for task in tasks)
+        numbers = aims_of(tasks, aimed, targets)
         stack = Stack(tree, tasks, numbers, tolerances, [*weights], still)
         limits = MotionLimits([*lower], [*upper], [*velocity], [*acceleration], *bounded)
         if is_plain(stack):

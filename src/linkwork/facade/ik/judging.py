@@ -171,7 +171,8 @@ class _Failures:
             return
         done, q, _ = self.search(some, limits=False)
         for k, x in zip(some[done], q[done], strict=True):
-            self.reasons[k].status, self.reasons[k].limits = "at limits", beyond_limits(self.problem, x)
+            limits = beyond_limits(self.problem, x, [target[k] for target in self.given.values()])
+            self.reasons[k].status, self.reasons[k].limits = "at limits", limits
 
     def search_with_fewer(self) -> None:
         """The smallest set that cannot be done, of tasks that stay in it when one of them is left out."""
@@ -298,15 +299,19 @@ def judged(
     return failures.reasons
 
 
-def beyond_limits(problem: AskedProblem, q: np.ndarray) -> tuple[LimitInTheWay, ...]:
-    """Joints that a configuration has beyond their bounds, whole turns aside."""
-    found = []
-    tree = problem.robot.tree
-    for n in problem.bounded.values():
+def beyond_limits(problem: AskedProblem, q: np.ndarray, targets: Sequence[np.ndarray]) -> tuple[LimitInTheWay, ...]:
+    """Joints that a configuration has beyond their bounds: whole turns aside, but of joints that tasks name, and where
+    they name some, of those alone that rows depend on."""
+    found, tree = [], problem.robot.tree
+    counted = {name for task in problem.tasks for name in task.references.joints}
+    rows = problem.looking(q, *targets).rows if counted else None
+    for k, n in problem.bounded.items():
+        if rows is not None and not rows[:, k].any():
+            continue
         low, high, x = problem.lower[n], problem.upper[n], float(q[n])
         body = next(body for i, body in tree.stacked() if tree.q_slices[i].start <= n < tree.q_slices[i].stop)
         unit = body.joint.q_units[n - tree.q_slices[tree.joint_index(body.joint_name)].start]
-        if unit == "rad":  # the turn of x that is least beyond
+        if unit == "rad" and body.joint_name not in counted:  # the turn of x that is least beyond
             ends = [math.floor((end - x) / _TURN) for end in (low, high) if math.isfinite(end)]
             turns = [x + _TURN * (turn + more) for turn in ends for more in (0, 1)]
             x = min(turns, key=lambda y: max(low - y, y - high, 0.0))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.ik.box import LimitBox
+from ...algorithms.ik.box import LimitBox, numbered
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel
 from ...bridge.once import Once
@@ -151,8 +151,8 @@ class IKProblem:
         ``nearest_to`` (..., nq) is what the answer is to be nearest to, of a problem whose solver is ``"nearest"``: the
         seed if it is left out, which in turn starts there.
         ``tolerance`` is one number, for the angle and the way that a task may leave, or one for each row of all tasks
-        [m, rad].  ``deadline`` [s], of
-        a single state, ends the search when so much time has passed: what was found until then comes back.
+        [m, rad].  ``deadline`` [s], of a single state, ends the search when so much time has passed: what was found
+        until then comes back.
         ``count`` asks for several answers of hard tasks, which differ by more than whole turns and small moves: the
         result has a leading axis of them, the nearest to the seed first; where there are fewer, the rest has no
         success.  It takes 60 searches and 8 for each of them, of 60 steps.
@@ -164,13 +164,14 @@ class IKProblem:
             tasks = freed(self.tasks, read_rows(self.who, self.tasks, tolerance))
             if tasks != self.tasks:
                 return self._with(tasks).solve(
-                    seed, nearest_to=nearest_to, tolerance=tolerance, deadline=deadline, **targets
+                    seed, nearest_to=nearest_to, tolerance=tolerance, deadline=deadline, count=count, **targets
                 )
         given = self._targets(targets)
         near = self._near(seed, nearest_to)
         if seed is None and near:
             seed = near[0]
         seed = self.middle if seed is None else read_configuration(self.robot, self.who, "seed", seed)
+        self._refuse_held_beyond(seed)
         tolerances = self.tolerances if tolerance is None else read_rows(self.who, self.tasks, tolerance)
         try:
             others = [seed.shape[:-1], *(x.shape[:-1] for x in near)]
@@ -204,16 +205,39 @@ class IKProblem:
         q, errors, told = self.kernel(
             seed, self.tolerances, self.weights, *self.ends, self._soon, self._first, *near, target
         )
-        told = told.tolist()
-        if told[0] != 1.0 and self._soon is not self._steps:
-            given = {next(iter(self.shapes)): target}
-            return self._run(seed, self.tolerances, given, self._steps, self._first, near)
+        told, target = (
+            told.tolist(),
+            target.copy(),
+        )  # the caller may write to it, and why there is no answer is judged late
+        if told[0] != 1.0:
+            seed, near = seed.copy(), tuple(q.copy() for q in near)
+            if self._soon is not self._steps:
+                given = {next(iter(self.shapes)): target}
+                return self._run(seed, self.tolerances, given, self._steps, self._first, near)
         if not told[-1] <= _OFF or q[0] != q[0]:
             self._refuse(seed, {next(iter(self.shapes)): target}, near)
         result = IKResult(self, q, errors, told, seed, target)
         if near:
-            result.near = near[0]
+            result.near = near[0].copy()
         return result
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether any numbers make a configuration."""
+        return bool(len(numbered(self.robot.tree)) == self.robot.nq)
+
+    def _refuse_held_beyond(self, seed: np.ndarray) -> None:
+        """Raises ValueError where joints are held beyond their limits."""
+        tree = self.robot.tree
+        for name in self.locked:
+            place = tree.q_slices[tree.joint_index(name)]
+            own, lower, upper = seed[..., place], self.lower[place], self.upper[place]
+            wrong = (own < lower) | (own > upper)
+            if wrong.any():
+                raise ValueError(
+                    f"{self.who}: locked: the seed holds joint {name!r} at {own[wrong].flat[0]:.6g}, beyond its limits "
+                    f"{lower.tolist()} to {upper.tolist()}; limits=False does not look at them"
+                )
 
     def follow(self, seed: Any = None, *, largest_jump: Any = JUMP, **paths: Any) -> PathResult:
         """Configurations along paths of targets (..., T, *shape) by the tasks' names, each from the one before.
@@ -226,16 +250,19 @@ class IKProblem:
 
     def differential(self, dt: float, **options: Any) -> DifferentialIK:
         """The step of velocity [s] of these tasks within these limits; options as of `Robot.velocity_for`."""
-        limits = options.pop("limits", True)
-        if limits is True:
-            limits = {"position": (self.lower, self.upper)}
-        return DifferentialIK(self.robot, self.tasks, dt, limits=limits, locked=self.locked, who=self.who, **options)
+        limits, own = options.pop("limits", True), {"position": (self.lower, self.upper)}
+        if limits is True or isinstance(limits, Mapping):
+            limits = own if limits is True else own | dict(limits)
+        locked = options.pop("locked", ())
+        locked = (*self.locked, *read_locked(self.who, self.robot, locked))
+        return DifferentialIK(self.robot, self.tasks, dt, limits=limits, locked=locked, who=self.who, **options)
 
     def velocity(self, q: Any, dt: float, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """The velocity at q (..., nq) that brings the tasks on in a step of time, as `Robot.velocity_for`."""
         known = self._steps_of_time.get(dt)
         if known is None:
-            known = self._steps_of_time[dt] = self.differential(dt)
+            known = self.differential(dt)
+            self._steps_of_time = {dt: known}
         return known.velocity(q, v_last=v_last, **targets)
 
     def _with(self, tasks: tuple[Task, ...]) -> IKProblem:

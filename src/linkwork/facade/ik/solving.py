@@ -9,7 +9,7 @@ solver that knows soft tasks gives the multipliers of hard rows, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...algorithms.ik import augmented, levels, levenberg
@@ -26,7 +26,7 @@ from ...model.tree import Tree
 from ...spatial import Vec3
 from ...tasks.contract import Task
 
-__all__ = ["NEAR", "SOLVERS", "TOLD", "Solver", "looking_kernel", "solver_kernel", "target_shapes"]
+__all__ = ["NEAR", "SOLVERS", "TOLD", "Solver", "aims_of", "looking_kernel", "solver_kernel", "target_shapes"]
 
 Scalars = Sequence[Any]
 Solver = Callable[..., SearchFound]
@@ -68,8 +68,7 @@ def solver_kernel(
     def solved(
         *, seed: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, steps: Any, first: Any, **targets: Any
     ) -> Any:
-        aims = {task.name: scalars(targets[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
-        numbers = tuple(aims.get(task.name, []) for task in tasks)
+        numbers = aims_of(tasks, aimed, targets)
         stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], still)
         box = LimitBox.of(tree, [*lower], [*upper], bounded, still)
         near = [[*targets["near"]]] if solver in NEAR else []
@@ -100,14 +99,19 @@ def solver_kernel(
     )
 
 
+def aims_of(tasks: Sequence[Task], aimed: Sequence[Task], targets: Mapping[str, Any]) -> tuple[list[Any], ...]:
+    """By task: the numbers of what it aims at, none where that is nothing, of a kernel's inputs target0, target1 ..."""
+    found = {task.name: scalars(targets[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
+    return tuple(found.get(task.name, []) for task in tasks)
+
+
 def looking_kernel(tree: Tree, tasks: tuple[Task, ...], still: frozenset[int]) -> Kernel:
     """Errors of all tasks, beyond their ranges, and rows, by q and targets."""
     shapes = target_shapes(tree, tasks)
     aimed = [task for task in tasks if task.name in shapes]
 
     def looked(*, q: Any, **targets: Any) -> Any:
-        given = {task.name: [*targets[f"target{k}"].ravel()] for k, task in enumerate(aimed)}
-        stack = Stack(tree, tasks, tuple(given.get(task.name, []) for task in tasks), (), (), still)
+        stack = Stack(tree, tasks, aims_of(tasks, aimed, targets), (), (), still)
         at = stack.at([*q])
         return {"errors": array(stack.beyond(at.errors)), "rows": array(at.rows)}
 
@@ -136,13 +140,16 @@ def _largest(stack: Stack, errors: Scalars) -> list[Any]:
 
 
 def off_by(task: Task, target: Scalars) -> Any:
-    """By how much a target is no pose or rotation: what RᵀR − 1, det R − 1 and the last row add up to."""
+    """By how much a target is no pose or rotation: what RᵀR − 1, det R − 1 and the last row add up to; infinite where a
+    number is not finite."""
     kind = task.target_of.kind if task.target_of is not None else ""
+    off: Any = 0.0
+    for number in target:
+        off = off + where(lt(fabs(number), math.inf), 0.0, math.inf)
     if kind not in ("pose", "rotation"):
-        return 0.0
+        return off
     width = 4 if kind == "pose" else 3
     rows = [target[width * i : width * i + 3] for i in range(3)]
-    off: Any = 0.0
     for i in range(3):
         for j in range(i + 1):
             off = off + fabs(dot(rows[i], rows[j]) - (1.0 if i == j else 0.0))

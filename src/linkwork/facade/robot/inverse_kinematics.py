@@ -61,11 +61,11 @@ class InverseKinematicsMethods(RobotBase):
         ``tolerance`` is a number for the angle and the way that may be left [rad, m], 1e-6 if it is left out, or one
         for each of (rotation x y z, position x y z), infinite where that is free, in the axes of the frame itself, of
         its ``"target"``, of the ``"reference"`` that it is relative to, or of a frame by its name.
-        ``limits`` are the joints', (lower, upper)
-        besides them, or none (False); joints that are ``locked`` stay where the seed has them.  ``deadline`` [s] is
-        for one state; ``at_most`` bounds the steps.  ``count`` asks for so many answers that differ by more than whole
-        turns and small moves, the nearest to the seed first, on a leading axis: the branches of an arm of six axes, or
-        configurations far apart where joints are left over; where there are fewer, the rest has no success.
+        ``limits`` are the joints', (lower, upper) besides them, or none (False); joints that are ``locked`` stay where
+        the seed has them. ``deadline`` [s] is for one state; ``at_most`` bounds the steps. ``count`` asks for so many
+        answers that differ by more than whole turns and small moves, the nearest to the seed first, on a leading axis:
+        the branches of an arm of six axes, or configurations far apart where joints are left over; where there are
+        fewer, the rest has no success.
 
         In a function that is compiled, arrays may be symbols, and so may the robot's parameters: it then gives ``q``,
         ``success`` (1 or 0) and ``iterations``, and q is differentiated by the implicit-function theorem.
@@ -74,6 +74,27 @@ class InverseKinematicsMethods(RobotBase):
         ``iterations``, ``restarts``.  Raises ValueError for poses that are none, for frames between which no joint is,
         and for limits that leave nothing; UnknownNameError for names that the robot does not have.
         """
+        plain = limits is None and not locked and at_most == STEPS and tolerance.__class__ in _NUMBERS
+        if plain and deadline is None and count is None and posture is None:
+            key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
+            known: Any = self._calls.get(key)
+            if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
+                if nearest_to is None:
+                    if seed is None:
+                        return cast(IKResult, known.single(known.middle, X_target))
+                    if seed.__class__ is np.ndarray and seed.shape == (self.nq,) and known.plain:
+                        return cast(IKResult, known.single(seed, X_target))
+                elif (
+                    nearest_to.__class__ is np.ndarray
+                    and nearest_to.shape == (self.nq,)
+                    and seed is None
+                    and known.plain
+                ):
+                    return cast(IKResult, known.single(nearest_to, X_target, nearest_to))
+        traced = has_symbols(self._subject) or any(map(is_traced, (X_target, seed, nearest_to, posture)))
+        for what, option in (("posture", posture), ("count", count), ("deadline", deadline)):
+            if traced and option is not None:
+                raise ValueError(f"inverse_kinematics: {what}: in a function that is compiled it is not known")
         if posture is not None:
             if nearest_to is not None or count is not None:
                 raise ValueError("inverse_kinematics: posture goes with neither nearest_to nor count: leave one out")
@@ -83,19 +104,6 @@ class InverseKinematicsMethods(RobotBase):
             asked = IKProblem(self, both, limits=limits, locked=locked, at_most=at_most, who="inverse_kinematics")
             seed = posture if seed is None else seed
             return asked.solve(seed, deadline=deadline, X_target=X_target, posture=posture)
-        plain = limits is None and not locked and at_most == STEPS and tolerance.__class__ in _NUMBERS
-        if plain and deadline is None and count is None:
-            key = ("inverse_kinematics", frame, relative_to, axes, tolerance, nearest_to is None)
-            known: Any = self._calls.get(key)
-            if known is not None and X_target.__class__ is np.ndarray and X_target.shape == (4, 4):
-                if nearest_to is None:
-                    if seed is None:
-                        return cast(IKResult, known.single(known.middle, X_target))
-                    if seed.__class__ is np.ndarray and seed.shape == (self.nq,):
-                        return cast(IKResult, known.single(seed, X_target))
-                elif nearest_to.__class__ is np.ndarray and nearest_to.shape == (self.nq,) and seed is None:
-                    return cast(IKResult, known.single(nearest_to, X_target, nearest_to))
-        traced = has_symbols(self._subject) or any(map(is_traced, (X_target, seed, nearest_to)))
         task = PoseTask(frame, relative_to=relative_to, axes=axes, name="X_target")
         problem = IKProblem(
             type(self)(self._subject.tree) if traced else self,
