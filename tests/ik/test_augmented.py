@@ -106,6 +106,29 @@ def test_levels_cost_no_level_before_anything():
     assert (both.q >= ARM.lower).all() and (both.q <= ARM.upper).all()
 
 
+def test_what_is_met_already_is_a_minimum():
+    """From where soft rows cost nothing but rounding, or have no say: a success, at once, where it began."""
+    q = ARM.random_configuration(seed=3, size=30)
+    X = ARM.pose(q, "hand")
+    place, box = {"hand": X[:, :3, 3]}, {"lower": (-5.0,) * 3, "upper": (5.0,) * 3}
+    hand, wide = lw.ik.PositionTask("hand"), lw.ik.BoxTask("hand", **box, weight=1.0, name="box")
+    large = lw.ik.ManipulabilityTask("hand", part="position", target=1e-9, weight=1.0)
+    cases = [
+        ([hand, lw.ik.PostureTask(weight=1.0, name="p")], {**place, "p": q}),
+        (lw.ik.PositionTask("hand", weight=1.0), place),
+        (wide, {}),
+        (lw.ik.SupportPolygonTask([(-5, -5), (5, -5), (5, 5), (-5, 5)], weight=1.0), {}),
+        (large, {}),
+    ]
+    for tasks, targets in cases:
+        found = ARM.ik_problem(tasks).solve(q, **targets)
+        assert found.success.all() and found.feasible.all(), (tasks, found.success.mean())
+        assert np.abs(found.q - q).max() <= 1e-12 and found.iterations.max() <= 10, tasks
+    posture = ARM.inverse_kinematics(X, "hand", posture=q)
+    assert posture.success.all() and np.abs(posture.q - q).max() <= 1e-12
+    assert ARM.ik_problem(wide).solve(q[0]).success is True
+
+
 def test_what_is_contradictory_or_nothing_ends():
     """Two hands in one, weights of zero: an end, within limits, no NaN, and no success where there is none."""
     far = [lw.ik.PositionTask("hand", name="a"), lw.ik.PositionTask("hand", name="b")]

@@ -54,6 +54,8 @@ _SECOND_ORDER = 16  # velocities: with so many, second derivatives are worth the
 _LOST = 0.05  # [rad, half a characteristic length]: so far from their ranges hard rows have been left
 _GAIN = 1e-6  # of what soft rows cost: less than that is none
 _NOISE = 1e-13  # of a sum of squares: rounding
+_ROUNDING = 1e-14  # of errors [rad, characteristic length], which is all that is left of them where they vanish
+_NONE = 1e-200  # damping where nothing is curved
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def descend(
     def stepped(state: _State) -> _State:
         fresh = le(_FAR, state.cost)
         H = full(state.bends, tree.nv)
-        most = where(fresh, 1.0, _DAMPING * state.damping * state.cost + _SINGULAR * state.curvature)
+        most = where(fresh, 1.0, _DAMPING * state.damping * state.cost + _SINGULAR * state.curvature + _NONE)
         step = shortened(newton_step(H, state.slopes, most, box, state.q), longest)
         promised = -2.0 * dot(step, state.slopes) - dot(step, [dot(row, step) for row in H])
         length: Any = 0.0
@@ -201,7 +203,7 @@ def descend(
         found = _Squares.of(asked, at.errors, at.rows, state.forces, rho)
         cost = dot(found.residuals, found.residuals)
         gained = where(fresh, _FAR, state.cost - cost)
-        better = le(1e-4 * promised - _NOISE * cost, gained)
+        better = le(1e-4 * promised - _noise(state.cost, state.curvature), gained)
         ratio = fmin(fmax(gained / fmax(promised, 1e-300), -1.0), 1.0)
         damping = where(better, state.damping * fmax(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), 4.0 * state.damping)
         damping = where(fresh, 1.0, fmin(fmax(damping, _LEAST), _MOST_DAMPING))
@@ -230,7 +232,7 @@ def descend(
 
         again = where(lost, 0.0, 1.0)
         solved = and_(
-            and_(and_(better, fine), not_(fresh)), lt(length * (state.curvature + most), _STILL * state.curvature)
+            and_(and_(better, fine), not_(fresh)), le(length * (state.curvature + most), _STILL * state.curvature)
         )
         kept = and_(and_(better, fine), or_(solved, lt(wanting, state.least)))
         gains = and_(kept, lt(wanting, (1.0 - _GAIN) * state.least))
@@ -274,6 +276,12 @@ def descend(
 
 def _is_minimum(found: MinimumFound) -> Any:
     return where(and_(lt(0.5, found.done), lt(found.done, 1.5)), 1.0, 0.0)
+
+
+def _noise(cost: Any, curvature: Any) -> Any:
+    """What of ‖r‖² is rounding: of the sum, and of errors as small as they may be."""
+    least = _ROUNDING * _ROUNDING * curvature
+    return _NOISE * cost + 2.0 * sqrt(cost * least) + least
 
 
 def _stiffness(asked: AskedRows, rows: Rows) -> Any:
