@@ -34,6 +34,11 @@ def test_programs_get_the_numbers(linkwork):
     assert data["iterations"]["p50"] >= 1 and data["restarts"]["p50"] >= 0
 
 
+def test_the_finest_tolerance_is_met(linkwork):
+    data = json.loads(linkwork("ik", "arm6", "--frame", "tool", *SHORT, "--tolerance", "1e-10", "--json").out)
+    assert data["success"] == 1.0 and data["statuses"] == {"solved": 30} and data["tolerance"] == 1e-10
+
+
 def test_a_free_base_reaches_everything(linkwork):
     data = json.loads(linkwork("ik", "arm6", "--frame", "tool", "--floating-base", "--poses", "5", "--json").out)
     assert data["success"] == 1.0
@@ -73,7 +78,10 @@ def test_what_cannot_be_asked_is_said(linkwork):
         (("arm6", "--frame", "base"), 2, "no joint is between"),
         (("arm6", "--frame", "tool", "--base", "nowhere"), 2, "nowhere"),
         (("arm6",), 2, "--frame"),
-        (("arm6", "--frame", "tool", "--tolerance", "-1"), 2, "expected a number above 0, got '-1'"),
+        (("arm6", "--frame", "tool", "--tolerance", "-1"), 2, "expected a number of at least 1e-10"),
+        (("arm6", "--frame", "tool", "--tolerance", "1e-18"), 2, "told from rounding, got '1e-18'"),
+        (("arm6", "--frame", "tool", "--tolerance", "nan"), 2, "got 'nan'"),
+        (("arm6", "--frame", "tool", "--seed", "-1"), 2, "--seed: expected a whole number of at least 0, got '-1'"),
         (("arm6", "--frame", "tool", "--poses", "0"), 2, "expected a whole number of at least 1"),
     ):
         ran = linkwork("ik", *arguments)

@@ -140,3 +140,17 @@ def test_what_is_contradictory_or_nothing_ends():
     same = problem.solve(a=[0.4, 0.0, 0.4], b=[0.4, 0.0, 0.4], posture=ARM.neutral())
     assert same.feasible and np.isfinite(same.q).all()
     assert (apart.q >= ARM.lower).all() and (apart.q <= ARM.upper).all()
+
+
+def test_a_weight_of_zero_counts_for_nothing():
+    """A task, or rows of one, that weigh nothing do not change what is found, and what is left of them is told."""
+    place, q0 = [0.4, 0.0, 0.4], ARM.random_configuration(seed=4)
+    hand = lw.ik.PositionTask("hand")
+    alone = ARM.ik_problem([hand]).solve(hand=place)
+    beside = ARM.ik_problem([hand, lw.ik.PostureTask(weight=0.0)]).solve(hand=place, posture=q0)
+    assert alone.success and beside.success
+    assert np.abs(ARM.pose(beside.q, "hand")[:3, 3] - place).max() <= 1e-6
+    np.testing.assert_allclose(np.abs(beside.errors[3:]), np.abs(beside.q - q0), atol=1e-12)
+    X = lw.pose((0.4, 0.1, 0.4))
+    free = ARM.ik_problem([lw.ik.PoseTask("hand", weight=(0.0, 0.0, 0.0, 1.0, 1.0, 1.0))]).solve(hand=X)
+    assert free.success and np.abs(ARM.pose(free.q, "hand")[:3, 3] - X[:3, 3]).max() <= 1e-6

@@ -73,3 +73,15 @@ def test_none_where_there_is_none_and_bad_counts():
         ARM7.inverse_kinematics(X, "hand", count=2, deadline=1.0)
     with pytest.raises(ValueError, match="X_target"):
         ARM7.inverse_kinematics(2.0 * X, "hand", count=2)
+
+
+def test_none_of_no_targets():
+    """No targets have no answers, of the shapes that answers have."""
+    for robot, frame in ((ARM7, "hand"), (lw.load("arm6"), "tool")):
+        for shape in ((0,), (3, 0)):
+            found = robot.inverse_kinematics(np.zeros((*shape, 4, 4)), frame, count=2)
+            assert found.q.shape == (2, *shape, robot.nq) and found.errors.shape == (2, *shape, 6)
+            assert found.success.shape == found.status.shape == found.iterations.shape == (2, *shape)
+            assert found.position_error.shape == (2, *shape) and "0 of 0" in repr(found)
+    with pytest.raises(ValueError, match="count"):
+        ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", count=0)

@@ -167,6 +167,8 @@ def test_they_are_values():
 
 def test_bad_input_says_what():
     arm = lw.load("arm7")
+    distance = ik.DistanceTask("hand", "base", name="far")
+    far = arm.ik_problem(distance)
     robot = robot_of(TREES["coupled_0"])
     follower = next(b.joint_name for b in robot.tree.bodies if b.coupling is not None)
     for call, error, text in (
@@ -199,6 +201,12 @@ def test_bad_input_says_what():
         (lambda: ik.LookAtTask("hand.z", cone="wide"), ValueError, "cone"),
         (lambda: arm.ik_problem(ik.LookAtTask("hand.z", at="hand")), ValueError, "one body"),
         (lambda: arm.ik_problem(ik.DistanceTask("hand", "hand")), ValueError, "itself"),
+        (lambda: far.solve(far=-0.1), ValueError, "far: expected lengths .*, got -0.1"),
+        (lambda: far.solve(far=[0.4, -0.2]), ValueError, "got -0.2"),
+        (lambda: arm.ik_problem(replace(distance, target=-1.0)).solve(), ValueError, "got -1.0"),
+        (lambda: arm.ik_problem(ik.Soft(replace(distance, target=-1.0), 1.0)).solve(), ValueError, "got -1.0"),
+        (lambda: arm.velocity_for(distance, arm.neutral(), 0.01, far=-0.1), ValueError, "got -0.1"),
+        (lambda: far.follow(far=[0.4, -0.2]), ValueError, "got -0.2"),
         (lambda: ik.SupportPolygonTask([(0, 0), (1, 0)]), ValueError, "three"),
         (lambda: ik.SupportPolygonTask([(0, 0), (1, 0), (2, 0)]), ValueError, "no area"),
         (lambda: ik.SupportPolygonTask([(0, 0), (1, 1), (1, 0), (0, 1)]), ValueError, "no area"),

@@ -29,6 +29,7 @@ __all__ = ["HELP", "add_arguments", "middle", "pose_errors", "run"]
 HELP = "measure how often inverse kinematics of a frame succeeds, and how long it takes"
 
 _ROUNDING = 1e-12  # m, rad: what two ways to compute a pose differ by
+_FINEST = 1e-10  # m, rad: of tolerances, so that rounding is a hundredth of them at most
 _CHUNK = 100  # calls between two drawings of progress
 _SHOWN = 10  # misses in the text
 
@@ -38,20 +39,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frame", metavar="NAME", required=True, help="the frame that is to reach poses")
     parser.add_argument("--base", metavar="NAME", help="the frame that poses are relative to (default: the world)")
     parser.add_argument("--poses", metavar="N", type=positive, default=1000, help="how many (default: 1000)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the random numbers (default: 0)")
+    parser.add_argument("--seed", metavar="N", type=_from_zero, default=0, help="of the random numbers (default: 0)")
     parser.add_argument(
-        "--tolerance", metavar="X", type=_above_zero, default=1e-5, help="of each axis, m and rad (default: 1e-5)"
+        "--tolerance",
+        metavar="X",
+        type=_tolerance,
+        default=1e-5,
+        help=f"of each axis, m and rad, {_FINEST:g} at least (default: 1e-5)",
     )
     add_json(parser)
 
 
-def _above_zero(text: str) -> float:
+def _from_zero(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {text!r}")
+    return value
+
+
+def _tolerance(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0.0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    if not _FINEST <= value < math.inf:
+        raise argparse.ArgumentTypeError(
+            f"expected a number of at least {_FINEST:g}, what can be told from rounding, got {text!r}"
+        )
     return value
 
 

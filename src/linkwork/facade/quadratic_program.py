@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from operator import gt
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,8 @@ __all__ = ["quadratic_program"]
 _NAMES = ("H", "g", "A", "lower", "upper", "x_lower", "x_upper", "warm_start")
 _KEPT = 64  # kernels
 _KERNELS = Once[Kernel](_KEPT)
-_CALLS: dict[Any, Kernel] = {}  # by the shapes and types of arguments that need no look
-_INFEASIBLE = 3.0
+_CALLS: dict[Any, Kernel] = {}  # by the shapes and types of arguments whose shapes need no look
+_RANKS = {"H": 2, "A": 2}  # of others 1
 
 
 def quadratic_program(
@@ -54,7 +56,8 @@ def quadratic_program(
     >>> found.x, found.multipliers, found.status
     (array([2., 0.]), array([1.]), array(0.))
 
-    Raises ValueError for arrays of other shapes and for lower bounds above upper ones.
+    Raises ValueError for arrays of other shapes, for batches that do not broadcast, for lower bounds above upper ones
+    and for those that nothing is beyond: a lower one of inf, an upper one of -inf.
     """
     values = (H, g, A, lower, upper, x_lower, x_upper, warm_start)
     given = [x for x in values if x is not None]
@@ -66,6 +69,8 @@ def quadratic_program(
     if kernel is None:
         arrays, n, m = checked(dict(zip(_NAMES, values, strict=True)))
         options = options_of(tolerance, at_most)
+        _refuse_batches(arrays)
+        _refuse_bounds(*map(arrays.get, ("lower", "upper", "x_lower", "x_upper")))
         if any(map(is_traced, arrays.values())) or not n:
             return solved(arrays, n, m, options)
         if not m:
@@ -77,11 +82,9 @@ def quadratic_program(
                 _CALLS.clear()
             _CALLS[key] = kernel
         given = list(arrays.values())
-    found = QuadraticSolution(*kernel(*given))
-    status = found.status
-    if status == _INFEASIBLE if status.ndim == 0 else (status == _INFEASIBLE).any():
-        _refuse_crossing({name: np.asarray(x) for name, x in zip(_NAMES, values, strict=True) if x is not None})
-    return found
+    else:
+        _refuse_bounds(lower, upper, x_lower, x_upper)
+    return QuadraticSolution(*kernel(*given))
 
 
 def _compiled(names: tuple[str, ...], n: int, m: int, options: ProgramOptions) -> Kernel:
@@ -93,13 +96,51 @@ def _compiled(names: tuple[str, ...], n: int, m: int, options: ProgramOptions) -
     return compile(function, name="quadratic_program", **{name: sizes.get(name, (n,)) for name in names})
 
 
-def _refuse_crossing(arrays: dict[str, np.ndarray]) -> None:
-    """Raises ValueError where a lower bound is above its upper one."""
-    for low, high in (("lower", "upper"), ("x_lower", "x_upper")):
-        if low in arrays and high in arrays and np.any(arrays[low] > arrays[high]):
-            below, above = np.broadcast_arrays(arrays[low], arrays[high])
-            place = tuple(map(int, np.argwhere(below > above)[0]))
-            raise ValueError(
-                f"quadratic_program: {low}: expected at most {high}, got {below[place]} > {above[place]} at "
-                f"{list(place) if len(place) > 1 else place[0]}"
-            )
+def _refuse_batches(arrays: dict[str, np.ndarray]) -> None:
+    """Raises ValueError where leading dimensions do not broadcast."""
+    try:
+        np.broadcast_shapes(*(x.shape[: x.ndim - _RANKS.get(name, 1)] for name, x in arrays.items()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
+        raise ValueError(f"quadratic_program: expected leading dimensions that broadcast, got {shapes}") from None
+
+
+def _refuse_bounds(lower: Any, upper: Any, x_lower: Any, x_upper: Any) -> None:
+    """Raises ValueError where numbers among bounds leave nothing."""
+    if lower is not None or upper is not None:
+        _refuse_range("lower", lower, "upper", upper)
+    if x_lower is not None or x_upper is not None:
+        _refuse_range("x_lower", x_lower, "x_upper", x_upper)
+
+
+def _refuse_range(low: str, below: np.ndarray | None, high: str, above: np.ndarray | None) -> None:
+    one, other = _look(low, below, math.inf), _look(high, above, -math.inf)
+    if below is None or above is None or one is None or other is None:
+        return
+    if below.ndim == above.ndim == 1 and not any(map(gt, one, other)):
+        return
+    crossing = np.greater(below, above)
+    if crossing.any():
+        one, other = (np.broadcast_to(x, crossing.shape)[crossing][0] for x in (below, above))
+        raise ValueError(
+            f"quadratic_program: {low}: expected at most {high}, got {one} > {other} at {_first(crossing)}"
+        )
+
+
+def _look(name: str, bound: np.ndarray | None, end: float) -> Any:
+    """The numbers of a bound, if it is one of numbers: as a list, which is faster than an array of a few."""
+    if bound is None or bound.dtype.char == "O":
+        return None
+    found = bound.tolist() if bound.ndim == 1 else bound
+    if end in found if bound.ndim == 1 else (bound == end).any():
+        raise ValueError(
+            f"quadratic_program: {name}: expected numbers, or {-end} where there is no bound, got {end} at "
+            f"{_first(bound == end)}: nothing is beyond that"
+        )
+    return found
+
+
+def _first(found: np.ndarray) -> Any:
+    """The first place that is true: a number, or a list of them."""
+    place = np.argwhere(found)[0].tolist()
+    return place if len(place) > 1 else place[0]

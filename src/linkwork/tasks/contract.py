@@ -45,7 +45,7 @@ class TaskTarget:
     """What comes with each call: the shape of an array, "nq" for a configuration, and what kind of thing it is."""
 
     shape: tuple[int | str, ...]
-    kind: str  # "pose", "rotation", "place", "direction", "configuration" or "numbers"
+    kind: str  # "pose", "rotation", "place", "direction", "configuration", "size", "length", "numbers"
     doc: str = ""
 
 
@@ -80,9 +80,10 @@ class Task(ABC):
 
     A kind writes ``errors``, from which rows follow by differentiation, or both at once in ``rows``.
 
-    Fields of every kind: ``name``; ``weight`` (nothing where it is hard), a number or one a row [1/m, 1/rad];
-    ``level`` of priority, 0 first; ``tolerance`` of its errors, a number for the angle and the way that may be left, or
-    one a row, infinite where a row is free; ``target``, where it is always the same.
+    Fields of every kind: ``name``; ``weight`` (nothing where it is hard), a number or one a row [1/m, 1/rad], where 0
+    counts for nothing: what is left is told, and not made less; ``level`` of priority, 0 first; ``tolerance`` of its
+    errors, a number for the angle and the way that may be left, or one a row, infinite where a row is free; ``target``,
+    where it is always the same.
     """
 
     name: str

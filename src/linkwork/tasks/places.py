@@ -104,7 +104,7 @@ class DistanceTask(Task):
 
     @property
     def target_of(self) -> TaskTarget:
-        return TaskTarget((), "numbers", f"how far {self.a!r} is to be from {self.b!r} [m]")
+        return TaskTarget((), "length", f"how far {self.a!r} is to be from {self.b!r} [m]")
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -249,6 +249,17 @@ def test_empty_programs():
         ({"A": np.ones((1, 3))}, ValueError, r"A: expected the shape \(..., 1, 2\)"),
         ({"g": None}, TypeError, "g: expected an array, got None"),
         ({"x_lower": [0.0, 2.0], "x_upper": [1.0, 1.0]}, ValueError, "expected at most x_upper, got 2.0 > 1.0 at 1"),
+        ({"x_lower": 1.0, "x_upper": 0.0}, ValueError, "x_lower: expected at most x_upper, got 1.0 > 0.0 at 0"),
+        ({"x_lower": np.ones((3, 2)), "x_upper": [1.0, 0.0]}, ValueError, r"got 1.0 > 0.0 at \[0, 1\]"),
+        ({"x_lower": 1.0, "x_upper": 0.0, "at_most": 1}, ValueError, "at most x_upper"),
+        ({"A": np.eye(2), "lower": 1.0, "upper": [2.0, 0.0]}, ValueError, "lower: expected at most upper, .* at 1"),
+        ({"x_lower": np.inf}, ValueError, "x_lower: expected numbers, or -inf where there is no bound, got inf at 0"),
+        ({"x_lower": [0.0, np.inf], "x_upper": np.inf}, ValueError, "x_lower: .* got inf at 1"),
+        ({"x_upper": [[0.0, 1.0], [-np.inf, 1.0]]}, ValueError, r"x_upper: .* or inf .* got -inf at \[1, 0\]"),
+        ({"A": np.eye(2), "upper": -np.inf}, ValueError, "^quadratic_program: upper: .* got -inf at 0"),
+        ({"A": np.eye(2), "lower": [0.0, np.inf]}, ValueError, "^quadratic_program: lower: .* got inf at 1"),
+        ({"H": np.zeros((3, 2, 2)), "g": np.ones((4, 2))}, ValueError, r"broadcast, got H \(3, 2, 2\), g \(4, 2\)"),
+        ({"H": np.ones((3, 2, 2)), "x_upper": np.ones((4, 2))}, ValueError, r"g \(2,\), x_upper \(4, 2\)"),
         ({"tolerance": -1.0}, ValueError, "tolerance: expected a number"),
         ({"at_most": 1.5}, ValueError, "at_most: expected a whole number"),
         ({"x_lower": ["a", "b"]}, TypeError, "x_lower: expected an array of real numbers"),
@@ -257,6 +268,21 @@ def test_empty_programs():
 def test_bad_arguments(given, error, words):
     with pytest.raises(error, match=words):
         lw.quadratic_program(**{"H": np.eye(2), "g": np.ones(2)} | given)
+
+
+def test_bounds_are_looked_at_in_every_call():
+    """Also where a call before was of such arrays."""
+    low, high = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
+    for shape in ((2,), (3, 2)):
+        lower, upper = np.tile(low, (*shape[:-1], 1)), np.tile(high, (*shape[:-1], 1))
+        for _ in range(2):
+            assert (
+                lw.quadratic_program(np.eye(2), np.array([3.0, 0.0]), x_lower=lower, x_upper=upper).x[..., 0] == -1
+            ).all()
+        for wrong, at_most in ((np.inf, "expected numbers"), (2.0, "expected at most x_upper")):
+            lower[..., 1] = wrong
+            with pytest.raises(ValueError, match=at_most):
+                lw.quadratic_program(np.eye(2), np.array([3.0, 0.0]), x_lower=lower, x_upper=upper)
 
 
 def test_part_of_a_kernel():

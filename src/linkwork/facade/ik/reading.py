@@ -216,6 +216,8 @@ def read_target(
             raise ValueError(f"{name}, got one of no length")
         if kind == "size" and not (found > 0.0).all():
             raise ValueError(f"{name}, got {found[found <= 0.0].flat[0]}")
+        if kind == "length" and not (found >= 0.0).all():
+            raise ValueError(f"{name}, got {found[found < 0.0].flat[0]}")
         for place in np.ndindex(found.shape[: found.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
             _look_at(f"{who}: {task.name}" + (f"[{', '.join(map(str, place))}]" if place else ""), kind, found[place])
     return found
@@ -227,6 +229,7 @@ _WORDS = {
     "place": "places",
     "direction": "directions",
     "size": "numbers above 0",
+    "length": "lengths [m], from 0,",
 }
 
 

@@ -49,6 +49,10 @@ def several(
     seeds = np.broadcast_to(seed, (*shape, seed.shape[-1])).reshape(-1, seed.shape[-1])
     if problem.solver != "levenberg":
         raise ValueError(f"{problem.who}: count: hard tasks alone have several answers, and this is {problem.solver!r}")
+    if not len(seeds):
+        sizes = seed.shape[-1], len(problem.scales), len(TOLD)
+        nothing = [np.zeros((n, *shape, size)) for size in sizes]
+        return IKResult(problem, nothing[0], nothing[1], nothing[2], seed, given, tolerances)
     q, errors, told = _candidates(problem, n, seeds, tolerances, flat)
     turning, scale = _moves(problem)
     q = _turned(problem, q, seeds[:, None], turning)
