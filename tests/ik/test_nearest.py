@@ -201,3 +201,15 @@ def test_bad_input_says_what():
                 ARM.inverse_kinematics(X, "hand", nearest_to=near)
     with pytest.raises(ValueError, match="broadcast"):
         ARM.inverse_kinematics(np.tile(X, (3, 1, 1)), "hand", nearest_to=np.zeros((2, 7)))
+
+
+def test_an_arm_with_a_closed_form_is_never_farther_than_its_branches():
+    """Nor is an answer alone another one than in a batch."""
+    q, near = (ARM6.random_configuration(seed=seed, size=60) for seed in (1, 2))
+    X = ARM6.pose(q, "tool")
+    found = ARM6.inverse_kinematics(X, "tool", nearest_to=near)
+    branches = ARM6.closed_form("tool").branches(X, seed=near)
+    away = np.where(branches.valid, ((branches.q - near[:, None]) ** 2).sum(axis=-1), np.inf).min(axis=1)
+    assert found.success.all() and (((found.q - near) ** 2).sum(axis=-1) <= away * (1.0 + 1e-6)).all()
+    for k in (0, 59):
+        assert np.array_equal(ARM6.inverse_kinematics(X[k], "tool", nearest_to=near[k]).q, found.q[k])

@@ -167,6 +167,17 @@ class ClosedForm:
         q, valid, turned, away = kernel(target, at) if given is None else kernel(target, at, given)
         return ArmBranches(q, np.asarray(valid) > 0.5, turned, away)
 
+    def nearest_branch(self, X_target: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Of an arm of six axes: the branch (..., nq) within limits that is nearest to configurations, or these where
+        there is none.  It takes plain arrays, poses and configurations, and does not look at them."""
+        found, valid, *_ = self._kernel(True)(X_target, q)
+        away = np.where(valid > 0.5, ((found - q[..., None, :]) ** 2).sum(axis=-1), np.inf)
+        if away.ndim == 1:
+            k = int(away.argmin())
+            return np.asarray(found[k] if away[k] < np.inf else q)
+        first = np.take_along_axis(found, away.argmin(axis=-1)[..., None, None], axis=-2)[..., 0, :]
+        return np.where((away.min(axis=-1) < np.inf)[..., None], first, q)
+
     def redundant_angle(self, q: ArrayLike) -> np.ndarray:
         """The elbow angle of configurations, or the angle of the joint that is held: q (..., nq) -> (...) [rad].
 

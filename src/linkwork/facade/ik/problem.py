@@ -15,7 +15,9 @@ from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel
 from ...bridge.once import Once
 from ...tasks.contract import Task
+from ...tasks.frames import PoseTask
 from ..assembly.wanted import read_configuration
+from .closed import ClosedForm
 from .differential import DifferentialIK
 from .following import JUMP, follow
 from .judging import chain_of, proofs
@@ -169,7 +171,7 @@ class IKProblem:
         given = self._targets(targets)
         near = self._near(seed, nearest_to)
         if seed is None and near:
-            seed = near[0]
+            seed = self._beginning(near[0], given)
         seed = self.middle if seed is None else read_configuration(self.robot, self.who, "seed", seed)
         self._refuse_held_beyond(seed)
         tolerances = self.tolerances if tolerance is None else read_rows(self.who, self.tasks, tolerance)
@@ -199,6 +201,26 @@ class IKProblem:
             return []
         given = seed if nearest_to is None else nearest_to
         return [self.middle if given is None else read_configuration(self.robot, self.who, "nearest_to", given)]
+
+    @cached_property
+    def form(self) -> ClosedForm | None:
+        """The closed form of what is asked, of a pose that leaves no joint over."""
+        task = self.tasks[0]
+        if len(self.tasks) > 1 or type(task) is not PoseTask or self.still or not np.isfinite(self.tolerances).all():
+            return None
+        found: ClosedForm | None = self.robot.closed_form(task.frame, relative_to=task.relative_to)
+        return None if found is None or found.redundant is not None else found
+
+    def _beginning(self, near: np.ndarray, given: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Where the search for what is nearest begins: at the nearest branch, where there is a closed form."""
+        if self.form is None:
+            return near
+        (target,) = given.values()
+        return self.form.nearest_branch(target, near)
+
+    def nearest(self, near: np.ndarray, target: np.ndarray) -> IKResult:
+        """`single` of a problem whose solver looks for the nearest configuration."""
+        return self.single(self._beginning(near, {next(iter(self.shapes)): target}), target, near)
 
     def single(self, seed: np.ndarray, target: np.ndarray, *near: np.ndarray) -> IKResult:
         """One target of a problem that has one, both plain arrays of the right shape: with little on the way."""
@@ -273,7 +295,7 @@ class IKProblem:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but machine code, which is made where it is needed."""
-        made = ("kernel", "searching", "looking")
+        made = ("kernel", "searching", "looking", "form")
         return {key: x for key, x in self.__dict__.items() if key not in made} | {"_steps_of_time": {}}
 
     def _rank(self, name: str) -> int:

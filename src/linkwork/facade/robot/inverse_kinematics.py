@@ -90,7 +90,7 @@ class InverseKinematicsMethods(RobotBase):
                     and seed is None
                     and known.plain
                 ):
-                    return cast(IKResult, known.single(nearest_to, X_target, nearest_to))
+                    return cast(IKResult, known.nearest(nearest_to, X_target))
         traced = has_symbols(self._subject) or any(map(is_traced, (X_target, seed, nearest_to, posture)))
         for what, option in (("posture", posture), ("count", count), ("deadline", deadline)):
             if traced and option is not None:
