@@ -10,8 +10,9 @@ damping ν ‖r‖² that is ruled by what steps gain of what they promise.  Aft
 
     λ ← ρ (y − clip(y, l, u)),
 
-and ρ grows where hard rows have not come closer.  Where nothing moves any more, the gradient of ½ Σ (w e)² + λᵀ c
-vanishes but for what limits hold.  A row that is not active has λ = 0; λ > 0 pushes down, from u.
+and ρ grows where hard rows have not come closer.  H has the rows that are active; where a step failed across the end
+of a range that was near, H has that row, too, until a step is taken.  Where nothing moves any more, the gradient of
+½ Σ (w e)² + λᵀ c vanishes but for what limits hold.  A row that is not active has λ = 0; λ > 0 pushes down, from u.
 
 Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 17; Nielsen, Damping parameter in
 Marquardt's method, IMM-REP-1999-05, 1999; Birgin and Martínez, Practical Augmented Lagrangian Methods, 2014.
@@ -52,6 +53,7 @@ _STIFFER, _STIFFEST = 10.0, 300.0  # how it grows, and as a multiple of the firs
 _SHORT = 0.3  # a step so short makes new multipliers at first
 _SECOND_ORDER = 16  # velocities: with so many, second derivatives are worth their price
 _LOST = 0.05  # [rad, half a characteristic length]: so far from their ranges hard rows have been left
+_NEAR = 0.1  # of how far a step led out of a range: rows that were nearer to its end resist
 _GAIN = 1e-6  # of what soft rows cost: less than that is none
 _NOISE = 1e-13  # of a sum of squares: rounding
 _ROUNDING = 1e-14  # of errors [rad, characteristic length], which is all that is left of them where they vanish
@@ -96,6 +98,7 @@ class _Squares:
     rows: list[list[Any]]
     weights: list[Any]  # by row: what errors are multiplied with
     away: list[Any]  # by hard row: c − clip(y, l, u), which λ/ρ grows by
+    inside: list[Any]  # by row: how far y is from the ends of its range, −1 where that counts
 
     @staticmethod
     def of(asked: AskedRows, errors: Scalars, rows: Rows, forces: Scalars, rho: Any) -> _Squares:
@@ -104,8 +107,10 @@ class _Squares:
         scaled: list[list[Any]] = []
         weights: list[Any] = []
         away: list[Any] = []
+        inside: list[Any] = []
         for k, hard in enumerate(asked.hard):
             pushed: Any = 0.0
+            room: Any = -1.0
             w, low, high, x = asked.weights[k], asked.low[k], asked.high[k], errors[k]
             if hard:
                 pushed = forces[len(away)] / rho
@@ -113,6 +118,7 @@ class _Squares:
                 near = _clipped(y, _scaled(low, w), _scaled(high, w))
                 away.append(w * x - near)
                 residuals.append(root * (y - near))
+                room = _room(y, _scaled(low, w), _scaled(high, w))
                 w = root * w
             else:
                 near = _clipped(x, low, high)
@@ -122,10 +128,11 @@ class _Squares:
                 counts = or_(lt(y, near), lt(near, y))
                 if hard:  # one that has just been active resists, so that no step leads far across
                     counts = or_(counts, lt(0.0, fabs(pushed)))
-                w = where(counts, w, 0.0)
+                w, room = where(counts, w, 0.0), where(counts, -1.0, room)
+            inside.append(room)
             weights.append(w)
             scaled.append([a if is_zero(a) else a * w for a in rows[k]])
-        return _Squares(residuals, scaled, weights, away)
+        return _Squares(residuals, scaled, weights, away, inside)
 
 
 class MinimumFound(NamedTuple):
@@ -144,6 +151,7 @@ class _State(NamedTuple):
     curvature: Any  # of a velocity, on average: the mean of RᵀR's diagonal
     cost: Any  # ‖r‖² at q
     damping: Any  # ν
+    rooms: tuple[Any, ...]  # of hard rows with a range: how far from its ends; −1 where the Hessian has the row
     forces: tuple[Any, ...]  # λ of hard rows
     stiffness: Any  # ρ
     short: Any
@@ -179,6 +187,7 @@ def descend(
     tree = stack.tree
     longest = longest_steps(tree)
     hard = [k for k, is_hard in enumerate(asked.hard) if is_hard]
+    ranged = [k for k in hard if not _same(asked.low[k], asked.high[k])]
 
     def stepped(state: _State) -> _State:
         fresh = le(_FAR, state.cost)
@@ -230,6 +239,21 @@ def descend(
             pulls = [r * w for r, w in zip(now.residuals, now.weights, strict=True)]
             lower = [x + y for x, y in zip(lower, stack.bent(q, pulls), strict=True)]
 
+        # a step that failed across the end of a range: such rows resist the next one
+        near = [
+            where(and_(le(0.0, room), lt(room, _NEAR * fabs(found.residuals[k]) / root)), 1.0, 0.0)
+            for k, room in zip(ranged, state.rooms, strict=True)
+        ]
+        crossed = transposed([[x * a for x in found.rows[k]] for k, a in zip(ranged, near, strict=True)])
+        rooms = [
+            where(better, now.inside[k], where(lt(0.5, a), -1.0, room))
+            for k, a, room in zip(ranged, near, state.rooms, strict=True)
+        ]
+        places = [(i, j) for i in range(tree.nv) for j in range(i + 1)]
+        resisted = list(state.bends)
+        if crossed:
+            resisted = [x + dot(crossed[i], crossed[j]) for x, (i, j) in zip(resisted, places, strict=True)]
+
         again = where(lost, 0.0, 1.0)
         solved = and_(
             and_(and_(better, fine), not_(fresh)), le(length * (state.curvature + most), _STILL * state.curvature)
@@ -245,10 +269,11 @@ def descend(
         return _State(
             tuple(where(lost, a, b) for a, b in zip(state.best, chosen(q, state.q), strict=True)),
             tuple(again * x for x in chosen(slopes, state.slopes)),
-            chosen(lower, state.bends),
+            tuple(where(better, a, b) for a, b in zip(lower, resisted, strict=True)),
             where(better, curvature, state.curvature),
             where(lost, _FAR, where(better, dot(now.residuals, now.residuals), state.cost)),
             damping,
+            tuple(rooms),
             tuple(forces),
             stiffness,
             where(lost, _SHORT, where(update, fmax(0.3 * state.short, _STILL), state.short)),
@@ -266,7 +291,9 @@ def descend(
 
     at, zero, none = tuple(box.within(q)), (0.0,) * tree.nv, (0.0,) * len(hard)
     flat = (0.0,) * (tree.nv * (tree.nv + 1) // 2)
-    begin = _State(at, zero, flat, 0.0, _FAR, 1.0, none, 0.0, _SHORT, _FAR, at, _FAR, none, 0.0, 0.0, 0.0)
+    begin = _State(
+        at, zero, flat, 0.0, _FAR, 1.0, (-1.0,) * len(ranged), none, 0.0, _SHORT, _FAR, at, _FAR, none, 0.0, 0.0, 0.0
+    )
     last: _State = while_loop(more, stepped, begin, at_most=_MOST).state
     by_row: list[Any] = [0.0] * len(asked.hard)
     for k, x in zip(hard, last.told, strict=True):
@@ -302,6 +329,12 @@ def _clipped(x: Any, low: Any, high: Any) -> Any:
         return low
     x = x if low.__class__ is float and math.isinf(low) else fmax(x, low)
     return x if high.__class__ is float and math.isinf(high) else fmin(x, high)
+
+
+def _room(x: Any, low: Any, high: Any) -> Any:
+    """How far x is from the nearer end of its range."""
+    below = _FAR if low.__class__ is float and math.isinf(low) else x - low
+    return fmin(below, _FAR if high.__class__ is float and math.isinf(high) else high - x)
 
 
 def _scaled(bound: Any, weight: Any) -> Any:
