@@ -49,6 +49,7 @@ _DAMPING = 0.1
 _LEAST, _MOST_DAMPING = 1e-9, 1e6  # ν
 _SINGULAR = 1e-9  # of the mean curvature: what damping is at least
 _STIFF = 50.0  # ρ at first, as a multiple of how stiff soft rows are beside hard ones
+_PULLED = 0.1  # [rad, half a characteristic length]: how far soft rows may pull hard ones before multipliers hold them
 _STIFFER, _STIFFEST = 10.0, 300.0  # how it grows, and as a multiple of the first how far
 _SHORT = 0.3  # a step so short makes new multipliers at first
 _SECOND_ORDER = 16  # velocities: with so many, second derivatives are worth their price
@@ -207,7 +208,7 @@ def descend(
         wanting: Any = 0.0
         for x, w, is_hard in zip(beyond, asked.weights, asked.hard, strict=True):
             wanting = wanting if is_hard else wanting + (x * w) * (x * w)
-        begin = _STIFF * _stiffness(asked, at.rows)
+        begin = _stiffness(asked, beyond, at.rows)
         rho = where(lt(state.stiffness, 1e-200), begin, state.stiffness)
         found = _Squares.of(asked, at.errors, at.rows, state.forces, rho)
         cost = dot(found.residuals, found.residuals)
@@ -311,12 +312,14 @@ def _noise(cost: Any, curvature: Any) -> Any:
     return _NOISE * cost + 2.0 * sqrt(cost * least) + least
 
 
-def _stiffness(asked: AskedRows, rows: Rows) -> Any:
-    """How stiff soft rows are beside hard ones."""
+def _stiffness(asked: AskedRows, beyond: Scalars, rows: Rows) -> Any:
+    """ρ at first: how stiff soft rows are beside hard ones, and how far they would pull those from their ranges."""
     of: dict[bool, Any] = {True: 1e-300, False: 1e-12}
     for row, w, hard in zip(rows, asked.weights, asked.hard, strict=True):
         of[hard] = of[hard] + dot(row, row) * (w * w)
-    return of[False] / of[True]
+    pulls = [0.0 if hard else x * (w * w) for x, w, hard in zip(beyond, asked.weights, asked.hard, strict=True)]
+    pull = [dot(column, pulls) for column in transposed(rows)]
+    return fmax(_STIFF * of[False] / of[True], sqrt(dot(pull, pull) / of[True]) * (1.0 / _PULLED))
 
 
 def _same(low: Any, high: Any) -> bool:
