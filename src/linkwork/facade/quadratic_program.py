@@ -53,8 +53,8 @@ def quadratic_program(
     >>> import numpy as np
     >>> import linkwork as lw
     >>> found = lw.quadratic_program(np.eye(2), [-3.0, -1.0], [[1.0, 1.0]], upper=[2.0], x_lower=0.0)
-    >>> found.x, found.multipliers, found.status
-    (array([2., 0.]), array([1.]), array(0.))
+    >>> found.x, found.multipliers, float(found.status)
+    (array([2., 0.]), array([1.]), 0.0)
 
     Raises ValueError for arrays of other shapes, for batches that do not broadcast, for lower bounds above upper ones
     and for those that nothing is beyond: a lower one of inf, an upper one of -inf.
