@@ -12,6 +12,7 @@ import importlib.metadata
 import os
 import sys
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +27,7 @@ from .ik_robots import Arm
 __all__ = ["PEERS", "Peer", "version"]
 
 
-class Peer:
+class Peer(ABC):
     """A library that is asked one pose after the other."""
 
     name, package, settings = "", "", ""
@@ -35,8 +36,9 @@ class Peer:
     def __init__(self, arm: Arm) -> None:
         self.arm = arm
 
+    @abstractmethod
     def solve(self, X: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
-        raise NotImplementedError
+        """A configuration, or nothing."""
 
 
 def module(name: str) -> Any:

@@ -142,7 +142,7 @@ def test_bad_input_says_what():
         (lambda: ARM.ik_problem([]), ValueError, "task"),
         (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "two tasks"),
         (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(), ValueError, "aims at nothing"),
-        (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(hnad=X), ValueError, "hand"),
+        (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(hnad=X), UnknownNameError, "did you mean"),
         (lambda: lw.ik.PoseTask("hand", weight=-1.0), ValueError, "weight"),
     ):
         with pytest.raises(error, match=text):

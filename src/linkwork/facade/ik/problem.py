@@ -14,6 +14,7 @@ from ...algorithms.ik.box import LimitBox, numbered
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel
 from ...bridge.once import Once
+from ...errors import UnknownNameError
 from ...tasks.contract import Task
 from ...tasks.frames import PoseTask
 from ..assembly.wanted import read_configuration
@@ -23,7 +24,17 @@ from .following import JUMP, follow
 from .judging import chain_of, proofs
 from .path_result import PathResult
 from .reach import Chain
-from .reading import check_tasks, freed, mid_range, read_deadline, read_limits, read_locked, read_rows, read_target
+from .reading import (
+    check_tasks,
+    freed,
+    mid_range,
+    read_deadline,
+    read_limits,
+    read_locked,
+    read_rows,
+    read_target,
+    refuse_held_beyond,
+)
 from .result import IKResult
 from .several import several
 from .solving import NEAR, SOLVERS, TOLD, looking_kernel, solver_kernel, target_shapes
@@ -173,7 +184,7 @@ class IKProblem:
         if seed is None and near:
             seed = self._beginning(near[0], given)
         seed = self.middle if seed is None else read_configuration(self.robot, self.who, "seed", seed)
-        self._refuse_held_beyond(seed)
+        refuse_held_beyond(self.who, self.robot, self.locked, (self.lower, self.upper), seed)
         tolerances = self.tolerances if tolerance is None else read_rows(self.who, self.tasks, tolerance)
         try:
             others = [seed.shape[:-1], *(x.shape[:-1] for x in near)]
@@ -248,19 +259,6 @@ class IKProblem:
         """Whether any numbers make a configuration."""
         return bool(len(numbered(self.robot.tree)) == self.robot.nq)
 
-    def _refuse_held_beyond(self, seed: np.ndarray) -> None:
-        """Raises ValueError where joints are held beyond their limits."""
-        tree = self.robot.tree
-        for name in self.locked:
-            place = tree.q_slices[tree.joint_index(name)]
-            own, lower, upper = seed[..., place], self.lower[place], self.upper[place]
-            wrong = (own < lower) | (own > upper)
-            if wrong.any():
-                raise ValueError(
-                    f"{self.who}: locked: the seed holds joint {name!r} at {own[wrong].flat[0]:.6g}, beyond its limits "
-                    f"{lower.tolist()} to {upper.tolist()}; limits=False does not look at them"
-                )
-
     def follow(self, seed: Any = None, *, largest_jump: Any = JUMP, **paths: Any) -> PathResult:
         """Configurations along paths of targets (..., T, *shape) by the tasks' names, each from the one before.
 
@@ -302,19 +300,14 @@ class IKProblem:
         return len(self.shapes[name])
 
     def _targets(self, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        for name in targets:
+            if name not in self.shapes:
+                raise UnknownNameError("target", name, self.shapes)
         by_name = {task.name: task for task in self.tasks}
         return {
             name: read_target(self.who, self.robot, by_name[name], shape, targets.get(name))
             for name, shape in self.shapes.items()
-        } | self._unknown(targets)
-
-    def _unknown(self, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        from ...errors import UnknownNameError
-
-        for name in targets:
-            if name not in self.shapes:
-                raise UnknownNameError("target", name, self.shapes)
-        return {}
+        }
 
     def _run(
         self,

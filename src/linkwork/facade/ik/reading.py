@@ -27,6 +27,7 @@ __all__ = [
     "read_locked",
     "read_rows",
     "read_target",
+    "refuse_held_beyond",
 ]
 
 OWN = 1e-8  # what may be left of a robot's own constraints [m, rad]
@@ -147,6 +148,22 @@ def read_locked(who: str, robot: Any, locked: Any) -> tuple[str, ...]:
         if body.coupling is not None:
             raise ValueError(f"{who}: locked: joint {name!r} follows joint {body.coupling.joint!r}: name that one")
     return names
+
+
+def refuse_held_beyond(
+    who: str, robot: Any, locked: Sequence[str], limits: tuple[np.ndarray, np.ndarray], seed: np.ndarray
+) -> None:
+    """Raises ValueError where joints are held beyond their limits."""
+    tree = robot.tree
+    for name in locked:
+        place = tree.q_slices[tree.joint_index(name)]
+        own, lower, upper = seed[..., place], limits[0][place], limits[1][place]
+        wrong = (own < lower) | (own > upper)
+        if wrong.any():
+            raise ValueError(
+                f"{who}: locked: the seed holds joint {name!r} at {own[wrong].flat[0]:.6g}, beyond its limits "
+                f"{lower.tolist()} to {upper.tolist()}; limits=False does not look at them"
+            )
 
 
 def read_deadline(who: str, given: Any) -> float:
