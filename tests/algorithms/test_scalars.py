@@ -38,6 +38,9 @@ def bound(tree, name, arrays):
         values = np.linalg.svd(Direct(tree).jacobian(arrays[0], tree.frames[-3].name), compute_uv=False)
         least = np.where(values > 1e-5 * values[..., :1], values, np.inf).min(axis=-1)
         return rounding * float(np.max(values[..., 0] / least, initial=1.0))
+    if name == "reduced_bias_force":  # it is Kᵀ (h + M g), in which h of several joints may cancel
+        forces = np.linalg.norm(Direct(tree).bias_force(*arrays[:2]), axis=-1)
+        return rounding * float(np.max(forces, initial=1.0))
     if name != "forward_dynamics":
         return rounding
     (q, v, tau), f = arrays, Direct(tree)
