@@ -19,6 +19,9 @@ from compiler.knobs import LEVELS, every_level
 from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
 from compiler.test_llvm import program_of
 from linkwork.algorithms import ROBOT
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot
+from linkwork.bridge.tracing import is_in_double, trace_requests
 from linkwork.compiler import build, fastcall
 from linkwork.compiler.kernel import Kernel, call_state
 from linkwork.compiler.real import SINGLE
@@ -232,12 +235,45 @@ def test_robots_in_float32_are_near_float64(name: str) -> None:
         assert single.dtype == np.float32 and double.dtype == np.float64
         core = tuple(range(1, double.ndim))
         error = np.abs(single - double).max(axis=core) / np.abs(double).max(axis=core) * 2.0**24
-        if bound is None:  # to solve M a = b loses as many digits as M's condition number has
+        if bound is None and robot.constraints:
+            assert error.max() <= 1.0  # it is computed in float64, and rounded
+        elif bound is None:  # to solve M a = b loses as many digits as M's condition number has
             condition = np.linalg.cond(robot.mass_matrix(q.astype(np.float64)))
             assert np.all(error <= 8.0 * condition)
         else:
             assert error.max() <= bound
             assert function == "normalize" or error.max() > 0.1  # it is float32 that was computed
+
+
+def test_what_depends_on_rounding_is_computed_in_float64() -> None:
+    """Which constraints depend on others is decided there: by rows that say so, and in kernels that use them."""
+    robot = lw.load("fourbar")
+    requests = [(name, row) for name, row in ROBOT.items() if not any(option.required for option in row.options)]
+    decided = 0
+    for name, row in requests:
+        try:
+            request = read_request(OfRobot(robot.tree), name)
+            program = trace_requests(OfRobot(robot.tree), name, {name: request})
+        except ValueError:  # a function of robots without constraints
+            continue
+        decided += program.in_double
+        assert program.in_double <= is_in_double(OfRobot(robot.tree), row), name
+    assert decided > 10
+    q, v, tau = (np.float32(x) for x in (robot.random_configuration(seed=5, size=5), np.ones((5, 3)), np.ones((5, 3))))
+    expected = robot.forward_dynamics(*(x.astype(float) for x in (q, v, tau))).astype(np.float32)
+    doubled = compile(lambda q, v, tau: 2.0 * robot.forward_dynamics(q, v, tau), q=3, v=3, tau=3)
+    again = compile(lambda q, v, tau: 0.5 * doubled(q, v, tau), q=3, v=3, tau=3)
+    for kernel, scale in ((robot.compile("forward_dynamics"), 1.0), (doubled, 2.0), (again, 1.0)):
+        assert kernel.ufunc.types == ["ddd->d"]
+        out = np.zeros((5, 3), np.float32)
+        assert kernel(q, v, tau, out=out) is out and np.array_equal(out, scale * expected)
+        found = kernel(q, v, tau)
+        assert found.dtype == np.float32 and np.array_equal(found, out)
+        assert bits_equal(kernel(q[0], v[0], tau[0]), out[0])
+    assert doubled.jacobian("tau")(q, v, tau).dtype == np.float32
+    forces = robot.constrained_forward_dynamics(q, v, tau)
+    assert forces.a.dtype == forces.constraint_forces.dtype == np.float32
+    assert compile(lambda x: 2.0 * x, x=3).ufunc.types == ["f->f", "d->d"]
 
 
 def test_a_robot_takes_and_fills_float32() -> None:

@@ -200,9 +200,9 @@ def test_soft_ones_beside_hard_ones():
     most = ik.ManipulabilityTask("hand", part="position", target=10.0, weight=1.0, name="w")
     found = ARM.ik_problem([hold, most]).solve(Q[:8], hand=X[:8, :3, 3])
     got, had = (ARM.manipulability(some.q, "hand", part="position") for some in (found, plain))
-    assert found.success.sum() >= 4 and (got >= had * (1.0 - 1e-6))[found.success].all()
+    assert found.success.sum() >= 6 and (got >= had * (1.0 - 1e-6))[found.success].all()
     assert np.abs(ARM.pose(found.q, "hand") - X[:8])[found.success, :3, 3].max() <= 1e-6
     place = np.array([0.0, 0.0, 2.0])
     look = ARM.ik_problem([hold, ik.Soft(ik.LookAtTask("way"), 1.0)]).solve(Q[:8], hand=X[:8, :3, 3], way=place)
     off, before = (angle(way(q), place - ARM.pose(q, "hand")[:, :3, 3]) for q in (look.q, Q[:8]))
-    assert look.success.sum() >= 4 and (off <= before + 1e-9)[look.success].all() and (off < 0.9 * before).any()
+    assert look.success.sum() >= 6 and (off <= before + 1e-9)[look.success].all() and (off < 0.9 * before).any()

@@ -161,6 +161,7 @@ class Row:
     placed: bool = False  # of a joint: depends on where it sits on its links, and on the direction
     any_configuration: bool = False  # takes configurations that are off their manifold
     regular: bool = False  # means nothing where the joints' coordinates are singular
+    in_double: bool = False  # decides what is but rounding: computed in float64, whatever it is called with
 
     @staticmethod
     def of(compute: Callable[..., Any], inputs: str, outputs: Output | Iterable[Output], doc: str, **more: Any) -> Row:

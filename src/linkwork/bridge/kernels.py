@@ -14,7 +14,7 @@ from .once import Once
 from .requests import Request
 from .spaces import spaces_of
 from .subjects import OfJoint, Subject, has_symbols, made_here, place
-from .tracing import input_ports, is_ruled, output_ports, trace_requests, trace_ruled
+from .tracing import input_ports, is_in_double, is_ruled, output_ports, trace_requests, trace_ruled
 
 __all__ = ["CACHED", "compile_requests", "joint_kernel"]
 
@@ -40,6 +40,7 @@ def compile_requests(subject: Subject, name: str, requests: Mapping[str, Request
         _content(subject, requests),
         ((subject.kind, subject.about),),
         (lambda: trace_ruled(subject, name, requests)) if ruled else None,
+        any(is_in_double(subject, request.row) for request in requests.values()),
     )
     doc = "; ".join(request.row.doc for request in requests.values())
     return Kernel(recipe, doc=doc, spaces=spaces_of(subject, requests))

@@ -135,6 +135,12 @@ def _computing(row: Row, walked: Any) -> Callable[..., Any]:
     return found
 
 
+def is_in_double(subject: Subject, row: Row) -> bool:
+    """Whether the function is computed in float64, whatever it is called with."""
+    constrained = isinstance(subject, OfRobot) and bool(subject.tree.constraints)
+    return row.in_double or (constrained and INSTEAD.get(row.compute) is not None)
+
+
 def is_ruled(subject: Subject, request: Request) -> bool:
     """Whether a rule says how the function is differentiated: as it stands by default, of the robot's own numbers."""
     if isinstance(subject, OfRobot) and subject.tree.constraints:

@@ -41,10 +41,12 @@ class Recipe:
     """What people may want to know of it in a list of the cache's entries."""
     ruled: Callable[[], Program] | None = None
     """The program with rules for derivatives that need not follow its operations, where there is one."""
+    in_double: bool = False
+    """Whether it is computed in float64, whatever it is called with."""
 
     @staticmethod
     def of(program: Program) -> Recipe:
-        return Recipe(program.name, program.inputs, program.outputs, lambda: program)
+        return Recipe(program.name, program.inputs, program.outputs, lambda: program, in_double=program.in_double)
 
 
 class Source:

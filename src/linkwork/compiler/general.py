@@ -35,6 +35,7 @@ class GeneralCall:
     __slots__ = (
         "__weakref__",
         "_double",
+        "_in_double",
         "_many",
         "_mixed_ranks",
         "_single",
@@ -61,9 +62,10 @@ class GeneralCall:
             names: Any = [port.name for port in self.outputs]
             self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
         self.state = State(threads=setting_address(), interrupts=interrupts_address())
+        self._in_double = recipe.in_double
         self._double, self._single = self.loops = [TypedLoop(code, real, self.state) for real in (DOUBLE, SINGLE)]
         # nothing tells which type is meant where there are no inputs, and NumPy cannot choose one
-        chosen = [self._single, self._double] if self.inputs else [self._double]
+        chosen = [self._single, self._double] if self.inputs and not self._in_double else [self._double]
         owners = [(loop.callback, loop.owners) for loop in chosen]
         addresses = [(loop.real, loop.address) for loop in chosen]
         self.ufunc, table = make_gufunc(
@@ -80,6 +82,8 @@ class GeneralCall:
         first, large = arrays[0], False
         if type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready:
             large = first.size >= self._many
+        elif self._in_double and takes_single(arrays):
+            return self._rounded(arrays, None)
         else:
             self._prepare(arrays)
         failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
@@ -117,6 +121,8 @@ class GeneralCall:
                 out = self._with_empty(arrays, out)
             first = arrays[0] if arrays else None
             if not (type(first) is np.ndarray and first.dtype is FLOAT64 and self._double.ready):
+                if self._in_double and takes_single(arrays) and not any(map(is_traced, arrays)):
+                    return self._rounded(arrays, out)
                 self._prepare(arrays)
             failed = self.state.failed_calls  # as others may fail at the same time, it is looked at and never set back
             try:
@@ -131,6 +137,13 @@ class GeneralCall:
         if self.state.failed_calls != failed:
             self._raise_failure()
         return result if self.result is None else self.result(*result)
+
+    def _rounded(self, arrays: Sequence[Any], out: Any) -> Any:
+        """The call with float32 of what is computed in float64; results are rounded to float32."""
+        result = self(*[np.asarray(x, np.float64) for x in arrays], out=out)
+        found = (result,) if self.result is None else result
+        parts = [x.astype(np.float32)[()] if x.dtype == FLOAT64 else x for x in found]
+        return parts[0] if self.result is None else self.result(*parts)
 
     def _room(self, arrays: tuple[Any, ...]) -> tuple[np.ndarray | None, ...]:
         """Arrays to write large results to; None for others, and where NumPy is to say what is wrong."""

@@ -48,7 +48,8 @@ class Kernel(Differentiable):
 
     Leading dimensions are a batch and broadcast as NumPy does; ``out=`` takes arrays to write to.  A kernel of one
     output returns an array, one of several a named tuple of arrays.  Where all arguments are float32 (or can be cast to
-    it safely, as NumPy has it) it computes and returns float32, and otherwise float64.  NaN and infinity pass through
+    it safely, as NumPy has it) it computes and returns float32 (computed in float64 where constraints are solved for),
+    and otherwise float64.  NaN and infinity pass through
     as IEEE 754 has it, sample by sample and without warnings; masked arrays are refused (ValueError).  Large batches
     are shared between threads: see `linkwork.set_num_threads`.
 

@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ..expr.arrays import over_samples, scalars
+from ..expr.symbol import in_double
 from .program import Program
 
 __all__ = ["on_symbols"]
@@ -20,7 +21,10 @@ def on_symbols(program: Program, arrays: Sequence[Any]) -> list[Any]:
     unguarded = program.unguarded
 
     def sample(*elements: list[Any]) -> list[list[Any]]:
-        found = unguarded.run([x for part in elements for x in part])
+        given = [x for part in elements for x in part]
+        if program.in_double:
+            in_double(given)
+        found = unguarded.run(given)
         return [found[start:end] for start, end in pairwise(ends)]
 
     ranks, shapes = [len(port.shape) for port in program.inputs], [port.shape for port in program.outputs]

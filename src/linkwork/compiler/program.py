@@ -86,6 +86,7 @@ class Program(Listing):
     results: tuple[int, ...]
     guards: int = 0  # how many of the results, the last ones, are guards
     marks: tuple[int, ...] = ()  # where steps that may be like others begin, of a program as it was traced
+    in_double: bool = False  # computed in float64, whatever it is called with
 
     first = 0
 
@@ -105,6 +106,7 @@ class Program(Listing):
         symbols = [symbol for _, symbols in inputs for symbol in symbols]
         nodes = reachable(elements, symbols)
         marks = nodes[0].graph.marks if nodes else []
+        in_double = any(x.graph.in_double for x in (*symbols[:1], *nodes[:1]))
         places = [node.index for node in nodes] if marks else []
         begun = sorted({bisect_left(places, mark) for mark in marks})
         try:
@@ -112,7 +114,8 @@ class Program(Listing):
         except KeyError as error:
             raise ValueError(f"{name}: {_unknown(error.args[0])}") from None
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
-        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards), tuple(begun))
+        marked = tuple(begun)
+        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards), marked, in_double)
 
     @property
     def elements_in(self) -> int:

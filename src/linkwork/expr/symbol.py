@@ -13,7 +13,7 @@ drops the trace; nothing outlives it, and symbols of two graphs do not mix.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import functions as f
@@ -21,7 +21,7 @@ from .bundle import PART, Bundle
 from .operations import BY_METHOD, BY_NAME, Operation
 from .symbol_methods import SymbolMethods
 
-__all__ = ["Graph", "Symbol"]
+__all__ = ["Graph", "Symbol", "in_double"]
 
 _INPUT, _CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 _NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", "mul", "div"))
@@ -37,12 +37,13 @@ def two_traces(symbols: Sequence[Symbol]) -> str:
 class Graph:
     """The nodes of one trace."""
 
-    __slots__ = ("__weakref__", "_table", "calling", "marks", "nodes", "owner")
+    __slots__ = ("__weakref__", "_table", "calling", "in_double", "marks", "nodes", "owner")
 
     def __init__(self, owner: str = "") -> None:
         self.owner = owner  # what it is the trace of, for messages
         self.nodes: list[Symbol] = []
         self.marks: list[int] = []  # before which nodes a step begins that may be like others
+        self.in_double = False  # whether what is but rounding is decided in it: that of float64 is meant
         self.calling: list[Any] = []  # the functions that are being traced to be called
         self._table: dict[tuple[Any, ...], Symbol] = {}
 
@@ -343,6 +344,13 @@ def _number(x: Any) -> float | None:
 
 def _is_scalar(x: Any) -> bool:
     return x.__class__ is Symbol or _number(x) is not None
+
+
+def in_double(scalars: Iterable[Any]) -> None:
+    """Have the functions that are traced with these symbols computed in float64, whatever they are called with."""
+    symbol = next((x for x in scalars if x.__class__ is Symbol), None)
+    if symbol is not None:
+        symbol.graph.in_double = True
 
 
 def _leaf(graph: Graph, operation: Operation, value: Any) -> Symbol:

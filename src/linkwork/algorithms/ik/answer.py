@@ -28,11 +28,12 @@ from typing import Any
 from ...expr.dual import parts, seeded
 from ...expr.functions import le, or_, where
 from ...expr.linalg.semidefinite import Semidefinite
-from ...expr.linalg.sums import dot, is_zero, product, transposed
+from ...expr.linalg.sums import dot, product, transposed
 from ...expr.rules import Rule, ruled
 from ...expr.symbol import Symbol
 from ..configuration.manifold import difference, integrate
 from .box import LimitBox
+from .ranges import times
 from .stack import Stack
 
 __all__ = ["answer_step", "answered"]
@@ -90,9 +91,9 @@ def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = 
     hard = [i for i, hard in enumerate(stack.hard) if hard]
     at = stack.at(q)
     free = _free(stack, box, q)
-    J = [[_times(x, _times(a, weights[i])) for x, a in zip(at.rows[i], free, strict=True)] for i in hard]
+    J = [[times(x, times(a, weights[i])) for x, a in zip(at.rows[i], free, strict=True)] for i in hard]
     beyond = stack.beyond(at.errors)
-    errors = [_times(beyond[i], weights[i]) for i in hard]
+    errors = [times(beyond[i], weights[i]) for i in hard]
     if near is None:
         rows = [_still(row) for row in J]
         A = Semidefinite.of([_still(row) for row in product(rows, transposed(rows))])
@@ -109,7 +110,7 @@ def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = 
     b = [*slopes, *errors]
     squares = Semidefinite.of([_still(row) for row in product(transposed(M), M)])
     found = squares.solved([-dot(column, b) for column in transposed(M)], steps=_STEPS)
-    return [_times(x, a) for x, a in zip(found[:n], free, strict=True)]
+    return [times(x, a) for x, a in zip(found[:n], free, strict=True)]
 
 
 def _free(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:
@@ -122,7 +123,7 @@ def _free(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:
 
 def _pull(stack: Stack, q: Scalars, near: Scalars, free: Scalars) -> list[Any]:
     """∇½‖q ⊖ q₀‖² of what is free."""
-    return [_times(-x, a) for x, a in zip(difference(stack.tree, q, near), free, strict=True)]
+    return [times(-x, a) for x, a in zip(difference(stack.tree, q, near), free, strict=True)]
 
 
 def _curvature(
@@ -140,12 +141,8 @@ def _curvature(
         for j in range(n):
             slope = pull[j]
             for i, force in zip(hard, forces, strict=True):
-                slope = slope + _times(at.rows[i][j], _times(free[j], weights[i])) * force
+                slope = slope + times(at.rows[i][j], times(free[j], weights[i])) * force
             change = parts(slope, level)[1]
-            column.append(_times(change, free[k]) + (_times(1.0, 1.0 - free[k]) if j == k else 0.0))
+            column.append(times(change, free[k]) + (times(1.0, 1.0 - free[k]) if j == k else 0.0))
         columns.append(column)
     return transposed(columns)
-
-
-def _times(x: Any, a: Any) -> Any:
-    return 0.0 if is_zero(x) or is_zero(a) else x * a

@@ -20,7 +20,6 @@ Marquardt's method, IMM-REP-1999-05, 1999; Birgin and Martínez, Practical Augme
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,6 +31,7 @@ from ..configuration.manifold import integrate
 from .box import LimitBox
 from .levenberg import SearchFound, longest_steps
 from .levenberg import search as search_hard
+from .ranges import is_infinite, is_one_number, nearest, scaled_bound
 from .stack import Stack
 from .starts import begun
 from .steps import full, newton_step, shortened
@@ -80,7 +80,7 @@ class AskedRows:
 
     def beyond(self, errors: Scalars) -> list[Any]:
         """By how much each error is out of its range."""
-        return [x - _clipped(x, a, b) for x, a, b in zip(errors, self.low, self.high, strict=True)]
+        return [x - nearest(x, a, b) for x, a, b in zip(errors, self.low, self.high, strict=True)]
 
     def fine(self, beyond: Scalars) -> Any:
         """Whether hard rows are within tolerance."""
@@ -116,16 +116,16 @@ class _Squares:
             if hard:
                 pushed = forces[len(away)] / rho
                 y = w * x + pushed
-                near = _clipped(y, _scaled(low, w), _scaled(high, w))
+                near = nearest(y, scaled_bound(low, w), scaled_bound(high, w))
                 away.append(w * x - near)
                 residuals.append(root * (y - near))
-                room = _room(y, _scaled(low, w), _scaled(high, w))
+                room = _room(y, scaled_bound(low, w), scaled_bound(high, w))
                 w = root * w
             else:
-                near = _clipped(x, low, high)
+                near = nearest(x, low, high)
                 y = x
                 residuals.append(w * (x - near))
-            if not _same(low, high):
+            if not is_one_number(low, high):
                 counts = or_(lt(y, near), lt(near, y))
                 if hard:  # one that has just been active resists, so that no step leads far across
                     counts = or_(counts, lt(0.0, fabs(pushed)))
@@ -188,7 +188,7 @@ def descend(
     tree = stack.tree
     longest = longest_steps(tree)
     hard = [k for k, is_hard in enumerate(asked.hard) if is_hard]
-    ranged = [k for k in hard if not _same(asked.low[k], asked.high[k])]
+    ranged = [k for k in hard if not is_one_number(asked.low[k], asked.high[k])]
 
     def stepped(state: _State) -> _State:
         fresh = le(_FAR, state.cost)
@@ -322,24 +322,7 @@ def _stiffness(asked: AskedRows, beyond: Scalars, rows: Rows) -> Any:
     return fmax(_STIFF * of[False] / of[True], sqrt(dot(pull, pull) / of[True]) * (1.0 / _PULLED))
 
 
-def _same(low: Any, high: Any) -> bool:
-    """Whether a range is known to be a number."""
-    return low is high or (low.__class__ is float and high.__class__ is float and bool(low == high))
-
-
-def _clipped(x: Any, low: Any, high: Any) -> Any:
-    if _same(low, high):
-        return low
-    x = x if low.__class__ is float and math.isinf(low) else fmax(x, low)
-    return x if high.__class__ is float and math.isinf(high) else fmin(x, high)
-
-
 def _room(x: Any, low: Any, high: Any) -> Any:
     """How far x is from the nearer end of its range."""
-    below = _FAR if low.__class__ is float and math.isinf(low) else x - low
-    return fmin(below, _FAR if high.__class__ is float and math.isinf(high) else high - x)
-
-
-def _scaled(bound: Any, weight: Any) -> Any:
-    """A bound in the units of rows that are weighed; 0 stays what it is."""
-    return bound if bound.__class__ is float and (math.isinf(bound) or bound == 0.0) else bound * weight
+    below = _FAR if is_infinite(low) else x - low
+    return fmin(below, _FAR if is_infinite(high) else high - x)

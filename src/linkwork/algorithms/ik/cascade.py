@@ -25,6 +25,7 @@ from ...expr.linalg.sums import dot, transposed
 from ...expr.optimize.quadratic_program import quadratic_program
 from .boxed import boxed_least_squares
 from .differential import Cost, StepFound, costs, in_balls, sizes, told, velocity_step
+from .ranges import nearest
 from .stack import Stack
 from .velocity_box import MotionLimits
 
@@ -98,7 +99,7 @@ class _Cascade:
         found = quadratic_program(H, g, A, low, high, x_lower=lower, x_upper=upper, tolerance=_KEPT)
         fine = eq(found.status, 0.0)
         x = [where(fine, a, b) for a, b in zip(list(found.x)[: self.n], self.step, strict=True)]
-        self.step = [_within(a, b, c) for a, b, c in zip(x, self.lower, self.upper, strict=True)]
+        self.step = [nearest(a, b, c) for a, b, c in zip(x, self.lower, self.upper, strict=True)]
         self.sides = list(found.active)[len(list(low)) :][: self.n]
         self.solved = self.solved * where(fine, 1.0, 0.0)
         self.rounds = self.rounds + found.iterations
@@ -124,7 +125,7 @@ def cascade_step(
     low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
     lower, upper = ([x if _known(x) else x * dt for x in bounds] for bounds in (low, high))
     n = stack.tree.nv
-    step = [_within(0.0, a, b) for a, b in zip(lower, upper, strict=True)]
+    step = [nearest(0.0, a, b) for a, b in zip(lower, upper, strict=True)]
     cascade = _Cascade(n, lower, upper, step, [0.0] * n)
     barriers = [i for i, (one, hard) in enumerate(zip(stack.ranges, stack.hard, strict=True)) if hard and one != (0, 0)]
     if barriers:
@@ -138,7 +139,7 @@ def cascade_step(
     stages = _stages(stack)
     for place, rows in enumerate(stages):
         cascade.go_down(costs(stack, at, rows, gains, damping), place == len(stages) - 1)
-    v = [_within(x / dt, a, b) for x, a, b in zip(cascade.step, low, high, strict=True)]
+    v = [nearest(x / dt, a, b) for x, a, b in zip(cascade.step, low, high, strict=True)]
     least = where(le(0.5, cascade.solved), 1.0, 0.0)
     found = StepFound(v, cascade.sides, least, cascade.rounds, [], [], [])
     return told(stack, at, [x * dt for x in v], gains, found)
@@ -151,12 +152,6 @@ def _stages(stack: Stack) -> list[list[int]]:
     ]
     levels = sorted({level for level, barrier in ranks if not barrier})
     return [[i for i, rank in enumerate(ranks) if rank == (level, False)] for level in levels]
-
-
-def _within(x: Any, low: Any, high: Any) -> Any:
-    if not (_known(low) and low == -_INF):
-        x = fmax(x, low)
-    return x if _known(high) and high == _INF else fmin(x, high)
 
 
 def _known(x: Any) -> bool:

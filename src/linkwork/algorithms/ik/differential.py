@@ -16,7 +16,6 @@ Trans. Robotics 31, 2015 (boxes of velocities).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,6 +24,7 @@ from ...expr.functions import eq, fabs, fmax, fmin, le, lt, sqrt, where
 from ...expr.linalg.sums import dot, is_zero
 from ..mechanisms.nearest import characteristic_length
 from .boxed import boxed_least_squares
+from .ranges import nearest, scaled_bound
 from .stack import Stack, Stacked
 from .velocity_box import MotionLimits
 
@@ -115,7 +115,8 @@ def velocity_step(
     def solved(limits: MotionLimits) -> tuple[list[Any], Any]:
         low, high = limits.box(stack.tree, q, dt, v_last, stack.still)
         guess = [where(le(b, x), 1.0, where(le(x, a), -1.0, 0.0)) for x, a, b in zip(v_last, low, high, strict=True)]
-        found = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, _times(low, dt), _times(high, dt), guess)
+        shortest, longest = ([scaled_bound(x, dt) for x in bounds] for bounds in (low, high))
+        found = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, shortest, longest, guess)
         v = [fmin(fmax(x * rate, a), b) for x, a, b in zip(found.x, low, high, strict=True)]
         return v, found
 
@@ -132,9 +133,7 @@ def told(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, found: StepF
     short = []
     for e, x, gain, (low, high) in zip(at.errors, changes, gains, stack.ranges, strict=True):
         value = gain * e + x
-        below = low if low in (0.0, -math.inf) else gain * low
-        above = high if high in (0.0, math.inf) else gain * high
-        short.append(value if low == high == 0.0 else value - fmin(fmax(value, below), above))
+        short.append(value - nearest(value, scaled_bound(low, gain), scaled_bound(high, gain)))
     return found._replace(errors=stack.beyond(at.errors), after=after, short=short)
 
 
@@ -159,7 +158,3 @@ def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[
         frozenset(bounded),
         limits.accelerations,
     )
-
-
-def _times(bounds: Scalars, dt: Any) -> list[Any]:
-    return [x if x.__class__ is float and (math.isinf(x) or x == 0.0) else x * dt for x in bounds]

@@ -15,15 +15,15 @@ Optim. 13 (3), 2002; Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...expr.functions import and_, lt, or_, where
 from ...expr.linalg.semidefinite import Semidefinite
-from ...expr.linalg.sums import dot, is_zero
+from ...expr.linalg.sums import dot
 from .box import LimitBox
+from .ranges import times
 
 __all__ = ["QuadraticStep", "Quadratics"]
 
@@ -108,26 +108,25 @@ class Quadratics:
             counts[i] = where(or_(at_low, at_high), 1.0, 0.0)
             open_[i] = where(at_low, errors[i] - low, where(at_high, errors[i] - high, 0.0))
         J = [
-            [_times(_times(x, a), c) for x, a in zip(row, free, strict=True)]
-            for row, c in zip(rows, counts, strict=True)
+            [times(times(x, a), c) for x, a in zip(row, free, strict=True)] for row, c in zip(rows, counts, strict=True)
         ]
-        open_ = [x + _times(dot(row, held), c) if rooms else x for x, row, c in zip(open_, rows, counts, strict=True)]
+        open_ = [x + times(dot(row, held), c) if rooms else x for x, row, c in zip(open_, rows, counts, strict=True)]
         matrix = [
-            [H[i][j] if i == j else _times(_times(H[i][j], free[i]), free[j]) for j in range(i + 1)] for i in range(n)
+            [H[i][j] if i == j else times(times(H[i][j], free[i]), free[j]) for j in range(i + 1)] for i in range(n)
         ]
         matrix = [[matrix[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-        pull = [_times(x + dot(row, held) if rooms else x, a) for x, row, a in zip(g, H, free, strict=True)]
+        pull = [times(x + dot(row, held) if rooms else x, a) for x, row, a in zip(g, H, free, strict=True)]
         inner = Semidefinite.of(matrix, None, _LEAST)
         # by L⁻¹ alone: J H⁻¹Jᵀ = Y D⁻¹ Yᵀ with Y = J L⁻ᵀ
         Y = [inner.half(row) for row in J]
         y = inner.half(pull)
-        Z = [[_times(a, d) for a, d in zip(row, inner.D_inv, strict=True)] for row in Y]
+        Z = [[times(a, d) for a, d in zip(row, inner.D_inv, strict=True)] for row in Y]
         S = [[dot(Z[i], Y[j]) if j <= i else 0.0 for j in range(len(Y))] for i in range(len(Y))]
         outer = Semidefinite.of(S, [damping] * len(Y), _LEAST)
         forces = outer.once([e - dot(row, y) for e, row in zip(open_, Z, strict=True)])
         down = [a + dot(column, forces) for a, column in zip(y, zip(*Y, strict=True), strict=True)] if Y else y
         found = inner.rest(down)
-        step = [_times(-x, a) + h if rooms else -x for x, a, h in zip(found, free, held, strict=True)]
+        step = [times(-x, a) + h if rooms else -x for x, a, h in zip(found, free, held, strict=True)]
         return step, forces
 
     def _slopes(
@@ -137,16 +136,9 @@ class Quadratics:
         return [g[p] + dot(H[p], step) + dot([row[p] for row in rows], forces) for p in places]
 
 
-def _times(x: Any, a: Any) -> Any:
-    return 0.0 if is_zero(x) or is_zero(a) else (x if a.__class__ is float and a == 1.0 else x * a)
-
-
 def _next(flag: Any, step: Any, slope: Any, low: Any, high: Any) -> Any:
     """What is at its bound next: kept while it is pressed there, and put there where it would go beyond."""
     kept = or_(and_(lt(flag, -0.5), lt(0.0, slope)), and_(lt(0.5, flag), lt(slope, 0.0)))
     free = and_(lt(-0.5, flag), lt(flag, 0.5))
     beyond = where(lt(high, step), 1.0, where(lt(step, low), -1.0, 0.0))
     return where(kept, flag, where(free, beyond, 0.0))
-
-
-assert math.isfinite(_LEAST)

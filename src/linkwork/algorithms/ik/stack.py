@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.functions import and_, eq, fabs, fmax, fmin, le, lt, where
+from ...expr.functions import and_, eq, fabs, le, lt, where
 from ...expr.linalg.sums import dot, is_zero, transposed
 from ...model.tree import Tree
 from ...tasks.contract import Task
 from ..derivatives.tangents import derivatives
 from ..mechanisms.nearest import characteristic_length
+from .ranges import nearest
 from .state import TaskState
 
 __all__ = ["Stack", "Stacked"]
@@ -108,7 +108,7 @@ class Stack:
     def beyond(self, errors: Scalars) -> list[Any]:
         """By how much each error is out of its range."""
         return [
-            x if low == high == 0.0 else x - _nearest(x, low, high)
+            x if is_zero(low) and is_zero(high) else x - nearest(x, low, high)
             for x, (low, high) in zip(errors, self.ranges, strict=True)
         ]
 
@@ -136,9 +136,3 @@ class Stack:
                 self.tolerances, self.scales, self.hard, self.weights, strict=True
             )
         ]
-
-
-def _nearest(x: Any, low: float, high: float) -> Any:
-    """The number of a range that is nearest."""
-    above = x if math.isinf(low) else fmax(x, low)
-    return above if math.isinf(high) else fmin(above, high)

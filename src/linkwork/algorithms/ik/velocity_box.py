@@ -22,6 +22,7 @@ from typing import Any
 from ...expr.functions import floor, fmax, fmin, lt, sqrt, where
 from ...model.tree import Tree
 from .box import numbered
+from .ranges import nearest
 
 __all__ = ["MotionLimits"]
 
@@ -60,15 +61,15 @@ class MotionLimits:
                 low[k], high[k] = -self.velocity[k], self.velocity[k]
             if n is not None and placed:
                 below, above = _inward((self.lower[n] - q[n]) * rate), _inward((self.upper[n] - q[n]) * rate)
-                low[k], high[k] = _between(below, low[k], high[k]), _between(above, low[k], high[k])
+                low[k], high[k] = nearest(below, low[k], high[k]), nearest(above, low[k], high[k])
             if braked:
                 change = self.acceleration[k] * dt
                 slowest, fastest = v_last[k] - change, v_last[k] + change
-                low[k], high[k] = _between(slowest, low[k], high[k]), _between(fastest, low[k], high[k])
+                low[k], high[k] = nearest(slowest, low[k], high[k]), nearest(fastest, low[k], high[k])
                 if n is not None and placed:
                     down, up = (fmax(x, 0.0) for x in (q[n] - self.lower[n], self.upper[n] - q[n]))
                     least, most = -_stopping(down, change, dt), _stopping(up, change, dt)
-                    low[k], high[k] = _between(least, low[k], high[k]), _between(most, low[k], high[k])
+                    low[k], high[k] = nearest(least, low[k], high[k]), nearest(most, low[k], high[k])
         return low, high
 
 
@@ -82,9 +83,3 @@ def _stopping(distance: Any, change: Any, dt: Any) -> Any:
 def _inward(v: Any) -> Any:
     """A little less outward, or more inward."""
     return v * where(lt(0.0, v), 1.0 - _ROUNDING, 1.0 + _ROUNDING)
-
-
-def _between(x: Any, low: Any, high: Any) -> Any:
-    if not (low.__class__ is float and low == -_INF):
-        x = fmax(x, low)
-    return x if high.__class__ is float and high == _INF else fmin(x, high)

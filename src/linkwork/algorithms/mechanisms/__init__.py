@@ -6,6 +6,7 @@ themselves, and not what those that close loops do.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..derivatives.energy_derivatives import potential_energy_derivatives
@@ -43,7 +44,7 @@ from .reduced_linearize import ROWS as _REDUCED_LINEARIZE
 
 __all__ = ["INSTEAD", "ROWS", "TREES_OWN"]
 
-ROWS = (
+_ALL = (
     *_FORWARD,
     *_FORWARD_DERIVATIVES,
     *_LOOP_JOINTS,
@@ -60,6 +61,7 @@ ROWS = (
     *_MINIMAL,
     *_REDUCED_LINEARIZE,
 )
+ROWS = tuple(replace(row, in_double=True) for row in _ALL)  # as what of constraints depends on others is decided there
 
 INSTEAD: Mapping[Callable[..., Any], Callable[..., Any] | None] = {
     forward_dynamics: constrained_accelerations,

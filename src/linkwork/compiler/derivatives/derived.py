@@ -106,7 +106,13 @@ def derived(plan: Wanted) -> Derivative:
         patterns = made().patterns
         outputs = made().program.outputs
     recipe = Recipe(
-        name, (*base.inputs, *fresh), outputs, lambda: made().program, _content(plan), base.source.recipe.facts
+        name,
+        (*base.inputs, *fresh),
+        outputs,
+        lambda: made().program,
+        _content(plan),
+        base.source.recipe.facts,
+        in_double=base.source.recipe.in_double,
     )
     nesting = Nesting({**base.nesting.inputs, **plan.more})
     return Derivative(recipe, nesting, Spaces(base.spaces.inputs), f"{plan.about} {base.name}", patterns)

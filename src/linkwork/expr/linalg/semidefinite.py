@@ -7,7 +7,8 @@ The diagonal gets a little more, A + E with E = μ diag(A) + floor, which makes 
 
 from zero lead to the solution of least xᵀE x in few steps, since what is left of the part of a relative eigenvalue σ is
 (μ/(μ + σ))ᵏ after k steps.  This is the proximal point algorithm.  No digits are lost where A is singular: what A + E
-magnifies there is in A's null space.  After a step by d what is left of b is E d, so no product with A is needed.
+magnifies there is in A's null space.  After a step by d what is left of b is E d, so no product with A is needed.  To
+float32 μ is rounding, so functions that solve like this are computed in float64.
 
 Sources: Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control Optim. 14 (5), 1976;
 Carpentier, Budhiraja and Mansard, Proximal and sparse resolution of constrained dynamic equations, RSS 2021.
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..functions import eq
+from ..symbol import in_double
 from .sums import is_zero, reciprocal_or_zero
 
 __all__ = ["MORE", "Semidefinite"]
@@ -44,6 +46,7 @@ class Semidefinite:
     @staticmethod
     def of(A: Rows, floor: Scalars | None = None, more: Any = MORE) -> Semidefinite:
         """Of a symmetric matrix, of which the lower triangle is read; ``floor`` is added to the diagonal of A + E."""
+        in_double(x for row in A for x in row)
         full = [[A[max(i, j)][min(i, j)] for j in range(len(A))] for i in range(len(A))]
         order = _order(full)
         place = {row: k for k, row in enumerate(order)}

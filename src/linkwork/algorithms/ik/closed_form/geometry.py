@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ....expr.linalg.sums import is_zero
 from ....spatial import Pose, Rotation, Vec3
 from .chain import JointAxis
 from .unit_angle import UnitAngle
@@ -41,15 +42,15 @@ class AxisGeometry:
 
     def intersect(self, k: int) -> bool:
         """Whether axes k and k + 1 do, counted from 0."""
-        return self.a[k] == 0.0 and not self.parallel(k)
+        return is_zero(self.a[k]) and not self.parallel(k)
 
     def parallel(self, k: int) -> bool:
         """Whether axes k and k + 1 are."""
-        return bool(self.twist[k].sin == 0.0)
+        return is_zero(self.twist[k].sin)
 
     def spherical(self, k: int) -> bool:
         """Whether axes k, k + 1 and k + 2 go through one point, and neighbours are not parallel."""
-        return self.intersect(k) and self.intersect(k + 1) and self.d[k + 1] == 0.0
+        return self.intersect(k) and self.intersect(k + 1) and is_zero(self.d[k + 1])
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class _Normal:
 def axis_geometry(axes: Sequence[JointAxis]) -> AxisGeometry | None:
     """The geometry of two or more axes; None where neighbours are one and the same."""
     rough = _with_tolerance(axes, 0.0)
-    return None if rough is None or rough.length == 0.0 else _with_tolerance(axes, TOLERANCE * rough.length)
+    return None if rough is None or is_zero(rough.length) else _with_tolerance(axes, TOLERANCE * rough.length)
 
 
 def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | None:
@@ -82,7 +83,7 @@ def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | N
     for axis, before, after in zip(axes[1:-1], normals, normals[1:], strict=False):
         z, y = axis.direction, axis.direction.cross(before.x)
         offset = (after.from_foot - before.to_foot).dot(z)
-        point = before.a == after.a == 0.0 and abs(offset) <= short  # three axes go through it
+        point = is_zero(before.a) and is_zero(after.a) and abs(offset) <= short  # three axes go through it
         offsets.append(0.0 if point else offset)
         angles.append(math.atan2(after.x.dot(y), after.x.dot(before.x)))
     first, last = normals[0], normals[-1]

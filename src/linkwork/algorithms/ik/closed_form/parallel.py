@@ -19,6 +19,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from ....expr.linalg.sums import is_zero
 from ....spatial import Pose
 from .geometry import AxisGeometry
 from .solution import ArmSolution, both
@@ -54,7 +55,7 @@ def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngle
     second, sign, twist = _signs(arm)
     along = arm.d[1] + second * arm.d[2] + sign * (arm.d[3] + arm.d[4] * four.cos)
     height = Sinusoid(scaled(one.cos, p.z) - along, -scaled(one.sin, p.y), scaled(one.sin, p.x))
-    if arm.a[4] == 0.0:
+    if is_zero(arm.a[4]):
         pair = equation(height.cos, height.sin, -height.constant)
         found = []
         for theta1, counts in ((pair.first, True), (pair.second, pair.differ)):

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....expr.functions import fmax, lt, sqrt
+from ....expr.linalg.sums import is_zero
 from ....spatial import Pose, Vec3
 from .conic import on_circle
 from .geometry import AxisGeometry
@@ -52,7 +53,7 @@ def _arms(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, 
     rest = (along - arm.d[2] * three.cos, -scaled(a1, u.x), -scaled(a1, u.y))
     forward = tuple(x - scaled(arm.d[1], z) for x, z in zip(rest, up, strict=True))
     found = []
-    if a2 == 0.0:
+    if is_zero(a2):
         pair = equation(forward[1], forward[2], -forward[0])
         for theta1, counts in ((pair.first, True), (pair.second, pair.differ)):
             z, y = (_at(x, theta1) for x in (up, side))

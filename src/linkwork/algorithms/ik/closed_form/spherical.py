@@ -46,7 +46,7 @@ def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, Unit
     """The four (θ1, θ2, θ3, whether it counts) that bring the point w, given after axis 3, to p."""
     (a1, a2), (one, two), d2 = arm.a[:2], arm.twist[:2], arm.d[1]
     flat = w.x * w.x + w.y * w.y
-    before, after = (d2, 0.0) if a2 == 0.0 and a1 != 0.0 else (0.0, d2)
+    before, after = (d2, 0.0) if is_zero(a2) and not is_zero(a1) else (0.0, d2)
     # along axis 2, from a point of it: the foot of normal 1, or that of normal 2 where axes 2 and 3 intersect
     seen = Sinusoid(scaled(one.cos, p.z) - before, -scaled(one.sin, p.y), scaled(one.sin, p.x))
     made = Sinusoid(two.cos * w.z + after, scaled(two.sin, w.y), scaled(two.sin, w.x))
