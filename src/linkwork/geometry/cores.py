@@ -1,0 +1,107 @@
+"""Cores: what is left of shapes without the radius that rounds them, placed somewhere, over any scalar.
+
+A sphere is a point that is rounded, a capsule a segment.  Pairs are measured between cores; see `Distance.rounded`.
+All numbers may be symbols: a scene's shapes come as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..spatial import Pose, Vec3
+
+__all__ = [
+    "BoxCore",
+    "ConeCore",
+    "Core",
+    "CylinderCore",
+    "EllipsoidCore",
+    "HalfSpaceCore",
+    "PointCore",
+    "PolytopeCore",
+    "SegmentCore",
+    "Solid",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PointCore:
+    """A point."""
+
+    point: Vec3
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentCore:
+    """From center − half to center + half; half may be zero."""
+
+    center: Vec3
+    half: Vec3
+
+
+@dataclass(frozen=True, slots=True)
+class BoxCore:
+    """A box about a pose's origin, by half of its edges, any of which may be zero."""
+
+    pose: Pose
+    half: Vec3
+
+
+@dataclass(frozen=True, slots=True)
+class CylinderCore:
+    """A cylinder about a pose's origin, its axis along z: radius and half of its length."""
+
+    pose: Pose
+    radius: Any
+    half: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ConeCore:
+    """A cone about a pose's origin, its axis along z: the base of that radius at z = −half, the apex at z = half."""
+
+    pose: Pose
+    radius: Any
+    half: Any
+
+
+@dataclass(frozen=True, slots=True)
+class EllipsoidCore:
+    """An ellipsoid about a pose's origin, by its radii along x, y and z."""
+
+    pose: Pose
+    radii: Vec3
+
+
+@dataclass(frozen=True, slots=True)
+class PolytopeCore:
+    """The convex hull of vertices in a pose's coordinates.
+
+    Vertices may repeat: so hulls of different sizes fit into arrays of one size.
+    """
+
+    pose: Pose
+    vertices: Sequence[Vec3]
+
+
+@dataclass(frozen=True, slots=True)
+class HalfSpaceCore:
+    """All that lies behind a plane through a point; the normal, of length 1, points out of it."""
+
+    point: Vec3
+    normal: Vec3
+
+
+Core: TypeAlias = (
+    PointCore | SegmentCore | BoxCore | CylinderCore | ConeCore | EllipsoidCore | PolytopeCore | HalfSpaceCore
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Solid:
+    """A core that is grown by a radius [m]."""
+
+    core: Core
+    radius: Any = 0.0

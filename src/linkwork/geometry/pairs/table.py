@@ -1,0 +1,33 @@
+"""Which function measures which pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..cores import PointCore, SegmentCore, Solid
+from ..distance import Distance
+from .point import point_point, point_segment
+from .segments import segment_segment
+
+__all__ = ["PAIRS", "signed_distance"]
+
+PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], Distance]] = {
+    (PointCore, PointCore): point_point,
+    (PointCore, SegmentCore): point_segment,
+    (SegmentCore, SegmentCore): segment_segment,
+}
+"""By the types of the two cores, in one of the two orders."""
+
+
+def signed_distance(a: Solid, b: Solid) -> Distance:
+    """Of two solids, over any scalar.  Raises TypeError for a pair that nothing measures, such as two half-spaces."""
+    kinds = type(a.core), type(b.core)
+    if kinds in PAIRS:
+        found = PAIRS[kinds](a.core, b.core)
+    elif kinds[::-1] in PAIRS:
+        found = PAIRS[kinds[::-1]](b.core, a.core).flipped()
+    else:
+        names = " and ".join(kind.__name__.removesuffix("Core").lower() for kind in kinds)
+        raise TypeError(f"signed_distance: nothing measures a {names}")
+    return found.rounded(a.radius, b.radius)
