@@ -78,6 +78,18 @@ def test_rounding_passes_without_a_word(humanoid):
         lw.Robot(humanoid.tree).compile("inverse_dynamics")(2.0 * q, v, a)  # kernels take what they are given
 
 
+def test_what_is_near_enough_is_taken_as_it_is_beside_what_is_not_and_where_it_is_written(humanoid):
+    q, v, a = states(humanoid, (20,))
+    q[:, :4] *= 1.0 + 5e-7
+    alone = humanoid.inverse_dynamics(q, v, a)
+    assert not np.array_equal(alone, humanoid.inverse_dynamics(humanoid.normalize(q), v, a))
+    assert np.array_equal(humanoid.inverse_dynamics(q, v, a, out=np.empty_like(alone)), alone)
+    q[7, :4] *= 1.0005
+    with pytest.warns(ConfigurationWarning):
+        found = humanoid.inverse_dynamics(q, v, a)
+    assert np.array_equal(np.delete(found, 7, 0), np.delete(alone, 7, 0))
+
+
 def test_every_joint_with_such_numbers_is_looked_at():
     tree = random_tree(np.random.default_rng(3), 6, types=[Spherical, UnboundedRevolute], shape="chain")
     robot = lw.Robot(tree)

@@ -19,7 +19,7 @@ from ..compiler.program import Port
 from ..errors import ConfigurationWarning
 from ..expr.arrays import is_traced, scalars
 from ..joints.blamed import asked
-from ..joints.checked import SINGULAR, may_be_off
+from ..joints.checked import EXACT, SINGULAR, distances, may_be_off
 from ..model.couple import coupling_text
 from .subjects import OfRobot, Subject, configurations
 
@@ -144,7 +144,10 @@ class Asked:
             if may_be_off(part.type, part.joint):
                 if found[name] is given[name]:
                     found[name] = np.array(given[name])
-                found[name][..., part.place] = part.type.checked(found[name][..., part.place], part.joint)
+                numbers = found[name][..., part.place]
+                checked = part.type.checked(numbers, part.joint)
+                off = distances(part.type, numbers)[..., np.newaxis]  # what is near enough is taken as it is everywhere
+                found[name][..., part.place] = np.where(off > EXACT, checked, numbers)
         return [*found.values()]
 
     def _refuse_out_of_bounds(self, arguments: Arrays) -> None:
