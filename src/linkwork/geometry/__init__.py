@@ -12,7 +12,7 @@ from .cores import (
     SegmentCore,
     Solid,
 )
-from .distance import Distance
+from .distance import SignedDistance
 from .pairs import PAIRS, signed_distance
 from .solids import SOLIDS, solid
 
@@ -23,12 +23,12 @@ __all__ = [
     "ConeCore",
     "Core",
     "CylinderCore",
-    "Distance",
     "EllipsoidCore",
     "HalfSpaceCore",
     "PointCore",
     "PolytopeCore",
     "SegmentCore",
+    "SignedDistance",
     "Solid",
     "signed_distance",
     "solid",

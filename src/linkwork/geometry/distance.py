@@ -7,11 +7,11 @@ from typing import Any
 
 from ..spatial import Vec3
 
-__all__ = ["Distance"]
+__all__ = ["SignedDistance"]
 
 
 @dataclass(frozen=True, slots=True)
-class Distance:
+class SignedDistance:
     """The signed distance of bodies A and B, over any scalar, in the coordinates that they were given in.
 
     Apart, ``distance`` is the least between their points; where they overlap, it is less than zero by the least
@@ -27,14 +27,14 @@ class Distance:
     on_b: Vec3
     unique: Any
 
-    def flipped(self) -> Distance:
+    def flipped(self) -> SignedDistance:
         """The same of B and A."""
-        return Distance(self.distance, -self.normal, self.on_b, self.on_a, self.unique)
+        return SignedDistance(self.distance, -self.normal, self.on_b, self.on_a, self.unique)
 
-    def rounded(self, a: Any, b: Any) -> Distance:
+    def rounded(self, a: Any, b: Any) -> SignedDistance:
         """That of the bodies grown by radii a and b [m].
 
         It holds for overlaps too: to part grown bodies takes their radii more, in every direction.
         """
         n = self.normal
-        return Distance(self.distance - a - b, n, self.on_a + n * a, self.on_b - n * b, self.unique)
+        return SignedDistance(self.distance - a - b, n, self.on_a + n * a, self.on_b - n * b, self.unique)

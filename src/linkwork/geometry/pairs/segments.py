@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...expr.functions import fmax, fmin, lt, where
 from ..cores import SegmentCore
-from ..distance import Distance
+from ..distance import SignedDistance
 from .point import towards
 
 __all__ = ["segment_segment"]
@@ -19,7 +19,7 @@ _PARALLEL = 1e-14  # sin² of the angle below which segments are taken to be par
 _NOTHING = 1e-300
 
 
-def segment_segment(a: SegmentCore, b: SegmentCore) -> Distance:
+def segment_segment(a: SegmentCore, b: SegmentCore) -> SignedDistance:
     """Of two segments, either of which may be a point."""
     u, w, r = a.half, b.half, a.center - b.center
     uu, ww, uw, ur, wr = u.dot(u), w.dot(w), u.dot(w), u.dot(r), w.dot(r)
@@ -32,4 +32,4 @@ def segment_segment(a: SegmentCore, b: SegmentCore) -> Distance:
     s = (uw * t - ur) / where(lt(_NOTHING, uu), uu, 1.0)
     s = fmin(fmax(s, -1.0), 1.0)
     found = towards(a.center + u * s, b.center + w * t)
-    return Distance(found.distance, found.normal, found.on_a, found.on_b, where(crossing, found.unique, 0.0))
+    return SignedDistance(found.distance, found.normal, found.on_a, found.on_b, where(crossing, found.unique, 0.0))

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..cores import PointCore, SegmentCore, Solid
-from ..distance import Distance
+from ..distance import SignedDistance
 from .point import point_point, point_segment
 from .segments import segment_segment
 
 __all__ = ["PAIRS", "signed_distance"]
 
-PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], Distance]] = {
+PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, PointCore): point_point,
     (PointCore, SegmentCore): point_segment,
     (SegmentCore, SegmentCore): segment_segment,
@@ -20,7 +20,7 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], Distance]] = {
 """By the types of the two cores, in one of the two orders."""
 
 
-def signed_distance(a: Solid, b: Solid) -> Distance:
+def signed_distance(a: Solid, b: Solid) -> SignedDistance:
     """Of two solids, over any scalar.  Raises TypeError for a pair that nothing measures, such as two half-spaces."""
     kinds = type(a.core), type(b.core)
     if kinds in PAIRS:
