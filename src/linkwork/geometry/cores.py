@@ -1,7 +1,7 @@
 """Cores: what is left of shapes without the radius that rounds them, placed somewhere, over any scalar.
 
-A sphere is a point that is rounded, a capsule a segment.  Pairs are measured between cores; see `SignedDistance.rounded`.
-All numbers may be symbols: a scene's shapes come as arrays.
+A sphere is a point that is rounded, a capsule a segment.  Pairs are measured between cores: see `SignedDistance`.  All
+numbers may be symbols: a scene's shapes come as arrays.
 """
 
 from __future__ import annotations
