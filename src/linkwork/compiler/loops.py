@@ -32,6 +32,7 @@ _FEW = 3  # fewer samples than this take the scalar code
 _WORTH = 80_000.0  # nanoseconds of work that are worth a thread: to start one takes some 10 000
 _AT_ONCE = 1_000_000.0  # nanoseconds of work between two looks at the time, to see whether to look for signals
 _SHARES = 8  # that a thread takes one after the other
+_SHARED = 8  # numbers of an input from which on it is worth asking whether all samples have the same
 _STACK = 1 << 20  # bytes that a thread started here has: a system's usual may be less than the code takes
 
 
@@ -131,11 +132,20 @@ class _Arrays:
         f, many = self.f, len(self.inputs)
         return [f.let(f"icmp ne ptr {x}, {y}") for x in self.start[:many] for y in self.start[many:]]
 
-    def pack(self, first: str, left: str, buffer: str) -> None:
-        """A vector of samples from the one numbered ``first`` on, of which ``left`` are there."""
-        place = 0
+    def pack(self, first: str, left: str, buffer: str, again: str) -> None:
+        """A vector of samples from the one numbered ``first`` on, of which ``left`` are there.
+
+        Inputs that are the same for all samples are in the buffer already where it was packed before: ``again``.
+        """
+        f, place = self.f, 0
         for j, port in enumerate(self.inputs):
-            self._move("pack", j, port, first, left, self.f.at(buffer, place), "%nan")
+            into = f.at(buffer, place)
+            if port.size < _SHARED:
+                self._move("pack", j, port, first, left, into, "%nan")
+            else:
+                same = f.let(f"icmp eq i64 {self.steps[j]}, 0")
+                with f.unless(f.all_of([again, same])):
+                    self._move("pack", j, port, first, left, into, "%nan")
             place += self.layout.width * port.size
 
     def unpack(self, first: str, left: str, buffer: str) -> None:
@@ -205,8 +215,9 @@ def _range(layout: Layout | ControlLayout) -> Function:
     block = f"call void @.block(ptr {into}, ptr {work}, ptr {out}, i64"
     with f.loop("%stop", start="%first", step=lanes * layout.vectors) as sample:
         left = f.let(f"sub i64 %stop, {sample}")
+        again = f.let(f"icmp ne i64 {sample}, %first")
         if layout.vectors == 1:
-            arrays.pack(sample, left, into)
+            arrays.pack(sample, left, into, again)
             f.do(f"{block} 1)")
             arrays.unpack(sample, left, out)
             _look_at_guards(f, layout, out)
@@ -215,7 +226,7 @@ def _range(layout: Layout | ControlLayout) -> Function:
             here = f.let(f"select i1 {less}, i64 {left}, i64 {lanes * layout.vectors}")
             with f.loop(here, step=lanes) as k:
                 buffer = f.at(into, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {layout.in_bytes}"))
-                arrays.pack(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
+                arrays.pack(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer, again)
             vectors = f.let(f"udiv i64 {f.let(f'add i64 {here}, {lanes - 1}')}, {lanes}")
             f.do(f"{block} {vectors})")
             with f.loop(here, step=lanes) as k:

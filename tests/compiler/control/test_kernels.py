@@ -76,6 +76,27 @@ def test_every_way_to_call_gives_the_same_bits() -> None:
         check(lw.compile(case.function, name=name, **case.shapes), samples)
 
 
+def test_what_all_samples_share_is_as_if_it_were_copied() -> None:
+    def looked_up(x: Any, table: Any) -> Any:
+        def step(s: Any) -> Any:
+            return s[0] + 1.0, s[1] + sin(s[1] * take(table, s[0])[1]) + cos(sin(s[1]) * take(table, s[1])[2])
+
+        return while_loop(lambda s: s[0] < x[0], step, (0.0, x[1]), at_most=9).state[1], 2.0 * table
+
+    rng = np.random.default_rng(0)
+    for rows in (2, 3, 7):
+        kernel = lw.compile(looked_up, x=2, table=(rows, 4))
+        x, wide = rng.uniform(0.0, 5.0, (600, 2)), rng.normal(size=(2 * rows, 4))
+        for table in (wide[:rows], wide[::2], np.asfortranarray(wide[:rows])):
+            for n in (3, 9, 70, 600):
+                for dtype in (np.float64, np.float32):
+                    shared, copied = (
+                        kernel(x[:n].astype(dtype), t.astype(dtype))
+                        for t in (table, np.broadcast_to(table, (n, rows, 4)).copy())
+                    )
+                    assert all_same(shared, copied)
+
+
 def test_threads_and_other_targets() -> None:
     case = CASES["everything"]
     program = trace(case.function, "everything", case.shapes)
