@@ -1,5 +1,6 @@
 """Signed distances of shapes over any scalar: cores and radii, and what measures each pair."""
 
+from .bounds import BOUNDS, BoundingSphere, bounding_sphere
 from .cores import (
     BoxCore,
     ConeCore,
@@ -15,10 +16,14 @@ from .cores import (
 from .distance import SignedDistance
 from .pairs import PAIRS, signed_distance
 from .solids import SOLIDS, solid
+from .support import SUPPORTS, support, support_is_one
 
 __all__ = [
+    "BOUNDS",
     "PAIRS",
     "SOLIDS",
+    "SUPPORTS",
+    "BoundingSphere",
     "BoxCore",
     "ConeCore",
     "Core",
@@ -30,8 +35,11 @@ __all__ = [
     "SegmentCore",
     "SignedDistance",
     "Solid",
+    "bounding_sphere",
     "signed_distance",
     "solid",
+    "support",
+    "support_is_one",
 ]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..cores import PointCore, SegmentCore, Solid
+from ..cores import HalfSpaceCore, PointCore, SegmentCore, Solid
 from ..distance import SignedDistance
+from ..support import SUPPORTS
+from .half_space import half_space_convex
 from .point import point_point, point_segment
 from .segments import segment_segment
 
@@ -16,6 +18,7 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, PointCore): point_point,
     (PointCore, SegmentCore): point_segment,
     (SegmentCore, SegmentCore): segment_segment,
+    **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},
 }
 """By the types of the two cores, in one of the two orders."""
 

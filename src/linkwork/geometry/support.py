@@ -1,0 +1,172 @@
+"""Support points: the farthest point of a core in a direction, over any scalar.
+
+Directions may be of any length.  Where several points are as far, one of them is given (`support_is_one` tells): the
+choice depends on the direction's signs alone, so it is the same for a direction and any positive multiple of it.
+
+Source: van den Bergen, Collision Detection in Interactive 3D Environments, 2004, section 4.3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..expr.functions import and_, copysign, fabs, le, lt, not_, or_, sqrt, where
+from ..spatial import Vec3
+from .cores import (
+    BoxCore,
+    ConeCore,
+    Core,
+    CylinderCore,
+    EllipsoidCore,
+    PointCore,
+    PolytopeCore,
+    SegmentCore,
+)
+
+__all__ = ["SUPPORTS", "support", "support_is_one"]
+
+_NOTHING = 1e-300  # squares of lengths below it are zero
+_LEVEL = 1e-13  # sines of angles below which a direction is taken to be across an edge
+
+
+def support(core: Core, direction: Vec3) -> Vec3:
+    """The point p of a core for which p · direction is largest, in the coordinates that both are given in.
+
+    Raises TypeError for what has no such point, as a half-space.
+    """
+    try:
+        farthest = SUPPORTS[type(core)]
+    except KeyError:
+        kind = type(core).__name__.removesuffix("Core").lower()
+        raise TypeError(f"support: expected a bounded core, got a {kind}") from None
+    return farthest(core, direction)
+
+
+def _point(core: PointCore, direction: Vec3) -> Vec3:
+    return core.point
+
+
+def _segment(core: SegmentCore, direction: Vec3) -> Vec3:
+    end: Vec3 = core.half * copysign(1.0, core.half.dot(direction))
+    return core.center + end
+
+
+def _box(core: BoxCore, direction: Vec3) -> Vec3:
+    d = core.pose.rotation.inv_act(direction)
+    return core.pose.point(Vec3(*(copysign(h, x) for h, x in zip(core.half, d, strict=True))))
+
+
+def _cylinder(core: CylinderCore, direction: Vec3) -> Vec3:
+    d = core.pose.rotation.inv_act(direction)
+    x, y, _ = _radial(d)
+    return core.pose.point(Vec3(core.radius * x, core.radius * y, copysign(core.half, d.z)))
+
+
+def _cone(core: ConeCore, direction: Vec3) -> Vec3:
+    """The apex, where 2 half d_z > radius √(d_x² + d_y²), else a point of the base's rim."""
+    d = core.pose.rotation.inv_act(direction)
+    x, y, length = _radial(d)
+    apex = lt(core.radius * length, 2.0 * core.half * d.z)
+    rim = where(apex, 0.0, core.radius)
+    return core.pose.point(Vec3(rim * x, rim * y, where(apex, core.half, -core.half)))
+
+
+def _ellipsoid(core: EllipsoidCore, direction: Vec3) -> Vec3:
+    """E² d/‖E d‖, E being diagonal with the radii."""
+    d = core.pose.rotation.inv_act(direction)
+    scaled = Vec3(*(r * x for r, x in zip(core.radii, d, strict=True)))
+    square = scaled.dot(scaled)
+    known = lt(_NOTHING, square)
+    scale = where(known, 1.0 / sqrt(where(known, square, 1.0)), 0.0)
+    return core.pose.point(Vec3(*(r * x * scale for r, x in zip(core.radii, scaled, strict=True))))
+
+
+def _polytope(core: PolytopeCore, direction: Vec3) -> Vec3:
+    d = core.pose.rotation.inv_act(direction)
+    best, *others = core.vertices
+    height = best.dot(d)
+    for vertex in others:
+        here = vertex.dot(d)
+        higher = lt(height, here)
+        height = where(higher, here, height)
+        best = Vec3(*(where(higher, new, old) for new, old in zip(vertex, best, strict=True)))
+    return core.pose.point(best)
+
+
+SUPPORTS: Mapping[type, Callable[[Any, Vec3], Vec3]] = {
+    PointCore: _point,
+    SegmentCore: _segment,
+    BoxCore: _box,
+    CylinderCore: _cylinder,
+    ConeCore: _cone,
+    EllipsoidCore: _ellipsoid,
+    PolytopeCore: _polytope,
+}
+"""An entry a type of core."""
+
+
+def support_is_one(core: Core, direction: Vec3) -> Any:
+    """Whether no other point of a core is as far in a direction of length 1: 1 or 0."""
+    if isinstance(core, PointCore):
+        return 1.0
+    if isinstance(core, SegmentCore):
+        across = core.half.dot(direction)
+        return where(le(across * across, _LEVEL * _LEVEL * core.half.dot(core.half)), _zero(core.half), 1.0)
+    d = core.pose.rotation.inv_act(direction)  # type: ignore[union-attr]
+    if isinstance(core, BoxCore):
+        one: Any = True
+        for h, x in zip(core.half, d, strict=True):
+            one = and_(one, or_(lt(_LEVEL, fabs(x)), le(h, 0.0)))
+        return where(one, 1.0, 0.0)
+    if isinstance(core, CylinderCore):
+        _, _, length = _radial(d)
+        rim = or_(lt(_LEVEL, length), le(core.radius, 0.0))
+        return where(and_(rim, or_(lt(_LEVEL, fabs(d.z)), le(core.half, 0.0))), 1.0, 0.0)
+    if isinstance(core, ConeCore):
+        _, _, length = _radial(d)
+        slant = sqrt(core.radius * core.radius + 4.0 * core.half * core.half)
+        rim = or_(or_(lt(_LEVEL, length), lt(0.0, d.z)), le(core.radius, 0.0))
+        side = lt(_LEVEL * slant, fabs(core.radius * length - 2.0 * core.half * d.z))
+        return where(and_(rim, or_(side, le(slant, 0.0))), 1.0, 0.0)
+    if isinstance(core, EllipsoidCore):
+        return where(_flat(core.radii, d), 0.0, 1.0)
+    if isinstance(core, PolytopeCore):
+        heights = [vertex.dot(d) for vertex in core.vertices]
+        best, size = heights[0], fabs(heights[0])
+        for height in heights[1:]:
+            best, size = where(lt(best, height), height, best), where(lt(size, fabs(height)), fabs(height), size)
+        top = support(core, direction)
+        local = core.pose.inv().point(top)
+        one = True
+        for vertex, height in zip(core.vertices, heights, strict=True):
+            away = vertex - local
+            same = le(away.dot(away), _LEVEL * _LEVEL * size * size)
+            one = and_(one, or_(same, lt(height, best - _LEVEL * size)))
+        return where(one, 1.0, 0.0)
+    raise TypeError(f"support_is_one: expected a bounded core, got {core!r}")
+
+
+def _zero(v: Vec3) -> Any:
+    """1 for a vector of no length, else 0."""
+    return where(le(v.dot(v), 0.0), 1.0, 0.0)
+
+
+def _flat(radii: Vec3, d: Vec3) -> Any:
+    """Whether an ellipsoid is seen from its flat side: a radius is zero, the others are not, and d is along it."""
+    flat: Any = False
+    for k in range(3):
+        r, u, v = (tuple(radii)[(k + i) % 3] for i in range(3))
+        x, y = (tuple(d)[(k + i) % 3] for i in (1, 2))
+        level = and_(le(fabs(x), _LEVEL), le(fabs(y), _LEVEL))
+        flat = or_(flat, and_(level, and_(le(r, 0.0), not_(and_(le(u, 0.0), le(v, 0.0))))))
+    return flat
+
+
+def _radial(d: Vec3) -> tuple[Any, Any, Any]:
+    """The direction of (x, y), (1, 0) where it has none, and its length."""
+    square = d.x * d.x + d.y * d.y
+    known = lt(_NOTHING, square)
+    length = sqrt(where(known, square, 1.0))
+    scale = 1.0 / length
+    return where(known, d.x * scale, 1.0), where(known, d.y * scale, 0.0), where(known, length, 0.0)
