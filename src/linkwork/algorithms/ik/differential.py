@@ -32,7 +32,7 @@ __all__ = ["Cost", "StepFound", "costs", "in_balls", "sizes", "told", "velocity_
 
 Scalars = Sequence[Any]
 
-_FLOOR = 1e-8  # of the damping: what decides where tasks leave a choice
+_FLOOR = 1e-9  # of the damping: what decides where tasks leave a choice
 
 
 @dataclass(frozen=True)
