@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -21,7 +20,8 @@ from ..assembly.wanted import read_configuration
 from .closed import ClosedForm
 from .differential import DifferentialIK
 from .following import JUMP, follow
-from .judging import chain_of, proofs
+from .going_on import go_on, until
+from .judging import chain_of
 from .path_result import PathResult
 from .reach import Chain
 from .reading import (
@@ -44,7 +44,6 @@ __all__ = ["IKProblem"]
 
 STEPS = 3000  # of all starts, unless said
 SOON = 800  # steps after which it is asked whether a bound says that there is no answer
-_CHUNK = 200  # steps between two looks at the clock
 _OFF = 1e-6  # by how much a target may be no rotation
 _kernels: Once[Kernel] = Once(256)
 
@@ -198,7 +197,7 @@ class IKProblem:
         if deadline is not None:
             if shape:
                 raise ValueError(f"{self.who}: deadline: it is for one state, and there are {shape}")
-            return self._until(read_deadline(self.who, deadline), seed, tolerances, given, near)
+            return until(self, read_deadline(self.who, deadline), seed, tolerances, given, near)
         return self._run(seed, tolerances, given, self._steps, self._first, near)
 
     def _near(self, seed: Any, nearest_to: Any) -> list[np.ndarray]:
@@ -297,6 +296,7 @@ class IKProblem:
         return {key: x for key, x in self.__dict__.items() if key not in made} | {"_steps_of_time": {}}
 
     def _rank(self, name: str) -> int:
+        """How many dimensions a target has."""
         return len(self.shapes[name])
 
     def _targets(self, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -318,12 +318,13 @@ class IKProblem:
         first: Any,
         near: Sequence[np.ndarray] = (),
     ) -> IKResult:
+        """The answers of a kernel's call, and of a second one where the first, of few steps, has not found them."""
         soon = self._soon if steps is self._steps else steps
         found = self.kernel(seed, tolerances, self.weights, *self.ends, soon, first, *near, *given.values())
         told = found.told
         self.refuse_unless_poses(found, seed, given, near)
         if soon is not steps and not np.all(told[..., 0] == 1.0):
-            self._go_on(found, seed, tolerances, given, steps, first)
+            go_on(self, found, seed, tolerances, given, steps, first)
         told = told.tolist() if told.ndim == 1 else told
         result = IKResult(
             self, found.q, found.errors, told, seed, given, tolerances, getattr(found, "multipliers", None)
@@ -331,67 +332,11 @@ class IKProblem:
         result.near = near[0] if near else None
         return result
 
-    def _go_on(
-        self,
-        found: Any,
-        seed: np.ndarray,
-        tolerances: np.ndarray,
-        given: dict[str, np.ndarray],
-        steps: np.ndarray,
-        first: np.ndarray,
-    ) -> None:
-        """All steps for what was not found soon, unless a bound says that it is not there; put in place."""
-        shape = found.told.shape[:-1]
-        failed = np.flatnonzero(found.told[..., 0].ravel() != 1.0)
-
-        def rows(x: np.ndarray, rank: int) -> np.ndarray:
-            own = x.shape[x.ndim - rank :]
-            spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
-            return spread
-
-        targets = {name: rows(x, self._rank(name)) for name, x in given.items()}
-        tolerances = rows(tolerances, 1)
-        proved = proofs(self, targets, tolerances)
-        some = np.array([k for k, proof in enumerate(proved) if proof is None], dtype=int)
-        if not len(some):
-            return
-        more = self.kernel(
-            rows(seed, 1)[some],
-            tolerances[some],
-            self.weights,
-            *self.ends,
-            steps,
-            first,
-            *(x[some] for x in targets.values()),
-        )
-        for place, x in ((found.q, more.q), (found.errors, more.errors), (found.told, more.told)):
-            place.reshape(-1, place.shape[-1])[failed[some]] = x
-
-    def _until(
-        self,
-        deadline: float,
-        seed: np.ndarray,
-        tolerances: np.ndarray,
-        given: dict[str, np.ndarray],
-        near: Sequence[np.ndarray] = (),
-    ) -> IKResult:
-        end = time.perf_counter() + deadline
-        best: IKResult | None = None
-        first, steps = 0.0, 0
-        while True:
-            found = self._run(seed, tolerances, given, np.array(float(_CHUNK)), np.array(first), near)
-            steps += int(found.iterations)
-            first += float(found.restarts) + 1.0
-            if best is None or found.success or found.cost < best.cost:
-                best = found
-            if found.success or time.perf_counter() >= end or steps >= self.at_most:
-                return best.after(steps, int(first) - 1)
-
     def refuse_unless_poses(
         self, found: Any, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
     ) -> None:
         """Raises ValueError where a kernel says that what it was given, is none."""
-        if not np.all(found.told[..., -1] <= _OFF) or not np.isfinite(found.q).all():
+        if not np.all(found.told[..., TOLD.index("off")] <= _OFF) or not np.isfinite(found.q).all():
             self._refuse(seed, given, near)
 
     def _refuse(self, seed: np.ndarray, given: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()) -> None:
@@ -407,6 +352,3 @@ class IKProblem:
     def __repr__(self) -> str:
         tasks = ", ".join(repr(task.name) for task in self.tasks)
         return f"<IKProblem of {self.robot.name!r}: {tasks}; solver {self.solver!r}>"
-
-
-assert TOLD[-1] == "off"
