@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.constraints.contract import Constraint
 
 NAN = math.nan
 
@@ -131,3 +132,17 @@ def test_couplings_are_of_joints_of_one_number():
     weightless = lw.Robot.build("light", lw.Link("rod"), lw.Joint.of(arm.type, name="a", parent="world", child="rod"))
     with pytest.raises(ValueError, match="has no mass"):
         weightless.with_constraints(lw.CenterOfMass(z=0.1))
+
+
+def test_a_kind_that_does_not_say_what_it_is_names_what_is_missing():
+    class Silent(Constraint):
+        name = "silent"
+
+    class Named(Silent):
+        row_names = ("row",)
+        row_units = ("m",)
+
+    with pytest.raises(TypeError, match=r"Silent: a kind of constraint has to say what its rows are called"):
+        robot().with_constraints(Silent()).constraint_error(np.zeros(7))
+    with pytest.raises(TypeError, match=r"Named: a kind of constraint has to say its error \(`error`\)"):
+        robot().with_constraints(Named()).constraint_error(np.zeros(7))

@@ -137,20 +137,20 @@ class Constraint(ABC):
     @property
     def row_names(self) -> tuple[str, ...]:
         """What each of its rows is called: as many as it has."""
-        raise NotImplementedError
+        raise _unsaid(self, "what its rows are called (`row_names`)")
 
     @property
     def row_units(self) -> tuple[str, ...]:
         """The unit of each row's error: "m" or "rad"; of a velocity's row, of what it is the rate of."""
-        raise NotImplementedError
+        raise _unsaid(self, "in what units its rows are (`row_units`)")
 
     def error(self, k: Kinematics) -> list[Any]:
         """φ(q, t), a number a row: zero where the constraint holds."""
-        raise NotImplementedError
+        raise _unsaid(self, "its error (`error`)")
 
     def velocity(self, k: Kinematics) -> list[Any]:
         """A(q) v + σ(q, t), of a constraint that has no error."""
-        raise NotImplementedError
+        raise _unsaid(self, "its velocity (`velocity`)")
 
     def rates(self, k: Kinematics) -> Rates | None:
         """The rows in closed form; nothing where they follow from ``error`` or ``velocity`` by differentiation."""
@@ -194,3 +194,7 @@ def renamed(name: str, names: Mapping[str, str]) -> str:
     if name[-2:] in (".x", ".y", ".z") and name[:-2] in names:
         return names[name[:-2]] + name[-2:]
     return names.get(name, name)
+
+
+def _unsaid(constraint: Constraint, what: str) -> TypeError:
+    return TypeError(f"{type(constraint).__name__}: a kind of constraint has to say {what}, and this one does not")

@@ -6,6 +6,7 @@ follower's number out of q and v instead.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -31,9 +32,9 @@ class _Pair(Constraint):
     unit = "rad"
 
     @property
+    @abstractmethod
     def weights(self) -> tuple[float, float]:
         """w_a and w_b."""
-        raise NotImplementedError
 
     @property
     def references(self) -> References:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Self
 
@@ -19,7 +20,7 @@ Mode = Literal["auto", "forward", "reverse"]
 Make = Callable[..., Derivative]
 
 
-class Differentiable:
+class Differentiable(ABC):
     """What makes a kernel of a kernel's derivatives."""
 
     __slots__ = ()
@@ -150,13 +151,13 @@ class Differentiable:
         return found
 
     @property
+    @abstractmethod
     def _base(self) -> Base:
         """What a kernel tells of itself."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _made_of(self, derived: Derivative) -> Self:
         """The kernel of a derivative of this one."""
-        raise NotImplementedError
 
 
 def _check_names(who: str, by: tuple[Any, ...], of: Any, space: Any) -> None:
