@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from .asked import AskedProblem
 from .judging import proofs
 from .result import IKResult
-
-if TYPE_CHECKING:
-    from .problem import IKProblem
 
 __all__ = ["go_on", "until"]
 
@@ -20,7 +18,7 @@ _CHUNK = 200  # steps between two looks at the clock
 
 
 def go_on(
-    problem: IKProblem,
+    problem: AskedProblem,
     found: Any,
     seed: np.ndarray,
     tolerances: np.ndarray,
@@ -37,7 +35,7 @@ def go_on(
         spread: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)[failed]
         return spread
 
-    targets = {name: rows(x, problem._rank(name)) for name, x in given.items()}
+    targets = {name: rows(x, len(problem.shapes[name])) for name, x in given.items()}
     tolerances = rows(tolerances, 1)
     proved = proofs(problem, targets, tolerances)
     some = np.array([k for k, proof in enumerate(proved) if proof is None], dtype=int)
@@ -56,23 +54,16 @@ def go_on(
         place.reshape(-1, place.shape[-1])[failed[some]] = x
 
 
-def until(
-    problem: IKProblem,
-    deadline: float,
-    seed: np.ndarray,
-    tolerances: np.ndarray,
-    given: dict[str, np.ndarray],
-    near: Sequence[np.ndarray] = (),
-) -> IKResult:
-    """One answer, or the best that there is after so many seconds."""
+def until(deadline: float, at_most: int, run: Callable[[np.ndarray, np.ndarray], IKResult]) -> IKResult:
+    """One answer, or the best that there is after so many seconds; ``run`` takes how many steps, and which start."""
     end = time.perf_counter() + deadline
     best: IKResult | None = None
     first, steps = 0.0, 0
     while True:
-        found = problem._run(seed, tolerances, given, np.array(float(_CHUNK)), np.array(first), near)
+        found = run(np.array(float(_CHUNK)), np.array(first))
         steps += int(found.iterations)
         first += float(found.restarts) + 1.0
         if best is None or found.success or found.cost < best.cost:
             best = found
-        if found.success or time.perf_counter() >= end or steps >= problem.at_most:
+        if found.success or time.perf_counter() >= end or steps >= at_most:
             return best.after(steps, int(first) - 1)

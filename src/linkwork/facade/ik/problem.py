@@ -197,7 +197,8 @@ class IKProblem:
         if deadline is not None:
             if shape:
                 raise ValueError(f"{self.who}: deadline: it is for one state, and there are {shape}")
-            return until(self, read_deadline(self.who, deadline), seed, tolerances, given, near)
+            run = lambda steps, first: self._run(seed, tolerances, given, steps, first, near)  # noqa: E731
+            return until(read_deadline(self.who, deadline), self.at_most, run)
         return self._run(seed, tolerances, given, self._steps, self._first, near)
 
     def _near(self, seed: Any, nearest_to: Any) -> list[np.ndarray]:
