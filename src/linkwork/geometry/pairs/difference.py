@@ -1,0 +1,84 @@
+"""The Minkowski difference A − B of two convex cores: what their distance is a property of.
+
+A − B = {a − b}.  The distance of A and B is that of A − B from 0, and where they overlap, the depth is the least
+distance from 0 to its surface: min over unit n of h(n), h(n) = max n · (A − B) = h_A(n) + h_B(−n).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...expr.functions import lt, where
+from ...spatial import Pose, Vec3
+from ..cores import PointCore, SegmentCore
+from ..distance import SignedDistance
+from .supports import support
+
+__all__ = ["Difference", "chosen", "length_of"]
+
+
+def chosen(condition: Any, x: Vec3, y: Vec3) -> Vec3:
+    """One of two vectors."""
+    return Vec3(where(condition, x.x, y.x), where(condition, x.y, y.y), where(condition, x.z, y.z))
+
+
+def length_of(v: Vec3) -> Any:
+    """Its square, and where that is 0, 1: for denominators."""
+    square = v.dot(v)
+    return where(lt(1e-300, square), square, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A − B in the axes and about the origin of one of the two, whose pose is X."""
+
+    a: Any
+    b: Any
+    X: Pose
+
+    @staticmethod
+    def of(a: Any, b: Any) -> Difference:
+        """Of two cores that are bounded."""
+        X = a.pose if hasattr(a, "pose") else b.pose if hasattr(b, "pose") else Pose.identity()
+        return Difference(*(_seen(core, X, own=core is (a if hasattr(a, "pose") else b)) for core in (a, b)), X)
+
+    def support(self, n: Vec3) -> tuple[Vec3, Vec3]:
+        """The point of A − B that is farthest along n, and the point of A that it comes from."""
+        on_a = support(self.a, n)
+        return on_a - support(self.b, -n), on_a
+
+    def between(self) -> Vec3:
+        """From the center of A to that of B."""
+        return _center(self.b) - _center(self.a)
+
+    def seen_outside(self, found: SignedDistance) -> SignedDistance:
+        """A result in the coordinates that the cores were given in."""
+        X = self.X
+        normal, on_a = X.rotation @ found.normal, X.point(found.on_a)
+        return SignedDistance(found.distance, normal, on_a, on_a + normal * found.distance, found.unique)
+
+
+def _seen(core: Any, X: Pose, *, own: bool) -> Any:
+    """A core in coordinates of X."""
+    from dataclasses import replace
+
+    if isinstance(core, PointCore):
+        return PointCore(X.inv().point(core.point))
+    if isinstance(core, SegmentCore):
+        return SegmentCore(X.inv().point(core.center), X.rotation.inv_act(core.half))
+    return replace(core, pose=Pose.identity() if own else X.inv() @ core.pose)
+
+
+def _center(core: Any) -> Vec3:
+    if isinstance(core, PointCore):
+        return core.point
+    if isinstance(core, SegmentCore):
+        return core.center
+    if hasattr(core, "vertices"):
+        many = 1.0 / len(core.vertices)
+        total = core.vertices[0]
+        for v in core.vertices[1:]:
+            total = total + v
+        return core.pose.point(total * many)
+    return core.pose.translation
