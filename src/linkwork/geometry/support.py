@@ -8,7 +8,7 @@ Source: van den Bergen, Collision Detection in Interactive 3D Environments, 2004
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..expr.functions import and_, copysign, fabs, le, lt, not_, or_, sqrt, where
@@ -83,15 +83,18 @@ def _ellipsoid(core: EllipsoidCore, direction: Vec3) -> Vec3:
 
 
 def _polytope(core: PolytopeCore, direction: Vec3) -> Vec3:
+    """Rounds two by two: of vertices that are as far, the first."""
     d = core.pose.rotation.inv_act(direction)
-    best, *others = core.vertices
-    height = best.dot(d)
-    for vertex in others:
-        here = vertex.dot(d)
-        higher = lt(height, here)
-        height = where(higher, here, height)
-        best = Vec3(*(where(higher, new, old) for new, old in zip(vertex, best, strict=True)))
-    return core.pose.point(best)
+
+    def best(vertices: Sequence[Vec3]) -> tuple[Any, Vec3]:
+        if len(vertices) == 1:
+            return vertices[0].dot(d), vertices[0]
+        half = (len(vertices) + 1) // 2
+        (height, first), (other, second) = best(vertices[:half]), best(vertices[half:])
+        higher = lt(height, other)
+        return where(higher, other, height), Vec3(*(where(higher, y, x) for x, y in zip(first, second, strict=True)))
+
+    return core.pose.point(best(core.vertices)[1])
 
 
 SUPPORTS: Mapping[type, Callable[[Any, Vec3], Vec3]] = {

@@ -23,9 +23,9 @@ from .difference import Difference, chosen, length_of
 __all__ = ["Deepest", "deepest"]
 
 _STEPS = 400
-_WAITING = 20
-_GAP = 1e-15  # of lengths: what rounding leaves between bounds
-Triangle = tuple[Vec3, Vec3, Vec3]
+_WAITING = 24
+_GAP = 4e-15  # of lengths: what rounding leaves between bounds
+Triangle = tuple[Vec3, ...]
 
 
 class Deepest(NamedTuple):
@@ -40,20 +40,22 @@ class Deepest(NamedTuple):
 
 
 def deepest(
-    difference: Difference, corners: tuple[Vec3, Vec3, Vec3, Vec3], inside: Any, steps: int = _STEPS, gap: float = 0.0
+    difference: Difference, corners: tuple[Vec3, ...], inside: Any, steps: int = _STEPS, gap: float = 0.0
 ) -> Deepest:
     """The least h(n) of an A − B that has 0 between four of its points; nothing is done where it has not."""
     p, q, r, s = corners
     turned = lt((q - p).cross(r - p).dot(s - p), 0.0)
     q, r = chosen(turned, r, q), chosen(turned, q, r)
-    # outward: (p, q, r) sees s behind it
     faces: list[Triangle] = [(p, r, q), (p, q, s), (q, r, s), (r, p, s)]
     scale = fmax(fmax(p.dot(p), q.dot(q)), fmax(r.dot(r), s.dot(s)))
     rounding = sqrt(scale) * _GAP
     many = where(inside, 3.0, 0.0)
-    waiting = tuple(faces[1 + k] if k < 3 else faces[3] for k in range(_WAITING))
+    waiting = tuple(faces[min(1 + k, 3)] for k in range(_WAITING))
     start = Deepest(1e150, Vec3(0.0, 0.0, 1.0), faces[0], waiting, many, inside)
-    return while_loop(lambda x: x.going, lambda x: _step(difference, x, rounding, gap), start, at_most=steps).state
+    found: Deepest = while_loop(
+        lambda x: x.going, lambda x: _step(difference, x, rounding, gap), start, at_most=steps
+    ).state
+    return found
 
 
 def _normal(t: Triangle) -> tuple[Vec3, Any]:
@@ -88,6 +90,8 @@ def _step(difference: Difference, x: Deepest, rounding: Any, gap: float) -> Deep
     depth, best = where(better, h, x.depth), chosen(better, n, x.n)
     enough = depth * (1.0 - gap) - rounding
     done = or_(le(h - height, rounding), le(enough, height))
+    for corner in now:  # of a triangle that is all but flat: its normal is not better known
+        done = or_(done, le((w - corner).dot(w - corner), rounding * rounding))
     squared = fmax(enough, 0.0)
     squared = squared * squared
     children = []
@@ -97,17 +101,10 @@ def _step(difference: Difference, x: Deepest, rounding: Any, gap: float) -> Deep
         bound = _bound(child)
         open_ = and_(and_(lt(0.0, w.dot(a.cross(b))), lt(bound, squared)), not_(done))
         children.append((where(open_, bound, 1e300), child, open_))
-    # the nearest first
-    def ordered(x: Any, y: Any) -> tuple[Any, Any]:
-        swap = lt(y[0], x[0])
-        first = tuple(chosen(swap, q, p) for p, q in zip(x[1], y[1], strict=True))
-        last = tuple(chosen(swap, p, q) for p, q in zip(x[1], y[1], strict=True))
-        return (where(swap, y[0], x[0]), first), (where(swap, x[0], y[0]), last)
-
     first, second, third = (c[:2] for c in children)
-    second, third = ordered(second, third)
-    first, second = ordered(first, second)
-    second, third = ordered(second, third)
+    second, third = _ordered(second, third)
+    first, second = _ordered(first, second)
+    second, third = _ordered(second, third)
     some, two, three = (lt(c[0], 1e299) for c in (first, second, third))
     top = x.waiting[0]
     following = tuple(chosen(some, p, q) for p, q in zip(first[1], top, strict=True))
@@ -117,10 +114,20 @@ def _step(difference: Difference, x: Deepest, rounding: Any, gap: float) -> Deep
         popped = x.waiting[min(k + 1, _WAITING - 1)]
         one = second[1] if k == 0 else x.waiting[k - 1]
         both = second[1] if k == 0 else third[1] if k == 1 else x.waiting[k - 2]
-        waiting.append(tuple(
-            chosen(three, r, chosen(two, q, chosen(some, p, o)))
-            for o, p, q, r in zip(popped, kept, one, both, strict=True)
-        ))
+        waiting.append(
+            tuple(
+                chosen(three, r, chosen(two, q, chosen(some, p, o)))
+                for o, p, q, r in zip(popped, kept, one, both, strict=True)
+            )
+        )
     many = x.many + where(three, 2.0, where(two, 1.0, where(some, 0.0, -1.0)))
     going = lt(-0.5, many)
     return Deepest(depth, best, following, tuple(waiting), many, going)
+
+
+def _ordered(x: Any, y: Any) -> tuple[Any, Any]:
+    """The nearer one first."""
+    swap = lt(y[0], x[0])
+    first = tuple(chosen(swap, q, p) for p, q in zip(x[1], y[1], strict=True))
+    last = tuple(chosen(swap, p, q) for p, q in zip(x[1], y[1], strict=True))
+    return (where(swap, y[0], x[0]), first), (where(swap, x[0], y[0]), last)

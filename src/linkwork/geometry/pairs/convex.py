@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...expr.functions import and_, lt, not_, or_, sqrt, where
-from ...spatial import Pose, Vec3
+from ...expr.functions import and_, lt, or_, sqrt, where
+from ...spatial import Vec3
 from ..cores import Core
 from ..distance import SignedDistance
 from .cones import deepest

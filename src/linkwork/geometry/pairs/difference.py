@@ -6,14 +6,14 @@ distance from 0 to its surface: min over unit n of h(n), h(n) = max n · (A − 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...expr.functions import lt, where
 from ...spatial import Pose, Vec3
 from ..cores import PointCore, SegmentCore
 from ..distance import SignedDistance
-from .supports import support
+from ..support import support
 
 __all__ = ["Difference", "chosen", "length_of"]
 
@@ -41,7 +41,8 @@ class Difference:
     def of(a: Any, b: Any) -> Difference:
         """Of two cores that are bounded."""
         X = a.pose if hasattr(a, "pose") else b.pose if hasattr(b, "pose") else Pose.identity()
-        return Difference(*(_seen(core, X, own=core is (a if hasattr(a, "pose") else b)) for core in (a, b)), X)
+        own = a if hasattr(a, "pose") else b
+        return Difference(_seen(a, X, own=a is own), _seen(b, X, own=b is own), X)
 
     def support(self, n: Vec3) -> tuple[Vec3, Vec3]:
         """The point of A − B that is farthest along n, and the point of A that it comes from."""
@@ -50,7 +51,8 @@ class Difference:
 
     def between(self) -> Vec3:
         """From the center of A to that of B."""
-        return _center(self.b) - _center(self.a)
+        between: Vec3 = _center(self.b) - _center(self.a)
+        return between
 
     def seen_outside(self, found: SignedDistance) -> SignedDistance:
         """A result in the coordinates that the cores were given in."""
@@ -61,8 +63,6 @@ class Difference:
 
 def _seen(core: Any, X: Pose, *, own: bool) -> Any:
     """A core in coordinates of X."""
-    from dataclasses import replace
-
     if isinstance(core, PointCore):
         return PointCore(X.inv().point(core.point))
     if isinstance(core, SegmentCore):
@@ -70,7 +70,7 @@ def _seen(core: Any, X: Pose, *, own: bool) -> Any:
     return replace(core, pose=Pose.identity() if own else X.inv() @ core.pose)
 
 
-def _center(core: Any) -> Vec3:
+def _center(core: Any) -> Any:
     if isinstance(core, PointCore):
         return core.point
     if isinstance(core, SegmentCore):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, where
 from ...spatial import Vec3
-from .difference import Difference, chosen, length_of
+from .difference import Difference, chosen
 
 __all__ = ["Simplex", "nearest"]
 
@@ -30,9 +30,9 @@ class Simplex(NamedTuple):
     ``inside``: with the last point w they are a tetrahedron about 0.
     """
 
-    p: tuple[Vec3, Vec3, Vec3]
-    a: tuple[Vec3, Vec3, Vec3]
-    weights: tuple[Any, Any, Any]
+    p: tuple[Vec3, ...]
+    a: tuple[Vec3, ...]
+    weights: tuple[Any, ...]
     v: Vec3
     w: Vec3
     inside: Any
@@ -45,7 +45,8 @@ def nearest(difference: Difference, steps: int = _STEPS, gap: float = _GAP) -> S
     p, a = difference.support(towards)
     yes = lt(-1.0, p.dot(p))
     start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p, not_(yes), yes)
-    return while_loop(lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=steps).state
+    found: Simplex = while_loop(lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=steps).state
+    return found
 
 
 def _step(difference: Difference, s: Simplex, least: float) -> Simplex:
@@ -71,9 +72,7 @@ def _step(difference: Difference, s: Simplex, least: float) -> Simplex:
     return Simplex(
         tuple(chosen(here, w, p) for here, p in zip(take, s.p, strict=True)),
         tuple(chosen(here, on_a, a) for here, a in zip(take, s.a, strict=True)),
-        tuple(
-            where(here, rest, where(nearer, x, y)) for here, x, y in zip(take, weights, s.weights, strict=True)
-        ),
+        tuple(where(here, rest, where(nearer, x, y)) for here, x, y in zip(take, weights, s.weights, strict=True)),
         chosen(nearer, v, s.v),
         w,
         inside,

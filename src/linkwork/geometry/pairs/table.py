@@ -8,6 +8,7 @@ from typing import Any
 from ..cores import HalfSpaceCore, PointCore, SegmentCore, Solid
 from ..distance import SignedDistance
 from ..support import SUPPORTS
+from .convex import convex
 from .half_space import half_space_convex
 from .point import point_point, point_segment
 from .segments import segment_segment
@@ -20,7 +21,7 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (SegmentCore, SegmentCore): segment_segment,
     **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},
 }
-"""By the types of the two cores, in one of the two orders."""
+"""By the types of the two cores, in one of the two orders; `convex` measures the pairs of bounded cores left."""
 
 
 def signed_distance(a: Solid, b: Solid) -> SignedDistance:
@@ -30,6 +31,8 @@ def signed_distance(a: Solid, b: Solid) -> SignedDistance:
         found = PAIRS[kinds](a.core, b.core)
     elif kinds[::-1] in PAIRS:
         found = PAIRS[kinds[::-1]](b.core, a.core).flipped()
+    elif all(kind in SUPPORTS for kind in kinds):
+        found = convex(a.core, b.core)
     else:
         names = " and ".join(kind.__name__.removesuffix("Core").lower() for kind in kinds)
         raise TypeError(f"signed_distance: nothing measures a {names}")
