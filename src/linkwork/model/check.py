@@ -172,12 +172,13 @@ def _check_size(findings: Findings, where: Location, gyration: float, center: Ve
 
 def _size(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
     """The middle of the shapes and how far they reach from it; None where there is none, or one of unknown size."""
-    radii = [geometry.shape.reach for geometry in shapes]
-    if not shapes or None in radii:
+    bounds = [(geometry.origin, geometry.shape.bound) for geometry in shapes]
+    balls = [(X.point(bound[0]), bound[1]) for X, bound in bounds if bound is not None]
+    if not balls or len(balls) < len(shapes):
         return None
-    places = [geometry.origin.translation for geometry in shapes]
+    places = [place for place, _ in balls]
     middle = sum(places[1:], start=places[0]) * (1.0 / len(places))
-    reach = max(math.hypot(*(p - middle)) + (r or 0.0) for p, r in zip(places, radii, strict=True))
+    reach = max(math.hypot(*(place - middle)) + radius for place, radius in balls)
     return (middle, reach) if math.isfinite(reach) else None
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..spatial import Symmetric3
+from .moments import Moments, of_polytope_grown
+from .quickhull import hull_triangles
 from .shape import Shape, sizes
 
 __all__ = ["Box"]
@@ -31,3 +35,10 @@ class Box(Shape):
     def gyration(self) -> Symmetric3:
         x, y, z = (a * a / 12.0 for a in self.size)
         return Symmetric3.diagonal(y + z, x + z, x + y)
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        return np.where(units < 0.0, -0.5, 0.5) * self.size
+
+    def _grown(self, radius: float) -> Moments:
+        corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+        return of_polytope_grown(corners * self.size, hull_triangles(corners), radius)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from ..spatial import Symmetric3
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..spatial import Symmetric3, Vec3
 from ..spatial.given import given_numbers, given_pose
 from .geometry import Geometry, Material
+from .moments import Moments
 
 __all__ = ["Shape", "sizes"]
 
 
 class Shape(ABC):
-    """A shape about its own origin: an immutable value."""
+    """A shape in a frame of its own: an immutable value."""
 
     __slots__ = ()
 
@@ -27,9 +31,47 @@ class Shape(ABC):
     def volume(self) -> float | None:
         """[m³], or None where it is not known."""
 
+    @property
+    def center(self) -> Vec3:
+        """The centre of mass of a uniform body [m]; the origin unless a shape says otherwise."""
+        return Vec3.zero()
+
     @abstractmethod
     def gyration(self) -> Symmetric3 | None:
-        """The rotational inertia about its origin, its centre, of a uniform body of 1 kg [m²]; None if not known."""
+        """The rotational inertia about its centre, of a uniform body of 1 kg [m²]; None if not known."""
+
+    @property
+    def bound(self) -> tuple[Vec3, float] | None:
+        """Centre and radius [m] of a sphere that it fits into, the smallest one unless it says otherwise; or None."""
+        return None if self.reach is None else (Vec3.zero(), self.reach)
+
+    def support(self, directions: ArrayLike) -> np.ndarray:
+        """For each direction (..., 3), of any length, a point of the shape that is farthest along it (..., 3) [m].
+
+        A direction of length zero is the z axis.  Where several points are as far, one of them is given.  Raises
+        ValueError for a shape of unknown or infinite size, and for what are no directions.
+
+        >>> from linkwork import shapes
+        >>> shapes.Box((2, 4, 6)).support((1, -1, 0.5)).tolist()
+        [1.0, -2.0, 3.0]
+        """
+        given = np.asarray(directions, dtype=float)
+        if given.shape[-1:] != (3,) or not np.isfinite(given).all():
+            shown = f"an array of shape {given.shape}" if given.shape[-1:] != (3,) else "numbers that are not finite"
+            raise ValueError(f"{type(self).__name__.lower()}: support: expected directions (..., 3), got {shown}")
+        most = np.abs(given).max(axis=-1, keepdims=True)  # so that no length is lost to under- or overflow
+        scaled = given / np.where(most > 0.0, most, 1.0)
+        length = np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
+        units = np.where(length > 0.0, scaled / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0])
+        return self._support(units)
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        """`support` along directions of length 1."""
+        raise ValueError(f"support: the farthest points of {self!r} are not known")
+
+    def _grown(self, radius: float) -> Moments | None:
+        """What all points within a radius of it weigh; None if not known."""
+        return None
 
     def at(self, pose: Any, *, name: str = "", material: Material | None = None) -> Geometry:
         """The shape at a place on a link: a pose (4, 4) as `linkwork.pose` gives it, or three numbers [m].
@@ -41,10 +83,11 @@ class Shape(ABC):
         return Geometry(self, given_pose(pose, f"{type(self).__name__.lower()}: at"), name, material)
 
 
-def sizes(of: str, name: str, value: Any, *shape: int) -> Any:
-    """A size, or sizes, above zero: a float, or a tuple of so many.  Raises ValueError."""
-    expected = f"{of}: {name}: expected {f'{shape[0]} numbers' if shape else 'a number'} above zero [m]"
+def sizes(of: str, name: str, value: Any, *shape: int, zero: bool = False) -> Any:
+    """A size, or sizes, above zero (or ``zero`` too): a float, or a tuple of so many.  Raises ValueError."""
+    least = "that is not negative" if zero else "above zero"
+    expected = f"{of}: {name}: expected {f'{shape[0]} numbers' if shape else 'a number'} {least} [m]"
     numbers = given_numbers(value, expected, shape)
-    if not (numbers > 0.0).all():
+    if not ((numbers >= 0.0) if zero else (numbers > 0.0)).all():
         raise ValueError(f"{expected}, got {value!r}")
     return tuple(numbers.tolist()) if shape else float(numbers)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..spatial import Symmetric3
+from .moments import Moments
 from .shape import Shape, sizes
 
 __all__ = ["Sphere"]
@@ -31,3 +34,10 @@ class Sphere(Shape):
     def gyration(self) -> Symmetric3:
         moment = 0.4 * self.radius * self.radius
         return Symmetric3.diagonal(moment, moment, moment)
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        return units * self.radius
+
+    def _grown(self, radius: float) -> Moments:
+        whole = Sphere(self.radius + radius)
+        return Moments.of(whole.volume, whole.center, whole.gyration())

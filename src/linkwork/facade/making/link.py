@@ -170,7 +170,7 @@ def _uniform(
     for solid, volume in zip(solids, volumes, strict=True):
         share = density * volume if density is not None else (mass or 0.0) * (volume / total)
         about = solid.origin.rotation @ (solid.shape.gyration() or Symmetric3.zero())
-        parts.append((share, solid.origin.translation, about * share))
+        parts.append((share, solid.origin.point(solid.shape.center), about * share))
     if len(parts) == 1:
         return parts[0]
     whole = sum((Inertia.at_center(*part) for part in parts), Inertia.zero())

@@ -1,0 +1,25 @@
+"""The half-space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .shape import Shape
+
+__all__ = ["HalfSpace"]
+
+
+@dataclass(frozen=True, slots=True)
+class HalfSpace(Shape):
+    """All that lies below z = 0 of its frame: a floor.  It has no volume, no reach and no farthest points."""
+
+    @property
+    def reach(self) -> None:
+        return None
+
+    @property
+    def volume(self) -> None:
+        return None
+
+    def gyration(self) -> None:
+        return None

@@ -1,0 +1,126 @@
+"""The convex polytope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..spatial import Symmetric3, Vec3
+from ..spatial.given import given_numbers
+from .balls import smallest_ball
+from .moments import Moments, of_polytope_grown, of_triangles
+from .quickhull import hull_triangles
+from .shape import Shape
+
+__all__ = ["Polytope", "given_points"]
+
+_LARGE = 1e100  # so that products of three stay finite
+_EVEN = 1e-12  # relative to the extent: facets within it of one plane are one
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Polytope(Shape):
+    """The convex hull of points (n, 3) [m], where they stand: the origin need not lie in it.
+
+    ``vertices`` are its corners, in the order given, and ``triangles`` its sides, by indices of three corners each,
+    counterclockwise from outside; sides of more corners are several triangles.  Raises ValueError for fewer than four
+    points, for points in one plane (their thickness less than 1e-10 of their extent), and for what are no finite
+    numbers.
+
+    >>> from linkwork import shapes
+    >>> corner = shapes.Polytope([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.1, 0.1)])
+    >>> len(corner.vertices), round(corner.volume, 6), [*corner.center]
+    (4, 0.166667, [0.25, 0.25, 0.25])
+    """
+
+    vertices: tuple[tuple[float, float, float], ...]
+    triangles: tuple[tuple[int, int, int], ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        points = given_points(self.vertices, "polytope: vertices")
+        try:
+            found = hull_triangles(points)
+        except ValueError as error:
+            given = f"{len(points)} points"
+            if str(error) != "flat":
+                raise ValueError(f"polytope: vertices: expected points less than 1e100 m apart, got {given}") from None
+            few = "expected at least four points" if len(points) < 4 else "expected points that are not in one plane"
+            raise ValueError(f"polytope: vertices: {few}, got {given}") from None
+        corners, triangles = np.unique(found, return_inverse=True)
+        object.__setattr__(self, "vertices", tuple(tuple(row) for row in points[corners].tolist()))
+        object.__setattr__(self, "triangles", tuple(tuple(t) for t in triangles.reshape(-1, 3).tolist()))
+
+    def __repr__(self) -> str:
+        return f"<Polytope: {len(self.vertices)} vertices>"
+
+    @property
+    def planes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Normals (m, 3), of length 1, and offsets (m,) [m] of its sides: it is all points x with normals·x ≤ offsets.
+
+        Sides within 1e-12 of its extent of one plane are one.
+        """
+        points, triangles = np.array(self.vertices), np.array(self.triangles)
+        extent = np.linalg.norm(np.ptp(points, axis=0))
+        a, b, c = (points[triangles[:, k]] / extent for k in range(3))
+        normals = np.cross(b - a, c - a)
+        areas = np.linalg.norm(normals, axis=1)
+        sides = []
+        left = np.argsort(-areas)
+        while len(left) and areas[left[0]] > 0.0:
+            normal = normals[left[0]] / areas[left[0]]
+            heights = points @ normal
+            even = (heights[triangles[left]] >= heights.max() - _EVEN * extent).all(axis=1)
+            sides.append((*normal, heights.max()))
+            even[0] = True
+            left = left[~even]
+        found = np.array(sides)
+        return found[:, :3], found[:, 3]
+
+    @property
+    def reach(self) -> float:
+        return float(np.linalg.norm(np.array(self.vertices), axis=1).max())
+
+    @property
+    def volume(self) -> float:
+        return self._moments().volume
+
+    @property
+    def center(self) -> Vec3:
+        return Vec3.of(self._moments().center.tolist())
+
+    def gyration(self) -> Symmetric3:
+        return self._moments().gyration()
+
+    @property
+    def bound(self) -> tuple[Vec3, float]:
+        center, radius = smallest_ball(np.array(self.vertices))
+        return Vec3.of(center.tolist()), radius
+
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        points = np.array(self.vertices)
+        flat = units.reshape(-1, 3)
+        rows = max(1, 1_000_000 // len(points))  # so that a large batch needs little memory
+        best = [np.argmax(flat[k : k + rows] @ points.T, axis=1) for k in range(0, len(flat), rows)]
+        chosen = np.concatenate(best) if best else np.empty(0, int)
+        return np.asarray(points[chosen].reshape(units.shape))
+
+    def _moments(self) -> Moments:
+        return of_triangles(np.array(self.vertices), np.array(self.triangles))
+
+    def _grown(self, radius: float) -> Moments:
+        return of_polytope_grown(np.array(self.vertices), np.array(self.triangles), radius)
+
+
+def given_points(value: Any, what: str) -> np.ndarray:
+    """Points (n, 3) as floats.  Raises ValueError."""
+    expected = f"{what}: expected points (n, 3) [m]"
+    try:
+        count = len(value)
+    except TypeError:
+        raise ValueError(f"{expected}, got {value!r}") from None
+    points = given_numbers(value, expected, (count, 3)) if count else np.empty((0, 3))
+    if count and np.abs(points).max() > _LARGE:
+        raise ValueError(f"{expected} less than 1e100 m away, got {np.abs(points).max():.3g}")
+    return points
