@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from ..constraints.contract import Constraint, References
 from ..constraints.loop import LoopJoint
-from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, ranges_of
+from .contract import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, WeighedTask, ranges_of
 
 __all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task"]
 
 
 @dataclass(frozen=True)
-class ConstraintTask(Task):
+class ConstraintTask(AimedTask):
     """A constraint of configurations, any of `linkwork.constraints`: its error is to be zero.
 
     One that depends on time aims at that, a number [s] that comes with the call.
@@ -23,11 +23,6 @@ class ConstraintTask(Task):
 
     constraint: Constraint
     _: KW_ONLY
-    target: Any = None
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
     own: bool = False
 
     def __post_init__(self) -> None:
@@ -87,18 +82,12 @@ class ConstraintTask(Task):
 
 
 @dataclass(frozen=True)
-class LoopRange(Task):
+class LoopRange(WeighedTask):
     """A joint that closes a loop is within its bounds: errors are its configuration's numbers."""
 
     loop: LoopJoint
     _: KW_ONLY
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
     own: bool = False
-
-    target = None
 
     def __post_init__(self) -> None:
         self.settle(f"{self.loop.name}: bounds")

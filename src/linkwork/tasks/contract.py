@@ -25,7 +25,7 @@ from ..constraints.contract import Constraint, Kinematics, References
 from ..joints import JointType
 from ..spatial import Vec3
 
-__all__ = ["Task", "TaskKinematics", "TaskRows", "TaskTarget"]
+__all__ = ["AimedTask", "Task", "TaskKinematics", "TaskRows", "TaskTarget", "WeighedTask", "named"]
 
 Scalars = Sequence[Any]
 
@@ -216,6 +216,33 @@ class Task(ABC):
         put(self, "target", _frozen(self.name, self.target))
         if self.known:
             assert len(self.weights) == len(self.tolerances) == len(self.row_units)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeighedTask(Task):
+    """A task with the numbers of every kind as they are by default, and nothing to aim at."""
+
+    weight: Any = None
+    level: int = 0
+    tolerance: Any = TOLERANCE
+    name: str = ""
+
+    target = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AimedTask(WeighedTask):
+    """The same with a target."""
+
+    target: Any = None
+
+
+def named(task: Task, *fields: str, of: str = "frame") -> None:
+    """Raises TypeError for a field that is no name."""
+    for field in fields:
+        value = getattr(task, field)
+        if not isinstance(value, str):
+            raise TypeError(f"{type(task).__name__}: {field}: expected a {of}'s name, got {value!r}")
 
 
 def _frozen(name: str, target: Any) -> Any:

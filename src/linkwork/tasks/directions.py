@@ -19,24 +19,19 @@ from ..constraints.given import fixed_together
 from ..constraints.seen import across
 from ..expr.functions import and_, atan2, eq, le, lt, sqrt, where
 from ..spatial import Vec3
-from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget
+from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
 from .frames import moves
 
 __all__ = ["AlignTask", "LookAtTask"]
 
 
 @dataclass(frozen=True)
-class _DirectionTask(Task):
+class _DirectionTask(AimedTask):
     """What is said of a direction of a frame B relative to a frame A."""
 
     direction: str  # of the robot, or an axis of a frame, as "camera.z"
     _: KW_ONLY
     cone: Any = None  # the largest angle [rad]
-    target: Any = None
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
 
     def _check(self, default: str) -> None:
         kind = type(self).__name__

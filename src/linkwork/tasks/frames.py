@@ -18,7 +18,7 @@ from ..constraints.contract import References
 from ..errors import UnknownNameError
 from ..spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from ..spatial.quaternion import twist_of_translation
-from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget
+from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, named
 
 __all__ = ["Axes", "OrientationTask", "PoseTask", "PositionTask", "moves"]
 
@@ -29,27 +29,20 @@ _XYZ = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class _FrameTask(Task):
+class _FrameTask(AimedTask):
     """What is said of a frame B relative to a frame A."""
 
     frame: str  # B
     _: KW_ONLY
     relative_to: str = "world"  # A
     axes: Axes = "frame"
-    target: Any = None
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
     free: bool = field(default=False, repr=False)  # whether rows are free by tolerances that come with calls
 
     _own: ClassVar[tuple[str, ...]] = _AXES  # axes that are not those of a frame by its name
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        for what in ("frame", "relative_to"):
-            if not isinstance(getattr(self, what), str):
-                raise TypeError(f"{kind}: {what}: expected a frame's name, got {getattr(self, what)!r}")
+        named(self, "frame", "relative_to")
         if not isinstance(self.axes, str) or not self.axes:
             raise ValueError(f"{kind}: axes: expected {self._axes}, got {self.axes!r}")
         self.settle(self.frame)

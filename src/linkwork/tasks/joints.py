@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ..constraints.contract import References
-from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget
+from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, named
 
 __all__ = ["JointTask", "PostureTask"]
 
@@ -29,7 +29,7 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class PostureTask(Task):
+class PostureTask(AimedTask):
     """The configuration is near one (nq): errors lead from there in the tangent space, a row each velocity [rad, m].
 
     ``joints`` are those that count, all if there are none: names, or a dict of how much each counts; a joint's share
@@ -38,11 +38,6 @@ class PostureTask(Task):
 
     joints: Any = None
     _: KW_ONLY
-    target: Any = None
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
     places: tuple[_Place, ...] = ()  # known once it is a robot's
 
     if TYPE_CHECKING:  # a dict, or names
@@ -128,21 +123,15 @@ class PostureTask(Task):
 
 
 @dataclass(frozen=True)
-class JointTask(Task):
+class JointTask(AimedTask):
     """A joint is at a configuration: a number, or (nq of it,) where it has several [rad, m]; one that follows too."""
 
     joint: str
     _: KW_ONLY
-    target: Any = None
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
     place: _Place | None = None  # known once it is a robot's
 
     def __post_init__(self) -> None:
-        if not isinstance(self.joint, str):
-            raise TypeError(f"JointTask: expected a joint's name, got {self.joint!r}")
+        named(self, "joint", of="joint")
         self.settle(self.joint)
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from ..constraints.contract import References
 from ..expr.functions import log
 from ..expr.linalg.sums import dot, is_zero, transposed
-from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskTarget
+from .contract import AimedTask, Scalars, TaskKinematics, TaskTarget, named
 
 __all__ = ["ManipulabilityTask"]
 
@@ -19,7 +19,7 @@ _LEAST = 1e-12  # added to squares of singular values: an error stays finite whe
 
 
 @dataclass(frozen=True)
-class ManipulabilityTask(Task):
+class ManipulabilityTask(AimedTask):
     """The manipulability w = √det(J Jᵀ) of a frame is at least a number w₀ > 0: its error log(w/w₀) is not negative.
 
     It is `Robot.manipulability`, but that 10⁻⁶ is added, in squares, to each singular value: so errors and rows are
@@ -30,16 +30,9 @@ class ManipulabilityTask(Task):
     _: KW_ONLY
     relative_to: str = "world"
     part: Literal["all", "position", "angular"] = "all"
-    target: Any = None
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
 
     def __post_init__(self) -> None:
-        for what in ("frame", "relative_to"):
-            if not isinstance(getattr(self, what), str):
-                raise TypeError(f"ManipulabilityTask: {what}: expected a frame's name, got {getattr(self, what)!r}")
+        named(self, "frame", "relative_to")
         if self.part not in _PARTS:
             raise ValueError(f"ManipulabilityTask: part: expected one of {', '.join(_PARTS)}, got {self.part!r}")
         self.settle(f"manipulability({self.frame})")

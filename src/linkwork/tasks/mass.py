@@ -11,7 +11,7 @@ from ..constraints.contract import References
 from ..constraints.given import given_number
 from ..expr.functions import copysign, sqrt
 from ..spatial import Vec3
-from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget
+from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, WeighedTask
 
 __all__ = ["CenterOfMassTask", "SupportPolygonTask"]
 
@@ -26,7 +26,7 @@ def without_mass(robot: Any, kind: str) -> Iterable[str]:
 
 
 @dataclass(frozen=True)
-class CenterOfMassTask(Task):
+class CenterOfMassTask(AimedTask):
     """The robot's centre of mass is at a place c (3,) of a frame [m], in whose axes errors are.
 
     A coordinate is free where its tolerance is infinite: ``tolerance=(1e-4, 1e-4, np.inf)``.
@@ -34,11 +34,6 @@ class CenterOfMassTask(Task):
 
     _: KW_ONLY
     relative_to: str = "world"
-    target: Any = None
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
 
     def __post_init__(self) -> None:
         self.settle("center_of_mass")
@@ -71,7 +66,7 @@ class CenterOfMassTask(Task):
 
 
 @dataclass(frozen=True)
-class SupportPolygonTask(Task):
+class SupportPolygonTask(WeighedTask):
     """The centre of mass is over a convex polygon in the x-y plane of ``relative_to``, a ``margin`` inside of it.
 
         lw.ik.SupportPolygonTask([(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)], margin=0.02)
@@ -85,12 +80,6 @@ class SupportPolygonTask(Task):
     _: KW_ONLY
     margin: float = 0.0  # [m]
     relative_to: str = "world"
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
-
-    target = None
 
     def __post_init__(self) -> None:
         given = self.vertices

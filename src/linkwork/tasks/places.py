@@ -12,7 +12,7 @@ from ..constraints.given import fixed_together
 from ..constraints.seen import seen_point
 from ..expr.functions import lt, sqrt, where
 from ..spatial import Vec3
-from .contract import TOLERANCE, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, ranges_of
+from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget, WeighedTask, named, ranges_of
 from .frames import moves
 
 __all__ = ["BoxTask", "DistanceTask"]
@@ -21,7 +21,7 @@ _XYZ = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class BoxTask(Task):
+class BoxTask(WeighedTask):
     """A point, or a frame's origin, is within a box: lower ≤ p ≤ upper in the axes of ``relative_to`` [m].
 
     Bounds are numbers, or one an axis, infinite where there is none.
@@ -32,16 +32,9 @@ class BoxTask(Task):
     upper: Any = math.inf
     _: KW_ONLY
     relative_to: str = "world"
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
-
-    target = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.point, str):
-            raise TypeError(f"BoxTask: point: expected a name, got {self.point!r}")
+        named(self, "point", of="point")
         lower, upper = ranges_of("BoxTask", self.lower, self.upper)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
@@ -76,7 +69,7 @@ class BoxTask(Task):
 
 
 @dataclass(frozen=True)
-class DistanceTask(Task):
+class DistanceTask(AimedTask):
     """Two points, or origins of frames, are at a distance that comes with the call [m]: |p| − l.
 
     Where the points meet its row is the rate along the first axis, so that there is a way out.  `Within` makes ranges
@@ -85,17 +78,9 @@ class DistanceTask(Task):
 
     a: str
     b: str
-    _: KW_ONLY
-    target: Any = None
-    weight: Any = None
-    level: int = 0
-    tolerance: Any = TOLERANCE
-    name: str = ""
 
     def __post_init__(self) -> None:
-        for what in ("a", "b"):
-            if not isinstance(getattr(self, what), str):
-                raise TypeError(f"DistanceTask: {what}: expected a point's name, got {getattr(self, what)!r}")
+        named(self, "a", "b", of="point")
         self.settle(f"distance({self.a}, {self.b})")
 
     @property
