@@ -21,6 +21,7 @@ Robots:
   `BallRolling`; `Holonomic` and `Pfaffian` are functions of your own.  `Robot.with_loop` closes a loop by a joint of
   any type.
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
+- `signed_distance` is that of two shapes; `Robot.distances` has those of a robot, in a `Scene` of obstacles.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
@@ -83,12 +84,14 @@ from .constraints import (
 from .expr.control import call, cond, fori, scan, take, while_loop
 from .expr.linalg import lstsq, solve
 from .facade.checking.check_joint import JointReport, check_joint
+from .facade.distances.pair import signed_distance
 from .facade.joint.joint import Joint
 from .facade.making.link import Link
 from .facade.posing import pose, pose_difference
 from .facade.propagation import propagate_motion
 from .facade.quadratic_program import quadratic_program
 from .facade.robot.robot import Robot, load
+from .geometry.scene import Scene
 
 if TYPE_CHECKING:
     from . import identify
@@ -119,6 +122,7 @@ __all__ = [
     "Robot",
     "Rolling",
     "RollingContact",
+    "Scene",
     "Screw",
     "Skate",
     "Weld",
@@ -147,6 +151,7 @@ __all__ = [
     "scan",
     "set_num_threads",
     "shapes",
+    "signed_distance",
     "solve",
     "spatial",
     "take",

@@ -7,6 +7,7 @@ from ..compiler.derivatives.spaces import Space as Space
 from ..compiler.facts import CodeFacts as CodeFacts
 from ..compiler.facts import code_facts as code_facts
 from ..compiler.kernel import Kernel as Kernel
+from ..compiler.kernel import call_state as call_state
 from ..compiler.kernel import make_ready as make_ready
 from ..compiler.program import Port as Port
 from ..compiler.program import arithmetic as arithmetic
@@ -24,6 +25,7 @@ __all__ = [
     "Space",
     "arithmetic",
     "cache_place",
+    "call_state",
     "code_facts",
     "compile",
     "get_num_threads",

@@ -14,7 +14,18 @@ from ..joints.generic import independent_motions
 from ..shapes import Geometry
 from ..spatial import Inertia, Motion, Pose, Subspace, Vec3
 
-__all__ = ["FRICTION_VELOCITY", "WORLD", "Body", "Direction", "Drive", "Following", "Frame", "Limits", "Point"]
+__all__ = [
+    "FRICTION_VELOCITY",
+    "WORLD",
+    "Body",
+    "Direction",
+    "DisabledPair",
+    "Drive",
+    "Following",
+    "Frame",
+    "Limits",
+    "Point",
+]
 
 FRICTION_VELOCITY = 0.01  # v_s of the smooth law of friction, where none is stated [rad/s, m/s]
 WORLD = -1  # the index of the world where a body's is expected
@@ -197,3 +208,12 @@ class Direction:
     name: str
     frame: str
     vector: Vec3  # of unit length, in the frame's axes
+
+
+@dataclass(frozen=True, slots=True)
+class DisabledPair:
+    """Two links whose distance is not looked at, and why: "Adjacent", "Never", "Always", "Default", "User" ..."""
+
+    a: str
+    b: str
+    reason: str = "User"

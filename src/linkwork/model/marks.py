@@ -13,12 +13,12 @@ from .body import Direction, Frame, Point
 from .tree import Tree
 from .welded import composed
 
-__all__ = ["with_direction", "with_frame", "with_point"]
+__all__ = ["check_mark_name", "with_direction", "with_frame", "with_point"]
 
 
 def with_point(tree: Tree, name: str, frame: str, position: Any) -> Tree:
     """The tree with a point more.  Raises UnknownNameError and ValueError."""
-    _check_name(tree, "with_point", name)
+    check_mark_name(tree, "with_point", name)
     who = f"with_point: {quoted(name)}: position: expected three numbers [m]"
     place = Vec3.of(given_numbers(position, who, (3,)).tolist())
     _check_size(who, place)
@@ -27,14 +27,14 @@ def with_point(tree: Tree, name: str, frame: str, position: Any) -> Tree:
 
 def with_direction(tree: Tree, name: str, frame: str, vector: Any) -> Tree:
     """The tree with a direction more, of unit length.  Raises UnknownNameError and ValueError."""
-    _check_name(tree, "with_direction", name)
+    check_mark_name(tree, "with_direction", name)
     unit = unit_axis(vector, f"with_direction: {quoted(name)}", "vector")
     return replace(tree, directions=(*tree.directions, Direction(name, tree.frame(frame).name, unit)))
 
 
 def with_frame(tree: Tree, name: str, on: str, placement: Any) -> Tree:
     """The tree with a frame more, which is no link.  Raises UnknownNameError and ValueError."""
-    _check_name(tree, "with_frame", name)
+    check_mark_name(tree, "with_frame", name)
     who = f"with_frame: {quoted(name)}: placement"
     carrier, X = tree.frame(on), given_pose(placement, who)
     _check_size(f"{who}: expected a place [m]", X.translation)
@@ -42,7 +42,8 @@ def with_frame(tree: Tree, name: str, on: str, placement: Any) -> Tree:
     return replace(tree, frames=(*tree.frames, frame))
 
 
-def _check_name(tree: Tree, who: str, name: str) -> None:
+def check_mark_name(tree: Tree, who: str, name: str) -> None:
+    """Raises ValueError for a name that is taken, and for what is none."""
     given_text(name, f"{who}: name")
     taken = ["frame"] * any(frame.name == name for frame in tree.frames)
     taken += ["point"] * any(point.name == name for point in tree.points)

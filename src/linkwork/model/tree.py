@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ..constraints import Constraint
 from ..errors import NOTED, Issue, UnknownNameError
 from ..spatial import Inertia, Pose, Vec3
-from .body import WORLD, Body, Direction, Frame, Point
+from .body import WORLD, Body, Direction, DisabledPair, Frame, Point
 from .meant import another_kind, meant_by
 from .welded import check_inertias
 
@@ -55,6 +55,8 @@ class Tree:
     directions: tuple[Direction, ...] = ()
     inertias_ignored: bool = False  # whether those of the description were left out: all are zero, and mean nothing
     constraints: tuple[Constraint, ...] = ()  # what it obeys besides its joints
+    disabled_collisions: tuple[DisabledPair, ...] = ()  # pairs of links whose distances are not looked at
+    enabled_collisions: tuple[tuple[str, str], ...] = ()  # of links that a joint connects, and are looked at all the same
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)

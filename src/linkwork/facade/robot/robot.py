@@ -18,6 +18,7 @@ from .configuration import ConfigurationMethods
 from .constrained_dynamics import ConstrainedDynamicsMethods
 from .constraints import ConstraintMethods
 from .derivatives import DerivativeMethods
+from .distances import DistanceMethods
 from .dynamics import DynamicsMethods
 from .editing import EditingMethods
 from .forces import ForceMethods
@@ -48,6 +49,7 @@ class Robot(
     MomentumMethods,
     ForceMethods,
     DerivativeMethods,
+    DistanceMethods,
     ConstraintMethods,
     ConstrainedDynamicsMethods,
     IntegrabilityMethods,

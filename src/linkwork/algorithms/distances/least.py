@@ -1,0 +1,210 @@
+"""What is least over many pairs: the minimum, where it is, a smooth minimum, and whether anything touches.
+
+A pair whose bounding spheres are farther apart than what is least so far cannot matter; where all samples side by side
+agree on that, it is not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...expr.control import cond
+from ...expr.functions import and_, exp, fmin, le, log, lt, where
+from ...geometry.pairs import signed_distance
+from ...geometry.rows import Kind, SolidRow
+from ...model.collisions import link_shapes
+from ...model.tree import Tree
+from ...spatial import Force
+from ..kinematics.forward_kinematics import forward_kinematics
+from .objects import placed_shapes
+from .pairwise import FAR, Motions, numbers_of, wrench
+from .walking import Step, over_own_pairs, over_scene
+
+__all__ = [
+    "LeastDistance",
+    "SmoothMinimum",
+    "in_collision",
+    "link_clearances",
+    "minimum_distance",
+    "nearest_pair",
+    "smooth_minimum",
+]
+
+Scalars = Sequence[Any]
+SceneRows = Mapping[Kind, Any]
+Pairs = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class LeastDistance:
+    """The numbers of the pair that is nearest, and which it is: the pair's place, own pairs first, then shape by shape."""
+
+    numbers: list[Any]
+    place: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothMinimum:
+    """−log(Σ exp(−k d))/k over all pairs, and its gradient by velocities."""
+
+    value: Any
+    gradient: list[Any]
+
+
+def minimum_distance(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows) -> Any:
+    """The least distance [m] of all pairs; `FAR` where there are none."""
+
+    def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        (least,) = state
+        found = cond(
+            _near(a, b, least), lambda: fmin(least, signed_distance(a.solid, b.solid).distance), lambda: least
+        )
+        return (found,), []
+
+    return _over_all(step, (FAR,), tree, q, pairs, shapes, scene)[0]
+
+
+def in_collision(
+    tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, margin: Any = 0.0
+) -> Any:
+    """1 where some pair is no farther apart than a margin [m], else 0: nothing more is measured once that is known."""
+
+    def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        (found,) = state
+
+        def measured() -> Any:
+            return where(le(signed_distance(a.solid, b.solid).distance, margin), 1.0, 0.0)
+
+        return (cond(and_(lt(found, 0.5), _near(a, b, margin)), measured, lambda: found),), []
+
+    return _over_all(step, (0.0,), tree, q, pairs, shapes, scene)[0]
+
+
+def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows) -> LeastDistance:
+    """Of all pairs the one that is nearest: numbers as of `pair_distances`."""
+    capacity, offset = sum(len(rows) for rows in scene.values()), float(len(pairs))
+
+    def step(state: Any, a: SolidRow, b: SolidRow, place: Any, extra: Any = None) -> tuple[Any, list[Any]]:
+        def measured() -> tuple[Any, ...]:
+            found = (*numbers_of(signed_distance(a.solid, b.solid)), place if extra is None else extra[0] + place)
+            nearer = lt(found[0], state[0])
+            return tuple(where(nearer, x, y) for x, y in zip(found, state, strict=True))
+
+        return cond(_near(a, b, state[0]), measured, lambda: state), []
+
+    placed = placed_shapes(tree, q)
+    state, _ = over_own_pairs(step, (FAR, 0.0, 0.0, 1.0, *([0.0] * 7), -1.0), placed, pairs)
+    extra = {k: [offset + float(at * capacity)] for at, k in enumerate(shapes)}
+    state, _, _ = over_scene(step, state, [placed[k] for k in shapes], scene, extra)
+    return LeastDistance(list(state[:-1]), state[-1])
+
+
+def smooth_minimum(
+    tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, sharpness: Any
+) -> SmoothMinimum:
+    """Of all pairs, with the gradient: the mean of those of the pairs, by weights exp(−k d)."""
+    X = forward_kinematics(tree, q)
+    placed, motions = placed_shapes(tree, q, X), Motions(tree, q, X)
+
+    def added(state: Any, d: Any, numbers: Scalars) -> tuple[Any, ...]:
+        """(least, Σ exp(−k (d − least)), the same sum of other numbers) with a pair more."""
+        least = fmin(state[0], d)
+        old, new = exp(sharpness * (least - state[0])), exp(sharpness * (least - d))
+        sums = [x * old + y * new for x, y in zip(state[1:], (1.0, *numbers), strict=True)]
+        return (least, *sums)
+
+    def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        return state, numbers_of(signed_distance(a.solid, b.solid))
+
+    def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        def measured() -> tuple[Any, ...]:
+            numbers = numbers_of(signed_distance(a.solid, b.solid))
+            return added(state, numbers[0], (-wrench(numbers)).elements())
+
+        return cond(lt(0.0, b.there), measured, lambda: state), []
+
+    whole: tuple[Any, ...] = (FAR, *([0.0] * (1 + tree.nv)))
+    _, found = over_own_pairs(own, (), placed, pairs)
+    for numbers, (i, j) in zip(found, pairs, strict=True):
+        whole = added(whole, numbers[0], motions.gradient(numbers, placed[i].body, placed[j].body))
+    some = [placed[k] for k in shapes]
+    _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 7)), some, scene, anew=True)
+    if scene:
+        least = whole[0]
+        for one in after:
+            least = fmin(least, one[0])
+        shares = [exp(sharpness * (least - one[0])) for one in after]
+        old = exp(sharpness * (least - whole[0]))
+        pulling: dict[int, Force] = {}
+        count = whole[1] * old
+        for shape, one, share in zip(some, after, shares, strict=True):
+            pull = Force.of(one[2:]) * share
+            pulling[shape.body] = pulling[shape.body] + pull if shape.body in pulling else pull
+            count = count + one[1] * share
+        rates = [x * old + y for x, y in zip(whole[2:], motions.pulled(pulling), strict=True)]
+        whole = (least, count, *rates)
+    there = lt(0.5, whole[1])
+    total = where(there, whole[1], 1.0)
+    return SmoothMinimum(
+        where(there, whole[0] - log(total) / sharpness, FAR), [where(there, x / total, 0.0) for x in whole[2:]]
+    )
+
+
+def link_clearances(
+    tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows
+) -> dict[str, tuple[Any, list[Any]]]:
+    """By link: the least distance [m] of its shapes to anything, and the gradient of that by velocities.
+
+    A pair of two links counts for the second of them, which is farther out.
+    """
+    X = forward_kinematics(tree, q)
+    placed, motions = placed_shapes(tree, q, X), Motions(tree, q, X)
+    links = [shape.link for shape in link_shapes(tree)]
+    best: dict[str, tuple[Any, list[Any]]] = {}
+
+    def keep(link: str, d: Any, rates: list[Any]) -> None:
+        if link not in best:
+            best[link] = d, rates
+            return
+        old, others = best[link]
+        nearer = lt(d, old)
+        best[link] = where(nearer, d, old), [where(nearer, x, y) for x, y in zip(rates, others, strict=True)]
+
+    def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        return state, numbers_of(signed_distance(a.solid, b.solid))
+
+    def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        def measured() -> tuple[Any, ...]:
+            numbers = numbers_of(signed_distance(a.solid, b.solid))
+            nearer = lt(numbers[0], state[0])
+            mine = (numbers[0], *(-wrench(numbers)).elements())
+            return tuple(where(nearer, x, y) for x, y in zip(mine, state, strict=True))
+
+        return cond(_near(a, b, state[0]), measured, lambda: state), []
+
+    _, found = over_own_pairs(own, (), placed, pairs)
+    for numbers, (i, j) in zip(found, pairs, strict=True):
+        keep(links[j], numbers[0], motions.gradient(numbers, placed[i].body, placed[j].body))
+    some = [placed[k] for k in shapes]
+    _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 6)), some, scene, anew=True)
+    for shape, one in zip(some if scene else (), after, strict=False):
+        keep(links[shape.index], one[0], motions.pulled({shape.body: Force.of(one[1:])}))
+    return best
+
+
+def _over_all(
+    step: Step, state: Any, tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows
+) -> Any:
+    """The state after all pairs, those with the scene first."""
+    placed = placed_shapes(tree, q)
+    state, _, _ = over_scene(step, state, [placed[k] for k in reversed(shapes)], scene)  # hands first: they meet more
+    return over_own_pairs(step, state, placed, pairs)[0]
+
+
+def _near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
+    """Whether two solids are there and may be nearer than this, by their bounding spheres."""
+    between, far = b.anchor - a.anchor, distance + a.reach + b.reach
+    near = and_(le(0.0, far), le(between.dot(between), far * far))
+    return near if isinstance(b.there, float) else and_(lt(0.0, b.there), near)

@@ -1,0 +1,80 @@
+"""What distances of a robot are between: its shapes where they are in a configuration, and pairs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...geometry.rows import Kind, SolidRow, kind_of, reach_of, solid_row
+from ...geometry.solids import solid
+from ...model.body import WORLD
+from ...model.collisions import LinkShape, link_shapes
+from ...model.tree import Tree
+from ...spatial import Pose
+from ..kinematics.forward_kinematics import forward_kinematics
+
+__all__ = ["PlacedShape", "by_kind", "by_kinds", "moving_shapes", "placed_shapes", "shape_pairs"]
+
+Scalars = Sequence[Any]
+Pairs = Iterable[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedShape:
+    """A shape of a robot as a solid in the world."""
+
+    index: int  # among the robot's shapes
+    body: int  # or WORLD
+    kind: Kind
+    row: SolidRow
+
+    @property
+    def numbers(self) -> list[Any]:
+        """The row's numbers."""
+        return solid_row(self.row.solid, self.kind, self.row.reach)
+
+
+def placed_shapes(tree: Tree, q: Scalars, poses: Sequence[Pose] | None = None) -> list[PlacedShape]:
+    """All of a robot's collision shapes at q (nq), in the order of `link_shapes`; ``poses`` of bodies, where known."""
+    X = forward_kinematics(tree, q) if poses is None else poses
+    return [_placed(k, one, Pose.identity() if one.body == WORLD else X[one.body]) for k, one in enumerate(link_shapes(tree))]
+
+
+def _placed(index: int, one: LinkShape, X: Pose) -> PlacedShape:
+    alone = solid(one.shape, Pose.identity())
+    found = solid(one.shape, X @ one.placement)
+    return PlacedShape(index, one.body, kind_of(alone.core), SolidRow(1.0, reach_of(alone), found))
+
+
+def shape_pairs(tree: Tree, links: Pairs) -> list[tuple[int, int]]:
+    """The pairs of shapes of pairs of links, by their places in `link_shapes`."""
+    shapes = link_shapes(tree)
+    of: dict[str, list[int]] = {}
+    for k, shape in enumerate(shapes):
+        of.setdefault(shape.link, []).append(k)
+    return [(i, j) for a, b in links for i in of[a] for j in of[b]]
+
+
+def moving_shapes(tree: Tree) -> list[int]:
+    """The shapes that are not fixed to the world, by their places in `link_shapes`."""
+    return [k for k, shape in enumerate(link_shapes(tree)) if shape.body != WORLD]
+
+
+def by_kind(shapes: Iterable[PlacedShape]) -> Mapping[Kind, list[PlacedShape]]:
+    """Shapes whose rows are of one length."""
+    found: dict[Kind, list[PlacedShape]] = {}
+    for shape in shapes:
+        found.setdefault(shape.kind, []).append(shape)
+    return found
+
+
+def by_kinds(
+    shapes: Sequence[PlacedShape], pairs: Iterable[tuple[int, int]]
+) -> Mapping[tuple[Kind, Kind], list[tuple[int, PlacedShape, PlacedShape]]]:
+    """Pairs whose rows are of the same lengths, each with its place among all pairs."""
+    found: dict[tuple[Kind, Kind], list[tuple[int, PlacedShape, PlacedShape]]] = {}
+    for place, (i, j) in enumerate(pairs):
+        a, b = shapes[i], shapes[j]
+        found.setdefault((a.kind, b.kind), []).append((place, a, b))
+    return found

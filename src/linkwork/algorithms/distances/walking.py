@@ -1,0 +1,117 @@
+"""Going over all pairs: of the robot's shapes with each other, and of its shapes with a scene's obstacles.
+
+A step gets two rows, and what is carried along.  Few pairs are written out; of many there is a loop over rows, one for
+each pair of kinds, so that code stays as small as there are kinds, however many obstacles there are.  A pair that
+nothing can come of is left out where all samples side by side agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...expr.arrays import scalars
+from ...expr.control import scan
+from ...geometry.rows import Kind, SolidRow, solid_of
+from .objects import PlacedShape, by_kind, by_kinds
+
+__all__ = ["FEW", "listed", "over_own_pairs", "over_scene"]
+
+Scalars = Sequence[Any]
+SceneRows = Mapping[Kind, Any]
+"""By kind: rows (capacity, size) of obstacles."""
+
+Step = Callable[..., tuple[Any, list[Any]]]
+"""(state, a, b, place, *extra) to the next state and numbers of the pair; its place among all pairs, or in the scene."""
+
+FEW = 3  # up to so many pairs of two kinds are written out
+
+
+def over_own_pairs(
+    step: Step, state: Any, shapes: Sequence[PlacedShape], pairs: Sequence[tuple[int, int]]
+) -> tuple[Any, list[list[Any]]]:
+    """A step for each pair of the robot's own shapes: the last state, and numbers by pair."""
+    found: list[list[Any]] = [[] for _ in pairs]
+    for (kind_a, kind_b), members in by_kinds(shapes, pairs).items():
+        if len(members) <= FEW:
+            for place, a, b in members:
+                state, found[place] = step(state, a.row, b.row, float(place))
+            continue
+
+        def one(state: Any, row: Any, kind_a: Kind = kind_a, kind_b: Kind = kind_b) -> tuple[Any, Any]:
+            numbers, place = listed(row[0]), row[1]
+            a, b = solid_of(kind_a, numbers[: kind_a.size]), solid_of(kind_b, numbers[kind_a.size :])
+            following, results = step(state, a, b, place)
+            return following, _stacked(results)
+
+        rows = np.array([[*a.numbers, *b.numbers] for _, a, b in members], dtype=object)
+        places = np.array([float(place) for place, _, _ in members])
+        state, results = scan(one, state, (rows, places))
+        if results is not None:
+            for (place, _, _), result in zip(members, results, strict=True):
+                found[place] = listed(result)
+    return state, found
+
+
+def over_scene(
+    step: Step,
+    state: Any,
+    shapes: Sequence[PlacedShape],
+    scene: SceneRows,
+    extra: Mapping[int, Scalars] | None = None,
+    *,
+    anew: bool = False,
+) -> tuple[Any, list[Any], list[list[list[Any]]]]:
+    """A step for each of the shapes with each row of a scene, rows of all kinds one after the other.
+
+    The last state; what the state is after each shape, and numbers by shape and row.  Each shape's ``extra`` numbers
+    come to the step as one more argument.  ``anew``: each shape begins with the ``state`` as it was given.
+    """
+    start = state
+    after: dict[int, Any] = {}
+    found: dict[int, list[list[Any]]] = {shape.index: [] for shape in shapes}
+    for kind, members in by_kind(shapes).items() if scene else ():
+
+        def of_shape(state: Any, row: Any, kind: Kind = kind) -> tuple[Any, list[Any]]:
+            numbers = listed(row)
+            a, more = solid_of(kind, numbers[: kind.size]), [numbers[kind.size :]] if extra is not None else []
+            results, first = [], 0
+            for kind_b, rows in scene.items():
+
+                def one(carried: Any, row: Any, kind_b: Kind = kind_b) -> tuple[Any, Any]:
+                    following, numbers = step(carried, a, solid_of(kind_b, listed(row[0])), row[1], *more)
+                    return following, _stacked(numbers)
+
+                places = np.arange(float(first), float(first + len(rows)))
+                first += len(rows)
+                state, numbers = scan(one, state, (rows, places))
+                results += [] if numbers is None else [numbers]
+            return state, results
+
+        rows = [[*shape.numbers, *(extra[shape.index] if extra is not None else [])] for shape in members]
+        if len(members) == 1:
+            state, results = of_shape(start if anew else state, rows[0])
+            after[members[0].index] = state
+            found[members[0].index] = [listed(x) for result in results for x in result]
+            continue
+
+        def outer(carried: Any, row: Any) -> tuple[Any, Any]:
+            following, results = of_shape(start if anew else carried, row)
+            return () if anew else following, (following, *results)
+
+        state, (owns, *stacks) = scan(outer, () if anew else state, np.array(rows, dtype=object))
+        for k, shape in enumerate(members):
+            after[shape.index] = tuple(part[k] for part in owns)
+            found[shape.index] = [listed(x) for stack in stacks for x in stack[k]]
+    return state, [after.get(shape.index, start) for shape in shapes], [found[shape.index] for shape in shapes]
+
+
+def listed(row: Any) -> list[Any]:
+    """The numbers of an array of one dimension."""
+    return row if isinstance(row, list) else scalars(row).ravel().tolist()
+
+
+def _stacked(numbers: list[Any]) -> Any:
+    return np.array(numbers, dtype=object) if numbers else None

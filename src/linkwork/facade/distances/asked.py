@@ -1,0 +1,115 @@
+"""Which pairs a question about distances is of: names looked up, before anything is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.distances import NUMBERS, moving_shapes, shape_pairs
+from ...errors import UnknownNameError
+from ...geometry.scene import Scene
+from ...geometry.solids import SOLIDS
+from ...model.collisions import LinkShape, collision_pairs, link_shapes
+from ...model.tree import Tree
+from .kernels import AskedDistances
+
+__all__ = ["Asking", "asking"]
+
+_NONE = Scene()
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What a kernel is asked, the scene, and which of its pairs are meant, with their names."""
+
+    asked: AskedDistances
+    scene: Scene
+    kept: np.ndarray  # places among the kernel's pairs
+    names: tuple[tuple[str, str], ...]
+
+
+def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None) -> Asking:
+    """All pairs, some of them, or those of a link.  Raises ValueError, TypeError and UnknownNameError."""
+    if scene is not None and not isinstance(scene, Scene):
+        raise TypeError(f"{who}: scene: expected a linkwork.Scene, got {scene!r}")
+    shapes = _checked(tree, who)
+    scene = _NONE if scene is None else scene
+    own, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
+    meeting = [(k, name) for k in moving for name in scene.names]
+    if pairs is not None:
+        own, meeting = _chosen(tree, who, shapes, scene, pairs)
+    if link is not None:
+        if link not in {shape.link for shape in shapes}:
+            raise UnknownNameError("link with a collision shape", link, [shape.link for shape in shapes])
+        own = [pair for pair in own if link in (shapes[pair[0]].link, shapes[pair[1]].link)]
+        meeting = [pair for pair in meeting if shapes[pair[0]].link == link]
+    if not own and not meeting:
+        raise ValueError(
+            f"{who}: robot {tree.name!r} has no pair of links that is looked at: give a scene, or pairs by "
+            f"with_collision_pairs"
+        )
+    met = {name for _, name in meeting}
+    if len(met) < len(scene):
+        scene = scene.only(met)
+    at = {name: place for name, place in zip(scene.names, scene.places, strict=True)}
+    rows = tuple(sorted({k for k, _ in meeting}))
+    asked = AskedDistances(tree, tuple(own), rows, scene.capacities if rows else ())
+    capacity = sum(count for _, count in asked.capacities)
+    kept = [*range(len(own)), *(len(own) + rows.index(k) * capacity + at[name] for k, name in meeting)]
+    names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
+    return Asking(asked, scene, np.array(kept), tuple(names))
+
+
+def _checked(tree: Tree, who: str) -> tuple[LinkShape, ...]:
+    """The robot's shapes.  Raises ValueError where there are none, or some that nothing measures."""
+    shapes = link_shapes(tree)
+    if not shapes:
+        raise ValueError(
+            f"{who}: robot {tree.name!r} has no collision shapes: its file has no <collision>, or give it some by "
+            f"with_attached"
+        )
+    for shape in shapes:
+        if type(shape.shape) not in SOLIDS:
+            raise ValueError(
+                f"{who}: robot {tree.name!r}: shape {shape.name!r} is {shape.shape!r}, which is no convex solid: put "
+                f"convex shapes in its place"
+            )
+    return shapes
+
+
+def _chosen(
+    tree: Tree, who: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
+    """Own pairs, and shapes with obstacles, of pairs of names; a link stands for all of its shapes."""
+    of: dict[str, list[int]] = {}
+    for k, shape in enumerate(shapes):
+        for name in {shape.name, shape.link}:
+            of.setdefault(name, []).append(k)
+    own: dict[tuple[int, int], None] = {}
+    meeting: dict[tuple[int, str], None] = {}
+    for pair in pairs:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise ValueError(f'{who}: pairs: expected pairs of names, as in [("hand", "table")], got {pair!r}')
+        for name in pair:
+            if name not in of and name not in scene:
+                raise UnknownNameError("link with a collision shape, or obstacle,", name, [*of, *scene.names])
+            if name in of and name in scene:
+                raise ValueError(f"{who}: pairs: {name!r} is the name of a link and of an obstacle")
+        a, b = pair
+        if a in scene and b in scene:
+            raise ValueError(f"{who}: pairs: {a!r} and {b!r} are obstacles both")
+        if a in scene or b in scene:
+            link, name = (b, a) if a in scene else (a, b)
+            meeting |= dict.fromkeys((k, name) for k in of[link])
+            continue
+        for i in of[a]:
+            for j in of[b]:
+                if shapes[i].body == shapes[j].body:
+                    raise ValueError(
+                        f"{who}: pairs: {a!r} and {b!r} are on one body, and never move relative to each other"
+                    )
+                own[min(i, j), max(i, j)] = None
+    return list(own), list(meeting)

@@ -1,0 +1,103 @@
+"""Kernels of distances: for a robot, pairs and capacities of scenes, made once for equal robots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...algorithms import distances as algorithms
+from ...bridge.machine import Kernel, Space, compile
+from ...bridge.once import Once
+from ...expr.arrays import array
+from ...geometry.rows import Kind
+from ...model.tree import Tree
+
+__all__ = ["AskedDistances", "computed_distances", "distance_kernel", "scene_inputs"]
+
+Scalars = Sequence[Any]
+_KERNELS: Once[Kernel] = Once(128)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDistances:
+    """What distances are asked of a robot: pairs of its shapes, shapes that meet a scene, and the scene's sizes."""
+
+    tree: Tree
+    pairs: tuple[tuple[int, int], ...]
+    shapes: tuple[int, ...]
+    capacities: tuple[tuple[Kind, int], ...]
+
+    @property
+    def count(self) -> int:
+        """How many pairs there are, with rows that are not there."""
+        return len(self.pairs) + len(self.shapes) * sum(capacity for _, capacity in self.capacities)
+
+
+def _all(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any]) -> Any:
+    found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
+    return array([*found.own, *(row for rows in found.scene for row in rows)])
+
+
+def _derivatives(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any]) -> Any:
+    found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene, derivatives=True)
+    numbers = [*found.own, *(row for rows in found.scene for row in rows)]
+    gradient = [*found.own_gradient, *(row for rows in found.scene_gradient for row in rows)]
+    return array([[*one, *rates] for one, rates in zip(numbers, gradient, strict=True)])
+
+
+def _minimum(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any]) -> Any:
+    return algorithms.minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene)
+
+
+def _collision(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any], margin: Any) -> Any:
+    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin)
+
+
+def _nearest(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any]) -> Any:
+    found = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
+    return array([*found.numbers, found.place])
+
+
+def _smooth(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any], sharpness: Any) -> Any:
+    found = algorithms.smooth_minimum(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
+    return array([found.value, *found.gradient])
+
+
+_COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "distances": (_all, ()),
+    "distance_derivatives": (_derivatives, ()),
+    "minimum_distance": (_minimum, ()),
+    "in_collision": (_collision, ("margin",)),
+    "nearest": (_nearest, ()),
+    "smooth_minimum_distance": (_smooth, ("sharpness",)),
+}
+"""By name: what computes it, and the numbers that it takes besides."""
+
+
+def computed_distances(
+    what: str, asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any], numbers: Scalars
+) -> Any:
+    """The same as the kernel, over any scalar."""
+    return _COMPUTED[what][0](asked, q, scene, *numbers)
+
+
+def distance_kernel(what: str, asked: AskedDistances, space: Space) -> Kernel:
+    """The kernel of q, further numbers, and a scene's rows by kind."""
+    function, more = _COMPUTED[what]
+
+    def traced(*, q: Any, **given: Any) -> Any:
+        scene = {kind: given[kind.name] for kind, _ in asked.capacities}
+        return function(asked, [*q], scene, *(given[name] for name in more))
+
+    def made() -> Kernel:
+        numbers: dict[str, Any] = dict.fromkeys(more, ())
+        rows = {kind.name: (capacity, kind.size) for kind, capacity in asked.capacities}
+        return compile(traced, name=what, q=space, **numbers, **rows)
+
+    return _KERNELS.get((what, asked), made)
+
+
+def scene_inputs(asked: AskedDistances, rows: Mapping[Kind, Any]) -> list[Any]:
+    """The arrays of a scene, in the order of a kernel's inputs."""
+    return [rows[kind] for kind, _ in asked.capacities]

@@ -1,0 +1,127 @@
+"""The signed distance of two shapes: a kernel for each pair of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...bridge.arguments import real_array
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.arrays import array, is_traced, over_samples, scalars
+from ...expr.functions import fabs
+from ...geometry.pairs import signed_distance as measured
+from ...geometry.solids import SOLIDS, solid
+from ...shapes import Shape
+from ...spatial import Pose
+from .results import DistanceResult
+
+__all__ = ["signed_distance"]
+
+_KEPT = 256  # kernels, and pairs of shapes that are known again
+_OFF = 1e-6  # by how much a pose may be no rigid transform
+_KERNELS = Once[Kernel](_KEPT)
+_CALLS: dict[tuple[int, int], tuple[Kernel, Shape, Shape]] = {}  # by identity of shapes, which are held
+
+
+def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
+    """The signed distance of two convex shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) [m].
+
+    Leading dimensions are a batch and broadcast.  Distance, normal and points are in the coordinates that the poses
+    are in; where shapes overlap, the distance is less than zero by the least translation that parts them.  A kernel is
+    compiled for each pair of shapes when it is first asked about.  On symbols it becomes part of what is compiled.
+
+    >>> import linkwork as lw
+    >>> ball, box = lw.shapes.Sphere(0.1), lw.shapes.Sphere(0.2)
+    >>> found = lw.signed_distance(ball, lw.pose(), box, lw.pose((1.0, 0, 0)))
+    >>> round(float(found.distance), 12), found.normal.tolist(), found.point_b.tolist()
+    (0.7, [1.0, 0.0, 0.0], [0.8, 0.0, 0.0])
+
+    Raises TypeError for what is no convex shape and for pairs that nothing measures, ValueError for what are no poses.
+    """
+    known = _CALLS.get((id(a), id(b)))
+    if known is not None:
+        try:
+            found = known[0](X_a, X_b)
+            if found.ndim == 1:
+                if found.item(11) <= _OFF:
+                    return DistanceResult(found)
+            elif bool((found[..., 11] <= _OFF).all()):
+                return DistanceResult(found)
+        except (AttributeError, TypeError, ValueError):
+            pass
+    return _slowly(a, X_a, b, X_b)
+
+
+def _slowly(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
+    """The same with a look at all that is given."""
+    for name, shape in (("a", a), ("b", b)):
+        if type(shape) not in SOLIDS:
+            kinds = ", ".join(sorted(kind.__name__ for kind in SOLIDS))
+            raise TypeError(
+                f"signed_distance: {name}: expected a convex shape of linkwork.shapes ({kinds}), got {shape!r}"
+            )
+    if is_traced(X_a) or is_traced(X_b):
+        arrays = [scalars(X) for X in (X_a, X_b)]
+        for name, x in zip(("X_a", "X_b"), arrays, strict=True):
+            _check_shape(name, x)
+        (found,) = over_samples(lambda x, y: [_numbers(a, x, b, y)[:-1]], arrays, [2, 2], [(11,)])
+        return DistanceResult(found)
+    poses = [_pose(name, X) for name, X in (("X_a", X_a), ("X_b", X_b))]
+    kernel = _KERNELS.get((a, b), lambda: _compiled(a, b))
+    if len(_CALLS) >= _KEPT:
+        _CALLS.clear()
+    _CALLS[id(a), id(b)] = kernel, a, b
+    try:
+        return DistanceResult(kernel(*poses))
+    except ValueError:
+        shapes = " and ".join(str(x.shape) for x in poses)
+        raise ValueError(f"signed_distance: poses of shapes {shapes} do not broadcast together") from None
+
+
+def _pose(name: str, X: Any) -> np.ndarray:
+    """Poses (..., 4, 4).  Raises ValueError."""
+    expected = f"signed_distance: {name}: expected poses (..., 4, 4)"
+    found = real_array(expected, X).astype(float)
+    _check_shape(name, found)
+    if not np.isfinite(found).all():
+        raise ValueError(f"{expected}, got {found[~np.isfinite(found)][0]} among their numbers")
+    R = found[..., :3, :3]
+    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).sum((-1, -2)) + np.abs(found[..., 3, :] - [0, 0, 0, 1]).sum(-1)
+    wrong = (off > _OFF) | (np.linalg.det(R) < 0.0)
+    if wrong.any():
+        raise ValueError(f"{expected}: a rotation, a place and the last row 0 0 0 1, got\n{found[wrong][0]}")
+    return found
+
+
+def _check_shape(name: str, X: np.ndarray) -> None:
+    if X.shape[-2:] != (4, 4):
+        raise ValueError(f"signed_distance: {name}: expected poses (..., 4, 4), got an array of shape {X.shape}")
+
+
+def _numbers(a: Shape, X_a: Any, b: Shape, X_b: Any) -> list[Any]:
+    """distance, normal, points, unique, and by how much poses are none."""
+    found = measured(solid(a, Pose.of_elements(X_a)), solid(b, Pose.of_elements(X_b)))
+    off = _off(X_a) + _off(X_b)
+    return [found.distance, *found.normal, *found.on_a, *found.on_b, found.unique, off]
+
+
+def _off(X: Any) -> Any:
+    """Σ |RᵀR − 1| + |det R − 1| and what the last row is off by; NaN where a number is not finite."""
+    pose = Pose.of_elements(X)
+    x, y, z = pose.rotation.x, pose.rotation.y, pose.rotation.z
+    off = fabs(x.cross(y).dot(z) - 1.0)
+    for row, other in ((x, y), (y, z), (x, z)):
+        off = off + fabs(row.dot(other)) + fabs(row.dot(row) - 1.0)
+    for number, one in zip(X[12:], (0.0, 0.0, 0.0, 1.0), strict=True):
+        off = off + fabs(number - one)
+    place = pose.translation
+    return off + (place.x - place.x) + (place.y - place.y) + (place.z - place.z)
+
+
+def _compiled(a: Shape, b: Shape) -> Kernel:
+    def function(X_a: Any, X_b: Any) -> Any:
+        return array(_numbers(a, [*X_a.ravel()], b, [*X_b.ravel()]))
+
+    return compile(function, name="signed_distance", X_a=(4, 4), X_b=(4, 4))

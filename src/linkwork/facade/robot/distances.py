@@ -1,0 +1,195 @@
+"""Distances between a robot's collision shapes, and from them to a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.distances import NUMBERS
+from ...bridge.machine import call_state
+from ...bridge.subjects import has_symbols
+from ...expr.arrays import is_traced, over_samples, scalars
+from ...geometry.scene import Scene
+from ...joints.checked import may_be_off
+from ..assembly.wanted import read_configuration
+from ..distances.asked import Asking, asking
+from ..distances.kernels import computed_distances, distance_kernel, scene_inputs
+from ..distances.results import RobotDistances
+from .base import Array, RobotBase
+
+__all__ = ["DistanceMethods"]
+
+Pairs = Iterable[tuple[str, str]]
+
+
+class DistanceMethods(RobotBase):
+    """Signed distances of a robot's collision shapes from each other and from a scene's obstacles [m].
+
+    Shapes are those of the links' ``collisions``; `collision_pairs` says which links are looked at.  Shapes that are
+    fixed to the world are measured against others of the robot, and not against the scene.  ``pairs`` are some pairs
+    of names, of links, of single shapes ("hand/2") and of obstacles; all by default.
+    """
+
+    __slots__ = ()
+
+    def distances(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> RobotDistances:
+        """Signed distances, normals and witness points of all pairs, or of chosen ones: see what is returned.
+
+        q (..., nq) -> arrays (..., pairs) and (..., pairs, 3).  Pairs of the robot come first, then those with the
+        scene, shape by shape.
+
+        >>> import linkwork as lw
+        >>> scene = lw.Scene().with_sphere("ball", 0.1, (2.0, 0, 0))
+        >>> found = lw.load("arm7").distances(lw.load("arm7").neutral(), scene)  # doctest: +SKIP
+        >>> found.of("hand", "ball").distance > 1.0  # doctest: +SKIP
+        True
+
+        Raises ValueError for a robot without collision shapes, UnknownNameError for names that are not there.
+        """
+        asked = self._about("distances", scene, pairs)
+        numbers = self._measured("distances", asked, q, asked.scene.rows)
+        return RobotDistances(numbers[..., asked.kept, :], asked.names)
+
+    def distance_derivatives(
+        self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None
+    ) -> np.ndarray:
+        """∂d/∂q of every pair of `distances`, by velocities: n · (v_b − v_a) at the witness points.
+
+        q (..., nq) -> (..., pairs, nv) [1, m]: a velocity v changes distances at the rate of this times v.  It is exact
+        wherever the witnesses are ``unique``, and one of several one-sided derivatives elsewhere.  For second
+        derivatives compile a function of `distances` and differentiate that: exact where a pair has a closed form.
+        """
+        asked = self._about("distance_derivatives", scene, pairs)
+        found: np.ndarray = self._measured("distance_derivatives", asked, q, asked.scene.rows)
+        return found[..., asked.kept, NUMBERS:]
+
+    def minimum_distance(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> Any:
+        """The least of all distances [m]: q (..., nq) -> (...)."""
+        asked = self._about("minimum_distance", scene, pairs)
+        return self._measured("minimum_distance", asked, q, asked.scene.rows_by_distance)
+
+    def in_collision(
+        self, q: Array, scene: Scene | None = None, *, margin: float = 0.0, pairs: Pairs | None = None
+    ) -> Any:
+        """Whether some pair is no farther apart than a margin [m]: q (..., nq) -> (...) of truth values.
+
+        Bounding spheres are asked first, and nothing is measured after the first such pair.
+        """
+        asked = self._about("in_collision", scene, pairs)
+        found = self._measured("in_collision", asked, q, asked.scene.rows_by_distance, _number("margin", margin))
+        return found if is_traced(found) else np.asarray(found) > 0.5
+
+    def nearest(
+        self, q: Array, link: str | None = None, scene: Scene | None = None, *, pairs: Pairs | None = None
+    ) -> RobotDistances:
+        """The one pair that is nearest, of all or of those of a link: for one configuration q (nq,).
+
+        Its names are the one entry of ``pairs``.
+        """
+        asked = self._about("nearest", scene, pairs, link)
+        if np.ndim(q) > 1 or is_traced(q):
+            raise ValueError("nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches")
+        found = np.asarray(self._measured("nearest", asked, q, asked.scene.rows))
+        place = int(np.flatnonzero(asked.kept == int(found[NUMBERS]))[0])
+        return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
+
+    def smooth_minimum_distance(
+        self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
+    ) -> Any:
+        """−log(Σ exp(−k d))/k over all n pairs [m], k being the ``sharpness`` [1/m]: q (..., nq) -> (...).
+
+        It is smooth where distances are, and no more than log(n)/k below the least of them: min ≥ it ≥ min − log(n)/k.
+        """
+        return self._smooth(q, scene, sharpness, pairs)[..., 0]
+
+    def smooth_minimum_distance_gradient(
+        self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
+    ) -> Any:
+        """The gradient of `smooth_minimum_distance` by velocities: q (..., nq) -> (..., nv) [1, m]."""
+        return self._smooth(q, scene, sharpness, pairs)[..., 1:]
+
+    # -- how it is computed
+
+    def _smooth(self, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
+        k = _number("sharpness", sharpness)
+        if not is_traced(k) and not k > 0.0:
+            raise ValueError(f"smooth_minimum_distance: sharpness: expected a number above zero [1/m], got {sharpness!r}")
+        asked = self._about("smooth_minimum_distance", scene, pairs)
+        return self._measured("smooth_minimum_distance", asked, q, asked.scene.rows_by_distance, k)
+
+    def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> Asking:
+        if has_symbols(self._subject):
+            raise TypeError(f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances")
+        if pairs is None and link is None:
+            key = ("distances", scene)
+            try:
+                found = self._calls.get(key)
+            except TypeError:
+                found = None
+            if found is None:
+                found = asking(self._tree, who, scene, None, None)
+                if sum(isinstance(k, tuple) and k[0] == "distances" for k in self._calls) < _KEPT:
+                    self._calls[key] = found  # type: ignore[assignment]
+            return found  # type: ignore[return-value]
+        return asking(self._tree, who, scene, pairs, link)
+
+    def _measured(self, what: str, asked: Asking, q: Any, rows: Any, *numbers: Any) -> Any:
+        if is_traced(q) or is_traced(numbers):
+            return self._on_symbols(what, asked, q, rows, numbers)
+        kernel = distance_kernel(what, asked.asked, self.configuration_space)
+        given = (*numbers, *scene_inputs(asked.asked, rows))
+        if q.__class__ is np.ndarray and q.dtype == float and q.shape[-1:] == (self.nq,) and self._flat:
+            state = call_state(kernel)
+            seen = state.not_finite_calls
+            found = kernel(q, *given)
+            if state.not_finite_calls == seen:
+                return found
+        return kernel(read_configuration(self, what, "q", q), *given)
+
+    @property
+    def _flat(self) -> bool:
+        """Whether every array of numbers is a configuration."""
+        return not any(may_be_off(body.joint, body.joint_name) for body in self._tree.bodies)
+
+    def _on_symbols(self, what: str, asked: Asking, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
+        values = scalars(q)
+        if values.shape[-1:] != (self.nq,):
+            raise ValueError(f"{what}: q: expected an array of shape (..., {self.nq}), got shape {values.shape}")
+        scene = {kind: np.asarray(x) for kind, x in rows.items()}
+
+        def sample(q: list[Any], *more: list[Any]) -> list[Any]:
+            found = computed_distances(what, asked.asked, q, scene, [x for (x,) in more])
+            return [np.asarray(found, dtype=object).ravel().tolist()]
+
+        shape = _shape(what, asked.asked.count, self.nv)
+        arrays = [values, *(scalars(x) for x in numbers)]
+        (found,) = over_samples(sample, arrays, [1, *(0 for _ in numbers)], [shape])
+        return found
+
+
+def _shape(what: str, count: int, nv: int) -> tuple[int, ...]:
+    """Of what a kernel gives."""
+    sizes = {
+        "distances": (count, NUMBERS),
+        "distance_derivatives": (count, NUMBERS + nv),
+        "nearest": (NUMBERS + 1,),
+        "smooth_minimum_distance": (1 + nv,),
+    }
+    return sizes.get(what, ())
+
+
+_KEPT = 64  # scenes that a robot remembers
+
+
+def _number(name: str, x: Any) -> Any:
+    if is_traced(x):
+        return x
+    try:
+        found = float(x)
+    except (TypeError, ValueError):
+        found = float("nan")
+    if not np.isfinite(found):
+        raise ValueError(f"{name}: expected a finite number, got {x!r}")
+    return np.array(found)

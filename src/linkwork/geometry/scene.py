@@ -1,0 +1,327 @@
+"""A scene: named obstacles around a robot, an immutable value that kernels take as arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from .._text import listed
+from ..errors import UnknownNameError
+from ..shapes import Box, Cylinder, Shape, Sphere
+from ..spatial import Pose
+from ..spatial.given import LARGEST, given_pose, given_text
+from .rows import KINDS, Kind, anchor, kind_of, reach_of, solid_row
+from .solids import SOLIDS, solid
+
+__all__ = ["Obstacle", "Scene"]
+
+_LEAST = 4  # the capacity of a kind that is there at all
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A convex shape at a pose in the world, and what it is called."""
+
+    name: str
+    shape: Shape
+    pose: Pose
+
+
+class Scene:
+    """Named obstacles: boxes, spheres, cylinders and whatever else is convex, where they stand in the world.
+
+    A scene is a value: `with_box` and the like give a new one, and equal scenes compare and hash equal.  Kernels take
+    it as arrays, by kind, whose capacities grow in powers of two: what is compiled for a robot serves every scene of
+    the same capacities.
+
+    >>> import linkwork as lw
+    >>> scene = lw.Scene().with_box("table", (1.2, 0.8, 0.05), (0.5, 0, 0.4)).with_sphere("lamp", 0.1, (0.5, 0, 1.2))
+    >>> scene.names
+    ('table', 'lamp')
+    """
+
+    __slots__ = ("__dict__", "_obstacles")
+
+    def __init__(self, obstacles: Iterable[Obstacle] = ()) -> None:
+        found = tuple(obstacles)
+        for one in found:
+            if not isinstance(one, Obstacle):
+                raise TypeError(f"Scene: expected obstacles, as Scene().with_box(...) makes them, got {one!r}")
+            _check(one, "Scene")
+        names = [one.name for one in found]
+        twice = next((name for name in names if names.count(name) > 1), None) if len({*names}) < len(names) else None
+        if twice is not None:
+            raise ValueError(f"Scene: two obstacles are called {twice!r}")
+        self._obstacles = found
+
+    # -- what is in it
+
+    @property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """All of them, in the order in which they were added."""
+        return self._obstacles
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+        return tuple(one.name for one in self._obstacles)
+
+    def __getitem__(self, name: str) -> Obstacle:
+        for one in self._obstacles:
+            if one.name == name:
+                return one
+        raise UnknownNameError("obstacle", name, self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self._obstacles)
+
+    # -- others made of it
+
+    def with_shape(self, name: str, shape: Shape, pose: Any = None) -> Self:
+        """The scene with an obstacle more: any convex shape of `linkwork.shapes`.
+
+        ``pose`` is that of the shape's frame in the world, (4, 4) or the place (3,) of its origin [m].
+
+        Raises ValueError for a name that is taken and what is no pose, TypeError for what is no convex shape.
+        """
+        who = f"Scene: {given_text(name, 'Scene: name')!r}"
+        if name in self:
+            raise ValueError(f"{who}: there is an obstacle of this name already: take another, or without({name!r})")
+        added = Obstacle(name, shape, given_pose(pose, f"{who}: pose"))
+        _check(added, "Scene")
+        return self._of((*self._obstacles, added))
+
+    def with_box(self, name: str, size: Sequence[float], pose: Any = None) -> Self:
+        """With a box about a pose: its edges along x, y and z [m].  As `with_shape`."""
+        return self.with_shape(name, Box(size), pose)  # type: ignore[arg-type]
+
+    def with_sphere(self, name: str, radius: float, pose: Any = None) -> Self:
+        """With a sphere [m].  As `with_shape`."""
+        return self.with_shape(name, Sphere(radius), pose)
+
+    def with_cylinder(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
+        """With a cylinder, its axis along z [m].  As `with_shape`."""
+        return self.with_shape(name, Cylinder(radius, length), pose)
+
+    def without(self, name: str) -> Self:
+        """The scene without an obstacle.  Raises UnknownNameError."""
+        gone = self[name]
+        return self._of(tuple(one for one in self._obstacles if one is not gone))
+
+    def moved(self, name: str, pose: Any) -> Self:
+        """The scene with an obstacle at another pose.  Raises UnknownNameError, ValueError for what is no pose."""
+        old = self[name]
+        new = Obstacle(name, old.shape, given_pose(pose, f"Scene: {name!r}: pose"))
+        _check(new, "Scene")
+        return self._of(tuple(new if one is old else one for one in self._obstacles))
+
+    def only(self, names: Iterable[str]) -> Self:
+        """The scene of some of the obstacles, in their order here.  Raises UnknownNameError."""
+        kept = {self[name].name for name in names}
+        return self._of(tuple(one for one in self._obstacles if one.name in kept))
+
+    def _of(self, obstacles: tuple[Obstacle, ...]) -> Self:
+        made = object.__new__(type(self))
+        made._obstacles = obstacles
+        return made
+
+    # -- as arrays
+
+    @cached_property
+    def rows(self) -> Mapping[Kind, np.ndarray]:
+        """By kind, in the order of `geometry.rows.KINDS`: rows (capacity, size), those after the last are not there.
+
+        Rows of a kind stand in the order of obstacles.
+        """
+        found: dict[Kind, list[list[float]]] = {}
+        for one in self._obstacles:
+            kind, row = _row(one)
+            found.setdefault(kind, []).append(row)
+        return _padded(found)
+
+    @cached_property
+    def rows_by_distance(self) -> Mapping[Kind, np.ndarray]:
+        """The same, those nearest to the world's origin first."""
+        found: dict[Kind, list[list[float]]] = {}
+        for one in sorted(self._obstacles, key=_from_origin):
+            kind, row = _row(one)
+            found.setdefault(kind, []).append(row)
+        return _padded(found)
+
+    @cached_property
+    def capacities(self) -> tuple[tuple[Kind, int], ...]:
+        """How many rows there are of each kind that there is."""
+        return tuple((kind, len(rows)) for kind, rows in self.rows.items())
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """By obstacle: where its row is, the rows of all kinds one after the other."""
+        starts: dict[Kind, int] = {}
+        count = 0
+        for kind, capacity in self.capacities:
+            starts[kind] = count
+            count += capacity
+        found = []
+        for one in self._obstacles:
+            kind = kind_of(solid(one.shape, one.pose).core)
+            found.append(starts[kind])
+            starts[kind] += 1
+        return tuple(found)
+
+    # -- as text
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as what JSON has: `from_dict` gives an equal scene."""
+        return {"version": _VERSION, "obstacles": [_said(one) for one in self._obstacles]}
+
+    def to_json(self) -> str:
+        """A JSON document, as it is written into a file."""
+        lines = ",\n    ".join(json.dumps(_said(one), allow_nan=False) for one in self._obstacles)
+        body = f"[\n    {lines}\n  ]" if lines else "[]"
+        return f'{{\n  "version": {_VERSION},\n  "obstacles": {body}\n}}\n'
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """The scene that `to_dict` says: ``{"version": 1, "obstacles": [{"name": "table", "shape": {"type": "box",
+        "size": [1.2, 0.8, 0.05]}, "pose": [0.5, 0, 0.4]}]}``; a pose is a matrix (4, 4) or a place (3,).
+
+        Raises ValueError for anything else, saying where.
+        """
+        _keys(document, "scene", ("version", "obstacles"))
+        if document["version"] != _VERSION or isinstance(document["version"], bool):
+            raise ValueError(f"scene: version: expected {_VERSION}, got {document['version']!r}")
+        if not isinstance(document["obstacles"], (list, tuple)):
+            raise ValueError(f"scene: obstacles: expected a list, got {document['obstacles']!r}")
+        made = cls()
+        for k, said in enumerate(document["obstacles"]):
+            where = f"scene: obstacles[{k}]"
+            _keys(said, where, ("name", "shape"), ("pose",))
+            try:
+                made = made.with_shape(said["name"], _shape(said["shape"], where), said.get("pose"))
+            except (TypeError, ValueError) as error:
+                raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+        return made
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The scene of a JSON document, as `to_json` gives it.  Raises ValueError, saying where."""
+
+        def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            found = dict(pairs)
+            if len(found) < len(pairs):
+                keys = [key for key, _ in pairs]
+                raise ValueError(f"scene: {next(k for k in keys if keys.count(k) > 1)!r} is there twice")
+            return found
+
+        def refused(word: str) -> Any:
+            raise ValueError(f"scene: {word} is no number of JSON")
+
+        try:
+            document = json.loads(text, object_pairs_hook=once, parse_constant=refused)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"scene: no JSON: {error}") from None
+        except RecursionError:
+            raise ValueError("scene: nested too deep") from None
+        return cls.from_dict(document)
+
+    # -- a value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scene) and self._obstacles == other._obstacles
+
+    def __hash__(self) -> int:
+        return hash((Scene, self._obstacles))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scene, (self._obstacles,)
+
+    def __repr__(self) -> str:
+        return f"<Scene of {len(self)}: {listed(self.names)}>" if self._obstacles else "<Scene without obstacles>"
+
+
+def _check(obstacle: Obstacle, who: str) -> None:
+    """Raises TypeError for what is no convex shape, ValueError for what is too far away."""
+    if type(obstacle.shape) not in SOLIDS:
+        kinds = ", ".join(sorted(kind.__name__ for kind in SOLIDS))
+        raise TypeError(
+            f"{who}: {obstacle.name!r}: expected a convex shape of linkwork.shapes ({kinds}), got {obstacle.shape!r}"
+        )
+    if any(abs(x) > LARGEST for x in obstacle.pose.translation):
+        raise ValueError(f"{who}: {obstacle.name!r}: expected a place of at most {LARGEST:.0e} m")
+
+
+def _row(obstacle: Obstacle) -> tuple[Kind, list[float]]:
+    placed = solid(obstacle.shape, obstacle.pose)
+    kind = kind_of(placed.core)
+    return kind, solid_row(placed, kind, reach_of(solid(obstacle.shape, Pose.identity())))
+
+
+def _from_origin(obstacle: Obstacle) -> float:
+    placed = solid(obstacle.shape, obstacle.pose)
+    return float(np.linalg.norm([*anchor(placed.core)])) - reach_of(solid(obstacle.shape, Pose.identity()))
+
+
+def _padded(rows: Mapping[Kind, list[list[float]]]) -> dict[Kind, np.ndarray]:
+    """Arrays of whole capacities: what is not there repeats the last row that is, but says so."""
+    found = {}
+    for kind in sorted(rows, key=lambda kind: (KINDS.index(kind.core), kind.vertices)):
+        some = rows[kind]
+        capacity = max(_LEAST, 1 << (len(some) - 1).bit_length())
+        nothing = [0.0, *some[-1][1:]]
+        array = np.array([*some, *([nothing] * (capacity - len(some)))], dtype=float)
+        array.setflags(write=False)
+        found[kind] = array
+    return found
+
+
+def _said(obstacle: Obstacle) -> dict[str, Any]:
+    pose = obstacle.pose.elements()
+    return {
+        "name": obstacle.name,
+        "shape": _plain(obstacle.shape),
+        "pose": [[float(x) for x in pose[4 * k : 4 * k + 4]] for k in range(4)],
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Shape):
+        named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}  # type: ignore[arg-type]
+        return {"type": type(value).__name__.lower(), **named}
+    return [_plain(x) for x in value] if isinstance(value, (tuple, list)) else value
+
+
+def _shape(said: Any, where: str) -> Shape:
+    kinds = {kind.__name__.lower(): kind for kind in SOLIDS}
+    if not isinstance(said, Mapping) or "type" not in said:
+        raise ValueError(f'{where}: shape: expected {{"type": "box", "size": [...]}} or the like, got {said!r}')
+    kind = kinds.get(said["type"]) if isinstance(said["type"], str) else None
+    if kind is None:
+        raise ValueError(f"{where}: shape: {UnknownNameError('type of shape', said['type'], kinds)}")
+    parts = {key: value for key, value in said.items() if key != "type"}
+    _keys(parts, f"{where}: {said['type']}", [field.name for field in fields(kind)])
+    made: Shape = kind(**{key: _shape(x, where) if isinstance(x, Mapping) else x for key, x in parts.items()})
+    return made
+
+
+def _keys(said: Any, where: str, required: Sequence[str], more: Sequence[str] = ()) -> None:
+    """Raises ValueError where a mapping has not these keys."""
+    if not isinstance(said, Mapping):
+        raise ValueError(f"{where}: expected an object with {listed(required)}, got {said!r}")
+    for key in said:
+        if key not in (*required, *more):
+            raise ValueError(f"{where}: {UnknownNameError('key', key, (*required, *more))}")
+    for key in required:
+        if key not in said:
+            raise ValueError(f"{where}: {key!r} is missing")
