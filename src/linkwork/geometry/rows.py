@@ -1,7 +1,8 @@
 """Solids as rows of numbers, so that many of a kind are an array: a scene's obstacles, the shapes of a robot.
 
-A row is (whether it is there, reach, radius, numbers of the core).  Reach [m] is the radius of a sphere about the core's
-`anchor` that the solid fits into.  A row that is not there is never near anything: whoever measures asks `there` first.
+A row is (whether it is there, reach, radius, numbers of the core).  Reach [m] is the radius of a sphere about the
+core's `anchor` that the solid fits into.  A row that is not there is never near anything: whoever measures asks
+`there` first.
 """
 
 from __future__ import annotations
@@ -108,7 +109,10 @@ def solid_row(solid: Solid, kind: Kind, reach: Any) -> list[Any]:
 def solid_of(kind: Kind, row: Scalars) -> SolidRow:
     """What a row says."""
     numbers = iter([*row][_HEAD:])
-    vector = lambda: Vec3(next(numbers), next(numbers), next(numbers))  # noqa: E731
+
+    def vector() -> Vec3:
+        return Vec3(next(numbers), next(numbers), next(numbers))
+
     fields: list[Any] = []
     for part in _PARTS[kind.core]:
         if part == "number":
@@ -146,7 +150,7 @@ def reach_of(solid: Solid) -> float:
         found = max(map(_length, core.vertices))
     else:
         found = math.hypot(core.radius, core.half)
-    return (found + solid.radius) * (1.0 + 1e-12)  # rounding shall not make it less than it is
+    return float(found + solid.radius) * (1.0 + 1e-12)  # rounding shall not make it less than it is
 
 
 def _length(v: Iterable[float]) -> float:

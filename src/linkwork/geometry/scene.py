@@ -239,9 +239,13 @@ class Scene:
     # -- a value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scene) and self._obstacles == other._obstacles
+        return self is other or (isinstance(other, Scene) and self._obstacles == other._obstacles)
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((Scene, self._obstacles))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from ..errors import UnknownNameError
 from ..shapes import Geometry, Shape
 from ..spatial import Pose
 from ..spatial.given import given_pose, given_text
-from .body import DisabledPair, Frame
+from .body import Direction, DisabledPair, Frame, Point
 from .marks import check_mark_name
 from .tree import Tree
 from .welded import composed
@@ -158,7 +158,8 @@ def without_attached(tree: Tree, name: str) -> Tree:
         raise UnknownNameError("attached object", name, objects)
     on_it = next((f.name for f in tree.frames if f.welded_to == name), None)
     if on_it is None:
-        on_it = next((mark.name for mark in (*tree.points, *tree.directions) if mark.frame == name), None)
+        marks: list[Point | Direction] = [*tree.points, *tree.directions]
+        on_it = next((mark.name for mark in marks if mark.frame == name), None)
     if on_it is not None:
         raise ValueError(f"without_attached: {on_it!r} is on {name!r}: take that away first")
     return replace(
@@ -167,4 +168,3 @@ def without_attached(tree: Tree, name: str) -> Tree:
         disabled_collisions=tuple(pair for pair in tree.disabled_collisions if name not in (pair.a, pair.b)),
         enabled_collisions=tuple(pair for pair in tree.enabled_collisions if name not in pair),
     )
-

@@ -56,7 +56,9 @@ class Tree:
     inertias_ignored: bool = False  # whether those of the description were left out: all are zero, and mean nothing
     constraints: tuple[Constraint, ...] = ()  # what it obeys besides its joints
     disabled_collisions: tuple[DisabledPair, ...] = ()  # pairs of links whose distances are not looked at
-    enabled_collisions: tuple[tuple[str, str], ...] = ()  # of links that a joint connects, and are looked at all the same
+    enabled_collisions: tuple[
+        tuple[str, str], ...
+    ] = ()  # of links that a joint connects, and are looked at all the same
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)

@@ -39,7 +39,7 @@ Pairs = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class LeastDistance:
-    """The numbers of the pair that is nearest, and which it is: the pair's place, own pairs first, then shape by shape."""
+    """The numbers of the pair that is nearest, and its place: own pairs come first, then those with obstacles."""
 
     numbers: list[Any]
     place: Any
@@ -58,9 +58,7 @@ def minimum_distance(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int]
 
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         (least,) = state
-        found = cond(
-            _near(a, b, least), lambda: fmin(least, signed_distance(a.solid, b.solid).distance), lambda: least
-        )
+        found = cond(_near(a, b, least), lambda: fmin(least, signed_distance(a.solid, b.solid).distance), lambda: least)
         return (found,), []
 
     return _over_all(step, (FAR,), tree, q, pairs, shapes, scene)[0]

@@ -38,7 +38,10 @@ class PlacedShape:
 def placed_shapes(tree: Tree, q: Scalars, poses: Sequence[Pose] | None = None) -> list[PlacedShape]:
     """All of a robot's collision shapes at q (nq), in the order of `link_shapes`; ``poses`` of bodies, where known."""
     X = forward_kinematics(tree, q) if poses is None else poses
-    return [_placed(k, one, Pose.identity() if one.body == WORLD else X[one.body]) for k, one in enumerate(link_shapes(tree))]
+    return [
+        _placed(k, one, Pose.identity() if one.body == WORLD else X[one.body])
+        for k, one in enumerate(link_shapes(tree))
+    ]
 
 
 def _placed(index: int, one: LinkShape, X: Pose) -> PlacedShape:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...expr.arrays import scalars
 from ...expr.control import scan
-from ...geometry.rows import Kind, SolidRow, solid_of
+from ...geometry.rows import Kind, solid_of
 from .objects import PlacedShape, by_kind, by_kinds
 
 __all__ = ["FEW", "listed", "over_own_pairs", "over_scene"]
@@ -24,7 +24,7 @@ SceneRows = Mapping[Kind, Any]
 """By kind: rows (capacity, size) of obstacles."""
 
 Step = Callable[..., tuple[Any, list[Any]]]
-"""(state, a, b, place, *extra) to the next state and numbers of the pair; its place among all pairs, or in the scene."""
+"""(state, a, b, place, *extra) to the next state and a pair's numbers; its place is among pairs, or in the scene."""
 
 FEW = 3  # up to so many pairs of two kinds are written out
 

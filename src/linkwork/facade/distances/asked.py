@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...algorithms.distances import NUMBERS, moving_shapes, shape_pairs
+from ...algorithms.distances import moving_shapes, shape_pairs
+from ...bridge.machine import Kernel, Space
 from ...errors import UnknownNameError
 from ...geometry.scene import Scene
 from ...geometry.solids import SOLIDS
 from ...model.collisions import LinkShape, collision_pairs, link_shapes
 from ...model.tree import Tree
-from .kernels import AskedDistances
+from .kernels import AskedDistances, distance_kernel
 
 __all__ = ["Asking", "asking"]
 
@@ -29,6 +30,14 @@ class Asking:
     scene: Scene
     kept: np.ndarray  # places among the kernel's pairs
     names: tuple[tuple[str, str], ...]
+    kernels: dict[str, Kernel] = field(default_factory=dict, compare=False, repr=False)
+
+    def kernel(self, what: str, space: Space) -> Kernel:
+        """What computes it."""
+        found = self.kernels.get(what)
+        if found is None:
+            found = self.kernels[what] = distance_kernel(what, self.asked, space)
+        return found
 
 
 def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None) -> Asking:
@@ -54,7 +63,7 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
     met = {name for _, name in meeting}
     if len(met) < len(scene):
         scene = scene.only(met)
-    at = {name: place for name, place in zip(scene.names, scene.places, strict=True)}
+    at = dict(zip(scene.names, scene.places, strict=True))
     rows = tuple(sorted({k for k, _ in meeting}))
     asked = AskedDistances(tree, tuple(own), rows, scene.capacities if rows else ())
     capacity = sum(count for _, count in asked.capacities)

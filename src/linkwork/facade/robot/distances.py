@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...geometry.scene import Scene
 from ...joints.checked import may_be_off
 from ..assembly.wanted import read_configuration
 from ..distances.asked import Asking, asking
-from ..distances.kernels import computed_distances, distance_kernel, scene_inputs
+from ..distances.kernels import computed_distances, scene_inputs
 from ..distances.results import RobotDistances
 from .base import Array, RobotBase
 
@@ -52,9 +52,7 @@ class DistanceMethods(RobotBase):
         numbers = self._measured("distances", asked, q, asked.scene.rows)
         return RobotDistances(numbers[..., asked.kept, :], asked.names)
 
-    def distance_derivatives(
-        self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None
-    ) -> np.ndarray:
+    def distance_derivatives(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> np.ndarray:
         """∂d/∂q of every pair of `distances`, by velocities: n · (v_b − v_a) at the witness points.
 
         q (..., nq) -> (..., pairs, nv) [1, m]: a velocity v changes distances at the rate of this times v.  It is exact
@@ -89,8 +87,10 @@ class DistanceMethods(RobotBase):
         Its names are the one entry of ``pairs``.
         """
         asked = self._about("nearest", scene, pairs, link)
-        if np.ndim(q) > 1 or is_traced(q):
-            raise ValueError("nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches")
+        if is_traced(q) or getattr(q, "ndim", 1) > 1:
+            raise ValueError(
+                "nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
+            )
         found = np.asarray(self._measured("nearest", asked, q, asked.scene.rows))
         place = int(np.flatnonzero(asked.kept == int(found[NUMBERS]))[0])
         return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
@@ -115,30 +115,37 @@ class DistanceMethods(RobotBase):
     def _smooth(self, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
         k = _number("sharpness", sharpness)
         if not is_traced(k) and not k > 0.0:
-            raise ValueError(f"smooth_minimum_distance: sharpness: expected a number above zero [1/m], got {sharpness!r}")
+            raise ValueError(
+                f"smooth_minimum_distance: sharpness: expected a number above zero [1/m], got {sharpness!r}"
+            )
         asked = self._about("smooth_minimum_distance", scene, pairs)
         return self._measured("smooth_minimum_distance", asked, q, asked.scene.rows_by_distance, k)
 
     def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> Asking:
         if has_symbols(self._subject):
-            raise TypeError(f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances")
-        if pairs is None and link is None:
-            key = ("distances", scene)
-            try:
-                found = self._calls.get(key)
-            except TypeError:
-                found = None
-            if found is None:
-                found = asking(self._tree, who, scene, None, None)
-                if sum(isinstance(k, tuple) and k[0] == "distances" for k in self._calls) < _KEPT:
-                    self._calls[key] = found  # type: ignore[assignment]
-            return found  # type: ignore[return-value]
-        return asking(self._tree, who, scene, pairs, link)
+            raise TypeError(
+                f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances"
+            )
+        if pairs is not None or link is not None:
+            return asking(self._tree, who, scene, pairs, link)
+        calls = cast(dict[Any, Any], self._calls)
+        key = ("distances", scene)
+        try:
+            found = calls.get(key)
+        except TypeError:
+            found = None
+        if found is None:
+            found = asking(self._tree, who, scene, None, None)
+            known = [key for key in calls if isinstance(key, tuple) and key[0] == "distances"]
+            if len(known) >= _KEPT:
+                del calls[known[0]]
+            calls[key] = found
+        return cast(Asking, found)
 
     def _measured(self, what: str, asked: Asking, q: Any, rows: Any, *numbers: Any) -> Any:
         if is_traced(q) or is_traced(numbers):
             return self._on_symbols(what, asked, q, rows, numbers)
-        kernel = distance_kernel(what, asked.asked, self.configuration_space)
+        kernel = asked.kernels.get(what) or asked.kernel(what, self.configuration_space)
         given = (*numbers, *scene_inputs(asked.asked, rows))
         if q.__class__ is np.ndarray and q.dtype == float and q.shape[-1:] == (self.nq,) and self._flat:
             state = call_state(kernel)

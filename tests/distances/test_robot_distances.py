@@ -1,0 +1,128 @@
+"""Distances of robots: against shapes measured one by one, differences, and what minima are of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.facade.robot.robot import Robot
+from linkwork.shapes import Geometry, Sphere
+
+
+def with_balls(name, radius=0.07):
+    """A robot inside whose collision shapes are spheres."""
+    tree = lw.load(name).tree
+    frames = [
+        replace(f, collisions=tuple(Geometry(Sphere(radius), g.origin) for g in f.collisions)) for f in tree.frames
+    ]
+    return Robot(replace(tree, frames=tuple(frames)))
+
+
+def random_scene(count, seed=0):
+    rng, scene = np.random.default_rng(seed), lw.Scene()
+    for k in range(count):
+        scene = scene.with_sphere(f"ball{k}", rng.uniform(0.05, 0.15), rng.normal(size=3) * 0.8)
+    return scene
+
+
+ROBOT, SCENE = with_balls("arm7"), random_scene(5)
+Q = ROBOT.random_configuration(seed=1, size=40)
+
+
+def centres(q):
+    return {f.name: ROBOT.pose(q, f.name) @ np.reshape(f.collisions[0].origin.elements(), (4, 4))
+            for f in ROBOT.tree.frames if f.collisions}  # fmt: skip
+
+
+def test_all_pairs_are_measured_and_named() -> None:
+    found, X = ROBOT.distances(Q, SCENE), centres(Q)
+    assert len(set(found.pairs)) == len(found.pairs) and found.distance.shape == (40, len(found.pairs))
+    for k, (a, b) in enumerate(found.pairs):
+        at_b = X[b][..., :3, 3] if b in X else np.array([*SCENE[b].pose.translation])
+        radius = 0.07 if b in X else SCENE[b].shape.radius
+        d = np.linalg.norm(at_b - X[a][..., :3, 3], axis=-1) - 0.07 - radius
+        assert np.abs(found.distance[:, k] - d).max() < 1e-14
+    n = found.normal * found.distance[..., np.newaxis]
+    assert np.abs(found.point_b - found.point_a - n).max() < 1e-14
+    assert ("base", "ball0") not in found.pairs and ("base", "shoulder") not in found.pairs
+    one = found.of("ball0", "hand") if ("hand", "ball0") in found.pairs else found.of("ball0", "wrist")
+    assert np.array_equal(one.normal, -found.of("wrist", "ball0").normal)
+    chosen = ROBOT.distances(Q, SCENE, pairs=[("ball3", "wrist"), ("base", "wrist")])
+    assert chosen.pairs == (("base", "wrist"), ("wrist", "ball3"))
+    assert np.array_equal(chosen.distance[:, 1], found.of("wrist", "ball3").distance)
+
+
+def test_minimum_nearest_and_collision_are_those_of_all_pairs() -> None:
+    d = ROBOT.distances(Q, SCENE).distance
+    assert np.array_equal(ROBOT.minimum_distance(Q, SCENE), d.min(-1))
+    for margin in (0.0, 0.05):
+        assert np.array_equal(ROBOT.in_collision(Q, SCENE, margin=margin), d.min(-1) <= margin)
+    assert 0.1 < ROBOT.in_collision(Q, SCENE).mean() < 0.9
+    for q in Q[:5]:
+        found, nearest = ROBOT.distances(q, SCENE), ROBOT.nearest(q, scene=SCENE)
+        assert nearest.pairs[0] == found.pairs[found.distance.argmin()]
+        assert nearest.distance[0] == found.distance.min()
+        of_wrist = ROBOT.nearest(q, "wrist", SCENE)
+        some = [k for k, pair in enumerate(found.pairs) if "wrist" in pair]
+        assert of_wrist.distance[0] == found.distance[some].min()
+
+
+def test_gradients_are_differences_and_smooth_minima_keep_their_bound() -> None:
+    robot = with_balls("quadruped")
+    scene, q, h = random_scene(3), robot.random_configuration(seed=2, size=3), 1e-6
+    gradient = robot.distance_derivatives(q, scene)
+    smooth = robot.smooth_minimum_distance(q, scene, sharpness=50.0)
+    slope = robot.smooth_minimum_distance_gradient(q, scene, sharpness=50.0)
+    for k in range(robot.nv):
+        ahead, behind = (robot.integrate(q, s * h * np.eye(robot.nv)[k]) for s in (1.0, -1.0))
+        rate = (robot.distances(ahead, scene).distance - robot.distances(behind, scene).distance) / (2.0 * h)
+        assert np.abs(gradient[..., k] - rate).max() < 2e-9
+        rise = [robot.smooth_minimum_distance(x, scene, sharpness=50.0) for x in (ahead, behind)]
+        assert np.abs(slope[..., k] - (rise[0] - rise[1]) / (2.0 * h)).max() < 2e-8
+    d = robot.distances(q, scene).distance
+    least = d.min(-1)
+    assert (smooth <= least).all() and (smooth >= least - np.log(d.shape[-1]) / 50.0).all()
+    exact = least - np.log(np.exp(-50.0 * (d - least[:, np.newaxis])).sum(-1)) / 50.0
+    assert np.abs(smooth - exact).max() < 1e-14
+
+
+def test_one_is_as_in_a_batch_whatever_the_capacity() -> None:
+    alone = np.array([ROBOT.minimum_distance(q, SCENE) for q in Q])
+    assert np.array_equal(alone, ROBOT.minimum_distance(Q, SCENE))
+    assert np.array_equal(ROBOT.distances(Q[7], SCENE).distance, ROBOT.distances(Q, SCENE).distance[7])
+    far = SCENE
+    for k in range(6):
+        far = far.with_sphere(f"far{k}", 0.1, (50.0 + k, 0, 0))
+    assert [c for _, c in SCENE.capacities] == [8] and [c for _, c in far.capacities] == [16]
+    assert np.array_equal(ROBOT.minimum_distance(Q, far), alone)
+    back = far
+    for k in range(6):
+        back = back.without(f"far{k}")
+    assert back == SCENE and hash(back) == hash(SCENE)
+    own = ROBOT.distances(Q)
+    assert np.array_equal(ROBOT.minimum_distance(Q, lw.Scene()), own.distance.min(-1))
+
+
+def test_what_is_wrong_is_said() -> None:
+    bare = lw.Robot(replace(ROBOT.tree, frames=tuple(replace(f, collisions=()) for f in ROBOT.tree.frames)))
+    with pytest.raises(ValueError, match="no collision shapes"):
+        bare.distances(Q)
+    with pytest.raises(ValueError, match="q"):
+        ROBOT.distances(np.full(7, np.nan), SCENE)
+    with pytest.raises(ValueError, match="q"):
+        ROBOT.minimum_distance(np.zeros(6), SCENE)
+    with pytest.raises(UnknownNameError, match="wrist"):
+        ROBOT.distances(Q, SCENE, pairs=[("writs", "ball0")])
+    with pytest.raises(UnknownNameError, match="wrist"):
+        ROBOT.nearest(Q[0], "writs")
+    with pytest.raises(ValueError, match="obstacles both"):
+        ROBOT.distances(Q, SCENE, pairs=[("ball0", "ball1")])
+    with pytest.raises(TypeError, match=r"linkwork\.Scene"):
+        ROBOT.distances(Q, "kitchen")
+    for sharpness in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="sharpness"):
+            ROBOT.smooth_minimum_distance(Q, SCENE, sharpness=sharpness)

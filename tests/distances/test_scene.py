@@ -1,0 +1,99 @@
+"""Scenes as values and as text, and the distance of two shapes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.shapes import Sphere
+
+
+def kitchen():
+    X = lw.pose((0.5, 0, 0.4), rpy=(0.1, 0.2, 0.3))
+    scene = lw.Scene().with_box("table", (1.2, 0.8, 0.05), X).with_sphere("lamp", 0.1, (0.5, 0, 1.2))
+    return scene.with_cylinder("can", 0.05, 0.2, (0.1, 0.2, 0.3))
+
+
+def test_a_scene_is_a_value() -> None:
+    scene = kitchen()
+    assert scene.names == ("table", "lamp", "can") and "lamp" in scene and len(scene) == 3
+    assert pickle.loads(pickle.dumps(scene)) == scene != scene.without("lamp")
+    assert scene.moved("lamp", (0, 0, 1))["lamp"].pose.translation.z == 1.0
+    assert scene.only(["can", "table"]).names == ("table", "can")
+    assert sum(capacity for _, capacity in scene.capacities) == 12 and len({*scene.places}) == 3
+
+
+def test_a_scene_is_read_as_it_was_written() -> None:
+    scene = kitchen()
+    assert lw.Scene.from_dict(scene.to_dict()) == scene == lw.Scene.from_json(scene.to_json())
+    assert lw.Scene.from_json(lw.Scene().to_json()) == lw.Scene()
+    one = {"name": "x", "shape": {"type": "sphere", "radius": 0.1}}
+    for obstacles, said in (
+        ([one, one], "already"),
+        ([{**one, "colour": 1}], "colour"),
+        ([{**one, "shape": {"type": "spere", "radius": 1.0}}], "sphere"),
+        ([{**one, "shape": {"type": "sphere"}}], "radius"),
+        ([{**one, "shape": {"type": "sphere", "radius": -1.0}}], "above zero"),
+        ([{**one, "pose": [0, 0]}], "pose"),
+        ([{"shape": one["shape"]}], "name"),
+        ("x", "list"),
+        ([3], "object"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            lw.Scene.from_dict({"version": 1, "obstacles": obstacles})
+    for text, said in (
+        ("{", "JSON"),
+        ('{"version": 1, "version": 1, "obstacles": []}', "twice"),
+        ('{"version": 2, "obstacles": []}', "version"),
+        (json.dumps({"version": 1, "obstacles": [{**one, "pose": [float("nan"), 0, 0]}]}), "NaN"),
+        ("[" * 100000, "deep|JSON"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            lw.Scene.from_json(text)
+
+
+def test_what_is_no_obstacle_is_refused() -> None:
+    scene = kitchen()
+    with pytest.raises(ValueError, match="already"):
+        scene.with_sphere("lamp", 0.1)
+    with pytest.raises(UnknownNameError, match="lamp"):
+        scene.without("lmap")
+    with pytest.raises(TypeError, match="convex"):
+        scene.with_shape("mesh", lw.shapes.Mesh("a.stl"))
+    with pytest.raises(ValueError, match="pose"):
+        scene.with_sphere("ball", 0.1, np.ones((4, 4)))
+    with pytest.raises(ValueError, match="name"):
+        scene.with_sphere(" ", 0.1)
+    with pytest.raises(ValueError, match="above zero"):
+        scene.with_sphere("ball", -0.1)
+
+
+def test_two_shapes() -> None:
+    a, b, rng = Sphere(0.1), Sphere(0.2), np.random.default_rng(0)
+    X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
+    X[:, :3, 3] = rng.normal(size=(50, 3))
+    found = lw.signed_distance(a, np.eye(4), b, X)
+    assert np.abs(found.distance - np.linalg.norm(X[:, :3, 3], axis=-1) + 0.3).max() < 1e-15
+    assert np.abs(found.point_b - found.point_a - found.normal * found.distance[:, None]).max() < 1e-15
+    alone = [lw.signed_distance(a, np.eye(4), b, x).distance for x in X]
+    assert np.array_equal(alone, found.distance)
+    traced = lw.compile(lambda x: lw.signed_distance(a, np.eye(4), b, x).distance, x=(4, 4))
+    assert np.array_equal(traced(X), found.distance)
+    mirrored = np.diag([1.0, 1.0, -1.0, 1.0])
+    for wrong, said in (
+        (np.full((4, 4), np.nan), "nan"),
+        (np.eye(3), r"shape \(3, 3\)"),
+        (2.0 * np.eye(4), "rotation"),
+        (mirrored, "rotation"),
+        ("x", "poses"),
+        (X[:3], "broadcast"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            lw.signed_distance(a, wrong, b, X)
+    with pytest.raises(TypeError, match="convex"):
+        lw.signed_distance(lw.shapes.Mesh("a.stl"), X, b, X)
