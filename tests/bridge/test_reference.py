@@ -33,6 +33,7 @@ MORE = (
     ("Points of a robot, `robot.points`", PlacedPoint, {}),
     ("Directions of a robot, `robot.directions`", PlacedDirection, {}),
     ("Kernels", lw.Kernel, {}),
+    ("Scenes, `linkwork.Scene`", lw.Scene, {}),
     ("What `Robot.base_parameters` gives", BaseParameters, {}),
     ("What `Robot.integrability` gives", Integrability, {}),
     ("What `Robot.mobility` gives", Mobility, {}),

@@ -26,7 +26,7 @@ from .cores import (
     Solid,
 )
 
-__all__ = ["EVERYWHERE", "KINDS", "Kind", "SolidRow", "anchor", "kind_of", "reach_of", "solid_of", "solid_row"]
+__all__ = ["EVERYWHERE", "KINDS", "SolidKind", "SolidRow", "anchor", "kind_of", "reach_of", "solid_of", "solid_row"]
 
 Scalars = Sequence[Any]
 
@@ -35,7 +35,7 @@ _HEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SolidKind:
     """A type of core, and of how many vertices where it has any: what has rows of one length."""
 
     core: type
@@ -83,14 +83,14 @@ class SolidRow:
         return anchor(self.solid.core)
 
 
-def kind_of(core: Core) -> Kind:
+def kind_of(core: Core) -> SolidKind:
     """The kind of a core; polytopes get the next power of two of vertices, 8 at least."""
     if isinstance(core, PolytopeCore):
-        return Kind(PolytopeCore, max(8, 1 << (len(core.vertices) - 1).bit_length()))
-    return Kind(type(core))
+        return SolidKind(PolytopeCore, max(8, 1 << (len(core.vertices) - 1).bit_length()))
+    return SolidKind(type(core))
 
 
-def solid_row(solid: Solid, kind: Kind, reach: Any) -> list[Any]:
+def solid_row(solid: Solid, kind: SolidKind, reach: Any) -> list[Any]:
     """The row of a solid that is there."""
     found: list[Any] = [1.0, reach, solid.radius]
     for part, value in zip(_PARTS[kind.core], _fields(solid.core), strict=True):
@@ -106,7 +106,7 @@ def solid_row(solid: Solid, kind: Kind, reach: Any) -> list[Any]:
     return found
 
 
-def solid_of(kind: Kind, row: Scalars) -> SolidRow:
+def solid_of(kind: SolidKind, row: Scalars) -> SolidRow:
     """What a row says."""
     numbers = iter([*row][_HEAD:])
 

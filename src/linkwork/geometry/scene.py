@@ -15,7 +15,7 @@ from ..errors import UnknownNameError
 from ..shapes import Box, Cylinder, Shape, Sphere
 from ..spatial import Pose
 from ..spatial.given import LARGEST, given_pose, given_text
-from .rows import KINDS, Kind, anchor, kind_of, reach_of, solid_row
+from .rows import KINDS, SolidKind, anchor, kind_of, reach_of, solid_row
 from .solids import SOLIDS, solid
 
 __all__ = ["Obstacle", "Scene"]
@@ -139,36 +139,48 @@ class Scene:
 
     # -- as arrays
 
-    @cached_property
-    def rows(self) -> Mapping[Kind, np.ndarray]:
+    @property
+    def rows(self) -> Mapping[SolidKind, np.ndarray]:
         """By kind, in the order of `geometry.rows.KINDS`: rows (capacity, size), those after the last are not there.
 
         Rows of a kind stand in the order of obstacles.
         """
-        found: dict[Kind, list[list[float]]] = {}
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> Mapping[SolidKind, np.ndarray]:
+        found: dict[SolidKind, list[list[float]]] = {}
         for one in self._obstacles:
             kind, row = _row(one)
             found.setdefault(kind, []).append(row)
         return _padded(found)
 
-    @cached_property
-    def rows_by_distance(self) -> Mapping[Kind, np.ndarray]:
+    @property
+    def rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
         """The same, those nearest to the world's origin first."""
-        found: dict[Kind, list[list[float]]] = {}
+        return self._rows_by_distance
+
+    @cached_property
+    def _rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
+        found: dict[SolidKind, list[list[float]]] = {}
         for one in sorted(self._obstacles, key=_from_origin):
             kind, row = _row(one)
             found.setdefault(kind, []).append(row)
         return _padded(found)
 
-    @cached_property
-    def capacities(self) -> tuple[tuple[Kind, int], ...]:
+    @property
+    def capacities(self) -> tuple[tuple[SolidKind, int], ...]:
         """How many rows there are of each kind that there is."""
         return tuple((kind, len(rows)) for kind, rows in self.rows.items())
 
-    @cached_property
+    @property
     def places(self) -> tuple[int, ...]:
         """By obstacle: where its row is, the rows of all kinds one after the other."""
-        starts: dict[Kind, int] = {}
+        return self._places
+
+    @cached_property
+    def _places(self) -> tuple[int, ...]:
+        starts: dict[SolidKind, int] = {}
         count = 0
         for kind, capacity in self.capacities:
             starts[kind] = count
@@ -266,7 +278,7 @@ def _check(obstacle: Obstacle, who: str) -> None:
         raise ValueError(f"{who}: {obstacle.name!r}: expected a place of at most {LARGEST:.0e} m")
 
 
-def _row(obstacle: Obstacle) -> tuple[Kind, list[float]]:
+def _row(obstacle: Obstacle) -> tuple[SolidKind, list[float]]:
     placed = solid(obstacle.shape, obstacle.pose)
     kind = kind_of(placed.core)
     return kind, solid_row(placed, kind, reach_of(solid(obstacle.shape, Pose.identity())))
@@ -277,7 +289,7 @@ def _from_origin(obstacle: Obstacle) -> float:
     return float(np.linalg.norm([*anchor(placed.core)])) - reach_of(solid(obstacle.shape, Pose.identity()))
 
 
-def _padded(rows: Mapping[Kind, list[list[float]]]) -> dict[Kind, np.ndarray]:
+def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.ndarray]:
     """Arrays of whole capacities: what is not there repeats the last row that is, but says so."""
     found = {}
     for kind in sorted(rows, key=lambda kind: (KINDS.index(kind.core), kind.vertices)):

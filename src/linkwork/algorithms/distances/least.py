@@ -13,7 +13,7 @@ from typing import Any
 from ...expr.control import cond
 from ...expr.functions import and_, exp, fmin, le, log, lt, where
 from ...geometry.pairs import signed_distance
-from ...geometry.rows import Kind, SolidRow
+from ...geometry.rows import SolidKind, SolidRow
 from ...model.collisions import link_shapes
 from ...model.tree import Tree
 from ...spatial import Force
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Scalars = Sequence[Any]
-SceneRows = Mapping[Kind, Any]
+SceneRows = Mapping[SolidKind, Any]
 Pairs = Sequence[tuple[int, int]]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...geometry.rows import Kind, SolidRow, kind_of, reach_of, solid_row
+from ...geometry.rows import SolidKind, SolidRow, kind_of, reach_of, solid_row
 from ...geometry.solids import solid
 from ...model.body import WORLD
 from ...model.collisions import LinkShape, link_shapes
@@ -26,7 +26,7 @@ class PlacedShape:
 
     index: int  # among the robot's shapes
     body: int  # or WORLD
-    kind: Kind
+    kind: SolidKind
     row: SolidRow
 
     @property
@@ -64,9 +64,9 @@ def moving_shapes(tree: Tree) -> list[int]:
     return [k for k, shape in enumerate(link_shapes(tree)) if shape.body != WORLD]
 
 
-def by_kind(shapes: Iterable[PlacedShape]) -> Mapping[Kind, list[PlacedShape]]:
+def by_kind(shapes: Iterable[PlacedShape]) -> Mapping[SolidKind, list[PlacedShape]]:
     """Shapes whose rows are of one length."""
-    found: dict[Kind, list[PlacedShape]] = {}
+    found: dict[SolidKind, list[PlacedShape]] = {}
     for shape in shapes:
         found.setdefault(shape.kind, []).append(shape)
     return found
@@ -74,9 +74,9 @@ def by_kind(shapes: Iterable[PlacedShape]) -> Mapping[Kind, list[PlacedShape]]:
 
 def by_kinds(
     shapes: Sequence[PlacedShape], pairs: Iterable[tuple[int, int]]
-) -> Mapping[tuple[Kind, Kind], list[tuple[int, PlacedShape, PlacedShape]]]:
+) -> Mapping[tuple[SolidKind, SolidKind], list[tuple[int, PlacedShape, PlacedShape]]]:
     """Pairs whose rows are of the same lengths, each with its place among all pairs."""
-    found: dict[tuple[Kind, Kind], list[tuple[int, PlacedShape, PlacedShape]]] = {}
+    found: dict[tuple[SolidKind, SolidKind], list[tuple[int, PlacedShape, PlacedShape]]] = {}
     for place, (i, j) in enumerate(pairs):
         a, b = shapes[i], shapes[j]
         found.setdefault((a.kind, b.kind), []).append((place, a, b))

@@ -17,7 +17,7 @@ from ...expr.control import cond
 from ...expr.functions import lt
 from ...geometry.distance import SignedDistance
 from ...geometry.pairs import signed_distance
-from ...geometry.rows import Kind, SolidRow
+from ...geometry.rows import SolidKind, SolidRow
 from ...model.tree import Tree
 from ...spatial import Force, Motion, Pose, Vec3
 from ..kinematics.between import ancestors
@@ -53,7 +53,7 @@ def pair_distances(
     q: Scalars,
     pairs: Sequence[tuple[int, int]],
     shapes: Sequence[int],
-    scene: Mapping[Kind, Any],
+    scene: Mapping[SolidKind, Any],
     *,
     derivatives: bool = False,
 ) -> PairDistances:

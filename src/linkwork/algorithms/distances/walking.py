@@ -14,13 +14,13 @@ import numpy as np
 
 from ...expr.arrays import scalars
 from ...expr.control import scan
-from ...geometry.rows import Kind, solid_of
+from ...geometry.rows import SolidKind, solid_of
 from .objects import PlacedShape, by_kind, by_kinds
 
 __all__ = ["FEW", "listed", "over_own_pairs", "over_scene"]
 
 Scalars = Sequence[Any]
-SceneRows = Mapping[Kind, Any]
+SceneRows = Mapping[SolidKind, Any]
 """By kind: rows (capacity, size) of obstacles."""
 
 Step = Callable[..., tuple[Any, list[Any]]]
@@ -40,7 +40,7 @@ def over_own_pairs(
                 state, found[place] = step(state, a.row, b.row, float(place))
             continue
 
-        def one(state: Any, row: Any, kind_a: Kind = kind_a, kind_b: Kind = kind_b) -> tuple[Any, Any]:
+        def one(state: Any, row: Any, kind_a: SolidKind = kind_a, kind_b: SolidKind = kind_b) -> tuple[Any, Any]:
             numbers, place = listed(row[0]), row[1]
             a, b = solid_of(kind_a, numbers[: kind_a.size]), solid_of(kind_b, numbers[kind_a.size :])
             following, results = step(state, a, b, place)
@@ -74,13 +74,13 @@ def over_scene(
     found: dict[int, list[list[Any]]] = {shape.index: [] for shape in shapes}
     for kind, members in by_kind(shapes).items() if scene else ():
 
-        def of_shape(state: Any, row: Any, kind: Kind = kind) -> tuple[Any, list[Any]]:
+        def of_shape(state: Any, row: Any, kind: SolidKind = kind) -> tuple[Any, list[Any]]:
             numbers = listed(row)
             a, more = solid_of(kind, numbers[: kind.size]), [numbers[kind.size :]] if extra is not None else []
             results, first = [], 0
             for kind_b, rows in scene.items():
 
-                def one(carried: Any, row: Any, kind_b: Kind = kind_b) -> tuple[Any, Any]:
+                def one(carried: Any, row: Any, kind_b: SolidKind = kind_b) -> tuple[Any, Any]:
                     following, numbers = step(carried, a, solid_of(kind_b, listed(row[0])), row[1], *more)
                     return following, _stacked(numbers)
 

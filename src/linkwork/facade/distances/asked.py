@@ -17,13 +17,13 @@ from ...model.collisions import LinkShape, collision_pairs, link_shapes
 from ...model.tree import Tree
 from .kernels import AskedDistances, distance_kernel
 
-__all__ = ["Asking", "asking"]
+__all__ = ["AskedPairs", "asking"]
 
 _NONE = Scene()
 
 
 @dataclass(frozen=True)
-class Asking:
+class AskedPairs:
     """What a kernel is asked, the scene, and which of its pairs are meant, with their names."""
 
     asked: AskedDistances
@@ -40,7 +40,7 @@ class Asking:
         return found
 
 
-def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None) -> Asking:
+def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | None, link: str | None) -> AskedPairs:
     """All pairs, some of them, or those of a link.  Raises ValueError, TypeError and UnknownNameError."""
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{who}: scene: expected a linkwork.Scene, got {scene!r}")
@@ -69,7 +69,7 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
     capacity = sum(count for _, count in asked.capacities)
     kept = [*range(len(own)), *(len(own) + rows.index(k) * capacity + at[name] for k, name in meeting)]
     names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
-    return Asking(asked, scene, np.array(kept), tuple(names))
+    return AskedPairs(asked, scene, np.array(kept), tuple(names))
 
 
 def _checked(tree: Tree, who: str) -> tuple[LinkShape, ...]:

@@ -10,7 +10,7 @@ from ...algorithms import distances as algorithms
 from ...bridge.machine import Kernel, Space, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
-from ...geometry.rows import Kind
+from ...geometry.rows import SolidKind
 from ...model.tree import Tree
 
 __all__ = ["AskedDistances", "computed_distances", "distance_kernel", "scene_inputs"]
@@ -26,7 +26,7 @@ class AskedDistances:
     tree: Tree
     pairs: tuple[tuple[int, int], ...]
     shapes: tuple[int, ...]
-    capacities: tuple[tuple[Kind, int], ...]
+    capacities: tuple[tuple[SolidKind, int], ...]
 
     @property
     def count(self) -> int:
@@ -34,32 +34,32 @@ class AskedDistances:
         return len(self.pairs) + len(self.shapes) * sum(capacity for _, capacity in self.capacities)
 
 
-def _all(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any]) -> Any:
+def _all(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
     return array([*found.own, *(row for rows in found.scene for row in rows)])
 
 
-def _derivatives(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any]) -> Any:
+def _derivatives(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene, derivatives=True)
     numbers = [*found.own, *(row for rows in found.scene for row in rows)]
     gradient = [*found.own_gradient, *(row for rows in found.scene_gradient for row in rows)]
     return array([[*one, *rates] for one, rates in zip(numbers, gradient, strict=True)])
 
 
-def _minimum(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any]) -> Any:
+def _minimum(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     return algorithms.minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene)
 
 
-def _collision(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any], margin: Any) -> Any:
+def _collision(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
     return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin)
 
 
-def _nearest(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any]) -> Any:
+def _nearest(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
     return array([*found.numbers, found.place])
 
 
-def _smooth(asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any], sharpness: Any) -> Any:
+def _smooth(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
     found = algorithms.smooth_minimum(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
     return array([found.value, *found.gradient])
 
@@ -76,7 +76,7 @@ _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 
 
 def computed_distances(
-    what: str, asked: AskedDistances, q: Scalars, scene: Mapping[Kind, Any], numbers: Scalars
+    what: str, asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], numbers: Scalars
 ) -> Any:
     """The same as the kernel, over any scalar."""
     return _COMPUTED[what][0](asked, q, scene, *numbers)
@@ -98,6 +98,6 @@ def distance_kernel(what: str, asked: AskedDistances, space: Space) -> Kernel:
     return _KERNELS.get((what, asked), made)
 
 
-def scene_inputs(asked: AskedDistances, rows: Mapping[Kind, Any]) -> list[Any]:
+def scene_inputs(asked: AskedDistances, rows: Mapping[SolidKind, Any]) -> list[Any]:
     """The arrays of a scene, in the order of a kernel's inputs."""
     return [rows[kind] for kind, _ in asked.capacities]

@@ -14,7 +14,7 @@ from ...expr.arrays import is_traced, over_samples, scalars
 from ...geometry.scene import Scene
 from ...joints.checked import may_be_off
 from ..assembly.wanted import read_configuration
-from ..distances.asked import Asking, asking
+from ..distances.asked import AskedPairs, asking
 from ..distances.kernels import computed_distances, scene_inputs
 from ..distances.results import RobotDistances
 from .base import Array, RobotBase
@@ -121,7 +121,7 @@ class DistanceMethods(RobotBase):
         asked = self._about("smooth_minimum_distance", scene, pairs)
         return self._measured("smooth_minimum_distance", asked, q, asked.scene.rows_by_distance, k)
 
-    def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> Asking:
+    def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> AskedPairs:
         if has_symbols(self._subject):
             raise TypeError(
                 f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances"
@@ -140,9 +140,9 @@ class DistanceMethods(RobotBase):
             if len(known) >= _KEPT:
                 del calls[known[0]]
             calls[key] = found
-        return cast(Asking, found)
+        return cast(AskedPairs, found)
 
-    def _measured(self, what: str, asked: Asking, q: Any, rows: Any, *numbers: Any) -> Any:
+    def _measured(self, what: str, asked: AskedPairs, q: Any, rows: Any, *numbers: Any) -> Any:
         if is_traced(q) or is_traced(numbers):
             return self._on_symbols(what, asked, q, rows, numbers)
         kernel = asked.kernels.get(what) or asked.kernel(what, self.configuration_space)
@@ -160,7 +160,7 @@ class DistanceMethods(RobotBase):
         """Whether every array of numbers is a configuration."""
         return not any(may_be_off(body.joint, body.joint_name) for body in self._tree.bodies)
 
-    def _on_symbols(self, what: str, asked: Asking, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
+    def _on_symbols(self, what: str, asked: AskedPairs, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
         values = scalars(q)
         if values.shape[-1:] != (self.nq,):
             raise ValueError(f"{what}: q: expected an array of shape (..., {self.nq}), got shape {values.shape}")
