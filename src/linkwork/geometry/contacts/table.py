@@ -1,0 +1,40 @@
+"""Which pairs touch in more than one point, and what finds these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..cores import BoxCore, HalfSpaceCore, SegmentCore, Solid
+from ..distance import SignedDistance
+from ..pairs import signed_distance
+from .contact import Touching, one_point
+from .faces import box_box, segment_box
+from .half_space import ON_HALF_SPACES
+
+__all__ = ["CONTACTS", "contacts"]
+
+CONTACTS: Mapping[tuple[type, type], Callable[[Any, Any, SignedDistance, Any], Touching]] = {
+    (BoxCore, BoxCore): box_box,
+    (SegmentCore, BoxCore): segment_box,
+}
+"""By the types of the two cores, in one of the two orders: of cores, what lies between
+them, and how far apart they may be."""
+
+
+def contacts(a: Solid, b: Solid, within: Any = 0.0) -> Touching:
+    """Where two solids touch, or are no farther apart than ``within`` [m], over any scalar: one to four points.
+
+    Raises TypeError for a pair that nothing measures, such as two half-spaces.
+    """
+    kinds = type(a.core), type(b.core)
+    grown = within + a.radius + b.radius
+    if kinds[0] is HalfSpaceCore and kinds[1] in ON_HALF_SPACES:
+        found = ON_HALF_SPACES[kinds[1]](a.core, b.core, grown)
+    elif kinds in CONTACTS:
+        found = CONTACTS[kinds](a.core, b.core, signed_distance(Solid(a.core), Solid(b.core)), grown)
+    elif kinds[1] is HalfSpaceCore or kinds[::-1] in CONTACTS:
+        return contacts(b, a, within).flipped()
+    else:
+        return one_point(signed_distance(a, b), within)
+    return found.rounded(a.radius, b.radius)
