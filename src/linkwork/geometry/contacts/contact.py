@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...expr.functions import and_, le, lt, where
+from ...expr.functions import and_, copysign, fabs, fmax, le, lt, where
 from ...spatial import Vec3
 from ..distance import SignedDistance
 
@@ -19,7 +19,7 @@ _FLAT = 1e-9  # of a triangle: its height relative to its longest side
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """A point where bodies A and B touch: on_a − on_b = depth · normal, both on the surfaces or what goes on of a face."""
+    """A point where bodies A and B touch: on_a − on_b = depth · normal, both on the surfaces."""
 
     on_a: Vec3  # [m]
     on_b: Vec3
@@ -53,22 +53,32 @@ def one_point(found: SignedDistance, within: Any) -> Touching:
 
 
 def four_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
-    """Four of many contacts: the deepest, the one that is farthest from it, and the farthest on both sides of the line
-    through these two."""
+    """Four of many contacts: the deepest, the one that is farthest from it, that which makes the largest triangle with
+    these two, and that which adds most to it."""
     if len(candidates) <= 4:
         return Touching(normal, tuple(candidates))
     first = _best(candidates, lambda c: c.depth)
-    way: Callable[[Contact], Vec3] = lambda c: c.on_b - first.on_b  # noqa: E731
-    second = _best(candidates, lambda c: way(c).dot(way(c)))
-    line = way(second)
-    square = line.dot(line)
+    line: Callable[[Contact], Vec3] = lambda c: c.on_b - first.on_b  # noqa: E731
+    second = _best(candidates, lambda c: line(c).dot(line(c)))
+    base = line(second)
+    square = base.dot(base)
     two = and_(second.there, lt(_ONE, square))
-    across = normal.cross(line)
-    sides = []
-    for side in (across, -across):
-        far = _best(candidates, lambda c, side=side: side.dot(way(c)))  # type: ignore[misc]
-        sides.append(replace(far, there=and_(and_(far.there, two), lt(_FLAT * square, side.dot(way(far))))))
-    return Touching(normal, (first, replace(second, there=two), *sides))
+    across = normal.cross(base)
+    third = _best(candidates, lambda c: fabs(across.dot(line(c))))
+    three = and_(two, lt(_FLAT * square, fabs(across.dot(line(third)))))
+    turn = copysign(1.0, across.dot(line(third)))
+
+    def area(a: Contact, b: Contact, c: Contact) -> Any:
+        return normal.dot((b.on_b - a.on_b).cross(c.on_b - a.on_b)) * turn
+
+    def beyond(c: Contact) -> Any:
+        return fmax(fmax(-area(first, second, c), -area(second, third, c)), -area(third, first, c))
+
+    fourth = _best(candidates, beyond)
+    four = and_(three, and_(fourth.there, lt(_FLAT * square, beyond(fourth))))
+    return Touching(
+        normal, (first, replace(second, there=two), replace(third, there=three), replace(fourth, there=four))
+    )
 
 
 def _best(candidates: Sequence[Contact], value: Callable[[Contact], Any]) -> Contact:

@@ -50,7 +50,8 @@ class _Face:
         return self.n.dot(r.cross(self.v)) * scale, self.n.dot(self.u.cross(r)) * scale
 
     def point(self, s: Any, t: Any) -> Vec3:
-        return self.center + self.u * s + self.v * t
+        found: Vec3 = self.center + self.u * s + self.v * t
+        return found
 
 
 def box_box(a: BoxCore, b: BoxCore, found: SignedDistance, within: Any) -> Touching:
@@ -93,7 +94,10 @@ def _face(box: BoxCore, n: Vec3, sign: float) -> _Face:
     x, y, z = (fabs(c) for c in local)
     first = and_(le(y, x), le(z, x))
     second = and_(not_(first), le(z, y))
-    pick = lambda a, b, c: where(first, a, where(second, b, c))  # noqa: E731
+
+    def pick(a: Any, b: Any, c: Any) -> Any:
+        return where(first, a, where(second, b, c))
+
     hx, hy, hz = box.half
     out = pick(copysign(hx, local.x), copysign(hy, local.y), copysign(hz, local.z)) * sign
     center = Vec3(where(first, out, 0.0), where(second, out, 0.0), pick(0.0, 0.0, out))
@@ -103,7 +107,7 @@ def _face(box: BoxCore, n: Vec3, sign: float) -> _Face:
 
 
 def _clipped(face: _Face, start: Vec3, way: Vec3) -> list[tuple[tuple[Any, Any], Vec3, Any]]:
-    """The two ends of the part of a line that is over a face: where on the face, where on the line, and whether there."""
+    """The two ends of the part of a line that is over a face: where on the face, where on the line, whether there."""
     origin, rate = face.places(start - face.center), face.places(way)
     first: Any = 0.0
     last: Any = 1.0
@@ -119,7 +123,7 @@ def _clipped(face: _Face, start: Vec3, way: Vec3) -> list[tuple[tuple[Any, Any],
     ends = []
     for k in (first, last):
         ends.append((tuple(x + k * dx for x, dx in zip(origin, rate, strict=True)), start + way * k, there))
-    return ends  # type: ignore[return-value]
+    return ends
 
 
 def _contact(n: Vec3, on_a: Vec3, on_b: Vec3, there: Any, within: Any) -> Contact:

@@ -29,11 +29,11 @@ def contacts(a: Solid, b: Solid, within: Any = 0.0) -> Touching:
     """
     kinds = type(a.core), type(b.core)
     grown = within + a.radius + b.radius
-    if kinds[0] is HalfSpaceCore and kinds[1] in ON_HALF_SPACES:
+    if isinstance(a.core, HalfSpaceCore) and kinds[1] in ON_HALF_SPACES:
         found = ON_HALF_SPACES[kinds[1]](a.core, b.core, grown)
     elif kinds in CONTACTS:
         found = CONTACTS[kinds](a.core, b.core, signed_distance(Solid(a.core), Solid(b.core)), grown)
-    elif kinds[1] is HalfSpaceCore or kinds[::-1] in CONTACTS:
+    elif (isinstance(b.core, HalfSpaceCore) and kinds[0] in ON_HALF_SPACES) or kinds[::-1] in CONTACTS:
         return contacts(b, a, within).flipped()
     else:
         return one_point(signed_distance(a, b), within)

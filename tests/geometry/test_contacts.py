@@ -1,0 +1,238 @@
+"""Contacts lie on both surfaces, are as deep as the signed distance says, and span what the bodies share."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+
+import linkwork as lw
+from linkwork.geometry import (
+    BoxCore,
+    ConeCore,
+    CylinderCore,
+    EllipsoidCore,
+    HalfSpaceCore,
+    PointCore,
+    PolytopeCore,
+    SegmentCore,
+    Solid,
+    signed_distance,
+)
+from linkwork.geometry.contacts import Touching, contacts
+from linkwork.geometry.contacts.faces import box_box
+from linkwork.geometry.distance import SignedDistance
+from linkwork.model.random import random_pose
+from linkwork.spatial import Pose, Rotation, Vec3
+
+Z = Vec3(0.0, 0.0, 1.0)
+FLOOR = Solid(HalfSpaceCore(Vec3(0.0, 0.0, 0.0), Z))
+
+
+def _there(found: Touching) -> list:
+    return [p for p in found.points if p.there]
+
+
+def _array(points: list) -> np.ndarray:
+    return np.array([[*map(float, p)] for p in points]).reshape(-1, 3)
+
+
+def _box(rng: np.random.Generator, tilt: float, height: float, half: tuple[float, float, float]) -> BoxCore:
+    """A box that is turned anyhow about z, tilted a little, and near the origin."""
+    axis = Vec3(*(rng.normal(size=2).tolist()), 0.0)
+    axis = axis * (1.0 / math.sqrt(axis.dot(axis)))
+    R = Rotation.about(axis, tilt) @ Rotation.about(Z, float(rng.uniform(-3.0, 3.0)))
+    x, y = rng.uniform(-0.15, 0.15, 2).tolist()
+    return BoxCore(Pose(R, Vec3(x, y, height)), Vec3(*half))
+
+
+def _on_surface(box: BoxCore, p: Vec3) -> float:
+    """How far a point is from the surface of a box."""
+    r, h = np.abs([*box.pose.inv().point(p)]), np.array([*box.half])
+    return float(max(abs(np.max(r - h)), 0.0))
+
+
+def _shared(a: BoxCore, b: BoxCore) -> float:
+    """The area that a box's bottom has in common with the top of one below, with axes z: by cutting the polygon."""
+    R, h = b.pose.rotation, b.half
+    polygon = [
+        np.array([*(b.pose.translation + R @ Vec3(h.x * s, h.y * t, -h.z))])[:2]
+        for s, t in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+    ]
+    for k, side in ((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)):
+        limit, cut = [a.half.x, a.half.y][k], []
+        for p, q in zip(polygon, polygon[1:] + polygon[:1], strict=True):
+            u, v = side * p[k] - limit, side * q[k] - limit
+            if u <= 0.0:
+                cut.append(p)
+            if (u < 0.0) != (v < 0.0):
+                cut.append(p + (q - p) * u / (u - v))
+        polygon = cut
+    return float(ConvexHull(np.array(polygon)).volume) if len(polygon) > 2 else 0.0
+
+
+def test_on_a_half_space_everything_is_as_deep_as_it_is_under_the_plane() -> None:
+    rng = np.random.default_rng(0)
+    vertices = tuple(Vec3(*v) for v in rng.normal(size=(14, 3)).tolist())
+    for _ in range(8):
+        X = random_pose(rng)
+        cores = [
+            PointCore(X.translation),
+            SegmentCore(X.translation, X.rotation @ Vec3(0.0, 0.2, 0.3)),
+            BoxCore(X, Vec3(0.3, 0.2, 0.1)),
+            CylinderCore(X, 0.2, 0.3),
+            ConeCore(X, 0.2, 0.3),
+            EllipsoidCore(X, Vec3(0.3, 0.2, 0.1)),
+            PolytopeCore(X, vertices),
+        ]
+        ground = Solid(HalfSpaceCore(random_pose(rng).translation, X.rotation @ Vec3(0.6, 0.0, 0.8)), 0.01)
+        for core in cores:
+            solid = Solid(core, 0.05)
+            found = contacts(ground, solid, within=10.0)
+            least = signed_distance(ground, solid)
+            assert max(p.depth for p in _there(found)) == pytest.approx(-least.distance, abs=1e-14)
+            for p in _there(found):
+                assert _array([p.on_a - p.on_b]) == pytest.approx(_array([found.normal * p.depth]), abs=1e-14)
+                assert signed_distance(Solid(PointCore(p.on_b)), ground).distance == pytest.approx(-p.depth, abs=1e-14)
+                inner = signed_distance(Solid(PointCore(p.on_b)), solid).distance
+                assert inner < 1e-9
+                if p.depth > -least.distance - 1e-12:
+                    assert abs(inner) < 1e-9  # the deepest is on its surface
+            other = contacts(solid, ground, within=10.0)
+            assert _array([p.on_a for p in other.points]).tolist() == _array([p.on_b for p in found.points]).tolist()
+            assert [*other.normal] == [*(-found.normal)]
+
+
+def test_what_stands_or_lies_on_a_half_space_touches_in_as_many_points_as_it_needs() -> None:
+    upright, lying = Rotation.identity(), Rotation.about(Vec3(1.0, 0.0, 0.0), math.pi / 2)
+    sunk = 1e-3
+    standing = contacts(FLOOR, Solid(CylinderCore(Pose(upright, Vec3(0.1, 0.2, 0.3 - sunk)), 0.2, 0.3)))
+    rim = _array([p.on_b for p in _there(standing)])
+    assert len(rim) == 3
+    assert [p.depth for p in _there(standing)] == pytest.approx([sunk] * 3)
+    assert np.linalg.norm(rim[:, :2] - [0.1, 0.2], axis=1) == pytest.approx([0.2] * 3)
+    assert ConvexHull(rim[:, :2]).volume == pytest.approx(0.75 * math.sqrt(3.0) * 0.04)
+    lain = contacts(FLOOR, Solid(CylinderCore(Pose(lying, Vec3(0.0, 0.0, 0.2 - sunk)), 0.2, 0.3)))
+    assert sorted(round(float(p.on_b.y), 9) for p in _there(lain)) == [-0.3, 0.3]
+    capsule = contacts(FLOOR, Solid(SegmentCore(Vec3(0.0, 0.0, 0.1 - sunk), Vec3(0.4, 0.0, 0.0)), 0.1))
+    assert [p.depth for p in _there(capsule)] == pytest.approx([sunk, sunk])
+    tilted = contacts(FLOOR, Solid(SegmentCore(Vec3(0.0, 0.0, 0.2 - sunk), Vec3(0.4, 0.0, 0.1)), 0.1))
+    assert [p.depth for p in _there(tilted)] == pytest.approx([sunk])
+    for face in (upright, lying, Rotation.about(Vec3(0.0, 1.0, 0.0), math.pi / 2)):
+        half = Vec3(0.3, 0.2, 0.1)
+        up = abs(np.array([*face.inv_act(Z)]))
+        height = float(up @ [*half]) - sunk
+        box = contacts(FLOOR, Solid(BoxCore(Pose(face, Vec3(0.0, 0.0, height)), half)))
+        assert [p.depth for p in _there(box)] == pytest.approx([sunk] * 4)
+        area = 4.0 * np.prod([h for h, u in zip([*half], up, strict=True) if u < 0.5])
+        assert ConvexHull(_array([p.on_b for p in box.points])[:, :2]).volume == pytest.approx(area)
+    assert not _there(contacts(FLOOR, Solid(PointCore(Vec3(0.0, 0.0, 0.2)), 0.1)))
+
+
+def test_polytopes_keep_most_of_the_area_that_they_stand_on() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        angles = np.sort(rng.uniform(0.0, 2.0 * math.pi, 9))
+        ring = np.stack([np.cos(angles), 0.7 * np.sin(angles), np.full(9, -0.2)], axis=1)
+        vertices = tuple(Vec3(*v) for v in [*ring.tolist(), *(0.5 * ring + [0.0, 0.0, 0.6]).tolist()])
+        R = Rotation.about(Z, float(rng.uniform(-3.0, 3.0)))
+        found = contacts(FLOOR, Solid(PolytopeCore(Pose(R, Vec3(0.0, 0.0, 0.199)), vertices)))
+        kept = _array([p.on_b for p in _there(found)])
+        assert all(p.depth == pytest.approx(1e-3) for p in _there(found))
+        assert ConvexHull(kept[:, :2]).volume > 0.5 * ConvexHull(ring[:, :2]).volume
+
+
+def test_boxes_on_boxes_touch_where_their_faces_lie_on_each_other() -> None:
+    rng = np.random.default_rng(2)
+    lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
+    for k in range(15):
+        tilt = (0.0, 1e-3, 1e-2)[k % 3]
+        upper = _box(rng, tilt, 0.1 - 1e-3, (0.2, 0.25, 0.1))
+        a, b = Solid(lower, 0.0), Solid(upper, 0.0)
+        found, least = contacts(a, b, within=1e-2), signed_distance(a, b)
+        points = _there(found)
+        assert 1 <= len(points) <= 4
+        assert max(p.depth for p in points) <= -least.distance + 1e-12
+        for p in points:
+            assert _array([p.on_a - p.on_b]) == pytest.approx(_array([found.normal * p.depth]), abs=1e-12)
+            assert max(_on_surface(lower, p.on_a), _on_surface(upper, p.on_b)) < 1e-9
+        if tilt == 0.0:
+            assert [p.depth for p in points] == pytest.approx([1e-3] * len(points), abs=1e-12)
+            area = _shared(lower, upper)
+            assert len(points) == 4
+            kept = ConvexHull(_array([p.on_a for p in points])[:, :2]).volume
+            assert 0.5 * area < kept < area * (1.0 + 1e-9)
+        other = contacts(b, a, within=1e-2)
+        assert max(p.depth for p in _there(other)) == pytest.approx(max(p.depth for p in points), abs=1e-9)
+
+
+def test_aligned_boxes_keep_the_whole_rectangle() -> None:
+    lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
+    upper = BoxCore(Pose(Rotation.identity(), Vec3(0.25, 0.1, 0.099)), Vec3(0.1, 0.2, 0.1))
+    found = _there(contacts(Solid(lower), Solid(upper)))
+    assert ConvexHull(_array([p.on_a for p in found])[:, :2]).volume == pytest.approx(0.15 * 0.3)
+
+
+def test_edges_touch_in_one_point_or_along_two() -> None:
+    quarter = math.pi / 4
+    lower = BoxCore(Pose(Rotation.about(Vec3(1.0, 0.0, 0.0), quarter), Vec3.zero()), Vec3(0.5, 0.1, 0.1))
+    R = Rotation.about(Z, 1.2) @ Rotation.about(Vec3(1.0, 0.0, 0.0), quarter)
+    away = 0.2 * math.sqrt(2.0)
+    crossing = contacts(Solid(lower), Solid(BoxCore(Pose(R, Vec3(0.05, 0.02, away - 1e-3)), Vec3(0.5, 0.1, 0.1))))
+    (point,) = _there(crossing)
+    assert point.depth == pytest.approx(1e-3, abs=1e-9)
+    assert _array([point.on_a])[0, :2] == pytest.approx([0.05 - 0.02 / math.tan(1.2), 0.0], abs=1e-9)
+    flat = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.3, 0.1))
+    on_edge = BoxCore(lower.pose, Vec3(0.2, 0.1, 0.1))
+    on_edge = BoxCore(Pose(on_edge.pose.rotation, Vec3(0.05, 0.0, 0.5 * away - 1e-3)), on_edge.half)
+    along = _there(contacts(Solid(flat), Solid(on_edge)))
+    assert sorted(round(float(p.on_b.x), 6) for p in along) == [-0.15, 0.25]
+    assert [p.depth for p in along] == pytest.approx([1e-3] * 2, abs=1e-9)
+
+
+def test_a_capsule_lies_on_a_box_with_two_points() -> None:
+    box = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
+    lying = Solid(SegmentCore(Vec3(0.1, 0.0, 0.049), Vec3(0.4, 0.0, 0.0)), 0.05)
+    for found in (contacts(lying, box), contacts(box, lying).flipped()):
+        assert sorted(float(p.on_a.x) for p in _there(found)) == pytest.approx([-0.3, 0.3])
+        assert [p.depth for p in _there(found)] == pytest.approx([1e-3, 1e-3])
+    leaning = Solid(SegmentCore(Vec3(0.0, 0.0, 0.149), Vec3(0.1, 0.0, 0.1)), 0.05)
+    (point,) = _there(contacts(leaning, box))
+    assert [*point.on_a] == pytest.approx([-0.1, 0.0, -1e-3])
+    rng = np.random.default_rng(3)
+    for _ in range(12):  # anywhere: as deep as the bodies are, and never deeper
+        X = random_pose(rng)
+        some = Solid(SegmentCore(X.translation, X.rotation @ Vec3(0.0, 0.0, 0.2)), 0.1)
+        found, least = contacts(some, box, within=1.0), signed_distance(some, box)
+        deepest = max(p.depth for p in _there(found))
+        assert deepest <= -least.distance + 1e-9
+
+
+def test_kernels_give_what_numbers_give() -> None:
+    def touch(Xa: np.ndarray, Xb: np.ndarray, n: np.ndarray) -> tuple:
+        a, b = BoxCore(Pose.of(Xa), Vec3(0.3, 0.2, 0.1)), BoxCore(Pose.of(Xb), Vec3(0.2, 0.25, 0.1))
+        normal = Vec3.of(n)
+        found = box_box(a, b, SignedDistance(0.0, normal, a.pose.translation, a.pose.translation, 1.0), 0.05)
+        return (
+            [p.depth for p in found.points],
+            [lw.expr.where(p.there, 1.0, 0.0) for p in found.points],
+            [[*p.on_a] for p in found.points],
+        )
+
+    kernel = lw.compile(touch, Xa=(4, 4), Xb=(4, 4), n=(3,))
+    rng = np.random.default_rng(4)
+    poses = [(random_pose(rng), random_pose(rng)) for _ in range(100)]
+    Xa, Xb = (np.array([X.elements() for X in side]).reshape(-1, 4, 4) for side in zip(*poses, strict=True))
+    n = rng.normal(size=(100, 3))
+    n /= np.linalg.norm(n, axis=1, keepdims=True)
+    depths, there, on_a = kernel(Xa, Xb, n)
+    assert all(np.isfinite(x).all() for x in (depths, there, on_a))
+    for k in range(100):
+        one = touch(Xa[k], Xb[k], n[k])
+        assert there[k].tolist() == one[1]
+        some = there[k] > 0.5
+        assert depths[k][some] == pytest.approx(np.array(one[0])[some], abs=1e-12)
+        assert on_a[k][some] == pytest.approx(np.array(one[2], dtype=float)[some], abs=1e-12)
+    assert there.sum() > 100
