@@ -19,7 +19,7 @@ from ..compiler.program import Port
 from ..errors import ConfigurationWarning
 from ..expr.arrays import is_traced, scalars
 from ..joints.blamed import asked
-from ..joints.checked import EXACT, SINGULAR, distances, may_be_off
+from ..joints.checked import EXACT, SINGULAR, distances
 from ..model.couple import coupling_text
 from .subjects import OfRobot, Subject, configurations
 
@@ -140,10 +140,10 @@ class Asked:
         self._refuse_out_of_bounds(arguments)
         given = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
         found = dict(given)
-        for name, part in configurations(self.subject, given):
-            if may_be_off(part.type, part.joint):
-                if found[name] is given[name]:
-                    found[name] = np.array(given[name])
+        unfit = self.subject.unfit
+        for name in [name for name in given if unfit and quantity_of(name).configuration]:
+            found[name] = np.array(given[name])
+            for part in unfit:
                 numbers = found[name][..., part.place]
                 checked = part.type.checked(numbers, part.joint)
                 off = distances(part.type, numbers)[..., np.newaxis]  # what is near enough is taken as it is everywhere

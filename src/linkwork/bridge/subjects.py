@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 from ..algorithms import JOINT, ROBOT
 from ..algorithms.joint import Site
-from ..algorithms.row import Option, Quantity, Row, Shape, quantity_of
+from ..algorithms.row import QUANTITIES, Option, Quantity, Row, Shape, quantity_of
 from ..constraints import Constraint, LoopJoint
 from ..joints import JointType
+from ..joints.checked import may_be_off
 from ..model.body import WORLD, Direction, Point
 from ..model.couple import bounds
 from ..model.lighten import lightened, lightened_with
@@ -62,6 +63,10 @@ class Subject(Protocol):
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         """The joints whose numbers stand in an array; none where the array is not made of joints' numbers."""
 
+    @property
+    def unfit(self) -> Sequence[Part]:
+        """The joints of which some numbers are no configuration."""
+
     def walked(self, row: Row, numbers: Numbers = NONE) -> Any:
         """What a row's algorithm takes first, with these numbers of parameters for its own."""
 
@@ -96,6 +101,11 @@ def configurations(subject: Subject, inputs: Iterable[str]) -> list[tuple[str, P
     return [(quantity.name, part) for quantity in found for part in subject.parts(quantity)]
 
 
+def unfit(subject: Subject) -> list[Part]:
+    """The joints of which some numbers are no configuration."""
+    return [part for part in subject.parts(QUANTITIES["q"]) if may_be_off(part.type, part.joint)]
+
+
 @dataclass(frozen=True)
 class OfRobot:
     """Functions of a robot; some of its numbers may be others than the tree's, of any scalars."""
@@ -126,6 +136,10 @@ class OfRobot:
             return ()
         slices = self.tree.q_slices if quantity.shape == ("nq",) else self.tree.v_slices
         return [Part(body.joint_name, body.joint, slices[i]) for i, body in self.tree.stacked()]
+
+    @cached_property
+    def unfit(self) -> Sequence[Part]:
+        return unfit(self)
 
     @cached_property
     def felt(self) -> Tree:
@@ -239,6 +253,10 @@ class OfJoint:
 
     def parts(self, quantity: Quantity) -> Sequence[Part]:
         return [Part(self.name, self.site.type, slice(None))] if quantity.stacked else ()
+
+    @cached_property
+    def unfit(self) -> Sequence[Part]:
+        return unfit(self)
 
     def walked(self, row: Row, numbers: Numbers = NONE) -> Site:
         return self.site if row.placed else Site(self.site.type)

@@ -12,7 +12,6 @@ import numpy as np
 
 from ...bridge.arguments import Asked
 from ...bridge.machine import Port
-from ...bridge.subjects import OfRobot
 from ...constraints import LoopJoint
 from ...joints import JointType
 from ...model.couple import bounds
@@ -162,7 +161,7 @@ class ClosedMechanism:
 
 def read_configuration(robot: Any, who: str, name: str, q: Any) -> np.ndarray:
     """A configuration, or a batch of them, on the manifold.  Raises ValueError as robots' methods do."""
-    asked = Asked(OfRobot(robot.tree), who, (Port("q", (robot.nq,)),), ())
+    asked = Asked(robot._subject, who, (Port("q", (robot.nq,)),), ())
     try:
         arrays = asked.prepared((q,))
         asked.refuse_not_finite(arrays)
