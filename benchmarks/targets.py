@@ -7,6 +7,7 @@ from dataclasses import dataclass
 __all__ = [
     "CONTROL",
     "DERIVATIVES",
+    "DISTANCES",
     "GRADIENTS",
     "GROWTH",
     "GROWTH_SLACK",
@@ -226,3 +227,16 @@ INVERSE_KINEMATICS: dict[str, Target] = {
     "step beside": Target(30.0, at_least=True),
 }
 """By measure: shares of poses, and seconds."""
+
+DISTANCES: dict[tuple[str, str], Target] = {
+    ("panda, 20 boxes", "distances and gradient"): Target(8e-6),
+    ("panda, 20 boxes", "yes or no"): Target(0.5e-6),
+    ("panda, 20 boxes", "distances and gradient, float32"): Target(4e-6),
+    ("panda, 20 boxes", "yes or no, float32"): Target(0.25e-6),
+    ("panda, hulls of 32", "distances and gradient"): Target(40e-6),
+    ("one pair", "one call"): Target(0.5e-6),
+    ("arm7, 20 boxes", "edge of 1 rad"): Target(30e-6),
+    ("arm7, 20 boxes", "edges wrongly certified"): Target(0.0),
+    ("humanoid, 30 capsules", "compile, cold"): Target(3.0),
+}
+"""Distances of robots [s], of one configuration; those of pairs stand in `distance_cases.CASES`."""

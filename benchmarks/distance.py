@@ -1,0 +1,237 @@
+"""Signed distances beside coal: `python -m benchmarks.distance`.
+
+A pair of shapes at 4096 poses: distance, normal and witnesses, by a kernel on one thread, into arrays made before;
+coal as Python calls it, and in its own loop without Python.  Distances are compared first: the exit code is 1 where
+they differ by more than coal's tolerance.  Then a robot against itself and a scene.  ``--accuracy`` compares with
+answers of higher precision instead, see `distance_accuracy`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkwork.cli.measure import threads
+from linkwork.cli.output import Stream, Terminal, table
+from linkwork.cli.peer import CannotCompare
+from linkwork.cli.timing import Call, Effort, compare
+
+from . import distance_accuracy, distance_robots
+from .distance_cases import BATCH, CASES, COPIES, Case, kernel, marginal, names, poses
+from .distance_peers import Coal, coal_version
+from .machine import machine
+from .measure import FULL, QUICK
+from .targets import Target
+from .verdicts import Verdict
+
+__all__ = ["Measured", "chosen_poses", "main", "measured", "pair_verdicts"]
+
+COMPARED = 512
+_TOLERANCE = 1e-4  # [m]: coal's own is 1e-6 of what its iterations bound, which the depth of curved shapes misses
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Of one pair.  Times in seconds, of one of a batch."""
+
+    pair: str
+    seconds: float  # arrays in and out
+    alone: float  # by itself, in a kernel that does more
+    operations: int
+    peer_call: float | None
+    peer_loop: float | None
+    difference: float | None  # of distances [m]
+    normals: float | None  # angle [rad], where they are unique
+    overlaps: float  # share of poses
+
+
+def chosen_poses(case: Case, peer: Coal | None, count: int = BATCH) -> np.ndarray:
+    """Of poses within reach those on the case's side of touching, by the peer."""
+    rng = np.random.default_rng(7)
+    reach = 1.2 * float(case.a.reach + case.b.reach)
+    found = poses(rng, count if case.side == "both" else 6 * count, reach if case.side != "overlap" else 0.5 * reach)
+    if case.side == "both":
+        return found
+    if peer is None:
+        d = kernel(case.a, case.b)(found)[0]
+    else:
+        d = peer.distances(found)[0]
+    found = found[(d > 1e-6) if case.side == "apart" else (d < -1e-6)]
+    return found[np.arange(count) % len(found)]
+
+
+def measured(case: Case, effort: Effort) -> Measured:
+    """Raises TypeError where nothing measures the pair."""
+    ours = kernel(case.a, case.b)
+    try:
+        peer: Coal | None = Coal(case.a, case.b)
+    except CannotCompare:
+        peer = None
+    X = chosen_poses(case, peer)
+    with threads(1):
+        out = ours(X)
+        difference = angle = None
+        if peer is not None:
+            d, n, _, _ = peer.distances(X[:COMPARED])
+            difference = float(np.abs(out[0][:COMPARED] - d).max())
+            known = (out[4][:COMPARED] == 1.0) & (np.abs(d) > 1e-6)
+            cosine = np.einsum("ij,ij->i", n, out[1][:COMPARED])[known]
+            angle = float(np.arccos(np.clip(cosine, -1.0, 1.0)).max(initial=0.0))
+        names_of = {"kernel": ours, "X": X, "out": out}
+        if peer is None:
+            times = compare(Call("kernel(X, out=out)", names_of), None, effort)
+        else:
+            T, request, result = peer.transforms(X[:COMPARED]), peer.request, peer.result
+            its = {"distance": peer.coal.distance, "a": peer.a, "b": peer.b, "at": peer.at, "T": T}
+            call = Call(
+                "for x in T: distance(a, at, b, x, request, result)", {**its, "request": request, "result": result}
+            )
+            times = compare(Call("kernel(X, out=out)", names_of), call, effort)
+        loop = None if peer is None else peer.loop_seconds(X[: 4 * COMPARED], effort.rounds)
+        return Measured(
+            pair=case.name,
+            seconds=times.ours / BATCH,
+            alone=_alone(case, X, effort),
+            operations=ours.arithmetic,
+            peer_call=None if times.peer is None else times.peer / COMPARED,
+            peer_loop=loop,
+            difference=difference,
+            normals=angle,
+            overlaps=float(np.mean(out[0] < 0.0)),
+        )
+
+
+def _alone(case: Case, X: np.ndarray, effort: Effort) -> float:
+    """What a pair takes besides arrays: of kernels with several copies and with one, the difference."""
+    one, many = (marginal(case.a, case.b, copies) for copies in (1, COPIES))
+    Y = np.broadcast_to(np.eye(4), X.shape).copy()
+    rng = np.random.default_rng(3)
+    Y[:, :3, 3] = rng.normal(scale=1e-3, size=(len(Y), 3))
+    calls = (Call("f(X, Y, out=out)", {"f": f, "X": X, "Y": Y, "out": f(X, Y)}) for f in (many, one))
+    found = compare(next(calls), next(calls), effort)
+    assert found.peer is not None
+    return max(found.ours - found.peer, 0.0) / (COPIES - 1) / len(X)
+
+
+def pair_verdicts(found: Sequence[Measured], cases: dict[str, Case]) -> Iterator[Verdict]:
+    """The rows of the table of targets."""
+    for x in found:
+        case = cases[x.pair]
+        peer = "-" if x.peer_call is None else _time(x.peer_call)
+        most = Target(case.most)
+        yield Verdict(x.pair, f"batch of {BATCH}, one", _time(x.seconds), peer, x.seconds, _time(x.seconds), most,
+                      f"<= {_time(case.most)}")  # fmt: skip
+        if x.peer_call is not None:
+            ratio = x.peer_call / x.seconds
+            least = Target(case.beside, at_least=True)
+            yield Verdict(x.pair, "beside coal's call", _time(x.seconds), peer, ratio, f"{ratio:.3g}x", least,
+                          f">= {case.beside:g}x")  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the tables and, if asked, write the JSON; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.distance", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="short timings; of accuracy, fewer poses")
+    parser.add_argument("--accuracy", action="store_true", help="errors against higher precision instead of times")
+    parser.add_argument("--pairs", metavar="NAME", action="append", default=[], help="this pair of shapes alone")
+    parser.add_argument("--parts", default="pairs,robots", help="of pairs,robots (default: both)")
+    parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    chosen = parser.parse_args(arguments)
+    terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
+    about: dict[str, Any] = {**machine(), "coal": _coal()}
+    if chosen.accuracy:
+        return distance_accuracy.run(terminal, about, chosen)
+    try:
+        cases = names(chosen.pairs)
+    except KeyError as error:
+        parser.error(f"no pair is called {error}; there are {'; '.join(CASES)}")
+    effort = (QUICK if chosen.quick else FULL).effort
+    found: list[Measured] = []
+    for case in cases if "pairs" in chosen.parts.split(",") else ():
+        try:
+            found.append(measured(case, effort))
+        except TypeError as error:
+            terminal.warning(f"left out: {case.name}: {error}")
+        terminal.log.line(f"pairs: {case.name}")
+    rows = list(pair_verdicts(found, {case.name: case for case in cases}))
+    robots: list[dict[str, Any]] = []
+    if "robots" in chosen.parts.split(","):
+        robots, more = distance_robots.measured(effort, chosen.quick, terminal)
+        rows += more
+    _print(terminal, found, robots, rows)
+    terminal.out.line("; ".join(f"{name} {value}" for name, value in about.items()))
+    terminal.out.line(f"{sum(row.met for row in rows)} of {len(rows)} targets met")
+    if chosen.json:
+        data = {"machine": about, "pairs": [asdict(x) for x in found], "robots": robots}
+        data["targets"] = [{**asdict(row), "met": row.met} for row in rows]
+        Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    wrong = [x for x in found if x.difference is not None and not x.difference <= _TOLERANCE]
+    for x in wrong:
+        terminal.error(f"{x.pair}: distances differ from coal's by {x.difference:.2g} m")
+    return 1 if wrong or any(x.get("wrong") for x in robots) else 0
+
+
+def _coal() -> str:
+    try:
+        return coal_version()
+    except CannotCompare:
+        return "-"
+
+
+def _print(
+    terminal: Terminal, found: Sequence[Measured], robots: Sequence[dict[str, Any]], rows: list[Verdict]
+) -> None:
+    out = terminal.out
+    if found:
+        header = [
+            "pair",
+            "batch, one",
+            "alone",
+            "operations",
+            "coal, call",
+            "coal, loop",
+            "overlaps",
+            "distance",
+            "normal",
+        ]
+        cells = [
+            [
+                x.pair,
+                _time(x.seconds),
+                _time(x.alone),
+                str(x.operations),
+                _time(x.peer_call),
+                _time(x.peer_loop),
+                f"{100 * x.overlaps:.0f} %",
+                "-" if x.difference is None else f"{x.difference:.0e}",
+                "-" if x.normals is None else f"{x.normals:.0e}",
+            ]
+            for x in found
+        ]
+        out.lines([*table(header, cells, left=(0,)), ""])
+    if robots:
+        keys = list(dict.fromkeys(key for x in robots for key in x))
+        out.lines([*table(keys, [[str(x.get(key, "-")) for key in keys] for x in robots], left=(0, 1)), ""])
+    header = ["what", "measure", "linkwork", "coal", "result", "target", ""]
+    judged = [[x.robot, x.what, x.ours, x.peer, x.shown, x.target_shown, x.verdict] for x in rows]
+    out.lines([*table(header, judged, left=(0, 1)), ""])
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{1e9 * seconds:.3g} ns"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,97 @@
+"""coal beside: its shapes, its distances as Python gets them, and how long its own loop takes without Python.
+
+The loop is Pinocchio's `computeDistances` over pairs of a geometry model, which calls coal in C++.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from linkwork.cli.peer import CannotCompare
+
+from .ik_peers import module, version
+
+__all__ = ["Coal", "coal_shape", "coal_version"]
+
+_PAIRS = 128  # in one geometry model, which grows with the square
+
+
+def coal_version() -> str:
+    return version("coal") if version("coal") != "-" else str(getattr(module("coal"), "__version__", "-"))
+
+
+def coal_shape(shape: Any) -> Any:
+    """Raises CannotCompare for a shape that has no like."""
+    coal, name = module("coal"), type(shape).__name__
+    if name == "Sphere":
+        return coal.Sphere(shape.radius)
+    if name == "Box":
+        return coal.Box(*shape.size)
+    if name in ("Capsule", "Cylinder", "Cone"):
+        return getattr(coal, name)(shape.radius, shape.length)
+    if name == "Ellipsoid":
+        return coal.Ellipsoid(*shape.radii)
+    if name == "HalfSpace":
+        return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    if name == "Polytope":
+        return _convex(np.asarray(shape.vertices))
+    raise CannotCompare(f"coal has no {name}")
+
+
+def _convex(vertices: np.ndarray) -> Any:
+    coal, hull = module("coal"), module("scipy.spatial").ConvexHull(vertices)
+    points, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    for x in vertices:
+        points.append(x)
+    for simplex, plane in zip(hull.simplices, hull.equations, strict=True):
+        i, j, k = (int(x) for x in simplex)
+        outward = np.cross(vertices[j] - vertices[i], vertices[k] - vertices[i]) @ plane[:3] > 0.0
+        faces.append(coal.Triangle(i, j, k) if outward else coal.Triangle(i, k, j))
+    return coal.Convex(points, faces)
+
+
+class Coal:
+    """A pair of shapes, B at poses in A."""
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.coal, self.pin = module("coal"), module("pinocchio")
+        self.a, self.b = coal_shape(a), coal_shape(b)
+        self.request, self.result = self.coal.DistanceRequest(), self.coal.DistanceResult()
+        self.request.enable_signed_distance = True
+        self.at = self.coal.Transform3s.Identity()
+
+    def transforms(self, X: np.ndarray) -> list[Any]:
+        return [self.coal.Transform3s(np.array(x[:3, :3]), np.array(x[:3, 3])) for x in X]
+
+    def distances(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Distances, normals and witnesses on A and B."""
+        found = np.empty((len(X), 10))
+        for row, T in zip(found, self.transforms(X), strict=True):
+            self.result.clear()
+            row[0] = self.coal.distance(self.a, self.at, self.b, T, self.request, self.result)
+            row[1:4] = self.result.normal
+            row[4:7], row[7:] = self.result.getNearestPoint1(), self.result.getNearestPoint2()
+        return found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:]
+
+    def loop_seconds(self, X: np.ndarray, rounds: int = 3) -> float:
+        """Of one pair, in C++: the median of rounds over all poses."""
+        pin, model = self.pin, self.pin.GeometryModel()
+        still = pin.SE3.Identity()
+        for k in range(_PAIRS):
+            for name, shape in (("a", self.a), ("b", self.b)):
+                model.addGeometryObject(pin.GeometryObject(f"{name}{k}", 0, 0, still, shape))
+            model.addCollisionPair(pin.CollisionPair(2 * k, 2 * k + 1))
+        data, seconds = pin.GeometryData(model), np.zeros(rounds)
+        chunks = X[: len(X) // _PAIRS * _PAIRS].reshape(-1, _PAIRS, 4, 4)
+        for chunk in chunks:
+            for k, x in enumerate(chunk):
+                data.oMg[2 * k], data.oMg[2 * k + 1] = still, pin.SE3(np.array(x))
+            pin.computeDistances(model, data)
+            for j in range(rounds):
+                start = time.perf_counter()
+                pin.computeDistances(model, data)
+                seconds[j] += time.perf_counter() - start
+        return float(np.median(seconds)) / (len(chunks) * _PAIRS)
