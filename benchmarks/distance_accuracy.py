@@ -130,7 +130,7 @@ def measured(kinds: tuple[str, str], count: int, searched: int = _SEARCHED) -> E
     apart = d > 0.0
     if kinds == ("segment", "segment"):
         error = np.abs(d - segments_distance(X, x, Y, y))
-    elif all(kind in FLAT for kind in kinds):
+    elif all(kind in FLAT for kind in kinds) and kinds != ("point", "segment"):
         error = np.abs(d - difference_distance(kinds, X, x, Y, y))
     else:
         error = np.where(apart, np.abs(np.sqrt(((q_ - p_) ** 2).sum(-1)) - d), 0.0)

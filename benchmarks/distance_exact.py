@@ -34,9 +34,11 @@ def segments_distance(X: Array, x: Array, Y: Array, y: Array) -> Array:
     tried = [_to_segment(a[:, k], b) for k in (0, 1)] + [_to_segment(b[:, k], a) for k in (0, 1)]
     u, w, r = a[:, 1] - a[:, 0], b[:, 1] - b[:, 0], a[:, 0] - b[:, 0]
     n = np.cross(u, w)
-    nn = np.maximum((n * n).sum(-1), 1e-4000)
+    nn = (n * n).sum(-1)
+    crossing = nn > 0
+    nn = np.where(crossing, nn, 1)
     s, t = ((np.cross(w, r) * n).sum(-1) / nn, (np.cross(u, r) * n).sum(-1) / nn)
-    inside = (s > 0) & (s < 1) & (t > 0) & (t < 1)
+    inside = crossing & (s > 0) & (s < 1) & (t > 0) & (t < 1)
     across = np.abs((r * n).sum(-1)) / np.sqrt(nn)
     found: Array = np.minimum(np.min(tried, axis=0), np.where(inside, across, np.inf))
     return found

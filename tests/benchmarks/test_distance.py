@@ -1,0 +1,74 @@
+"""The benchmarks of distances: references are right on what is known, and the table says what was measured."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from benchmarks.distance_accuracy import FAMILIES, measured
+from benchmarks.distance_cases import CASES, kernel, poses, turned
+from benchmarks.distance_exact import difference_distance, segments_distance, triangles_distance
+from benchmarks.distance_supports import KINDS, outside, support
+
+from benchmarks import distance as command
+
+
+def test_references_are_right():
+    pytest.importorskip("scipy")
+    corner = np.array([[[1.0, -1, -1], [1, 3, -1], [1, -1, 3]], [[2.0, 0, 0], [2, 0, 1], [3, 0, 0]]], np.longdouble)
+    assert triangles_distance(corner).tolist() == [1.0, 2.0]
+    X = np.broadcast_to(np.eye(4), (3, 4, 4)).copy()
+    Y = X.copy()
+    Y[:, 0, 3] = (3.0, 1.5, 0.5)
+    half = np.tile([1.0, 2.0, 3.0], (3, 1))
+    found = difference_distance(("box", "box"), X, half, Y, half)
+    assert np.abs(found.astype(float) - [1.0, -0.5, -1.5]).max() < 1e-15
+    ends = np.array([[1.0]] * 3)
+    assert segments_distance(X, ends, Y, ends).tolist() == [3.0, 1.5, 0.5]
+
+
+def test_surfaces_are_where_supports_touch():
+    """A body's support in a direction is that of the point of its surface that is farthest there."""
+    rng = np.random.default_rng(0)
+    X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
+    X[:, :3, :3], X[:, :3, 3] = turned(rng.normal(size=(50, 4))), rng.normal(size=(50, 3))
+    n = rng.normal(size=(50, 3)).astype(np.longdouble)
+    for kind in KINDS:
+        x = rng.uniform(0.5, 1.5, (50, 60 if kind == "hull" else 3))
+        step = 1e-9
+        p = np.stack([(support(kind, X, x, n + step * e) - support(kind, X, x, n - step * e)) for e in np.eye(3)])
+        p = p.T / (2 * step)
+        assert outside(kind, X, x, p).max() < 1e-8, kind
+        assert np.abs((p * n).sum(-1) - support(kind, X, x, n)).max() < 1e-8, kind
+        if kind not in ("point", "hull"):
+            assert outside(kind, X, x, p + 0.1 * n).min() > 0.01, kind
+
+
+def test_errors_are_found():
+    found = measured(("segment", "segment"), 100, 5)
+    assert found.distance < 1e-12 and found.witnesses < 1e-12 and found.deeper == 0.0 and found.pairs == 100
+    assert ("segment", "box") in FAMILIES and ("point", "point") not in FAMILIES
+
+
+def test_the_command(tmp_path, capsys):
+    pytest.importorskip("coal")
+    file = tmp_path / "found.json"
+    code = command.main(["--quick", "--parts", "pairs", "--pairs", "capsule, capsule", "--json", str(file)])
+    out = capsys.readouterr().out
+    data = json.loads(file.read_text(encoding="utf-8"))
+    (pair,) = data["pairs"]
+    assert code == 0 and pair["difference"] < 1e-9 and 0.0 < pair["overlaps"] < 1.0 and pair["operations"] > 20
+    assert [x["what"] for x in data["targets"]] == ["batch of 4096, one", "beside coal's call"]
+    assert "capsule, capsule" in out and "of 2 targets met" in out and data["machine"]["coal"] != "-"
+    with pytest.raises(SystemExit):
+        command.main(["--pairs", "sphere, moon"])
+
+
+def test_poses_are_on_their_sides():
+    case = CASES["box, box, overlap"]
+    X = poses(np.random.default_rng(0), 20, 1.0)
+    assert np.abs(X[:, :3, :3] @ np.swapaxes(X[:, :3, :3], -1, -2) - np.eye(3)).max() < 1e-14
+    pytest.importorskip("coal")
+    found = command.chosen_poses(case, command.Coal(case.a, case.b), 64)
+    assert len(found) == 64 and (kernel(case.a, case.b)(found)[0] < 1e-6).all()
