@@ -8,6 +8,8 @@ import linkwork as lw
 from linkwork.geometry import PointCore, SegmentCore, Solid, signed_distance
 from linkwork.spatial import Vec3
 
+from .pairs import compiled
+
 
 def measured(a, b):
     found = signed_distance(a, b)
@@ -31,10 +33,46 @@ def test_segments_are_measured_to_rounding() -> None:
     assert np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 1e-14
     assert np.abs(on_b - on_a - d[:, None] * n).max() < 1e-13
     assert np.array_equal(kernel(b, a)[:, 0], d) or np.abs(kernel(b, a)[:, 0] - d).max() < 1e-13
-    assert (found[:50, 10] == 0.0).all() and (found[100:, 10] == 1.0).all()
+    (c, u), (e, w) = np.split(a[:50], 2, axis=1), np.split(b[:50], 2, axis=1)
+    beside = np.abs(((e - c) * u).sum(1)) < (u * u).sum(1) + np.abs((u * w).sum(1))  # one lies along the other
+    assert np.array_equal(found[:50, 10] == 0.0, beside) and beside.sum() == 44 and (found[100:, 10] == 1.0).all()
 
 
 def test_points_that_are_one_have_a_normal() -> None:
     here = Solid(PointCore(Vec3(1.0, 2.0, 3.0)), 0.5)
     found = signed_distance(here, Solid(SegmentCore(Vec3(1.0, 2.0, 3.0), Vec3(0.0, 0.0, 0.0)), 0.25))
     assert found.distance == -0.75 and [*found.normal] == [0.0, 0.0, 1.0] and found.unique == 0.0
+
+
+def test_segments_that_cross_are_parted_across_both() -> None:
+    """As do segments that meet in other ways: moved by the depth along the normal, they are at the radii."""
+    kernel = compiled("segment", "segment")
+    rng = np.random.default_rng(1)
+    for meets in ((0.3, -0.2), (1.0, 0.4), (-0.7, 1.0), (1.0, 1.0), (-1.0, 1.0)):
+        for gap in (0.0, 1e-14, 1e-9):
+            u, w, p = rng.normal(size=(3, 3))
+            n = np.cross(u, w) / np.linalg.norm(np.cross(u, w))
+            a, b = np.concatenate([p - meets[0] * u, u]), np.concatenate([p + gap * n - meets[1] * w, w])
+            found = kernel(a, b)
+            assert abs(found[0] - gap) < 2e-15 and np.isfinite(found).all()
+            assert gap == 1e-14 or (found[10] == (gap > 0.0) and abs(found[1:4] @ n) > 1.0 - 1e-11), (meets, gap)
+            further = kernel(a, np.concatenate([b[:3] + 0.3 * found[1:4], w]))
+            assert abs(further[0] - found[0] - 0.3) < 2e-15
+    along = kernel(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0]), np.array([0.5, 1.0, 1.5, 2.0, 4.0, 6.0]))
+    assert abs(along[0]) < 1e-15 and abs(along[1:4] @ [1.0, 2.0, 3.0]) < 1e-15 and along[10] == 0.0
+
+
+def test_segments_almost_parallel_and_of_very_different_lengths() -> None:
+    """The distance of lines through points at ±0.5 of both is known; and the ends' are, where they are the nearest."""
+    kernel = compiled("segment", "segment")
+    rng = np.random.default_rng(2)
+    for sine in (1e-2, 1e-5, 1e-8, 1e-11, 1e-14, 1e-16, 0.0):
+        for scale in (1e-3, 1.0, 1e3):
+            R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+            for height in (0.0, 1e-9, 0.1):
+                u, w = R @ [1.0, 0.0, 0.0], scale * (R @ [np.sqrt(1.0 - sine**2), sine, 0.0])
+                found = kernel(np.concatenate([-0.4 * u, u]), np.concatenate([-0.2 * w + height * R[:, 2], w]))
+                assert abs(found[0] - height) < 1e-15 * max(scale, 1.0), (sine, scale, height)
+                assert found[10] == (sine > 1e-13 and height > 0.0), (sine, scale, height)
+    end = kernel(np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]), np.array([3.0, 1.0, 0.0, 2.0, 0.0, 0.0]))
+    assert end[0] == 1.0 and end[10] == 1.0  # parallel, and next to each other in one point

@@ -1,8 +1,21 @@
 """Signed distances of pairs of cores, a family a file; `PAIRS` says which function is of which pair."""
 
+from .boxes import box_box, box_box_gap
 from .half_space import half_space_convex
-from .point import point_point, point_segment
+from .point import point_box, point_point, point_segment
+from .segment_box import segment_box
 from .segments import segment_segment
 from .table import PAIRS, signed_distance
 
-__all__ = ["PAIRS", "half_space_convex", "point_point", "point_segment", "segment_segment", "signed_distance"]
+__all__ = [
+    "PAIRS",
+    "box_box",
+    "box_box_gap",
+    "half_space_convex",
+    "point_box",
+    "point_point",
+    "point_segment",
+    "segment_box",
+    "segment_segment",
+    "signed_distance",
+]

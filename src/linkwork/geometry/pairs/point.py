@@ -1,43 +1,71 @@
-"""A point and anything else.
+"""A point and a point, a segment, or a box: what spheres are without their radius.
 
-A point is what spheres are without their radius.  Where the point is the nearest point itself there is no normal: one
-is given, and `unique` is 0.
+Where the point is the nearest point itself there is no normal from one to the other: one is given that parts them, and
+where there are several, `unique` is 0.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...expr.functions import fmax, fmin, lt, sqrt, where
+from ...expr.functions import copysign, fabs, fmax, fmin, le, lt, where
 from ...spatial import Vec3
-from ..cores import PointCore, SegmentCore
+from ..cores import BoxCore, PointCore, SegmentCore
 from ..distance import SignedDistance
+from .directions import NOTHING, across, choose, clamp, length_and_scale
 
-__all__ = ["point_point", "point_segment", "towards"]
+__all__ = ["point_box", "point_point", "point_segment", "towards"]
 
-_NOTHING = 1e-300  # squares of lengths below it are zero [m²]
+_ROUNDED = 1e-31  # squares of lengths below it, relative to those of the core, are rounding
+_TIE = 1e-14  # lengths that differ by less, relative to the core, are as good
 
 
 def point_point(a: PointCore, b: PointCore) -> SignedDistance:
     """‖b − a‖."""
-    return towards(a.point, b.point)
+    return towards(a.point, b.point, 0.0, Vec3(0.0, 0.0, 1.0))
 
 
 def point_segment(a: PointCore, b: SegmentCore) -> SignedDistance:
-    """To the point center + s half, s in [−1, 1], that is nearest."""
+    """To the point center + s half, s in [−1, 1], that is nearest; across the segment, if the point is on it."""
     square = b.half.dot(b.half)
-    known = lt(_NOTHING, square)
-    s = (a.point - b.center).dot(b.half) / where(known, square, 1.0)
-    return towards(a.point, b.center + b.half * fmin(fmax(s, -1.0), 1.0))
+    s = (a.point - b.center).dot(b.half) / where(lt(NOTHING, square), square, 1.0)
+    return towards(a.point, b.center + b.half * clamp(s, 1.0), _ROUNDED * square, across(b.half))
 
 
-def towards(a: Vec3, b: Vec3) -> SignedDistance:
-    """From one point to another: along z where they are one."""
+def point_box(a: PointCore, b: BoxCore) -> SignedDistance:
+    """To the box's point nearest to it, or, from inside, to the nearest face."""
+    r, h = b.pose.inv().point(a.point), b.half
+    inner = Vec3(*(clamp(x, most) for x, most in zip(r, h, strict=True)))
+    out = r - inner
+    square = out.dot(out)
+    outside = lt(NOTHING, square)
+    length, scale = length_and_scale(square, outside)
+    gaps = [most - fabs(x) for x, most in zip(r, h, strict=True)]
+    gap = fmin(fmin(gaps[0], gaps[1]), gaps[2])
+    first = le(gaps[0], gap)
+    second = le(gaps[1], gaps[2])
+    sides = [copysign(1.0, x) for x in r]
+    face = choose(first, Vec3(sides[0], 0.0, 0.0), choose(second, Vec3(0.0, sides[1], 0.0), Vec3(0.0, 0.0, sides[2])))
+    normal = choose(outside, out * -scale, -face)
+    distance = where(outside, length, -gap)
+    # from inside: of six faces, only one is as near
+    tie = gap + _TIE * (h.x + h.y + h.z)
+    as_near: Any = 0.0
+    for x, most, here in zip(r, h, gaps, strict=True):
+        as_near = as_near + where(le(here, tie), 1.0, 0.0) + where(le(most + fabs(x), tie), 1.0, 0.0)
+    unique = where(outside, 1.0, where(lt(as_near, 1.5), 1.0, 0.0))
+    n = b.pose.rotation @ normal
+    return SignedDistance(distance, n, a.point, a.point + n * distance, unique)
+
+
+def towards(a: Vec3, b: Vec3, rounded: Any, otherwise: Vec3) -> SignedDistance:
+    """From one point to another.
+
+    Where the square of the distance is rounding, as the caller says it, along a vector of any length that it gives.
+    """
     between = b - a
     square = between.dot(between)
-    known = lt(_NOTHING, square)
-    length = sqrt(where(known, square, 1.0))
-    scale = 1.0 / length
-    normal = Vec3(*(where(known, x * scale, still) for x, still in zip(between, (0.0, 0.0, 1.0), strict=True)))
-    unique: Any = where(known, 1.0, 0.0)
-    return SignedDistance(where(known, length, 0.0), normal, a, b, unique)
+    known = lt(fmax(rounded, NOTHING), square)
+    along = choose(known, between, otherwise)
+    length, scale = length_and_scale(along.dot(along), True)
+    return SignedDistance(where(known, length, 0.0), along * scale, a, b, where(known, 1.0, 0.0))

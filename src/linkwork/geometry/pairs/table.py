@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..cores import HalfSpaceCore, PointCore, SegmentCore, Solid
+from ..cores import BoxCore, HalfSpaceCore, PointCore, SegmentCore, Solid
 from ..distance import SignedDistance
 from ..support import SUPPORTS
+from .boxes import box_box
 from .convex import convex
 from .half_space import half_space_convex
-from .point import point_point, point_segment
+from .point import point_box, point_point, point_segment
+from .segment_box import segment_box
 from .segments import segment_segment
 
 __all__ = ["PAIRS", "signed_distance"]
@@ -18,7 +20,10 @@ __all__ = ["PAIRS", "signed_distance"]
 PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, PointCore): point_point,
     (PointCore, SegmentCore): point_segment,
+    (PointCore, BoxCore): point_box,
     (SegmentCore, SegmentCore): segment_segment,
+    (SegmentCore, BoxCore): segment_box,
+    (BoxCore, BoxCore): box_box,
     **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},
 }
 """By the types of the two cores, in one of the two orders; `convex` measures the pairs of bounded cores left."""

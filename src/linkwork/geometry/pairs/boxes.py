@@ -1,0 +1,240 @@
+"""Two boxes, exactly, without a loop.
+
+Fifteen axes decide whether boxes overlap: their faces' normals, and what is across an edge of each.  Of the gaps along
+them the largest, in units of the axis' length, is the signed distance where it is not above zero: the facets of the
+boxes' Minkowski difference have these normals.  An axis is computed from the numbers that are there, without what
+orthogonality would spare: so gaps keep their digits relative to the axis, however short it is where edges are almost
+parallel, and no axis is left out.
+
+Apart, the nearest points are at a vertex of one of them, or on an edge of each; of pairs of edges only those come
+into question whose axis has the largest gap, since the nearest points' direction has the largest gap of all.  So there
+are sixteen vertices to look at, each against a box, and one pair of edges.  Where boxes overlap, the second is first
+moved out along the axis: so the same search gives points on both surfaces.
+
+Source: Gottschalk, Lin, Manocha, OBBTree, 1996, section 5 (the axes); Boyd, Vandenberghe, Convex Optimization, 2004,
+section 8.1.3 (a distance is the largest gap).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...expr.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
+from ...spatial import Vec3
+from ..cores import BoxCore
+from ..distance import SignedDistance
+from .directions import NOTHING, choose, clamp, length_and_scale
+
+__all__ = ["box_box", "box_box_gap"]
+
+_TIE = 1e-12  # squares of lengths, relative, that differ by less are as good
+_LEVEL = 1e-13  # sines of angles below it are rounding
+
+
+class _Placed(NamedTuple):
+    """Box B in box A's axes: the way to its middle, its axes and half edges; and half of A's edges."""
+
+    t: Vec3
+    axes: tuple[Vec3, Vec3, Vec3]
+    edges: tuple[Vec3, Vec3, Vec3]
+    h: Vec3
+    g: Vec3
+
+
+class _Axis(NamedTuple):
+    """A direction n, of any length: way is n · t, gap what lies between the boxes along it, square its n²."""
+
+    n: Vec3
+    way: Any
+    gap: Any
+    square: Any
+
+    def unless(self, condition: Any, other: _Axis) -> _Axis:
+        """This axis, or the other one where the condition holds."""
+        numbers = (where(condition, x, y) for x, y in zip(other[1:], self[1:], strict=True))
+        return _Axis(choose(condition, other.n, self.n), *numbers)
+
+
+def box_box(a: BoxCore, b: BoxCore) -> SignedDistance:
+    """Of two boxes."""
+    placed = _placed(a, b)
+    faces, crossed = _faces(placed), _crossed(placed)
+    best, edge = _largest(faces, crossed)
+    scale = 1.0 / sqrt(best.square)
+    depth, facet = best.gap * scale, best.n * copysign(scale, best.way)
+    overlap = le(depth, 0.0)
+    size = placed.h.x + placed.h.y + placed.h.z + placed.g.x + placed.g.y + placed.g.z
+    apart = placed._replace(t=placed.t + facet * where(overlap, size - depth, 0.0))
+    way, on_a = _nearest(apart, edge)
+    square = way.dot(way)
+    known = and_(not_(overlap), lt(NOTHING, square))
+    length, scale = length_and_scale(square, known)
+    distance, normal = where(overlap, depth, length), choose(known, way * scale, facet)
+    several = or_(_flush(placed, normal), and_(overlap, _tie(best, faces + crossed)))
+    n, point = a.pose.rotation @ normal, a.pose.point(on_a)
+    return SignedDistance(distance, n, point, point + n * distance, where(several, 0.0, 1.0))
+
+
+def box_box_gap(a: BoxCore, b: BoxCore) -> Any:
+    """A number that is above zero where two boxes are apart, and there is no more than their distance [m].
+
+    It is the largest of the gaps along fifteen axes, in units of axes that are no longer than 1.
+    """
+    placed = _placed(a, b)
+    first, *others = _faces(placed) + _crossed(placed)
+    gap = first.gap
+    for axis in others:
+        gap = fmax(gap, axis.gap)
+    return gap
+
+
+def _placed(a: BoxCore, b: BoxCore) -> _Placed:
+    R = a.pose.rotation.T @ b.pose.rotation
+    axes = (Vec3(R.x.x, R.y.x, R.z.x), Vec3(R.x.y, R.y.y, R.z.y), Vec3(R.x.z, R.y.z, R.z.z))
+    edges = (axes[0] * b.half.x, axes[1] * b.half.y, axes[2] * b.half.z)
+    return _Placed(a.pose.inv().point(b.pose.translation), axes, edges, a.half, b.half)
+
+
+def _faces(p: _Placed) -> list[_Axis]:
+    """The axes of A's faces, and of B's."""
+    found = []
+    rows = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+    for n, way, half, *others in zip(rows, p.t, p.h, *p.edges, strict=True):
+        found.append(_Axis(n, way, fabs(way) - half - _sum(fabs(x) for x in others), 1.0))
+    for n, half in zip(p.axes, p.g, strict=True):
+        way = n.dot(p.t)
+        found.append(_Axis(n, way, fabs(way) - half - _sum(fabs(x) * s for x, s in zip(n, p.h, strict=True)), 1.0))
+    return found
+
+
+def _crossed(p: _Placed) -> list[_Axis]:
+    """Axes across an edge of each: A's first with B's three, then A's second with them, then the third."""
+    found = []
+    g = tuple(p.g)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        u, v = [(tuple(x)[j], tuple(x)[k]) for x in p.axes], (tuple(p.h)[j], tuple(p.h)[k])
+        # e_i · (b_m × b_n): what an axis across b_m has in common with b_n, and the other way round
+        mixed = {(m, n): fabs(u[m][0] * u[n][1] - u[m][1] * u[n][0]) for m, n in ((0, 1), (1, 2), (2, 0))}
+        for m in range(3):
+            n, o = (m + 1) % 3, (m + 2) % 3
+            x, y = -u[m][1], u[m][0]  # e_i × b_m along the axes j and k
+            way = x * tuple(p.t)[j] + y * tuple(p.t)[k]
+            reach = fabs(x) * v[0] + fabs(y) * v[1] + mixed[m, n] * g[n] + mixed[o, m] * g[o]
+            direction = [0.0, 0.0, 0.0]
+            direction[j], direction[k] = x, y
+            found.append(_Axis(Vec3.of(direction), way, fabs(way) - reach, x * x + y * y))
+    return found
+
+
+def _largest(faces: list[_Axis], crossed: list[_Axis]) -> tuple[_Axis, Any]:
+    """The axis of the largest gap in units of its length, and which of the crossed ones it is, or −1.
+
+    Gaps g and g' of axes of squares s and s' compare as g |g| s' and g' |g'| s.
+    """
+    best = faces[0]
+    for axis in faces[1:]:
+        more = lt(best.gap, axis.gap)
+        best = _Axis(
+            choose(more, axis.n, best.n), *(where(more, x, y) for x, y in zip(axis[1:], best[1:], strict=True))
+        )
+    key, edge = best.gap * fabs(best.gap), -1.0
+    for k, axis in enumerate(crossed):
+        here = axis.gap * fabs(axis.gap)
+        more = lt(key * axis.square, here * best.square)
+        best = _Axis(
+            choose(more, axis.n, best.n), *(where(more, x, y) for x, y in zip(axis[1:], best[1:], strict=True))
+        )
+        key, edge = where(more, here, key), where(more, float(k), edge)
+    return best, edge
+
+
+def _nearest(p: _Placed, edge: Any) -> tuple[Vec3, Vec3]:
+    """Of boxes that are apart: the way from A's nearest point to B's, and A's."""
+    # B's vertices against A
+    corner = _nearest_corner(p.t, p.edges, p.h)
+    inner = Vec3(*(clamp(x, most) for x, most in zip(corner, p.h, strict=True)))
+    way, on_a = corner - inner, inner
+    # A's vertices against B, in B's axes
+    middle = -Vec3(*(axis.dot(p.t) for axis in p.axes))
+    sides = [Vec3(*(tuple(axis)[i] * half for axis in p.axes)) for i, half in enumerate(p.h)]
+    corner = _nearest_corner(middle, sides, p.g)
+    out = Vec3(*(x - clamp(x, most) for x, most in zip(corner, p.g, strict=True)))
+    nearer = lt(out.dot(out), way.dot(way))
+    way = choose(nearer, -_combined(p.axes, out), way)
+    on_a = choose(nearer, _combined(p.axes, corner) + p.t, on_a)
+    # an edge of each
+    valid, between, on_edge = _edges(p, edge)
+    nearer = and_(valid, lt(between.dot(between), way.dot(way)))
+    return choose(nearer, between, way), choose(nearer, on_edge, on_a)
+
+
+def _nearest_corner(middle: Vec3, sides: Any, h: Vec3) -> Vec3:
+    """The vertex, of those of a box of half edges ``sides``, that is nearest to another one, of half sizes h."""
+    corners = [middle]
+    for side in sides:
+        corners = [corner + way for corner in corners for way in (side, -side)]
+    best, least = corners[0], None
+    for corner in corners:
+        out = Vec3(*(fmax(fabs(x) - most, 0.0) for x, most in zip(corner, h, strict=True)))
+        square = out.dot(out)
+        if least is None:
+            least = square
+        else:
+            less = lt(square, least)
+            best, least = choose(less, corner, best), where(less, square, least)
+    return best
+
+
+def _edges(p: _Placed, edge: Any) -> tuple[Any, Vec3, Vec3]:
+    """The edges that face each other along an axis across both: whether their insides do, the way, and A's point."""
+    of_a = [and_(lt(3.0 * i - 0.5, edge), lt(edge, 3.0 * i + 2.5)) for i in range(3)]
+    i = Vec3(*(where(here, 1.0, 0.0) for here in of_a))
+    row = where(of_a[1], edge - 3.0, where(of_a[2], edge - 6.0, edge))
+    of_b = [and_(lt(k - 0.5, row), lt(row, k + 0.5)) for k in range(3)]
+    b = choose(of_b[0], p.axes[0], choose(of_b[1], p.axes[1], p.axes[2]))
+    n = i.cross(b)
+    square = n.dot(n)
+    way = n.dot(p.t)
+    a = Vec3(*(where(here, 0.0, copysign(x, v * way)) for here, x, v in zip(of_a, p.h, n, strict=True)))
+    start = p.t - a
+    for here, axis, side in zip(of_b, p.axes, p.edges, strict=True):
+        start = start - side * where(here, 0.0, copysign(1.0, axis.dot(n) * way))
+    inverse = 1.0 / where(lt(0.0, square), square, 1.0)
+    across = b - i * b.dot(i)
+    s = -(across.dot(start)) * inverse
+    r = start.dot(i) + b.dot(i) * s
+    most_a = where(of_a[0], p.h.x, where(of_a[1], p.h.y, p.h.z))
+    most_b = where(of_b[0], p.g.x, where(of_b[1], p.g.y, p.g.z))
+    valid = and_(lt(0.0, square), and_(lt(-0.5, edge), and_(le(fabs(r), most_a), le(fabs(s), most_b))))
+    return valid, n * (n.dot(start) * inverse), a + i * r
+
+
+def _flush(p: _Placed, n: Vec3) -> Any:
+    """Whether faces or edges of both that face each other along n are parallel, so that many points are as near."""
+    level_a = [where(and_(le(fabs(x), _LEVEL), lt(0.0, s)), 1.0, 0.0) for x, s in zip(n, p.h, strict=True)]
+    level_b = [
+        where(and_(le(fabs(axis.dot(n)), _LEVEL), lt(0.0, s)), 1.0, 0.0) for axis, s in zip(p.axes, p.g, strict=True)
+    ]
+    aligned = fabs(Vec3.of(level_a).dot(_combined(p.axes, Vec3.of(level_b))))  # of one edge each: their cosine
+    return or_(lt(2.5, _sum(level_a + level_b)), lt(1.0 - _LEVEL, aligned))
+
+
+def _tie(best: _Axis, axes: list[_Axis]) -> Any:
+    """Whether boxes that overlap are parted as well along another axis, or the other way along the same."""
+    count: Any = 0.0
+    key = best.gap * fabs(best.gap) * (1.0 + _TIE)
+    for axis in axes:
+        count = count + where(lt(key * axis.square, axis.gap * fabs(axis.gap) * best.square), 1.0, 0.0)
+    return or_(lt(1.5, count), le(fabs(best.way), _TIE * fabs(best.gap)))
+
+
+def _combined(axes: Any, x: Vec3) -> Vec3:
+    return axes[0] * x.x + axes[1] * x.y + axes[2] * x.z
+
+
+def _sum(numbers: Any) -> Any:
+    first, *others = numbers
+    for x in others:
+        first = first + x
+    return first

@@ -1,0 +1,108 @@
+"""Cores of every kind from rows of numbers, for the tests of their pairs: made at random, moved, and their surfaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.geometry import (
+    BoxCore,
+    ConeCore,
+    CylinderCore,
+    EllipsoidCore,
+    PointCore,
+    SegmentCore,
+    Solid,
+    signed_distance,
+)
+from linkwork.spatial import Pose, Rotation, Vec3
+
+
+def placed(x: Any) -> Pose:
+    """The pose of twelve numbers: the rows of its rotation, and the place."""
+    return Pose(Rotation(Vec3.of(x[0:3]), Vec3.of(x[3:6]), Vec3.of(x[6:9])), Vec3.of(x[9:12]))
+
+
+CORES = {
+    "point": (3, lambda x: PointCore(Vec3.of(x))),
+    "segment": (6, lambda x: SegmentCore(Vec3.of(x[:3]), Vec3.of(x[3:]))),
+    "box": (15, lambda x: BoxCore(placed(x), Vec3.of(x[12:15]))),
+    "cylinder": (14, lambda x: CylinderCore(placed(x), x[12], x[13])),
+    "cone": (14, lambda x: ConeCore(placed(x), x[12], x[13])),
+    "ellipsoid": (15, lambda x: EllipsoidCore(placed(x), Vec3.of(x[12:15]))),
+}
+
+
+def compiled(a: str, b: str, **types: Any) -> lw.Kernel:
+    """Of rows of numbers of two kinds of core: distance, normal, both points, and whether they are unique."""
+    (na, core_a), (nb, core_b) = CORES[a], CORES[b]
+
+    def measured(x: Any, y: Any) -> Any:
+        found = signed_distance(Solid(core_a(x)), Solid(core_b(y)))
+        return np.array([found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], dtype=object)
+
+    return lw.compile(measured, x=na, y=nb, **types)
+
+
+def rotations(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Rotation matrices (n, 3, 3)."""
+    q = rng.normal(size=(n, 4))
+    w, x, y, z = q.T / np.linalg.norm(q, axis=1)
+    rows = [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)]
+    rows += [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)]
+    rows += [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]
+    return np.stack(rows, axis=1).reshape(-1, 3, 3)
+
+
+def rows(kind: str, rng: np.random.Generator, n: int, spread: float = 0.7) -> np.ndarray:
+    """Cores of a size about 0.5, about the origin."""
+    place = spread * rng.normal(size=(n, 3))
+    if kind in ("point", "segment"):
+        return np.hstack([place, 0.5 * rng.normal(size=(n, CORES[kind][0] - 3))])
+    sizes = rng.uniform(0.1, 1.0, size=(n, CORES[kind][0] - 12))
+    return np.hstack([rotations(rng, n).reshape(n, 9), place, sizes])
+
+
+def moved(kind: str, x: np.ndarray, R: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """The cores after a motion: turned by R (3, 3), then shifted by p (3,) or (n, 3)."""
+    x = x.copy()
+    if kind in ("point", "segment"):
+        x[:, :3] = x[:, :3] @ R.T + p
+        x[:, 3:] = x[:, 3:] @ R.T
+    else:
+        x[:, :9] = (R @ x[:, :9].reshape(-1, 3, 3)).reshape(-1, 9)
+        x[:, 9:12] = x[:, 9:12] @ R.T + p
+    return x
+
+
+def off_surface(kind: str, x: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """How far points are from the surface of their core, or from the core, if it has no inside."""
+    if kind == "point":
+        return np.linalg.norm(points - x, axis=1)
+    if kind == "segment":
+        c, u = x[:, :3], x[:, 3:]
+        s = ((points - c) * u).sum(1) / np.maximum((u * u).sum(1), 1e-300)
+        return np.linalg.norm(points - c - np.clip(s, -1.0, 1.0)[:, None] * u, axis=1)
+    local = np.einsum("nij,ni->nj", x[:, :9].reshape(-1, 3, 3), points - x[:, 9:12])
+    if kind == "box":
+        return np.abs((np.abs(local) - x[:, 12:15]).max(1))
+    if kind == "ellipsoid":
+        scaled = local / x[:, 12:15]
+        return np.abs((scaled**2).sum(1) - 1.0) / (2.0 * np.linalg.norm(scaled / x[:, 12:15], axis=1))
+    rho, z, radius, half = np.linalg.norm(local[:, :2], axis=1), local[:, 2], x[:, 12], x[:, 13]
+    if kind == "cylinder":
+        return np.abs(np.maximum(rho - radius, np.abs(z) - half))
+    side = (2.0 * half * (rho - radius) + radius * (z + half)) / np.hypot(radius, 2.0 * half)
+    return np.abs(np.maximum(side, -half - z))
+
+
+def corners(kind: str, x: np.ndarray) -> np.ndarray:
+    """The vertices of one core."""
+    if kind == "point":
+        return x[None]
+    if kind == "segment":
+        return np.array([x[:3] - x[3:], x[:3] + x[3:]])
+    signs = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (-1.0, 1.0)])
+    return x[9:12] + (signs * x[12:15]) @ x[:9].reshape(3, 3).T
