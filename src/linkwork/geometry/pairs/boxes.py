@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...expr.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
+from ...expr.control import cond
+from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import BoxCore
 from ..distance import SignedDistance
@@ -28,6 +29,7 @@ from .directions import NOTHING, choose, clamp, length_and_scale
 __all__ = ["box_box", "box_box_gap"]
 
 _TIE = 1e-12  # squares of lengths, relative, that differ by less are as good
+_FLAT = 1e-9  # sines of angles below which edges are looked at as if they were parallel to a face
 _LEVEL = 1e-13  # sines of angles below it are rounding
 
 
@@ -166,7 +168,74 @@ def _nearest(p: _Placed, edge: Any) -> tuple[Vec3, Vec3]:
     # an edge of each
     valid, between, on_edge = _edges(p, edge)
     nearer = and_(valid, lt(between.dot(between), way.dot(way)))
-    return choose(nearer, between, way), choose(nearer, on_edge, on_a)
+    way, on_a = choose(nearer, between, way), choose(nearer, on_edge, on_a)
+    # what lies flat over faces
+    level: Any = False
+    for axis in p.axes:
+        for x in axis:
+            level = or_(level, lt(fabs(x), _FLAT))
+    best: tuple[Vec3, Vec3] = cond(level, lambda: _nearer(p, way, on_a), lambda: (way, on_a))
+    return best
+
+
+def _nearer(p: _Placed, way: Vec3, on_a: Vec3) -> tuple[Vec3, Vec3]:
+    found, between, point = _on_faces(p)
+    nearer = and_(found, lt(between.dot(between), way.dot(way)))
+    return choose(nearer, between, way), choose(nearer, point, on_a)
+
+
+def _on_faces(p: _Placed) -> tuple[Any, Vec3, Vec3]:
+    """Faces that edges of the other box are parallel to: whether there are such points, the way, and A's point."""
+    mirrored = _Placed(-Vec3(*(axis.dot(p.t) for axis in p.axes)), *_rows(p), p.g, p.h)
+    found, height, on_b, on_a = _over_face(mirrored)
+    way = -_combined(p.axes, on_a - on_b)
+    here, own, below, above = _over_face(p)
+    nearer = or_(not_(found), and_(here, lt(own, height)))
+    on_a = choose(nearer, below, _combined(p.axes, on_a) + p.t)
+    return or_(here, found), choose(nearer, above - below, way), on_a
+
+
+def _rows(p: _Placed) -> tuple[tuple[Vec3, Vec3, Vec3], tuple[Vec3, Vec3, Vec3]]:
+    """A's axes in B's, and its half edges."""
+    x, y, z = (Vec3(*(tuple(axis)[i] for axis in p.axes)) for i in range(3))
+    return (x, y, z), (x * p.h.x, y * p.h.y, z * p.h.z)
+
+
+def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
+    """Where edges of the face of B that faces A's farthest face most lie over it: (whether they do, the least height,
+    a point of A's face, and that of B's edge over it, in the middle of what lies over the face)."""
+    # A's axes in an order in which that of the face is the last
+    gaps = [axis.gap for axis in _faces(p)[:3]]
+    last = lt(fmax(gaps[0], gaps[1]), gaps[2])
+    first = and_(not_(last), lt(gaps[1], gaps[0]))
+
+    def turned(v: Vec3) -> Vec3:
+        return choose(last, v, choose(first, Vec3(v.y, v.z, v.x), Vec3(v.z, v.x, v.y)))
+
+    def back(v: Vec3) -> Vec3:
+        return choose(last, v, choose(first, Vec3(v.z, v.x, v.y), Vec3(v.y, v.z, v.x)))
+
+    t, h = turned(p.t), turned(p.h)
+    x, y, z = (turned(edge) for edge in p.edges)
+    slopes = [fabs(turned(axis).z) for axis in p.axes]
+    third = lt(fmax(slopes[0], slopes[1]), slopes[2])
+    one = and_(not_(third), lt(slopes[1], slopes[0]))
+    u, w, out = choose(one, y, x), choose(third, y, z), choose(third, z, choose(one, x, y))
+    middle = t - out * copysign(1.0, out.z * t.z)
+    found: Any = False
+    height, best = 0.0, middle
+    for way, side in ((u, w), (u, -w), (w, u), (w, -u)):
+        start = middle + side
+        low, high = -1.0, 1.0
+        for c, d, most in ((start.x, way.x, h.x), (start.y, way.y, h.y)):
+            inverse = 1.0 / copysign(fmax(fabs(d), 1e-150), d)
+            low, high = fmax(low, -c * inverse - most * fabs(inverse)), fmin(high, most * fabs(inverse) - c * inverse)
+        here = start + way * (0.5 * (low + high))
+        over, above = le(low, high), fabs(here.z) - h.z
+        better = and_(over, or_(not_(found), lt(above, height)))
+        found, height, best = or_(found, over), where(better, above, height), choose(better, here, best)
+    below = Vec3(clamp(best.x, h.x), clamp(best.y, h.y), copysign(h.z, t.z))
+    return found, height, back(below), back(Vec3(below.x, below.y, best.z))
 
 
 def _nearest_corner(middle: Vec3, sides: Any, h: Vec3) -> Vec3:
@@ -230,7 +299,8 @@ def _tie(best: _Axis, axes: list[_Axis]) -> Any:
 
 
 def _combined(axes: Any, x: Vec3) -> Vec3:
-    return axes[0] * x.x + axes[1] * x.y + axes[2] * x.z
+    found: Vec3 = axes[0] * x.x + axes[1] * x.y + axes[2] * x.z
+    return found
 
 
 def _sum(numbers: Any) -> Any:
