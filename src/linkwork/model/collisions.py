@@ -26,7 +26,9 @@ __all__ = [
     "collision_pairs",
     "link_shapes",
     "ordered",
+    "unmoving_pairs",
     "with_attached",
+    "with_collisions",
     "with_disabled",
     "with_pairs",
     "without_attached",
@@ -84,6 +86,29 @@ def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
         return True
     inner, outer = sorted((a.body, b.body))
     return tree.bodies[outer].parent == inner
+
+
+def unmoving_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
+    """The pairs of links that are not looked at unless they are enabled: adjacent ones, and those of one body."""
+    links = [tree.frame(name) for name in collision_links(tree)]
+    return tuple((a.name, b.name) for i, a in enumerate(links) for b in links[i + 1 :] if adjacent(tree, a, b))
+
+
+def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -> Tree:
+    """The tree with other collision shapes on a link.  Raises UnknownNameError and TypeError."""
+    frame = tree.frame(link)
+    found = []
+    for one in shapes:
+        geometry = one.at((0.0, 0.0, 0.0)) if isinstance(one, Shape) else one
+        if not isinstance(geometry, Geometry):
+            raise TypeError(f"with_collisions: {link!r}: expected shapes of linkwork.shapes, got {one!r}")
+        found.append(geometry)
+    if link == "world":
+        raise ValueError(
+            "with_collisions: 'world' is no link: give a scene, or attach the shape to it by with_attached"
+        )
+    frames = tuple(replace(f, collisions=tuple(found)) if f is frame else f for f in tree.frames)
+    return replace(tree, frames=frames)
 
 
 def ordered(tree: Tree, who: str, a: Any, b: Any) -> tuple[str, str]:

@@ -13,12 +13,12 @@ from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .assembling import AssemblyMethods
 from .closed_form import ClosedFormMethods
+from .collisions import CollisionMethods
 from .compiling import CompilingMethods
 from .configuration import ConfigurationMethods
 from .constrained_dynamics import ConstrainedDynamicsMethods
 from .constraints import ConstraintMethods
 from .derivatives import DerivativeMethods
-from .distances import DistanceMethods
 from .dynamics import DynamicsMethods
 from .editing import EditingMethods
 from .forces import ForceMethods
@@ -49,7 +49,7 @@ class Robot(
     MomentumMethods,
     ForceMethods,
     DerivativeMethods,
-    DistanceMethods,
+    CollisionMethods,
     ConstraintMethods,
     ConstrainedDynamicsMethods,
     IntegrabilityMethods,

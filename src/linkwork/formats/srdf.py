@@ -1,0 +1,112 @@
+"""SRDF's pairs of links that are not looked at: read strictly, and written.
+
+Source: http://wiki.ros.org/srdf.  Of a file only its <disable_collisions> and <enable_collisions> are read: groups,
+poses and end effectors are other matters, and what no SRDF has is an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.sax.saxutils import quoteattr
+
+from .._text import nearest, quoted
+from ..errors import Findings, Issue, ModelError
+from ..model.body import DisabledPair
+from ..model.collisions import collision_links, unmoving_pairs
+from ..model.tree import Tree
+from .reader import Reader
+from .xml import Budget, Element, parse
+
+__all__ = ["parse_srdf", "srdf_text"]
+
+_PAIRS = ("disable_collisions", "enable_collisions")
+_OTHERS = (
+    "group",
+    "group_state",
+    "end_effector",
+    "virtual_joint",
+    "passive_joint",
+    "joint_property",
+    "link_sphere_approximation",
+    "chain",
+    "disable_default_collisions",
+)
+
+
+def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budget: Budget | None = None) -> Tree:
+    """The tree of which the pairs that an SRDF says are not looked at, or are although a joint connects them.
+
+    What was said before is forgotten.  Links without collision shapes are in no pair.  Raises ModelError with all that
+    is wrong: WRONG_FORMAT, UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, UNKNOWN_LINK, SAME_LINK,
+    DUPLICATE_PAIR, and those of XML.
+    """
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"srdf: expected the text of an SRDF, got {type(text).__name__}")
+    root = parse(text, source, budget=budget)
+    reader = Reader(source, Findings())
+    if root.tag != "robot" or root.first("link") is not None:
+        like = ", this looks like a URDF" if root.tag == "robot" else f", its root is <{root.tag}>"
+        raise ModelError(Issue("WRONG_FORMAT", f"expected an SRDF{like}", reader.where(root)))
+    links = {frame.name for frame in tree.frames}
+    shaped = set(collision_links(tree))
+    seen: dict[frozenset[str], Element] = {}
+    disabled: list[DisabledPair] = []
+    enabled: list[tuple[str, str]] = []
+    for element in root.children:
+        if element.tag not in _PAIRS:
+            if element.tag not in _OTHERS:
+                hint = nearest(element.tag, [*_PAIRS, *_OTHERS])
+                reader.error(element, "UNKNOWN_ELEMENT", f"no SRDF has a <{element.tag}> in its <robot>", hint)
+            continue
+        for attribute in element.attributes:
+            if attribute not in ("link1", "link2", "reason"):
+                reader.error(element, "UNKNOWN_ATTRIBUTE", f"<{element.tag}> has no attribute {quoted(attribute)}")
+        a, b = (_link(reader, element, attribute, links) for attribute in ("link1", "link2"))
+        if a is None or b is None:
+            continue
+        if a == b:
+            reader.error(element, "SAME_LINK", f"expected two links, got {quoted(a)} twice")
+            continue
+        pair = frozenset((a, b))
+        if pair in seen:
+            line = seen[pair].line
+            reader.error(element, "DUPLICATE_PAIR", f"{quoted(a)} and {quoted(b)} are a pair on line {line} already")
+            continue
+        seen[pair] = element
+        if not pair <= shaped:
+            continue
+        if element.tag == "enable_collisions":
+            enabled.append((a, b))
+        else:
+            disabled.append(DisabledPair(a, b, element.attributes.get("reason", "User")))
+    reader.findings.raise_errors()
+    still = {frozenset(pair) for pair in unmoving_pairs(tree)}
+    kept = [pair for pair in disabled if not (pair.reason == "Adjacent" and frozenset((pair.a, pair.b)) in still)]
+    return replace(tree, disabled_collisions=tuple(kept), enabled_collisions=tuple(enabled))
+
+
+def srdf_text(tree: Tree) -> str:
+    """The SRDF that says which pairs of a tree are not looked at, those that a joint connects among them."""
+    disabled = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
+    enabled = {frozenset(pair) for pair in tree.enabled_collisions}
+    adjacent = [
+        DisabledPair(a, b, "Adjacent")
+        for a, b in unmoving_pairs(tree)
+        if frozenset((a, b)) not in disabled and frozenset((a, b)) not in enabled
+    ]
+    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(tree.name)}>"]
+    for pair in (*adjacent, *tree.disabled_collisions):
+        a, b, reason = map(quoteattr, (pair.a, pair.b, pair.reason))
+        lines.append(f"  <disable_collisions link1={a} link2={b} reason={reason}/>")
+    for a, b in tree.enabled_collisions:
+        lines.append(f"  <enable_collisions link1={quoteattr(a)} link2={quoteattr(b)}/>")
+    return "\n".join([*lines, "</robot>"]) + "\n"
+
+
+def _link(reader: Reader, element: Element, attribute: str, links: set[str]) -> str | None:
+    name = reader.text(element, attribute)
+    if name is not None and name not in links:
+        message = f"{attribute}: the robot has no link {quoted(name)}"
+        reader.error(element, "UNKNOWN_LINK", message, nearest(name, links))
+        return None
+    return name

@@ -1,0 +1,110 @@
+"""Which pairs are looked at: adjacent, disabled, found by sampling and proof, as SRDF has them; attached objects."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ModelError, UnknownNameError
+from linkwork.shapes import Box, Sphere
+
+LINKS = ("base", "upper", "lower", "tip")
+
+
+def arm(limit=1.0):
+    """Three hinges in a plane, links of 1 m, with a ball at the end of each but the base."""
+    hinge, parts = lw.joints.Revolute((0.0, 0.0, 1.0)), [lw.Link(name, mass=1.0) for name in LINKS]
+    for k, (a, b) in enumerate(pairwise(LINKS)):
+        at, name = (float(k > 0), 0.0, 0.0), f"j{k}"
+        parts.append(lw.Joint.of(hinge, name=name, parent=a, child=b, placement=at, lower=-limit, upper=limit))
+    robot = lw.Robot.build("planar", *parts)
+    robot = robot.with_collisions("base", Sphere(0.1))
+    for name in LINKS[1:]:
+        robot = robot.with_collisions(name, Sphere(0.1).at((1.0, 0, 0)))
+    return robot
+
+
+def test_what_is_never_and_what_is_sometimes() -> None:
+    robot = arm()
+    assert robot.collision_pairs == (("base", "lower"), ("base", "tip"), ("upper", "tip"))
+    found = robot.find_collision_pairs(samples=300, seed=1)
+    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in found.found}
+    assert kinds["base", "upper"] == ("adjacent", True)
+    assert kinds["base", "lower"] == kinds["upper", "tip"] == ("never", True)  # they stay 2 cos(1/2) apart
+    assert kinds["base", "tip"] == ("never", True)
+    wide = arm(2.9)
+    found = wide.find_collision_pairs(samples=300, seed=1)
+    kinds = {(pair.a, pair.b): pair.kind for pair in found.found}
+    assert kinds["base", "tip"] == "sometimes"
+    kept = wide.with_collision_pairs(found)
+    assert kept.collision_pairs == found.pairs and "sometimes" in str(found)
+    fat = arm().with_collisions("tip", Sphere(5.0))
+    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(samples=50).found}
+    assert kinds["base", "tip"] == kinds["upper", "tip"] == ("always", True)
+    few = arm(2.9).find_collision_pairs(samples=1, seed=0)
+    assert any(pair.kind == "sometimes" and pair.least > 0.0 for pair in few.found)  # refuted by the proof
+
+
+def test_pairs_are_chosen_and_written() -> None:
+    robot = arm()
+    some = robot.with_collision_pairs([("tip", "base"), ("base", "upper")])
+    assert some.collision_pairs == (("base", "upper"), ("base", "tip")) and robot != some
+    again = arm().with_srdf_document(some.srdf_document())
+    assert again.collision_pairs == some.collision_pairs and again.srdf_document() == some.srdf_document()
+    assert arm().with_srdf_document(robot.srdf_document()) == robot
+    found = robot.with_collision_pairs(robot.find_collision_pairs(samples=100))
+    assert 'reason="Never"' in found.srdf_document() and found.collision_pairs == ()
+    with pytest.raises(ValueError, match="no pair"):
+        found.distances(np.zeros(3))
+    with pytest.raises(UnknownNameError, match="tip"):
+        robot.with_collision_pairs([("base", "tpi")])
+    with pytest.raises(ValueError, match="twice"):
+        robot.with_collision_pairs([("base", "base")])
+
+
+def test_srdf_is_read_strictly() -> None:
+    begin = '<robot name="planar"><group name="arm"/>'
+    for body, said in (
+        ('<disable_collisions link1="base" link2="tpi"/>', "tip"),
+        ('<disable_collisions link1="base"/>', "link2"),
+        ('<disable_collisions link1="base" link2="base"/>', "twice"),
+        ('<disable_collisions link1="base" link2="tip"/><disable_collisions link1="tip" link2="base"/>', "line 1"),
+        ('<disable_collision link1="base" link2="tip"/>', "disable_collisions"),
+        ('<disable_collisions link1="base" link2="tip" why="x"/>', "why"),
+        ('<link name="base"/>', "URDF"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            arm().with_srdf_document(f"{begin}{body}</robot>")
+    with pytest.raises(ModelError):
+        arm().with_srdf_document("")
+    reason = '<disable_collisions link1="base" link2="tip" reason="Never"/>'
+    assert ("base", "tip") not in arm().with_srdf_document(f"{begin}{reason}</robot>").collision_pairs
+
+
+def test_what_is_held_is_looked_at() -> None:
+    robot = arm()
+    held = robot.with_attached("stick", Sphere(0.2), "tip", (1.5, 0, 0))
+    assert ("upper", "stick") in held.collision_pairs and ("lower", "stick") not in held.collision_pairs
+    q, scene = np.array([0.1, 0.2, 0.3]), lw.Scene().with_sphere("ball", 0.1, (5.0, 0, 0))
+    at = held.pose(q, "stick")[:3, 3]
+    found = held.distances(q, scene).of("stick", "ball")
+    assert abs(found.distance - (np.linalg.norm(at - [5.0, 0, 0]) - 0.3)) < 1e-14
+    free = robot.with_attached("stick", Sphere(0.2), "tip", (1.5, 0, 0), touching=["base", "upper"])
+    assert [pair for pair in free.collision_pairs if "stick" in pair] == []
+    assert free.without_attached("stick") == robot == held.without_attached("stick")
+    two = robot.with_collisions("tip", Sphere(0.1), Sphere(0.2).at((0.5, 0, 0)))
+    assert two.collision_shapes[-2:] == ("tip/0", "tip/1") and len(two.distances(q).pairs) == 5
+    assert two.distances(q, pairs=[("base", "tip")]).pairs == (("base", "tip/0"), ("base", "tip/1"))
+    with pytest.raises(UnknownNameError, match="stick"):
+        held.without_attached("stik")
+    with pytest.raises(UnknownNameError, match="tip"):
+        robot.without_attached("tip")
+    with pytest.raises(ValueError, match="already"):
+        held.with_attached("stick", Box((1, 1, 1)), "tip")
+    with pytest.raises(TypeError, match="shape"):
+        robot.with_attached("stick", "box", "tip")
+    with pytest.raises(UnknownNameError, match="upper"):
+        robot.with_attached("stick", Sphere(0.1), "tip", touching=["uper"])
