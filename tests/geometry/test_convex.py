@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.geometry import BoxCore, PolytopeCore, Solid, signed_distance
+from linkwork.geometry import (
+    BoxCore,
+    ConeCore,
+    CylinderCore,
+    EllipsoidCore,
+    PolytopeCore,
+    Solid,
+    signed_distance,
+)
 from linkwork.spatial import Pose, Rotation, Vec3
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
@@ -64,3 +72,64 @@ def test_overlaps_of_polytopes_are_exact() -> None:
             assert abs(np.linalg.norm(row[7:10] - row[4:7]) - row[0]) < 1e-13
     assert 50 < several < 195
     assert kernel(a[7], b[7]).tolist() == found[7].tolist()
+
+
+def solids(kind, x):
+    if kind == "cylinder":
+        return Solid(CylinderCore(placed(x), 0.5, 0.8))
+    if kind == "cone":
+        return Solid(ConeCore(placed(x), 0.6, 0.7))
+    if kind == "ellipsoid":
+        return Solid(EllipsoidCore(placed(x), Vec3(0.9, 0.5, 0.3)))
+    return Solid(BoxCore(placed(x), Vec3(0.5, 0.7, 0.3)))
+
+
+def farthest(kind, n):
+    """The farthest points of a body along directions (..., 3), and how far outside of it a point is."""
+    across = np.linalg.norm(n[..., :2], axis=-1)
+    if kind == "cylinder":
+        return 0.5 * across + 0.8 * abs(n[..., 2])
+    if kind == "cone":
+        return np.maximum(0.6 * across - 0.7 * n[..., 2], 0.7 * n[..., 2])
+    if kind == "ellipsoid":
+        return np.linalg.norm(n * [0.9, 0.5, 0.3], axis=-1)
+    return abs(n) @ [0.5, 0.7, 0.3]
+
+
+def outside(kind, p):
+    across = np.hypot(p[:, 0], p[:, 1])
+    if kind == "cylinder":
+        return np.maximum(across - 0.5, abs(p[:, 2]) - 0.8)
+    if kind == "cone":
+        return np.maximum(-0.7 - p[:, 2], (1.4 * across + 0.6 * (p[:, 2] - 0.7)) / np.hypot(0.6, 1.4))
+    if kind == "ellipsoid":
+        scaled = np.linalg.norm(p / [0.9, 0.5, 0.3], axis=1)
+        return (scaled - 1.0) * scaled / np.linalg.norm(p / np.square([0.9, 0.5, 0.3]), axis=1)
+    return (abs(p) - [0.5, 0.7, 0.3]).max(axis=1)
+
+
+@pytest.mark.parametrize(("first", "second"), [("box", "cylinder"), ("cylinder", "cone"), ("ellipsoid", "cone")])
+def test_curved_bodies_obey_both_bounds(first, second) -> None:
+    """g(n) = −h(n) is what planes across n keep: no direction keeps more, and the points lie that far apart."""
+    rng = np.random.default_rng(11)
+    kernel = lw.compile(lambda a, b: numbers(signed_distance(solids(first, a), solids(second, b))), a=7, b=7)
+    a, b = poses(rng, 150, 1.1), poses(rng, 150, 1.1)
+    found = kernel(a, b)
+    assert np.isfinite(found).all()
+    d, n, on_a, on_b = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10]
+    A, B = (np.array([matrix(q) for q in x[:, 3:]]) for x in (a, b))
+
+    def kept(n):  # (samples, directions, 3)
+        here = farthest(first, np.einsum("kji,kdj->kdi", A, n)) + farthest(second, -np.einsum("kji,kdj->kdi", B, n))
+        return np.einsum("kj,kdj->kd", b[:, :3] - a[:, :3], n) - here
+
+    assert np.abs(kept(n[:, None])[:, 0] - d).max() < 1e-13
+    assert np.abs(outside(first, np.einsum("kji,kj->ki", A, on_a - a[:, :3]))).max() < 1e-12
+    assert np.abs(outside(second, np.einsum("kji,kj->ki", B, on_b - b[:, :3]))).max() < 1e-12
+    assert np.abs(on_b - on_a - d[:, None] * n).max() < 1e-14
+    everywhere = rng.normal(size=(150, 2000, 3))
+    for near in (None, 1e-1, 1e-3, 1e-5):
+        others = everywhere if near is None else n[:, None] + near * everywhere[:, :200]
+        others /= np.linalg.norm(others, axis=-1, keepdims=True)
+        assert (kept(others).max(axis=1) <= d + 1e-14).all()
+    assert 20 < (d < 0.0).sum() < 130

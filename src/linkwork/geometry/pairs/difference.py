@@ -15,7 +15,7 @@ from ..cores import PointCore, SegmentCore
 from ..distance import SignedDistance
 from ..support import support
 
-__all__ = ["Difference", "chosen", "length_of"]
+__all__ = ["Difference", "Moved", "chosen", "length_of"]
 
 
 def chosen(condition: Any, x: Vec3, y: Vec3) -> Vec3:
@@ -59,6 +59,23 @@ class Difference:
         X = self.X
         normal, on_a = X.rotation @ found.normal, X.point(found.on_a)
         return SignedDistance(found.distance, normal, on_a, on_a + normal * found.distance, found.unique)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A − B where B is moved."""
+
+    difference: Difference
+    by: Vec3
+
+    def support(self, n: Vec3) -> tuple[Vec3, Vec3]:
+        """The point that is farthest along n, and the point of A that it comes from."""
+        p, on_a = self.difference.support(n)
+        return p - self.by, on_a
+
+    def between(self) -> Vec3:
+        """From the center of A to that of B."""
+        return self.difference.between() + self.by
 
 
 def _seen(core: Any, X: Pose, *, own: bool) -> Any:

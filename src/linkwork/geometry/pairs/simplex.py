@@ -15,13 +15,20 @@ from typing import Any, NamedTuple
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, where
 from ...spatial import Vec3
-from .difference import Difference, chosen
+from .difference import Difference, Moved, chosen
 
-__all__ = ["Simplex", "nearest"]
+__all__ = ["Kept", "Simplex", "nearest"]
 
 _STEPS = 60
-_GAP = 1e-14  # of ‖v‖² − v · w, relative, at which nothing is left to gain
 _FLAT = 1e-26  # sin² of the angle of a triangle that is none
+
+
+class Kept(NamedTuple):
+    """Points of A − B, the points of A that they come from, and weights (0: no part of it)."""
+
+    p: tuple[Vec3, ...]
+    a: tuple[Vec3, ...]
+    weights: tuple[Any, ...]
 
 
 class Simplex(NamedTuple):
@@ -39,17 +46,17 @@ class Simplex(NamedTuple):
     going: Any
 
 
-def nearest(difference: Difference, steps: int = _STEPS, gap: float = _GAP) -> Simplex:
+def nearest(difference: Difference | Moved, *, gap: float, steps: int = _STEPS, going: Any = True) -> Simplex:
     """The simplex whose nearest point is the nearest of A − B, or one about 0."""
     towards = difference.between()
     p, a = difference.support(towards)
     yes = lt(-1.0, p.dot(p))
-    start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p, not_(yes), yes)
+    start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p, not_(yes), and_(yes, going))
     found: Simplex = while_loop(lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=steps).state
     return found
 
 
-def _step(difference: Difference, s: Simplex, least: float) -> Simplex:
+def _step(difference: Difference | Moved, s: Simplex, least: float) -> Simplex:
     square = s.v.dot(s.v)
     w, on_a = difference.support(-s.v)
     ends = le(square - s.v.dot(w), least * square)

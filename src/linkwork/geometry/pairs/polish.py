@@ -1,0 +1,126 @@
+"""The normal between two bodies to rounding, by Newton's method on directions.
+
+g(n) = −h(n), the distance that planes across n keep between the bodies, is greatest at the normal, where they are
+apart and, among normals near by, where they overlap.  Near the normal, each body is curved or flat (`features.py`):
+what is flat along a line says q · n = s, and with r(n) = c_B(−n) − c_A(n), the normal satisfies
+
+    r = λ n + μ q + μ' q',   n · n = 1,   and the rows q · n = s that hold.
+
+Two rows leave the normal no freedom, with one it moves on a circle, and with none on the sphere: there a step is that
+of Newton's method for the Lagrangian, whose second derivative is −(J_A + J_B) − λ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...expr.control.loops import while_loop
+from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, sqrt, where
+from ...spatial import Vec3
+from .difference import Difference, chosen, length_of
+from .features import Feature, feature
+from .simplex import Kept
+
+__all__ = ["polished"]
+
+_STEPS = 12
+_FAR = 0.3  # [rad] no step is longer
+_ENOUGH = 1e-16  # [rad²] of a step after which none is needed
+_PARALLEL = 1e-16  # sin² of the angle of lines that are parallel
+
+
+def polished(difference: Difference, s: Kept, n: Vec3) -> tuple[Any, Vec3, Vec3]:
+    """The signed distance, the normal and the point on A, near a normal n from A to B and a simplex there."""
+    b = tuple(a - p for a, p in zip(s.a, s.p, strict=True))
+    on_a = feature(difference.a, s.a, s.weights, n)
+    on_b = feature(difference.b, b, s.weights, -n)
+    rows = _Rows(on_a, on_b)
+    m = while_loop(
+        lambda state: lt(_ENOUGH, state[1]), lambda state: _step(rows, state[0]), (rows.restored(n), 1.0 + 0.0 * n.x),
+        at_most=_STEPS,
+    ).state[0]  # fmt: skip
+    best, g = n, _kept(difference, n)
+    found = _kept(difference, m)
+    better = le(g, found + 1e-13 * fmax(found, -found))
+    best, g = chosen(better, m, best), where(better, found, g)
+    flat_a = flat_b = lt(1.0, 0.0 * g)
+    for which, holds, candidate in ((0, on_a.end, on_a.normal), (1, on_b.end, -on_b.normal)):
+        found = _kept(difference, candidate)
+        better = and_(holds, le(g, found))
+        best, g = chosen(better, candidate, best), where(better, found, g)
+        flat_a, flat_b = (better, flat_b) if which == 0 else (flat_a, better)
+    return g, best, _point(rows, s, best, g, flat_a, flat_b)
+
+
+def _kept(difference: Difference, n: Vec3) -> Any:
+    """g(n)."""
+    return -n.dot(difference.support(n)[0])
+
+
+class _Rows:
+    """What holds of the normal between two features."""
+
+    def __init__(self, a: Feature, b: Feature) -> None:
+        self.a, self.b = a, b
+        across = a.q.cross(b.q)
+        both = and_(and_(a.line, b.line), lt(_PARALLEL, across.dot(across)))
+        self.both, self.across = both, across
+        self.one = and_(or_(a.line, b.line), not_(both))
+        self.q = chosen(a.line, a.q, b.q)
+        self.s = where(a.line, a.s, -b.s)
+        self.last = -b.s
+
+    def restored(self, n: Vec3) -> Vec3:
+        """The nearest direction that obeys the rows."""
+        n = n * (1.0 / sqrt(length_of(n)))
+        q, s = self.q, self.s
+        free = n - q * q.dot(n)
+        ring = q * s + free * (sqrt(fmax(1.0 - s * s, 0.0)) / sqrt(length_of(free)))
+        p, cos = self.b.q, self.q.dot(self.b.q)
+        sin = length_of(self.across)
+        x, y = (s - cos * self.last) / sin, (self.last - cos * s) / sin
+        flat = q * x + p * y
+        up = sqrt(fmax(1.0 - flat.dot(flat), 0.0) / sin)
+        corner = flat + self.across * where(lt(self.across.dot(n), 0.0), -up, up)
+        return chosen(self.both, corner, chosen(self.one, ring, n))
+
+
+def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
+    """A step of Newton's method, and its square."""
+    at_a, bent_a = rows.a.at(n)
+    at_b, bent_b = rows.b.at(-n)
+    r = at_b - at_a
+    q = chosen(rows.one, rows.q, chosen(lt(n.x * n.x, 0.5), Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)))
+    t = q.cross(n)
+    t = t * (1.0 / sqrt(length_of(t)))
+    u = n.cross(t)
+    s = where(rows.one, rows.s, 0.0)
+    scale = 1.0 / where(lt(s * s, 1.0 - 1e-12), 1.0 - s * s, 1.0)
+    force = where(rows.one, (r.dot(n) - s * r.dot(q)) * scale, r.dot(n))  # λ
+    tt = bent_a(t, t) + bent_b(t, t) + force
+    tu = where(rows.one, 0.0, bent_a(t, u) + bent_b(t, u))
+    uu = where(rows.one, 1.0, bent_a(u, u) + bent_b(u, u) + force)
+    x, y = r.dot(t), where(rows.one, 0.0, r.dot(u))
+    det = tt * uu - tu * tu
+    known = lt(1e-300, det * det)
+    scale = where(known, 1.0, 0.0) / where(known, det, 1.0)
+    a, b = (uu * x - tu * y) * scale, (tt * y - tu * x) * scale
+    square = a * a + b * b
+    short = fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
+    a, b = where(rows.both, 0.0, a * short), where(rows.both, 0.0, b * short)
+    return rows.restored(n + t * a + u * b), a * a + b * b
+
+
+def _point(rows: _Rows, s: Kept, n: Vec3, g: Any, flat_a: Any, flat_b: Any) -> Vec3:
+    """The point on A."""
+    a, b = rows.a, rows.b
+    at_a, at_b = a.at(n)[0], b.at(-n)[0]
+    one_a, one_b = not_(or_(a.line, flat_a)), not_(or_(b.line, flat_b))
+    along, other = a.along(n), b.along(-n)
+    across = n.cross(other)
+    slope = along.dot(across)
+    known = lt(1e-16, slope * slope)
+    crossing = and_(and_(a.line, b.line), and_(known, not_(or_(flat_a, flat_b))))
+    there = at_a + along * ((at_b - at_a).dot(across) / where(known, slope, 1.0))
+    mean = s.a[0] * s.weights[0] + s.a[1] * s.weights[1] + s.a[2] * s.weights[2]
+    return chosen(one_a, at_a, chosen(one_b, at_b - n * g, chosen(crossing, there, mean)))
