@@ -33,7 +33,9 @@ class TestUsage:
     def test_help_names_the_commands(self, linkwork):
         ran = linkwork("--help")
         assert ran.code == 0
-        assert all(command in ran.out for command in ("demo", "info", "robots", "explain", "ik", "bench", "cache"))
+        assert all(
+            command in ran.out for command in ("demo", "info", "robots", "explain", "distances", "ik", "bench", "cache")
+        )
 
     @pytest.mark.parametrize(
         "arguments", [(), ("fly",), ("info",), ("demo", "--samples", "0"), ("bench", "arm7", "--batch", "x")]

@@ -17,6 +17,7 @@ __all__ = [
     "CommandError",
     "add_json",
     "add_robot",
+    "from_zero",
     "issue_text",
     "load_robot",
     "positive",
@@ -76,6 +77,17 @@ def positive(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return value
+
+
+def from_zero(text: str) -> int:
+    """A whole number of at least zero, as argparse's ``type``."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {text!r}")
     return value
 
 

@@ -19,7 +19,7 @@ from .. import __version__
 from .._progress import Progress
 from ..errors import UnknownNameError
 from ..facade.robot.robot import Robot
-from .arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, positive, robot_of
+from .arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, from_zero, positive, robot_of
 from .measure import threads
 from .output import Terminal, escaped, label, number, quantity, table
 from .tables import columns_of, folded
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frame", metavar="NAME", required=True, help="the frame that is to reach poses")
     parser.add_argument("--base", metavar="NAME", help="the frame that poses are relative to (default: the world)")
     parser.add_argument("--poses", metavar="N", type=positive, default=1000, help="how many (default: 1000)")
-    parser.add_argument("--seed", metavar="N", type=_from_zero, default=0, help="of the random numbers (default: 0)")
+    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
     parser.add_argument(
         "--tolerance",
         metavar="X",
@@ -48,16 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of each axis, m and rad, {_FINEST:g} at least (default: 1e-5)",
     )
     add_json(parser)
-
-
-def _from_zero(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {text!r}")
-    return value
 
 
 def _tolerance(text: str) -> float:
