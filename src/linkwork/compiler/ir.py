@@ -157,21 +157,34 @@ class Function:
         return self.any_of("i1", flags)
 
     @contextmanager
-    def loop(self, stop: str | int, *, start: str | int = 0, step: int = 1) -> Iterator[str]:
-        """A loop whose index runs from start in steps, as long as it is below stop; it may run not at all."""
+    def loop(
+        self, stop: str | int, *, start: str | int = 0, step: int = 1, kind: str = "", carried: list[str] | None = None
+    ) -> Iterator[str]:
+        """A loop whose index runs from start in steps, as long as it is below stop; it may run not at all.
+
+        Values of a kind that are carried from step to step stand in a list: those at first, then those that a step
+        finds, in the place of which it puts the following ones, and at last those that are left.
+        """
+        first = carried if carried is not None else []
+        begin = list(first)
         head, body, leave = self._label("head"), self._label("body"), self._label("leave")
         before = self._block
         self._names += 1
         index, following = f"%i{self._names}", f"%n{self._names}"
         self._goto(head)
         phi = len(self._lines)
-        self._lines.append("")
+        self._lines += [""] * (1 + len(begin))
+        inside = [f"%c{self._names}.{k}" for k in range(len(begin))]
+        first[:] = inside
         more = self.let(f"icmp slt i64 {index}, {stop}")
         self.do(f"br i1 {more}, label %{body}, label %{leave}")
         self._start(body)
         yield index
         self.do(f"{following} = add i64 {index}, {step}")
         self._lines[phi] = f"{index} = phi i64 [ {start}, %{before} ], [ {following}, %{self._block} ]"
+        for k, (name, one, other) in enumerate(zip(inside, begin, first, strict=True)):
+            self._lines[phi + 1 + k] = f"{name} = phi {kind} [ {one}, %{before} ], [ {other}, %{self._block} ]"
+        first[:] = inside
         self.do(f"br label %{head}")
         self._start(leave)
 

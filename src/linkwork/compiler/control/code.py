@@ -8,8 +8,8 @@ modules of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ...expr.bundle import PART
 from ...expr.control.call import Subroutine
@@ -28,16 +28,20 @@ from .rows import rows_driver
 __all__ = ["ControlCode", "Pointers"]
 
 _COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
+_AT_ONCE = 8  # numbers that are moved, and looked at for NaN, between two jumps
+_REGISTERS = 12  # numbers that a loop carries in them
 INLINE = 400  # instructions of a body that stands in its driver as a whole
 
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """What a piece works with: the frame, columns of inputs of this step of a loop, and where what it keeps goes."""
+    """What a piece works with: the frame, columns of inputs of this step of a loop, where what it keeps goes, and what
+    the loop carries in registers, by the places that it would have."""
 
     frame: str = "%frame"
     columns: tuple[str, ...] = ()
     kept: str = "null"
+    carried: Mapping[int, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """As arguments of a function."""
@@ -125,6 +129,7 @@ class ControlCode:
                 return at.frame, scope.inputs[number].number
             return None
 
+        lanes = f.lanes_of(f.load(self.mask, f.at(at.frame, scope.mask * self.width))) if step.over else ""
         parts: dict[int, list[str]] = {}  # of instructions of several results that are no controls
         for value in range(step.start, step.stop):
             operation, args, number = instructions[value]
@@ -139,7 +144,10 @@ class ControlCode:
                 continue
             else:
                 names[value] = f.operation(operation, [name(a) for a in args])
-            if value in step.left:
+            if value in step.over:
+                x = names[value] if self.lanes == 1 else f.select(lanes, names[value], name(step.over[value]))
+                f.put(x, at.frame, scope.places[value])
+            elif value in step.left:
                 f.keep(operation, names[value], step.left[value], at.frame)
         placed = step.placed if len(step.placed) < MANY else self._moved(f, scope, step, at)
         for value, place in placed:
@@ -185,7 +193,7 @@ class ControlCode:
     def _input(self, f: Instructions, spot: Spot, at: Pointers) -> str:
         """The value of an input, where it stands."""
         if spot.area == FRAME:
-            return f.get(at.frame, spot.number)
+            return at.carried.get(spot.number) or f.get(at.frame, spot.number)
         if spot.area == SLICE:
             return f.get(at.columns[spot.column], spot.number)
         return f.splat(f.load(self.real.name, at.columns[spot.column], self.real.bytes))
@@ -259,19 +267,39 @@ class ControlCode:
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
         starts = [self._start(f, column, outer) for column in step.columns]
         kept = f.at("%frame", (step.results + loop.carried) * self.width)
-        with f.loop(loop.at_most) as count:
+        places = range(step.results, step.results + loop.carried)
+        held = self._in_registers(scope, loop)  # else a step would wait for what the one before has just stored
+        carried = [f.get("%frame", place) for place in places] if held else []
+        with f.loop(loop.at_most, kind=f.type, carried=carried) as count:
             k = f.let(f"sub i64 {loop.at_most - 1}, {count}") if loop.backward else count
             columns = []
             for column, start in zip(step.columns, starts, strict=True):
                 size = self.real.bytes if column.table else column.stride * self.width
                 columns.append(f.at(start, f.let(f"mul i64 {k}, {size}")) if size else start)
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
+            at = replace(at, carried=dict(zip(places, carried, strict=False)))
             value = self._run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
             found = [value(r) for r in scope.listing.results]
-            for j, x in enumerate(found[: loop.carried]):
-                f.put(x, "%frame", step.results + j)
             for j, x in enumerate(found[loop.carried :]):
                 f.put(x, at.kept, j)
+            carried[:] = found[: loop.carried]
+            for place, x in zip(places, [] if held else carried, strict=False):
+                f.put(x, "%frame", place)
+            if not held:
+                carried.clear()
+        for place, x in zip(places, carried, strict=False):
+            f.put(x, "%frame", place)
+
+    def _in_registers(self, scope: Scope, loop: Loop) -> bool:
+        """Whether what a loop carries stays in registers: a few numbers, of a body that is one piece of its driver."""
+        instructions = scope.listing.instructions
+        looked_up = {a for _, args, _ in (i for i in instructions if i.operation.arity < 0) for a in args}
+        return (
+            0 < loop.carried <= _REGISTERS
+            and self.inline(scope)
+            and len(scope.steps) == 1
+            and not any(instructions[a].operation is INPUT and instructions[a].value < loop.carried for a in looked_up)
+        )
 
     def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
         """Where a column begins."""
@@ -325,10 +353,12 @@ class ControlCode:
         (scope,) = step.scopes
         done, status = step.ending
         mask = f.load(self.mask, going)
+        if scope.over:
+            f.store(self.mask, mask, f.at(at.frame, scope.mask * self.width))
         value = self._run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
         results = scope.listing.results[1:]
         waiting = {} if inline else self._waiting(scope, step, loop)
-        found = {j: value(r) for j, r in enumerate(results) if j not in waiting}
+        found = {j: value(r) for j, r in enumerate(results) if j not in waiting and j not in scope.over}
         lanes = f.lanes_of(mask)
         old = {j: f.get(at.frame, step.results + j) for j in found}
         kept = {j: x if x == old[j] else f.select(lanes, x, old[j]) for j, x in found.items()}
@@ -352,29 +382,46 @@ class ControlCode:
         found: dict[int, int] = {}
         for j, r in enumerate(scope.listing.results[1:]):
             operation, args, number = instructions[r]
+            if j in scope.over:
+                continue
             if operation is PART and args[0] in bases:
                 found[j] = bases[args[0]] + number
             elif operation.gives == "n" and r in scope.places and r < scope.last.start:
                 found[j] = scope.places[r]
         found = {j: place for j, place in found.items() if place not in state}
-        return found if len(found) >= MANY else {}
+        return found if len(found) >= _AT_ONCE else {}
 
     def _move_some(self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, going: str, frame: str) -> None:
         """Copy numbers from place to place in some lanes; those of ``going`` end that have a NaN among them."""
         if not moves:
             return
+        if len(moves) < MANY:
+            flags: list[str] = []
+            for start_place, to_place in moves:
+                x = f.get(frame, start_place)
+                flags.append(f.let(f"fcmp uno {f.type} {x}, {x}") if going else "")
+                f.put(f.select(lanes, x, f.get(frame, to_place)), frame, to_place)
+            if going:
+                bad = f.bits(f.any_of(f.truth, flags))
+                f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
+            return
+        moves = [*moves, *moves[-1:] * (-len(moves) % _AT_ONCE)]
         entries = ", ".join(f"i32 {place * self.width}" for move in moves for place in move)
         table = self.name("moved")
         f.declare(f"{table} = internal constant [{2 * len(moves)} x i32] [{entries}], align 64")
-        with f.loop(len(moves)) as k:
-            entry = f.at(table, f.let(f"shl i64 {k}, 3"))
-            start, to = (
-                f.at(frame, f.let(f"zext i32 {f.load('i32', f.at(entry, offset), 4)} to i64")) for offset in (0, 4)
-            )
-            x = f.get(start, 0)
-            f.put(f.select(lanes, x, f.get(to, 0)), to, 0)
+        with f.loop(len(moves), step=_AT_ONCE) as k:
+            numbers: list[str] = []
+            for n in range(_AT_ONCE):
+                entry = f.at(table, f.let(f"shl i64 {k}, 3"))
+                start, to = (
+                    f.at(frame, f.let(f"zext i32 {f.load('i32', f.at(entry, 8 * n + offset), 4)} to i64"))
+                    for offset in (0, 4)
+                )
+                numbers.append(f.get(start, 0))
+                f.put(f.select(lanes, numbers[-1], f.get(to, 0)), to, 0)
             if going:
-                bad = f.bits(f.let(f"fcmp uno {f.type} {x}, {x}"))
+                flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+                bad = f.bits(f.any_of(f.truth, flags))
                 f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
 
     def end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int, frame: str) -> None:

@@ -25,6 +25,7 @@ __all__ = ["CONTROL", "Control", "Memory", "Piece", "Scope", "Spot", "has_contro
 
 CONTROL = frozenset((LOOP, CHOICE, CALL, ROWS))
 FRAME, SLICE, TABLE = "frame", "slice", "table"
+MANY = 64  # numbers that a loop carries on: fewer are put in place at the end of a step
 
 
 class Spot(NamedTuple):
@@ -60,6 +61,7 @@ class Piece:
     stop: int
     left: dict[int, int] = field(default_factory=dict)  # a value that it computes -> its place
     placed: list[tuple[int, int]] = field(default_factory=list)  # any value, and a further place, filled at the end
+    over: dict[int, int] = field(default_factory=dict)  # a value -> the input whose place it takes
 
 
 @dataclass
@@ -94,6 +96,8 @@ class Scope:
     steps: list[Piece | Control] = field(default_factory=list)
     head: int = 0  # how many of the steps come before it is known whether the others are to be done
     results: tuple[int, ...] = ()  # of the program: the places of its results
+    over: frozenset[int] = frozenset()  # of what a loop carries, what is put where it stood as soon as it is there
+    mask: int = 0  # the place of which lanes do the step, where some is
 
     @property
     def last(self) -> Piece:
@@ -130,8 +134,16 @@ def plan_program(program: Listing) -> tuple[Scope, Memory]:
 class _Planner:
     """Plans one scope."""
 
-    def __init__(self, listing: Listing, inputs: Sequence[Spot], memory: Memory, columns: int = 0) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        inputs: Sequence[Spot],
+        memory: Memory,
+        columns: int = 0,
+        own: tuple[int, Loop] | None = None,  # of a loop with a condition: where what it carries stands
+    ) -> None:
         self.listing, self.inputs, self.memory = pairs_taken_apart(listing), inputs, memory
+        self.own = own
         self.scope = Scope(self.listing, inputs, columns)
         self.bases: dict[int, int] = {}  # of controls: the first place of their results
 
@@ -149,6 +161,8 @@ class _Planner:
                 scope.steps.append(Control(start, instructions[start].value, 0, ()))
         last = len(bounds) - 1
         needed_last = list(listing.results[listing.first :])
+        if self.own is not None:
+            self._put_over(step_of, *self.own)
         self._place_what_waits(step_of, last, needed_last, whole)
         for s, step in enumerate(scope.steps):
             if isinstance(step, Control):
@@ -216,6 +230,44 @@ class _Planner:
         operation, args, _ = self.listing.instructions[value]
         return args[0] if operation is PART and self.listing.instructions[args[0]].operation in CONTROL else None
 
+    def _put_over(self, step_of: list[int], base: int, loop: Loop) -> None:
+        """Find what a loop carries on that can be put where it stood as soon as it is computed: numbers of which the
+        old one is not read any more, and that nobody looks at for NaN."""
+        instructions, scope = self.listing.instructions, self.scope
+        results = self.listing.results[self.listing.first :]
+        last_use: dict[int, int] = {}
+        times: dict[int, int] = {}
+        for k, instruction in enumerate(instructions):
+            last_use |= {a: k for a in instruction.args if instructions[a].operation is INPUT}
+        for r in self.listing.results:
+            last_use[r] = len(instructions)
+            times[r] = times.get(r, 0) + 1
+        inputs: dict[int, list[int]] = {}
+        for k, (operation, _, number) in enumerate(instructions):
+            if operation is INPUT:
+                inputs.setdefault(int(number), []).append(k)
+        over: set[int] = set()
+        for j in range(loop.watched, loop.carried):
+            r, old = results[j], inputs.get(j, [])
+            operation = instructions[r].operation
+            step = scope.steps[step_of[r]]
+            if operation.gives != "n" or operation.arity < 0 or operation in (INPUT, CONSTANT, PART):
+                continue
+            if times[r] > 1 or len(old) != 1 or last_use.get(old[0], -1) > r or step_of[r] < scope.head:
+                continue
+            assert isinstance(step, Piece)
+            step.over[r] = old[0]
+            scope.places[r] = base + j
+            over.add(j)
+        if len(over) >= MANY:
+            scope.over, scope.mask = frozenset(over), self.memory.take(1)
+            return
+        for step in scope.steps:
+            if isinstance(step, Piece):
+                for r in step.over:
+                    del scope.places[r]
+                step.over.clear()
+
     def _place_what_waits(self, step_of: list[int], last: int, results: Iterable[int], whole: bool) -> None:
         """Give every computed value that outlives its piece a place, free again after the last step that takes it."""
         instructions, scope = self.listing.instructions, self.scope
@@ -223,10 +275,10 @@ class _Planner:
         for k, instruction in enumerate(instructions):
             control = instruction.operation in CONTROL
             for a in instruction.args:
-                if (control or step_of[a] != step_of[k]) and not self._free(a):
+                if (control or step_of[a] != step_of[k]) and not self._free(a) and a not in scope.places:
                     until[a] = max(until.get(a, 0), step_of[k])
         for r in results:
-            if not self._free(r) and (whole or step_of[r] != last):
+            if not self._free(r) and (whole or step_of[r] != last) and r not in scope.places:
                 until[r] = last + whole  # what the program gives stays to the end
         for r in self.listing.results[: self.listing.first]:
             if not self._free(r) and step_of[r] != scope.head - 1:
@@ -291,7 +343,8 @@ class _Planner:
         inputs += slices
         inputs += [Spot(FRAME, place) for place in taken]
         step.outside = tuple(dict.fromkeys(taken))
-        step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns)).plan(whole=False),)
+        own = (step.results, loop) if loop.conditional else None
+        step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns), own).plan(whole=False),)
 
     def _other(self, step: Control, bundle: Bundle, args: Sequence[int], before: Piece) -> None:
         if isinstance(bundle, Rows):

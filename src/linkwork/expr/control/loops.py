@@ -44,7 +44,16 @@ def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], stat
     Raises TypeError for a condition that is no truth value, a step that changes the state's shapes or nesting, and
     ValueError for a bound that is no whole number or negative.
     """
-    most = bound("while_loop: at_most", at_most)
+    return watching_while_loop(condition, step, state, bound("while_loop: at_most", at_most))
+
+
+def watching_while_loop(
+    condition: Callable[[Any], Any], step: Callable[[Any], Any], state: Any, most: int, unwatched: int = 0
+) -> Iterated:
+    """A `while_loop` that does not look at the last numbers of its state for NaN, which is to be found elsewhere.
+
+    In a kernel such numbers are put where they stood as soon as a step has them, if it can be.
+    """
     start = Numbers(state, "while_loop: state")
     graph = graph_of(start.elements)
     if graph is None:
@@ -52,11 +61,16 @@ def while_loop(condition: Callable[[Any], Any], step: Callable[[Any], Any], stat
         if not isinstance(found, Graph):
             return Iterated(*found)
         graph = found
-    return _while_traced(graph, condition, step, start, most)
+    return _while_traced(graph, condition, step, start, most, unwatched)
 
 
 def _while_traced(
-    graph: Graph, condition: Callable[[Any], Any], step: Callable[[Any], Any], start: Numbers, most: int
+    graph: Graph,
+    condition: Callable[[Any], Any],
+    step: Callable[[Any], Any],
+    start: Numbers,
+    most: int,
+    unwatched: int,
 ) -> Iterated:
     while True:
         fresh = lent(graph, f"the state of while_loop of {named(step)}", len(start.elements))
@@ -70,7 +84,7 @@ def _while_traced(
     holds = holds if holds.__class__ is Symbol else graph.truth(bool(holds))
     body, outside = closed(fresh, [holds, *following.elements], early=1)
     many = len(fresh)
-    loop = Loop(body, many, 0, 0, most, conditional=True, watched=len(start.scalars))
+    loop = Loop(body, many, 0, 0, most, conditional=True, watched=len(start.scalars) - unwatched)
     *last, iterations, status = graph.bundle(loop, [*start.elements, *outside])
     return Iterated(start.together(last), iterations, status)
 

@@ -30,10 +30,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arrays import filled
-from ..control import scan, take, while_loop
+from ..control import cond, scan, take
+from ..control.loops import watching_while_loop
 from ..functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
-__all__ = ["GOING", "ScaledBounds", "Walk", "triangle", "walked"]
+__all__ = ["GOING", "Choice", "ScaledBounds", "Walk", "triangle", "walked"]
 
 GOING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
 _FIRST = 1e9  # how much more a violated equation counts than an inequality
@@ -41,10 +42,19 @@ _LEFT_ALONE = 2.0
 _UNROLLED = 12  # rows: of more, what is done row by row is a loop, which is compiled sooner
 
 
+class Choice(NamedTuple):
+    """What is found by looking at all rows."""
+
+    wished: Any = -1.0  # the first row to be held first, or −1
+    share: Any = math.inf  # how far the way to h goes until a multiplier is 0
+    blocking: Any = 0.0  # and whose
+    worst: Any = 0.0  # by how much a row is violated most
+    violated: Any = 0.0  # and which
+
+
 class Walk(NamedTuple):
     """What a pivot changes."""
 
-    tableau: Any  # the lower triangle, row by row
     targets: Any  # h
     multipliers: Any  # as far as they have come
     sides: Any  # 1 held at the upper bound, −1 at the lower one, 0 not held
@@ -54,6 +64,8 @@ class Walk(NamedTuple):
     toward: Any  # and at which side
     going: Any
     changes: Any  # of the active set
+    choice: Choice
+    tableau: Any  # the lower triangle, row by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +113,10 @@ def walked(walk: Walk, bounds: ScaledBounds, at_most: int) -> tuple[Walk, Any]:
     """The walk to its end, and the loop's status."""
     if not bounds.lower:
         return walk._replace(going=OPTIMAL), 0.0
-    found = while_loop(lambda s: lt(0.5, s.going), lambda s: _pivoted(s, bounds), walk, at_most=at_most)
+    walk = walk._replace(choice=_looking(bounds, (walk.targets, walk.multipliers, walk.sides, walk.marks)))
+    found = watching_while_loop(
+        lambda s: lt(0.5, s.going), lambda s: _pivoted(s, bounds), walk, at_most, unwatched=len(walk.tableau)
+    )
     return found.state, found.status
 
 
@@ -112,40 +127,30 @@ def _entry(table: Sequence[Any], index: Any) -> Any:
     return take(filled((len(table),), table), index)
 
 
-class _Choice(NamedTuple):
-    """What is found by looking at all rows."""
-
-    wished: Any = -1.0  # the first row to be held first, or −1
-    share: Any = math.inf  # how far the way to h goes until a multiplier is 0
-    blocking: Any = 0.0  # and whose
-    worst: Any = 0.0  # by how much a row is violated most
-    violated: Any = 0.0  # and which
-    upward: Any = 1.0  # and at which side
-
-
 class _Ray(NamedTuple):
     """What is found of the ray along which multipliers change as a row comes in."""
 
     length: Any = math.inf  # until one is 0
     first: Any = 0.0  # which
     slack: Any = 0.0  # of all rows together
-    spread: Any = 1.0  # 1 + c_Wᵀ c_W
     terms: Any = 0.0  # the sum of |c_i h_i|
+
+
+def _looking(bounds: ScaledBounds, columns: Sequence[Any]) -> Choice:
+    """What is to be done first, of targets, multipliers, sides and marks."""
+    given = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.slack, bounds.equal]
+    places = [float(i) for i in range(len(bounds.lower))]
+    return over_rows(lambda found, row: (_looked(found, *row), []), Choice(), [places, *given])[0]
 
 
 def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     k = len(bounds.lower)
-    T, h, now, sides, marks = (list(x) for x in s[:5])
+    h, now, sides, marks, T = (list(x) for x in (*s[:4], s.tableau))
     places = [float(i) for i in range(k)]
     starts = [float(triangle(i, 0)) for i in range(k)]
-    base, slack = bounds.base, bounds.slack
+    base, slack, found = bounds.base, bounds.slack, s.choice
 
     # which row goes, or comes in
-    def look(found: _Choice, row: Sequence[Any]) -> tuple[_Choice, list[Any]]:
-        return _looked(found, *row), []
-
-    columns = [places, h, now, sides, marks, base, bounds.lower, bounds.upper, slack, bounds.equal]
-    found, _ = over_rows(look, _Choice(), columns)
     forced = le(0.0, s.leaving)
     pending = and_(not_(forced), le(0.0, s.waiting))
     warm = and_(not_(or_(forced, pending)), le(0.0, found.wished))
@@ -158,25 +163,34 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     goes, arrived = or_(forced, drop), or_(add, done)
     comes = not_(or_(goes, done))
     d, gap, start = _entry(T, p * (p + 3.0) * 0.5), _entry(h, p), _entry(base, p)
-    toward = where(pending, s.toward, where(warm, _entry(marks, p), found.upward))
+    low, high = _entry(bounds.lower, p), _entry(bounds.upper, p)
+    toward = where(pending, s.toward, where(warm, _entry(marks, p), where(lt(low - gap, gap - high), 1.0, -1.0)))
     side = where(goes, _entry(sides, p), toward)
-    bound = where(lt(0.0, side), _entry(bounds.upper, p), _entry(bounds.lower, p))
-    high = p * (p + 1.0) * 0.5
+    bound = where(lt(0.0, side), high, low)
+    above = p * (p + 1.0) * 0.5
 
-    # its column, how far multipliers get, and the ray
-    def reach(ray: _Ray, row: Sequence[Any]) -> tuple[_Ray, list[Any]]:
-        i, low, b, a, held_at, origin, free_play, equal = row
-        c = _entry(T, where(lt(p, i), p + low, high + i))
-        diagonal = _entry(T, low + i)
-        x = where(arrived, b, where(drop, a + found.share * (b - a), a))
-        x = where(eq(held_at, 0.0), a, x)
-        ray = _lengthened(ray, i, c, diagonal, x + origin, b, held_at, toward, free_play, equal, bounds.floor)
-        return ray, [c, x]
+    # its column, and whether it depends on those held
+    def reach(spread: Any, row: Sequence[Any]) -> tuple[Any, list[Any]]:
+        i, first, held_at = row
+        c = _entry(T, where(lt(p, i), p + first, above + i))
+        size = c * held_at
+        return spread + size * size, [c]
 
-    ray, (column, reached) = over_rows(reach, _Ray(), [places, starts, h, now, sides, base, slack, bounds.equal])
+    spread, (column,) = over_rows(reach, 1.0, [places, starts, sides])
+
+    def lengthen(ray: _Ray, row: Sequence[Any]) -> tuple[_Ray, list[Any]]:
+        i, first, c, b, a, held_at, origin, free_play, equal = row
+        x = where(arrived, b, a) + origin
+        return _lengthened(ray, i, c, _entry(T, first + i), x, b, held_at, toward, free_play, equal, bounds.floor), []
+
+    def along_the_ray() -> _Ray:
+        return over_rows(lengthen, _Ray(), [places, starts, column, h, now, sides, base, slack, bounds.equal])[0]
+
+    suspect = and_(comes, le(d, fmax(bounds.floor, bounds.least) * spread))
+    ray = cond(suspect, along_the_ray, _Ray) if k > _UNROLLED else along_the_ray()
     excess = fabs(gap - bound)
-    nothing = le(d, bounds.floor * ray.spread)
-    small = and_(le(d, bounds.least * ray.spread), lt(ray.length * d, excess))
+    nothing = le(d, bounds.floor * spread)
+    small = and_(le(d, bounds.least * spread), lt(ray.length * d, excess))
     dependent = and_(comes, or_(nothing, small))
     along = and_(dependent, not_(warm))
     pivot = not_(or_(done, dependent))
@@ -187,29 +201,38 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     far = where(blocked, ray.length, where(hopeless, 1.0, 0.0)) * toward
     d_inv = where(pivot, 1.0 / where(eq(d, 0.0), 1.0, d), 0.0)
     f = where(pivot, where(goes, gap + start, gap - bound) * d_inv, 0.0)
-    sign = where(goes, -1.0, 1.0)
+    # numbers, which a row looks at sooner than it finds truths again
+    share = where(drop, found.share, where(arrived, 2.0, 0.0))
+    kept = where(hopeless, 0.0, 1.0)
+    # rows by their numbers, of which there may be none: that of the pivot, whose multiplier ends, whose mark changes
+    at = where(pivot, p, -1.0)
+    ended = where(goes, at, where(blocked, ray.first, -1.0))
+    marked = where(or_(alone, warm), p, -1.0)
+    mark_there = where(alone, _LEFT_ALONE, 0.0)
+    target_there, side_there = where(goes, bound - f, f - start), where(goes, 0.0, side)
+    u_there = d - where(goes, -1.0, 1.0)
 
-    def change(carry: tuple[()], row: Sequence[Any]) -> tuple[tuple[()], list[Any]]:
-        i, c, x, b, held_at, mark, origin = row
-        me = eq(i, p)
-        on = and_(me, pivot)
-        x = where(hopeless, 0.0, x)
-        x = where(eq(held_at, 0.0), where(and_(me, real), x + far, x), x - far * c)
-        x = where(or_(and_(on, goes), and_(eq(i, ray.first), blocked)), 0.0 - origin, x)
-        target = where(on, where(goes, bound - f, f - start), b - c * f)
-        new_mark = where(me, where(alone, _LEFT_ALONE, where(warm, 0.0, mark)), mark)
-        u = where(me, c - sign, c)
-        return carry, [target, x, where(on, where(goes, 0.0, side), held_at), new_mark, u, u * d_inv]
+    def change(found: Choice, row: Sequence[Any]) -> tuple[Choice, list[Any]]:
+        i, c, a, b, held_at, mark, origin, *given = row
+        on, free = eq(i, at), eq(held_at, 0.0)
+        x = where(free, a, where(lt(1.5, share), b, a + share * (b - a)))
+        x = x * kept - far * where(free, where(eq(i, p), -1.0, 0.0), c)
+        x = where(eq(i, ended), 0.0 - origin, x)
+        target = where(on, target_there, b - c * f)
+        held_at = where(on, side_there, held_at)
+        mark = where(eq(i, marked), mark_there, mark)
+        u = where(on, u_there, c)
+        found = _looked(found, i, target, x, held_at, mark, origin, *given)
+        return found, [target, x, held_at, mark, u, u * d_inv]
 
-    _, changed = over_rows(change, (), [places, column, reached, h, sides, marks, base])
+    given = [base, bounds.lower, bounds.upper, slack, bounds.equal]
+    choice, changed = over_rows(change, Choice(), [places, column, now, h, sides, marks, *given])
     targets, multipliers, next_sides, next_marks, u, w = changed
     tableau = []
     for i in range(k):
         tableau += [T[triangle(i, j)] - w[i] * u[j] for j in range(i)]
-        on = and_(eq(p, places[i]), pivot)
-        tableau.append(where(on, 0.0 - d_inv, T[triangle(i, i)] - w[i] * u[i]))
+        tableau.append(where(eq(at, places[i]), 0.0 - d_inv, T[triangle(i, i)] - w[i] * u[i]))
     return Walk(
-        filled((len(T),), tableau),
         filled((k,), targets),
         filled((k,), multipliers),
         filled((k,), next_sides),
@@ -219,11 +242,13 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
         where(blocked, toward, s.toward),
         where(done, OPTIMAL, where(hopeless, CONTRADICTION, GOING)),
         s.changes + where(and_(pivot, not_(warm)), 1.0, 0.0),
+        choice,
+        filled((len(T),), tableau),
     )
 
 
 def _looked(
-    s: _Choice,
+    s: Choice,
     i: Any,
     target: Any,
     now: Any,
@@ -234,22 +259,20 @@ def _looked(
     upper: Any,
     slack: Any,
     equal: Any,
-) -> _Choice:
+) -> Choice:
     """With another row: is it to be held first, does its multiplier vanish first, is it violated most."""
     wished = where(and_(lt(s.wished, 0.0), eq(fabs(mark), 1.0)), i, s.wished)
     wrong = and_(lt(equal, 0.5), lt(side * (base + target), 0.0))
     ratio = where(wrong, (base + now) / where(wrong, now - target, 1.0), math.inf)
     nearer = lt(ratio, s.share)
-    above, below = target - upper, lower - target
-    miss = (fmax(above, below) - slack) * (1.0 + _FIRST * equal)
+    miss = (fmax(target - upper, lower - target) - slack) * (1.0 + _FIRST * equal)
     more = and_(and_(eq(side, 0.0), lt(mark, 1.5)), lt(s.worst, miss))
-    return _Choice(
+    return Choice(
         wished,
         where(nearer, ratio, s.share),
         where(nearer, i, s.blocking),
         where(more, miss, s.worst),
         where(more, i, s.violated),
-        where(more, where(lt(below, above), 1.0, -1.0), s.upward),
     )
 
 
@@ -277,6 +300,5 @@ def _lengthened(
         where(nearer, ratio, s.length),
         where(nearer, i, s.first),
         s.slack + where(eq(size, 0.0), 0.0, size * slack),
-        s.spread + size * size,
         s.terms + size * fabs(target),
     )

@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..arrays import filled
-from ..control import while_loop
+from ..control.each import each
+from ..control.loops import watching_while_loop
 from ..functions import and_, eq, exp, fabs, fmax, fmin, le, log, lt, not_, or_, where
 from ..linalg.sums import dot, is_zero
 from .factored import Factored, factored, rounding
-from .pivoting import CONTRADICTION, GOING, OPTIMAL, ScaledBounds, Walk, triangle, walked
+from .pivoting import CONTRADICTION, GOING, OPTIMAL, Choice, ScaledBounds, Walk, triangle, walked
 
 __all__ = [
     "INFEASIBLE",
@@ -74,7 +75,6 @@ class Outcome(NamedTuple):
 class _Pass(NamedTuple):
     """Between proximal steps."""
 
-    tableau: Any
     x: Any
     Hx: Any
     Cx: Any  # scaled
@@ -86,6 +86,7 @@ class _Pass(NamedTuple):
     status: Any
     going: Any
     changes: Any
+    tableau: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +126,8 @@ class _Problem:
         shifts = [dot([s.tableau[triangle(i, j)] for j in range(k)], gaps) for i in range(k)]
         targets = [where(x, 0.0, v) - q for x, v, q in zip(held, values, shifts, strict=True)]
         zeros = filled((k,), [0.0] * k)
-        walk, ended = walked(
-            Walk(s.tableau, filled((k,), targets), zeros, s.sides, s.marks, -1.0, -1.0, 1.0, GOING, s.changes),
-            replace(bounds, base=old),
-            self.given.at_most,
-        )
+        start = [filled((k,), targets), zeros, s.sides, s.marks, -1.0, -1.0, 1.0, GOING, s.changes, Choice(), s.tableau]
+        walk, ended = walked(Walk(*start), replace(bounds, base=old), self.given.at_most)
         contradiction = eq(walk.going, CONTRADICTION)
         multipliers = [where(contradiction, b, a + b) for a, b in zip(old, walk.multipliers, strict=True)]
         whole = [a + b for a, b in zip(z, factors.of_columns(factors.Y, walk.multipliers), strict=True)]
@@ -158,7 +156,6 @@ class _Problem:
         stop = or_(or_(cut, contradiction), or_(solved, unbounded))
         marks = [where(eq(mark, 2.0), 0.0, mark) for mark in walk.marks]
         return _Pass(
-            walk.tableau,
             filled((len(x),), [where(unbounded, d, a) for a, d in zip(x, way, strict=True)]),
             filled((len(x),), Hx),
             filled((k,), Cx),
@@ -170,6 +167,7 @@ class _Problem:
             status,
             where(stop, OPTIMAL, GOING),
             walk.changes,
+            walk.tableau,
         )
 
     def _unbounded(self, way: Scalars, s: _Pass, Hx: Scalars, Cx: Scalars) -> Any:
@@ -201,7 +199,6 @@ def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
     zeros = filled((k,), [0.0] * k)
     warm = [_side(*each) for each in zip(given.warm, given.lower, given.upper, strict=True)]
     start = _Pass(
-        filled((k * (k + 1) // 2,), problem.gram),
         filled((n,), [0.0] * n),
         filled((n,), [0.0] * n),
         zeros,
@@ -213,8 +210,11 @@ def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
         0.0,
         GOING,
         0.0,
+        filled((k * (k + 1) // 2,), problem.gram),
     )
-    found = while_loop(lambda s: lt(0.5, s.going), problem.next, start, at_most=_PASSES)
+    found = watching_while_loop(
+        lambda s: lt(0.5, s.going), problem.next, start, _PASSES, unwatched=len(start.tableau)
+    )
     end = found.state
     x, multipliers, sides, changes = list(end.x), list(end.multipliers), list(end.sides), end.changes
     status = where(eq(found.status, 0.0), end.status, found.status)
@@ -260,13 +260,17 @@ def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
     tolerance = fmax(given.tolerance, 16.0 * unit)
     factors = factored(given.H, given.g, given.A, given.bounded, unit)
     gram = [x for row in factors.gram() for x in row]
-    lower = [x * scale for x, scale in zip(given.lower, factors.scales, strict=True)]
-    upper = [x * scale for x, scale in zip(given.upper, factors.scales, strict=True)]
-    slack = [
-        tolerance * (scale * size + fmin(fabs(a), fabs(b)))
-        for a, b, scale, size in zip(lower, upper, factors.scales, factors.sizes, strict=True)
-    ]
-    equal = [where(eq(a, b), 1.0, 0.0) for a, b in zip(given.lower, given.upper, strict=True)]
+
+    def scaled(row: Scalars) -> list[Any]:
+        a, b, scale, size = row
+        low, high = a * scale, b * scale
+        slack = tolerance * (scale * size + fmin(fabs(low), fabs(high)))
+        return [low, high, slack, where(eq(a, b), 1.0, 0.0)]
+
+    # of a loop's results, which stand side by side, a pivot needs no copies
+    rows = list(zip(given.lower, given.upper, factors.scales, factors.sizes, strict=True))
+    found = each(scaled, rows, in_loops=factors.in_loops, alike=True)
+    lower, upper, slack, equal = ([row[j] for row in found] for j in range(4))
     valid: Any = True
     for a, b in zip(given.lower, given.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
