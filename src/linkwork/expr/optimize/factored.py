@@ -16,9 +16,9 @@ from ..arrays import filled
 from ..control import scan
 from ..control.each import each
 from ..functions import and_, fabs, fmax, le, lt, sqrt, where
-from ..linalg.sums import dot, is_zero, less
+from ..linalg.sums import dot, is_zero, less, rows_of, transposed
 
-__all__ = ["Factored", "factored", "rounding"]
+__all__ = ["Factored", "are_loops_better", "factored", "rounding"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -26,6 +26,7 @@ Rows = Sequence[Scalars]
 _ROUNDING = 1e3  # units of it: a pivot that is less, relative, is none
 _ADDED = 1e-3  # what stands in its place, of the diagonal
 _NEGATIVE = 1e-6  # a pivot that is less than minus this, relative, is no rounding
+_AT_ONCE, _PARTS = 4, 3  # rows that are multiplied together by others; parts of rows, each by those before and itself
 _STRAIGHT = 2000  # products: of more, what is done row by row is a loop, which is compiled sooner
 
 
@@ -87,16 +88,37 @@ class Factored:
 
     def gram(self) -> list[list[Any]]:
         """The lower triangle of Y Yᵀ, row by row; the diagonal is 1, or 0 of rows that are nothing."""
+        k = len(self.Y)
         if not self.in_loops:
             return [[dot(one, other) for other in self.Y[: i + 1]] for i, one in enumerate(self.Y)]
-        found = each(lambda row: [dot(row, y) for y in self.Y], self.Y, in_loops=True, alike=True)
+        found: list[list[Any]] = []
+        part = max(_AT_ONCE, -(-k // _PARTS // _AT_ONCE) * _AT_ONCE)
+        for start in range(0, k, part):
+            stop = min(start + part, k)
+            ends = [(i, min(i + _AT_ONCE, stop)) for i in range(start, stop, _AT_ONCE)]
+            blocks = [[x for row in self.Y[i:j] for x in row] for i, j in ends]
+            blocks[-1] += [0.0] * (len(blocks[0]) - len(blocks[-1]))
+
+            def products(numbers: Scalars, stop: int = stop) -> list[Any]:
+                block = rows_of(numbers, self.n, len(numbers) // self.n)
+                columns = each(lambda y: [dot(row, y) for row in block], self.Y[:stop], in_loops=True, alike=True)
+                return [x for row in transposed(columns) for x in row]
+
+            for values in each(products, blocks, in_loops=True, alike=True):
+                found += rows_of(values, stop, len(values) // stop)
+            del found[stop:]
         return [row[: i + 1] for i, row in enumerate(found)]
+
+
+def are_loops_better(n: int, k: int) -> bool:
+    """Whether programs of n variables and k rows have so many products that what is done row by row is a loop."""
+    return max(k, n) * n * (n + k) > 2 * _STRAIGHT
 
 
 def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any) -> Factored:
     """The factors of H + E, and of rows and the unit rows of variables that are bounded; ``unit`` is the rounding."""
     n, k = len(H), len(rows) + len(bounded)
-    in_loops = max(k, n) * n * (n + k) > 2 * _STRAIGHT
+    in_loops = are_loops_better(n, k)
     L, D_inv, E, convex = _cholesky(H, g, unit)
 
     def scaled(row: Scalars) -> list[Any]:
@@ -112,20 +134,21 @@ def factored(H: Rows, g: Scalars, rows: Rows, bounded: Sequence[int], unit: Any)
 
     found = each(scaled, rows, in_loops=in_loops)
     of_units: list[list[Any]] = []
-    if in_loops:
+    if in_loops and n * n > _STRAIGHT:
         _, table = scan(lambda none, row: (none, filled((n + 3,), scaled(list(row)))), (), np.eye(n))
         of_units = [list(row) for row in table]
         found += [of_units[j] for j in bounded]
     else:
-        found += [scaled([1.0 if i == j else 0.0 for i in range(n)]) for j in bounded]
+        units = [np.eye(n)[j].tolist() for j in bounded]
+        found += each(scaled, units, in_loops=in_loops, alike=True)
     return Factored(
         n,
         L,
         D_inv,
         E,
         convex,
-        [row[:n] for row in of_units] if in_loops else [],
-        [row[n + 2] for row in of_units] if in_loops else [],
+        [row[:n] for row in of_units],
+        [row[n + 2] for row in of_units],
         [row[:n] for row in found],
         [row[n] for row in found],
         [row[n + 1] for row in found],

@@ -22,7 +22,7 @@ from ..control import fori
 from ..functions import eq, lt, not_, where
 from ..linalg.sums import dot, is_zero, less, rows_of, transposed
 from ..rules import Rule, ruled
-from .factored import Factored
+from .factored import Factored, are_loops_better
 from .pivoting import triangle
 from .proximal import ConvexProgram, solution
 
@@ -222,4 +222,4 @@ def _factors(shape: _Shape, numbers: Scalars) -> Factored:
     left = [*rest]
     columns = rows_of(left, n) if left else []
     lengths = left[n * n :]
-    return Factored(n, L, D_inv, [], True, columns, lengths, Y, scales, [], bool(left))
+    return Factored(n, L, D_inv, [], True, columns, lengths, Y, scales, [], are_loops_better(n, k))
