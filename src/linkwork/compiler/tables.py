@@ -40,13 +40,14 @@ def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int
     if take.table:
         found = _read(f, row, _constants(f, take.table), take.columns, f.real.bytes, 0)
     else:
-        start = _side_by_side([memory(value) for value in values]) if len(values) > _CHOSEN else None
+        start = _evenly([memory(value) for value in values], take.columns) if len(values) > _CHOSEN else None
         if start is None and _CHOSEN < len(values) <= _ON_STACK // f.align:
-            start = f.room(len(values) * f.align, f.align), 0
+            start = f.room(len(values) * f.align, f.align), 0, take.columns
             for k, value in enumerate(values):
                 f.put(name(value), start[0], k)
         if start is not None:
-            found = _read(f, row, f.at(start[0], start[1] * f.align), take.columns, f.align, f.real.bytes)
+            table, first, distance = start
+            found = _read(f, row, f.at(table, first * f.align), take.columns, f.align, f.real.bytes, distance)
         else:
             found = _chosen(f, row, [name(value) for value in values], take)
     unknown = f.let(f"fcmp uno {f.type} {at}, {at}")
@@ -61,12 +62,15 @@ def _constants(f: Instructions, table: Sequence[float]) -> str:
     return f"@.table{digest}"
 
 
-def _side_by_side(places: Sequence[tuple[str, int] | None]) -> tuple[str, int] | None:
-    """Where numbers begin, if all stand in memory side by side."""
-    first = places[0]
-    if first is None or any(place != (first[0], first[1] + k) for k, place in enumerate(places)):
+def _evenly(places: Sequence[tuple[str, int] | None], columns: int) -> tuple[str, int, int] | None:
+    """Where a table begins and how far its rows are apart, if all stand in memory at equal distances."""
+    first, following = places[0], places[columns] if len(places) > columns else places[0]
+    if first is None or following is None:
         return None
-    return first
+    pointer, start = first
+    distance = following[1] - start
+    wanted = ((pointer, start + k // columns * distance + k % columns) for k in range(len(places)))
+    return (pointer, start, distance) if all(one == other for one, other in zip(places, wanted, strict=True)) else None
 
 
 def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> list[str]:
@@ -79,16 +83,18 @@ def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> li
     return found
 
 
-def _read(f: Instructions, row: str, table: str, columns: int, each: int, lane_step: int) -> list[str]:
+def _read(
+    f: Instructions, row: str, table: str, columns: int, each: int, lane_step: int, distance: int = 0
+) -> list[str]:
     """A row of a table in memory, of numbers so many bytes apart, those of a lane so many further on than those of the
-    one before."""
+    one before; rows are so many numbers apart, if that is more than a row has."""
     number, kind = f"i{f.real.bits}", f.real.integers(f.lanes)
     whole = f.let(f"fptoui {f.type} {row} to {kind}")
     found = ["poison"] * columns
     for lane in range(f.lanes):
         k = whole if f.lanes == 1 else f.let(f"extractelement {kind} {whole}, i32 {lane}")
         k = k if number == "i64" else f.let(f"zext {number} {k} to i64")
-        start = f.at(table, f.let(f"mul i64 {k}, {columns * each}"))
+        start = f.at(table, f.let(f"mul i64 {k}, {(distance or columns) * each}"))
         for column in range(columns):
             x = f.load(f.real.name, f.at(start, column * each + lane * lane_step), f.real.bytes)
             found[column] = (

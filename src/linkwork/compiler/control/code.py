@@ -405,7 +405,7 @@ class ControlCode:
                 bad = f.bits(f.any_of(f.truth, flags))
                 f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
             return
-        moves = [*moves, *moves[-1:] * (-len(moves) % _AT_ONCE)]
+        moves = [*moves, *[moves[-1]] * (-len(moves) % _AT_ONCE)]
         entries = ", ".join(f"i32 {place * self.width}" for move in moves for place in move)
         table = self.name("moved")
         f.declare(f"{table} = internal constant [{2 * len(moves)} x i32] [{entries}], align 64")

@@ -39,6 +39,7 @@ __all__ = ["GOING", "Choice", "ScaledBounds", "Walk", "triangle", "walked"]
 GOING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
 _FIRST = 1e9  # how much more a violated equation counts than an inequality
 _LEFT_ALONE = 2.0
+_TOGETHER, _BESIDE = 2, 4  # of many rows: pivots after which the tableau is written, and rows of it at a time
 _UNROLLED = 12  # rows: of more, what is done row by row is a loop, which is compiled sooner
 
 
@@ -114,8 +115,13 @@ def walked(walk: Walk, bounds: ScaledBounds, at_most: int) -> tuple[Walk, Any]:
     if not bounds.lower:
         return walk._replace(going=OPTIMAL), 0.0
     walk = walk._replace(choice=_looking(bounds, (walk.targets, walk.multipliers, walk.sides, walk.marks)))
+    together = _TOGETHER if len(bounds.lower) > _UNROLLED and not at_most % _TOGETHER else 1
     found = watching_while_loop(
-        lambda s: lt(0.5, s.going), lambda s: _pivoted(s, bounds), walk, at_most, unwatched=len(walk.tableau)
+        lambda s: lt(0.5, s.going),
+        lambda s: _pivoted(s, bounds, together),
+        walk,
+        at_most // together,
+        unwatched=len(walk.tableau),
     )
     return found.state, found.status
 
@@ -140,29 +146,67 @@ def _looking(bounds: ScaledBounds, columns: Sequence[Any]) -> Choice:
     """What is to be done first, of targets, multipliers, sides and marks."""
     given = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.slack, bounds.equal]
     places = [float(i) for i in range(len(bounds.lower))]
-    return over_rows(lambda found, row: (_looked(found, *row), []), Choice(), [places, *given])[0]
+    found: Choice = over_rows(lambda found, row: (_looked(found, *row), []), Choice(), [places, *given])[0]
+    return found
 
 
-def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
+class _Update(NamedTuple):
+    """T − u uᵀ/d of a pivot, before it is done; where the row itself is, −1/d."""
+
+    at: Any  # the row, or −1
+    d_inv: Any
+    u: Sequence[Any]
+    w: Sequence[Any]  # u/d
+
+    def of(self, x: Any, i: Any, w: Any, u: Any) -> Any:
+        """An element of the diagonal."""
+        return where(eq(i, self.at), 0.0 - self.d_inv, x - w * u)
+
+
+def _pivoted(s: Walk, bounds: ScaledBounds, together: int) -> Walk:
+    """Some pivots, after which the tableau is brought up to date at once: to read and write it takes longest."""
+    updates: list[_Update] = []
+    for _ in range(together):
+        s, update = _one_pivot(s, bounds, updates)
+        updates.append(update)
+    k, T = len(bounds.lower), list(s.tableau)
+    for start in range(0, k, _BESIDE):  # some rows, column by column: what a column has is read once for them
+        for j in range(min(start + _BESIDE, k)):
+            for i in range(max(start, j), min(start + _BESIDE, k)):
+                x = T[triangle(i, j)]
+                for update in updates:
+                    w, u = update.w[i], update.u[j]
+                    x = update.of(x, float(i), w, u) if i == j else x - w * u
+                T[triangle(i, j)] = x
+    return s._replace(tableau=filled((len(T),), T))
+
+
+def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tuple[Walk, _Update]:
+    """A pivot of the tableau as it is after updates that are still to be done, and its update."""
     k = len(bounds.lower)
     h, now, sides, marks, T = (list(x) for x in (*s[:4], s.tableau))
+    before = [column for update in updates for column in (update.w, update.u)]
+    live = lt(0.5, s.going) if updates else True
     places = [float(i) for i in range(k)]
     starts = [float(triangle(i, 0)) for i in range(k)]
     base, slack, found = bounds.base, bounds.slack, s.choice
 
     # which row goes, or comes in
-    forced = le(0.0, s.leaving)
-    pending = and_(not_(forced), le(0.0, s.waiting))
-    warm = and_(not_(or_(forced, pending)), le(0.0, found.wished))
-    free = not_(or_(or_(forced, pending), warm))
+    forced = and_(live, le(0.0, s.leaving))
+    pending = and_(live, and_(not_(forced), le(0.0, s.waiting)))
+    warm = and_(live, and_(not_(or_(forced, pending)), le(0.0, found.wished)))
+    free = and_(live, not_(or_(or_(forced, pending), warm)))
     drop = and_(free, lt(found.share, math.inf))
     add = and_(free, and_(not_(drop), lt(0.0, found.worst)))
     done = and_(free, not_(or_(drop, add)))
     p = where(drop, found.blocking, found.violated)
     p = where(forced, s.leaving, where(pending, s.waiting, where(warm, found.wished, p)))
     goes, arrived = or_(forced, drop), or_(add, done)
-    comes = not_(or_(goes, done))
+    comes = and_(live, not_(or_(goes, done)))
     d, gap, start = _entry(T, p * (p + 3.0) * 0.5), _entry(h, p), _entry(base, p)
+    there = [(_entry(update.w, p), _entry(update.u, p)) for update in updates]
+    for update, (w, u) in zip(updates, there, strict=True):
+        d = update.of(d, p, w, u)
     low, high = _entry(bounds.lower, p), _entry(bounds.upper, p)
     toward = where(pending, s.toward, where(warm, _entry(marks, p), where(lt(low - gap, gap - high), 1.0, -1.0)))
     side = where(goes, _entry(sides, p), toward)
@@ -171,20 +215,27 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
 
     # its column, and whether it depends on those held
     def reach(spread: Any, row: Sequence[Any]) -> tuple[Any, list[Any]]:
-        i, first, held_at = row
+        i, first, held_at, *rows = row
         c = _entry(T, where(lt(p, i), p + first, above + i))
+        for w, (_, u) in zip(rows, there, strict=True):
+            c = c - w * u
+        c = where(eq(i, p), d, c) if rows else c
         size = c * held_at
         return spread + size * size, [c]
 
-    spread, (column,) = over_rows(reach, 1.0, [places, starts, sides])
+    spread, (column,) = over_rows(reach, 1.0, [places, starts, sides, *before[::2]])
 
     def lengthen(ray: _Ray, row: Sequence[Any]) -> tuple[_Ray, list[Any]]:
-        i, first, c, b, a, held_at, origin, free_play, equal = row
-        x = where(arrived, b, a) + origin
-        return _lengthened(ray, i, c, _entry(T, first + i), x, b, held_at, toward, free_play, equal, bounds.floor), []
+        i, first, c, b, a, held_at, origin, free_play, equal, *rows = row
+        x, diagonal = where(arrived, b, a) + origin, _entry(T, first + i)
+        for update, w, u in zip(updates, rows[::2], rows[1::2], strict=True):
+            diagonal = update.of(diagonal, i, w, u)
+        return _lengthened(ray, i, c, diagonal, x, b, held_at, toward, free_play, equal, bounds.floor), []
 
     def along_the_ray() -> _Ray:
-        return over_rows(lengthen, _Ray(), [places, starts, column, h, now, sides, base, slack, bounds.equal])[0]
+        given = [places, starts, column, h, now, sides, base, slack, bounds.equal]
+        found: _Ray = over_rows(lengthen, _Ray(), [*given, *before])[0]
+        return found
 
     suspect = and_(comes, le(d, fmax(bounds.floor, bounds.least) * spread))
     ray = cond(suspect, along_the_ray, _Ray) if k > _UNROLLED else along_the_ray()
@@ -193,7 +244,7 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     small = and_(le(d, bounds.least * spread), lt(ray.length * d, excess))
     dependent = and_(comes, or_(nothing, small))
     along = and_(dependent, not_(warm))
-    pivot = not_(or_(done, dependent))
+    pivot = and_(live, not_(or_(done, dependent)))
     real = and_(along, lt(bounds.noise * ray.terms, excess))
     blocked = and_(real, lt(ray.length, math.inf))
     hopeless = and_(real, and_(not_(blocked), lt(ray.slack + _entry(slack, p), excess)))
@@ -228,11 +279,7 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
     given = [base, bounds.lower, bounds.upper, slack, bounds.equal]
     choice, changed = over_rows(change, Choice(), [places, column, now, h, sides, marks, *given])
     targets, multipliers, next_sides, next_marks, u, w = changed
-    tableau = []
-    for i in range(k):
-        tableau += [T[triangle(i, j)] - w[i] * u[j] for j in range(i)]
-        tableau.append(where(eq(at, places[i]), 0.0 - d_inv, T[triangle(i, i)] - w[i] * u[i]))
-    return Walk(
+    following = Walk(
         filled((k,), targets),
         filled((k,), multipliers),
         filled((k,), next_sides),
@@ -240,11 +287,12 @@ def _pivoted(s: Walk, bounds: ScaledBounds) -> Walk:
         where(blocked, ray.first, -1.0),
         where(blocked, p, where(forced, s.waiting, -1.0)),
         where(blocked, toward, s.toward),
-        where(done, OPTIMAL, where(hopeless, CONTRADICTION, GOING)),
+        where(done, OPTIMAL, where(hopeless, CONTRADICTION, s.going)),
         s.changes + where(and_(pivot, not_(warm)), 1.0, 0.0),
         choice,
-        filled((len(T),), tableau),
+        s.tableau,
     )
+    return following, _Update(at, d_inv, u, w)
 
 
 def _looked(

@@ -212,9 +212,7 @@ def solution(given: ConvexProgram) -> tuple[Outcome, list[Any], Factored]:
         0.0,
         filled((k * (k + 1) // 2,), problem.gram),
     )
-    found = watching_while_loop(
-        lambda s: lt(0.5, s.going), problem.next, start, _PASSES, unwatched=len(start.tableau)
-    )
+    found = watching_while_loop(lambda s: lt(0.5, s.going), problem.next, start, _PASSES, unwatched=len(start.tableau))
     end = found.state
     x, multipliers, sides, changes = list(end.x), list(end.multipliers), list(end.sides), end.changes
     status = where(eq(found.status, 0.0), end.status, found.status)
@@ -275,5 +273,5 @@ def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
     for a, b in zip(given.lower, given.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
     least = exp(0.75 * log(unit))
-    scaled = ScaledBounds(lower, upper, slack, equal, least, 64.0 * unit, 100.0 * unit)
-    return _Problem(given, factors, scaled, tolerance, gram), valid
+    bounds = ScaledBounds(lower, upper, slack, equal, least, 64.0 * unit, 100.0 * unit)
+    return _Problem(given, factors, bounds, tolerance, gram), valid
