@@ -34,7 +34,7 @@ from ..control import cond, scan, take
 from ..control.loops import watching_while_loop
 from ..functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
-__all__ = ["GOING", "Choice", "ScaledBounds", "Walk", "triangle", "walked"]
+__all__ = ["GOING", "NextChange", "ScaledBounds", "Walk", "triangle", "walked"]
 
 GOING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
 _FIRST = 1e9  # how much more a violated equation counts than an inequality
@@ -43,7 +43,7 @@ _TOGETHER, _BESIDE = 2, 4  # of many rows: pivots after which the tableau is wri
 _UNROLLED = 12  # rows: of more, what is done row by row is a loop, which is compiled sooner
 
 
-class Choice(NamedTuple):
+class NextChange(NamedTuple):
     """What is found by looking at all rows."""
 
     wished: Any = -1.0  # the first row to be held first, or −1
@@ -65,7 +65,7 @@ class Walk(NamedTuple):
     toward: Any  # and at which side
     going: Any
     changes: Any  # of the active set
-    choice: Choice
+    choice: NextChange
     tableau: Any  # the lower triangle, row by row
 
 
@@ -142,11 +142,11 @@ class _Ray(NamedTuple):
     terms: Any = 0.0  # the sum of |c_i h_i|
 
 
-def _looking(bounds: ScaledBounds, columns: Sequence[Any]) -> Choice:
+def _looking(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
     """What is to be done first, of targets, multipliers, sides and marks."""
     given = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.slack, bounds.equal]
     places = [float(i) for i in range(len(bounds.lower))]
-    found: Choice = over_rows(lambda found, row: (_looked(found, *row), []), Choice(), [places, *given])[0]
+    found: NextChange = over_rows(lambda found, row: (_looked(found, *row), []), NextChange(), [places, *given])[0]
     return found
 
 
@@ -263,7 +263,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     target_there, side_there = where(goes, bound - f, f - start), where(goes, 0.0, side)
     u_there = d - where(goes, -1.0, 1.0)
 
-    def change(found: Choice, row: Sequence[Any]) -> tuple[Choice, list[Any]]:
+    def change(found: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
         i, c, a, b, held_at, mark, origin, *given = row
         on, free = eq(i, at), eq(held_at, 0.0)
         x = where(free, a, where(lt(1.5, share), b, a + share * (b - a)))
@@ -277,7 +277,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
         return found, [target, x, held_at, mark, u, u * d_inv]
 
     given = [base, bounds.lower, bounds.upper, slack, bounds.equal]
-    choice, changed = over_rows(change, Choice(), [places, column, now, h, sides, marks, *given])
+    choice, changed = over_rows(change, NextChange(), [places, column, now, h, sides, marks, *given])
     targets, multipliers, next_sides, next_marks, u, w = changed
     following = Walk(
         filled((k,), targets),
@@ -296,7 +296,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
 
 
 def _looked(
-    s: Choice,
+    s: NextChange,
     i: Any,
     target: Any,
     now: Any,
@@ -307,7 +307,7 @@ def _looked(
     upper: Any,
     slack: Any,
     equal: Any,
-) -> Choice:
+) -> NextChange:
     """With another row: is it to be held first, does its multiplier vanish first, is it violated most."""
     wished = where(and_(lt(s.wished, 0.0), eq(fabs(mark), 1.0)), i, s.wished)
     wrong = and_(lt(equal, 0.5), lt(side * (base + target), 0.0))
@@ -315,7 +315,7 @@ def _looked(
     nearer = lt(ratio, s.share)
     miss = (fmax(target - upper, lower - target) - slack) * (1.0 + _FIRST * equal)
     more = and_(and_(eq(side, 0.0), lt(mark, 1.5)), lt(s.worst, miss))
-    return Choice(
+    return NextChange(
         wished,
         where(nearer, ratio, s.share),
         where(nearer, i, s.blocking),

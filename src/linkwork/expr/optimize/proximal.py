@@ -24,7 +24,7 @@ from ..control.loops import watching_while_loop
 from ..functions import and_, eq, exp, fabs, fmax, fmin, le, log, lt, not_, or_, where
 from ..linalg.sums import dot, is_zero
 from .factored import Factored, factored, rounding
-from .pivoting import CONTRADICTION, GOING, OPTIMAL, Choice, ScaledBounds, Walk, triangle, walked
+from .pivoting import CONTRADICTION, GOING, OPTIMAL, NextChange, ScaledBounds, Walk, triangle, walked
 
 __all__ = [
     "INFEASIBLE",
@@ -126,7 +126,19 @@ class _Problem:
         shifts = [dot([s.tableau[triangle(i, j)] for j in range(k)], gaps) for i in range(k)]
         targets = [where(x, 0.0, v) - q for x, v, q in zip(held, values, shifts, strict=True)]
         zeros = filled((k,), [0.0] * k)
-        start = [filled((k,), targets), zeros, s.sides, s.marks, -1.0, -1.0, 1.0, GOING, s.changes, Choice(), s.tableau]
+        start = [
+            filled((k,), targets),
+            zeros,
+            s.sides,
+            s.marks,
+            -1.0,
+            -1.0,
+            1.0,
+            GOING,
+            s.changes,
+            NextChange(),
+            s.tableau,
+        ]
         walk, ended = walked(Walk(*start), replace(bounds, base=old), self.given.at_most)
         contradiction = eq(walk.going, CONTRADICTION)
         multipliers = [where(contradiction, b, a + b) for a, b in zip(old, walk.multipliers, strict=True)]
