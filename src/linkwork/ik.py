@@ -17,6 +17,7 @@ from .facade.ik.velocity_result import VelocityResult
 from .tasks import AlignTask as AlignTask
 from .tasks import BoxTask as BoxTask
 from .tasks import CenterOfMassTask as CenterOfMassTask
+from .tasks import ClearanceTask as ClearanceTask
 from .tasks import ConstraintTask as ConstraintTask
 from .tasks import DistanceTask as DistanceTask
 from .tasks import FunctionTask as FunctionTask
@@ -40,6 +41,7 @@ __all__ = [
     "ArmBranches",
     "BoxTask",
     "CenterOfMassTask",
+    "ClearanceTask",
     "ClosedForm",
     "ConstraintTask",
     "DifferentialIK",

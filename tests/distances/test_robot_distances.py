@@ -8,26 +8,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.balls import random_scene, with_balls
 from linkwork.errors import UnknownNameError
-from linkwork.facade.robot.robot import Robot
-from linkwork.shapes import Geometry, Sphere
-
-
-def with_balls(name, radius=0.07):
-    """A robot inside whose collision shapes are spheres."""
-    tree = lw.load(name).tree
-    frames = [
-        replace(f, collisions=tuple(Geometry(Sphere(radius), g.origin) for g in f.collisions)) for f in tree.frames
-    ]
-    return Robot(replace(tree, frames=tuple(frames)))
-
-
-def random_scene(count, seed=0):
-    rng, scene = np.random.default_rng(seed), lw.Scene()
-    for k in range(count):
-        scene = scene.with_sphere(f"ball{k}", rng.uniform(0.05, 0.15), rng.normal(size=3) * 0.8)
-    return scene
-
 
 ROBOT, SCENE = with_balls("arm7"), random_scene(5)
 Q = ROBOT.random_configuration(seed=1, size=40)

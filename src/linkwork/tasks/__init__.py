@@ -3,6 +3,7 @@
 from .around import ConstraintTask as ConstraintTask
 from .around import Soft as Soft
 from .around import Within as Within
+from .clearance import ClearanceTask as ClearanceTask
 from .contract import Task as Task
 from .contract import TaskKinematics as TaskKinematics
 from .contract import TaskRows as TaskRows
@@ -29,6 +30,7 @@ ALL: tuple[type[Task], ...] = (
     LookAtTask,
     BoxTask,
     DistanceTask,
+    ClearanceTask,
     CenterOfMassTask,
     SupportPolygonTask,
     PostureTask,

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from ..constraints.contract import Constraint, Kinematics, References
+from ..geometry.rows import SolidKind
 from ..joints import JointType
 from ..spatial import Vec3
 
@@ -67,6 +68,12 @@ class TaskKinematics(Kinematics, Protocol):
 
     def at(self, time: Any) -> TaskKinematics:
         """The same at another time [s]."""
+
+    def clearance_links(self, scene: bool) -> tuple[str, ...]:
+        """The links that `clearances` is of, with or without obstacles."""
+
+    def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
+        """By link: its least distance to a scene and to links before it, and the rates of that."""
 
     def held(self, constraint: Constraint) -> TaskRows:
         """A constraint's errors and rows, in closed form where it states that."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...constraints.contract import Constraint
 from ...expr.linalg.sums import is_zero
+from ...geometry.rows import SolidKind
 from ...joints import JointType
 from ...joints.derived import units
+from ...model.collisions import collision_pairs, link_shapes
 from ...model.tree import Tree
 from ...spatial import Vec3
 from ...tasks.contract import TaskKinematics, TaskRows
 from ..constraints.kinematics import KinematicState
 from ..derivatives.tangents import with_values
+from ..distances import link_clearances, moving_shapes, shape_pairs
 from ..momentum.center_of_mass_jacobian import center_of_mass_jacobian
 
 __all__ = ["TaskState"]
@@ -48,6 +51,17 @@ class TaskState(KinematicState):
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
         rows = center_of_mass_jacobian(self.tree, self._q, None, relative_to, relative_to)
         return self.center_of_mass(relative_to), [Vec3(*column) for column in zip(*rows, strict=True)]
+
+    def clearance_links(self, scene: bool) -> tuple[str, ...]:
+        shapes = link_shapes(self.tree)
+        behind = [shapes[j].link for _, j in shape_pairs(self.tree, collision_pairs(self.tree))]
+        moving = [shapes[k].link for k in moving_shapes(self.tree)] if scene else []
+        return tuple(dict.fromkeys([*behind, *moving]))
+
+    def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
+        pairs = shape_pairs(self.tree, collision_pairs(self.tree))
+        found = link_clearances(self.tree, self._q, pairs, moving_shapes(self.tree), scene)
+        return {link: TaskRows([d], [rates]) for link, (d, rates) in found.items()}
 
     def at(self, time: Any) -> TaskState:
         return TaskState(self.tree, self._q, time)
