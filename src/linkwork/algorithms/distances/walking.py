@@ -30,23 +30,35 @@ FEW = 3  # up to so many pairs of two kinds are written out
 
 
 def over_own_pairs(
-    step: Step, state: Any, shapes: Sequence[PlacedShape], pairs: Sequence[tuple[int, int]]
+    step: Step,
+    state: Any,
+    shapes: Sequence[PlacedShape],
+    pairs: Sequence[tuple[int, int]],
+    extra: Sequence[Scalars] | None = None,
 ) -> tuple[Any, list[list[Any]]]:
-    """A step for each pair of the robot's own shapes: the last state, and numbers by pair."""
+    """A step for each pair of the robot's own shapes: the last state, and numbers by pair.
+
+    Each pair's ``extra`` numbers come to the step as one more argument.
+    """
     found: list[list[Any]] = [[] for _ in pairs]
     for (kind_a, kind_b), members in by_kinds(shapes, pairs).items():
         if len(members) <= FEW:
             for place, a, b in members:
-                state, found[place] = step(state, a.row, b.row, float(place))
+                more = [] if extra is None else [list(extra[place])]
+                state, found[place] = step(state, a.row, b.row, float(place), *more)
             continue
 
         def one(state: Any, row: Any, kind_a: SolidKind = kind_a, kind_b: SolidKind = kind_b) -> tuple[Any, Any]:
             numbers, place = listed(row[0]), row[1]
-            a, b = solid_of(kind_a, numbers[: kind_a.size]), solid_of(kind_b, numbers[kind_a.size :])
-            following, results = step(state, a, b, place)
+            both = kind_a.size + kind_b.size
+            a, b = solid_of(kind_a, numbers[: kind_a.size]), solid_of(kind_b, numbers[kind_a.size : both])
+            following, results = step(state, a, b, place, *([] if extra is None else [numbers[both:]]))
             return following, _stacked(results)
 
-        rows = np.array([[*a.numbers, *b.numbers] for _, a, b in members], dtype=object)
+        rows = np.array(
+            [[*a.numbers, *b.numbers, *(extra[place] if extra is not None else [])] for place, a, b in members],
+            dtype=object,
+        )
         places = np.array([float(place) for place, _, _ in members])
         state, results = scan(one, state, (rows, places))
         if results is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ...geometry.scene import Scene
 from ...joints.checked import may_be_off
 from ..assembly.wanted import read_configuration
 from ..distances.asked import AskedPairs, asking
+from ..distances.edges import METHODS, EdgeResult, check_edges, edge_kernel
 from ..distances.kernels import computed_distances, scene_inputs
 from ..distances.results import RobotDistances
 from .base import Array, RobotBase
@@ -94,6 +95,49 @@ class DistanceMethods(RobotBase):
         found = np.asarray(self._measured("nearest", asked, q, asked.scene.rows))
         place = int(np.flatnonzero(asked.kept == int(found[NUMBERS]))[0])
         return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
+
+    def edge_is_free(
+        self,
+        q0: Array,
+        q1: Array,
+        scene: Scene | None = None,
+        *,
+        method: Literal["certified", "sampled"] = "certified",
+        margin: float = 0.0,
+        tolerance: float = 1e-4,
+        resolution: float = 0.05,
+        pairs: Pairs | None = None,
+    ) -> EdgeResult:
+        """Whether all distances are above a margin [m] on the straight segment from q0 to q1: (..., nq) each.
+
+        The segment is ``integrate(q0, t · difference(q0, q1))``, t from 0 to 1; what closes loops is not held on it.
+        ``"certified"`` proves it of the whole segment, by signed distances and bounds of how fast shapes move, or gives
+        a configuration that collides; one that is above the margin by no more than the ``tolerance`` [m] is
+        "undecided".  ``"sampled"`` looks at configurations that are ``resolution`` apart in the length of
+        difference(q0, q1) [rad, m], and says nothing of what lies between.
+
+        Raises ValueError for a tolerance or resolution that is not above zero (a tolerance of 1e-7 at least) and words
+        that are no method, TypeError for joint types of one's own that nothing bounds.
+        """
+        if method not in METHODS:
+            raise ValueError(f"edge_is_free: method: expected one of {', '.join(METHODS)}, got {method!r}")
+        certified = method == "certified"
+        name, least = ("tolerance", _LEAST_TOLERANCE) if certified else ("resolution", 0.0)
+        step = _number(name, tolerance if certified else resolution)
+        if is_traced(step) or not step >= least or not step > 0.0:
+            bound = f"of at least {least:g} [m]" if certified else "above zero [rad, m]"
+            raise ValueError(f"edge_is_free: {name}: expected a number {bound}, got {step!r}")
+        asked = self._about("edge_is_free", scene, pairs)
+        kernel = asked.kernels.get(f"edge_is_free {method}")
+        if kernel is None:
+            if certified:
+                check_edges(asked.asked)
+            kernel = asked.kernels[f"edge_is_free {method}"] = edge_kernel(
+                method, asked.asked, self.configuration_space
+            )
+        ends = [read_configuration(self, "edge_is_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
+        rows = scene_inputs(asked.asked, asked.scene.rows_by_distance)
+        return EdgeResult.of(method, np.asarray(kernel(*ends, _number("margin", margin), step, *rows)))
 
     def smooth_minimum_distance(
         self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
@@ -187,6 +231,7 @@ def _shape(what: str, count: int, nv: int) -> tuple[int, ...]:
     return sizes.get(what, ())
 
 
+_LEAST_TOLERANCE = 1e-7  # [m]
 _KEPT = 64  # scenes that a robot remembers
 
 

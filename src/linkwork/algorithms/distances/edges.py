@@ -1,0 +1,321 @@
+"""Whether a straight segment of configurations is free of collisions: certified, or sampled.
+
+Certified: at one configuration of the segment every pair has a distance d > 0, a normal n and a plane that separates
+it.  How fast the two sides of the plane approach each other follows from the bodies' twists: the gap along n grows at a
+rate of at least u, and its second derivative is at least −a (`motion_bounds`), so that it is open while
+
+    d + u s − ½ a s² > 0,
+
+and also as long as d − w s > 0, w being the bound on the speed.  The longer of the two spans holds, forward and
+backward (with u of the reversed motion), and the least over the pairs is an interval that is proved to be free.
+Intervals are put together until they cover the segment: the first about its middle, the next where a gap is left.
+
+Cores are what is measured, so what rounds a shape turns with it for nothing: the radii only shorten d.  The spread of
+n · (ω × r) over a core about its center is the core's support in the direction n × ω.
+
+Sources: Mirtich, Impulse-based dynamic simulation of rigid body systems, 1996, chapter 2; Zhang, Redon, Lee and Kim,
+Continuous collision detection for articulated models using Taylor models and temporal culling, 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...expr.control import cond, while_loop
+from ...expr.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
+from ...geometry.cores import BoxCore, Core, PointCore, SegmentCore
+from ...geometry.pairs import signed_distance
+from ...geometry.rows import SolidKind, SolidRow, anchor, reach_of
+from ...geometry.solids import solid
+from ...model.body import WORLD
+from ...model.collisions import LinkShape, link_shapes
+from ...model.tree import Tree
+from ...spatial import Motion, Pose, Vec3
+from ..configuration.manifold import difference, integrate
+from ..kinematics.between import fork
+from ..kinematics.forward_kinematics import forward_kinematics
+from .motion_bounds import MotionBound, length, motion_bounds
+from .objects import placed_shapes
+from .pairwise import FAR
+from .walking import over_own_pairs, over_scene
+
+__all__ = ["COLLIDING", "FREE", "UNDECIDED", "EdgeFound", "certified_edge", "sampled_edge"]
+
+Scalars = Sequence[Any]
+SceneRows = Mapping[SolidKind, Any]
+Pairs = Sequence[tuple[int, int]]
+
+FREE, COLLIDING, UNDECIDED = 0.0, 1.0, 2.0
+
+_SLACK = 1e-9  # what distances may be off by [m]: far above rounding, and above what iterations leave
+_LITTLE = 1e-12
+_KEPT = 3  # intervals that are remembered beyond the first gap
+
+
+class EdgeFound(NamedTuple):
+    """What is known of a segment, numbers of any scalar."""
+
+    status: Any  # FREE, COLLIDING or UNDECIDED
+    t: Any  # where it is not free, or was looked at last
+    q: list[Any]  # the configuration there
+    clearance: Any  # the least distance of a pair where it was looked at [m]
+    checks: Any  # how many configurations were looked at
+
+
+class _Progress(NamedTuple):
+    """Free up to ``done``, and in intervals beyond; what to look at next."""
+
+    done: Any
+    low: tuple[Any, ...]
+    high: tuple[Any, ...]
+    t: Any
+    status: Any
+    clearance: Any
+
+
+def certified_edge(
+    tree: Tree,
+    q0: Scalars,
+    q1: Scalars,
+    pairs: Pairs,
+    shapes: Sequence[int],
+    scene: SceneRows,
+    margin: Any = 0.0,
+    tolerance: Any = 1e-4,
+    *,
+    at_most: int = 1000,
+) -> EdgeFound:
+    """Whether all distances are above ``margin`` [m] on the whole segment from q0 to q1 (nq each).
+
+    COLLIDING, at t: some distance is no larger than the margin there.  UNDECIDED: it is larger by no more than
+    ``tolerance`` [m], or ``at_most`` configurations did not suffice.
+    """
+    phi = difference(tree, q0, q1)
+    gaps = _Gaps(tree, pairs, shapes, scene, margin, phi, _bounds(tree, q0, phi))
+
+    def step(at: _Progress) -> _Progress:
+        distance, back, forth = gaps.at(_along(tree, q0, phi, at.t), at.t - at.done, 1.0 - at.t)
+        status = where(le(distance, margin), COLLIDING, where(le(distance, margin + tolerance), UNDECIDED, FREE))
+        found = _joined(at, at.t - back, at.t + forth)
+        hint = where(lt(at.done, found.done), forth, back)
+        gap = found.low[0] - found.done
+        t = found.done + fmin(fmax(0.9 * hint, 0.125 * gap), 0.5 * gap)
+        t = where(lt(FREE, status), at.t, t)
+        return _Progress(found.done, found.low, found.high, t, status, fmin(at.clearance, distance))
+
+    ends = (1.0,) * _KEPT
+    start = _Progress(0.0, ends, ends, 0.5, FREE, FAR)
+    run = while_loop(lambda at: and_(lt(at.done, 1.0), le(at.status, FREE)), step, start, at_most=at_most)
+    last = run.state
+    status = where(and_(lt(last.done, 1.0), le(last.status, FREE)), UNDECIDED, last.status)
+    return EdgeFound(status, last.t, _along(tree, q0, phi, last.t), last.clearance, run.iterations)
+
+
+def sampled_edge(
+    tree: Tree,
+    q0: Scalars,
+    q1: Scalars,
+    pairs: Pairs,
+    shapes: Sequence[int],
+    scene: SceneRows,
+    margin: Any = 0.0,
+    resolution: Any = 0.05,
+    *,
+    at_most: int = 100_000,
+) -> EdgeFound:
+    """Whether all distances are above ``margin`` [m] at configurations ``resolution`` apart, both ends included.
+
+    The resolution is of √Σ φ², φ = q1 ⊖ q0 [rad, m].  FREE says nothing of what lies between.
+    """
+    phi = difference(tree, q0, q1)
+    square: Any = 0.0
+    for x in phi:
+        square = square + x * x
+    count = fmax(-floor(-sqrt(square) / resolution), 1.0)
+    gaps = _Gaps(tree, pairs, shapes, scene, margin)
+
+    def step(at: tuple[Any, ...]) -> tuple[Any, ...]:
+        k, _, least, _ = at
+        t = fmin(k / count, 1.0)
+        distance, _, _ = gaps.at(_along(tree, q0, phi, t), 0.0, 0.0)
+        return k + 1.0, t, fmin(least, distance), where(le(distance, margin), COLLIDING, FREE)
+
+    start = (0.0, 0.0, FAR, FREE)
+    run = while_loop(lambda at: and_(le(at[0], count), le(at[3], FREE)), step, start, at_most=at_most)
+    k, t, least, status = run.state
+    status = where(and_(le(k, count), le(status, FREE)), UNDECIDED, status)
+    return EdgeFound(status, t, _along(tree, q0, phi, t), least, run.iterations)
+
+
+def _along(tree: Tree, q0: Scalars, phi: Scalars, t: Any) -> list[Any]:
+    """The configuration at t."""
+    return integrate(tree, q0, [t * x for x in phi])
+
+
+def _joined(at: _Progress, low: Any, high: Any) -> _Progress:
+    """With one more interval that is free: it goes on from what is done, or is kept before the others."""
+    reached = le(low, at.done)
+    done = where(reached, fmax(at.done, high), at.done)
+    lows = tuple(where(reached, old, new) for old, new in zip(at.low, (low, *at.low), strict=False))
+    highs = tuple(where(reached, old, new) for old, new in zip(at.high, (high, *at.high), strict=False))
+    for _ in range(_KEPT):
+        met = le(lows[0], done)
+        done = where(met, fmax(done, highs[0]), done)
+        lows = tuple(where(met, new, old) for old, new in zip(lows, (*lows[1:], 1.0), strict=True))
+        highs = tuple(where(met, new, old) for old, new in zip(highs, (*highs[1:], 1.0), strict=True))
+    return at._replace(done=done, low=lows, high=highs)
+
+
+def _bounds(tree: Tree, q0: Scalars, phi: Scalars) -> list[dict[int, MotionBound]]:
+    """By shape and ancestor: how its core moves."""
+    middle = _along(tree, q0, phi, 0.5)
+    found = []
+    for one in link_shapes(tree):
+        if one.body == WORLD:
+            found.append({WORLD: MotionBound(0.0, 0.0)})
+            continue
+        points, radius = _hull(one)
+        found.append(motion_bounds(tree, middle, phi, one.body, points, radius))
+    return found
+
+
+def _hull(one: LinkShape) -> tuple[tuple[Vec3, ...], float]:
+    """Points on the body and a radius: the core is within that of the points' convex hull."""
+    placed = solid(one.shape, one.placement)
+    core = placed.core
+    if isinstance(core, SegmentCore):
+        return (core.center + core.half, core.center - core.half), 0.0
+    return (anchor(core),), reach_of(solid(one.shape, Pose.identity())) - placed.radius
+
+
+class _Gaps:
+    """Distances of all pairs, and how long each stays open."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        pairs: Pairs,
+        shapes: Sequence[int],
+        scene: SceneRows,
+        margin: Any,
+        phi: Scalars | None = None,
+        bounds: Sequence[Mapping[int, MotionBound]] = (),
+    ) -> None:
+        self.tree, self.pairs, self.shapes, self.scene = tree, pairs, shapes, scene
+        self.margin, self.phi, self.bounds = margin, phi, bounds
+
+    def at(self, q: Scalars, back: Any, forth: Any) -> tuple[Any, Any, Any]:
+        """The least distance at q, and how far back and forth all are known to stay above the margin, no farther than
+        is asked.  Where one is not above it, no more are measured."""
+        X = [*forward_kinematics(self.tree, q), Pose.identity()]  # the world's comes last: its index is −1
+        placed = placed_shapes(self.tree, q, X[:-1])
+        of_shape, of_pair = self._motions(q, X, [anchor(one.row.solid.core) for one in placed])
+        hands_first = [placed[k] for k in reversed(self.shapes)]
+        state, _, _ = over_scene(self._step, (FAR, back, forth), hands_first, self.scene, of_shape)
+        state, _ = over_own_pairs(self._step, state, placed, self.pairs, of_pair)
+        return state  # type: ignore[no-any-return]
+
+    def _step(
+        self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, place: Any, motion: Scalars
+    ) -> tuple[Any, list[Any]]:
+        """``motion``: bounds of speed and acceleration, then v and ω of A, and of B where it moves."""
+        least, back, forth = state
+        speed, acceleration = motion[:2] if motion else (0.0, 0.0)
+        less = self.margin + _SLACK
+
+        def measured() -> tuple[Any, ...]:
+            found = signed_distance(a.solid, b.solid)
+            if not motion:
+                return fmin(least, found.distance), back, forth
+            n = found.normal
+            away, spread = _parting(n, a, motion[2:8])
+            if len(motion) > 8:
+                ahead, more = _parting(n, b, motion[8:14])
+                away, spread = away - ahead, spread + more
+            d = fmax(found.distance - less, _LITTLE)
+            always = d / (speed + _LITTLE)
+            return (
+                fmin(least, found.distance),
+                fmin(back, fmax(always, _span(d, away - spread, acceleration))),
+                fmin(forth, fmax(always, _span(d, -away - spread, acceleration))),
+            )
+
+        between = b.anchor - a.anchor
+        far = a.reach + b.reach + fmax(least, less + speed * fmax(back, forth))
+        near = and_(lt(self.margin, least), le(between.dot(between), far * far))
+        if not isinstance(b.there, float):
+            near = and_(lt(0.0, b.there), near)
+        return cond(near, measured, lambda: (least, back, forth)), []
+
+    def _motions(
+        self, q: Scalars, X: Sequence[Pose], centers: Sequence[Vec3]
+    ) -> tuple[dict[int, list[Any]], list[list[Any]]]:
+        """By shape that meets the scene, and by own pair: what a step wants to know of motions."""
+        if self.phi is None:
+            return {k: [] for k in self.shapes}, [[] for _ in self.pairs]
+        V, on = _twists(self.tree, q, self.phi, X), link_shapes(self.tree)
+
+        def seen(k: int, shared: int) -> list[Any]:
+            """(v of the center; ω) relative to a body that carries the shape, in the world's axes."""
+            body = on[k].body
+            if body == shared:
+                return [0.0] * 6
+            v, w = _at(V[body], X[body], centers[k]), V[body].angular
+            if shared != WORLD:
+                v, w = v - _at(V[shared], X[shared], centers[k]), w - V[shared].angular
+            return [*v, *w]
+
+        of_pair = []
+        for i, j in self.pairs:
+            shared = fork(self.tree, on[i].body, on[j].body)[0]
+            bound = self.bounds[i][shared] + self.bounds[j][shared]
+            of_pair.append([bound.speed, bound.acceleration, *seen(i, shared), *seen(j, shared)])
+        of_shape = {}
+        for k in self.shapes:
+            bound = self.bounds[k][WORLD]
+            of_shape[k] = [bound.speed, bound.acceleration, *seen(k, WORLD)]
+        return of_shape, of_pair
+
+
+def _span(d: Any, u: Any, a: Any) -> Any:
+    """The s > 0 at which d + u s − ½ a s² is zero."""
+    a = a + _LITTLE
+    q = fabs(u) + sqrt(u * u + 2.0 * a * d)
+    up = lt(0.0, u)
+    return where(up, q, 2.0 * d) / where(up, a, q)
+
+
+def _parting(n: Vec3, row: SolidRow, motion: Scalars) -> tuple[Any, Any]:
+    """n · v of a core's center, and by how much it is more, or less, at its other points."""
+    core, w = row.solid.core, n.cross(Vec3.of(motion[3:6]))
+    return n.dot(Vec3.of(motion[:3])), _spread(core, w, row.reach - row.solid.radius)
+
+
+def _spread(core: Core, w: Vec3, reach: Any) -> Any:
+    """The largest |w · r| over points of a core, r from its center."""
+    if isinstance(core, PointCore):
+        return 0.0
+    if isinstance(core, SegmentCore):
+        return fabs(core.half.dot(w))
+    if isinstance(core, BoxCore):
+        local = core.pose.rotation.inv_act(w)
+        return fabs(local.x) * core.half.x + fabs(local.y) * core.half.y + fabs(local.z) * core.half.z
+    return length(w) * reach
+
+
+def _twists(tree: Tree, q: Scalars, phi: Scalars, X: Sequence[Pose]) -> list[Motion]:
+    """Of all bodies at velocity φ: (ω; the velocity of the body's origin), in the world's axes; the world's last."""
+    of_q, of_phi = tree.split_q(q), tree.split_v(phi)
+    V = {WORLD: Motion.zero()}
+    for i, p, body in tree.outward():
+        own: Motion = body.S(of_q[i]) @ of_phi[i]
+        R = X[i].rotation
+        V[i] = Motion(V[p].angular + R @ own.angular, _at(V[p], X[p], X[i].translation) + R @ own.linear)
+    return [*(V[i] for i, _, _ in tree.outward()), V[WORLD]]
+
+
+def _at(V: Motion, X: Pose, point: Vec3) -> Vec3:
+    """The velocity of a point of a body."""
+    v: Vec3 = V.linear + V.angular.cross(point - X.translation)
+    return v

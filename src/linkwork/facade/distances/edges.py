@@ -1,0 +1,84 @@
+"""Straight segments of configurations: kernels that look at them, and what they find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import distances as algorithms
+from ...bridge.machine import Kernel, Space, compile
+from ...bridge.once import Once
+from ...expr.arrays import array
+from .kernels import AskedDistances
+
+__all__ = ["METHODS", "EdgeResult", "check_edges", "edge_kernel"]
+
+METHODS = ("certified", "sampled")
+
+_STATUS = {
+    "certified": np.array(["free", "colliding", "undecided"]),
+    "sampled": np.array(["sampled", "colliding", "undecided"]),
+}
+_KERNELS: Once[Kernel] = Once(64)
+
+
+@dataclass(frozen=True)
+class EdgeResult:
+    """Whether straight segments of configurations are free: single values of one segment, arrays (...) of a batch.
+
+    ``status``: "free", which is proved of the whole segment; "colliding", at the configuration ``q``; "undecided",
+    where distances are too small at ``q`` to be told from a collision; or "sampled", where no sample collides and
+    nothing is said of what lies between.  ``free`` is true for "free" and "sampled".
+    """
+
+    free: Any
+    status: Any
+    t: Any  # where q is on the segment, from 0 to 1; NaN where it is free
+    q: Any  # (..., nq): a configuration that collides, or is undecided; NaN where it is free
+    clearance: Any  # the least signed distance at the configurations that were looked at [m]
+    checks: Any  # how many configurations were looked at
+
+    @staticmethod
+    def of(method: str, numbers: np.ndarray) -> EdgeResult:
+        """From what a kernel gives: (..., 4 + nq)."""
+        code = numbers[..., 0].astype(int)
+        free = code == 0
+        t, q = np.where(free, np.nan, numbers[..., 1]), np.where(free[..., np.newaxis], np.nan, numbers[..., 4:])
+        status, checks = _STATUS[method][code], numbers[..., 3].astype(int)
+        if numbers.ndim > 1:
+            return EdgeResult(free, status, t, q, numbers[..., 2], checks)
+        return EdgeResult(bool(free), str(status), float(t), q, float(numbers[2]), int(checks))
+
+    def __bool__(self) -> bool:
+        """Whether the one segment is free.  Raises ValueError for a batch."""
+        if np.ndim(self.free):
+            raise ValueError("EdgeResult: of several segments: ask for its `free`, and all() or any() of that")
+        return bool(self.free)
+
+
+def check_edges(asked: AskedDistances) -> None:
+    """Raises TypeError for a joint that nothing bounds."""
+    for body in asked.tree.bodies:
+        try:
+            algorithms.check_bounded(body)
+        except TypeError as error:
+            raise TypeError(f'edge_is_free: {error}: use method="sampled"') from None
+
+
+def edge_kernel(method: str, asked: AskedDistances, space: Space) -> Kernel:
+    """The kernel of both ends, the margin, the tolerance or resolution, and a scene's rows by kind: the status, t, the
+    clearance, how many were looked at, and q."""
+    look = algorithms.certified_edge if method == "certified" else algorithms.sampled_edge
+
+    def traced(*, q0: Any, q1: Any, margin: Any, step: Any, **given: Any) -> Any:
+        scene = {kind: given[kind.name] for kind, _ in asked.capacities}
+        found = look(asked.tree, [*q0], [*q1], asked.pairs, asked.shapes, scene, margin, step)
+        return array([found.status, found.t, found.clearance, found.checks, *found.q])
+
+    def made() -> Kernel:
+        rows: dict[str, Any] = {kind.name: (capacity, kind.size) for kind, capacity in asked.capacities}
+        return compile(traced, name=f"edge_is_free_{method}", q0=space, q1=space, margin=(), step=(), **rows)
+
+    return _KERNELS.get((method, asked), made)
