@@ -1,0 +1,133 @@
+"""What is certified contains no colliding sample; what collides, collides at the configuration that is given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.geometry.scene import Scene
+from linkwork.shapes import Box, Capsule, Cylinder, Sphere
+
+METHOD = {"method": "sampled", "resolution": 0.01}
+
+
+def _arm() -> lw.Robot:
+    """The arm inside, of capsules and a box."""
+    tree = lw.load("arm7")._tree
+    frames = []
+    for frame in tree.frames:
+        made = []
+        for geometry in frame.collisions:
+            old = geometry.shape
+            new = Capsule(old.radius, old.length - old.radius) if isinstance(old, Cylinder) else old
+            made.append(replace(geometry, shape=new))
+        frames.append(replace(frame, collisions=tuple(made)))
+    return lw.Robot(replace(tree, frames=tuple(frames)))
+
+
+def _scene(rng: np.random.Generator) -> Scene:
+    """Boxes, spheres and capsules around an arm, not at its foot."""
+    scene = Scene()
+    for k in range(12):
+        place = rng.uniform([-0.9, -0.9, -0.2], [0.9, 0.9, 1.2])
+        place[:2] *= max(1.0, 0.4 / np.hypot(*place[:2]))
+        R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = R * np.linalg.det(R), place
+        a, b = rng.uniform(0.03, 0.12, 2).tolist()
+        shape = (Box(rng.uniform(0.02, 0.3, 3).tolist()), Sphere(a), Capsule(a, 3.0 * b))[k % 3]
+        scene = scene.with_shape(f"obstacle{k}", shape, X)
+    return scene
+
+
+def _edges(robot: lw.Robot, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    q0 = rng.uniform(robot.lower, robot.upper, (count, robot.nq))
+    way = rng.normal(size=(count, robot.nq))
+    return q0, q0 + way / np.linalg.norm(way, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def arm() -> lw.Robot:
+    return _arm()
+
+
+def test_nothing_is_wrongly_certified(arm: lw.Robot) -> None:
+    rng = np.random.default_rng(0)
+    free = colliding = undecided = 0
+    for seed in range(4):
+        scene = _scene(np.random.default_rng(seed))
+        q0, q1 = _edges(arm, rng, 700)
+        found, samples = arm.edge_is_free(q0, q1, scene), arm.edge_is_free(q0, q1, scene, **METHOD)
+        assert not (found.free & (samples.status == "colliding")).any()
+        assert not ((found.status == "colliding") & (found.clearance > 0.0)).any()
+        hit = found.status == "colliding"
+        t = found.t[hit, np.newaxis]
+        assert found.q[hit] == pytest.approx(arm.integrate(q0[hit], t * arm.difference(q0[hit], q1[hit])), abs=1e-12)
+        assert (
+            arm.edge_is_free(found.q[hit], found.q[hit], scene, **METHOD).status.tolist() == ["colliding"] * hit.sum()
+        )
+        near = found.status == "undecided"
+        assert ((found.clearance[near] > 0.0) & (found.clearance[near] <= 1e-4)).all()
+        assert np.isnan(found.q[found.free]).all()
+        free, colliding, undecided = free + found.free.sum(), colliding + hit.sum(), undecided + near.sum()
+        one = arm.edge_is_free(q0[3], q1[3], scene)  # the same bits alone
+        assert (one.status, one.clearance, one.checks) == (found.status[3], found.clearance[3], found.checks[3])
+    assert free > 500 and colliding > 500 and undecided < 0.01 * 2800
+
+
+def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
+    scene = _scene(np.random.default_rng(5))
+    q0, q1 = _edges(arm, np.random.default_rng(6), 300)
+    found = arm.edge_is_free(q0, q1, scene, margin=0.03)
+    samples = arm.edge_is_free(q0[found.free], q1[found.free], scene, **METHOD)
+    assert found.free.sum() > 30 and samples.clearance.min() > 0.03
+    assert (found.clearance[found.status == "colliding"] <= 0.03).all()
+
+
+def test_what_samples_step_over_is_found(arm: lw.Robot) -> None:
+    q0, q1 = (np.array([turn, 0.6, 0.0, -1.2, 0.0, 1.0, 0.0]) for turn in (-0.6, 0.6))
+    hand = arm.pose([0.3, *q0[1:]], "flange")[:3, 3]
+    plate = Scene().with_box("plate", (0.2, 1e-3, 0.2), lw.pose(hand, rpy=(0.0, 0.0, 0.3)))  # across the hand's way
+    samples = {"method": "sampled", "resolution": 0.6}
+    assert arm.edge_is_free(q0, q1, plate, method="sampled", resolution=0.01).status == "colliding"
+    coarse, certified = arm.edge_is_free(q0, q1, plate, **samples), arm.edge_is_free(q0, q1, plate)
+    assert (coarse.status, coarse.free, coarse.checks) == ("sampled", True, 3)
+    assert (certified.status, certified.free) == ("colliding", False)
+    assert coarse and not certified and 0.5 < certified.t < 1.0
+
+
+def test_a_segment_of_no_length_is_a_configuration(arm: lw.Robot) -> None:
+    q = np.array([0.1, -0.3, 0.2, -1.5, 0.0, 1.2, 0.3])
+    scene = Scene().with_sphere("far", 0.1, (3.0, 0.0, 0.0))
+    found = arm.edge_is_free(q, q, scene)
+    assert found.free and found.checks == 1
+    assert found.clearance == pytest.approx(arm.minimum_distance(q, scene), abs=1e-12)
+
+
+def test_bases_that_float_and_turn_are_bounded() -> None:
+    robot = lw.load("quadruped", floating_base=True)
+    scene = Scene().with_box("wall", (0.02, 4.0, 4.0), (1.0, 0.0, 0.0))
+    q0 = robot.neutral()
+    places = dict(zip(robot.q_names, range(robot.nq), strict=True))
+    q1 = q0.copy()
+    q1[places["floating_base.x"]] = 2.0
+    found = robot.edge_is_free(np.stack([q0, q0]), np.stack([q1, q0]), scene, pairs=[("trunk", "wall")])
+    assert found.status.tolist() == ["colliding", "free"]
+    assert abs(found.q[0, places["floating_base.x"]] - 1.0) <= 0.21 + 1e-9  # half of the trunk and of the wall
+
+
+def test_what_is_asked_wrongly_is_refused(arm: lw.Robot) -> None:
+    q = arm.neutral()
+    with pytest.raises(ValueError, match="edge_is_free: method: expected one of certified, sampled, got 'exact'"):
+        arm.edge_is_free(q, q, method="exact")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="tolerance: expected a number of at least 1e-07"):
+        arm.edge_is_free(q, q, tolerance=0.0)
+    with pytest.raises(ValueError, match="resolution: expected a number above zero"):
+        arm.edge_is_free(q, q, method="sampled", resolution=-1.0)
+    with pytest.raises(ValueError, match="margin"):
+        arm.edge_is_free(q, q, margin=float("nan"))
+    with pytest.raises(ValueError, match="of several segments"):
+        bool(arm.edge_is_free(np.stack([q, q]), np.stack([q, q])))
