@@ -35,7 +35,7 @@ CORES = {
 }
 
 
-def compiled(a: str, b: str, **types: Any) -> lw.Kernel:
+def compiled(a: str, b: str) -> lw.Kernel:
     """Of rows of numbers of two kinds of core: distance, normal, both points, and whether they are unique."""
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]
 
@@ -43,7 +43,7 @@ def compiled(a: str, b: str, **types: Any) -> lw.Kernel:
         found = signed_distance(Solid(core_a(x)), Solid(core_b(y)))
         return np.array([found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], dtype=object)
 
-    return lw.compile(measured, x=na, y=nb, **types)
+    return lw.compile(measured, x=na, y=nb)
 
 
 def rotations(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -70,7 +70,7 @@ def moved(kind: str, x: np.ndarray, R: np.ndarray, p: np.ndarray) -> np.ndarray:
     x = x.copy()
     if kind in ("point", "segment"):
         x[:, :3] = x[:, :3] @ R.T + p
-        x[:, 3:] = x[:, 3:] @ R.T
+        x[:, 3:] = x[:, 3:] @ R.T if kind == "segment" else x[:, 3:]
     else:
         x[:, :9] = (R @ x[:, :9].reshape(-1, 3, 3)).reshape(-1, 9)
         x[:, 9:12] = x[:, 9:12] @ R.T + p

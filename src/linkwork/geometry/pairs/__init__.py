@@ -3,6 +3,8 @@
 from .boxes import box_box, box_box_gap
 from .half_space import half_space_convex
 from .point import point_box, point_point, point_segment
+from .point_ellipsoid import point_ellipsoid
+from .point_round import point_cone, point_cylinder
 from .segment_box import segment_box
 from .segments import segment_segment
 from .table import PAIRS, signed_distance
@@ -13,6 +15,9 @@ __all__ = [
     "box_box_gap",
     "half_space_convex",
     "point_box",
+    "point_cone",
+    "point_cylinder",
+    "point_ellipsoid",
     "point_point",
     "point_segment",
     "segment_box",

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..cores import BoxCore, HalfSpaceCore, PointCore, SegmentCore, Solid
+from ..cores import (
+    BoxCore,
+    ConeCore,
+    CylinderCore,
+    EllipsoidCore,
+    HalfSpaceCore,
+    PointCore,
+    SegmentCore,
+    Solid,
+)
 from ..distance import SignedDistance
 from ..support import SUPPORTS
 from .boxes import box_box
 from .convex import convex
 from .half_space import half_space_convex
 from .point import point_box, point_point, point_segment
+from .point_ellipsoid import point_ellipsoid
+from .point_round import point_cone, point_cylinder
 from .segment_box import segment_box
 from .segments import segment_segment
 
@@ -21,6 +32,9 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, PointCore): point_point,
     (PointCore, SegmentCore): point_segment,
     (PointCore, BoxCore): point_box,
+    (PointCore, CylinderCore): point_cylinder,
+    (PointCore, ConeCore): point_cone,
+    (PointCore, EllipsoidCore): point_ellipsoid,
     (SegmentCore, SegmentCore): segment_segment,
     (SegmentCore, BoxCore): segment_box,
     (BoxCore, BoxCore): box_box,

@@ -1,0 +1,73 @@
+"""A point and an ellipsoid, Σ (x_i/r_i)² = 1.
+
+The nearest point is x_i = r_i² p_i/(t + r_i²), and the signed distance t ‖p_i/(t + r_i²)‖, where t > −min r² solves
+
+    S(t) = Σ (r_i p_i/(t + r_i²))² = 1.
+
+1/√S is concave and almost straight, so Newton's method on it from the left, t += S (√S − 1)/Σ (r_i p_i)²/(t + r_i²)³,
+rises to the root without ever passing it.  With τ = t + min r² nothing cancels.  For a point inside, on a plane of
+symmetry, τ vanishes as its coordinate does: that is kept above zero by nothing that counts.
+
+Sources: Eberly, Distance from a Point to an Ellipse, an Ellipsoid, or a Hyperellipsoid, 2013 (the equation and where it
+begins); Moré, Sorensen, Computing a Trust Region Step, 1983 (Newton's method on 1/√S).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...expr.control import while_loop
+from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, sqrt, where
+from ...spatial import Vec3
+from ..cores import EllipsoidCore, PointCore
+from ..distance import SignedDistance
+
+__all__ = ["point_ellipsoid"]
+
+_THIN = 1e-15  # radii are no smaller than that part of the largest one
+_ASIDE = 1e-30  # nor is the point nearer to a plane of symmetry
+_LEVEL = 1e-14
+_TINY = 1e-100  # [m]
+
+
+def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
+    """To the ellipsoid's surface, also from inside; radii may be zero."""
+    p = b.pose.inv().point(a.point)
+    largest = fmax(fmax(fmax(b.radii.x, b.radii.y), b.radii.z), _TINY)
+    radii = [fmax(r / largest, _THIN) for r in b.radii]  # from here on, in units of the largest radius
+    r_min = fmin(fmin(radii[0], radii[1]), radii[2])
+    above = [(r - r_min) * (r + r_min) for r in radii]
+    at = [fmax(fabs(x) / largest, _ASIDE * r) for x, r in zip(p, radii, strict=True)]
+    scaled = [x * r for x, r in zip(at, radii, strict=True)]
+    start = fmax(fmax(*(x - y for x, y in zip(scaled[:2], above[:2], strict=True))), scaled[2] - above[2])
+
+    def ratios(tau: Any) -> tuple[Any, Any]:
+        """S, and Σ (r p)²/(τ + …)³, by one division."""
+        u, v, w = (tau + y for y in above)
+        vw = v * w
+        inverse = 1.0 / (u * vw)
+        inverses = (vw * inverse, u * w * inverse, u * v * inverse)
+        squares = [(x * y) * (x * y) for x, y in zip(scaled, inverses, strict=True)]
+        return sum(squares[1:], start=squares[0]), sum(
+            (s * y for s, y in zip(squares, inverses, strict=True)), start=0.0
+        )
+
+    def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        tau, _ = state
+        S, slope = ratios(tau)
+        way = S * (sqrt(S) - 1.0) / slope
+        return tau + fmax(way, 0.0), way
+
+    first = step((start, start))
+    tau, _ = while_loop(lambda state: lt(2e-16 * state[0], state[1]), step, first, at_most=80).state
+    inverses = [1.0 / (tau + y) for y in above]
+    gradient = Vec3(*(copysign(x * y, at_p) for x, y, at_p in zip(at, inverses, p, strict=True)))
+    length = sqrt(gradient.dot(gradient))
+    t = tau - r_min * r_min
+    several: Any = 0.0
+    for x, r, y in zip(at, radii, inverses, strict=True):
+        here = and_(le(x, _LEVEL * r), and_(lt(t, 0.0), lt(1e-7, r * x * y)))
+        several = several + where(here, 1.0, 0.0)
+    distance = t * length * largest
+    n = b.pose.rotation @ (gradient * (-1.0 / length))
+    return SignedDistance(distance, n, a.point, a.point + n * distance, where(lt(0.0, several), 0.0, 1.0))

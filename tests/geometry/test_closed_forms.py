@@ -1,0 +1,169 @@
+"""What every signed distance obeys, of all pairs that have a formula; and points against points of round surfaces."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.geometry import EllipsoidCore, Solid, signed_distance
+from linkwork.spatial import Vec3
+
+from .pairs import CORES, compiled, moved, off_surface, placed, rotations, rows
+
+PAIRS = [("point", kind) for kind in CORES] + [("segment", "segment"), ("segment", "box"), ("box", "box")]
+NEAR = 0.35
+
+
+def test_identities() -> None:
+    rng = np.random.default_rng(0)
+    R, p = rotations(rng, 1)[0], rng.normal(size=3)
+    for a, b in PAIRS:
+        kernel = compiled(a, b)
+        x, y = rows(a, rng, 200, NEAR), rows(b, rng, 200, NEAR)
+        found = kernel(x, y)
+        d, n, on_a, on_b, unique = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10], found[:, 10]
+        assert np.isfinite(found).all() and (unique == 1.0).all(), (a, b)
+        assert (d > 0.0).sum() >= 20 and ((d < 0.0).sum() >= 20 or b in ("point", "segment")), (a, b)
+        assert np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 4e-15, (a, b)
+        assert np.abs(on_b - on_a - d[:, None] * n).max() < 4e-15, (a, b)
+        assert off_surface(a, x, on_a).max() < 2e-14 and off_surface(b, y, on_b).max() < 2e-14, (a, b)
+        # a motion of both
+        far = kernel(moved(a, x, R, p), moved(b, y, R, p))
+        assert np.abs(far[:, 0] - d).max() < 2e-14 and np.abs(far[:, 1:4] - n @ R.T).max() < 1e-11, (a, b)
+        if a == b:
+            back = kernel(y, x)
+            assert np.abs(back[:, 0] - d).max() < 4e-15 and np.abs(back[:, 1:4] + n).max() < 1e-11
+        # of one: by no more than that; along the normal, by just that, through touching and beyond
+        for size in (1.0, 1e-3, 1e-9):
+            way = size * rng.normal(size=(200, 3))
+            there = kernel(x, moved(b, y, np.eye(3), way))[:, 0]
+            assert (np.abs(there - d) <= np.linalg.norm(way, axis=1) + 2e-14).all(), (a, b)
+        for gap in (1e-2, 1e-9, 0.0) if b in ("point", "segment") else (1e-2, 1e-9, 0.0, -1e-9):
+            there = kernel(x, moved(b, y, np.eye(3), (gap - d)[:, None] * n))
+            error = np.abs(there[:, 0] - gap)  # deeper in, another face may be nearer
+            assert error.max() < 4e-15 if gap >= 0.0 else (error.max() < 2e-9 and np.median(error) < 4e-15), (a, b, gap)
+            if abs(gap) > 1e-3 or b == "ellipsoid":
+                assert np.abs(there[:, 1:4] - n).max() < 1e-6, (a, b, gap)
+
+
+def surface(kind, s, rng, n=4000):
+    """Points of the surface of a cylinder, a cone or an ellipsoid."""
+    u, turn = rng.uniform(size=n), rng.uniform(0.0, 2.0 * np.pi, size=n)
+    ring = np.stack([np.cos(turn), np.sin(turn)], 1)
+    if kind == "ellipsoid":
+        x = rng.normal(size=(n, 3))
+        return x / np.linalg.norm(x, axis=1)[:, None] * s
+    on_side, z = rng.uniform(size=n) < 0.6, rng.uniform(-1.0, 1.0, size=n)
+    if kind == "cone":
+        z = np.where(on_side, z, -1.0)
+        rho = np.where(on_side, 0.5 * (1.0 - z), np.sqrt(u))
+    else:
+        z = np.where(on_side, z, np.sign(z))
+        rho = np.where(on_side, 1.0, np.sqrt(u))
+    return np.column_stack([s[0] * rho[:, None] * ring, s[1] * z])
+
+
+def inside(kind, s, x, y, z):
+    """Whether a point is."""
+    rho = np.hypot(x, y)
+    if kind == "cylinder":
+        return np.maximum(rho - s[0], abs(z) - s[1]) < 0.0
+    if kind == "cone":
+        return (abs(z) < s[1]) & (rho < s[0] * (s[1] - z) / (2.0 * s[1]))
+    return (x / s[0]) ** 2 + (y / s[1]) ** 2 + (z / s[2]) ** 2 < 1.0
+
+
+def test_no_point_of_a_surface_is_nearer() -> None:
+    """Nor farther than a bit, for as many are sampled; and a point is inside where a support plane says so."""
+    rng = np.random.default_rng(1)
+    for kind in ("cylinder", "cone", "ellipsoid"):
+        kernel = compiled("point", kind)
+        for s in (rng.uniform(0.1, 1.0, size=3), np.array([1.0, 0.05, 0.3]), np.array([0.05, 1.0, 0.05])):
+            s = s[: CORES[kind][0] - 12]
+            points = np.vstack([rng.uniform(-1.3, 1.3, size=(60, 3)), 0.1 * rng.normal(size=(20, 3)), np.zeros((1, 3))])
+            points[60:70, :2] = 0.0  # on the axis
+            y = np.concatenate([np.eye(3).ravel(), np.zeros(3), s])
+            found = kernel(points, y)
+            away = np.linalg.norm(points[:, None] - surface(kind, s, rng), axis=2).min(1)
+            least = np.abs(found[:, 0])
+            assert np.isfinite(found).all() and (least <= away + 1e-15).all() and (away < least + 0.2).all(), (kind, s)
+            assert off_surface(kind, np.tile(y, (81, 1)), found[:, 7:10]).max() < 1e-15, (kind, s)
+            assert np.array_equal(found[:, 0] < 0.0, inside(kind, s, *points.T)), (kind, s)
+
+
+def test_ellipsoids_of_every_shape_to_rounding() -> None:
+    """Against the point's own coordinates: a surface point, moved by d along the normal there, is d away."""
+    kernel = compiled("point", "ellipsoid")
+    rng = np.random.default_rng(2)
+    radii = 10.0 ** rng.uniform(-3.0, 1.0, size=(400, 3))
+    radii[:20], radii[20:40, :2], radii[40:50, 2] = 0.7, 0.5, radii[40:50, 1]
+    x = rng.normal(size=(400, 3))
+    x[50:60, 0] = 0.0
+    x[60:70, :2] = 0.0
+    x = x / np.linalg.norm(x, axis=1)[:, None] * radii
+    n = x / radii**2
+    n /= np.linalg.norm(n, axis=1)[:, None]
+    focal = (radii.min(1) ** 2) / radii.max(1)  # no curvature is tighter than that
+    for part in (100.0, 1.0, 1e-3, 1e-9, 0.0, -1e-9, -1e-3, -0.5, -0.9):
+        d = part * (focal if part < 0.0 else radii.max(1))
+        found = kernel(x + d[:, None] * n, np.column_stack([np.tile(np.eye(3).ravel(), (400, 1)), 0.0 * x, radii]))
+        size = np.maximum(radii.max(1), np.abs(d))
+        assert (np.abs(found[:, 0] - d) < 1e-15 * size).all(), part
+        assert (np.abs(found[:, 1:4] + n).max(1) < 1e-12 * np.maximum(1.0, 1e-4 * radii.max(1) / focal)).all(), part
+
+
+def test_ellipsoids_that_are_flat_or_have_no_size_are_legal() -> None:
+    kernel = compiled("point", "ellipsoid")
+    disc = np.concatenate([np.eye(3).ravel(), np.zeros(3), [0.5, 0.5, 0.0]])
+    for point, d in (((0.1, 0.2, 0.3), 0.3), ((0.9, 0.0, 0.3), 0.5), ((0.0, 0.9, 0.0), 0.4), ((0.0, 0.0, -2.0), 2.0)):
+        found = kernel(np.array(point), disc)
+        assert abs(found[0] - d) < 2e-15 and np.isfinite(found).all()
+    for radii in ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.5, 0.5), (0.3, 0.5, 0.5), (1.0, 0.8, 0.5)):
+        found = kernel(np.zeros(3), np.concatenate([disc[:12], radii]))
+        assert abs(found[0] + min(radii)) < 1e-15 and np.isfinite(found).all() and found[10] == 0.0 * min(radii)
+        away = kernel(np.array([0.0, 3.0, 0.0]), np.concatenate([disc[:12], radii]))
+        assert abs(away[0] - 3.0 + radii[1]) < 1e-15 and away[10] == 1.0
+    # on a plane of symmetry, as far inside as two points are as near, and a bit farther out than that
+    r, edge = np.array([1.0, 0.8, 0.5]), 1.0 - 0.25
+    for part, one in ((0.5, 0.0), (0.999999, 0.0), (1.000001, 1.0), (1.2, 1.0)):
+        found = kernel(np.array([part * edge, 0.0, 0.0]), np.concatenate([disc[:12], r]))
+        x = min(part, 1.0) if part < 1.0 else 1.0
+        exact = -np.hypot(x - part * edge, 0.5 * np.sqrt(1.0 - x * x)) if part < 1.0 else part * edge - 1.0
+        assert abs(found[0] - exact) < 1e-15 and found[10] == one, part
+
+
+def test_formulas_run_on_floats_and_batches_as_compiled() -> None:
+    rng = np.random.default_rng(3)
+    for a, b in PAIRS:
+        x, y = rows(a, rng, 3, NEAR), rows(b, rng, 3, NEAR)
+        core_a, core_b = CORES[a][1], CORES[b][1]
+        together = signed_distance(Solid(core_b(list(y.T)), 0.1), Solid(core_a(list(x.T)), 0.2))
+        compiled_one = compiled(a, b)(x, y)[:, 0] - 0.3
+        assert np.abs(together.distance - compiled_one).max() < 1e-14, (a, b)
+        for k in range(3):
+            one = signed_distance(Solid(core_a([*map(float, x[k])]), 0.2), Solid(core_b([*map(float, y[k])]), 0.1))
+            assert abs(one.distance - compiled_one[k]) < 1e-14, (a, b)
+            back = signed_distance(Solid(core_b([*map(float, y[k])]), 0.1), Solid(core_a([*map(float, x[k])]), 0.2))
+            assert abs(back.distance - one.distance) < 4e-15, (a, b)
+
+
+def test_single_precision_has_no_surprises() -> None:
+    rng = np.random.default_rng(4)
+    for a, b in (("point", "ellipsoid"), ("segment", "segment"), ("segment", "box"), ("box", "box")):
+        x, y = rows(a, rng, 100, NEAR), rows(b, rng, 100, NEAR)
+        if a == b:
+            y[:20, 3:-3] = x[:20, 3:-3]  # parallel
+        x[20:30, :2] = y[20:30, 9:11] if b != "segment" else y[20:30, :2]
+        found = compiled(a, b)(x.astype(np.float32), y.astype(np.float32))
+        assert np.isfinite(found).all() and np.abs(found[:, 0] - compiled(a, b)(x, y)[:, 0]).max() < 1e-5, (a, b)
+
+
+def test_distances_have_derivatives() -> None:
+    """By a shift of one of them: the normal, also where the distance is found by steps."""
+    core = lambda x, p: EllipsoidCore(placed([*x[:9], *p]), Vec3.of(x[12:15]))  # noqa: E731
+    distance = lambda x, y, p: signed_distance(Solid(CORES["point"][1](x)), Solid(core(y, p))).distance  # noqa: E731
+    jacobian = lw.compile(distance, x=3, y=15, p=3).jacobian("p")
+    rng = np.random.default_rng(5)
+    x, y = rows("point", rng, 20), rows("ellipsoid", rng, 20)
+    n = compiled("point", "ellipsoid")(x, y)[:, 1:4]
+    assert np.abs(np.asarray(jacobian(x, y, y[:, 9:12])).reshape(20, 3) - n).max() < 1e-9
