@@ -91,6 +91,7 @@ from .facade.posing import pose, pose_difference
 from .facade.propagation import propagate_motion
 from .facade.quadratic_program import quadratic_program
 from .facade.robot.robot import Robot, load
+from .geometry.fields import distance_field
 from .geometry.scene import Scene
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ __all__ = [
     "compile",
     "cond",
     "constraints",
+    "distance_field",
     "errors",
     "expr",
     "fori",

@@ -2,12 +2,16 @@
 
 from .box import Box
 from .capsule import Capsule
+from .compound import Compound
 from .cone import Cone
 from .cylinder import Cylinder
+from .distance_field import DistanceField
 from .ellipsoid import Ellipsoid
 from .geometry import Geometry, Material
 from .half_space import HalfSpace
+from .height_field import HeightField
 from .mesh import Mesh
+from .point_cloud import PointCloud
 from .polytope import Polytope
 from .rounded import Rounded
 from .shape import Shape
@@ -16,13 +20,17 @@ from .sphere import Sphere
 __all__ = [
     "Box",
     "Capsule",
+    "Compound",
     "Cone",
     "Cylinder",
+    "DistanceField",
     "Ellipsoid",
     "Geometry",
     "HalfSpace",
+    "HeightField",
     "Material",
     "Mesh",
+    "PointCloud",
     "Polytope",
     "Rounded",
     "Shape",

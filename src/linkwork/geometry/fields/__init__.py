@@ -1,0 +1,33 @@
+"""Signed distances of what is no single convex body: height fields, point clouds, distance fields, compounds.
+
+Their numbers are arrays that come with each call, so one kernel serves all data of a capacity.
+"""
+
+from .cloud import Cloud, cloud_arrays, cloud_distance
+from .ground import Ground, ground_arrays, ground_distance
+from .of_shapes import distance_field
+from .table import FIELDS, Field, distance_of_shapes, field_distance, least_of
+from .voxels import Voxels, voxel_arrays, voxel_distance
+
+__all__ = [
+    "FIELDS",
+    "Cloud",
+    "Field",
+    "Ground",
+    "Voxels",
+    "cloud_arrays",
+    "cloud_distance",
+    "distance_field",
+    "distance_of_shapes",
+    "field_distance",
+    "ground_arrays",
+    "ground_distance",
+    "least_of",
+    "voxel_arrays",
+    "voxel_distance",
+]
+
+
+def __dir__() -> list[str]:
+    """The documented names."""
+    return sorted(__all__)

@@ -1,0 +1,87 @@
+"""Point clouds: the nearest of many points, by a tree of boxes around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...expr.control import take
+from ...expr.functions import where
+from ...shapes import PointCloud
+from ...spatial import Vec3
+from ..bounds import bounding_sphere
+from ..cores import PointCore, Solid
+from ..distance import SignedDistance
+from ..pairs import signed_distance
+from .tree import FAR, NOWHERE, NearestPlace, depth_of, nearer, nearest, to_box
+
+__all__ = ["Cloud", "cloud_arrays", "cloud_distance"]
+
+_LEAF = 4  # points in a leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """A cloud's numbers, over any scalar: points of leaves (leaves, 12) [m]; boxes of nodes in preorder
+    (2 leaves − 1, 6), lowest and highest coordinates [m]; the points' radius [m]."""
+
+    points: Any
+    boxes: Any
+    radius: Any = 0.0
+
+
+def cloud_arrays(cloud: PointCloud, capacity: int | None = None) -> Mapping[str, np.ndarray]:
+    """The numbers of a cloud: of the least capacity, 4 · 2^k points, or of a larger one.
+
+    Points are split in the middle, across their longest extent, again and again.  Raises ValueError where the capacity
+    is none or too small.
+    """
+    count = len(cloud.points)
+    capacity = _LEAF << max(-(-count // _LEAF) - 1, 0).bit_length() if capacity is None else capacity
+    leaves = capacity // _LEAF
+    if capacity != leaves * _LEAF or leaves & (leaves - 1) or capacity < count:
+        raise ValueError(f"point cloud: capacity: expected 4 · 2^k points, at least {count}, got {capacity}")
+    nodes = [np.array(cloud.points)]
+    boxes, rows = [], []
+    waiting = [(nodes[0], leaves)]
+    while waiting:
+        points, below = waiting.pop()
+        empty = len(points) == 0
+        low, high = ([NOWHERE] * 3, [NOWHERE] * 3) if empty else (points.min(0), points.max(0))
+        boxes.append([*low, *high])
+        if below == 1:
+            rows.append(np.resize(np.full(3, NOWHERE) if empty else points, (_LEAF, 3)).ravel())
+            continue
+        axis = 0 if empty else int(np.argmax(points.max(0) - points.min(0)))
+        ordered = points[np.argsort(points[:, axis], kind="stable")]
+        middle = -(-len(points) // 2)
+        waiting += [(ordered[middle:], below // 2), (ordered[:middle], below // 2)]
+    return {"points": np.array(rows), "boxes": np.array(boxes)}
+
+
+def cloud_distance(cloud: Cloud, b: Solid) -> SignedDistance:
+    """Of the ball around a point that is nearest to a solid or, where points are within it, deepest in it.
+
+    Any convex solid that is bounded; both in the same coordinates.
+    """
+    around = bounding_sphere(b.core)
+    core = Solid(b.core)
+
+    def bound(node: Any) -> Any:
+        row = take(cloud.boxes, node)
+        return to_box(around.center, row[:3], row[3:]) - around.radius
+
+    def leaf(number: Any, best: NearestPlace) -> NearestPlace:
+        row = take(cloud.points, number)
+        for k in range(_LEAF):
+            place = Vec3.of(row[3 * k : 3 * k + 3])
+            best = nearer(best, signed_distance(Solid(PointCore(place)), core).distance, place, 0.0)
+        return best
+
+    start = NearestPlace(FAR, Vec3.of([0.0, 0.0, 0.0]), 0.0, 0.0)
+    best = nearest(depth_of(len(cloud.boxes)), bound, leaf, start)
+    found = signed_distance(Solid(PointCore(best.place), cloud.radius), b)
+    return replace(found, unique=where(best.tie > 0.5, 0.0, found.unique))

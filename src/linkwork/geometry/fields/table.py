@@ -1,0 +1,104 @@
+"""Which function measures which field, and shapes of any kind against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...expr.functions import and_, fabs, le, lt, where
+from ...shapes import Compound, DistanceField, HeightField, PointCloud, Shape
+from ...spatial import Pose
+from ..cores import Solid
+from ..distance import SignedDistance
+from ..pairs import signed_distance
+from ..solids import SOLIDS, solid
+from .cloud import Cloud, cloud_arrays, cloud_distance
+from .ground import Ground, ground_arrays, ground_distance
+from .placed import chosen, core_in, distance_in
+from .voxels import Voxels, voxel_arrays, voxel_distance
+
+__all__ = ["FIELDS", "Field", "distance_of_shapes", "field_distance", "least_of"]
+
+_TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class Field:
+    """A kind of field: its numbers as arrays that come with a call, what these are, over any scalar, and how a solid in
+    its coordinates is measured."""
+
+    arrays: Callable[..., Mapping[str, np.ndarray]]  # of a shape, and of a capacity
+    of: Callable[..., Any]  # by the names of the arrays
+    distance: Callable[[Any, Solid], SignedDistance]
+    radius: Callable[[Any], float]  # of a shape: what all of it is grown by [m]
+
+
+FIELDS: Mapping[type[Shape], Field] = {
+    HeightField: Field(ground_arrays, Ground, ground_distance, lambda shape: 0.0),
+    PointCloud: Field(cloud_arrays, Cloud, cloud_distance, lambda shape: shape.radius),
+    DistanceField: Field(voxel_arrays, Voxels, voxel_distance, lambda shape: 0.0),
+}
+"""An entry a type of shape."""
+
+
+def field_distance(
+    kind: type[Shape], arrays: Mapping[str, Any], X: Pose, b: Solid, radius: Any = 0.0
+) -> SignedDistance:
+    """From a field at a pose, grown by a radius, to a convex solid; the arrays may be symbols."""
+    field = FIELDS[kind]
+    inside = Solid(core_in(X.inv(), b.core), b.radius)
+    return distance_in(X, field.distance(field.of(**arrays), inside)).rounded(radius, 0.0)
+
+
+def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[SignedDistance, Any, Any]:
+    """The signed distance of shapes of any kind at poses, and which of their parts it is of: 0 where they have none.
+
+    One of them at least is convex or a compound of what is.  Raises TypeError for a pair that nothing measures.
+    """
+    if isinstance(a, Compound):
+        found = [distance_of_shapes(part.shape, X_a @ part.origin, b, X_b) for part in a.parts]
+        least, which = least_of([one[0] for one in found])
+        return least, which, _entry(which, [one[2] for one in found])
+    if isinstance(b, Compound):
+        least, part_b, part_a = distance_of_shapes(b, X_b, a, X_a)
+        return least.flipped(), part_a, part_b
+    if type(a) in FIELDS and type(b) in SOLIDS:
+        return _field(a, X_a, solid(b, X_b)), 0.0, 0.0
+    if type(b) in FIELDS and type(a) in SOLIDS:
+        return _field(b, X_b, solid(a, X_a)).flipped(), 0.0, 0.0
+    for one, other in ((a, b), (b, a)):
+        if type(one) in FIELDS:
+            raise TypeError(f"signed_distance: nothing measures {_named(one)} and {_named(other)}")
+    return signed_distance(solid(a, X_a), solid(b, X_b)), 0.0, 0.0
+
+
+def least_of(found: list[SignedDistance]) -> tuple[SignedDistance, Any]:
+    """The least of some distances, and which it is; another that is as near, elsewhere, makes it not unique."""
+    best, which = found[0], 0.0
+    for k, other in enumerate(found[1:], 1):
+        gap = other.on_a - best.on_a
+        tie = and_(le(fabs(other.distance - best.distance), _TIE), lt(1e-18, gap.dot(gap)))
+        better = lt(other.distance, best.distance)
+        best = chosen(better, other, best)
+        best = replace(best, unique=where(tie, 0.0, best.unique))
+        which = where(better, float(k), which)
+    return best, which
+
+
+def _field(shape: Shape, X: Pose, b: Solid) -> SignedDistance:
+    field = FIELDS[type(shape)]
+    return field_distance(type(shape), field.arrays(shape), X, b, field.radius(shape))
+
+
+def _entry(which: Any, entries: list[Any]) -> Any:
+    found = entries[0]
+    for k, entry in enumerate(entries[1:], 1):
+        found = where(le(float(k), which), entry, found)
+    return found
+
+
+def _named(shape: Shape) -> str:
+    return f"a {type(shape).__name__}"

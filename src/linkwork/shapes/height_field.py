@@ -1,0 +1,58 @@
+"""The height field: ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .sampled import Sampled, given_array
+from .shape import sizes
+
+__all__ = ["HeightField"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeightField(Sampled):
+    """Ground under a grid: all that lies below its triangles, down to any depth.
+
+    ``heights`` (m, n) [m] are z above the points origin + (spacing[0] i, spacing[1] j); ``spacing`` [m] is one number
+    or two, ``origin`` (2,) [m], the middle of the grid at zero if left out.  Each cell has two triangles, on both sides
+    of the line from (i, j) to (i + 1, j + 1).  Beyond the grid is nothing: let it reach further than what stands on
+    it.
+
+    Raises ValueError for fewer than two rows or columns, numbers that are not finite, and a spacing that is not above
+    zero.
+
+    >>> from linkwork import shapes
+    >>> ground = shapes.HeightField([[0.0, 0.0], [0.1, 0.1]], 0.5)
+    >>> ground.origin, round(ground.reach, 4)
+    ((-0.25, -0.25), 0.3674)
+    """
+
+    heights: Any
+    spacing: Any
+    origin: Any = None
+
+    def __post_init__(self) -> None:
+        what = "height field"
+        heights = given_array(self.heights, f"{what}: heights: expected numbers (m, n) [m], at least (2, 2)", 2, (2, 2))
+        spacing = self.spacing if np.ndim(self.spacing) else (self.spacing, self.spacing)
+        spacing = sizes(what, "spacing", spacing, 2)
+        if self.origin is None:
+            origin = tuple(-0.5 * s * (n - 1) for s, n in zip(spacing, heights.shape, strict=True))
+        else:
+            given = given_array(self.origin, f"{what}: origin: expected two numbers [m]", 1, (2,))
+            if given.shape != (2,):
+                raise ValueError(f"{what}: origin: expected two numbers [m], got an array of shape {given.shape}")
+            origin = tuple(given.tolist())
+        for name, value in (("heights", heights), ("spacing", spacing), ("origin", origin)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def reach(self) -> float:
+        """Of the surface: the ground below it has no end."""
+        ends = [np.abs([o, o + s * (n - 1)]).max() for o, s, n in
+                zip(self.origin, self.spacing, self.heights.shape, strict=True)]  # fmt: skip
+        return float(np.linalg.norm([*ends, np.abs(self.heights).max()]))

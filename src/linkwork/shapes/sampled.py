@@ -1,0 +1,63 @@
+"""What shapes that are given by arrays have in common."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from ..spatial import Symmetric3
+from ..spatial.given import given_numbers
+from .shape import Shape
+
+__all__ = ["Sampled", "frozen", "given_array"]
+
+
+class Sampled(Shape):
+    """A shape of arrays, which are kept as they are: read-only copies, compared number by number."""
+
+    __slots__ = ()
+
+    @property
+    def volume(self) -> None:
+        return None
+
+    def gyration(self) -> Symmetric3 | None:
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and _key(self) == _key(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), _key(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
+def _key(shape: Any) -> tuple[Any, ...]:
+    values = (getattr(shape, field.name) for field in fields(shape))
+    return tuple((x.shape, x.tobytes()) if isinstance(x, np.ndarray) else x for x in values)
+
+
+def given_array(value: Any, expected: str, dimensions: int, least: tuple[int, ...]) -> np.ndarray:
+    """Finite numbers in an array of so many dimensions, along each of them at least so many, read-only.
+
+    Raises ValueError.
+    """
+    shape = np.shape(value)
+    if len(shape) != dimensions or any(have < need for have, need in zip(shape, least, strict=True)):
+        raise ValueError(f"{expected}, got an array of shape {shape}")
+    numbers = np.array(value)
+    if numbers.dtype.kind in "iuf" and not np.isfinite(numbers).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(numbers))[0])
+        raise ValueError(f"{expected}, all finite, got {numbers[where]} at {where}")
+    return frozen(given_numbers(numbers, expected, shape))
+
+
+def frozen(numbers: np.ndarray) -> np.ndarray:
+    """A copy that nobody can change."""
+    copy = np.array(numbers, dtype=float, order="C")
+    copy.setflags(write=False)
+    return copy

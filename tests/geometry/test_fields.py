@@ -1,0 +1,303 @@
+"""Height fields, point clouds, distance fields and compounds: against all of their triangles, points and parts."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import shapes
+from linkwork.geometry import BoxCore, PointCore, SegmentCore, Solid, fields
+from linkwork.geometry.fields.voxels import interpolated
+from linkwork.spatial import Pose, Vec3
+
+KINDS = {
+    "points": (3, lambda a: Solid(PointCore(Vec3.of(a)), 0.1)),
+    "segments": (6, lambda a: Solid(SegmentCore(Vec3.of(a[:3]), Vec3.of(a[3:])), 0.1)),
+    "boxes": ((4, 4), lambda X: Solid(BoxCore(Pose.of(X), Vec3(0.1, 0.05, 0.08)), 0.02)),
+}
+
+
+def numbers(found):
+    return np.array([found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], dtype=object)
+
+
+def kernel(field, kind, arrays):
+    size, made = KINDS[kind]
+
+    def function(x, **given):
+        return numbers(field(given, made(x)))
+
+    return lw.compile(function, x=size, **{name: array.shape for name, array in arrays.items()})
+
+
+def check(found):
+    """What every distance obeys, and no NaN."""
+    assert np.isfinite(found).all()
+    assert np.abs(np.linalg.norm(found[:, 1:4], axis=1) - 1.0).max() < 1e-12
+    assert np.abs(found[:, 7:10] - found[:, 4:7] - found[:, :1] * found[:, 1:4]).max() < 1e-12
+    return found[:, 0]
+
+
+def poses(rng, n, size):
+    Q, _ = np.linalg.qr(rng.normal(size=(n, 3, 3)))
+    X = np.tile(np.eye(4), (n, 1, 1))
+    X[:, :3, :3] = Q * np.linalg.det(Q)[:, None, None]
+    X[:, :3, 3] = rng.uniform(-size, size, (n, 3))
+    return X
+
+
+def to_segments(p, a, b):
+    """From points (n, 3) to one segment."""
+    t = np.clip((p - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0)
+    return np.linalg.norm(p - a - t[:, None] * (b - a), axis=1)
+
+
+def to_triangles(p, triangles):
+    """From points (n, 3) to the nearest of some triangles, by their edges and, where they lie above one, its plane."""
+    least = np.full(len(p), np.inf)
+    for a, b, c in triangles:
+        for u, v in ((a, b), (b, c), (c, a)):
+            least = np.minimum(least, to_segments(p, u, v))
+        s, t, d = np.linalg.solve(np.column_stack([b - a, c - a, np.cross(b - a, c - a)]), (p - a).T)
+        height = np.abs(d) * np.linalg.norm(np.cross(b - a, c - a))
+        least = np.where((s >= 0.0) & (t >= 0.0) & (s + t <= 1.0), np.minimum(least, height), least)
+    return least
+
+
+def triangles_of(field):
+    m, n = field.heights.shape
+    x, y = (o + s * np.arange(k) for o, s, k in zip(field.origin, field.spacing, (m, n), strict=True))
+    P = np.dstack([*np.meshgrid(x, y, indexing="ij"), field.heights])
+    return [
+        triangle
+        for i in range(m - 1)
+        for j in range(n - 1)
+        for triangle in ((P[i, j], P[i + 1, j], P[i + 1, j + 1]), (P[i, j], P[i + 1, j + 1], P[i, j + 1]))
+    ]
+
+
+# -- clouds
+
+
+def test_the_nearest_of_many_points() -> None:
+    rng = np.random.default_rng(0)
+    cloud = shapes.PointCloud(rng.normal(size=(37, 3)), 0.05)
+    arrays = fields.cloud_arrays(cloud, 128)
+    field = lambda given, b: fields.field_distance(shapes.PointCloud, given, Pose.identity(), b, 0.05)  # noqa: E731
+    points = kernel(field, "points", arrays)
+    p = 1.5 * rng.normal(size=(400, 3))
+    for points_of_cloud in (cloud.points, cloud.points[:1], rng.normal(size=(128, 3))):
+        arrays = fields.cloud_arrays(shapes.PointCloud(points_of_cloud), 128)
+        found = points(p, *arrays.values())
+        away = np.linalg.norm(p[:, None] - points_of_cloud, axis=-1)
+        assert np.abs(check(found) - away.min(1) + 0.15).max() < 1e-14
+        assert np.array_equal(points(p[7], *arrays.values()), found[7])
+        if len(points_of_cloud) == 37:
+            assert np.abs(found[:, 4:7] - 0.05 * found[:, 1:4] - points_of_cloud[away.argmin(1)]).max() < 1e-14
+    two = fields.cloud_arrays(shapes.PointCloud([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]), 128)
+    assert points([[0.0, 0.0, 0.0], [0.0, 0.0, 0.1]], *two.values())[:, 10].tolist() == [0.0, 1.0]
+
+    arrays = fields.cloud_arrays(cloud)
+    X = poses(rng, 100, 1.5)
+    found = kernel(field, "boxes", arrays)(X, *arrays.values())
+    inside = np.einsum("nji,nkj->nki", X[:, :3, :3], cloud.points - X[:, None, :3, 3])
+    gap = np.abs(inside) - [0.1, 0.05, 0.08]
+    expected = np.linalg.norm(np.maximum(gap, 0.0), axis=-1) + np.minimum(gap.max(-1), 0.0)
+    assert np.abs(check(found) - expected.min(1) + 0.07).max() < 1e-12
+
+
+# -- ground
+
+
+GROUND = shapes.HeightField(0.1 * np.random.default_rng(1).normal(size=(5, 7)), (0.2, 0.15), (-0.35, -0.5))
+
+
+def on_ground(given, b):
+    return fields.field_distance(shapes.HeightField, given, Pose.identity(), b)
+
+
+def test_points_and_ground() -> None:
+    rng = np.random.default_rng(2)
+    triangles = triangles_of(GROUND)
+    p = rng.uniform(-0.8, 0.8, (600, 3)) * [1.0, 1.0, 0.5]
+    arrays = fields.ground_arrays(GROUND, (8, 8))
+    points = kernel(on_ground, "points", arrays)
+    found = points(p, *arrays.values())
+    d = check(found) + 0.1
+    assert np.abs(np.abs(d) - to_triangles(p, triangles)).max() < 1e-13
+    top = np.full(len(p), -np.inf)
+    for a, b, c in triangles:  # the ground's height there, by barycentric coordinates
+        s, t = np.linalg.solve(np.column_stack([b - a, c - a])[:2], (p - a)[:, :2].T)
+        over = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0)
+        top = np.where(over, a[2] + s * (b - a)[2] + t * (c - a)[2], top)
+    assert np.array_equal(d < 0.0, p[:, 2] < top) and 50 < (d < 0.0).sum() < 300
+    # continuous through the surface, with a normal that stays
+    inside = np.isfinite(top)
+    above, below = (points(np.column_stack([p[:, :2], top + e])[inside], *arrays.values()) for e in (1e-9, -1e-9))
+    assert np.abs(above[:, 0] - below[:, 0]).max() < 3e-9
+    assert (np.einsum("ni,ni->n", above[:, 1:4], below[:, 1:4])[above[:, 10] * below[:, 10] > 0] > 0.9).mean() > 0.95
+    # other data of the same capacity
+    flat = fields.ground_arrays(shapes.HeightField(np.full((3, 9), 0.25), 0.1), (8, 8))
+    assert np.allclose(points([[0.05, 0.1, 0.45], [0.05, 0.1, 0.2]], *flat.values())[:, 0], [0.1, -0.15], atol=1e-15)
+
+
+def test_other_solids_and_ground() -> None:
+    rng = np.random.default_rng(3)
+    arrays = fields.ground_arrays(GROUND)
+    triangles = triangles_of(GROUND)
+    a = rng.uniform(-0.6, 0.6, (120, 6)) * [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
+    s = np.linspace(-1.0, 1.0, 401)
+    along = a[:, None, :3] + s[:, None] * a[:, None, 3:]
+    least = to_triangles(along.reshape(-1, 3), triangles).reshape(120, 401).min(1)
+    d = check(kernel(on_ground, "segments", arrays)(a, *arrays.values())) + 0.1
+    apart = d > 0.0
+    assert 50 < apart.sum() < 110
+    gap = np.linalg.norm(a[:, 3:], axis=1) / 400.0
+    assert (d <= least + 1e-13)[apart].all() and (d >= least - gap)[apart].all()
+    points = kernel(on_ground, "points", arrays)
+    ends = np.stack([points(a[:, :3] + e * a[:, 3:], *arrays.values())[:, 0] + 0.1 for e in (-1.0, 1.0)])
+    assert (d <= np.maximum(0.0, ends.min(0)) + 1e-13).all() and (d >= np.minimum(0.0, ends.min(0)) - 1e-13)[
+        ~apart
+    ].all()
+
+    X = poses(rng, 60, 0.4)
+    half = np.array([0.1, 0.05, 0.08])
+    u = np.linspace(-1.0, 1.0, 9)
+    grid = np.stack(np.meshgrid(u, u, u, indexing="ij"), -1).reshape(-1, 3)
+    spots = X[:, None, :3, 3] + np.einsum("nij,kj->nki", X[:, :3, :3], grid * half)
+    least = points(spots, *arrays.values())[..., 0] + 0.1
+    d = check(kernel(on_ground, "boxes", arrays)(X, *arrays.values())) + 0.02
+    apart = d > 0.0
+    assert 15 < apart.sum() < 50
+    assert (d <= least.min(1) + 1e-12)[apart].all() and (d >= least.min(1) - np.linalg.norm(half) / 8.0)[apart].all()
+    assert (d[~apart] <= 0.0).all() and (d[~apart] >= least.min(1)[~apart] - 0.1).all()
+
+
+# -- distance fields
+
+
+def test_distance_fields_keep_their_bounds() -> None:
+    rng = np.random.default_rng(4)
+    box = shapes.Box((0.3, 0.2, 0.25))
+    ball = shapes.Sphere(0.1)
+    field = lw.distance_field([(box, (0.1, 0.0, 0.0)), (ball, (-0.2, 0.1, 0.1))], (0.08, 0.1, 0.09), margin=0.2)
+    arrays = fields.voxel_arrays(field)
+
+    def exact(p):
+        gap = np.abs(p - [0.1, 0.0, 0.0]) - 0.5 * np.array(box.size)
+        to_box = np.linalg.norm(np.maximum(gap, 0.0), axis=-1) + np.minimum(gap.max(-1), 0.0)
+        return np.minimum(to_box, np.linalg.norm(p - [-0.2, 0.1, 0.1], axis=-1) - 0.1)
+
+    low = np.array(field.origin)
+    high = low + np.array(field.spacing) * (np.array(field.values.shape) - 1)
+    indices = np.stack(np.meshgrid(*map(np.arange, field.values.shape), indexing="ij"), -1)
+    assert np.abs(field.values - exact(low + indices * field.spacing)).max() < 1e-14
+    function = lambda p, values, grid: (lambda d, g: (d, *g))(*interpolated(fields.Voxels(values, grid), Vec3.of(p)))  # noqa: E731
+    at = lw.compile(function, p=3, **{name: array.shape for name, array in arrays.items()})
+    p = rng.uniform(low, high, (2000, 3))
+    d = at(p, *arrays.values())[0]
+    worst = np.abs(d - exact(p)).max()
+    assert field.error == pytest.approx(0.5 * np.linalg.norm(field.spacing)) and 0.1 * field.error < worst < field.error
+    far = rng.uniform(low - 1.0, high + 1.0, (2000, 3))
+    beyond = ((far < low) | (far > high)).any(1)
+    assert (at(far, *arrays.values())[0] <= exact(far) + field.error)[beyond].all()
+    for q in (p[:200], far[beyond][:200]):
+        _, *gradient = at(q, *arrays.values())
+        for axis, g in enumerate(gradient):
+            step = 1e-7 * np.eye(3)[axis]
+            differences = (at(q + step, *arrays.values())[0] - at(q - step, *arrays.values())[0]) / 2e-7
+            assert np.quantile(np.abs(g - differences), 0.99) < 1e-6
+
+    on = lambda given, b: fields.field_distance(shapes.DistanceField, given, Pose.identity(), b)  # noqa: E731
+    found = kernel(on, "points", arrays)(p, *arrays.values())
+    assert np.abs(check(found) - d + 0.1).max() < 1e-15
+    a = np.column_stack([p[:200], 0.2 * rng.normal(size=(200, 3))])
+    s = np.linspace(-1.0, 1.0, 65)
+    least = at(a[:, None, :3] + s[:, None] * a[:, None, 3:], *arrays.values())[0].min(1) - 0.1
+    d = check(kernel(on, "segments", arrays)(a, *arrays.values()))
+    length = np.linalg.norm(a[:, 3:], axis=1)
+    assert (d <= least + 0.1 * length).all() and (d >= least - length / 4.0).all()
+
+
+# -- compounds
+
+
+def test_compounds_are_the_least_of_their_parts() -> None:
+    rng = np.random.default_rng(5)
+    X = [Pose.of(x.tolist()) for x in poses(rng, 3, 0.5)]
+    one = shapes.Compound([(shapes.Sphere(0.2), X[0]), shapes.Capsule(0.1, 0.4).at((0.3, 0, 0))])
+    whole = shapes.Compound([one, shapes.Sphere(0.1)])
+    assert len(whole.parts) == 3 and whole.reach >= one.reach
+    other = shapes.Compound([shapes.Sphere(0.05), shapes.Sphere(0.02).at((0.0, 0.0, 0.5))])
+    for _ in range(20):
+        here, there = (Pose.of(x.tolist()) for x in poses(rng, 2, 0.7))
+        found, part_a, part_b = fields.distance_of_shapes(whole, here, other, there)
+        each = np.array(
+            [
+                [
+                    fields.distance_of_shapes(a.shape, here @ a.origin, b.shape, there @ b.origin)[0].distance
+                    for b in other.parts
+                ]
+                for a in whole.parts
+            ]
+        )
+        assert abs(found.distance - each.min()) < 1e-15 and each[int(part_a), int(part_b)] == each.min()
+        back, part_b, part_a = fields.distance_of_shapes(other, there, whole, here)
+        assert abs(back.distance - found.distance) < 1e-15 and each[int(part_a), int(part_b)] == each.min()
+        check(numbers(found)[None].astype(float))
+    ground, _, _ = fields.distance_of_shapes(GROUND, Pose.identity(), other, Pose.of(poses(rng, 1, 0.1)[0].tolist()))
+    assert np.isfinite(ground.distance)
+
+
+# -- values
+
+
+def test_values_and_what_they_refuse() -> None:
+    cloud, voxels = shapes.PointCloud([[0, 3, 4]], 0.5), shapes.DistanceField(np.ones((2, 3, 4)), 0.5)
+    compound = shapes.Compound([shapes.Sphere(0.5).at((0, 0, 1))])
+    for value in (GROUND, cloud, voxels, compound):
+        again = pickle.loads(pickle.dumps(value))
+        assert again == value and hash(again) == hash(value) and value.volume is None and value.gyration() is None
+        with pytest.raises(AttributeError):
+            setattr(value, type(value).__slots__[0], 3)
+    assert cloud != shapes.PointCloud([[0, 3, 4]], 0.25) and (cloud.reach, compound.reach) == (5.5, 1.5)
+    assert voxels.reach == pytest.approx(np.linalg.norm([0.25, 0.5, 0.75])) and not cloud.points.flags.writeable
+    corners = np.array([v for triangle in triangles_of(GROUND) for v in triangle])
+    assert GROUND.reach >= np.linalg.norm(corners, axis=1).max()
+    bad = {
+        r"height field: heights: expected numbers \(m, n\) \[m\], at least \(2, 2\), got an array of shape \(1, 3\)": (
+            lambda: shapes.HeightField([[1.0, 2.0, 3.0]], 0.1)
+        ),
+        r"height field: heights: .*all finite, got nan at \(1, 0\)": lambda: shapes.HeightField(
+            [[0, 0], [np.nan, 0]], 1
+        ),
+        r"height field: spacing: expected 2 numbers above zero": lambda: shapes.HeightField(np.zeros((2, 2)), -0.1),
+        r"height field: origin: expected two numbers": lambda: shapes.HeightField(np.zeros((2, 2)), 1, (0, 0, 0)),
+        r"point cloud: points: expected .* one point at least, got an array of shape \(0, 3\)": (
+            lambda: shapes.PointCloud(np.zeros((0, 3)))
+        ),
+        r"point cloud: points: .*shape \(4, 2\)": lambda: shapes.PointCloud(np.zeros((4, 2))),
+        r"point cloud: radius": lambda: shapes.PointCloud(np.zeros((4, 3)), -1.0),
+        r"point cloud: capacity: expected 4 · 2\^k points, at least 9, got 8": (
+            lambda: fields.cloud_arrays(shapes.PointCloud(np.zeros((9, 3))), 8)
+        ),
+        r"height field: capacity: .* got \(3, 3\)": lambda: fields.ground_arrays(GROUND, (3, 3)),
+        r"distance field: values: .*at least \(2, 2, 2\)": lambda: shapes.DistanceField(np.zeros((2, 2)), 0.1),
+        r"distance field: spacing": lambda: shapes.DistanceField(np.zeros((2, 2, 2)), 0.0),
+        r"distance_field: spacing: expected at most": lambda: lw.distance_field([shapes.Sphere(1.0)], 1e-3),
+        r"distance_field: shapes: expected shapes of a known size": lambda: lw.distance_field(
+            [shapes.HalfSpace()], 0.1
+        ),
+        r"compound: parts: expected one part at least": lambda: shapes.Compound([]),
+    }
+    for message, call in bad.items():
+        with pytest.raises(ValueError, match=message):
+            call()
+    for wrong in (3.0, [3.0], shapes.Sphere(1.0), "box"):
+        with pytest.raises(TypeError, match="compound: parts: expected shapes"):
+            shapes.Compound(wrong)
+    with pytest.raises(TypeError, match="nothing measures a HeightField and a PointCloud"):
+        fields.distance_of_shapes(GROUND, Pose.identity(), cloud, Pose.identity())
