@@ -28,6 +28,7 @@ from .distance_cases import BATCH, CASES, COPIES, Case, kernel, marginal, names,
 from .distance_peers import Coal, coal_version
 from .machine import machine
 from .measure import FULL, QUICK
+from .measure_time import shown_time
 from .targets import Target
 from .verdicts import Verdict
 
@@ -125,14 +126,14 @@ def pair_verdicts(found: Sequence[Measured], cases: dict[str, Case]) -> Iterator
     """The rows of the table of targets."""
     for x in found:
         case = cases[x.pair]
-        peer = "-" if x.peer_call is None else _time(x.peer_call)
+        peer = "-" if x.peer_call is None else shown_time(x.peer_call)
         most = Target(case.most)
-        yield Verdict(x.pair, f"batch of {BATCH}, one", _time(x.seconds), peer, x.seconds, _time(x.seconds), most,
-                      f"<= {_time(case.most)}")  # fmt: skip
+        yield Verdict(x.pair, f"batch of {BATCH}, one", shown_time(x.seconds), peer, x.seconds, shown_time(x.seconds), most,
+                      f"<= {shown_time(case.most)}")  # fmt: skip
         if x.peer_call is not None:
             ratio = x.peer_call / x.seconds
             least = Target(case.beside, at_least=True)
-            yield Verdict(x.pair, "beside coal's call", _time(x.seconds), peer, ratio, f"{ratio:.3g}x", least,
+            yield Verdict(x.pair, "beside coal's call", shown_time(x.seconds), peer, ratio, f"{ratio:.3g}x", least,
                           f">= {case.beside:g}x")  # fmt: skip
 
 
@@ -205,11 +206,11 @@ def _print(
         cells = [
             [
                 x.pair,
-                _time(x.seconds),
-                _time(x.alone),
+                shown_time(x.seconds),
+                shown_time(x.alone),
                 str(x.operations),
-                _time(x.peer_call),
-                _time(x.peer_loop),
+                shown_time(x.peer_call),
+                shown_time(x.peer_loop),
                 f"{100 * x.overlaps:.0f} %",
                 "-" if x.difference is None else f"{x.difference:.0e}",
                 "-" if x.normals is None else f"{x.normals:.0e}",
@@ -223,15 +224,6 @@ def _print(
     header = ["what", "measure", "linkwork", "coal", "result", "target", ""]
     judged = [[x.robot, x.what, x.ours, x.peer, x.shown, x.target_shown, x.verdict] for x in rows]
     out.lines([*table(header, judged, left=(0, 1)), ""])
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{1e9 * seconds:.3g} ns"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from linkwork.cli.peer import CannotCompare
 
 from .ik_peers import module, version
 
-__all__ = ["Coal", "coal_shape", "coal_version"]
+__all__ = ["Coal", "CoalRobot", "coal_shape", "coal_version"]
 
 _PAIRS = 128  # in one geometry model, which grows with the square
 
@@ -95,3 +95,54 @@ class Coal:
                 pin.computeDistances(model, data)
                 seconds[j] += time.perf_counter() - start
         return float(np.median(seconds)) / (len(chunks) * _PAIRS)
+
+
+class CoalRobot:
+    """A robot's shapes and a scene's, in the pairs that linkwork measures, in Pinocchio's loop.
+
+    Where shapes are comes from linkwork: kinematics is not what is compared, and is left out of coal's time.
+    """
+
+    def __init__(self, robot: Any, scene: Any, pairs: Any) -> None:
+        pin, still = module("pinocchio"), module("pinocchio").SE3.Identity()
+        self.pin, self.robot = pin, robot
+        placed = [(frame.name, geometry) for frame in robot.tree.frames for geometry in frame.collisions]
+        self.shapes = dict(zip(robot.collision_shapes, placed, strict=True))
+        self.model, places = pin.GeometryModel(), {}
+        for name in dict.fromkeys(name for pair in pairs for name in pair):
+            shape = self.shapes[name][1].shape if name in self.shapes else scene[name].shape
+            places[name] = self.model.addGeometryObject(pin.GeometryObject(name, 0, 0, still, coal_shape(shape)))
+        for a, b in pairs:
+            self.model.addCollisionPair(pin.CollisionPair(places[a], places[b]))
+        self.data, self.places = pin.GeometryData(self.model), places
+        for name, k in places.items():
+            if name not in self.shapes:
+                self.data.oMg[k] = pin.SE3(_matrix(scene[name].pose))
+        self.moving = [(name, k) for name, k in places.items() if name in self.shapes]
+
+    def place(self, q: np.ndarray) -> None:
+        for name, k in self.moving:
+            link, geometry = self.shapes[name]
+            self.data.oMg[k] = self.pin.SE3(self.robot.pose(q, link) @ _matrix(geometry.origin))
+
+    def distances(self, q: np.ndarray) -> np.ndarray:
+        self.place(q)
+        self.pin.computeDistances(self.model, self.data)
+        return np.array([result.min_distance for result in self.data.distanceResults])
+
+    def seconds(self, q: np.ndarray, yes: bool) -> float:
+        """Of a configuration: all distances, or whether anything touches."""
+        seconds = []
+        for x in q:
+            self.place(x)
+            start = time.perf_counter()
+            if yes:
+                self.pin.computeCollisions(self.model, self.data, True)
+            else:
+                self.pin.computeDistances(self.model, self.data)
+            seconds.append(time.perf_counter() - start)
+        return float(np.mean(seconds))
+
+
+def _matrix(pose: Any) -> np.ndarray:
+    return np.array(pose.elements(), float).reshape(4, 4)

@@ -1,17 +1,192 @@
-"""Distances of robots: what `python -m benchmarks.distance` measures besides pairs of shapes."""
+"""Distances of robots: what `python -m benchmarks.distance` measures besides pairs of shapes.
+
+A Panda of capsules and boxes, against itself and twenty boxes, at configurations drawn within limits; coal measures
+the same pairs in Pinocchio's loop, its kinematics included.  A humanoid of thirty capsules, compiled.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from linkwork.cli.output import Terminal
-from linkwork.cli.timing import Effort
+import numpy as np
 
+import linkwork as lw
+from linkwork import shapes
+from linkwork.cli.measure import environment, threads
+from linkwork.cli.output import Terminal
+from linkwork.cli.peer import CannotCompare
+from linkwork.cli.timing import Call, Effort, compare
+
+from .distance_cases import turned
+from .distance_peers import CoalRobot
+from .measure_time import shown_time
+from .robots import ROBOTS, NotInstalled
+from .targets import DISTANCES, Target
 from .verdicts import Verdict
 
-__all__ = ["measured"]
+__all__ = ["boxes", "humanoid", "measured", "panda"]
+
+BATCH = 1024
+EDGES = 256
+_HALF = np.pi / 2
+_PANDA: dict[str, tuple[tuple[float, ...], ...]] = {  # radius, length, place, and the rotation about x, or y if given
+    "panda_link0": ((0.11, 0.03, -0.075, 0.0, 0.06, 0.0, _HALF),),
+    "panda_link1": ((0.06, 0.283, 0.0, 0.0, -0.1915, 0.0),),
+    "panda_link2": ((0.06, 0.12, 0.0, 0.0, 0.0, _HALF),),
+    "panda_link3": ((0.06, 0.15, 0.0, 0.0, -0.145, 0.0),),
+    "panda_link4": ((0.06, 0.12, 0.0, 0.0, 0.0, _HALF),),
+    "panda_link5": ((0.06, 0.1, 0.0, 0.0, -0.26, 0.0), (0.025, 0.14, 0.0, 0.08, -0.13, 0.0)),
+    "panda_link6": ((0.05, 0.08, 0.0, 0.0, -0.03, 0.0),),
+    "panda_link7": ((0.04, 0.14, 0.0, 0.0, 0.01, 0.0),),
+}
+_HUMANOID = 30
+
+
+def panda() -> lw.Robot:
+    """Capsules on the links, a box for the hand, fingers held.  Raises NotInstalled."""
+    robot = ROBOTS["panda"].load()
+    for frame in robot.tree.frames:
+        if frame.collisions:
+            robot = robot.with_collisions(frame.name)
+    for link, of in _PANDA.items():
+        robot = robot.with_collisions(link, *(_capsule(*numbers) for numbers in of))
+    robot = robot.with_collisions("panda_hand", shapes.Box((0.04, 0.21, 0.12)).at((0.0, 0.0, 0.05)))
+    return robot.locked({name: 0.0 for name in robot.q_names if "finger" in name})
+
+
+def _capsule(radius: float, length: float, x: float, y: float, z: float, roll: float, pitch: float = 0.0) -> Any:
+    return shapes.Capsule(radius, length).at(lw.pose((x, y, z), rpy=(roll, pitch, 0.0)))
+
+
+def boxes(count: int = 20) -> Any:
+    """Around an arm, none of them at its base."""
+    rng, scene = np.random.default_rng(0), lw.Scene()
+    R = turned(rng.normal(size=(count, 4)))
+    for k in range(count):
+        angle, far = rng.uniform(-np.pi, np.pi), rng.uniform(0.45, 0.9)
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = R[k], (far * np.cos(angle), far * np.sin(angle), rng.uniform(0.0, 0.9))
+        scene = scene.with_box(f"box{k}", tuple(rng.uniform(0.05, 0.2, 3)), X)
+    return scene
+
+
+def humanoid() -> lw.Robot:
+    """Thirty capsules: one on each of so many links of the humanoid inside, and the rest on the torso."""
+    robot = lw.load("humanoid", floating_base=True)
+    links = [body.name for body in robot.bodies][:_HUMANOID]
+    for frame in robot.tree.frames:
+        if frame.collisions:
+            robot = robot.with_collisions(frame.name)
+    for link in links:
+        robot = robot.with_collisions(link, shapes.Capsule(0.03, 0.1))
+    return robot
 
 
 def measured(effort: Effort, quick: bool, terminal: Terminal) -> tuple[list[dict[str, Any]], list[Verdict]]:
     """What was measured, and the rows of the table of targets."""
-    return [], []
+    found: list[dict[str, Any]] = []
+    rows: list[Verdict] = []
+    for part in (_pair, _panda, _edges, _compiled):
+        try:
+            for record, verdicts in part(effort, quick):
+                found.append(record)
+                rows += verdicts
+        except (NotInstalled, CannotCompare, AttributeError, TypeError) as error:
+            terminal.warning(f"left out: {part.__name__.strip('_')}: {error}")
+        terminal.log.line(f"robots: {part.__name__.strip('_')}")
+    return found, rows
+
+
+Part = Iterator[tuple[dict[str, Any], list[Verdict]]]
+
+
+def _pair(effort: Effort, quick: bool) -> Part:
+    a, b, X, Y = shapes.Capsule(0.1, 0.3), shapes.Capsule(0.1, 0.5), lw.pose(), lw.pose((1.0, 0.2, 0.0))
+    names = {"distance": lw.signed_distance, "a": a, "b": b, "X": X, "Y": Y}
+    with threads(1):
+        seconds = compare(Call("distance(a, X, b, Y)", names), None, effort).ours
+    key = ("one pair", "one call")
+    yield {"what": key[0], "measure": key[1], "seconds": seconds}, [_row(key, seconds)]
+
+
+def _panda(effort: Effort, quick: bool) -> Part:
+    robot, scene = panda(), boxes()
+    q = robot.random_configuration(np.random.default_rng(1), size=BATCH)
+    with threads(1):
+        found = robot.distances(q, scene)
+        peer, beside = _beside(robot, scene, q, found)
+        what = f"panda, {len(scene)} boxes"
+        yield {"what": what, "measure": "pairs", "count": len(found.pairs), "difference": beside,
+               "touching": float((found.distance <= 0.0).any(-1).mean()),
+               "wrong": beside is not None and beside > 1e-4}, []  # fmt: skip
+        calls = {"distances and gradient": robot.distance_derivatives, "yes or no": robot.in_collision}
+        for measure, ask in calls.items():
+            yes = measure == "yes or no"
+            its = None if peer is None else peer.seconds(q[:64], yes)
+            for kind, x in (("", q), (", float32", q.astype(np.float32))):
+                key = (what, measure + kind)
+                if kind and np.asarray(ask(x, scene)).dtype not in (np.float32, np.bool_):
+                    yield {"what": what, "measure": measure + kind, "seconds": None}, [_row(key, None)]
+                    continue
+                seconds = _of_batch(ask, x, scene, effort)
+                record = {"what": what, "measure": measure + kind, "seconds": seconds, "coal": its}
+                yield record, [_row(key, seconds, its)]
+
+
+def _of_batch(ask: Callable[..., Any], q: np.ndarray, scene: Any, effort: Effort) -> float:
+    ask(q, scene)
+    return compare(Call("ask(q, scene)", {"ask": ask, "q": q, "scene": scene}), None, effort).ours / len(q)
+
+
+def _beside(robot: lw.Robot, scene: Any, q: np.ndarray, found: Any) -> tuple[CoalRobot | None, float | None]:
+    """coal's robot, and the most by which its distances differ."""
+    try:
+        peer = CoalRobot(robot, scene, found.pairs)
+    except CannotCompare:
+        return None, None
+    its = np.array([peer.distances(x) for x in q[:64]])
+    return peer, float(np.abs(its - found.distance[:64]).max())
+
+
+def _edges(effort: Effort, quick: bool) -> Part:
+    """Edges of length 1, which are certified, and whether samples on those that are free agree."""
+    robot, scene = panda(), boxes()
+    rng = np.random.default_rng(2)
+    q0 = robot.random_configuration(rng, size=EDGES)
+    step = rng.normal(size=q0.shape)
+    q1 = np.clip(q0 + step / np.linalg.norm(step, axis=1, keepdims=True), robot.lower, robot.upper)
+    free = np.asarray([bool(robot.edge_is_free(a, b, scene)) for a, b in zip(q0[:2], q1[:2], strict=True)])
+    ask = robot.edge_is_free
+    with threads(1):
+        answers = ask(q0, q1, scene)
+        free = np.asarray(getattr(answers, "free", answers), bool)
+        times = compare(Call("ask(q0, q1, scene)", {"ask": ask, "q0": q0, "q1": q1, "scene": scene}), None, effort)
+    s = np.linspace(0.0, 1.0, 50 if quick else 400)[:, None, None]
+    wrong = 0
+    if free.any():
+        wrong = int(np.asarray(robot.in_collision(q0[free] + s * (q1 - q0)[free], scene)).any(0).sum())
+    what = f"panda, {len(scene)} boxes"
+    for measure, value in (("edge of 1 rad", times.ours / EDGES), ("edges wrongly certified", float(wrong))):
+        record = {"what": what, "measure": measure, "seconds": value, "free": float(free.mean())}
+        yield {**record, "wrong": bool(wrong)}, [_row((what, measure), value)]
+
+
+def _compiled(effort: Effort, quick: bool) -> Part:
+    robot = humanoid()
+    q = robot.random_configuration(np.random.default_rng(0), size=16)
+    with environment(LINKWORK_CACHE="off"):
+        start = time.perf_counter()
+        found = robot.distances(q)
+        seconds = time.perf_counter() - start
+    key = ("humanoid, 30 capsules", "compile, cold")
+    yield {"what": key[0], "measure": key[1], "seconds": seconds, "count": len(found.pairs)}, [_row(key, seconds)]
+
+
+def _row(key: tuple[str, str], value: float | None, peer: float | None = None) -> Verdict:
+    target: Target = DISTANCES[key]
+    counted = "wrongly" in key[1]
+    text = "-" if value is None else f"{value:g}" if counted else shown_time(value)
+    most = f"<= {target.bound:g}" if counted else f"<= {shown_time(target.bound)}"
+    return Verdict(*key, text, "-" if peer is None else shown_time(peer), value, text, target, most)

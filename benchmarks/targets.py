@@ -235,8 +235,8 @@ DISTANCES: dict[tuple[str, str], Target] = {
     ("panda, 20 boxes", "yes or no, float32"): Target(0.25e-6),
     ("panda, hulls of 32", "distances and gradient"): Target(40e-6),
     ("one pair", "one call"): Target(0.5e-6),
-    ("arm7, 20 boxes", "edge of 1 rad"): Target(30e-6),
-    ("arm7, 20 boxes", "edges wrongly certified"): Target(0.0),
+    ("panda, 20 boxes", "edge of 1 rad"): Target(30e-6),
+    ("panda, 20 boxes", "edges wrongly certified"): Target(0.0),
     ("humanoid, 30 capsules", "compile, cold"): Target(3.0),
 }
 """Distances of robots [s], of one configuration; those of pairs stand in `distance_cases.CASES`."""
