@@ -128,13 +128,14 @@ def pair_verdicts(found: Sequence[Measured], cases: dict[str, Case]) -> Iterator
         case = cases[x.pair]
         peer = "-" if x.peer_call is None else shown_time(x.peer_call)
         most = Target(case.most)
-        yield Verdict(x.pair, f"batch of {BATCH}, one", shown_time(x.seconds), peer, x.seconds, shown_time(x.seconds), most,
-                      f"<= {shown_time(case.most)}")  # fmt: skip
+        ours = shown_time(x.seconds)
+        yield Verdict(
+            x.pair, f"batch of {BATCH}, one", ours, peer, x.seconds, ours, most, f"<= {shown_time(case.most)}"
+        )
         if x.peer_call is not None:
-            ratio = x.peer_call / x.seconds
-            least = Target(case.beside, at_least=True)
-            yield Verdict(x.pair, "beside coal's call", shown_time(x.seconds), peer, ratio, f"{ratio:.3g}x", least,
-                          f">= {case.beside:g}x")  # fmt: skip
+            ratio, least = x.peer_call / x.seconds, Target(case.beside, at_least=True)
+            shown = f"{ratio:.3g}x"
+            yield Verdict(x.pair, "beside coal's call", ours, peer, ratio, shown, least, f">= {case.beside:g}x")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -75,7 +75,7 @@ def boxes(count: int = 20) -> Any:
 def humanoid() -> lw.Robot:
     """Thirty capsules: one on each of so many links of the humanoid inside, and the rest on the torso."""
     robot = lw.load("humanoid", floating_base=True)
-    links = [body.name for body in robot.bodies][:_HUMANOID]
+    links = [body.name for body in robot.tree.bodies][:_HUMANOID]
     for frame in robot.tree.frames:
         if frame.collisions:
             robot = robot.with_collisions(frame.name)
