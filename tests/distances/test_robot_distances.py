@@ -41,6 +41,8 @@ def test_all_pairs_are_measured_and_named() -> None:
 def test_minimum_nearest_and_collision_are_those_of_all_pairs() -> None:
     d = ROBOT.distances(Q, SCENE).distance
     assert np.array_equal(ROBOT.minimum_distance(Q, SCENE), d.min(-1))
+    single = ROBOT.minimum_distance(Q.astype(np.float32), SCENE)
+    assert single.dtype == np.float32 and 0.0 < np.abs(single - d.min(-1)).max() < 1e-5
     for margin in (0.0, 0.05):
         assert np.array_equal(ROBOT.in_collision(Q, SCENE, margin=margin), d.min(-1) <= margin)
     assert 0.1 < ROBOT.in_collision(Q, SCENE).mean() < 0.9

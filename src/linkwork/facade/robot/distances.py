@@ -30,7 +30,8 @@ class DistanceMethods(RobotBase):
 
     Shapes are those of the links' ``collisions``; `collision_pairs` says which links are looked at.  Shapes that are
     fixed to the world are measured against others of the robot, and not against the scene.  ``pairs`` are some pairs
-    of names, of links, of single shapes ("hand/2") and of obstacles; all by default.
+    of names, of links, of single shapes ("hand/2") and of obstacles; all by default.  All is computed in float32 where
+    q is an array of it.
     """
 
     __slots__ = ()
@@ -191,7 +192,9 @@ class DistanceMethods(RobotBase):
             return self._on_symbols(what, asked, q, rows, numbers)
         kernel = asked.kernels.get(what) or asked.kernel(what, self.configuration_space)
         given = (*numbers, *scene_inputs(asked.asked, rows))
-        if q.__class__ is np.ndarray and q.dtype == float and q.shape[-1:] == (self.nq,) and self._flat:
+        if q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self.nq,) and self._flat:
+            if q.dtype != float:
+                given = tuple(np.asarray(x, dtype=q.dtype) for x in given)  # all in float32, where q is
             state = call_state(kernel)
             seen = state.not_finite_calls
             found = kernel(q, *given)
@@ -232,6 +235,7 @@ def _shape(what: str, count: int, nv: int) -> tuple[int, ...]:
 
 
 _LEAST_TOLERANCE = 1e-7  # [m]
+_REAL = (float, np.float32)
 _KEPT = 64  # scenes that a robot remembers
 
 
