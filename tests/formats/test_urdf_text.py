@@ -10,7 +10,7 @@ import pytest
 
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import Budget, parse_urdf, read_urdf
-from linkwork.shapes import Box, Cylinder, Geometry, Material, Mesh, Sphere
+from linkwork.shapes import Box, Capsule, Cylinder, Geometry, Material, Mesh, Sphere
 from linkwork.spatial import Pose, Rotation, Vec3
 from urdf_texts import INERTIAL, LIMIT, arm, error, errors, joint, link, one, read, robot, warning, warnings
 
@@ -34,6 +34,8 @@ def test_everything_of_a_link_is_read():
         + visual('<sphere radius=".25"/>', tag="collision")
         + visual('<mesh filename="package://a/../b c.stl" scale="1 -2 1e-3"/>', tag="collision")
         + visual('<mesh filename="b.stl"/>', tag="collision")
+        + visual('<capsule radius="0.1" length="0.5"/>', tag="collision")
+        + visual('<capsule radius="0.2" length="0"/>', tag="collision")
     )
     (only,) = parse_urdf(text, source="arm.urdf").links
     identity = Pose.identity()
@@ -45,6 +47,8 @@ def test_everything_of_a_link_is_read():
         Geometry(Sphere(0.25), identity),
         Geometry(Mesh("package://a/../b c.stl", (1.0, -2.0, 1e-3)), identity),
         Geometry(Mesh("b.stl"), identity),
+        Geometry(Capsule(0.1, 0.5), identity),
+        Geometry(Capsule(0.2, 0.0), identity),
     )
     assert (only.where.file, only.where.line, only.where.element) == ("arm.urdf", 2, "robot[r]/link[a]")
 
@@ -233,7 +237,6 @@ def test_extensions_are_noted_once_and_are_no_errors_where_strict():
         (arm(LIMIT + '<dynamics mu_coulomb="1"/>'), "mu_coulomb"),
         (arm(LIMIT.replace("/>", ' jerk="3"/>')), "jerk"),
         (robot(link("a"), '<coupling name="l"/>'), "coupling"),
-        (one(visual('<capsule radius="1" length="1"/>')), "capsule"),
     ],
 )
 def test_what_has_bearing_on_the_model_and_is_not_supported(text: str, what: str):
@@ -278,6 +281,7 @@ def test_row_53_duplicates():
         '<sphere radius="-1"/>',
         '<cylinder radius="1" length="-0"/>',
         '<cylinder radius="-1" length="1"/>',
+        '<capsule radius="0" length="1"/>',
     ],
 )
 @pytest.mark.parametrize("tag", ["visual", "collision"])
@@ -285,6 +289,8 @@ def test_row_66_sizes(shape: str, tag: str):
     found = error(one(visual(shape, tag=tag)))
     assert found.code == "GEOM_SIZE" and "must be positive" in found.message
     assert str(found.where.element).startswith(f"robot[r]/link[a]/{tag}/geometry/")
+    found = error(one(visual('<capsule radius="1" length="-1"/>', tag=tag)))
+    assert found.code == "GEOM_SIZE" and "length must not be negative" in found.message
 
 
 def test_sizes_that_cannot_be_read_are_one_error():

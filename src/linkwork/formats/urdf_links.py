@@ -8,7 +8,7 @@ from .._text import nearest, quoted
 from ..errors import MOST_ISSUES
 from ..model.check import check_inertial
 from ..model.description import LinkDescription
-from ..shapes import Box, Cylinder, Geometry, Material, Mesh, Shape, Sphere
+from ..shapes import Box, Capsule, Cylinder, Geometry, Material, Mesh, Shape, Sphere
 from ..spatial import Inertia, Symmetric3
 from .numbers import BadNumber, numbers
 from .reader import Reader
@@ -80,10 +80,6 @@ def _shape(reader: Reader, geometry: Element) -> Shape | None:
         reader.error(given[1], "DUPLICATE_ELEMENT", f"a <geometry> holds one shape, this one {tags}")
         return None
     if not given:
-        if geometry.first("capsule") is not None:
-            message = "capsules are not supported yet: this shape is left out"
-            reader.warn(geometry, "UNSUPPORTED", message, "make it of a cylinder and two spheres")
-            return None
         allowed = ", ".join(f"<{tag}>" for tag in SHAPES)
         hint = nearest(geometry.children[0].tag, SHAPES) if geometry.children else None
         reader.error(geometry, "ELEMENT_MISSING", f"<geometry> needs one of {allowed}, and has none", hint)
@@ -96,6 +92,9 @@ def _shape(reader: Reader, geometry: Element) -> Shape | None:
         case "cylinder":
             radius, length = _sizes(reader, element, "radius"), _sizes(reader, element, "length")
             return None if radius is None or length is None else Cylinder(*radius, *length)
+        case "capsule":
+            radius, length = _sizes(reader, element, "radius"), _sizes(reader, element, "length", zero=True)
+            return None if radius is None or length is None else Capsule(*radius, *length)
         case "sphere":
             radius = _sizes(reader, element, "radius")
             return None if radius is None else Sphere(*radius)
@@ -103,12 +102,15 @@ def _shape(reader: Reader, geometry: Element) -> Shape | None:
             return _mesh(reader, element)
 
 
-def _sizes(reader: Reader, element: Element, attribute: str, count: int = 1) -> tuple[float, ...] | None:
-    """Sizes of a primitive shape, or None after an error.  GEOM_SIZE where one is not positive."""
+def _sizes(
+    reader: Reader, element: Element, attribute: str, count: int = 1, zero: bool = False
+) -> tuple[float, ...] | None:
+    """Sizes of a primitive shape, or None after an error.  GEOM_SIZE where one is not positive (nor ``zero``)."""
     errors = len(reader.findings.errors)
     sizes = reader.numbers(element, attribute, count) if count > 1 else (reader.number(element, attribute),)
-    if len(reader.findings.errors) == errors and min(sizes) <= 0.0:
-        reader.error(element, "GEOM_SIZE", f"{attribute} must be positive, got {quoted(element.attributes[attribute])}")
+    if len(reader.findings.errors) == errors and not (min(sizes) > 0.0 or (zero and min(sizes) == 0.0)):
+        bound = "not be negative" if zero else "be positive"
+        reader.error(element, "GEOM_SIZE", f"{attribute} must {bound}, got {quoted(element.attributes[attribute])}")
     return sizes if len(reader.findings.errors) == errors else None
 
 

@@ -39,7 +39,7 @@ def _kind(attributes: str = "", once: str = "", many: str = "", passed_over: str
 
 
 VERSIONS = ("1", "1.0", "1.1", "1.2")
-SHAPES = ("box", "cylinder", "sphere", "mesh")
+SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
 _SIMULATION = "gazebo sensor transmission ros2_control plugin mujoco drake verbose"
 _SCHEMA: dict[str, _Kind] = {
@@ -78,9 +78,10 @@ _SCHEMA: dict[str, _Kind] = {
         once="origin geometry",
         passed_over=f"{_SIMULATION} material contact_coefficients max_contacts surface contact @group",
     ),
-    "geometry": _kind("", once=" ".join(SHAPES), passed_over="capsule @name"),
+    "geometry": _kind("", once=" ".join(SHAPES), passed_over="@name"),
     "box": _kind("size"),
     "cylinder": _kind("radius length"),
+    "capsule": _kind("radius length"),
     "sphere": _kind("radius"),
     "mesh": _kind("filename scale"),
     "material": _kind("name", once="color texture"),

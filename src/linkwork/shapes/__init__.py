@@ -7,6 +7,7 @@ from .cone import Cone
 from .cylinder import Cylinder
 from .distance_field import DistanceField
 from .ellipsoid import Ellipsoid
+from .fits import Fit, bounding_box, bounding_capsule, bounding_sphere, convex_hull
 from .geometry import Geometry, Material
 from .half_space import HalfSpace
 from .height_field import HeightField
@@ -25,6 +26,7 @@ __all__ = [
     "Cylinder",
     "DistanceField",
     "Ellipsoid",
+    "Fit",
     "Geometry",
     "HalfSpace",
     "HeightField",
@@ -35,6 +37,10 @@ __all__ = [
     "Rounded",
     "Shape",
     "Sphere",
+    "bounding_box",
+    "bounding_capsule",
+    "bounding_sphere",
+    "convex_hull",
 ]
 
 

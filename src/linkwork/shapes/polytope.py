@@ -25,9 +25,10 @@ class Polytope(Shape):
     """The convex hull of points (n, 3) [m], where they stand: the origin need not lie in it.
 
     ``vertices`` are its corners, in the order given, and ``triangles`` its sides, by indices of three corners each,
-    counterclockwise from outside; sides of more corners are several triangles.  Raises ValueError for fewer than four
-    points, for points in one plane (their thickness less than 1e-10 of their extent), and for what are no finite
-    numbers.
+    counterclockwise from outside; sides of more corners are several triangles.  ``excess`` says of one that stands for
+    something else how far its farthest point is from that [m], at most; see `convex_hull`.  Raises ValueError for fewer
+    than four points, for points in one plane (their thickness less than 1e-10 of their extent), and for what are no
+    finite numbers.
 
     >>> from linkwork import shapes
     >>> corner = shapes.Polytope([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.1, 0.1)])
@@ -36,18 +37,18 @@ class Polytope(Shape):
     """
 
     vertices: tuple[tuple[float, float, float], ...]
+    excess: float = field(default=0.0, compare=False)
     triangles: tuple[tuple[int, int, int], ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        points = given_points(self.vertices, "polytope: vertices")
+        given = given_points(self.vertices, "polytope: vertices")
+        points = given[np.sort(np.unique(given, axis=0, return_index=True)[1])]
         try:
             found = hull_triangles(points)
         except ValueError as error:
-            given = f"{len(points)} points"
-            if str(error) != "flat":
-                raise ValueError(f"polytope: vertices: expected points less than 1e100 m apart, got {given}") from None
-            few = "expected at least four points" if len(points) < 4 else "expected points that are not in one plane"
-            raise ValueError(f"polytope: vertices: {few}, got {given}") from None
+            what = "less than 1e100 m apart" if str(error) != "flat" else "that are not in one plane"
+            expected = "at least four points" if len(given) < 4 else f"points {what}"
+            raise ValueError(f"polytope: vertices: expected {expected}, got {len(given)} points") from None
         corners, triangles = np.unique(found, return_inverse=True)
         object.__setattr__(self, "vertices", tuple(tuple(row) for row in points[corners].tolist()))
         object.__setattr__(self, "triangles", tuple(tuple(t) for t in triangles.reshape(-1, 3).tolist()))

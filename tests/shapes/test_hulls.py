@@ -1,0 +1,129 @@
+"""Hulls and fits: against SciPy's hulls, supports in many directions, and shapes that are known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+
+from linkwork import shapes
+from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, Mesh, Polytope, Rounded, Sphere, convex_hull
+
+RNG = np.random.default_rng(3)
+WAYS = RNG.normal(size=(600, 3))
+WAYS /= np.linalg.norm(WAYS, axis=1, keepdims=True)
+TURN = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
+
+
+def grid(count, turn):
+    """Corners of a cube, and many points in it, in its sides and in its edges."""
+    corners = [[x, y, z] for x in (-3, 3) for y in (-3, 3) for z in (-3, 3)]
+    return np.concatenate([RNG.integers(-3, 4, (count, 3)), corners]) @ turn
+
+
+def test_hulls_are_those_of_scipy() -> None:
+    cases: list[np.ndarray] = [
+        RNG.normal(size=(n, 3)) * 10.0**k + 10.0**k for n in (4, 9, 60, 2000) for k in (-9, 0, 9)
+    ]
+    cases += [WAYS[:100], Cylinder(1.0, 2.0).support(WAYS[:100])]
+    for points in cases:
+        found, expected = Polytope(points), ConvexHull(points)
+        assert found.volume == pytest.approx(expected.volume, rel=1e-12)
+        assert {tuple(points[k]) for k in expected.vertices} == set(found.vertices)
+        assert len(found.triangles) == 2 * len(found.vertices) - 4
+        normals, offsets = found.planes
+        assert (points @ normals.T - offsets).max() <= 1e-13 * np.ptp(points)
+    for points in (grid(400, np.eye(3)), grid(400, TURN), grid(3, TURN) + np.array([1e3, 0, 0])):
+        cube = Polytope(points)
+        assert len(cube.vertices) == 8 and len(cube.triangles) == 12 and len(cube.planes[0]) == 6
+        assert cube.volume == pytest.approx(216.0, rel=1e-12)
+    thin = Polytope(grid(100, np.eye(3)) * [1.0, 1.0, 1e-8])
+    assert len(thin.vertices) == 8 and thin.volume == pytest.approx(2.16e-6)
+    repeated = Polytope([*Box((1, 1, 1)).support(WAYS)] * 3)
+    assert repeated == Polytope(Box((1, 1, 1)).support(WAYS)) and hash(repeated) and "8 vertices" in repr(repeated)
+
+
+def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() -> None:
+    ball = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS[:120]) @ TURN + [5.0, 0.0, 0.0]
+    whole = convex_hull(ball)
+    assert whole.excess == 0.0 and convex_hull(whole, at_most=120) == whole
+    last = math.inf
+    for most, volume in ((8, 1.8), (16, 1.25), (32, 1.1)):
+        outer = convex_hull(ball, at_most=most)
+        normals, offsets = outer.planes
+        assert len(outer.vertices) <= most
+        assert (ball @ normals.T - offsets).max() <= 1e-12
+        assert whole.volume < outer.volume < volume * whole.volume
+        farther = ((outer.support(WAYS) - whole.support(WAYS)) * WAYS).sum(axis=1)
+        assert 0.8 * outer.excess < farther.max() <= outer.excess < last
+        last = outer.excess
+    can = Cylinder(0.1, 1.0).support(WAYS[:100])
+    assert convex_hull(can, at_most=32).volume < 1.05 * convex_hull(can).volume
+
+
+def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:
+    bodies = (Capsule(0.2, 1.0), Box((1.0, 2.0, 3.0)), Ellipsoid((0.2, 0.5, 1.0)), Cylinder(0.1, 1.0), Sphere(0.3))
+    bodies += (
+        Rounded(Polytope(RNG.normal(size=(12, 3))), 0.1),
+        shapes.Cone(0.4, 0.3),
+        Rounded(shapes.Cone(0.4, 1.0), 0.1),
+    )
+    for body in bodies:
+        points = body.support(WAYS) @ TURN.T + [1.0, 2.0, 3.0]
+        for fit in (shapes.bounding_sphere, shapes.bounding_capsule, shapes.bounding_box):
+            for around, held in ((body, body.support(WAYS)), (points[:40], points[:40])):
+                found = fit(around)
+                R, p = np.array(found.origin.rotation.rows()), np.array([*found.origin.translation])
+                far = ((found.shape.support(WAYS @ R) @ R.T + p) * WAYS).sum(axis=1)
+                farther = far - (held @ WAYS.T).max(axis=0)
+                assert farther.min() >= -1e-12, (fit, body)
+                assert farther.max() <= found.excess + 1e-12 and found.excess <= 1.5 * farther.max() + 0.05, (fit, body)
+    capsule = shapes.bounding_capsule(Capsule(0.2, 1.0).support(WAYS) @ TURN.T)
+    assert capsule.shape.volume < 1.001 * Capsule(0.2, 1.0).volume and capsule.excess < 0.02
+    assert shapes.bounding_capsule(Capsule(0.2, 1.0)).shape == Capsule(0.2, 1.0)
+    box = shapes.bounding_box(Box((1, 2, 3)).support(WAYS) @ TURN.T)
+    assert np.allclose(sorted(box.shape.size), [1, 2, 3]) and box.excess < 1e-9
+    for r, points in (
+        (1.0, WAYS[:50]),
+        (0.5 * math.sqrt(3.0), Box((1, 1, 1)).support(WAYS)),
+        (2.0, [[0, 0, 0], [4, 0, 0]]),
+    ):
+        assert shapes.bounding_sphere(points).shape.radius == pytest.approx(r, rel=0.03 if r == 1.0 else 1e-12)
+    square = [[0, 0, 1], [2, 0, 1], [0, 2, 1], [2, 2, 1]]  # flat
+    assert shapes.bounding_sphere(square).excess == pytest.approx(math.sqrt(2.0), abs=1e-5)
+    assert shapes.bounding_box(square).shape.volume < 1e-4
+    assert shapes.bounding_capsule([[0, 0, 0], [0, 0, 1], [1e-3, 0, 0.5]]).shape.length > 0.9
+
+
+def test_what_has_no_hull_and_no_fit() -> None:
+    bad = {
+        r"polytope: vertices: expected at least four points, got 3 points": lambda: Polytope(np.eye(3)),
+        r"polytope: vertices: .* not in one plane, got 5 points": lambda: Polytope(
+            [*np.eye(3), (0.5, 0.5, 0), (0, 0.5, 0.5)]
+        ),
+        r"not in one plane, got 20 points": lambda: Polytope(RNG.normal(size=(20, 3)) * [1.0, 1.0, 1e-12]),
+        r"not in one plane, got 9 points": lambda: Polytope(np.ones((9, 3))),
+        r"expected at least four points, got 0 points": lambda: Polytope([]),
+        r"polytope: vertices: expected points \(n, 3\) \[m\], got .*nan": lambda: Polytope(
+            [*np.eye(3), (math.nan, 0, 0)]
+        ),
+        r"polytope: vertices: expected points \(n, 3\) \[m\], got an array of shape \(4, 2\)": lambda: Polytope(
+            np.eye(4)[:, :2]
+        ),
+        r"less than 1e100 m away, got 1e\+120": lambda: Polytope(np.eye(4)[:, :3] * 1e120),
+        r"polytope: vertices: .* got 3": lambda: Polytope(3),
+        r"convex_hull: at_most: expected a number of vertices from 8, or None, got 3": lambda: convex_hull(WAYS, 3),
+        r"convex_hull: at_most: .* got 16.0": lambda: convex_hull(WAYS, 16.0),
+        r"convex_hull: .* it is round": lambda: convex_hull(Sphere(1.0)),
+        r"bounding_sphere: .* known size, got HalfSpace": lambda: shapes.bounding_sphere(HalfSpace()),
+        r"bounding_box: .* known size, got Mesh": lambda: shapes.bounding_box(Mesh("a")),
+        r"bounding_capsule: .* not all one": lambda: shapes.bounding_capsule(np.ones((4, 3))),
+        r"bounding_sphere: .* not all one": lambda: shapes.bounding_sphere(np.ones((4, 3))),
+        r"bounding_box: .* not all one": lambda: shapes.bounding_box(np.ones((4, 3))),
+        r"bounding_box: .* got none": lambda: shapes.bounding_box([]),
+    }
+    for message, make in bad.items():
+        with pytest.raises(ValueError, match=message):
+            make()
