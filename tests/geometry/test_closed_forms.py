@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import linkwork as lw
-from linkwork.geometry import EllipsoidCore, Solid, signed_distance
-from linkwork.spatial import Vec3
+from linkwork.geometry import Solid, signed_distance
 
-from .pairs import CORES, compiled, moved, off_surface, placed, rotations, rows
+from .pairs import CORES, compiled, moved, off_surface, rotations, rows
 
 PAIRS = [("point", kind) for kind in CORES] + [("segment", "segment"), ("segment", "box"), ("box", "box")]
 NEAR = 0.35
@@ -159,11 +158,17 @@ def test_single_precision_has_no_surprises() -> None:
 
 
 def test_distances_have_derivatives() -> None:
-    """By a shift of one of them: the normal, also where the distance is found by steps."""
-    core = lambda x, p: EllipsoidCore(placed([*x[:9], *p]), Vec3.of(x[12:15]))  # noqa: E731
-    distance = lambda x, y, p: signed_distance(Solid(CORES["point"][1](x)), Solid(core(y, p))).distance  # noqa: E731
-    jacobian = lw.compile(distance, x=3, y=15, p=3).jacobian("p")
+    """By a shift of one of them: the normal, also where the distance is found by steps or in a branch."""
     rng = np.random.default_rng(5)
-    x, y = rows("point", rng, 20), rows("ellipsoid", rng, 20)
-    n = compiled("point", "ellipsoid")(x, y)[:, 1:4]
-    assert np.abs(np.asarray(jacobian(x, y, y[:, 9:12])).reshape(20, 3) - n).max() < 1e-9
+    for a, b in (("point", "ellipsoid"), ("segment", "box"), ("box", "box")):
+        core_a, core_b = CORES[a][1], CORES[b][1]
+
+        def measured(x, y, p, core_a=core_a, core_b=core_b):
+            return signed_distance(Solid(core_a(x)), Solid(core_b([*y[:9], *p, *y[12:]]))).distance
+
+        jacobian = lw.compile(measured, x=CORES[a][0], y=CORES[b][0], p=3).jacobian("p")
+        x, y = rows(a, rng, 40, 0.7), rows(b, rng, 40, 0.7)
+        if a == b:
+            x[:5, :9] = y[:5, :9]  # parallel
+        n = compiled(a, b)(x, y)[:, 1:4]
+        assert np.abs(np.asarray(jacobian(x, y, y[:, 9:12])).reshape(40, 3) - n).max() < 1e-9, (a, b)

@@ -47,9 +47,9 @@ def segment_box(a: SegmentCore, b: BoxCore) -> SignedDistance:
 
 
 def _parting(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
-    """Of the facets' normals n, that along which segment and box overlap least: (depth, n, overlap, tie).
+    """Of the facets' normals n, that along which the gap is largest: (gap, n, overlap, tie).
 
-    The depth is negative; n points out of the box; overlap says whether they do, and a tie is of several facets.
+    n points out of the box; without an overlap, the gap is above zero; a tie is of several facets.
     """
     axes = [
         (Vec3(1.0, 0.0, 0.0), c.x, h.x + fabs(u.x), 1.0),
@@ -59,19 +59,23 @@ def _parting(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
         _edge(Vec3(-u.z, 0.0, u.x), c, h),
         _edge(Vec3(u.y, -u.x, 0.0), c, h),
     ]
+    # gaps g and g' along axes of squares s and s' compare as g |g| s' and g' |g'| s
     gaps = [fabs(way) - reach for _, way, reach, _ in axes]
-    overlap: Any = le(fmax(fmax(fmax(*gaps[:2]), fmax(*gaps[2:4])), fmax(*gaps[4:])), 0.0)
-    (normal, way, _, square), gap = axes[0], gaps[0]
-    for (n, along, _, nn), here in zip(axes[1:], gaps[1:], strict=True):
-        less = lt(here * here * square, gap * gap * nn)
-        gap, way, square = where(less, here, gap), where(less, along, way), where(less, nn, square)
-        normal = choose(less, n, normal)
+    keys = [gap * fabs(gap) for gap in gaps]
+    normal, way, _, square = axes[0]
+    gap, key = gaps[0], keys[0]
+    for (n, along, _, nn), here, k in zip(axes[1:], gaps[1:], keys[1:], strict=True):
+        more = lt(key * nn, k * square)
+        normal = choose(more, n, normal)
+        numbers = zip((along, here, k, nn), (way, gap, key, square), strict=True)
+        way, gap, key, square = (where(more, new, old) for new, old in numbers)
+    bound = (1.0 + _TIE) * key
     count: Any = 0.0
-    for (_, _, _, nn), here in zip(axes, gaps, strict=True):
-        count = count + where(lt(here * here * square, (1.0 + _TIE) * gap * gap * nn), 1.0, 0.0)
+    for (_, _, _, nn), k in zip(axes, keys, strict=True):
+        count = count + where(lt(bound * nn, k * square), 1.0, 0.0)
     scale = 1.0 / sqrt(square)
-    middle = le(way * way, _TIE * _TIE * gap * gap)
-    return gap * scale, normal * copysign(scale, way), overlap, or_(lt(1.5, count), middle)
+    middle = le(fabs(way), _TIE * fabs(gap))
+    return gap * scale, normal * copysign(scale, way), le(gap, 0.0), or_(lt(1.5, count), middle)
 
 
 def _edge(n: Vec3, c: Vec3, h: Vec3) -> tuple[Vec3, Any, Any, Any]:
