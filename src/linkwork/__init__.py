@@ -21,7 +21,8 @@ Robots:
   `BallRolling`; `Holonomic` and `Pfaffian` are functions of your own.  `Robot.with_loop` closes a loop by a joint of
   any type.
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
-- `signed_distance` is that of two shapes; `Robot.distances` has those of a robot, in a `Scene` of obstacles.
+- `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
+  robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
 - `parameters` has what there is to ten inertial parameters of a body: which are possible, and log-Cholesky's.
 - `identify` estimates inertias from measured motions and forces, and placements from measured poses.
 - `spatial` are the values that algorithms are written in: `Vec3`, `Pose`, `Motion`, `Force`, `Inertia` ...
@@ -84,6 +85,7 @@ from .constraints import (
 from .expr.control import call, cond, fori, scan, take, while_loop
 from .expr.linalg import lstsq, solve
 from .facade.checking.check_joint import JointReport, check_joint
+from .facade.distances.contacts import contact_points
 from .facade.distances.pair import signed_distance
 from .facade.joint.joint import Joint
 from .facade.making.link import Link
@@ -133,6 +135,7 @@ __all__ = [
     "compile",
     "cond",
     "constraints",
+    "contact_points",
     "distance_field",
     "errors",
     "expr",

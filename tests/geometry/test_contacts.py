@@ -147,7 +147,7 @@ def test_polytopes_keep_most_of_the_area_that_they_stand_on() -> None:
 def test_boxes_on_boxes_touch_where_their_faces_lie_on_each_other() -> None:
     rng = np.random.default_rng(2)
     lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
-    for k in range(15):
+    for k in range(60):
         tilt = (0.0, 1e-3, 1e-2)[k % 3]
         upper = _box(rng, tilt, 0.1 - 1e-3, (0.2, 0.25, 0.1))
         a, b = Solid(lower, 0.0), Solid(upper, 0.0)
@@ -202,7 +202,7 @@ def test_a_capsule_lies_on_a_box_with_two_points() -> None:
     (point,) = _there(contacts(leaning, box))
     assert [*point.on_a] == pytest.approx([-0.1, 0.0, -1e-3])
     rng = np.random.default_rng(3)
-    for _ in range(12):  # anywhere: as deep as the bodies are, and never deeper
+    for _ in range(40):  # anywhere: as deep as the bodies are, and never deeper
         X = random_pose(rng)
         some = Solid(SegmentCore(X.translation, X.rotation @ Vec3(0.0, 0.0, 0.2)), 0.1)
         found, least = contacts(some, box, within=1.0), signed_distance(some, box)
@@ -237,3 +237,27 @@ def test_kernels_give_what_numbers_give() -> None:
         other = np.column_stack([one[0], np.array(one[2], dtype=float)])[some]
         assert mine[np.argsort(mine[:, 0])] == pytest.approx(other[np.argsort(other[:, 0])], abs=1e-9)
     assert there.sum() > 100
+
+
+def test_contact_points_are_asked_of_shapes() -> None:
+    box, floor, ball = lw.shapes.Box((0.4, 0.2, 0.1)), lw.shapes.HalfSpace(), lw.shapes.Sphere(0.1)
+    X = np.stack(
+        [lw.pose((0, 0, 0.049)), lw.pose((0, 0, 0.06)), lw.pose((1.0, 2.0, 0.149), rpy=(0.0, math.pi / 2, 0.1))]
+    )
+    found = lw.contact_points(floor, lw.pose(), box, X)
+    assert found.mask.sum(-1).tolist() == [4, 0, 4] and found.depth.shape == (3, 4)
+    assert found.depth[0] == pytest.approx([1e-3] * 4) and found.depth[2] == pytest.approx([0.051] * 4)
+    assert found.point_a - found.point_b == pytest.approx(found.depth[..., np.newaxis] * found.normal[:, np.newaxis])
+    assert lw.contact_points(floor, lw.pose(), box, X, within=0.02).mask.sum(-1).tolist() == [4, 4, 4]
+    one = lw.contact_points(box, lw.pose(), ball, lw.pose((0.0, 0.0, 0.14)))
+    assert one.depth == pytest.approx([0.01]) and repr(one).startswith("<ContactPoints: 1 of 1, depth [0.0")
+    force = lw.compile(lambda X: lw.contact_points(floor, lw.pose(), box, X).depth, X=(4, 4))
+    assert force(X[0]) == pytest.approx([1e-3] * 4)
+    with pytest.raises(TypeError, match="contact_points: a: expected a convex shape"):
+        lw.contact_points("box", lw.pose(), ball, lw.pose())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="contact_points: X_b: expected poses"):
+        lw.contact_points(box, lw.pose(), ball, np.eye(3))
+    with pytest.raises(ValueError, match="within: expected a finite number"):
+        lw.contact_points(box, lw.pose(), ball, lw.pose(), within=float("inf"))
+    with pytest.raises(TypeError, match="half"):
+        lw.contact_points(floor, lw.pose(), floor, lw.pose())

@@ -17,7 +17,7 @@ from ...shapes import Shape
 from ...spatial import Pose
 from .results import DistanceResult
 
-__all__ = ["signed_distance"]
+__all__ = ["check_convex", "check_poses_shape", "read_poses", "signed_distance"]
 
 _KEPT = 256  # kernels, and pairs of shapes that are known again
 _OFF = 1e-6  # by how much a pose may be no rigid transform
@@ -56,19 +56,14 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
 
 def _slowly(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     """The same with a look at all that is given."""
-    for name, shape in (("a", a), ("b", b)):
-        if type(shape) not in SOLIDS:
-            kinds = ", ".join(sorted(kind.__name__ for kind in SOLIDS))
-            raise TypeError(
-                f"signed_distance: {name}: expected a convex shape of linkwork.shapes ({kinds}), got {shape!r}"
-            )
+    check_convex("signed_distance", a, b)
     if is_traced(X_a) or is_traced(X_b):
         arrays = [scalars(X) for X in (X_a, X_b)]
         for name, x in zip(("X_a", "X_b"), arrays, strict=True):
-            _check_shape(name, x)
+            check_poses_shape(name, x)
         (found,) = over_samples(lambda x, y: [_numbers(a, x, b, y)[:-1]], arrays, [2, 2], [(11,)])
         return DistanceResult(found)
-    poses = [_pose(name, X) for name, X in (("X_a", X_a), ("X_b", X_b))]
+    poses = [read_poses(name, X) for name, X in (("X_a", X_a), ("X_b", X_b))]
     kernel = _KERNELS.get((a, b), lambda: _compiled(a, b))
     if len(_CALLS) >= _KEPT:
         _CALLS.clear()
@@ -80,11 +75,19 @@ def _slowly(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
         raise ValueError(f"signed_distance: poses of shapes {shapes} do not broadcast together") from None
 
 
-def _pose(name: str, X: Any) -> np.ndarray:
+def check_convex(who: str, a: Any, b: Any) -> None:
+    """Raises TypeError for what is no convex shape."""
+    for name, shape in (("a", a), ("b", b)):
+        if type(shape) not in SOLIDS:
+            kinds = ", ".join(sorted(kind.__name__ for kind in SOLIDS))
+            raise TypeError(f"{who}: {name}: expected a convex shape of linkwork.shapes ({kinds}), got {shape!r}")
+
+
+def read_poses(name: str, X: Any, who: str = "signed_distance") -> np.ndarray:
     """Poses (..., 4, 4).  Raises ValueError."""
-    expected = f"signed_distance: {name}: expected poses (..., 4, 4)"
+    expected = f"{who}: {name}: expected poses (..., 4, 4)"
     found = real_array(expected, X).astype(float)
-    _check_shape(name, found)
+    check_poses_shape(name, found, who)
     if not np.isfinite(found).all():
         raise ValueError(f"{expected}, got {found[~np.isfinite(found)][0]} among their numbers")
     R = found[..., :3, :3]
@@ -95,9 +98,10 @@ def _pose(name: str, X: Any) -> np.ndarray:
     return found
 
 
-def _check_shape(name: str, X: np.ndarray) -> None:
+def check_poses_shape(name: str, X: np.ndarray, who: str = "signed_distance") -> None:
+    """Raises ValueError for arrays that are no poses (..., 4, 4)."""
     if X.shape[-2:] != (4, 4):
-        raise ValueError(f"signed_distance: {name}: expected poses (..., 4, 4), got an array of shape {X.shape}")
+        raise ValueError(f"{who}: {name}: expected poses (..., 4, 4), got an array of shape {X.shape}")
 
 
 def _numbers(a: Shape, X_a: Any, b: Shape, X_b: Any) -> list[Any]:

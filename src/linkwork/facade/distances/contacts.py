@@ -1,0 +1,121 @@
+"""Where two shapes touch: a kernel for each pair of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.arrays import array, is_traced, over_samples, scalars
+from ...expr.functions import where
+from ...geometry.contacts import contacts
+from ...geometry.solids import solid
+from ...shapes import Shape
+from ...spatial import Pose
+from .pair import check_convex, check_poses_shape, read_poses
+
+__all__ = ["ContactPoints", "contact_points"]
+
+_KERNELS = Once[Kernel](128)
+_WIDTH = 8  # numbers of a point: whether it is there, depth, on a, on b
+
+
+class ContactPoints:
+    """Where two bodies A and B touch, once or a batch: n places for points, 1 to 4 by the kinds of the two shapes.
+
+    ``mask`` (..., n) says at which of the n there is a point; what is elsewhere means nothing, but is finite.
+    """
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, numbers: Any) -> None:
+        self._numbers = numbers
+
+    @property
+    def normal(self) -> Any:
+        """(..., 3): from A to B, of length 1, for all points."""
+        return self._numbers[..., :3]
+
+    @property
+    def mask(self) -> Any:
+        """(..., n): whether there is a point; 1 or 0 on symbols."""
+        found = self._points[..., 0]
+        return found if is_traced(found) else found > 0.5
+
+    @property
+    def depth(self) -> Any:
+        """(..., n): how deep the bodies overlap there, along the normal [m]; less than zero where they are apart."""
+        return self._points[..., 1]
+
+    @property
+    def point_a(self) -> Any:
+        """(..., n, 3): on A [m].  point_a − point_b = depth · normal."""
+        return self._points[..., 2:5]
+
+    @property
+    def point_b(self) -> Any:
+        """(..., n, 3): on B [m]."""
+        return self._points[..., 5:8]
+
+    @property
+    def _points(self) -> Any:
+        rest = self._numbers[..., 3:]
+        return rest.reshape(*rest.shape[:-1], rest.shape[-1] // _WIDTH, _WIDTH)
+
+    def __repr__(self) -> str:
+        *batch, count = self.depth.shape
+        if batch or is_traced(self._numbers):
+            return f"<ContactPoints: {count} places, shape {(*batch,)}>"
+        return f"<ContactPoints: {int(self.mask.sum())} of {count}, depth {self.depth[self.mask].tolist()} m>"
+
+
+def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, within: float = 0.0) -> ContactPoints:
+    """Where two convex shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) touch: points with depths.
+
+    What overlaps touches, and what is no farther apart than ``within`` [m].  A box on a half-space or on another box
+    has up to four points, as have cylinders, cones and polytopes on a half-space; a capsule on a half-space or on a
+    box has two; other pairs have the one that `signed_distance` gives.  Leading dimensions are a batch and broadcast;
+    a kernel is compiled for each pair of shapes.  On symbols it becomes part of what is compiled.
+
+    >>> import linkwork as lw
+    >>> box, floor = lw.shapes.Box((0.4, 0.2, 0.1)), lw.shapes.HalfSpace()
+    >>> found = lw.contact_points(floor, lw.pose(), box, lw.pose((0, 0, 0.049)))
+    >>> found.normal.tolist(), found.depth.round(9).tolist()
+    ([0.0, 0.0, 1.0], [0.001, 0.001, 0.001, 0.001])
+
+    Raises TypeError for what is no convex shape and for pairs that nothing measures, ValueError for what are no poses.
+    """
+    check_convex("contact_points", a, b)
+    if is_traced(X_a) or is_traced(X_b) or is_traced(within):
+        arrays = [scalars(x) for x in (X_a, X_b, within)]
+        for name, x in zip(("X_a", "X_b"), arrays[:2], strict=True):
+            check_poses_shape(name, x, "contact_points")
+        count = len(_numbers(a, scalars(np.eye(4)).ravel(), b, scalars(np.eye(4)).ravel(), 0.0))
+        (found,) = over_samples(lambda x, y, z: [_numbers(a, x, b, y, z[0])], arrays, [2, 2, 0], [(count,)])
+        return ContactPoints(found)
+    if not np.isfinite(within):
+        raise ValueError(f"contact_points: within: expected a finite number [m], got {within!r}")
+    poses = [read_poses(name, X, "contact_points") for name, X in (("X_a", X_a), ("X_b", X_b))]
+    try:
+        return ContactPoints(_KERNELS.get((a, b), lambda: _compiled(a, b))(*poses, float(within)))
+    except ValueError:
+        shapes = " and ".join(str(x.shape) for x in poses)
+        raise ValueError(f"contact_points: poses of shapes {shapes} do not broadcast together") from None
+
+
+def _numbers(a: Shape, X_a: Any, b: Shape, X_b: Any, within: Any) -> list[Any]:
+    """The normal, and for each point whether it is there, depth, and where it is on both."""
+    found = contacts(solid(a, Pose.of_elements(X_a)), solid(b, Pose.of_elements(X_b)), within)
+    numbers = [*found.normal]
+    for p in found.points:
+        numbers += [where(p.there, 1.0, 0.0), p.depth, *p.on_a, *p.on_b]
+    return numbers
+
+
+def _compiled(a: Shape, b: Shape) -> Kernel:
+    def function(X_a: Any, X_b: Any, within: Any) -> Any:
+        return array(_numbers(a, [*X_a.ravel()], b, [*X_b.ravel()], within))
+
+    return compile(function, name="contact_points", X_a=(4, 4), X_b=(4, 4), within=())
