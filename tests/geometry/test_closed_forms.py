@@ -152,6 +152,10 @@ def test_single_precision_has_no_surprises() -> None:
         x, y = rows(a, rng, 100, NEAR), rows(b, rng, 100, NEAR)
         if a == b:
             y[:20, 3:-3] = x[:20, 3:-3]  # parallel
+        if a == "box":  # crosswise, one over the other
+            y[:20, :9] = x[:20, :9]
+            y[:20, 9:12] += 0.9 * x[:20, 2:9:3]
+            x[:20, 12:], y[:20, 12:] = (1.0, 0.1, 0.2), (0.1, 1.0, 0.2)
         x[20:30, :2] = y[20:30, 9:11] if b != "segment" else y[20:30, :2]
         found = compiled(a, b)(x.astype(np.float32), y.astype(np.float32))
         assert np.isfinite(found).all() and np.abs(found[:, 0] - compiled(a, b)(x, y)[:, 0]).max() < 1e-5, (a, b)

@@ -29,7 +29,7 @@ from .directions import NOTHING, choose, clamp, length_and_scale
 __all__ = ["box_box", "box_box_gap"]
 
 _TIE = 1e-12  # squares of lengths, relative, that differ by less are as good
-_FLAT = 1e-9  # sines of angles below which edges are looked at as if they were parallel to a face
+_FLAT = 1e-6  # sines of angles below which edges are looked at as if they were parallel to a face
 _LEVEL = 1e-13  # sines of angles below it are rounding
 
 
