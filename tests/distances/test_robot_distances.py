@@ -58,7 +58,9 @@ def test_minimum_nearest_and_collision_are_those_of_all_pairs() -> None:
 def test_gradients_are_differences_and_smooth_minima_keep_their_bound() -> None:
     robot = with_balls("quadruped")
     scene, q, h = random_scene(3), robot.random_configuration(seed=2, size=3), 1e-6
-    gradient = robot.distance_derivatives(q, scene)
+    distance, gradient, pairs = robot.distance_derivatives(q, scene)
+    everything = robot.distances(q, scene)
+    assert pairs == everything.pairs and np.array_equal(distance, everything.distance)
     smooth = robot.smooth_minimum_distance(q, scene, sharpness=50.0)
     slope = robot.smooth_minimum_distance_gradient(q, scene, sharpness=50.0)
     for k in range(robot.nv):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 
 from .._text import listed
 from ..errors import UnknownNameError
-from ..shapes import Box, Cylinder, Shape, Sphere
+from ..shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, Shape, Sphere
 from ..spatial import Pose
 from ..spatial.given import LARGEST, given_pose, given_text
 from .rows import KINDS, SolidKind, anchor, kind_of, reach_of, solid_row
@@ -114,6 +115,18 @@ class Scene:
     def with_cylinder(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
         """With a cylinder, its axis along z [m].  As `with_shape`."""
         return self.with_shape(name, Cylinder(radius, length), pose)
+
+    def with_capsule(self, name: str, radius: float, length: float, pose: Any = None) -> Self:
+        """With a capsule, its axis along z, its length between the centres of its ends [m].  As `with_shape`."""
+        return self.with_shape(name, Capsule(radius, length), pose)
+
+    def with_ellipsoid(self, name: str, radii: Sequence[float], pose: Any = None) -> Self:
+        """With an ellipsoid, by its radii along x, y and z [m].  As `with_shape`."""
+        return self.with_shape(name, Ellipsoid(radii), pose)  # type: ignore[arg-type]
+
+    def with_half_space(self, name: str, pose: Any = None) -> Self:
+        """With all that is below the plane z = 0 of a pose: a floor, a wall.  As `with_shape`."""
+        return self.with_shape(name, HalfSpace(), pose)
 
     def without(self, name: str) -> Self:
         """The scene without an obstacle.  Raises UnknownNameError."""
@@ -313,22 +326,32 @@ def _said(obstacle: Obstacle) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Shape):
-        named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}  # type: ignore[arg-type]
-        return {"type": type(value).__name__.lower(), **named}
+        named = {name: _plain(getattr(value, name)) for name in _arguments(type(value))}
+        return {"type": _word(type(value)), **named}
     return [_plain(x) for x in value] if isinstance(value, (tuple, list)) else value
 
 
 def _shape(said: Any, where: str) -> Shape:
-    kinds = {kind.__name__.lower(): kind for kind in SOLIDS}
+    kinds = {_word(kind): kind for kind in SOLIDS}
     if not isinstance(said, Mapping) or "type" not in said:
         raise ValueError(f'{where}: shape: expected {{"type": "box", "size": [...]}} or the like, got {said!r}')
     kind = kinds.get(said["type"]) if isinstance(said["type"], str) else None
     if kind is None:
         raise ValueError(f"{where}: shape: {UnknownNameError('type of shape', said['type'], kinds)}")
     parts = {key: value for key, value in said.items() if key != "type"}
-    _keys(parts, f"{where}: {said['type']}", [field.name for field in fields(kind)])
+    _keys(parts, f"{where}: {said['type']}", _arguments(kind))
     made: Shape = kind(**{key: _shape(x, where) if isinstance(x, Mapping) else x for key, x in parts.items()})
     return made
+
+
+def _word(kind: type) -> str:
+    """The word for a type of shape: "half_space" of HalfSpace."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def _arguments(kind: Any) -> list[str]:
+    """What a type of shape is made of."""
+    return [field.name for field in fields(kind) if field.init]
 
 
 def _keys(said: Any, where: str, required: Sequence[str], more: Sequence[str] = ()) -> None:

@@ -82,11 +82,14 @@ def in_collision(
 
 def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows) -> LeastDistance:
     """Of all pairs the one that is nearest: numbers as of `pair_distances`."""
-    capacity, offset = sum(len(rows) for rows in scene.values()), float(len(pairs))
+    offset, many = float(len(pairs)), float(len(shapes))
 
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any, extra: Any = None) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
-            found = (*numbers_of(signed_distance(a.solid, b.solid)), place if extra is None else extra[0] + place)
+            found = (
+                *numbers_of(signed_distance(a.solid, b.solid)),
+                place if extra is None else extra[0] + many * place,
+            )
             nearer = lt(found[0], state[0])
             return tuple(where(nearer, x, y) for x, y in zip(found, state, strict=True))
 
@@ -94,7 +97,7 @@ def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], sc
 
     placed = placed_shapes(tree, q)
     state, _ = over_own_pairs(step, (FAR, 0.0, 0.0, 1.0, *([0.0] * 7), -1.0), placed, pairs)
-    extra = {k: [offset + float(at * capacity)] for at, k in enumerate(shapes)}
+    extra = {k: [offset + float(at)] for at, k in enumerate(shapes)}
     state, _, _ = over_scene(step, state, [placed[k] for k in shapes], scene, extra)
     return LeastDistance(list(state[:-1]), state[-1])
 

@@ -28,9 +28,13 @@ class AskedPairs:
 
     asked: AskedDistances
     scene: Scene
-    kept: np.ndarray  # places among the kernel's pairs
+    kept: np.ndarray | slice  # places among the kernel's pairs
     names: tuple[tuple[str, str], ...]
     kernels: dict[str, Kernel] = field(default_factory=dict, compare=False, repr=False)
+
+    def place(self, found: int) -> int:
+        """Which of the names a pair of the kernel has."""
+        return found if isinstance(self.kept, slice) else int(np.flatnonzero(self.kept == found)[0])
 
     def kernel(self, what: str, space: Space) -> Kernel:
         """What computes it."""
@@ -47,7 +51,7 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
     shapes = _checked(tree, who)
     scene = _NONE if scene is None else scene
     own, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
-    meeting = [(k, name) for k in moving for name in scene.names]
+    meeting = [(k, name) for name in scene.names for k in moving]
     if pairs is not None:
         own, meeting = _chosen(tree, who, shapes, scene, pairs)
     if link is not None:
@@ -66,10 +70,10 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
     at = dict(zip(scene.names, scene.places, strict=True))
     rows = tuple(sorted({k for k, _ in meeting}))
     asked = AskedDistances(tree, tuple(own), rows, scene.capacities if rows else ())
-    capacity = sum(count for _, count in asked.capacities)
-    kept = [*range(len(own)), *(len(own) + rows.index(k) * capacity + at[name] for k, name in meeting)]
+    kept = [*range(len(own)), *(len(own) + rows.index(k) + at[name] * len(rows) for k, name in meeting)]
     names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
-    return AskedPairs(asked, scene, np.array(kept), tuple(names))
+    in_order = kept == [*range(len(kept))]
+    return AskedPairs(asked, scene, slice(0, len(kept)) if in_order else np.array(kept), tuple(names))
 
 
 def _checked(tree: Tree, who: str) -> tuple[LinkShape, ...]:

@@ -36,14 +36,19 @@ class AskedDistances:
 
 def _all(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
-    return array([*found.own, *(row for rows in found.scene for row in rows)])
+    return array([*found.own, *_by_obstacle(found.scene)])
 
 
 def _derivatives(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene, derivatives=True)
-    numbers = [*found.own, *(row for rows in found.scene for row in rows)]
-    gradient = [*found.own_gradient, *(row for rows in found.scene_gradient for row in rows)]
-    return array([[*one, *rates] for one, rates in zip(numbers, gradient, strict=True)])
+    numbers = [*found.own, *_by_obstacle(found.scene)]
+    gradient = [*found.own_gradient, *_by_obstacle(found.scene_gradient)]
+    return array([one[0] for one in numbers]), array(gradient)
+
+
+def _by_obstacle(by_shape: Sequence[Sequence[Any]]) -> list[Any]:
+    """Row by row of the scene, each with all shapes: what is not there comes last."""
+    return [one for row in zip(*by_shape, strict=True) for one in row]
 
 
 def _minimum(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import UnknownNameError
 
-__all__ = ["DistanceResult", "RobotDistances"]
+__all__ = ["DistanceDerivatives", "DistanceResult", "RobotDistances"]
 
 
 class DistanceResult:
@@ -82,3 +82,11 @@ class RobotDistances(DistanceResult):
 
     def __repr__(self) -> str:
         return f"<RobotDistances: {len(self.pairs)} pairs, shape {np.shape(self._numbers)[:-1]}>"
+
+
+class DistanceDerivatives(NamedTuple):
+    """Distances of pairs (..., pairs) [m], their gradients by velocities (..., pairs, nv) [1, m], and the names."""
+
+    distance: Any
+    gradient: Any
+    pairs: tuple[tuple[str, str], ...]

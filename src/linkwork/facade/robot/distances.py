@@ -17,7 +17,7 @@ from ..assembly.wanted import read_configuration
 from ..distances.asked import AskedPairs, asking
 from ..distances.edges import METHODS, EdgeResult, check_edges, edge_kernel
 from ..distances.kernels import computed_distances, scene_inputs
-from ..distances.results import RobotDistances
+from ..distances.results import DistanceDerivatives, RobotDistances
 from .base import Array, RobotBase
 
 __all__ = ["DistanceMethods"]
@@ -40,7 +40,7 @@ class DistanceMethods(RobotBase):
         """Signed distances, normals and witness points of all pairs, or of chosen ones: see what is returned.
 
         q (..., nq) -> arrays (..., pairs) and (..., pairs, 3).  Pairs of the robot come first, then those with the
-        scene, shape by shape.
+        scene, obstacle by obstacle.
 
         >>> import linkwork as lw
         >>> scene = lw.Scene().with_sphere("ball", 0.1, (2.0, 0, 0))
@@ -54,16 +54,19 @@ class DistanceMethods(RobotBase):
         numbers = self._measured("distances", asked, q, asked.scene.rows)
         return RobotDistances(numbers[..., asked.kept, :], asked.names)
 
-    def distance_derivatives(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> np.ndarray:
-        """∂d/∂q of every pair of `distances`, by velocities: n · (v_b − v_a) at the witness points.
+    def distance_derivatives(
+        self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None
+    ) -> DistanceDerivatives:
+        """The distances of all pairs of `distances`, and ∂d/∂q by velocities: n · (v_b − v_a) at the witness points.
 
-        q (..., nq) -> (..., pairs, nv) [1, m]: a velocity v changes distances at the rate of this times v.  It is exact
-        wherever the witnesses are ``unique``, and one of several one-sided derivatives elsewhere.  For second
-        derivatives compile a function of `distances` and differentiate that: exact where a pair has a closed form.
+        q (..., nq) -> ``distance`` (..., pairs) [m] and ``gradient`` (..., pairs, nv) [1, m]: a velocity v changes
+        distances at the rate gradient @ v.  It is exact wherever the witnesses are ``unique``, and one of several
+        one-sided derivatives elsewhere.  For second derivatives compile a function of `distances` and differentiate
+        that: exact where a pair has a closed form.
         """
         asked = self._about("distance_derivatives", scene, pairs)
-        found: np.ndarray = self._measured("distance_derivatives", asked, q, asked.scene.rows)
-        return found[..., asked.kept, NUMBERS:]
+        distance, gradient = self._measured("distance_derivatives", asked, q, asked.scene.rows)
+        return DistanceDerivatives(distance[..., asked.kept], gradient[..., asked.kept, :], asked.names)
 
     def minimum_distance(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> Any:
         """The least of all distances [m]: q (..., nq) -> (...)."""
@@ -94,7 +97,7 @@ class DistanceMethods(RobotBase):
                 "nearest: expected one configuration (nq,); distances(q).distance.argmin(-1) is of batches"
             )
         found = np.asarray(self._measured("nearest", asked, q, asked.scene.rows))
-        place = int(np.flatnonzero(asked.kept == int(found[NUMBERS]))[0])
+        place = asked.place(int(found[NUMBERS]))
         return RobotDistances(found[np.newaxis, :NUMBERS], [asked.names[place]])
 
     def edge_is_free(
@@ -213,25 +216,27 @@ class DistanceMethods(RobotBase):
             raise ValueError(f"{what}: q: expected an array of shape (..., {self.nq}), got shape {values.shape}")
         scene = {kind: np.asarray(x) for kind, x in rows.items()}
 
+        shapes = _shapes(what, asked.asked.count, self.nv)
+
         def sample(q: list[Any], *more: list[Any]) -> list[Any]:
             found = computed_distances(what, asked.asked, q, scene, [x for (x,) in more])
-            return [np.asarray(found, dtype=object).ravel().tolist()]
+            parts = found if len(shapes) > 1 else (found,)
+            return [np.asarray(part, dtype=object).ravel().tolist() for part in parts]
 
-        shape = _shape(what, asked.asked.count, self.nv)
         arrays = [values, *(scalars(x) for x in numbers)]
-        (found,) = over_samples(sample, arrays, [1, *(0 for _ in numbers)], [shape])
-        return found
+        found = over_samples(sample, arrays, [1, *(0 for _ in numbers)], shapes)
+        return found if len(shapes) > 1 else found[0]
 
 
-def _shape(what: str, count: int, nv: int) -> tuple[int, ...]:
+def _shapes(what: str, count: int, nv: int) -> list[tuple[int, ...]]:
     """Of what a kernel gives."""
-    sizes = {
-        "distances": (count, NUMBERS),
-        "distance_derivatives": (count, NUMBERS + nv),
-        "nearest": (NUMBERS + 1,),
-        "smooth_minimum_distance": (1 + nv,),
+    sizes: dict[str, list[tuple[int, ...]]] = {
+        "distances": [(count, NUMBERS)],
+        "distance_derivatives": [(count,), (count, nv)],
+        "nearest": [(NUMBERS + 1,)],
+        "smooth_minimum_distance": [(1 + nv,)],
     }
-    return sizes.get(what, ())
+    return sizes.get(what, [()])
 
 
 _LEAST_TOLERANCE = 1e-7  # [m]
