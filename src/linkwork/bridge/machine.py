@@ -9,6 +9,7 @@ from ..compiler.facts import code_facts as code_facts
 from ..compiler.kernel import Kernel as Kernel
 from ..compiler.kernel import call_state as call_state
 from ..compiler.kernel import make_ready as make_ready
+from ..compiler.kernel import single_call as single_call
 from ..compiler.program import Port as Port
 from ..compiler.program import arithmetic as arithmetic
 from ..compiler.target import host as host
@@ -34,4 +35,5 @@ __all__ = [
     "make_ready",
     "operations_of",
     "set_num_threads",
+    "single_call",
 ]

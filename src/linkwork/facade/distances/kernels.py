@@ -13,7 +13,7 @@ from ...expr.arrays import array
 from ...geometry.rows import SolidKind
 from ...model.tree import Tree
 
-__all__ = ["AskedDistances", "computed_distances", "distance_kernel", "scene_inputs"]
+__all__ = ["AskedDistances", "computed_distances", "distance_kernel"]
 
 Scalars = Sequence[Any]
 _KERNELS: Once[Kernel] = Once(128)
@@ -101,8 +101,3 @@ def distance_kernel(what: str, asked: AskedDistances, space: Space) -> Kernel:
         return compile(traced, name=what, q=space, **numbers, **rows)
 
     return _KERNELS.get((what, asked), made)
-
-
-def scene_inputs(asked: AskedDistances, rows: Mapping[SolidKind, Any]) -> list[Any]:
-    """The arrays of a scene, in the order of a kernel's inputs."""
-    return [rows[kind] for kind, _ in asked.capacities]

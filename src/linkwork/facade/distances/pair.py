@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...bridge.arguments import real_array
-from ...bridge.machine import Kernel, compile
+from ...bridge.machine import Kernel, compile, single_call
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced, over_samples, scalars
 from ...expr.functions import fabs
@@ -22,7 +23,7 @@ __all__ = ["check_convex", "check_poses_shape", "read_poses", "signed_distance"]
 _KEPT = 256  # kernels, and pairs of shapes that are known again
 _OFF = 1e-6  # by how much a pose may be no rigid transform
 _KERNELS = Once[Kernel](_KEPT)
-_CALLS: dict[tuple[int, int], tuple[Kernel, Shape, Shape]] = {}  # by identity of shapes, which are held
+_CALLS: dict[tuple[int, int], tuple[Callable[..., Any], Shape, Shape]] = {}  # by identity of shapes, which are held
 
 
 def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
@@ -44,10 +45,8 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     if known is not None:
         try:
             found = known[0](X_a, X_b)
-            if found.ndim == 1:
-                if found.item(11) <= _OFF:
-                    return DistanceResult(found)
-            elif bool((found[..., 11] <= _OFF).all()):
+            off = found.item(11) if found.ndim == 1 else found[..., 11].max()
+            if off <= _OFF:
                 return DistanceResult(found)
         except (AttributeError, TypeError, ValueError):
             pass
@@ -67,7 +66,7 @@ def _slowly(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     kernel = _KERNELS.get((a, b), lambda: _compiled(a, b))
     if len(_CALLS) >= _KEPT:
         _CALLS.clear()
-    _CALLS[id(a), id(b)] = kernel, a, b
+    _CALLS[id(a), id(b)] = single_call(kernel, kernel), a, b
     try:
         return DistanceResult(kernel(*poses))
     except ValueError:

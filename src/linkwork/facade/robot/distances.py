@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -12,11 +13,10 @@ from ...bridge.machine import call_state
 from ...bridge.subjects import has_symbols
 from ...expr.arrays import is_traced, over_samples, scalars
 from ...geometry.scene import Scene
-from ...joints.checked import may_be_off
 from ..assembly.wanted import read_configuration
 from ..distances.asked import AskedPairs, asking
 from ..distances.edges import METHODS, EdgeResult, check_edges, edge_kernel
-from ..distances.kernels import computed_distances, scene_inputs
+from ..distances.kernels import computed_distances
 from ..distances.results import DistanceDerivatives, RobotDistances
 from .base import Array, RobotBase
 
@@ -140,7 +140,7 @@ class DistanceMethods(RobotBase):
                 method, asked.asked, self.configuration_space
             )
         ends = [read_configuration(self, "edge_is_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
-        rows = scene_inputs(asked.asked, asked.scene.rows_by_distance)
+        rows = asked.inputs(asked.scene.rows_by_distance)
         return EdgeResult.of(method, np.asarray(kernel(*ends, _number("margin", margin), step, *rows)))
 
     def smooth_minimum_distance(
@@ -174,16 +174,17 @@ class DistanceMethods(RobotBase):
             raise TypeError(
                 f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances"
             )
-        if pairs is not None or link is not None:
-            return asking(self._tree, who, scene, pairs, link)
         calls = cast(dict[Any, Any], self._calls)
-        key = ("distances", scene)
         try:
+            chosen = None if pairs is None else tuple(map(tuple, pairs))
+            key = ("distances", scene, chosen, link)
             found = calls.get(key)
         except TypeError:
-            found = None
+            return asking(self._tree, who, scene, pairs, link)
         if found is None:
-            found = asking(self._tree, who, scene, None, None)
+            asked = asking(self._tree, who, scene, chosen, link)
+            alike = ("kernels", asked.asked.pairs, asked.asked.shapes, asked.asked.capacities)
+            found = replace(asked, kernels=calls.setdefault(alike, {}))  # which all scenes of these sizes share
             known = [key for key in calls if isinstance(key, tuple) and key[0] == "distances"]
             if len(known) >= _KEPT:
                 del calls[known[0]]
@@ -193,22 +194,19 @@ class DistanceMethods(RobotBase):
     def _measured(self, what: str, asked: AskedPairs, q: Any, rows: Any, *numbers: Any) -> Any:
         if is_traced(q) or is_traced(numbers):
             return self._on_symbols(what, asked, q, rows, numbers)
-        kernel = asked.kernels.get(what) or asked.kernel(what, self.configuration_space)
-        given = (*numbers, *scene_inputs(asked.asked, rows))
-        if q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self.nq,) and self._flat:
+        kernel = asked.kernels.get(what)
+        if kernel is None:
+            kernel = asked.kernel(what, self.configuration_space)
+        given = [*numbers, *asked.inputs(rows)]
+        if q.__class__ is np.ndarray and asked.any_is_one and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,):
             if q.dtype != float:
-                given = tuple(np.asarray(x, dtype=q.dtype) for x in given)  # all in float32, where q is
+                given = [np.asarray(x, dtype=q.dtype) for x in given]  # all in float32, where q is
             state = call_state(kernel)
             seen = state.not_finite_calls
             found = kernel(q, *given)
             if state.not_finite_calls == seen:
                 return found
         return kernel(read_configuration(self, what, "q", q), *given)
-
-    @property
-    def _flat(self) -> bool:
-        """Whether every array of numbers is a configuration."""
-        return not any(may_be_off(body.joint, body.joint_name) for body in self._tree.bodies)
 
     def _on_symbols(self, what: str, asked: AskedPairs, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
         values = scalars(q)
