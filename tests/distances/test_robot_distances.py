@@ -107,6 +107,9 @@ def test_what_is_wrong_is_said() -> None:
         ROBOT.nearest(Q[0], "writs")
     with pytest.raises(ValueError, match="obstacles both"):
         ROBOT.distances(Q, SCENE, pairs=[("ball0", "ball1")])
+    for pairs in (3, "ab", ["ab"], [("base", "wrist", "x")]):
+        with pytest.raises(ValueError, match="pairs of names"):
+            ROBOT.distances(Q, SCENE, pairs=pairs)
     with pytest.raises(TypeError, match=r"linkwork\.Scene"):
         ROBOT.distances(Q, "kitchen")
     for sharpness in (0.0, -1.0, np.nan):

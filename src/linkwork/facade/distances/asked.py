@@ -113,6 +113,8 @@ def _chosen(
     for k, shape in enumerate(shapes):
         for name in {shape.name, shape.link}:
             of.setdefault(name, []).append(k)
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise ValueError(f'{who}: pairs: expected pairs of names, as in [("hand", "table")], got {pairs!r}')
     own: dict[tuple[int, int], None] = {}
     meeting: dict[tuple[int, str], None] = {}
     for pair in pairs:

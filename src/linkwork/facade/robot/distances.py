@@ -175,12 +175,14 @@ class DistanceMethods(RobotBase):
                 f"{who}: robot {self.name!r} has symbols for some of its numbers: none may be for distances"
             )
         calls = cast(dict[Any, Any], self._calls)
+        chosen: Any = pairs
         try:
-            chosen = None if pairs is None else tuple(map(tuple, pairs))
+            if pairs is not None:
+                chosen = tuple([tuple(pair) if isinstance(pair, list) else pair for pair in pairs])
             key = ("distances", scene, chosen, link)
             found = calls.get(key)
         except TypeError:
-            return asking(self._tree, who, scene, pairs, link)
+            return asking(self._tree, who, scene, chosen, link)
         if found is None:
             asked = asking(self._tree, who, scene, chosen, link)
             alike = ("kernels", asked.asked.pairs, asked.asked.shapes, asked.asked.capacities)
