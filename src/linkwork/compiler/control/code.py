@@ -36,12 +36,12 @@ INLINE = 400  # instructions of a body that stands in its driver as a whole
 @dataclass(frozen=True, slots=True)
 class Pointers:
     """What a piece works with: the frame, columns of inputs of this step of a loop, where what it keeps goes, and what
-    the loop carries in registers, by the places that it would have."""
+    a loop holds in registers, by the places that it has in the frame."""
 
     frame: str = "%frame"
     columns: tuple[str, ...] = ()
     kept: str = "null"
-    carried: Mapping[int, str] = field(default_factory=dict)
+    held: Mapping[int, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """As arguments of a function."""
@@ -193,7 +193,7 @@ class ControlCode:
     def _input(self, f: Instructions, spot: Spot, at: Pointers) -> str:
         """The value of an input, where it stands."""
         if spot.area == FRAME:
-            return at.carried.get(spot.number) or f.get(at.frame, spot.number)
+            return at.held.get(spot.number) or f.get(at.frame, spot.number)
         if spot.area == SLICE:
             return f.get(at.columns[spot.column], spot.number)
         return f.splat(f.load(self.real.name, at.columns[spot.column], self.real.bytes))
@@ -262,7 +262,7 @@ class ControlCode:
 
     def inline(self, scope: Scope) -> bool:
         """Whether pieces of a scope stand in its driver."""
-        return len(scope.listing.instructions) <= INLINE
+        return scope.work <= INLINE
 
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
         starts = [self._start(f, column, outer) for column in step.columns]
@@ -277,7 +277,7 @@ class ControlCode:
                 size = self.real.bytes if column.table else column.stride * self.width
                 columns.append(f.at(start, f.let(f"mul i64 {k}, {size}")) if size else start)
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
-            at = replace(at, carried=dict(zip(places, carried, strict=False)))
+            at = replace(at, held=dict(zip(places, carried, strict=False)))
             value = self._run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
             found = [value(r) for r in scope.listing.results]
             for j, x in enumerate(found[loop.carried :]):

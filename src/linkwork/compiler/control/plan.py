@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ...expr.bundle import PART, Bundle
@@ -99,6 +100,11 @@ class Scope:
     over: frozenset[int] = frozenset()  # of what a loop carries, what is put where it stood as soon as it is there
     mask: int = 0  # the place of which lanes do the step, where some is
 
+    @cached_property
+    def work(self) -> int:
+        """How many instructions there are but for inputs and constants."""
+        return sum(1 for i in self.listing.instructions if i.operation is not INPUT and i.operation is not CONSTANT)
+
     @property
     def last(self) -> Piece:
         """The last step, which sees all results."""
@@ -184,10 +190,11 @@ class _Planner:
         while 0 < head < len(instructions) and instructions[head].operation in TAKEN_OUT:
             head += 1
         bounds: list[tuple[int, int]] = []
+        work = [0, *accumulate(int(i.operation is not INPUT and i.operation is not CONSTANT) for i in instructions)]
 
         def piece(stop: int) -> None:
             start = cuts[-1]
-            while stop - start > MOST:
+            while stop - start > MOST and work[stop] - work[start] > MOST:
                 cut = self._best_cut(start, stop)
                 bounds.append((start, cut))
                 start = cut

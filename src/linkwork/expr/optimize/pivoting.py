@@ -34,12 +34,12 @@ from ..control import cond, scan, take
 from ..control.loops import watching_while_loop
 from ..functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
-__all__ = ["GOING", "NextChange", "ScaledBounds", "Walk", "triangle", "walked"]
+__all__ = ["FIRST", "GOING", "NextChange", "ScaledBounds", "Walk", "triangle", "walked"]
 
 GOING, OPTIMAL, CONTRADICTION = 1.0, 0.0, -1.0
-_FIRST = 1e9  # how much more a violated equation counts than an inequality
+FIRST = 1e9  # how much more a violated equation counts than an inequality
 _LEFT_ALONE = 2.0
-_TOGETHER, _BESIDE = 2, 4  # of many rows: pivots after which the tableau is written, and rows of it at a time
+_TOGETHER, _BESIDE = 3, 4  # of many rows: pivots after which the tableau is written, and rows of it at a time
 _UNROLLED = 12  # rows: of more, what is done row by row is a loop, which is compiled sooner
 
 
@@ -47,7 +47,8 @@ class NextChange(NamedTuple):
     """What is found by looking at all rows."""
 
     wished: Any = -1.0  # the first row to be held first, or −1
-    share: Any = math.inf  # how far the way to h goes until a multiplier is 0
+    left: Any = 1.0  # of the multiplier that is 0 first on the way to h, and how much it changes on all of it, which is
+    change: Any = 0.0  # 0 if none is
     blocking: Any = 0.0  # and whose
     worst: Any = 0.0  # by how much a row is violated most
     violated: Any = 0.0  # and which
@@ -76,10 +77,11 @@ class ScaledBounds:
     lower: Sequence[Any]
     upper: Sequence[Any]
     slack: Sequence[Any]
-    equal: Sequence[Any]  # 1, and 0 of inequalities
+    weight: Sequence[Any]  # 1 of inequalities, and of equations how much more a violated one counts
     least: Any  # pivots of less are small
     floor: Any  # and of less nothing but rounding
     noise: Any  # of values, by the terms that they are sums of
+    wishes: bool  # whether rows may be to be held first
     base: Sequence[Any] = ()  # multipliers at the start: those of the walk are what is added to them
 
 
@@ -115,7 +117,8 @@ def walked(walk: Walk, bounds: ScaledBounds, at_most: int) -> tuple[Walk, Any]:
     if not bounds.lower:
         return walk._replace(going=OPTIMAL), 0.0
     walk = walk._replace(choice=_looking(bounds, (walk.targets, walk.multipliers, walk.sides, walk.marks)))
-    together = _TOGETHER if len(bounds.lower) > _UNROLLED and not at_most % _TOGETHER else 1
+    many = len(bounds.lower) > _UNROLLED
+    together = next(k for k in (_TOGETHER, 2, 1) if at_most % k == 0) if many else 1
     found = watching_while_loop(
         lambda s: lt(0.5, s.going),
         lambda s: _pivoted(s, bounds, together),
@@ -144,9 +147,13 @@ class _Ray(NamedTuple):
 
 def _looking(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
     """What is to be done first, of targets, multipliers, sides and marks."""
-    given = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.slack, bounds.equal]
+    given = [*columns, bounds.base, bounds.lower, bounds.upper, bounds.slack, bounds.weight]
     places = [float(i) for i in range(len(bounds.lower))]
-    found: NextChange = over_rows(lambda found, row: (_looked(found, *row), []), NextChange(), [places, *given])[0]
+
+    def look(found: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
+        return _looked(found, *row, bounds.wishes), []
+
+    found: NextChange = over_rows(look, NextChange(), [places, *given])[0]
     return found
 
 
@@ -196,7 +203,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     pending = and_(live, and_(not_(forced), le(0.0, s.waiting)))
     warm = and_(live, and_(not_(or_(forced, pending)), le(0.0, found.wished)))
     free = and_(live, not_(or_(or_(forced, pending), warm)))
-    drop = and_(free, lt(found.share, math.inf))
+    drop = and_(free, lt(0.0, found.change))
     add = and_(free, and_(not_(drop), lt(0.0, found.worst)))
     done = and_(free, not_(or_(drop, add)))
     p = where(drop, found.blocking, found.violated)
@@ -226,14 +233,14 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     spread, (column,) = over_rows(reach, 1.0, [places, starts, sides, *before[::2]])
 
     def lengthen(ray: _Ray, row: Sequence[Any]) -> tuple[_Ray, list[Any]]:
-        i, first, c, b, a, held_at, origin, free_play, equal, *rows = row
+        i, first, c, b, a, held_at, origin, free_play, weight, *rows = row
         x, diagonal = where(arrived, b, a) + origin, _entry(T, first + i)
         for update, w, u in zip(updates, rows[::2], rows[1::2], strict=True):
             diagonal = update.of(diagonal, i, w, u)
-        return _lengthened(ray, i, c, diagonal, x, b, held_at, toward, free_play, equal, bounds.floor), []
+        return _lengthened(ray, i, c, diagonal, x, b, held_at, toward, free_play, weight, bounds.floor), []
 
     def along_the_ray() -> _Ray:
-        given = [places, starts, column, h, now, sides, base, slack, bounds.equal]
+        given = [places, starts, column, h, now, sides, base, slack, bounds.weight]
         found: _Ray = over_rows(lengthen, _Ray(), [*given, *before])[0]
         return found
 
@@ -253,7 +260,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     d_inv = where(pivot, 1.0 / where(eq(d, 0.0), 1.0, d), 0.0)
     f = where(pivot, where(goes, gap + start, gap - bound) * d_inv, 0.0)
     # numbers, which a row looks at sooner than it finds truths again
-    share = where(drop, found.share, where(arrived, 2.0, 0.0))
+    share = where(drop, found.left / where(drop, found.change, 1.0), where(arrived, 2.0, 0.0))
     kept = where(hopeless, 0.0, 1.0)
     # rows by their numbers, of which there may be none: that of the pivot, whose multiplier ends, whose mark changes
     at = where(pivot, p, -1.0)
@@ -273,10 +280,10 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
         held_at = where(on, side_there, held_at)
         mark = where(eq(i, marked), mark_there, mark)
         u = where(on, u_there, c)
-        found = _looked(found, i, target, x, held_at, mark, origin, *given)
+        found = _looked(found, i, target, x, held_at, mark, origin, *given, bounds.wishes)
         return found, [target, x, held_at, mark, u, u * d_inv]
 
-    given = [base, bounds.lower, bounds.upper, slack, bounds.equal]
+    given = [base, bounds.lower, bounds.upper, slack, bounds.weight]
     choice, changed = over_rows(change, NextChange(), [places, column, now, h, sides, marks, *given])
     targets, multipliers, next_sides, next_marks, u, w = changed
     following = Walk(
@@ -306,18 +313,21 @@ def _looked(
     lower: Any,
     upper: Any,
     slack: Any,
-    equal: Any,
+    weight: Any,
+    wishes: bool,
 ) -> NextChange:
     """With another row: is it to be held first, does its multiplier vanish first, is it violated most."""
-    wished = where(and_(lt(s.wished, 0.0), eq(fabs(mark), 1.0)), i, s.wished)
-    wrong = and_(lt(equal, 0.5), lt(side * (base + target), 0.0))
-    ratio = where(wrong, (base + now) / where(wrong, now - target, 1.0), math.inf)
-    nearer = lt(ratio, s.share)
-    miss = (fmax(target - upper, lower - target) - slack) * (1.0 + _FIRST * equal)
+    wished = where(and_(lt(s.wished, 0.0), eq(fabs(mark), 1.0)), i, s.wished) if wishes else s.wished
+    wrong = and_(lt(weight, 2.0), lt(side * (base + target), 0.0))
+    left, change = side * (base + now), side * (now - target)  # to divide would take longest of all
+    nearer = and_(wrong, lt(left * s.change, s.left * change))
+    above, below = target - upper, lower - target
+    miss = (where(lt(above, below), below, above) - slack) * weight
     more = and_(and_(eq(side, 0.0), lt(mark, 1.5)), lt(s.worst, miss))
     return NextChange(
         wished,
-        where(nearer, ratio, s.share),
+        where(nearer, left, s.left),
+        where(nearer, change, s.change),
         where(nearer, i, s.blocking),
         where(more, miss, s.worst),
         where(more, i, s.violated),
@@ -334,13 +344,13 @@ def _lengthened(
     side: Any,
     toward: Any,
     slack: Any,
-    equal: Any,
+    weight: Any,
     floor: Any,
 ) -> _Ray:
     """With another row: does its multiplier vanish first."""
     rate = side * c * toward
     # the pivot that would be left to the row that comes in has to be one
-    falls = and_(and_(lt(equal, 0.5), lt(0.0, rate)), lt(floor * fabs(diagonal), c * c))
+    falls = and_(and_(lt(weight, 2.0), lt(0.0, rate)), lt(floor * fabs(diagonal), c * c))
     ratio = where(falls, fabs(multiplier) / where(falls, rate, 1.0), math.inf)
     nearer = lt(ratio, s.length)
     size = where(eq(side, 0.0), 0.0, fabs(c))

@@ -24,7 +24,7 @@ from ..control.loops import watching_while_loop
 from ..functions import and_, eq, exp, fabs, fmax, fmin, le, log, lt, not_, or_, where
 from ..linalg.sums import dot, is_zero
 from .factored import Factored, factored, rounding
-from .pivoting import CONTRADICTION, GOING, OPTIMAL, NextChange, ScaledBounds, Walk, triangle, walked
+from .pivoting import CONTRADICTION, FIRST, GOING, OPTIMAL, NextChange, ScaledBounds, Walk, triangle, walked
 
 __all__ = [
     "INFEASIBLE",
@@ -275,15 +275,16 @@ def _prepared(given: ConvexProgram) -> tuple[_Problem, Any]:
         a, b, scale, size = row
         low, high = a * scale, b * scale
         slack = tolerance * (scale * size + fmin(fabs(low), fabs(high)))
-        return [low, high, slack, where(eq(a, b), 1.0, 0.0)]
+        return [low, high, slack, where(eq(a, b), FIRST, 1.0)]
 
     # of a loop's results, which stand side by side, a pivot needs no copies
     rows = list(zip(given.lower, given.upper, factors.scales, factors.sizes, strict=True))
     found = each(scaled, rows, in_loops=factors.in_loops, alike=True)
-    lower, upper, slack, equal = ([row[j] for row in found] for j in range(4))
+    lower, upper, slack, weight = ([row[j] for row in found] for j in range(4))
     valid: Any = True
     for a, b in zip(given.lower, given.upper, strict=True):
         valid = and_(valid, and_(eq(a, a), eq(b, b)))
     least = exp(0.75 * log(unit))
-    bounds = ScaledBounds(lower, upper, slack, equal, least, 64.0 * unit, 100.0 * unit)
+    wishes = not all(map(is_zero, given.warm))
+    bounds = ScaledBounds(lower, upper, slack, weight, least, 64.0 * unit, 100.0 * unit, wishes)
     return _Problem(given, factors, bounds, tolerance, gram), valid

@@ -139,7 +139,7 @@ def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: Program
         [upper[i] for i in kept],
         [warm[i] for i in kept],
         options.tolerance,
-        10 * (m + 2 * n) + 50 if options.at_most is None else options.at_most,
+        12 * (m + 2 * n) + 60 if options.at_most is None else options.at_most,
     )
     found = Minimum.of(program)
     k = len(kept)
