@@ -151,7 +151,7 @@ def _looking(bounds: ScaledBounds, columns: Sequence[Any]) -> NextChange:
     places = [float(i) for i in range(len(bounds.lower))]
 
     def look(found: NextChange, row: Sequence[Any]) -> tuple[NextChange, list[Any]]:
-        return _looked(found, *row, bounds.wishes), []
+        return _looked(found, bounds.wishes, *row), []
 
     found: NextChange = over_rows(look, NextChange(), [places, *given])[0]
     return found
@@ -280,7 +280,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
         held_at = where(on, side_there, held_at)
         mark = where(eq(i, marked), mark_there, mark)
         u = where(on, u_there, c)
-        found = _looked(found, i, target, x, held_at, mark, origin, *given, bounds.wishes)
+        found = _looked(found, bounds.wishes, i, target, x, held_at, mark, origin, *given)
         return found, [target, x, held_at, mark, u, u * d_inv]
 
     given = [base, bounds.lower, bounds.upper, slack, bounds.weight]
@@ -304,6 +304,7 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
 
 def _looked(
     s: NextChange,
+    wishes: bool,
     i: Any,
     target: Any,
     now: Any,
@@ -314,7 +315,6 @@ def _looked(
     upper: Any,
     slack: Any,
     weight: Any,
-    wishes: bool,
 ) -> NextChange:
     """With another row: is it to be held first, does its multiplier vanish first, is it violated most."""
     wished = where(and_(lt(s.wished, 0.0), eq(fabs(mark), 1.0)), i, s.wished) if wishes else s.wished
