@@ -20,14 +20,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...expr.control.choices import cond
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
-from .difference import Difference, chosen, length_of
+from .difference import Difference, Moved, chosen, length_of
 
 __all__ = ["Deepest", "deepest"]
 
-_STEPS = 300
+_STEPS = 600
 _WAITING = 24
 _ROUNDING = 4e-15  # of lengths: what rounding leaves between bounds
 
@@ -51,9 +52,15 @@ class Deepest(NamedTuple):
 
 
 def deepest(
-    difference: Difference, corners: tuple[Vec3, ...], inside: Any, steps: int = _STEPS, gap: float = 0.0
+    difference: Difference | Moved,
+    corners: tuple[Vec3, ...],
+    inside: Any,
+    wanted: Any,
+    steps: int = _STEPS,
+    gap: float = 0.0,
 ) -> Deepest:
-    """The least h(n) of an A − B that has 0 between four of its points; nothing is done where it has not.
+    """The least h(n) of an A − B that has 0 between four of its points; where it has not, the least
+    of some directions, if wanted.
 
     With a gap, what may be less than that part better than the best so far is not looked for.
     """
@@ -64,11 +71,24 @@ def deepest(
     scale = fmax(fmax(p.dot(p), q.dot(q)), fmax(r.dot(r), s.dot(s)))
     rounding = sqrt(where(lt(0.0, scale), scale, 1.0)) * _ROUNDING
     waiting = tuple(cones[min(1 + k, 3)] for k in range(_WAITING))
-    start = Deepest(1e150, Vec3(0.0, 0.0, 1.0), cones[0], waiting, where(inside, 3.0, 0.0), inside)
+    depth, n = cond(wanted, lambda: _best(difference), lambda: (1e150 + 0.0 * scale, Vec3(0.0, 0.0, 1.0)))
+    start = Deepest(depth, n, cones[0], waiting, where(inside, 3.0, 0.0), inside)
     found: Deepest = while_loop(
         lambda x: x.going, lambda x: _step(difference, x, rounding, gap), start, at_most=steps
     ).state
     return found
+
+
+def _best(difference: Difference | Moved) -> tuple[Any, Vec3]:
+    """The least h(n) of the axes of both bodies."""
+    depth: Any = 1e150
+    best = Vec3(0.0, 0.0, 1.0)
+    for n in difference.axes():
+        for way in (n, -n):
+            h = way.dot(difference.support(way)[0])
+            less = lt(h, depth)
+            depth, best = where(less, h, depth), chosen(less, way, best)
+    return depth, best
 
 
 def _foot(t: tuple[Vec3, ...]) -> tuple[Vec3, Vec3, Any]:
@@ -105,7 +125,7 @@ def _beyond(x: Vec3, n: Vec3, height: Any) -> Vec3:
     return chosen(and_(known, and_(lt(0.0, a), lt(0.0, b))), both, first)
 
 
-def _step(difference: Difference, state: Deepest, rounding: Any, gap: float) -> Deepest:
+def _step(difference: Difference | Moved, state: Deepest, rounding: Any, gap: float) -> Deepest:
     now = state.now
     corners = now.corners
     _, n, height = _foot(corners)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...expr.functions import lt, where
 from ...spatial import Pose, Vec3
-from ..cores import PointCore, SegmentCore
+from ..cores import PointCore, PolytopeCore, SegmentCore
 from ..distance import SignedDistance
 from ..support import support
 
@@ -49,6 +49,10 @@ class Difference:
         on_a = support(self.a, n)
         return on_a - support(self.b, -n), on_a
 
+    def kept(self, n: Vec3) -> Any:
+        """g(n) = −h(n): the distance that planes across n, which points from A to B, keep between the two."""
+        return -n.dot(self.support(n)[0])
+
     def between(self) -> Vec3:
         """From the center of A to that of B."""
         between: Vec3 = _center(self.b) - _center(self.a)
@@ -59,6 +63,14 @@ class Difference:
         X = self.X
         normal, on_a = X.rotation @ found.normal, X.point(found.on_a)
         return SignedDistance(found.distance, normal, on_a, on_a + normal * found.distance, found.unique)
+
+    def axes(self) -> list[Vec3]:
+        """The axes of both bodies that have any."""
+        found = []
+        for core in (self.a, self.b):
+            if hasattr(core, "pose") and not isinstance(core, PolytopeCore):
+                found += [core.pose.rotation @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+        return found or [Vec3(0.0, 0.0, 1.0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +88,10 @@ class Moved:
     def between(self) -> Vec3:
         """From the center of A to that of B."""
         return self.difference.between() + self.by
+
+    def axes(self) -> list[Vec3]:
+        """The axes of both bodies that have any."""
+        return self.difference.axes()
 
 
 def _seen(core: Any, X: Pose, *, own: bool) -> Any:

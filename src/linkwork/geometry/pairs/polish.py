@@ -26,6 +26,7 @@ __all__ = ["polished"]
 _STEPS = 12
 _FAR = 0.3  # [rad] no step is longer
 _ENOUGH = 1e-16  # [rad²] of a step after which none is needed
+_ROUNDING = 1e-14  # of sizes
 _PARALLEL = 1e-16  # sin² of the angle of lines that are parallel
 
 
@@ -39,22 +40,18 @@ def polished(difference: Difference, s: Kept, n: Vec3) -> tuple[Any, Vec3, Vec3]
         lambda state: lt(_ENOUGH, state[1]), lambda state: _step(rows, state[0]), (rows.restored(n), 1.0 + 0.0 * n.x),
         at_most=_STEPS,
     ).state[0]  # fmt: skip
-    best, g = n, _kept(difference, n)
-    found = _kept(difference, m)
-    better = le(g, found + 1e-13 * fmax(found, -found))
+    best, g = n, difference.kept(n)
+    found = difference.kept(m)
+    size = sqrt(length_of(rows.a.at(m)[0]) + length_of(rows.b.at(-m)[0]))
+    better = le(g, found + _ROUNDING * size)  # what else is better than a solution is rounding
     best, g = chosen(better, m, best), where(better, found, g)
     flat_a = flat_b = lt(1.0, 0.0 * g)
     for which, holds, candidate in ((0, on_a.end, on_a.normal), (1, on_b.end, -on_b.normal)):
-        found = _kept(difference, candidate)
+        found = difference.kept(candidate)
         better = and_(holds, le(g, found))
         best, g = chosen(better, candidate, best), where(better, found, g)
         flat_a, flat_b = (better, flat_b) if which == 0 else (flat_a, better)
     return g, best, _point(rows, s, best, g, flat_a, flat_b)
-
-
-def _kept(difference: Difference, n: Vec3) -> Any:
-    """g(n)."""
-    return -n.dot(difference.support(n)[0])
 
 
 class _Rows:
@@ -122,5 +119,11 @@ def _point(rows: _Rows, s: Kept, n: Vec3, g: Any, flat_a: Any, flat_b: Any) -> V
     known = lt(1e-16, slope * slope)
     crossing = and_(and_(a.line, b.line), and_(known, not_(or_(flat_a, flat_b))))
     there = at_a + along * ((at_b - at_a).dot(across) / where(known, slope, 1.0))
+    # both are flat, and one line may lie along the other or in a face: between the ends that were found
     mean = s.a[0] * s.weights[0] + s.a[1] * s.weights[1] + s.a[2] * s.weights[2]
+    v = s.p[0] * s.weights[0] + s.p[1] * s.weights[1] + s.p[2] * s.weights[2]
+    on_line = at_a + along * along.dot(mean - at_a)
+    other_line = at_b + other * other.dot(mean - v - at_b) - n * g
+    flat = mean + n * n.dot(at_a - mean)
+    mean = chosen(and_(a.line, not_(flat_a)), on_line, chosen(and_(b.line, not_(flat_b)), other_line, flat))
     return chosen(one_a, at_a, chosen(one_b, at_b - n * g, chosen(crossing, there, mean)))

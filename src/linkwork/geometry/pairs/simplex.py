@@ -20,6 +20,7 @@ from .difference import Difference, Moved, chosen
 __all__ = ["Kept", "Simplex", "nearest"]
 
 _STEPS = 60
+_ASKEW = (Vec3(0.36, 0.48, 0.8), Vec3(-0.8, 0.6, -0.05), Vec3(0.28, -0.9, -0.3))
 _FLAT = 1e-26  # sin² of the angle of a triangle that is none
 
 
@@ -46,13 +47,27 @@ class Simplex(NamedTuple):
     going: Any
 
 
-def nearest(difference: Difference | Moved, *, gap: float, steps: int = _STEPS, going: Any = True) -> Simplex:
-    """The simplex whose nearest point is the nearest of A − B, or one about 0."""
-    towards = difference.between()
-    p, a = difference.support(towards)
+def nearest(
+    difference: Difference | Moved, *, gap: float, steps: int = _STEPS, going: Any = True, askew: bool = False
+) -> Simplex:
+    """The simplex whose nearest point is the nearest of A − B, or one about 0.
+
+    ``askew`` begins at a triangle of points in no special directions, which symmetric bodies do not answer with
+    simplices that 0 lies on.
+    """
+    if askew:
+        (p, a), (q, b), (w, c) = (difference.support(n) for n in _ASKEW)
+        (s, t, _), v = _measured(w, [p - w, q - w, Vec3.zero()])
+        points, origins, weights = (p, q, w), (a, b, c), (s, t, fmax(1.0 - s - t, 0.0))
+    else:
+        between = difference.between()
+        p, a = difference.support(chosen(lt(0.0, between.dot(between)), between, _ASKEW[0]))
+        points, origins, weights, v, w = (p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p
     yes = lt(-1.0, p.dot(p))
-    start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p, not_(yes), and_(yes, going))
-    found: Simplex = while_loop(lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=steps).state
+    start = Simplex(points, origins, weights, v, w, not_(yes), and_(yes, going))
+    found: Simplex = while_loop(
+        lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=steps
+    ).state  # fmt: skip
     return found
 
 
@@ -60,8 +75,11 @@ def _step(difference: Difference | Moved, s: Simplex, least: float) -> Simplex:
     square = s.v.dot(s.v)
     w, on_a = difference.support(-s.v)
     ends = le(square - s.v.dot(w), least * square)
+    ww = w.dot(w)
     there = [lt(0.0, weight) for weight in s.weights]
     e = [chosen(known, p, w) - w for known, p in zip(there, s.p, strict=True)]
+    for known, x in zip(there, e, strict=True):  # nothing new
+        ends = or_(ends, and_(known, le(x.dot(x), 1e-30 * ww)))
     weights, v = _measured(w, e)
     n = e[0].cross(e[1])
     volume = n.dot(e[2])
