@@ -26,6 +26,7 @@ def test_identities() -> None:
         assert np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 4e-15, (a, b)
         assert np.abs(on_b - on_a - d[:, None] * n).max() < 4e-15, (a, b)
         assert off_surface(a, x, on_a).max() < 2e-14 and off_surface(b, y, on_b).max() < 2e-14, (a, b)
+        assert all(np.array_equal(kernel(x[k], y[k]), found[k]) for k in (0, 7, 199)), (a, b)  # alone, as in a batch
         # a motion of both
         far = kernel(moved(a, x, R, p), moved(b, y, R, p))
         assert np.abs(far[:, 0] - d).max() < 2e-14 and np.abs(far[:, 1:4] - n @ R.T).max() < 1e-11, (a, b)

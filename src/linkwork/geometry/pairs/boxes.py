@@ -44,35 +44,42 @@ class _Placed(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """A direction n, of any length: way is n · t, gap what lies between the boxes along it, square its n²."""
+    """What lies between the boxes along a direction, of any length, as a multiple of it; and the length's square."""
 
-    n: Vec3
-    way: Any
     gap: Any
     square: Any
 
-    def unless(self, condition: Any, other: _Axis) -> _Axis:
-        """This axis, or the other one where the condition holds."""
-        numbers = (where(condition, x, y) for x, y in zip(other[1:], self[1:], strict=True))
-        return _Axis(choose(condition, other.n, self.n), *numbers)
+
+class _Chosen(NamedTuple):
+    """An axis, by what it is across: whether along which axes of A and of B (their normals, or edges), and n."""
+
+    of_a: tuple[Any, Any, Any]
+    of_b: tuple[Any, Any, Any]
+    crossed: Any  # whether it is across an edge of each
+    i: Vec3  # A's axis
+    b: Vec3  # B's
+    n: Vec3
 
 
 def box_box(a: BoxCore, b: BoxCore) -> SignedDistance:
     """Of two boxes."""
     placed = _placed(a, b)
-    faces, crossed = _faces(placed), _crossed(placed)
-    best, edge = _largest(faces, crossed)
-    scale = 1.0 / sqrt(best.square)
-    depth, facet = best.gap * scale, best.n * copysign(scale, best.way)
+    axes = _faces(placed) + _crossed(placed)
+    best, code = _largest(axes)
+    chosen = _chosen(placed, code)
+    scale, along = 1.0 / sqrt(best.square), chosen.n.dot(placed.t)
+    depth, facet = best.gap * scale, chosen.n * copysign(scale, along)
     overlap = le(depth, 0.0)
     size = placed.h.x + placed.h.y + placed.h.z + placed.g.x + placed.g.y + placed.g.z
     apart = placed._replace(t=placed.t + facet * where(overlap, size - depth, 0.0))
-    way, on_a = _nearest(apart, edge)
+    way, on_a = _nearest(apart, chosen)
     square = way.dot(way)
     known = and_(not_(overlap), lt(NOTHING, square))
     length, scale = length_and_scale(square, known)
     distance, normal = where(overlap, depth, length), choose(known, way * scale, facet)
-    several = or_(_flush(placed, normal), and_(overlap, _tie(best, faces + crossed)))
+    # boxes that overlap may be parted as well along another axis, or the other way along the same
+    tie = or_(_tie(best, axes), le(fabs(along), _TIE * fabs(best.gap)))
+    several = or_(_flush(placed, normal), and_(overlap, tie))
     n, point = a.pose.rotation @ normal, a.pose.point(on_a)
     return SignedDistance(distance, n, point, point + n * distance, where(several, 0.0, 1.0))
 
@@ -100,12 +107,11 @@ def _placed(a: BoxCore, b: BoxCore) -> _Placed:
 def _faces(p: _Placed) -> list[_Axis]:
     """The axes of A's faces, and of B's."""
     found = []
-    rows = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
-    for n, way, half, *others in zip(rows, p.t, p.h, *p.edges, strict=True):
-        found.append(_Axis(n, way, fabs(way) - half - _sum(fabs(x) for x in others), 1.0))
+    for way, half, *others in zip(p.t, p.h, *p.edges, strict=True):
+        found.append(_Axis(fabs(way) - half - _sum(fabs(x) for x in others), 1.0))
     for n, half in zip(p.axes, p.g, strict=True):
-        way = n.dot(p.t)
-        found.append(_Axis(n, way, fabs(way) - half - _sum(fabs(x) * s for x, s in zip(n, p.h, strict=True)), 1.0))
+        reach = half + _sum(fabs(x) * most for x, most in zip(n, p.h, strict=True))
+        found.append(_Axis(fabs(n.dot(p.t)) - reach, 1.0))
     return found
 
 
@@ -123,35 +129,45 @@ def _crossed(p: _Placed) -> list[_Axis]:
             x, y = -u[m][1], u[m][0]  # e_i × b_m along the axes j and k
             way = x * tuple(p.t)[j] + y * tuple(p.t)[k]
             reach = fabs(x) * v[0] + fabs(y) * v[1] + mixed[m, n] * g[n] + mixed[o, m] * g[o]
-            direction = [0.0, 0.0, 0.0]
-            direction[j], direction[k] = x, y
-            found.append(_Axis(Vec3.of(direction), way, fabs(way) - reach, x * x + y * y))
+            found.append(_Axis(fabs(way) - reach, x * x + y * y))
     return found
 
 
-def _largest(faces: list[_Axis], crossed: list[_Axis]) -> tuple[_Axis, Any]:
-    """The axis of the largest gap in units of its length, and which of the crossed ones it is, or −1.
+def _largest(axes: list[_Axis]) -> tuple[_Axis, Any]:
+    """The axis of the largest gap in units of its length, and which it is, faces being before crossed edges.
 
     Gaps g and g' of axes of squares s and s' compare as g |g| s' and g' |g'| s.
     """
-    best = faces[0]
-    for axis in faces[1:]:
-        more = lt(best.gap, axis.gap)
-        best = _Axis(
-            choose(more, axis.n, best.n), *(where(more, x, y) for x, y in zip(axis[1:], best[1:], strict=True))
-        )
-    key, edge = best.gap * fabs(best.gap), -1.0
-    for k, axis in enumerate(crossed):
+    gap, code = axes[0].gap, 0.0
+    for k, axis in enumerate(axes[1:6], start=1):
+        more = lt(gap, axis.gap)
+        gap, code = where(more, axis.gap, gap), where(more, float(k), code)
+    key, square = gap * fabs(gap), 1.0
+    for k, axis in enumerate(axes[6:], start=6):
         here = axis.gap * fabs(axis.gap)
-        more = lt(key * axis.square, here * best.square)
-        best = _Axis(
-            choose(more, axis.n, best.n), *(where(more, x, y) for x, y in zip(axis[1:], best[1:], strict=True))
-        )
-        key, edge = where(more, here, key), where(more, float(k), edge)
-    return best, edge
+        more = lt(key * axis.square, here * square)
+        gap, key, square = where(more, axis.gap, gap), where(more, here, key), where(more, axis.square, square)
+        code = where(more, float(k), code)
+    return _Axis(gap, square), code
 
 
-def _nearest(p: _Placed, edge: Any) -> tuple[Vec3, Vec3]:
+def _chosen(p: _Placed, code: Any) -> _Chosen:
+    """An axis by its place: of A's three faces, then B's, and then of crossed edges, A's first with B's three first."""
+    crossed = lt(5.5, code)
+    row = [lt(x, code) for x in (8.5, 11.5)]
+    column = code - where(row[1], 12.0, where(row[0], 9.0, where(crossed, 6.0, 3.0)))
+    of_a = (
+        or_(lt(code, 0.5), and_(crossed, not_(row[0]))),
+        or_(and_(lt(0.5, code), lt(code, 1.5)), and_(row[0], not_(row[1]))),
+        or_(and_(lt(1.5, code), lt(code, 2.5)), row[1]),
+    )
+    of_b = (and_(lt(-0.5, column), lt(column, 0.5)), and_(lt(0.5, column), lt(column, 1.5)), lt(1.5, column))
+    i = Vec3(*(where(here, 1.0, 0.0) for here in of_a))
+    b = choose(of_b[0], p.axes[0], choose(of_b[1], p.axes[1], p.axes[2]))
+    return _Chosen(of_a, of_b, crossed, i, b, choose(crossed, i.cross(b), choose(lt(code, 2.5), i, b)))
+
+
+def _nearest(p: _Placed, axis: _Chosen) -> tuple[Vec3, Vec3]:
     """Of boxes that are apart: the way from A's nearest point to B's, and A's."""
     # B's vertices against A
     corner = _nearest_corner(p.t, p.edges, p.h)
@@ -166,13 +182,13 @@ def _nearest(p: _Placed, edge: Any) -> tuple[Vec3, Vec3]:
     way = choose(nearer, -_combined(p.axes, out), way)
     on_a = choose(nearer, _combined(p.axes, corner) + p.t, on_a)
     # an edge of each
-    valid, between, on_edge = _edges(p, edge)
+    valid, between, on_edge = _edges(p, axis)
     nearer = and_(valid, lt(between.dot(between), way.dot(way)))
     way, on_a = choose(nearer, between, way), choose(nearer, on_edge, on_a)
     # what lies flat over faces
     level: Any = False
-    for axis in p.axes:
-        for x in axis:
+    for column in p.axes:
+        for x in column:
             level = or_(level, lt(fabs(x), _FLAT))
     best: tuple[Vec3, Vec3] = cond(level, lambda: _nearer(p, way, on_a), lambda: (way, on_a))
     return best
@@ -255,27 +271,22 @@ def _nearest_corner(middle: Vec3, sides: Any, h: Vec3) -> Vec3:
     return best
 
 
-def _edges(p: _Placed, edge: Any) -> tuple[Any, Vec3, Vec3]:
+def _edges(p: _Placed, axis: _Chosen) -> tuple[Any, Vec3, Vec3]:
     """The edges that face each other along an axis across both: whether their insides do, the way, and A's point."""
-    of_a = [and_(lt(3.0 * i - 0.5, edge), lt(edge, 3.0 * i + 2.5)) for i in range(3)]
-    i = Vec3(*(where(here, 1.0, 0.0) for here in of_a))
-    row = where(of_a[1], edge - 3.0, where(of_a[2], edge - 6.0, edge))
-    of_b = [and_(lt(k - 0.5, row), lt(row, k + 0.5)) for k in range(3)]
-    b = choose(of_b[0], p.axes[0], choose(of_b[1], p.axes[1], p.axes[2]))
-    n = i.cross(b)
+    of_a, of_b, crossed, i, b, n = axis
     square = n.dot(n)
     way = n.dot(p.t)
     a = Vec3(*(where(here, 0.0, copysign(x, v * way)) for here, x, v in zip(of_a, p.h, n, strict=True)))
     start = p.t - a
-    for here, axis, side in zip(of_b, p.axes, p.edges, strict=True):
-        start = start - side * where(here, 0.0, copysign(1.0, axis.dot(n) * way))
+    for here, column, side in zip(of_b, p.axes, p.edges, strict=True):
+        start = start - side * where(here, 0.0, copysign(1.0, column.dot(n) * way))
     inverse = 1.0 / where(lt(0.0, square), square, 1.0)
     across = b - i * b.dot(i)
     s = -(across.dot(start)) * inverse
     r = start.dot(i) + b.dot(i) * s
     most_a = where(of_a[0], p.h.x, where(of_a[1], p.h.y, p.h.z))
     most_b = where(of_b[0], p.g.x, where(of_b[1], p.g.y, p.g.z))
-    valid = and_(lt(0.0, square), and_(lt(-0.5, edge), and_(le(fabs(r), most_a), le(fabs(s), most_b))))
+    valid = and_(lt(0.0, square), and_(crossed, and_(le(fabs(r), most_a), le(fabs(s), most_b))))
     return valid, n * (n.dot(start) * inverse), a + i * r
 
 
@@ -290,12 +301,12 @@ def _flush(p: _Placed, n: Vec3) -> Any:
 
 
 def _tie(best: _Axis, axes: list[_Axis]) -> Any:
-    """Whether boxes that overlap are parted as well along another axis, or the other way along the same."""
+    """Whether another gap is as large, in units of its axis."""
     count: Any = 0.0
     key = best.gap * fabs(best.gap) * (1.0 + _TIE)
     for axis in axes:
         count = count + where(lt(key * axis.square, axis.gap * fabs(axis.gap) * best.square), 1.0, 0.0)
-    return or_(lt(1.5, count), le(fabs(best.way), _TIE * fabs(best.gap)))
+    return lt(1.5, count)
 
 
 def _combined(axes: Any, x: Vec3) -> Vec3:
