@@ -6,11 +6,14 @@ numbers may be symbols: a scene's shapes come as arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..spatial import Pose, Vec3
+
+if TYPE_CHECKING:
+    from .distance import SignedDistance
 
 __all__ = [
     "BoxCore",
@@ -18,6 +21,7 @@ __all__ = [
     "Core",
     "CylinderCore",
     "EllipsoidCore",
+    "FieldCore",
     "HalfSpaceCore",
     "PointCore",
     "PolytopeCore",
@@ -94,8 +98,24 @@ class HalfSpaceCore:
     normal: Vec3
 
 
+@dataclass(frozen=True, slots=True)
+class FieldCore:
+    """What is no convex body, about a pose's origin, and knows how far a convex core is from it: see `fields`."""
+
+    pose: Pose
+    measure: Callable[[Core], SignedDistance]
+
+
 Core: TypeAlias = (
-    PointCore | SegmentCore | BoxCore | CylinderCore | ConeCore | EllipsoidCore | PolytopeCore | HalfSpaceCore
+    PointCore
+    | SegmentCore
+    | BoxCore
+    | CylinderCore
+    | ConeCore
+    | EllipsoidCore
+    | PolytopeCore
+    | HalfSpaceCore
+    | FieldCore
 )
 
 

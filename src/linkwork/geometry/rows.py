@@ -19,6 +19,7 @@ from .cores import (
     Core,
     CylinderCore,
     EllipsoidCore,
+    FieldCore,
     HalfSpaceCore,
     PointCore,
     PolytopeCore,
@@ -51,6 +52,15 @@ class SolidKind:
     def size(self) -> int:
         """How many numbers a row has."""
         return _HEAD + sum(_SIZES[part] for part in _PARTS[self.core]) + 3 * self.vertices
+
+    @property
+    def in_loops(self) -> bool:
+        """Whether rows are short enough to be many: else code is written out for each."""
+        return True
+
+    def solid(self, row: Scalars) -> SolidRow:
+        """What a row says, over any scalar."""
+        return _solid_of(self, row)
 
 
 _SIZES = {"vector": 3, "pose": 12, "number": 1, "vertices": 0}
@@ -108,6 +118,10 @@ def solid_row(solid: Solid, kind: SolidKind, reach: Any) -> list[Any]:
 
 def solid_of(kind: SolidKind, row: Scalars) -> SolidRow:
     """What a row says."""
+    return kind.solid(row)
+
+
+def _solid_of(kind: SolidKind, row: Scalars) -> SolidRow:
     numbers = iter([*row][_HEAD:])
 
     def vector() -> Vec3:
@@ -138,7 +152,7 @@ def anchor(core: Core) -> Vec3:
 def reach_of(solid: Solid) -> float:
     """The radius of a sphere about the anchor that a solid of floats fits into [m]."""
     core = solid.core
-    if isinstance(core, HalfSpaceCore):
+    if isinstance(core, (HalfSpaceCore, FieldCore)):
         return EVERYWHERE
     if isinstance(core, PointCore):
         found = 0.0

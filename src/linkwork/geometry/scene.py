@@ -13,9 +13,22 @@ import numpy as np
 
 from .._text import listed
 from ..errors import UnknownNameError
-from ..shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, Shape, Sphere
+from ..shapes import (
+    Box,
+    Capsule,
+    Compound,
+    Cylinder,
+    DistanceField,
+    Ellipsoid,
+    HalfSpace,
+    HeightField,
+    PointCloud,
+    Shape,
+    Sphere,
+)
 from ..spatial import Pose
 from ..spatial.given import LARGEST, given_pose, given_text
+from .fields import FIELDS, field_row
 from .rows import KINDS, SolidKind, anchor, kind_of, reach_of, solid_row
 from .solids import SOLIDS, solid
 
@@ -91,7 +104,7 @@ class Scene:
     # -- others made of it
 
     def with_shape(self, name: str, shape: Shape, pose: Any = None) -> Self:
-        """The scene with an obstacle more: any convex shape of `linkwork.shapes`.
+        """The scene with an obstacle more: any convex shape of `linkwork.shapes`, or a field, or a compound.
 
         ``pose`` is that of the shape's frame in the world, (4, 4) or the place (3,) of its origin [m].
 
@@ -100,6 +113,8 @@ class Scene:
         who = f"Scene: {given_text(name, 'Scene: name')!r}"
         if name in self:
             raise ValueError(f"{who}: there is an obstacle of this name already: take another, or without({name!r})")
+        if isinstance(shape, Compound):
+            return self._with_parts(name, shape, given_pose(pose, f"{who}: pose"))
         added = Obstacle(name, shape, given_pose(pose, f"{who}: pose"))
         _check(added, "Scene")
         return self._of((*self._obstacles, added))
@@ -127,6 +142,36 @@ class Scene:
     def with_half_space(self, name: str, pose: Any = None) -> Self:
         """With all that is below the plane z = 0 of a pose: a floor, a wall.  As `with_shape`."""
         return self.with_shape(name, HalfSpace(), pose)
+
+    def with_height_field(self, name: str, heights: Any, spacing: Any, pose: Any = None) -> Self:
+        """With ground: heights (m, n) [m] of a grid about a pose's origin, so many metres apart along x and y.
+
+        `linkwork.shapes.HeightField` says what it is.  As `with_shape`.
+        """
+        return self.with_shape(name, HeightField(heights, spacing), pose)
+
+    def with_point_cloud(self, name: str, points: Any, radius: float = 0.0, pose: Any = None) -> Self:
+        """With points (n, 3) [m] in a pose's coordinates, each a ball of that radius.  As `with_shape`."""
+        return self.with_shape(name, PointCloud(points, radius), pose)
+
+    def with_distance_field(self, name: str, field: DistanceField, pose: Any = None) -> Self:
+        """With what `linkwork.distance_field` gives: distances from it are less by its `error`, to be on the safe side.
+
+        As `with_shape`.
+        """
+        if not isinstance(field, DistanceField):
+            raise TypeError(f"Scene: {name!r}: expected a linkwork.shapes.DistanceField, got {field!r}")
+        return self.with_shape(name, field, pose)
+
+    def with_compound(self, name: str, parts: Any, pose: Any = None) -> Self:
+        """With the parts of a `linkwork.shapes.Compound` as obstacles: "name[0]", "name[1]" ...  As `with_shape`."""
+        return self.with_shape(name, parts if isinstance(parts, Compound) else Compound(parts), pose)
+
+    def _with_parts(self, name: str, compound: Compound, pose: Pose) -> Self:
+        made = self
+        for k, part in enumerate(compound.parts):
+            made = made.with_shape(f"{name}[{k}]", part.shape, pose @ part.origin)
+        return made
 
     def without(self, name: str) -> Self:
         """The scene without an obstacle.  Raises UnknownNameError."""
@@ -200,7 +245,7 @@ class Scene:
             count += capacity
         found = []
         for one in self._obstacles:
-            kind = kind_of(solid(one.shape, one.pose).core)
+            kind, _ = _row(one)
             found.append(starts[kind])
             starts[kind] += 1
         return tuple(found)
@@ -282,37 +327,49 @@ class Scene:
 
 def _check(obstacle: Obstacle, who: str) -> None:
     """Raises TypeError for what is no convex shape, ValueError for what is too far away."""
-    if type(obstacle.shape) not in SOLIDS:
-        kinds = ", ".join(sorted(kind.__name__ for kind in SOLIDS))
+    if type(obstacle.shape) not in SOLIDS and type(obstacle.shape) not in FIELDS:
+        kinds = ", ".join(sorted(kind.__name__ for kind in (*SOLIDS, *FIELDS)))
         raise TypeError(
-            f"{who}: {obstacle.name!r}: expected a convex shape of linkwork.shapes ({kinds}), got {obstacle.shape!r}"
+            f"{who}: {obstacle.name!r}: expected a convex shape or a field of linkwork.shapes ({kinds}), "
+            f"got {obstacle.shape!r}"
         )
     if any(abs(x) > LARGEST for x in obstacle.pose.translation):
         raise ValueError(f"{who}: {obstacle.name!r}: expected a place of at most {LARGEST:.0e} m")
 
 
 def _row(obstacle: Obstacle) -> tuple[SolidKind, list[float]]:
+    if type(obstacle.shape) in FIELDS:
+        return field_row(obstacle.shape, obstacle.pose)
     placed = solid(obstacle.shape, obstacle.pose)
     kind = kind_of(placed.core)
     return kind, solid_row(placed, kind, reach_of(solid(obstacle.shape, Pose.identity())))
 
 
 def _from_origin(obstacle: Obstacle) -> float:
+    if type(obstacle.shape) in FIELDS:
+        return float(np.linalg.norm([*obstacle.pose.translation])) - FIELDS[type(obstacle.shape)].reach(obstacle.shape)
     placed = solid(obstacle.shape, obstacle.pose)
     return float(np.linalg.norm([*anchor(placed.core)])) - reach_of(solid(obstacle.shape, Pose.identity()))
 
 
 def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.ndarray]:
-    """Arrays of whole capacities: what is not there repeats the last row that is, but says so."""
+    """Arrays of whole capacities: what is not there repeats the last row that is, but says so.
+
+    Fields come last, and as many as there are.
+    """
     found = {}
-    for kind in sorted(rows, key=lambda kind: (KINDS.index(kind.core), kind.vertices)):
+    for kind in sorted(rows, key=_order):
         some = rows[kind]
-        capacity = max(_LEAST, 1 << (len(some) - 1).bit_length())
+        capacity = max(_LEAST, 1 << (len(some) - 1).bit_length()) if kind.in_loops else len(some)
         nothing = [0.0, *some[-1][1:]]
         array = np.array([*some, *([nothing] * (capacity - len(some)))], dtype=float)
         array.setflags(write=False)
         found[kind] = array
     return found
+
+
+def _order(kind: SolidKind) -> tuple[int, int, str]:
+    return (KINDS.index(kind.core), kind.vertices, "") if kind.core in KINDS else (len(KINDS), 0, kind.name)
 
 
 def _said(obstacle: Obstacle) -> dict[str, Any]:
@@ -328,11 +385,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Shape):
         named = {name: _plain(getattr(value, name)) for name in _arguments(type(value))}
         return {"type": _word(type(value)), **named}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     return [_plain(x) for x in value] if isinstance(value, (tuple, list)) else value
 
 
 def _shape(said: Any, where: str) -> Shape:
-    kinds = {_word(kind): kind for kind in SOLIDS}
+    kinds = {_word(kind): kind for kind in (*SOLIDS, *FIELDS)}
     if not isinstance(said, Mapping) or "type" not in said:
         raise ValueError(f'{where}: shape: expected {{"type": "box", "size": [...]}} or the like, got {said!r}')
     kind = kinds.get(said["type"]) if isinstance(said["type"], str) else None

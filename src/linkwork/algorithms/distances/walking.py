@@ -98,6 +98,11 @@ def over_scene(
 
                 places = np.arange(float(first), float(first + len(rows)))
                 first += len(rows)
+                if not kind_b.in_loops:
+                    for place, one_row in zip(places, rows, strict=True):
+                        state, single = step(state, a, solid_of(kind_b, listed(one_row)), float(place), *more)
+                        results += [np.array([single], dtype=object)] if single else []
+                    continue
                 state, numbers = scan(one, state, (rows, places))
                 results += [] if numbers is None else [numbers]
             return state, results

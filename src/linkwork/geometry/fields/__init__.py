@@ -6,6 +6,7 @@ Their numbers are arrays that come with each call, so one kernel serves all data
 from .cloud import Cloud, cloud_arrays, cloud_distance
 from .ground import Ground, ground_arrays, ground_distance
 from .of_shapes import distance_field
+from .rows import FieldKind, field_row
 from .table import FIELDS, Field, distance_of_shapes, field_distance, least_of
 from .voxels import Voxels, voxel_arrays, voxel_distance
 
@@ -13,6 +14,7 @@ __all__ = [
     "FIELDS",
     "Cloud",
     "Field",
+    "FieldKind",
     "Ground",
     "Voxels",
     "cloud_arrays",
@@ -20,6 +22,7 @@ __all__ = [
     "distance_field",
     "distance_of_shapes",
     "field_distance",
+    "field_row",
     "ground_arrays",
     "ground_distance",
     "least_of",

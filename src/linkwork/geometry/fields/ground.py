@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...expr.control import scan, take
+from ...expr.control import cond, scan, take
 from ...expr.functions import and_, floor, fmax, fmin, le, lt, sqrt, where
 from ...shapes import HeightField
 from ...spatial import Vec3
@@ -82,11 +82,22 @@ def ground_distance(ground: Ground, b: Solid) -> SignedDistance:
     with the overlap of its triangles; where a capsule's axis crosses the surface and no end is below, it is the radius.
     """
     point = _deepest(ground, b.core)
-    found = _point_distance(ground, point)
-    if not isinstance(b.core, PointCore):
-        whole = _core_distance(ground, b.core)
-        found = chosen(lt(found.distance, fmin(whole.distance, 0.0)), found, whole)
-    return found.rounded(0.0, b.radius)
+    if isinstance(b.core, PointCore):
+        return _point_distance(ground, point).rounded(0.0, b.radius)
+    whole = _core_distance(ground, b.core)
+
+    def deep() -> tuple[Any, ...]:
+        found = _point_distance(ground, point)
+        less = lt(found.distance, fmin(whole.distance, 0.0))
+        return _numbers(chosen(less, found, whole))
+
+    distance, *rest, unique = cond(lt(_gap(ground, point), 0.0), deep, lambda: _numbers(whole))
+    normal, on_a, on_b = (Vec3.of(rest[k : k + 3]) for k in (0, 3, 6))
+    return SignedDistance(distance, normal, on_a, on_b, unique).rounded(0.0, b.radius)
+
+
+def _numbers(found: SignedDistance) -> tuple[Any, ...]:
+    return (found.distance, *found.normal, *found.on_a, *found.on_b, found.unique)
 
 
 def _point_distance(ground: Ground, p: Vec3) -> SignedDistance:
@@ -131,15 +142,19 @@ def _search(ground: Ground, core: Core) -> NearestPlace:
         return to_box(c, (x0 + dx * i0, y0 + dy * j0, low), (x0 + dx * i1, y0 + dy * j1, high)) - around.radius
 
     def look(best: NearestPlace, corners: Sequence[Vec3], i: Any, j: Any, which: Any) -> NearestPlace:
-        if isinstance(core, PointCore):
-            place = nearest_on_triangle(corners, core.point)
-            away = core.point - place
-            distance = sqrt(away.dot(away))
-        else:
-            found = triangle_distance(corners, core)
-            distance, place = found.distance, found.on_a
         there = and_(lt(i, cells_x), lt(j, cells_y))
-        return nearer(best, where(there, distance, NOWHERE), place, which)
+        place = nearest_on_triangle(corners, c)
+        away = c - place
+        least = sqrt(away.dot(away)) - around.radius
+        if isinstance(core, PointCore):
+            return nearer(best, where(there, least, NOWHERE), place, which)
+
+        def measured() -> tuple[Any, ...]:
+            found = triangle_distance(corners, core)
+            return (found.distance, *found.on_a)
+
+        distance, *on = cond(and_(there, le(least, best.distance)), measured, lambda: (NOWHERE, *place))
+        return nearer(best, distance, Vec3(*on), which)
 
     def leaf(number: Any, best: NearestPlace) -> NearestPlace:
         i0, j0 = take(origins, number)

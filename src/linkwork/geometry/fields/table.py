@@ -14,6 +14,7 @@ from ...spatial import Pose
 from ..cores import Solid
 from ..distance import SignedDistance
 from ..pairs import signed_distance
+from ..rows import EVERYWHERE
 from ..solids import SOLIDS, solid
 from .cloud import Cloud, cloud_arrays, cloud_distance
 from .ground import Ground, ground_arrays, ground_distance
@@ -34,12 +35,17 @@ class Field:
     of: Callable[..., Any]  # by the names of the arrays
     distance: Callable[[Any, Solid], SignedDistance]
     radius: Callable[[Any], float]  # of a shape: what all of it is grown by [m]
+    reach: Callable[[Any], float]  # of a shape: the radius of a sphere about its origin that holds it [m]
+
+
+def _reach(shape: Any) -> float:
+    return float(shape.reach) * (1.0 + 1e-12)
 
 
 FIELDS: Mapping[type[Shape], Field] = {
-    HeightField: Field(ground_arrays, Ground, ground_distance, lambda shape: 0.0),
-    PointCloud: Field(cloud_arrays, Cloud, cloud_distance, lambda shape: shape.radius),
-    DistanceField: Field(voxel_arrays, Voxels, voxel_distance, lambda shape: 0.0),
+    HeightField: Field(ground_arrays, Ground, ground_distance, lambda shape: 0.0, lambda shape: EVERYWHERE),
+    PointCloud: Field(cloud_arrays, Cloud, cloud_distance, lambda shape: shape.radius, _reach),
+    DistanceField: Field(voxel_arrays, Voxels, voxel_distance, lambda shape: 0.0, _reach),
 }
 """An entry a type of shape."""
 

@@ -10,6 +10,7 @@ from ..cores import (
     ConeCore,
     CylinderCore,
     EllipsoidCore,
+    FieldCore,
     HalfSpaceCore,
     PointCore,
     SegmentCore,
@@ -50,6 +51,10 @@ def signed_distance(a: Solid, b: Solid) -> SignedDistance:
         found = PAIRS[kinds](a.core, b.core)
     elif kinds[::-1] in PAIRS:
         found = PAIRS[kinds[::-1]](b.core, a.core).flipped()
+    elif isinstance(a.core, FieldCore) and not isinstance(b.core, FieldCore):
+        found = a.core.measure(b.core)
+    elif isinstance(b.core, FieldCore) and not isinstance(a.core, FieldCore):
+        found = b.core.measure(a.core).flipped()
     elif all(kind in SUPPORTS for kind in kinds):
         found = convex(a.core, b.core)
     else:

@@ -1,0 +1,90 @@
+"""Ground, clouds, distance fields and compounds in a robot's scene: against the same measured one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.balls import with_balls
+from linkwork import shapes
+
+ROBOT = with_balls("arm7")
+RADIUS = 0.07
+
+
+def scene(seed):
+    rng = np.random.default_rng(seed)
+    cloud = 0.3 * rng.normal(size=(20 + seed, 3))
+    slab = lw.distance_field([shapes.Box((0.3, 0.3, 0.1)), shapes.Sphere(0.1).at((0, 0, 0.2))], 0.1)
+    made = lw.Scene().with_height_field("ground", 0.1 * rng.normal(size=(7, 6 + seed)), 0.3, (0.1, 0, -0.1))
+    made = made.with_point_cloud("cloud", cloud, 0.02, lw.pose((0.5, 0, 0.5), rpy=(0.1, 0.2, 0.3)))
+    made = made.with_distance_field("slab", slab, lw.pose((-0.5, 0, 0.3), rpy=(0.3, 0.0, 0.5)))
+    return made.with_compound("post", [shapes.Sphere(0.1), shapes.Sphere(0.05).at((0, 0, 0.3))], (0.0, 0.6, 0.2))
+
+
+def test_fields_are_data_of_a_call() -> None:
+    q = ROBOT.random_configuration(seed=1, size=24)
+    centres = {
+        f.name: (ROBOT.pose(q, f.name) @ np.reshape(f.collisions[0].origin.elements(), (4, 4)))[..., :3, 3]
+        for f in ROBOT.tree.frames
+        if f.collisions
+    }
+    h = 1e-6
+    for seed in (1, 2):  # one kernel: of equal capacities
+        one = scene(seed)
+        assert one.capacities == scene(1).capacities and one.names[-2:] == ("post[0]", "post[1]")
+        found = ROBOT.distances(q, one)
+        pairs = [(k, a, b) for k, (a, b) in enumerate(found.pairs) if b in one]
+        assert len(pairs) >= 30
+        for k, link, name in pairs:
+            obstacle = one[name]
+            X = np.reshape(obstacle.pose.elements(), (4, 4))
+            p = (centres[link] - X[:3, 3]) @ X[:3, :3]
+            if name == "cloud":
+                expected = np.linalg.norm(p[:, None] - obstacle.shape.points, axis=-1).min(1) - 0.02
+            elif name.startswith("post"):
+                expected = np.linalg.norm(p, axis=-1) - obstacle.shape.radius
+            elif name == "slab":  # never too much
+                gap = np.abs(p) - [0.15, 0.15, 0.05]
+                box = np.linalg.norm(np.maximum(gap, 0.0), axis=-1) + np.minimum(gap.max(-1), 0.0)
+                exact = np.minimum(box, np.linalg.norm(p - [0.0, 0.0, 0.2], axis=-1) - 0.1)
+                assert (found.distance[:, k] + RADIUS <= exact + 1e-12).all()
+                near = exact < 0.2
+                assert (found.distance[:, k] + RADIUS >= exact - 2.0 * obstacle.shape.error - 1e-12)[near].all()
+                continue
+            else:
+                continue
+            assert np.abs(found.distance[:, k] + RADIUS - expected).max() < 1e-12, name
+        assert np.array_equal(ROBOT.minimum_distance(q, one), found.distance.min(-1))
+        assert np.array_equal(ROBOT.in_collision(q, one), found.distance.min(-1) <= 0.0)
+        assert lw.Scene.from_json(one.to_json()) == one
+
+        gradient = ROBOT.distance_derivatives(q[:6], one)
+        for axis in range(ROBOT.nv):
+            step = h * np.eye(ROBOT.nv)[axis]
+            after, before = (ROBOT.distances(q[:6] + sign * step, one) for sign in (1.0, -1.0))
+            differences = (after.distance - before.distance) / (2.0 * h)
+            exact = [k for k, (a, b) in enumerate(found.pairs) if b in ("cloud", "ground", "post[0]")]
+            assert np.quantile(np.abs(differences - gradient[..., axis])[:, exact], 0.98) < 1e-7
+
+
+def test_ground_under_a_robot() -> None:
+    """Over level ground a ball's distance is its height."""
+    q = ROBOT.random_configuration(seed=3, size=9)
+    level = lw.Scene().with_height_field("ground", np.full((7, 6), -0.05), 1.0)
+    found = ROBOT.distances(q, level, pairs=[("wrist", "ground")])
+    frame = next(f for f in ROBOT.tree.frames if f.name == "wrist")
+    X = ROBOT.pose(q, "wrist") @ np.reshape(frame.collisions[0].origin.elements(), (4, 4))
+    assert np.abs(found.distance[:, 0] - (X[:, 2, 3] + 0.05 - RADIUS)).max() < 1e-13
+    assert np.abs(np.abs(found.normal[:, 0, 2]) - 1.0).max() < 1e-12
+
+
+def test_what_scenes_refuse() -> None:
+    with pytest.raises(TypeError, match=r"Scene: 'x': expected a linkwork.shapes.DistanceField"):
+        lw.Scene().with_distance_field("x", np.zeros((2, 2, 2)))
+    with pytest.raises(ValueError, match="height field: spacing"):
+        lw.Scene().with_height_field("x", np.zeros((2, 2)), 0.0)
+    twice = lw.Scene().with_compound("x", [shapes.Sphere(1.0)])
+    with pytest.raises(ValueError, match=r"'x\[0\]': there is an obstacle of this name"):
+        twice.with_compound("x", [shapes.Sphere(1.0)])
