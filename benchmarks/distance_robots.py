@@ -127,7 +127,7 @@ def _panda(effort: Effort, quick: bool) -> Part:
             its = None if peer is None else peer.seconds(q[:64], yes)
             for kind, x in (("", q), (", float32", q.astype(np.float32))):
                 key = (what, measure + kind)
-                if kind and np.asarray(ask(x, scene)).dtype not in (np.float32, np.bool_):
+                if kind and np.asarray(getattr(ask(x, scene), "gradient", True)).dtype == float:
                     yield {"what": what, "measure": measure + kind, "seconds": None}, [_row(key, None)]
                     continue
                 seconds = _of_batch(ask, x, scene, effort)

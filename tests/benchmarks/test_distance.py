@@ -9,7 +9,9 @@ import pytest
 from benchmarks.distance_accuracy import FAMILIES, measured
 from benchmarks.distance_cases import CASES, kernel, poses, turned
 from benchmarks.distance_exact import difference_distance, segments_distance, triangles_distance
+from benchmarks.distance_page import PAGE, tables
 from benchmarks.distance_supports import KINDS, outside, support
+from benchmarks.figures import written
 
 from benchmarks import distance as command
 
@@ -72,3 +74,23 @@ def test_poses_are_on_their_sides():
     pytest.importorskip("coal")
     found = command.chosen_poses(case, command.Coal(case.a, case.b), 64)
     assert len(found) == 64 and (kernel(case.a, case.b)(found)[0] < 1e-6).all()
+
+
+def test_the_page_has_what_was_measured():
+    machine = {"cpu": "a processor", "cores": 2, "coal": "3", "date": "2026-01-01T00"}
+    pair = {
+        "pair": "sphere, box",
+        "seconds": 2e-9,
+        "alone": None,
+        "operations": 7,
+        "peer_call": 1e-6,
+        "peer_loop": None,
+    }
+    row = {"robot": "sphere, box", "what": "batch of 4096, one", "target_shown": "<= 5 ns", "ours": "2 ns", "peer": "-"}
+    other = {**row, "robot": "panda", "what": "yes or no"}
+    error = {"family": "point, box", "pairs": 3, "distance": 1e-15, "normal": None, "witnesses": 0.0, "deeper": 0.0}
+    found = tables({"machine": machine, "pairs": [pair], "robots": [{}], "targets": [row, other], "accuracy": [error]})
+    page = written(PAGE.read_text(encoding="utf-8"), found)
+    for line in ("| sphere, box | 2 ns | 5 ns | - | 7 | 1 µs | - |", "| panda | yes or no | 2 ns | 5 ns | - |",
+                 "| point, box | 3 | 1e-15 | - | 0e+00 | 0e+00 |"):  # fmt: skip
+        assert page.count(line) == 1, line
