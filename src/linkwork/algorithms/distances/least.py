@@ -109,48 +109,44 @@ def smooth_minimum(
     X = forward_kinematics(tree, q)
     placed, motions = placed_shapes(tree, q, X), Motions(tree, q, X)
 
-    def added(state: Any, d: Any, numbers: Scalars) -> tuple[Any, ...]:
-        """(least, Σ exp(−k (d − least)), the same sum of other numbers) with a pair more."""
-        least = fmin(state[0], d)
-        old, new = exp(sharpness * (least - state[0])), exp(sharpness * (least - d))
-        sums = [x * old + y * new for x, y in zip(state[1:], (1.0, *numbers), strict=True)]
-        return (least, *sums)
-
-    def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        return state, numbers_of(signed_distance(a.solid, b.solid))
-
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        """(least, Σ exp(−k (d − least)), the same sum of wrenches) with a pair more."""
+
         def measured() -> tuple[Any, ...]:
             numbers = numbers_of(signed_distance(a.solid, b.solid))
-            return added(state, numbers[0], (-wrench(numbers)).elements())
+            least = fmin(state[0], numbers[0])
+            old, new = exp(sharpness * (least - state[0])), exp(sharpness * (least - numbers[0]))
+            more = (1.0, *(-wrench(numbers)).elements())
+            return (least, *(x * old + y * new for x, y in zip(state[1:], more, strict=True)))
 
         return cond(lt(0.0, b.there), measured, lambda: state), []
 
-    whole: tuple[Any, ...] = (FAR, *([0.0] * (1 + tree.nv)))
-    _, found = over_own_pairs(own, (), placed, pairs)
-    for numbers, (i, j) in zip(found, pairs, strict=True):
-        whole = added(whole, numbers[0], motions.gradient(numbers, placed[i].body, placed[j].body))
-    some = [placed[k] for k in shapes]
+    _, own = over_own_pairs(lambda state, a, b, _: (state, _measured(a, b)), (), placed, pairs)
+    some = [placed[k] for k in shapes] if scene else []
     _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 7)), some, scene, anew=True)
-    if scene:
-        least = whole[0]
-        for one in after:
-            least = fmin(least, one[0])
-        shares = [exp(sharpness * (least - one[0])) for one in after]
-        old = exp(sharpness * (least - whole[0]))
-        pulling: dict[int, Force] = {}
-        count = whole[1] * old
-        for shape, one, share in zip(some, after, shares, strict=True):
-            pull = Force.of(one[2:]) * share
-            pulling[shape.body] = pulling[shape.body] + pull if shape.body in pulling else pull
-            count = count + one[1] * share
-        rates = [x * old + y for x, y in zip(whole[2:], motions.pulled(pulling), strict=True)]
-        whole = (least, count, *rates)
-    there = lt(0.5, whole[1])
-    total = where(there, whole[1], 1.0)
-    return SmoothMinimum(
-        where(there, whole[0] - log(total) / sharpness, FAR), [where(there, x / total, 0.0) for x in whole[2:]]
-    )
+    least: Any = FAR
+    for one in (*own, *after):
+        least = fmin(least, one[0])
+    count: Any = 0.0
+    pulling: dict[int, Force] = {}
+
+    def pull(body: int, F: Force) -> None:
+        pulling[body] = pulling[body] + F if body in pulling else F
+
+    for numbers, (i, j) in zip(own, pairs, strict=True):
+        share = exp(sharpness * (least - numbers[0]))
+        count = count + share
+        F = wrench(numbers) * share
+        pull(placed[j].body, F)
+        pull(placed[i].body, -F)
+    for shape, one in zip(some, after, strict=True):
+        share = exp(sharpness * (least - one[0]))
+        count = count + one[1] * share
+        pull(shape.body, Force.of(one[2:]) * share)
+    there = lt(0.5, count)
+    total = where(there, count, 1.0)
+    rates = [where(there, x / total, 0.0) for x in motions.pulled(pulling)]
+    return SmoothMinimum(where(there, least - log(total) / sharpness, FAR), rates)
 
 
 def link_clearances(
@@ -173,9 +169,6 @@ def link_clearances(
         nearer = lt(d, old)
         best[link] = where(nearer, d, old), [where(nearer, x, y) for x, y in zip(rates, others, strict=True)]
 
-    def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        return state, numbers_of(signed_distance(a.solid, b.solid))
-
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
             numbers = numbers_of(signed_distance(a.solid, b.solid))
@@ -185,14 +178,19 @@ def link_clearances(
 
         return cond(_near(a, b, state[0]), measured, lambda: state), []
 
-    _, found = over_own_pairs(own, (), placed, pairs)
-    for numbers, (i, j) in zip(found, pairs, strict=True):
-        keep(links[j], numbers[0], motions.gradient(numbers, placed[i].body, placed[j].body))
+    _, found = over_own_pairs(lambda state, a, b, _: (state, _measured(a, b)), (), placed, pairs)
+    gradients = motions.gradients(found, [(placed[i].body, placed[j].body) for i, j in pairs])
+    for numbers, (_, j), rates in zip(found, pairs, gradients, strict=True):
+        keep(links[j], numbers[0], rates)
     some = [placed[k] for k in shapes]
     _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 6)), some, scene, anew=True)
     for shape, one in zip(some if scene else (), after, strict=False):
         keep(links[shape.index], one[0], motions.pulled({shape.body: Force.of(one[1:])}))
     return best
+
+
+def _measured(a: SolidRow, b: SolidRow) -> list[Any]:
+    return numbers_of(signed_distance(a.solid, b.solid))
 
 
 def _over_all(

@@ -13,23 +13,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.control import cond
+import numpy as np
+
+from ...expr.control import cond, scan
 from ...expr.functions import lt
 from ...geometry.distance import SignedDistance
 from ...geometry.pairs import signed_distance
 from ...geometry.rows import SolidKind, SolidRow
 from ...model.tree import Tree
 from ...spatial import Force, Motion, Pose, Vec3
-from ..kinematics.between import ancestors
+from ..kinematics.between import ancestors, fork
 from ..kinematics.forward_kinematics import forward_kinematics
 from .objects import placed_shapes
-from .walking import over_own_pairs, over_scene
+from .walking import listed, over_own_pairs, over_scene
 
 __all__ = ["FAR", "NUMBERS", "Motions", "PairDistances", "gradient", "numbers_of", "pair_distances", "wrench"]
 
 Scalars = Sequence[Any]
 
 NUMBERS = 11  # of a pair: distance, normal, point on a, point on b, unique
+_LONG = 300  # joints between pairs, of all together, that are written out
 FAR = 1e30  # the distance of what is not there [m]
 
 
@@ -69,10 +72,8 @@ def pair_distances(
 
     found = over_own_pairs(own, (), placed, pairs)[1]
     motions = Motions(tree, q, X) if derivatives else None
-    own_gradient = [
-        motions.gradient(numbers, placed[i].body, placed[j].body) if motions is not None else []
-        for numbers, (i, j) in zip(found, pairs, strict=True)
-    ]
+    bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
+    own_gradient = [] if motions is None else motions.gradients(found, bodies)
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any, columns: Scalars = ()) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
@@ -113,17 +114,39 @@ class Motions:
                 found[k] += column
         return [x for motion in found for x in motion.elements()]
 
+    def gradients(self, found: Sequence[Scalars], bodies: Sequence[tuple[int, int]]) -> list[list[Any]]:
+        """∂d/∂q of many pairs on bodies: written out, or, where that would be long, in a loop."""
+        many = sum(len(one) + len(other) for _, one, other in (fork(self.tree, a, b) for a, b in bodies))
+        if many <= _LONG:
+            return [self.gradient(numbers, a, b) for numbers, (a, b) in zip(found, bodies, strict=True)]
+        rows = [
+            [*wrench(numbers).elements(), *(x for motion in self.between(a, b) for x in motion.elements())]
+            for numbers, (a, b) in zip(found, bodies, strict=True)
+        ]
+
+        def one(state: Any, row: Any) -> tuple[Any, Any]:
+            numbers = listed(row)
+            F, columns = Force.of(numbers[:6]), numbers[6:]
+            rates = [Motion.of(columns[k : k + 6]).dot(F) for k in range(0, len(columns), 6)]
+            return state, np.array(rates, dtype=object)
+
+        _, results = scan(one, (), np.array(rows, dtype=object))
+        return [listed(result) for result in results]
+
+    def between(self, a: int, b: int) -> list[Motion]:
+        """By velocity: the twist of body b relative to body a."""
+        found = [Motion.zero()] * self.tree.nv
+        _, to_a, to_b = fork(self.tree, a, b)
+        for chain, inward in ((to_b, False), (to_a, True)):
+            for i in chain:
+                for k, column in enumerate(self.columns[i], start=self.tree.v_slices[i].start):
+                    found[k] += -column if inward else column
+        return found
+
     def gradient(self, numbers: Scalars, a: int, b: int) -> list[Any]:
         """∂d/∂q of a pair on two bodies; joints that carry both change nothing."""
-        F, found = wrench(numbers), [0.0] * self.tree.nv
-        inner, outer = ancestors(self.tree, a), ancestors(self.tree, b)
-        for chain, others, sign in ((outer, inner, 1.0), (inner, outer, -1.0)):
-            for i in chain:
-                if i in others:
-                    continue
-                for k, column in enumerate(self.columns[i], start=self.tree.v_slices[i].start):
-                    found[k] = found[k] + column.dot(F) * sign
-        return found
+        F = wrench(numbers)
+        return [column.dot(F) for column in self.between(a, b)]
 
     def pulled(self, wrenches: Mapping[int, Force]) -> list[Any]:
         """What wrenches on bodies, in the world's axes at its origin, do along the velocities."""
