@@ -129,5 +129,11 @@ def test_what_is_asked_wrongly_is_refused(arm: lw.Robot) -> None:
         arm.edge_is_free(q, q, method="sampled", resolution=-1.0)
     with pytest.raises(ValueError, match="margin"):
         arm.edge_is_free(q, q, margin=float("nan"))
+    with pytest.raises(ValueError, match=r"edge_is_free: q1\[0\] is NaN"):
+        arm.edge_is_free(q, np.full(7, np.nan))
+    with pytest.raises(ValueError, match=r"shapes \(3, 7\) and \(2, 7\) do not broadcast"):
+        arm.edge_is_free(np.zeros((3, 7)), np.zeros((2, 7)))
+    with pytest.raises(TypeError, match="edge_is_free: q0: expected numbers, got symbols"):
+        lw.compile(lambda q: arm.edge_is_free(q, q).clearance, q=7)
     with pytest.raises(ValueError, match="of several segments"):
         bool(arm.edge_is_free(np.stack([q, q]), np.stack([q, q])))

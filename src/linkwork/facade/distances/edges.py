@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,8 @@ __all__ = ["METHODS", "EdgeResult", "check_edges", "edge_kernel"]
 METHODS = ("certified", "sampled")
 
 _STATUS = {
-    "certified": np.array(["free", "colliding", "undecided"]),
-    "sampled": np.array(["sampled", "colliding", "undecided"]),
+    "certified": ("free", "colliding", "undecided"),
+    "sampled": ("sampled", "colliding", "undecided"),
 }
 _KERNELS: Once[Kernel] = Once(64)
 
@@ -43,13 +44,17 @@ class EdgeResult:
     @staticmethod
     def of(method: str, numbers: np.ndarray) -> EdgeResult:
         """From what a kernel gives: (..., 4 + nq)."""
-        code = numbers[..., 0].astype(int)
-        free = code == 0
-        t, q = np.where(free, np.nan, numbers[..., 1]), np.where(free[..., np.newaxis], np.nan, numbers[..., 4:])
-        status, checks = _STATUS[method][code], numbers[..., 3].astype(int)
-        if numbers.ndim > 1:
-            return EdgeResult(free, status, t, q, numbers[..., 2], checks)
-        return EdgeResult(bool(free), str(status), float(t), q, float(numbers[2]), int(checks))
+        words = _STATUS[method]
+        if numbers.ndim == 1:
+            code, t, clearance, checks = numbers[:4].tolist()
+            free, q = code == 0.0, numbers[4:]
+            if free:
+                t, q = math.nan, np.full(len(q), math.nan)
+            return EdgeResult(free, words[int(code)], t, q, clearance, int(checks))
+        codes = numbers[..., 0].astype(int)
+        frees = codes == 0
+        t, q = np.where(frees, np.nan, numbers[..., 1]), np.where(frees[..., np.newaxis], np.nan, numbers[..., 4:])
+        return EdgeResult(frees, np.array(words)[codes], t, q, numbers[..., 2], numbers[..., 3].astype(int))
 
     def __bool__(self) -> bool:
         """Whether the one segment is free.  Raises ValueError for a batch."""

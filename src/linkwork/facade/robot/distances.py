@@ -139,9 +139,23 @@ class DistanceMethods(RobotBase):
             kernel = asked.kernels[f"edge_is_free {method}"] = edge_kernel(
                 method, asked.asked, self.configuration_space
             )
+        more = (_number("margin", margin), step, *asked.inputs(asked.scene.rows_by_distance))
+        plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
+        if plain and asked.any_is_one:
+            state = call_state(kernel)
+            seen = state.not_finite_calls
+            found = kernel(q0, q1, *more)
+            if state.not_finite_calls == seen:
+                return EdgeResult.of(method, found)
+        for at, q in (("q0", q0), ("q1", q1)):
+            if is_traced(q):
+                raise TypeError(f"edge_is_free: {at}: expected numbers, got symbols, which minimum_distance takes")
         ends = [read_configuration(self, "edge_is_free", at, q) for at, q in (("q0", q0), ("q1", q1))]
-        rows = asked.inputs(asked.scene.rows_by_distance)
-        return EdgeResult.of(method, np.asarray(kernel(*ends, _number("margin", margin), step, *rows)))
+        try:
+            return EdgeResult.of(method, np.asarray(kernel(*ends, *more)))
+        except ValueError:
+            shapes = " and ".join(str(q.shape) for q in ends)
+            raise ValueError(f"edge_is_free: q0 and q1 of shapes {shapes} do not broadcast together") from None
 
     def smooth_minimum_distance(
         self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
