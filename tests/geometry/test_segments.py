@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 import linkwork as lw
@@ -76,3 +78,37 @@ def test_segments_almost_parallel_and_of_very_different_lengths() -> None:
                 assert found[10] == (sine > 1e-13 and height > 0.0), (sine, scale, height)
     end = kernel(np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]), np.array([3.0, 1.0, 0.0, 2.0, 0.0, 0.0]))
     assert end[0] == 1.0 and end[10] == 1.0  # parallel, and next to each other in one point
+
+
+def exact_distance(a, b):
+    """Of two segments, in fractions: the least of the lines' inside and of the four ends."""
+    c, u, e, w = ([Fraction(float(x)) for x in part] for part in (*np.split(np.array(a), 2), *np.split(np.array(b), 2)))
+    dot = lambda x, y: sum(p * q for p, q in zip(x, y, strict=True))  # noqa: E731
+    clamp = lambda x: max(Fraction(-1), min(Fraction(1), x))  # noqa: E731
+    r = [y - x for x, y in zip(c, e, strict=True)]
+    uu, ww, uw, ur, wr = dot(u, u), dot(w, w), dot(u, w), dot(u, r), dot(w, r)
+    places = [(s, clamp((uw * s - wr) / ww)) for s in (-1, 1)] + [(clamp((uw * t + ur) / uu), t) for t in (-1, 1)]
+    if area := uu * ww - uw * uw:
+        s, t = (ur * ww - uw * wr) / area, (uw * ur - uu * wr) / area
+        places += [(s, t)] if max(abs(s), abs(t)) <= 1 else []
+    ways = ([x + t * y - s * z for x, y, z in zip(r, w, u, strict=True)] for s, t in places)
+    return np.sqrt(float(min(dot(way, way) for way in ways)))
+
+
+def test_segments_against_fractions() -> None:
+    """Almost parallel, of lengths that differ by 1e6, and almost meeting: to rounding, relative to their size."""
+    rng = np.random.default_rng(3)
+    n = 200
+    a, b = rng.normal(size=(2, n, 6))
+    a[:, 3:] *= 10.0 ** rng.uniform(-3.0, 3.0, size=(n, 1))
+    along = a[:150, 3:] * 10.0 ** rng.uniform(-3.0, 3.0, size=(150, 1))
+    sine = np.abs(along).max(1)[:, None] * 10.0 ** -rng.uniform(1.0, 18.0, size=(150, 1))
+    b[:150, 3:] = along + sine * rng.normal(size=(150, 3))
+    (s, t), gap = rng.uniform(-1.2, 1.2, size=(2, n, 1)), 10.0 ** -rng.uniform(0.0, 14.0, size=(n, 1))
+    meets = a[:, :3] + s * a[:, 3:] - t * b[:, 3:] + gap * rng.normal(size=(n, 3))
+    b[::2, :3] = meets[::2]
+    found = compiled("segment", "segment")(a, b)
+    exact = np.array([exact_distance(x, y) for x, y in zip(a, b, strict=True)])
+    size = np.maximum(np.abs(a).max(1), np.abs(b).max(1))
+    assert (np.abs(found[:, 0] - exact) < 1e-15 * size).all()
+    assert (np.abs(found[:, 7:10] - found[:, 4:7] - found[:, :1] * found[:, 1:4]).max(1) < 1e-13 * size).all()
