@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...expr.control.choices import cond
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
@@ -55,12 +54,10 @@ def deepest(
     difference: Difference | Moved,
     corners: tuple[Vec3, ...],
     inside: Any,
-    wanted: Any,
     steps: int = _STEPS,
     gap: float = 0.0,
 ) -> Deepest:
-    """The least h(n) of an A − B that has 0 between four of its points; where it has not, the least
-    of some directions, if wanted.
+    """The least h(n) of an A − B that has 0 between four of its points; where it has not, that of some directions.
 
     With a gap, what may be less than that part better than the best so far is not looked for.
     """
@@ -71,7 +68,7 @@ def deepest(
     scale = fmax(fmax(p.dot(p), q.dot(q)), fmax(r.dot(r), s.dot(s)))
     rounding = sqrt(where(lt(0.0, scale), scale, 1.0)) * _ROUNDING
     waiting = tuple(cones[min(1 + k, 3)] for k in range(_WAITING))
-    depth, n = cond(wanted, lambda: _best(difference), lambda: (1e150 + 0.0 * scale, Vec3(0.0, 0.0, 1.0)))
+    depth, n = _best(difference)
     start = Deepest(depth, n, cones[0], waiting, where(inside, 3.0, 0.0), inside)
     found: Deepest = while_loop(
         lambda x: x.going, lambda x: _step(difference, x, rounding, gap), start, at_most=steps

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...expr.control.loops import while_loop
-from ...expr.functions import and_, le, lt, not_, or_, sqrt, where
+from ...expr.control.choices import cond
+from ...expr.functions import and_, fmax, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import Core, EllipsoidCore
 from ..distance import SignedDistance
+from ..support import support_is_one
 from .cones import deepest
 from .difference import Difference, Moved, chosen, length_of
-from .features import CURVED
+from .features import CURVED, feature
 from .polish import polished
 from .simplex import Kept, Simplex, nearest
 
@@ -32,78 +33,91 @@ def convex(a: Core, b: Core) -> SignedDistance:
     """Of two bounded cores."""
     difference = Difference.of(a, b)
     curved = isinstance(a, CURVED) or isinstance(b, CURVED)
-    near = _NEAR if curved else _EXACT
-    out = _OUT if curved else _OUT_EXACT
-    smooth = isinstance(a, EllipsoidCore) or isinstance(b, EllipsoidCore)
-    enough = (_NEARLY_SMOOTH if smooth else _NEARLY) if curved else 0.0
-    s = nearest(difference, gap=near)
+    s = nearest(difference, gap=_NEAR if curved else _EXACT)
     distance, normal, on_a = _apart(s)
-    g = difference.kept(normal)
-    # all but touching, 0 is taken a little further in: then there are facets about it
     scale = _length(difference.between()) + _length(s.w)
     touches = le(distance, _TOUCHING * scale)
-    if not curved:
-        touches = or_(touches, lt(g, distance - _ROUNDING * scale))
-    touches = and_(touches, not_(s.inside))
-    inward = Vec3(0.036 * scale, 0.048 * scale, 0.08 * scale) - difference.between()
-    inward = inward * (where(touches, 2.0 * distance + _INWARD * scale, 0.0) / sqrt(length_of(inward)))
-    further = Moved(difference, inward)
-    t = nearest(further, gap=near, going=touches, askew=True)
-    found = deepest(
-        further,
-        tuple(chosen(touches, x, y) for x, y in zip((*t.p, t.w), (*s.p, s.w), strict=True)),
-        or_(s.inside, and_(touches, t.inside)),
-        or_(s.inside, touches),
-        gap=enough,
-    )
-    normal, g = chosen(s.inside, found.n, normal), where(s.inside, -found.depth, g)
-    for other in (found.n, _apart(t)[1]):
-        kept = difference.kept(other)
-        better = and_(touches, lt(g, kept))
-        normal, g = chosen(better, other, normal), where(better, kept, g)
+    if not curved:  # of a normal that is not known well, as between two that all but touch, planes across it keep less
+        touches = or_(touches, lt(difference.kept(normal), distance - _ROUNDING * scale))
     over = or_(s.inside, touches)
-    distance = where(over, g, distance)
-    passes = where(over, 2.0 if curved else 1.0, 1.0 if curved else 0.0)
-    start = _Pass(_kept(s), distance, normal, on_a, passes)
-
-    def step(now: _Pass) -> _Pass:
-        # moved out by the depth and a bit, overlapping bodies show where they touch
-        away = Moved(difference, now.normal * where(over, out * scale - now.distance, 0.0))
-        t = nearest(away, gap=near, going=over)
-        _, normal, on_a = _apart(t)
-        if not curved:
-            return _Pass(now.kept, now.distance, now.normal, on_a, 0.0 * now.left)
-        kept = Kept(
-            tuple(chosen(over, x + away.by, y) for x, y in zip(t.p, now.kept.p, strict=True)),
-            tuple(chosen(over, x, y) for x, y in zip(t.a, now.kept.a, strict=True)),
-            tuple(where(over, x, y) for x, y in zip(t.weights, now.kept.weights, strict=True)),
-        )
-        g, n, on_a = polished(difference, kept, chosen(over, normal, now.normal))
-        worse = and_(over, lt(g, now.distance))  # then only what is known of the points is of use
-        g, n = where(worse, now.distance, g), chosen(worse, now.normal, n)
-        return _Pass(kept, g, n, on_a, now.left - 1.0)
-
-    last = while_loop(lambda now: lt(0.5, now.left), step, start, at_most=3).state
-    return difference.seen_outside(SignedDistance(last.distance, last.normal, last.on_a, last.on_a, 1.0))
+    apart = _Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal)
+    found = cond(over, lambda: _overlap(difference, apart, s, scale, curved), lambda: apart)
+    if curved:
+        g, n, on_a = polished(difference, found.kept, found.start)
+        worse = and_(over, lt(g, found.distance))  # then only what is known of the points is of use
+        g, n = where(worse, found.distance, g), chosen(worse, found.normal, n)
+        found = _Found(found.kept, g, n, on_a, n)
+    unique = _unique(difference, found)
+    return difference.seen_outside(SignedDistance(found.distance, found.normal, found.on_a, found.on_a, unique))
 
 
-def _length(v: Vec3) -> Any:
-    square = v.dot(v)
-    return where(lt(1e-300, square), sqrt(length_of(v)), 0.0)
-
-
-class _Pass(NamedTuple):
-    """What is known before a polish, and how many are left."""
+class _Found(NamedTuple):
+    """What is known of two bodies: what their nearest points lie between, the distance, its normal, the point on A, and
+    the normal where a polish may begin."""
 
     kept: Kept
     distance: Any
     normal: Vec3
     on_a: Vec3
-    left: Any
+    start: Vec3
 
 
-def _kept(s: Simplex) -> Kept:
-    return Kept(s.p, s.a, s.weights)
+def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curved: bool) -> _Found:
+    """What is known of two bodies that overlap or all but touch.
+
+    Where they all but touch, 0 is taken a little further into A − B: then there are facets about it.
+    """
+    near = _NEAR if curved else _EXACT
+    smooth = isinstance(difference.a, EllipsoidCore) or isinstance(difference.b, EllipsoidCore)
+    inward = Vec3(0.036 * scale, 0.048 * scale, 0.08 * scale) - difference.between()
+    far = where(s.inside, 0.0, 2.0 * apart.distance + _INWARD * scale)
+    further = Moved(difference, inward * (far / sqrt(length_of(inward))))
+    t = nearest(further, gap=near, going=not_(s.inside), askew=True)
+    found = deepest(
+        further,
+        tuple(chosen(s.inside, x, y) for x, y in zip((*s.p, s.w), (*t.p, t.w), strict=True)),
+        or_(s.inside, t.inside),
+        gap=(_NEARLY_SMOOTH if smooth else _NEARLY) if curved else 0.0,
+    )
+    normal = chosen(s.inside, found.n, apart.normal)
+    g = where(s.inside, -found.depth, difference.kept(apart.normal))
+    for other in (found.n, _apart(t)[1]):
+        kept = difference.kept(other)
+        better = and_(lt(g, kept), not_(s.inside))
+        normal, g = chosen(better, other, normal), where(better, kept, g)
+    known = apart._replace(distance=g, normal=normal)
+    if not curved:
+        return _moved(difference, known, _OUT_EXACT * scale, near)
+    known = _moved(difference, known, _OUT * scale, near)
+    g, n, _ = polished(difference, known.kept, known.start)
+    better = lt(known.distance, g)
+    known = known._replace(distance=where(better, g, known.distance), normal=chosen(better, n, known.normal))
+    return _moved(difference, known, _OUT * scale, near)
+
+
+def _moved(difference: Difference, found: _Found, further: Any, near: float) -> _Found:
+    """What is known when bodies are moved out by their depth and further: they show where they touch."""
+    away = Moved(difference, found.normal * (further - found.distance))
+    t = nearest(away, gap=near)
+    kept = Kept(tuple(p + away.by for p in t.p), t.a, t.weights)
+    _, start, on_a = _apart(t)
+    return _Found(kept, found.distance, found.normal, on_a, start)
+
+
+def _unique(difference: Difference, found: _Found) -> Any:
+    """Whether the nearest points are the only ones: one of the two is a corner there, or two lines cross."""
+    kept, n = found.kept, found.normal
+    one = fmax(support_is_one(difference.a, n), support_is_one(difference.b, -n))
+    a = feature(difference.a, kept.a, kept.weights, n)
+    b = feature(difference.b, tuple(x - y for x, y in zip(kept.a, kept.p, strict=True)), kept.weights, -n)
+    across = a.along(n).cross(b.along(-n))
+    crossing = and_(and_(a.line, b.line), lt(1e-16, across.dot(across)))
+    return where(crossing, 1.0, one)
+
+
+def _length(v: Vec3) -> Any:
+    square = v.dot(v)
+    return where(lt(1e-300, square), sqrt(length_of(v)), 0.0)
 
 
 def _apart(s: Simplex) -> tuple[Any, Vec3, Vec3]:
