@@ -46,7 +46,7 @@ def turned(A, y):
         changed = A - np.outer(u, u) * 0.01
         changed[0, 1], changed[1, 0] = A[1, 0], A[0, 1]  # each in the place of the other
         changed[2, 2], changed[2, 3] = changed[3, 3] * 2.0, A[3, 2] + changed[3, 2]
-        return y * 0.9 + u * 0.2, count + changed[4, 4] - A[4, 4], changed
+        return y * 0.9 + u * 0.5, count + changed[4, 4] - A[4, 4], changed
 
     found = watching_while_loop(lambda s: s[0][0] < 3.0, step, (y, 0.0, A), 12, unwatched=n * n)
     return found.state[0], found.state[1], found.state[2], found.iterations, found.status
