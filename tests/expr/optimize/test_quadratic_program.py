@@ -183,6 +183,9 @@ def test_the_same_alone_and_in_any_batch_on_any_threads():
     for k in (0, 7, 150, 299):
         for a, b in zip(lw.quadratic_program(**{name: x[k] for name, x in program.items()}), whole, strict=True):
             np.testing.assert_array_equal(a, b[k])
+    one_by_one = lw.quadratic_program(**program, at_most=289)  # pivots, whose tableau is written after each
+    for a, b in zip(one_by_one, whole, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_many_rows_are_the_same_in_loops():

@@ -223,14 +223,15 @@ def _one_pivot(s: Walk, bounds: ScaledBounds, updates: Sequence[_Update]) -> tup
     # its column, and whether it depends on those held
     def reach(spread: Any, row: Sequence[Any]) -> tuple[Any, list[Any]]:
         i, first, held_at, *rows = row
-        c = _entry(T, where(lt(p, i), p + first, above + i))
-        for w, (_, u) in zip(rows, there, strict=True):
-            c = c - w * u
+        below = lt(p, i)
+        c = _entry(T, where(below, p + first, above + i))
+        for w, u, (w_there, u_there) in zip(rows[::2], rows[1::2], there, strict=True):
+            c = c - where(below, w, w_there) * where(below, u_there, u)  # as the tableau will have it, to the last bit
         c = where(eq(i, p), d, c) if rows else c
         size = c * held_at
         return spread + size * size, [c]
 
-    spread, (column,) = over_rows(reach, 1.0, [places, starts, sides, *before[::2]])
+    spread, (column,) = over_rows(reach, 1.0, [places, starts, sides, *before])
 
     def lengthen(ray: _Ray, row: Sequence[Any]) -> tuple[_Ray, list[Any]]:
         i, first, c, b, a, held_at, origin, free_play, weight, *rows = row
