@@ -34,7 +34,7 @@ def test_fields_are_data_of_a_call() -> None:
     for seed in (1, 2):  # one kernel: of equal capacities
         one = scene(seed)
         assert one.capacities == scene(1).capacities and one.names[-2:] == ("post[0]", "post[1]")
-        found = ROBOT.distances(q, one)
+        found = ROBOT.distance_derivatives(q, one)
         pairs = [(k, a, b) for k, (a, b) in enumerate(found.pairs) if b in one]
         assert len(pairs) >= 30
         for k, link, name in pairs:
@@ -57,16 +57,14 @@ def test_fields_are_data_of_a_call() -> None:
                 continue
             assert np.abs(found.distance[:, k] + RADIUS - expected).max() < 1e-12, name
         assert np.array_equal(ROBOT.minimum_distance(q, one), found.distance.min(-1))
-        assert np.array_equal(ROBOT.in_collision(q, one), found.distance.min(-1) <= 0.0)
         assert lw.Scene.from_json(one.to_json()) == one
 
-        gradient = ROBOT.distance_derivatives(q[:6], one)
         for axis in range(ROBOT.nv):
             step = h * np.eye(ROBOT.nv)[axis]
-            after, before = (ROBOT.distances(q[:6] + sign * step, one) for sign in (1.0, -1.0))
+            after, before = (ROBOT.distance_derivatives(q[:6] + sign * step, one) for sign in (1.0, -1.0))
             differences = (after.distance - before.distance) / (2.0 * h)
             exact = [k for k, (a, b) in enumerate(found.pairs) if b in ("cloud", "ground", "post[0]")]
-            assert np.quantile(np.abs(differences - gradient[..., axis])[:, exact], 0.98) < 1e-7
+            assert np.quantile(np.abs(differences - found.gradient[:6, ..., axis])[:, exact], 0.98) < 1e-7
 
 
 def test_ground_under_a_robot() -> None:
@@ -78,6 +76,33 @@ def test_ground_under_a_robot() -> None:
     X = ROBOT.pose(q, "wrist") @ np.reshape(frame.collisions[0].origin.elements(), (4, 4))
     assert np.abs(found.distance[:, 0] - (X[:, 2, 3] + 0.05 - RADIUS)).max() < 1e-13
     assert np.abs(np.abs(found.normal[:, 0, 2]) - 1.0).max() < 1e-12
+
+
+def test_two_shapes_one_of_them_a_field() -> None:
+    rng = np.random.default_rng(7)
+    ball, X = shapes.Sphere(0.1), lw.pose((0.1, 0.2, 0.3), rpy=(0.5, 0.6, 0.7))
+    at = np.tile(np.eye(4), (20, 1, 1))
+    at[:, :3, 3] = rng.normal(size=(20, 3))
+    for count in (9, 16):  # one kernel
+        cloud = shapes.PointCloud(rng.normal(size=(count, 3)), 0.05)
+        there = cloud.points @ X[:3, :3].T + X[:3, 3]
+        expected = np.linalg.norm(at[:, None, :3, 3] - there, axis=-1).min(1) - 0.15
+        found, back = lw.signed_distance(cloud, X, ball, at), lw.signed_distance(ball, at, cloud, X)
+        assert np.abs(found.distance - expected).max() < 1e-14 and np.array_equal(back.normal, -found.normal)
+        again = lw.signed_distance(cloud, X, ball, at[3])
+        assert again.distance == found.distance[3] and np.array_equal(again.point_a, found.point_a[3])
+        pair = shapes.Compound([cloud, shapes.Sphere(0.2)])
+        centre = np.linalg.norm(at[:, :3, 3] - X[:3, 3], axis=-1) - 0.3
+        found = lw.signed_distance(pair, X, ball, at)
+        assert np.abs(found.distance - np.minimum(expected, centre)).max() < 1e-14
+    level = shapes.HeightField(np.zeros((2, 2)), 10.0)
+    assert float(lw.signed_distance(level, lw.pose(), ball, lw.pose((0, 0, -0.3))).distance) == pytest.approx(-0.4)
+    with pytest.raises(TypeError, match="nothing measures a HeightField and a PointCloud"):
+        lw.signed_distance(level, lw.pose(), cloud, lw.pose())
+    with pytest.raises(TypeError, match="signed_distance: b: expected a convex shape, a field or a compound"):
+        lw.signed_distance(level, lw.pose(), shapes.Mesh("a.stl"), lw.pose())
+    with pytest.raises(ValueError, match="X_a: expected poses"):
+        lw.signed_distance(level, 2.0 * np.eye(4), ball, lw.pose())
 
 
 def test_what_scenes_refuse() -> None:

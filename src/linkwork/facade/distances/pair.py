@@ -12,9 +12,11 @@ from ...bridge.machine import Kernel, compile, single_call
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced, over_samples, scalars
 from ...expr.functions import fabs
+from ...geometry.distance import SignedDistance
+from ...geometry.fields import FIELDS, distance_of_shapes, field_row
 from ...geometry.pairs import signed_distance as measured
 from ...geometry.solids import SOLIDS, solid
-from ...shapes import Shape
+from ...shapes import Compound, Shape
 from ...spatial import Pose
 from .results import DistanceResult
 
@@ -27,7 +29,10 @@ _CALLS: dict[tuple[int, int], tuple[Callable[..., Any], Shape, Shape]] = {}  # b
 
 
 def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
-    """The signed distance of two convex shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) [m].
+    """The signed distance of two shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) [m].
+
+    Shapes are convex, or one is a height field, a point cloud or a distance field, whose numbers are data of a kernel;
+    of compounds it is that of the parts that are nearest or deepest.
 
     Leading dimensions are a batch and broadcast.  Distance, normal and points are in the coordinates that the poses
     are in; where shapes overlap, the distance is less than zero by the least translation that parts them.  A kernel is
@@ -39,7 +44,7 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     >>> round(float(found.distance), 12), found.normal.tolist(), found.point_b.tolist()
     (0.7, [1.0, 0.0, 0.0], [0.8, 0.0, 0.0])
 
-    Raises TypeError for what is no convex shape and for pairs that nothing measures, ValueError for what are no poses.
+    Raises TypeError for what is no such shape and for pairs that nothing measures, ValueError for what are no poses.
     """
     known = _CALLS.get((id(a), id(b)))
     if known is not None:
@@ -55,7 +60,7 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
 
 def _slowly(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     """The same with a look at all that is given."""
-    check_convex("signed_distance", a, b)
+    _check_measured(a, b)
     if is_traced(X_a) or is_traced(X_b):
         arrays = [scalars(X) for X in (X_a, X_b)]
         for name, x in zip(("X_a", "X_b"), arrays, strict=True):
@@ -63,15 +68,52 @@ def _slowly(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
         (found,) = over_samples(lambda x, y: [_numbers(a, x, b, y)[:-1]], arrays, [2, 2], [(11,)])
         return DistanceResult(found)
     poses = [read_poses(name, X) for name, X in (("X_a", X_a), ("X_b", X_b))]
-    kernel = _KERNELS.get((a, b), lambda: _compiled(a, b))
+    kernel = _kernel(a, b)
     if len(_CALLS) >= _KEPT:
         _CALLS.clear()
-    _CALLS[id(a), id(b)] = single_call(kernel, kernel), a, b
+    _CALLS[id(a), id(b)] = single_call(kernel, kernel) if isinstance(kernel, Kernel) else kernel, a, b
     try:
         return DistanceResult(kernel(*poses))
     except ValueError:
         shapes = " and ".join(str(x.shape) for x in poses)
         raise ValueError(f"signed_distance: poses of shapes {shapes} do not broadcast together") from None
+
+
+def _kernel(a: Shape, b: Shape) -> Callable[..., Any]:
+    """What takes the two poses: of a field it is a kernel of all such fields."""
+    field = a if type(a) in FIELDS else b
+    other = b if field is a else a
+    if type(field) not in FIELDS or isinstance(other, Compound):
+        return _KERNELS.get((a, b), lambda: _compiled(a, b))
+    kind, row = field_row(field, Pose.identity())
+    numbers = np.array([FIELDS[type(field)].radius(field), *row[15:]])
+
+    def function(X_a: Any, X_b: Any, numbers: Any) -> Any:
+        poses = [*X_a.ravel()], [*X_b.ravel()]
+        X, X_other = (Pose.of_elements(x) for x in (poses if field is a else poses[::-1]))
+        R = X.rotation
+        placed = kind.solid([1.0, 0.0, numbers[0], *R.x, *R.y, *R.z, *X.translation, *numbers[1:]]).solid
+        found = measured(placed, solid(other, X_other))
+        return array(_listed(found if field is a else found.flipped(), *poses))
+
+    def made() -> Kernel:
+        return compile(function, name="signed_distance", X_a=(4, 4), X_b=(4, 4), numbers=numbers.shape)
+
+    kernel = _KERNELS.get((kind, other, field is a), made)
+    return lambda X_a, X_b: kernel(X_a, X_b, numbers)
+
+
+def _check_measured(a: Any, b: Any) -> None:
+    """Raises TypeError for what is no shape with a distance."""
+    for name, shape in (("a", a), ("b", b)):
+        if type(shape) not in SOLIDS and type(shape) not in FIELDS and not isinstance(shape, Compound):
+            kinds = ", ".join(sorted(kind.__name__ for kind in (*SOLIDS, *FIELDS, Compound)))
+            raise TypeError(
+                f"signed_distance: {name}: expected a convex shape, a field or a compound of linkwork.shapes "
+                f"({kinds}), got {shape!r}"
+            )
+    if type(a) in FIELDS and type(b) in FIELDS:
+        raise TypeError(f"signed_distance: nothing measures a {type(a).__name__} and a {type(b).__name__}")
 
 
 def check_convex(who: str, a: Any, b: Any) -> None:
@@ -105,7 +147,10 @@ def check_poses_shape(name: str, X: np.ndarray, who: str = "signed_distance") ->
 
 def _numbers(a: Shape, X_a: Any, b: Shape, X_b: Any) -> list[Any]:
     """distance, normal, points, unique, and by how much poses are none."""
-    found = measured(solid(a, Pose.of_elements(X_a)), solid(b, Pose.of_elements(X_b)))
+    return _listed(distance_of_shapes(a, Pose.of_elements(X_a), b, Pose.of_elements(X_b))[0], X_a, X_b)
+
+
+def _listed(found: SignedDistance, X_a: Any, X_b: Any) -> list[Any]:
     off = _off(X_a) + _off(X_b)
     return [found.distance, *found.normal, *found.on_a, *found.on_b, found.unique, off]
 
