@@ -14,6 +14,7 @@ import numpy as np
 
 from ...expr.arrays import scalars
 from ...expr.control import scan
+from ...geometry.pairs.table import is_closed_form
 from ...geometry.rows import SolidKind, solid_of
 from .objects import PlacedShape, by_kind, by_kinds
 
@@ -26,7 +27,7 @@ SceneRows = Mapping[SolidKind, Any]
 Step = Callable[..., tuple[Any, list[Any]]]
 """(state, a, b, place, *extra) to the next state and a pair's numbers; its place is among pairs, or in the scene."""
 
-FEW = 3  # up to so many pairs of two kinds are written out
+FEW = 3  # up to so many pairs of two kinds are written out, where that takes no loop
 
 
 def over_own_pairs(
@@ -42,7 +43,7 @@ def over_own_pairs(
     """
     found: list[list[Any]] = [[] for _ in pairs]
     for (kind_a, kind_b), members in by_kinds(shapes, pairs).items():
-        if len(members) <= FEW:
+        if len(members) <= (FEW if is_closed_form(kind_a.core, kind_b.core) else 1):
             for place, a, b in members:
                 more = [] if extra is None else [list(extra[place])]
                 state, found[place] = step(state, a.row, b.row, float(place), *more)

@@ -27,7 +27,7 @@ from .point_round import point_cone, point_cylinder
 from .segment_box import segment_box
 from .segments import segment_segment
 
-__all__ = ["PAIRS", "signed_distance"]
+__all__ = ["PAIRS", "is_closed_form", "signed_distance"]
 
 PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, PointCore): point_point,
@@ -42,6 +42,11 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},
 }
 """By the types of the two cores, in one of the two orders; `convex` measures the pairs of bounded cores left."""
+
+
+def is_closed_form(a: type, b: type) -> bool:
+    """Whether there is a function of the pair, in one of the two orders."""
+    return (a, b) in PAIRS or (b, a) in PAIRS
 
 
 def signed_distance(a: Solid, b: Solid) -> SignedDistance:
