@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 
 mpl.use("svg")
+import clearances
 import matplotlib.pyplot as plt
 import reaching
 
@@ -108,3 +109,5 @@ if __name__ == "__main__":
             saved(drawn(), f"mechanism_{drawn.__name__}")
         for drawn in reaching.ALL:
             saved(drawn(), f"ik_{drawn.__name__}")
+        for drawn in clearances.ALL:
+            saved(drawn(), f"distance_{drawn.__name__}")

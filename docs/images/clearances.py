@@ -1,0 +1,89 @@
+"""Pictures of distances: what `draw.py` draws of an arm that ships inside, its shapes and its clearances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import linkwork as lw
+
+GREY, RED, BLUE, LIGHT = "#444444", "#d1495b", "#00798c", "#d8d8d8"
+SCENE = (
+    lw.Scene()
+    .with_box("table", (0.7, 1.0, 0.06), (0.75, 0, 0.3))
+    .with_sphere("lamp", 0.12, (0.45, 0, 1.15))
+    .with_cylinder("post", 0.06, 0.9, (-0.5, 0, 0.45))
+)
+MOVING = (1, 3)  # joints of the slice
+COUNT = 121
+CHOSEN = ((0.3, -1.6), (0.9, -0.9))
+
+
+def _outline(shape: lw.shapes.Shape, X: np.ndarray) -> np.ndarray:
+    """What a shape at a pose covers of the plane y = 0, seen along y: its farthest points in directions of the plane."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 181)
+    directions = np.stack([np.cos(angle), np.zeros_like(angle), np.sin(angle)], axis=-1)
+    points = shape.support(directions @ X[:3, :3]) @ X[:3, :3].T + X[:3, 3]
+    return np.asarray(points[:, [0, 2]])
+
+
+def _drawn(axis: Any, robot: lw.Robot, q: np.ndarray) -> None:
+    for name in SCENE:
+        one = SCENE[name]
+        X = np.reshape(one.pose.elements(), (4, 4)).astype(float)
+        axis.fill(*_outline(one.shape, X).T, color=LIGHT, edgecolor=GREY, linewidth=0.8)
+    for frame in robot.tree.frames:
+        for geometry in frame.collisions:
+            X = robot.pose(q, frame.name) @ np.reshape(geometry.origin.elements(), (4, 4)).astype(float)
+            axis.fill(*_outline(geometry.shape, X).T, facecolor=BLUE, edgecolor=BLUE, alpha=0.35, linewidth=1.0)
+
+
+def shapes() -> Any:
+    """An arm's shapes among obstacles from the side, and from where to where each link is nearest to them."""
+    robot = lw.load("arm7")
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), layout="constrained", sharey=True)
+    for axis, angles in zip(axes, CHOSEN, strict=True):
+        q = _at(robot, *angles)
+        _drawn(axis, robot, q)
+        found = robot.distances(q, SCENE)
+        for link in {a for a, b in found.pairs if b in SCENE}:
+            of = [k for k, (a, b) in enumerate(found.pairs) if a == link and b in SCENE]
+            k = of[int(np.argmin(found.distance[of]))]
+            ends = np.array([found.point_a[k], found.point_b[k]])
+            color = RED if found.distance[k] <= 0.0 else GREY
+            axis.plot(ends[:, 0], ends[:, 2], "-o", color=color, linewidth=0.9, markersize=2.0)
+        axis.set(aspect="equal", xlabel="x [m]", title=f"nearest: {1e3 * robot.minimum_distance(q, SCENE):.0f} mm")
+    axes[0].set_ylabel("z [m]")
+    return figure
+
+
+def _at(robot: lw.Robot, first: Any, second: Any) -> np.ndarray:
+    """Configurations whose two joints of the slice are there."""
+    first, second = np.broadcast_arrays(first, second)
+    q = np.broadcast_to(robot.neutral(), (*first.shape, robot.nq)).copy()
+    q[..., MOVING[0]], q[..., MOVING[1]] = first, second
+    return q
+
+
+def slice() -> Any:
+    """A slice of configuration space: how far the arm is from everything, over two joints."""
+    robot = lw.load("arm7")
+    low, high = robot.lower[list(MOVING)], robot.upper[list(MOVING)]
+    x, y = (np.linspace(a, b, COUNT) for a, b in zip(low, high, strict=True))
+    d = robot.minimum_distance(_at(robot, *np.meshgrid(x, y)), SCENE)
+    figure, axis = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
+    most = float(np.abs(d).max())
+    levels = np.linspace(-most, most, 19)
+    drawn = axis.contourf(x, y, d, levels=levels, cmap="RdBu")
+    axis.contour(x, y, d, levels=[0.0], colors=GREY, linewidths=1.2)
+    figure.colorbar(drawn, ax=axis, label="clearance [m]")
+    names = [robot.q_names[k] for k in MOVING]
+    axis.set(xlabel=f"{names[0]} [rad]", ylabel=f"{names[1]} [rad]")
+    for angles in CHOSEN:
+        axis.plot(*angles, "o", color="black", markersize=4)
+    return figure
+
+
+ALL = (shapes, slice)
