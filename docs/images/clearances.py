@@ -22,7 +22,7 @@ CHOSEN = ((0.3, -1.6), (0.9, -0.9))
 
 
 def _outline(shape: lw.shapes.Shape, X: np.ndarray) -> np.ndarray:
-    """What a shape at a pose covers of the plane y = 0, seen along y: its farthest points in directions of the plane."""
+    """What a shape at a pose covers, seen along y: its farthest points in directions of the plane y = 0."""
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
     directions = np.stack([np.cos(angle), np.zeros_like(angle), np.sin(angle)], axis=-1)
     points = shape.support(directions @ X[:3, :3]) @ X[:3, :3].T + X[:3, 3]
@@ -54,9 +54,18 @@ def shapes() -> Any:
             ends = np.array([found.point_a[k], found.point_b[k]])
             color = RED if found.distance[k] <= 0.0 else GREY
             axis.plot(ends[:, 0], ends[:, 2], "-o", color=color, linewidth=0.9, markersize=2.0)
-        axis.set(aspect="equal", xlabel="x [m]", title=f"nearest: {1e3 * robot.minimum_distance(q, SCENE):.0f} mm")
+        axis.set(
+            aspect="equal",
+            xlabel="x [m]",
+            title=f"clearance {1e3 * robot.minimum_distance(q, SCENE, pairs=_around(robot)):.0f} mm",
+        )
     axes[0].set_ylabel("z [m]")
     return figure
+
+
+def _around(robot: lw.Robot) -> list[tuple[str, str]]:
+    """All pairs of a link and an obstacle."""
+    return [(a, b) for a, b in robot.distances(robot.neutral(), SCENE).pairs if b in SCENE]
 
 
 def _at(robot: lw.Robot, first: Any, second: Any) -> np.ndarray:
@@ -68,17 +77,19 @@ def _at(robot: lw.Robot, first: Any, second: Any) -> np.ndarray:
 
 
 def slice() -> Any:
-    """A slice of configuration space: how far the arm is from everything, over two joints."""
+    """How far the arm is from obstacles, over two of its joints; hatched where it touches itself."""
     robot = lw.load("arm7")
     low, high = robot.lower[list(MOVING)], robot.upper[list(MOVING)]
     x, y = (np.linspace(a, b, COUNT) for a, b in zip(low, high, strict=True))
-    d = robot.minimum_distance(_at(robot, *np.meshgrid(x, y)), SCENE)
+    q = _at(robot, *np.meshgrid(x, y))
+    d, own = robot.minimum_distance(q, SCENE, pairs=_around(robot)), robot.minimum_distance(q)
     figure, axis = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
     most = float(np.abs(d).max())
     levels = np.linspace(-most, most, 19)
     drawn = axis.contourf(x, y, d, levels=levels, cmap="RdBu")
     axis.contour(x, y, d, levels=[0.0], colors=GREY, linewidths=1.2)
-    figure.colorbar(drawn, ax=axis, label="clearance [m]")
+    axis.contourf(x, y, own, levels=[-1.0, 0.0], colors="none", hatches=["////"])
+    figure.colorbar(drawn, ax=axis, label="clearance [m]", format="%.2f")
     names = [robot.q_names[k] for k in MOVING]
     axis.set(xlabel=f"{names[0]} [rad]", ylabel=f"{names[1]} [rad]")
     for angles in CHOSEN:
