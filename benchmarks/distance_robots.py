@@ -22,14 +22,14 @@ from linkwork.cli.timing import Call, Effort, compare
 from .distance_cases import turned
 from .distance_peers import CoalRobot
 from .measure_time import shown_time
-from .robots import ROBOTS, NotInstalled
+from .robots import ROBOTS, NotInstalled, example_robots
 from .targets import DISTANCES, Target
 from .verdicts import Verdict
 
 __all__ = ["boxes", "humanoid", "measured", "panda"]
 
 BATCH = 1024
-EDGES = 256
+EDGES, CHECKED, SAMPLES = 256, 25_600, 100  # timed, looked at again, and samples on each
 _HALF = np.pi / 2
 _PANDA: dict[str, tuple[tuple[float, ...], ...]] = {  # radius, length, place, and the rotation about x, or y if given
     "panda_link0": ((0.11, 0.03, -0.075, 0.0, 0.06, 0.0, _HALF),),
@@ -88,12 +88,12 @@ def measured(effort: Effort, quick: bool, terminal: Terminal) -> tuple[list[dict
     """What was measured, and the rows of the table of targets."""
     found: list[dict[str, Any]] = []
     rows: list[Verdict] = []
-    for part in (_pair, _panda, _edges, _compiled):
+    for part in (_pair, _panda, _hulls, _edges, _compiled):
         try:
             for record, verdicts in part(effort, quick):
                 found.append(record)
                 rows += verdicts
-        except (NotInstalled, CannotCompare, AttributeError, TypeError) as error:
+        except (NotInstalled, CannotCompare, AttributeError, ImportError, OSError) as error:
             terminal.warning(f"left out: {part.__name__.strip('_')}: {error}")
         terminal.log.line(f"robots: {part.__name__.strip('_')}")
     return found, rows
@@ -150,26 +150,47 @@ def _beside(robot: lw.Robot, scene: Any, q: np.ndarray, found: Any) -> tuple[Coa
     return peer, float(np.abs(its - found.distance[:64]).max())
 
 
+def _hulls(effort: Effort, quick: bool) -> Part:
+    """The file's meshes as outer hulls, and coal with the full ones."""
+    bare, scene, folder = ROBOTS["panda"].load(), boxes(), example_robots()
+    bare = bare.locked({name: 0.0 for name in bare.q_names if "finger" in name})
+    folders = [folder, folder.parent, folder.parents[1]]
+    robot, full = (bare.with_collision_hulls(folders, at_most=count) for count in (32, None))
+    q = robot.random_configuration(np.random.default_rng(1), size=BATCH // 4)
+    key = ("panda, hulls of 32", "distances and gradient")
+    with threads(1):
+        found = robot.distances(q[:64], scene)
+        _, difference = _beside(robot, scene, q, found)
+        peer, _ = _beside(full, scene, q[:1], found)
+        its = None if peer is None else peer.seconds(q[:32], False)
+        seconds = _of_batch(robot.distance_derivatives, q, scene, effort)
+    record = {"what": key[0], "measure": key[1], "seconds": seconds, "coal": its, "difference": difference}
+    wrong = difference is not None and difference > 1e-4
+    yield {**record, "count": len(found.pairs), "wrong": wrong}, [_row(key, seconds, its)]
+
+
 def _edges(effort: Effort, quick: bool) -> Part:
     """Edges of length 1, which are certified, and whether samples on those that are free agree."""
     robot, scene = panda(), boxes()
     rng = np.random.default_rng(2)
-    q0 = robot.random_configuration(rng, size=EDGES)
-    step = rng.normal(size=q0.shape)
-    q1 = np.clip(q0 + step / np.linalg.norm(step, axis=1, keepdims=True), robot.lower, robot.upper)
-    free = np.asarray([bool(robot.edge_is_free(a, b, scene)) for a, b in zip(q0[:2], q1[:2], strict=True)])
-    ask = robot.edge_is_free
+    seconds, free, wrong, count = 0.0, 0, 0, EDGES if quick else CHECKED
     with threads(1):
-        answers = ask(q0, q1, scene)
-        free = np.asarray(getattr(answers, "free", answers), bool)
-        times = compare(Call("ask(q0, q1, scene)", {"ask": ask, "q0": q0, "q1": q1, "scene": scene}), None, effort)
-    s = np.linspace(0.0, 1.0, 50 if quick else 400)[:, None, None]
-    wrong = 0
-    if free.any():
-        wrong = int(np.asarray(robot.in_collision(q0[free] + s * (q1 - q0)[free], scene)).any(0).sum())
+        for k in range(count // EDGES):
+            q0 = robot.random_configuration(rng, size=EDGES)
+            step = rng.normal(size=q0.shape)
+            q1 = np.clip(q0 + step / np.linalg.norm(step, axis=1, keepdims=True), robot.lower, robot.upper)
+            certified = np.asarray(robot.edge_is_free(q0, q1, scene).free, bool)
+            if k == 0:
+                names = {"ask": robot.edge_is_free, "q0": q0, "q1": q1, "scene": scene}
+                seconds = compare(Call("ask(q0, q1, scene)", names), None, effort).ours / EDGES
+            free += int(certified.sum())
+            if certified.any():
+                s = rng.uniform(0.0, 1.0, (SAMPLES, 1, 1))
+                way = q0[certified] + s * (q1 - q0)[certified]
+                wrong += int(np.asarray(robot.in_collision(way, scene)).any(0).sum())
     what = f"panda, {len(scene)} boxes"
-    for measure, value in (("edge of 1 rad", times.ours / EDGES), ("edges wrongly certified", float(wrong))):
-        record = {"what": what, "measure": measure, "seconds": value, "free": float(free.mean())}
+    for measure, value in (("edge of 1 rad", seconds), ("edges wrongly certified", float(wrong))):
+        record = {"what": what, "measure": measure, "seconds": value, "free": free / count, "count": count}
         yield {**record, "wrong": bool(wrong)}, [_row((what, measure), value)]
 
 
