@@ -123,6 +123,8 @@ def test_ellipsoids_that_are_flat_or_have_no_size_are_legal() -> None:
         assert abs(found[0] + min(radii)) < 1e-15 and np.isfinite(found).all() and found[10] == 0.0 * min(radii)
         away = kernel(np.array([0.0, 3.0, 0.0]), np.concatenate([disc[:12], radii]))
         assert abs(away[0] - 3.0 + radii[1]) < 1e-15 and away[10] == 1.0
+        single = kernel(np.zeros(3, np.float32), np.concatenate([disc[:12], radii]).astype(np.float32))
+        assert np.isfinite(single).all() and abs(single[0] + min(radii)) < 1e-6
     # on a plane of symmetry, as far inside as two points are as near, and a bit farther out than that
     r, edge = np.array([1.0, 0.8, 0.5]), 1.0 - 0.25
     for part, one in ((0.5, 0.0), (0.999999, 0.0), (1.000001, 1.0), (1.2, 1.0)):

@@ -244,7 +244,7 @@ def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
         start = middle + side
         low, high = -1.0, 1.0
         for c, d, most in ((start.x, way.x, h.x), (start.y, way.y, h.y)):
-            inverse = 1.0 / copysign(fmax(fabs(d), 1e-150), d)
+            inverse = 1.0 / copysign(fmax(fabs(d), 1e-30), d)
             low, high = fmax(low, -c * inverse - most * fabs(inverse)), fmin(high, most * fabs(inverse) - c * inverse)
         here = start + way * (0.5 * (low + high))
         over, above = le(low, high), fabs(here.z) - h.z

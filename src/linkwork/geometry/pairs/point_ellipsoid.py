@@ -25,32 +25,29 @@ from ..distance import SignedDistance
 __all__ = ["point_ellipsoid"]
 
 _THIN = 1e-15  # radii are no smaller than that part of the largest one
-_ASIDE = 1e-30  # nor is the point nearer to a plane of symmetry
+_ASIDE = 1e-20  # nor is the point nearer to a plane of symmetry; both in units of the largest radius
 _LEVEL = 1e-14
-_TINY = 1e-100  # [m]
+_TINY = 1e-30  # [m]
 
 
 def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
     """To the ellipsoid's surface, also from inside; radii may be zero."""
     p = b.pose.inv().point(a.point)
     largest = fmax(fmax(fmax(b.radii.x, b.radii.y), b.radii.z), _TINY)
-    radii = [fmax(r / largest, _THIN) for r in b.radii]  # from here on, in units of the largest radius
+    scale = 1.0 / largest  # from here on, in units of the largest radius
+    radii = [fmax(r * scale, _THIN) for r in b.radii]
     r_min = fmin(fmin(radii[0], radii[1]), radii[2])
     above = [(r - r_min) * (r + r_min) for r in radii]
-    at = [fmax(fabs(x) / largest, _ASIDE * r) for x, r in zip(p, radii, strict=True)]
+    at = [fmax(fabs(x) * scale, _ASIDE) for x in p]
     scaled = [x * r for x, r in zip(at, radii, strict=True)]
     start = fmax(fmax(*(x - y for x, y in zip(scaled[:2], above[:2], strict=True))), scaled[2] - above[2])
 
     def ratios(tau: Any) -> tuple[Any, Any]:
-        """S, and Σ (r p)²/(τ + …)³, by one division."""
-        u, v, w = (tau + y for y in above)
-        vw = v * w
-        inverse = 1.0 / (u * vw)
-        inverses = (vw * inverse, u * w * inverse, u * v * inverse)
+        """S, and Σ (r p)²/(τ + …)³.  Products of what is divided by could be too small for single precision."""
+        inverses = [1.0 / (tau + y) for y in above]
         squares = [(x * y) * (x * y) for x, y in zip(scaled, inverses, strict=True)]
-        return sum(squares[1:], start=squares[0]), sum(
-            (s * y for s, y in zip(squares, inverses, strict=True)), start=0.0
-        )
+        slopes = [square * x for square, x in zip(squares, inverses, strict=True)]
+        return squares[0] + squares[1] + squares[2], slopes[0] + slopes[1] + slopes[2]
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
         tau, _ = state
@@ -66,7 +63,7 @@ def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
     t = tau - r_min * r_min
     several: Any = 0.0
     for x, r, y in zip(at, radii, inverses, strict=True):
-        here = and_(le(x, _LEVEL * r), and_(lt(t, 0.0), lt(1e-7, r * x * y)))
+        here = and_(le(x, fmax(_LEVEL * r, 2.0 * _ASIDE)), and_(lt(t, 0.0), lt(1e-7, r * x * y)))
         several = several + where(here, 1.0, 0.0)
     distance = t * length * largest
     n = b.pose.rotation @ (gradient * (-1.0 / length))

@@ -89,7 +89,7 @@ def _nearest(c: Vec3, u: Vec3, h: Vec3) -> Any:
     slope_low, slope_high = (_slope(s, c, u, h, None) for s in (low, high))
     slope_low, slope_high = fmin(slope_low, 0.0), fmax(slope_high, 0.0)
     for i, (x, v, most) in enumerate(zip(c, u, h, strict=True)):
-        inverse = 1.0 / where(lt(1e-150, fabs(v)), v, 1.0)
+        inverse = 1.0 / where(lt(1e-30, fabs(v)), v, 1.0)
         for side in (-most, most):
             s = (side - x) * inverse
             slope = _slope(s, c, u, h, i)
