@@ -59,6 +59,12 @@ def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() ->
         farther = ((outer.support(WAYS) - whole.support(WAYS)) * WAYS).sum(axis=1)
         assert 0.8 * outer.excess < farther.max() <= outer.excess < last
         last = outer.excess
+    many = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS)
+    outer = convex_hull(many, at_most=32)  # of 600 corners
+    normals, offsets = outer.planes
+    assert (many @ normals.T - offsets).max() <= 1e-12 and outer.volume < 1.13 * convex_hull(many).volume
+    plate = Rounded(Box((0.1, 0.2, 0.01)), 0.003).support(WAYS[:200])
+    assert convex_hull(plate, at_most=16).volume < 1.1 * convex_hull(plate).volume
     can = Cylinder(0.1, 1.0).support(WAYS[:100])
     assert convex_hull(can, at_most=32).volume < 1.05 * convex_hull(can).volume
 

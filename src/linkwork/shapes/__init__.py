@@ -11,6 +11,7 @@ from .fits import Fit, bounding_box, bounding_capsule, bounding_sphere, convex_h
 from .geometry import Geometry, Material
 from .half_space import HalfSpace
 from .height_field import HeightField
+from .loading import LoadedMesh, load_mesh
 from .mesh import Mesh
 from .point_cloud import PointCloud
 from .polytope import Polytope
@@ -30,6 +31,7 @@ __all__ = [
     "Geometry",
     "HalfSpace",
     "HeightField",
+    "LoadedMesh",
     "Material",
     "Mesh",
     "PointCloud",
@@ -41,6 +43,7 @@ __all__ = [
     "bounding_capsule",
     "bounding_sphere",
     "convex_hull",
+    "load_mesh",
 ]
 
 

@@ -49,7 +49,7 @@ def convex_hull(points: ArrayLike | Shape, at_most: int | None = None) -> Polyto
 
     `Polytope.excess` tells how far its farthest point is from their hull.  Where that has no more vertices than asked
     for, it is the answer.  Outer hulls are made by edges of the hull that shrink, with little volume added; see
-    linkwork/shapes/outer_hull.py.  Several hundred vertices take seconds.
+    linkwork/shapes/outer_hull.py.  Several hundred vertices take a second or more.
 
     >>> import numpy as np
     >>> from linkwork import shapes

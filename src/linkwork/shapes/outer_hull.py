@@ -22,16 +22,30 @@ __all__ = ["distance_from_hull", "outer_vertices"]
 _EVEN = 1e-12  # relative to the extent
 _PASSES = 4  # of single vertices that move
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+_MANY = 300  # corners: of more, so many are approximated at first
+_STEPS = np.arange(_MANY)
+_HEIGHTS = 1.0 - (2.0 * _STEPS + 1.0) / _MANY
+_ANGLES = _STEPS * (np.pi * (3.0 - np.sqrt(5.0)))
+_WAYS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES), _HEIGHTS], axis=1)
+_WAYS[:, :2] *= np.sqrt(1.0 - _HEIGHTS * _HEIGHTS)[:, None]  # of length 1, along a spiral
 _TRIPLES = {n: np.array(list(itertools.combinations(range(n), 3)), int).reshape(-1, 3) for n in range(3, 25)}
 
 
 def outer_vertices(points: np.ndarray, triangles: np.ndarray, at_most: int) -> np.ndarray:
     """At most so many vertices, whose hull holds all points (n, 3), the corners of a hull of these triangles."""
     middle = points.mean(axis=0)
-    extent = float(np.linalg.norm(np.ptp(points, axis=0)))
-    surface = _Surface((points - middle) / extent, triangles)
+    _, _, axes = np.linalg.svd(points - middle, full_matrices=False)
+    wide = np.ptp((points - middle) @ axes.T, axis=0)
+    inner = (points - middle) @ axes.T / wide  # as wide as it is high: hulls and ratios of volumes stay what they are
+    if np.linalg.det(axes) < 0.0:
+        triangles = triangles[:, ::-1]
+    some = inner
+    if len(inner) > _MANY:
+        some = inner[np.unique(np.argmax(_WAYS @ inner.T, axis=1))]
+        triangles = hull_triangles(some)
+    surface = _Surface(some, triangles)
     surface.shrink(at_most)
-    best = surface.corners()
+    best, surface.inner = surface.corners(), inner
     for _ in range(_PASSES):
         best = _hull_of(best, surface.inner)
         surface.restart(best)
@@ -40,7 +54,7 @@ def outer_vertices(points: np.ndarray, triangles: np.ndarray, at_most: int) -> n
         if _volume(moved) >= _volume(best) * (1.0 - 1e-3):
             break
         best = moved
-    return np.asarray(middle + extent * best)
+    return np.asarray(middle + (best * wide) @ axes)
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -51,15 +65,14 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _hull_of(points: np.ndarray, inner: np.ndarray) -> np.ndarray:
     """The corners of a hull, moved outward by what rounding has left of the inner points outside."""
     corners: np.ndarray = points[np.unique(hull_triangles(points))]
+    middle = inner.mean(axis=0)
     for _ in range(3):
         normals, offsets = _planes(corners, hull_triangles(corners))
-        out = (inner @ normals.T).max(axis=0) - offsets
-        worst = float(out.max())
-        if worst <= 0.0:
+        depths = offsets - normals @ middle
+        factor = float((((inner - middle) @ normals.T).max(axis=0) / depths).max())
+        if factor <= 1.0:
             break
-        middle = inner.mean(axis=0)
-        depth = float((offsets + np.maximum(out, 0.0) - normals @ middle).min())
-        corners = middle + (corners - middle) * (1.0 + 2.0 * worst / max(depth - worst, 1e-3 * depth) + 4e-16)
+        corners = middle + (corners - middle) * (factor + 4e-16)
     return corners
 
 

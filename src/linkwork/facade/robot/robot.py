@@ -13,6 +13,7 @@ from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .assembling import AssemblyMethods
 from .closed_form import ClosedFormMethods
+from .collision_hulls import CollisionHullMethods
 from .collisions import CollisionMethods
 from .compiling import CompilingMethods
 from .configuration import ConfigurationMethods
@@ -64,6 +65,7 @@ class Robot(
     ConfigurationMethods,
     CompilingMethods,
     EditingMethods,
+    CollisionHullMethods,
     StructureMethods,
     LimitMethods,
 ):

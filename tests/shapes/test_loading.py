@@ -1,0 +1,137 @@
+"""Mesh files: found within folders, read within limits, and what is odd about them told."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.shapes import Mesh, Polytope, load_mesh
+
+trimesh = pytest.importorskip("trimesh")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A package `arm` with meshes of a box, of 1 by 2 by 3, in every format; and a secret beside it."""
+    meshes = tmp_path / "arm" / "meshes"
+    meshes.mkdir(parents=True)
+    box = trimesh.creation.box((1.0, 2.0, 3.0))
+    for kind in ("stl", "obj", "ply"):
+        box.export(meshes / f"box.{kind}")
+    text = box.export(file_type="dae").decode()
+    (meshes / "box.dae").write_text(text.replace("<up_axis>", '<unit name="mm" meter="0.001"/><up_axis>'))
+    box.export(tmp_path / "secret.stl")
+    ring = trimesh.creation.torus(1.0, 0.25, major_sections=24, minor_sections=12)
+    ring.export(meshes / "ring.stl")
+    trimesh.Trimesh(box.vertices, box.faces[:-2], process=False).export(meshes / "open.stl")
+    trimesh.Trimesh(box.vertices, box.faces[:, ::-1], process=False).export(meshes / "inside_out.stl")
+    square = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
+    trimesh.Trimesh(square, [[0, 1, 2], [0, 2, 3]], process=False).export(meshes / "flat.stl")
+    trimesh.Trimesh(square, [[0, 1, 1]], process=False).export(meshes / "line.stl")
+    return tmp_path
+
+
+def test_every_format_is_read_in_metres(folder) -> None:
+    for kind in ("stl", "obj", "ply", "dae"):
+        loaded = load_mesh(f"package://arm/meshes/box.{kind}", folder)
+        unit = 0.001 if kind == "dae" else 1.0
+        assert loaded.unit == unit and loaded.issues == () and loaded.vertices.shape == (8, 3)
+        assert np.allclose(np.ptp(loaded.vertices, axis=0), unit * np.array([1.0, 2.0, 3.0]))
+        assert loaded.convex_hull().volume == pytest.approx(6.0 * unit**3)
+    hull = load_mesh(Mesh("meshes/box.stl", (1, -2, 1)), [folder, folder / "arm"], scale=2.0, unit=0.01).convex_hull()
+    assert hull.volume == pytest.approx(6.0 * 2.0 * (0.02) ** 3)
+    mirrored = load_mesh("package://arm/meshes/box.stl", folder / "arm", scale=(-1, 1, 1))
+    assert mirrored.issues == () and "8 vertices" in repr(mirrored)
+    absolute = (folder / "arm" / "meshes" / "box.stl").as_posix()
+    for name in (absolute, f"file://{absolute}"):
+        assert load_mesh(name, str(folder)).file.name == "box.stl"
+
+
+def test_what_is_odd_about_a_surface_is_told(folder) -> None:
+    meshes = folder / "arm" / "meshes"
+    assert "open" in load_mesh("open.stl", meshes).issues[0]
+    assert load_mesh("inside_out.stl", meshes).issues == ("the surface is inside out",)
+    assert load_mesh("open.stl", meshes).convex_hull().volume == pytest.approx(6.0)
+    with pytest.raises(ValueError, match=r"flat\.stl: .* not in one plane"):
+        load_mesh("flat.stl", meshes).convex_hull()
+
+
+def test_what_is_not_opened(folder) -> None:
+    inside = folder / "arm"
+    (inside / "meshes" / "text.stl").write_text("solid nothing\nendsolid\n")
+    (inside / "meshes" / "bad.ply").write_text("ply\nformat ascii 1.0\nelement vertex x\nend_header\n")
+    (inside / "meshes" / "bomb.dae").write_text('<!DOCTYPE a [<!ENTITY b "cc">]><COLLADA>&b;</COLLADA>')
+    (inside / "meshes" / "box.step").write_text("")
+    (inside / "meshes" / "folder.stl").mkdir()
+    trimesh.creation.icosphere(2).export(inside / "meshes" / "ball.ply")
+    bad = {
+        r"the path leads out of the folders": lambda: load_mesh("../secret.stl", inside),
+        r"package://arm/../../secret.stl'.* out of": lambda: load_mesh("package://arm/../../secret.stl", inside),
+        r"secret.stl': the path leads out": lambda: load_mesh(str(folder / "secret.stl"), inside),
+        r"expected package://, file:// or a path": lambda: load_mesh("http://a/b.stl", inside),
+        r"a mesh of type .stl, .obj, .dae, .ply, got '.step'": lambda: load_mesh("meshes/box.step", inside),
+        r"expected a regular file": lambda: load_mesh("meshes/folder.stl", inside),
+        r"more bytes than the limit, max_bytes=99": lambda: load_mesh("meshes/box.stl", inside, max_bytes=99),
+        r"162 vertices are more than the limit": lambda: load_mesh("meshes/ball.ply", inside, max_vertices=100),
+        r"line.stl: its triangles are points and lines": lambda: load_mesh("meshes/line.stl", inside),
+        r"text.stl: ": lambda: load_mesh("meshes/text.stl", inside),
+        r"bad.ply: not a PLY file that can be read": lambda: load_mesh("meshes/bad.ply", inside),
+        r"bomb.dae: a DAE file with a DOCTYPE": lambda: load_mesh("meshes/bomb.dae", inside),
+        r"scale: .* none of them zero, got \(1, 0, 1\)": lambda: load_mesh("a.stl", inside, scale=(1, 0, 1)),
+        r"scale: .* got 0": lambda: load_mesh("a.stl", inside, scale=0),
+        r"scale: .* got nan": lambda: load_mesh("a.stl", inside, scale=float("nan")),
+        r"unit: expected a length above zero": lambda: load_mesh("a.stl", inside, unit=0.0),
+        r"uri: expected the name of a file, got ' '": lambda: load_mesh(" ", inside),
+        r"folders: .* is no folder": lambda: load_mesh("a.stl", inside / "none"),
+        r"folders: expected paths of folders, got 3": lambda: load_mesh("a.stl", 3),  # type: ignore[arg-type]
+        r"and folders to look in, got 'a.stl' and \[\]": lambda: load_mesh("a.stl", []),
+    }
+    for message, make in bad.items():
+        with pytest.raises(ValueError, match=message):
+            make()
+    with pytest.raises(FileNotFoundError, match=r"looked for as\n .*meshes.none.stl\n .*arm.none.stl"):
+        load_mesh("none.stl", [inside / "meshes", inside])
+    if sys.platform != "win32":
+        os.symlink(folder / "secret.stl", inside / "link.stl")
+        with pytest.raises(ValueError, match="leads out of the folders"):
+            load_mesh("link.stl", inside)
+        os.symlink(inside / "meshes" / "box.stl", inside / "here.stl")
+        assert len(load_mesh("here.stl", inside).vertices) == 8
+
+
+URDF = """<robot name="r"><link name="a">
+  <collision><geometry><mesh filename="package://arm/meshes/ring.stl" scale="0.1 0.1 0.1"/></geometry></collision>
+  <collision><geometry><mesh filename="package://arm/meshes/open.stl"/></geometry></collision>
+  <collision><geometry><sphere radius="1"/></geometry></collision>
+  <visual><geometry><mesh filename="package://arm/meshes/ring.stl"/></geometry></visual>
+</link></robot>"""
+
+
+def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
+    robot = lw.Robot.from_urdf_string(URDF)
+    hulled = robot.with_collision_hulls(folder, at_most=24)
+    ring, box, ball = hulled.link("a").collisions
+    assert isinstance(ring.shape, Polytope) and len(ring.shape.vertices) <= 24 and 0.0 < ring.shape.excess < 0.03
+    assert box.shape.volume == pytest.approx(6.0) and box.shape.excess == 0.0
+    assert ball == robot.link("a").collisions[2] and hulled.link("a").visuals == robot.link("a").visuals
+    codes = [issue.code for issue in hulled.report.warnings]
+    assert codes == ["MESH_HULL", "MESH_OPEN", "MESH_HULL"] and "link[a]" in str(hulled.report.warnings[0].where)
+    with pytest.raises(FileNotFoundError, match=r"with_collision_hulls: link 'a': mesh .* was not found"):
+        robot.with_collision_hulls(folder / "arm" / "meshes")
+
+
+def test_a_ring_is_hollow_in_pieces(folder) -> None:
+    pytest.importorskip("coacd")
+    ring = load_mesh("ring.stl", folder / "arm" / "meshes")
+    pieces = ring.convex_pieces(at_most=16, concavity=0.1)
+    assert len(pieces) > 3 and max(len(piece.vertices) for piece in pieces) <= 16
+    ways = np.random.default_rng(0).normal(size=(20, 3))
+    for piece in pieces:  # none of them holds the middle
+        _, offsets = piece.planes
+        assert (offsets < 0.0).any() and np.isfinite(piece.support(ways)).all()
+    with pytest.raises(ValueError, match=r"concavity: expected a number from 0.01 to 1, got 0"):
+        ring.convex_pieces(concavity=0)
