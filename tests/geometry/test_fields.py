@@ -291,6 +291,9 @@ def test_values_and_what_they_refuse() -> None:
         r"distance_field: shapes: expected shapes of a known size": lambda: lw.distance_field(
             [shapes.HalfSpace()], 0.1
         ),
+        r"rounded: shape: expected a convex shape, got PointCloud": lambda: shapes.Rounded(
+            shapes.PointCloud([[0, 0, 0]]), 0.1
+        ),
         r"compound: parts: expected one part at least": lambda: shapes.Compound([]),
     }
     for message, call in bad.items():

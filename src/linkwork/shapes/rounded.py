@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..spatial import Symmetric3, Vec3
+from .compound import Compound
 from .mesh import Mesh
 from .moments import Moments
+from .sampled import Sampled
 from .shape import Shape, sizes
 
 __all__ = ["Rounded"]
@@ -32,7 +34,7 @@ class Rounded(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape) or isinstance(self.shape, Mesh):
+        if not isinstance(self.shape, Shape) or isinstance(self.shape, (Mesh, Sampled, Compound)):
             raise ValueError(f"rounded: shape: expected a convex shape, got {self.shape!r}")
         object.__setattr__(self, "radius", sizes("rounded", "radius", self.radius, zero=True))
 
