@@ -9,8 +9,9 @@ import pytest
 
 import linkwork as lw
 from linkwork.geometry.scene import Scene
-from linkwork.shapes import Box, Capsule, Cylinder, Sphere
+from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
+FAR = Scene().with_sphere("far", 0.1, (9.0, 0.0, 0.0)).with_shape("farther", Capsule(0.1, 0.1), (9.0, 1.0, 0.0))
 METHOD = {"method": "sampled", "resolution": 0.01}
 
 
@@ -78,6 +79,24 @@ def test_nothing_is_wrongly_certified(arm: lw.Robot) -> None:
     assert free > 500 and colliding > 500 and undecided < 0.01 * 2800
 
 
+def test_distances_that_are_searched_for_certify_nothing_wrongly() -> None:
+    swing = lw.load("double_pendulum").with_attached("can", Cylinder(0.05, 0.4), "tip")
+    rng = np.random.default_rng(8)
+    scene = Scene()
+    for k in range(3):
+        scene = scene.with_shape(
+            f"egg{k}", Ellipsoid((0.2, 0.1, 0.05)), swing.pose(rng.uniform(-3.0, 3.0, 2), "tip")[:3, 3]
+        )
+    q0, q1 = rng.uniform(-3.0, 3.0, (2, 1500, swing.nq))
+    q1 = q0 + 0.3 * (q1 - q0)
+    pairs = [("can", name) for name in scene.names]
+    found = swing.edge_is_free(q0, q1, scene, pairs=pairs)
+    samples = swing.edge_is_free(q0, q1, scene, pairs=pairs, **METHOD)
+    assert not (found.free & (samples.status == "colliding")).any()
+    assert found.free.sum() > 100 and (found.status == "colliding").sum() > 100
+    assert (found.status == "undecided").sum() < 15
+
+
 def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
     scene = _scene(np.random.default_rng(5))
     q0, q1 = _edges(arm, np.random.default_rng(6), 300)
@@ -90,7 +109,7 @@ def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
 def test_what_samples_step_over_is_found(arm: lw.Robot) -> None:
     q0, q1 = (np.array([turn, 0.6, 0.0, -1.2, 0.0, 1.0, 0.0]) for turn in (-0.6, 0.6))
     hand = arm.pose([0.3, *q0[1:]], "flange")[:3, 3]
-    plate = Scene().with_box("plate", (0.2, 1e-3, 0.2), lw.pose(hand, rpy=(0.0, 0.0, 0.3)))  # across the hand's way
+    plate = FAR.with_box("plate", (0.2, 1e-3, 0.2), lw.pose(hand, rpy=(0.0, 0.0, 0.3)))  # across the hand's way
     samples = {"method": "sampled", "resolution": 0.6}
     assert arm.edge_is_free(q0, q1, plate, method="sampled", resolution=0.01).status == "colliding"
     coarse, certified = arm.edge_is_free(q0, q1, plate, **samples), arm.edge_is_free(q0, q1, plate)
@@ -101,7 +120,7 @@ def test_what_samples_step_over_is_found(arm: lw.Robot) -> None:
 
 def test_a_segment_of_no_length_is_a_configuration(arm: lw.Robot) -> None:
     q = np.array([0.1, -0.3, 0.2, -1.5, 0.0, 1.2, 0.3])
-    scene = Scene().with_sphere("far", 0.1, (3.0, 0.0, 0.0))
+    scene = FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
     found = arm.edge_is_free(q, q, scene)
     assert found.free and found.checks == 1
     assert found.clearance == pytest.approx(arm.minimum_distance(q, scene), abs=1e-12)
@@ -120,20 +139,20 @@ def test_bases_that_float_and_turn_are_bounded() -> None:
 
 
 def test_what_is_asked_wrongly_is_refused(arm: lw.Robot) -> None:
-    q = arm.neutral()
+    q, scene = arm.neutral(), FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
     with pytest.raises(ValueError, match="edge_is_free: method: expected one of certified, sampled, got 'exact'"):
-        arm.edge_is_free(q, q, method="exact")  # type: ignore[arg-type]
+        arm.edge_is_free(q, q, scene, method="exact")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tolerance: expected a number of at least 1e-07"):
-        arm.edge_is_free(q, q, tolerance=0.0)
+        arm.edge_is_free(q, q, scene, tolerance=0.0)
     with pytest.raises(ValueError, match="resolution: expected a number above zero"):
-        arm.edge_is_free(q, q, method="sampled", resolution=-1.0)
+        arm.edge_is_free(q, q, scene, method="sampled", resolution=-1.0)
     with pytest.raises(ValueError, match="margin"):
-        arm.edge_is_free(q, q, margin=float("nan"))
+        arm.edge_is_free(q, q, scene, margin=float("nan"))
     with pytest.raises(ValueError, match=r"edge_is_free: q1\[0\] is NaN"):
-        arm.edge_is_free(q, np.full(7, np.nan))
+        arm.edge_is_free(q, np.full(7, np.nan), scene)
     with pytest.raises(ValueError, match=r"shapes \(3, 7\) and \(2, 7\) do not broadcast"):
-        arm.edge_is_free(np.zeros((3, 7)), np.zeros((2, 7)))
+        arm.edge_is_free(np.zeros((3, 7)), np.zeros((2, 7)), scene)
     with pytest.raises(TypeError, match="edge_is_free: q0: expected numbers, got symbols"):
-        lw.compile(lambda q: arm.edge_is_free(q, q).clearance, q=7)
+        lw.compile(lambda q: arm.edge_is_free(q, q, scene).clearance, q=7)
     with pytest.raises(ValueError, match="of several segments"):
-        bool(arm.edge_is_free(np.stack([q, q]), np.stack([q, q])))
+        bool(arm.edge_is_free(np.stack([q, q]), np.stack([q, q]), scene))

@@ -25,9 +25,11 @@ from typing import Any, NamedTuple
 from ...expr.control import cond, while_loop
 from ...expr.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
 from ...geometry.cores import BoxCore, Core, PointCore, SegmentCore
-from ...geometry.pairs import signed_distance
+from ...geometry.distance import SignedDistance
+from ...geometry.pairs import PAIRS, signed_distance
 from ...geometry.rows import SolidKind, SolidRow, anchor, reach_of
 from ...geometry.solids import solid
+from ...geometry.support import support
 from ...model.body import WORLD
 from ...model.collisions import LinkShape, link_shapes
 from ...model.tree import Tree
@@ -233,7 +235,7 @@ class _Gaps:
             if len(motion) > 8:
                 ahead, more = _parting(n, b, motion[8:14])
                 away, spread = away - ahead, spread + more
-            d = fmax(found.distance - less, _LITTLE)
+            d = fmax(_opened(a, b, found) - less, _LITTLE)
             always = d / (speed + _LITTLE)
             return (
                 fmin(least, found.distance),
@@ -276,6 +278,17 @@ class _Gaps:
             bound = self.bounds[k][WORLD]
             of_shape[k] = [bound.speed, bound.acceleration, *seen(k, WORLD)]
         return of_shape, of_pair
+
+
+def _opened(a: SolidRow, b: SolidRow, found: SignedDistance) -> Any:
+    """How far apart the planes across the normal are that touch two solids: the distance, and where that was searched
+    for no more than what its normal proves."""
+    kinds = type(a.solid.core), type(b.solid.core)
+    if kinds in PAIRS or kinds[::-1] in PAIRS:
+        return found.distance
+    n = found.normal
+    between = n.dot(support(b.solid.core, -n) - support(a.solid.core, n))
+    return fmin(found.distance, between - a.solid.radius - b.solid.radius)
 
 
 def _span(d: Any, u: Any, a: Any) -> Any:
