@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.geometry.scene import Scene
-from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Sphere
 
 FAR = Scene().with_sphere("far", 0.1, (9.0, 0.0, 0.0)).with_shape("farther", Capsule(0.1, 0.1), (9.0, 1.0, 0.0))
 METHOD = {"method": "sampled", "resolution": 0.01}
@@ -95,6 +95,19 @@ def test_distances_that_are_searched_for_certify_nothing_wrongly() -> None:
     assert not (found.free & (samples.status == "colliding")).any()
     assert found.free.sum() > 100 and (found.status == "colliding").sum() > 100
     assert (found.status == "undecided").sum() < 15
+
+
+def test_fields_are_kept_clear_of() -> None:
+    swing = lw.load("double_pendulum").with_attached("ball", Sphere(0.05), "tip")
+    rng = np.random.default_rng(9)
+    scene = Scene().with_shape("hills", HeightField(rng.uniform(0.0, 0.5, (5, 5)), 1.0), (0.3, 0.2, -1.0))
+    q0, q1 = rng.uniform(-3.0, 3.0, (2, 600, swing.nq))
+    q1 = q0 + 0.3 * (q1 - q0)
+    pairs = [("ball", "hills")]
+    found = swing.edge_is_free(q0, q1, scene, pairs=pairs)
+    samples = swing.edge_is_free(q0, q1, scene, pairs=pairs, **METHOD)
+    assert not (found.free & (samples.status == "colliding")).any()
+    assert found.free.sum() > 60 and (found.status == "colliding").sum() > 60
 
 
 def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ...expr.control import cond, while_loop
 from ...expr.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
-from ...geometry.cores import BoxCore, Core, PointCore, SegmentCore
+from ...geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
 from ...geometry.distance import SignedDistance
 from ...geometry.pairs import PAIRS, signed_distance
 from ...geometry.rows import SolidKind, SolidRow, anchor, reach_of
@@ -230,6 +230,9 @@ class _Gaps:
             found = signed_distance(a.solid, b.solid)
             if not motion:
                 return fmin(least, found.distance), back, forth
+            if any(isinstance(row.solid.core, FieldCore) for row in (a, b)):  # which no plane separates
+                always = fmax(found.distance - less, _LITTLE) / (speed + _LITTLE)
+                return fmin(least, found.distance), fmin(back, always), fmin(forth, always)
             n = found.normal
             away, spread = _parting(n, a, motion[2:8])
             if len(motion) > 8:
