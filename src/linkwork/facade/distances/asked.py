@@ -93,8 +93,8 @@ def _checked(tree: Tree, who: str) -> tuple[LinkShape, ...]:
     shapes = link_shapes(tree)
     if not shapes:
         raise ValueError(
-            f"{who}: robot {tree.name!r} has no collision shapes: its file has no <collision>, or give it some by "
-            f"with_attached"
+            f"{who}: robot {tree.name!r} has no collision shapes: its file has no <collision>: with_collisions "
+            f"gives links some"
         )
     for shape in shapes:
         if type(shape.shape) not in SOLIDS:
