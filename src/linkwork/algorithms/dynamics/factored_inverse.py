@@ -23,7 +23,7 @@ from typing import Any
 
 from ...errors import SingularInertiaError
 from ...expr.control.each import each
-from ...expr.linalg.sums import dot, is_zero
+from ...expr.linalg.sums import dot, is_zero, mirrored
 from ...joints.derived import units
 from ...model.body import WORLD
 from ...model.tree import Tree
@@ -144,7 +144,7 @@ class ArticulatedInverse:
         """M⁻¹, symmetric."""
         many = _PER_VELOCITY * self.count**2 > _LONG
         found = each(self.applied, units(self.count), in_loops=many, alike=True)
-        return [[found[max(i, j)][min(i, j)] for j in range(self.count)] for i in range(self.count)]
+        return mirrored(found)
 
     def applied(self, x: Scalars) -> list[Any]:
         """M⁻¹ x."""

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, eq, fmax, fmin, lt, not_, or_, where
 from ...expr.linalg.semidefinite import Semidefinite
-from ...expr.linalg.sums import dot, is_zero, transposed
+from ...expr.linalg.sums import dot, is_zero, mirrored, transposed
 
 __all__ = ["Boxed", "boxed_least_squares"]
 
@@ -185,7 +185,7 @@ def _by_columns(columns: Rows, r: Scalars, D: Scalars, c: Scalars) -> Any:
     """By a matrix of as many rows as x has."""
     n = len(D)
     H = [[dot(columns[i], columns[j]) + (D[i] if i == j else 0.0) for j in range(i + 1)] for i in range(n)]
-    full = [[H[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    full = mirrored(H)
     g = [a + dot(column, r) for a, column in zip(c, columns, strict=True)]
 
     def solve(held: dict[int, Any], places: dict[int, Any]) -> tuple[list[Any], list[Any]]:

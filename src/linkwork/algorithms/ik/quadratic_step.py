@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ...expr.functions import and_, lt, or_, where
 from ...expr.linalg.semidefinite import Semidefinite
-from ...expr.linalg.sums import dot
+from ...expr.linalg.sums import dot, mirrored
 from .box import LimitBox
 from .ranges import times
 
@@ -114,7 +114,7 @@ class Quadratics:
         matrix = [
             [H[i][j] if i == j else times(times(H[i][j], free[i]), free[j]) for j in range(i + 1)] for i in range(n)
         ]
-        matrix = [[matrix[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+        matrix = mirrored(matrix)
         pull = [times(x + dot(row, held) if rooms else x, a) for x, row, a in zip(g, H, free, strict=True)]
         inner = Semidefinite.of(matrix, None, _LEAST)
         # by L⁻¹ alone: J H⁻¹Jᵀ = Y D⁻¹ Yᵀ with Y = J L⁻ᵀ

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fabs, floor, fmax, fmin, lt, not_, or_, sqrt, where
-from ...expr.linalg.sums import dot, identity, is_zero, transposed
+from ...expr.linalg.sums import dot, identity, is_zero, mirrored, transposed
 from ..configuration.manifold import difference, integrate
 from ..mechanisms.nearest import characteristic_length
 from .box import LimitBox, numbered
@@ -252,10 +252,7 @@ class _Search:
         H = [where(and_(taken, heeded), a, b) for a, b in zip(learned, state.matrix, strict=True)]
         # the next one
         now = lt(cost, _NEARLY)
-        full = [
-            [where(now, H[_place(i, j)], 1.0 if i == j else 0.0) if i >= j else 0.0 for j in range(n)] for i in range(n)
-        ]
-        full = [[full[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+        full = mirrored([[where(now, H[_place(i, j)], 1.0 if i == j else 0.0) for j in range(i + 1)] for i in range(n)])
         pull = [where(now, x, 0.0) for x in g]
         base = [0.0] * len(rows)  # multipliers from which on others are sought: what damps them vanishes with that
         if not self.programs.ranges:

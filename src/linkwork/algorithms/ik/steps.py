@@ -22,7 +22,7 @@ from typing import Any
 
 from ...expr.functions import copysign, fabs, fmax, lt, where
 from ...expr.linalg.semidefinite import Semidefinite
-from ...expr.linalg.sums import dot, is_zero, transposed
+from ...expr.linalg.sums import dot, is_zero, mirrored, transposed
 from .box import LimitBox
 
 __all__ = ["MANY", "bounded_step", "damped_step", "full", "newton_step", "shortened"]
@@ -91,7 +91,7 @@ def bounded_step(rows: Rows, errors: Scalars, damping: Any, box: LimitBox, q: Sc
 
 def full(lower: Scalars, count: int) -> list[list[Any]]:
     """A symmetric matrix of its lower triangle, row by row."""
-    return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(count)] for i in range(count)]
+    return mirrored([lower[i * (i + 1) // 2 :][: i + 1] for i in range(count)])
 
 
 def newton_step(H: Rows, slopes: Scalars, damping: Any, box: LimitBox, q: Scalars, rounds: int = 2) -> list[Any]:

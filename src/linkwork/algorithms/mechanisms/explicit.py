@@ -60,7 +60,7 @@ class Solved:
         """Of AᵀA."""
         count = len(self.columns)
         lower = [[dot(self.columns[i], self.columns[j]) for j in range(i + 1)] for i in range(count)]
-        return Semidefinite.of([[lower[max(i, j)][min(i, j)] for j in range(count)] for i in range(count)], more=0.0)
+        return Semidefinite.of(lower, more=0.0)
 
     @property
     def pivots(self) -> list[Any]:

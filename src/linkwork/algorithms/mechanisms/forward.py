@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Any
 
 from ...expr.linalg.semidefinite import MORE, Semidefinite
-from ...expr.linalg.sums import dot, is_zero
+from ...expr.linalg.sums import dot, is_zero, mirrored
 from ...model.tree import Tree
 from ..constraints.rows import AllRates, constraint_error, rates_of
 from ..dynamics.external import Wrenches
@@ -65,7 +65,7 @@ class Held:
     def delassus(self) -> Matrix:
         """Λ = G M⁻¹ Gᵀ, symmetric."""
         lower = [[dot(self.UD[i], self.U[j]) for j in range(i + 1)] for i in range(len(self.U))]
-        return [[lower[max(i, j)][min(i, j)] for j in range(len(lower))] for i in range(len(lower))]
+        return mirrored(lower)
 
     @cached_property
     def factors(self) -> Semidefinite:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...expr.control.each import each
-from ...expr.linalg.sums import added, dot, negated, transposed
+from ...expr.linalg.sums import added, dot, mirrored, negated, transposed
 from ...model.tree import Tree
 from ..constraints.rows import rates_of
 from ..derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
@@ -147,7 +147,7 @@ def by_forces(held: Held) -> Matrix:
         return [x + dot([of[k] for of in moved], forces) for k, x in enumerate(row[len(moved) :])]
 
     found = each(less_moved, [[*x, *y] for x, y in zip(exerted, M_inv, strict=True)], in_loops=long)
-    M_inv = [[found[max(i, j)][min(i, j)] for j in range(len(found))] for i in range(len(found))]
+    M_inv = mirrored(found)
     return [*M_inv, *([forces[i] for forces in exerted] for i in range(len(moved)))]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...expr.linalg.semidefinite import Semidefinite
-from ...expr.linalg.sums import dot, transposed
+from ...expr.linalg.sums import dot, mirrored, transposed
 from ...model.tree import Tree
 from ..constraints.rows import rates_of
 from ..dynamics.external import Wrenches
@@ -35,7 +35,7 @@ def reduced_inertia(K: Matrix, M: Matrix) -> Matrix:
     columns = transposed(K)
     moved = [[dot(row, column) for row in M] for column in columns]
     lower = [[dot(columns[i], moved[j]) for j in range(i + 1)] for i in range(len(columns))]
-    return [[lower[max(i, j)][min(i, j)] for j in range(len(columns))] for i in range(len(columns))]
+    return mirrored(lower)
 
 
 def reduced_mass_matrix(

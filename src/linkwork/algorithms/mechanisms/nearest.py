@@ -59,9 +59,8 @@ class Weighed:
     def _damped(self, more: Any) -> Semidefinite:
         G, weighed = self.rates.rows, self.rows
         lower = [[dot(weighed[i], G[j]) for j in range(i + 1)] for i in range(len(G))]
-        whole = [[lower[max(i, j)][min(i, j)] for j in range(len(G))] for i in range(len(G))]
         noise = [w * _NOISE for w in self.inverse]
-        return Semidefinite.of(whole, [dot(sizes, noise) + self.floor for sizes in self.rates.sizes], more)
+        return Semidefinite.of(lower, [dot(sizes, noise) + self.floor for sizes in self.rates.sizes], more)
 
     def step(self, wanted: Scalars) -> list[Any]:
         return self.pulled(self.factors.solved(wanted))

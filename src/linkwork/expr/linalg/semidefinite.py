@@ -22,7 +22,7 @@ from typing import Any
 
 from ..functions import eq
 from ..symbol import in_double
-from .sums import is_zero, reciprocal_or_zero
+from .sums import is_zero, mirrored, reciprocal_or_zero
 
 __all__ = ["MORE", "Semidefinite"]
 
@@ -47,7 +47,7 @@ class Semidefinite:
     def of(A: Rows, floor: Scalars | None = None, more: Any = MORE) -> Semidefinite:
         """Of a symmetric matrix, of which the lower triangle is read; ``floor`` is added to the diagonal of A + E."""
         in_double(x for row in A for x in row)
-        full = [[A[max(i, j)][min(i, j)] for j in range(len(A))] for i in range(len(A))]
+        full = mirrored(A)
         order = _order(full)
         place = {row: k for k, row in enumerate(order)}
         left = [

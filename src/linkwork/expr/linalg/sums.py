@@ -18,6 +18,7 @@ __all__ = [
     "identity",
     "is_zero",
     "less",
+    "mirrored",
     "negated",
     "product",
     "reciprocal",
@@ -62,6 +63,12 @@ def product(left: Rows, right: Rows) -> list[list[Any]]:
 def transposed(rows: Rows) -> list[list[Any]]:
     """The columns, as rows.  A matrix without rows has none either."""
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+def mirrored(lower: Rows) -> list[list[Any]]:
+    """A symmetric matrix of its lower triangle: what is above the diagonal is not read, and need not be there."""
+    n = len(lower)
+    return [[lower[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
 
 
 def identity(n: int) -> list[list[float]]:

@@ -20,7 +20,7 @@ from typing import Any
 from ..arrays import filled
 from ..control import fori
 from ..functions import eq, lt, not_, where
-from ..linalg.sums import dot, is_zero, less, rows_of, transposed
+from ..linalg.sums import dot, is_zero, less, mirrored, rows_of, transposed
 from ..rules import Rule, ruled
 from .factored import Factored, are_loops_better
 from .pivoting import triangle
@@ -56,7 +56,7 @@ class _Shape:
         return self.symmetric(parts[0]), parts[1], rows_of(parts[2], n, m), parts[3], parts[4], parts[5]
 
     def symmetric(self, lower: Scalars) -> list[list[Any]]:
-        return [[lower[triangle(i, j)] for j in range(self.n)] for i in range(self.n)]
+        return mirrored([lower[triangle(i, 0) :][: i + 1] for i in range(self.n)])
 
     def of_rows(self, A: Sequence[Scalars], x: Scalars) -> list[Any]:
         """C x."""

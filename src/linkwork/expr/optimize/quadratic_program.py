@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import floats, over_samples
 from ..control.steps import bound
 from ..linalg.arrays import array_of
+from ..linalg.sums import mirrored, rows_of
 from .implied import Minimum
 from .proximal import ConvexProgram
 
@@ -123,7 +124,7 @@ def solved(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOpt
 
 def _solved(n: int, m: int, given: Mapping[str, Sequence[Any]], options: ProgramOptions) -> list[list[Any]]:
     """Of one sample: the solution's numbers."""
-    H = [[given["H"][max(i, j) * n + min(i, j)] for j in range(n)] for i in range(n)]
+    H = mirrored(rows_of(given["H"], n))
     rows = [list(given["A"][i * n : (i + 1) * n]) for i in range(m)]
     lower = [*given.get("lower", [-math.inf] * m), *given.get("x_lower", [-math.inf] * n)]
     upper = [*given.get("upper", [math.inf] * m), *given.get("x_upper", [math.inf] * n)]
