@@ -19,9 +19,10 @@ from .simplex import Kept, Simplex, nearest
 __all__ = ["convex"]
 
 _EXACT = 0.0  # relative gaps between bounds on squares of distances, at which searches end
-_NEAR = 1e-9
-_NEARLY = 1e-4  # of depths: what is less than that part better is not looked for, of curved bodies
-_NEARLY_SMOOTH = 5e-3  # where a body is an ellipsoid
+_NEAR = 1e-9  # features are clear, and Newton's method converges
+_NEAR_SMOOTH = 1e-4  # the latter is enough
+# of depths: of curved bodies, what is less than that part better than the best is not looked for before the polish
+_NEARLY = {0: 1e-4, 1: 1e-3, 2: 5e-2}  # by how many of the two are ellipsoids
 _TOUCHING = 1e-13  # of the size of A − B
 _INWARD = 1e-12
 _ROUNDING = 1e-14
@@ -33,7 +34,8 @@ def convex(a: Core, b: Core) -> SignedDistance:
     """Of two bounded cores."""
     difference = Difference.of(a, b)
     curved = isinstance(a, CURVED) or isinstance(b, CURVED)
-    s = nearest(difference, gap=_NEAR if curved else _EXACT)
+    smooth = isinstance(a, EllipsoidCore) and isinstance(b, EllipsoidCore)
+    s = nearest(difference, gap=_NEAR_SMOOTH if smooth else _NEAR if curved else _EXACT)
     distance, normal, on_a = _apart(s)
     scale = _length(difference.between()) + _length(s.w)
     touches = le(distance, _TOUCHING * scale)
@@ -44,7 +46,7 @@ def convex(a: Core, b: Core) -> SignedDistance:
     found = cond(over, lambda: _overlap(difference, apart, s, scale, curved), lambda: apart)
     if curved:
         g, n, on_a = polished(difference, found.kept, found.start)
-        worse = and_(over, lt(g, found.distance))  # then only what is known of the points is of use
+        worse = and_(over, lt(g, found.distance - _ROUNDING * scale))  # then only what is known of the points is of use
         g, n = where(worse, found.distance, g), chosen(worse, found.normal, n)
         found = _Found(found.kept, g, n, on_a, n)
     unique = _unique(difference, found)
@@ -68,7 +70,7 @@ def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curv
     Where they all but touch, 0 is taken a little further into A − B: then there are facets about it.
     """
     near = _NEAR if curved else _EXACT
-    smooth = isinstance(difference.a, EllipsoidCore) or isinstance(difference.b, EllipsoidCore)
+    smooth = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
     inward = Vec3(0.036 * scale, 0.048 * scale, 0.08 * scale) - difference.between()
     far = where(s.inside, 0.0, 2.0 * apart.distance + _INWARD * scale)
     further = Moved(difference, inward * (far / sqrt(length_of(inward))))
@@ -77,7 +79,7 @@ def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curv
         further,
         tuple(chosen(s.inside, x, y) for x, y in zip((*s.p, s.w), (*t.p, t.w), strict=True)),
         or_(s.inside, t.inside),
-        gap=(_NEARLY_SMOOTH if smooth else _NEARLY) if curved else 0.0,
+        gap=_NEARLY[smooth] if curved else 0.0,
     )
     normal = chosen(s.inside, found.n, apart.normal)
     g = where(s.inside, -found.depth, difference.kept(apart.normal))
@@ -90,7 +92,7 @@ def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curv
         return _moved(difference, known, _OUT_EXACT * scale, near)
     known = _moved(difference, known, _OUT * scale, near)
     g, n, _ = polished(difference, known.kept, known.start)
-    better = lt(known.distance, g)
+    better = le(known.distance - _ROUNDING * scale, g)
     known = known._replace(distance=where(better, g, known.distance), normal=chosen(better, n, known.normal))
     return _moved(difference, known, _OUT * scale, near)
 
