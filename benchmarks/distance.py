@@ -1,9 +1,10 @@
 """Signed distances beside coal: `python -m benchmarks.distance`.
 
 A pair of shapes at 4096 poses: distance, normal and witnesses, by a kernel on one thread, into arrays made before;
-coal as Python calls it, and in its own loop without Python.  Distances are compared first: the exit code is 1 where
-coal's direction parts the shapes better than ours, or its points are nearer; else it is coal that is off.  Then a robot against itself and a scene.  ``--accuracy`` compares with
-answers of higher precision instead, see `distance_accuracy`.
+coal as Python calls it, and in its own loop without Python.  Answers are compared first: the exit code is 1 where
+coal's direction parts shapes better than ours, or its points are nearer; where they differ else, it is coal that is
+off.  Then a robot against itself and a scene.  ``--accuracy`` compares with answers of higher precision instead, see
+`distance_accuracy`.
 """
 
 from __future__ import annotations
@@ -219,6 +220,7 @@ def _print(
             "overlaps",
             "distance",
             "normal",
+            "beaten",
         ]
         cells = [
             [

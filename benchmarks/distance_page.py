@@ -40,13 +40,20 @@ def _pairs(data: dict[str, Any]) -> list[str]:
     bounds = {x["robot"]: x["target_shown"] for x in data["targets"] if x["what"].startswith("batch")}
     lines = [
         "| | one of a batch | target | alone | operations | coal, call | coal, loop |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for x in data["pairs"]:
         times = " | ".join(shown_time(x[key]) for key in ("peer_call", "peer_loop"))
         ours = f"{shown_time(x['seconds'])} | {bounds.get(x['pair'], '-').removeprefix('<= ')}"
-        lines.append(f"| {x['pair']} | {ours} | {shown_time(x['alone'])} | {x['operations']} | {times} |")
+        lines.append(
+            f"| {x['pair']} | {ours} | {shown_time(x['alone'])} | {x['operations']} | {times} | {_beaten(x)} |"
+        )
     return lines
+
+
+def _beaten(x: dict[str, Any]) -> str:
+    """Rounding is none."""
+    return "-" if x["beaten"] is None or x["beaten"] < 1e-9 else f"{x['beaten']:.0e}"
 
 
 def _robots(data: dict[str, Any]) -> list[str]:

@@ -91,6 +91,6 @@ def test_the_page_has_what_was_measured():
     error = {"family": "point, box", "pairs": 3, "distance": 1e-15, "normal": None, "witnesses": 0.0, "deeper": 0.0}
     found = tables({"machine": machine, "pairs": [pair], "robots": [{}], "targets": [row, other], "accuracy": [error]})
     page = written(PAGE.read_text(encoding="utf-8"), found)
-    for line in ("| sphere, box | 2 ns | 5 ns | - | 7 | 1 µs | - |", "| panda | yes or no | 2 ns | 5 ns | - |",
+    for line in ("| sphere, box | 2 ns | 5 ns | - | 7 | 1 µs | - | 2e-03 |", "| panda | yes or no | 2 ns | 5 ns | - |",
                  "| point, box | 3 | 1e-15 | - | 0e+00 | 0e+00 |"):  # fmt: skip
         assert page.count(line) == 1, line
