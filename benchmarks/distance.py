@@ -96,7 +96,8 @@ def measured(case: Case, effort: Effort) -> Measured:
             T, request, result = peer.transforms(X[:COMPARED]), peer.request, peer.result
             its = {"distance": peer.coal.distance, "a": peer.a, "b": peer.b, "at": peer.at, "T": T}
             call = Call(
-                "for x in T: distance(a, at, b, x, request, result)", {**its, "request": request, "result": result}
+                "for x in T: clear(); distance(a, at, b, x, request, result)",
+                {**its, "request": request, "result": result, "clear": result.clear},  # else it gives what it found
             )
             times = compare(Call("kernel(X, out=out)", names_of), call, effort)
         loop = None if peer is None else peer.loop_seconds(X[: 4 * COMPARED], effort.rounds)

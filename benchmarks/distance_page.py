@@ -39,7 +39,7 @@ def _where(about: dict[str, Any]) -> str:
 def _pairs(data: dict[str, Any]) -> list[str]:
     bounds = {x["robot"]: x["target_shown"] for x in data["targets"] if x["what"].startswith("batch")}
     lines = [
-        "| | one of a batch | target | alone | operations | coal, call | coal, loop |",
+        "| | one of a batch | target | alone | operations | coal, call | coal, loop | beaten by [m] |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for x in data["pairs"]:

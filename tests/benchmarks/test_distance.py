@@ -83,6 +83,7 @@ def test_the_page_has_what_was_measured():
         "seconds": 2e-9,
         "alone": None,
         "operations": 7,
+        "beaten": 2e-3,
         "peer_call": 1e-6,
         "peer_loop": None,
     }
