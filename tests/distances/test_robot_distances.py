@@ -51,6 +51,7 @@ def test_minimum_nearest_and_collision_are_those_of_all_pairs() -> None:
         assert nearest.pairs[0] == found.pairs[found.distance.argmin()]
         assert nearest.distance[0] == found.distance.min()
         of_wrist = ROBOT.nearest(q, "wrist", SCENE)
+        assert ROBOT.nearest(q, "hand", SCENE).pairs == ROBOT.nearest(q, "flange", SCENE).pairs
         some = [k for k, pair in enumerate(found.pairs) if "wrist" in pair]
         assert of_wrist.distance[0] == found.distance[some].min()
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.functions import cos, sin
-from linkwork.joints import ALL, Composite, Ellipsoidal, JointType, Reversed
+from linkwork.joints import ALL, Composite, Ellipsoid, JointType, Reversed
 from linkwork.joints.axis import random_axis
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
@@ -131,7 +131,7 @@ def transform_at_zero(joint: JointType) -> Pose:
     """The identity, but for the types that have no configuration of this transform."""
     if isinstance(joint, Reversed):
         return transform_at_zero(joint.joint).inv().formed()
-    if isinstance(joint, Ellipsoidal):
+    if isinstance(joint, Ellipsoid):
         return Pose(Rotation.identity(), Vec3(0.0, 0.0, joint.c))
     X = Pose.identity()
     for part, placement in zip(joint.joints, joint.placements, strict=True) if isinstance(joint, Composite) else ():

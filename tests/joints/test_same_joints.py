@@ -17,7 +17,7 @@ from linkwork.joints import (
     ALL,
     Composite,
     Cylindrical,
-    Ellipsoidal,
+    Ellipsoid,
     Floating,
     FloatingEuler,
     FloatingMRP,
@@ -201,7 +201,7 @@ def test_a_motion_through_whole_turns_stays_away_from_the_singularity() -> None:
 
 def test_an_ellipsoid() -> None:
     """The origin is on the surface, under M's z axis stretched; a sphere's normal is M's z axis."""
-    joint = Ellipsoidal(0.1, 0.2, 0.4)
+    joint = Ellipsoid(0.1, 0.2, 0.4)
     for q in draw(joint, 0, 20):
         X = matrix(joint.X(q))
         assert abs(np.sum((X[:3, 3] / [0.1, 0.2, 0.4]) ** 2) - 1.0) <= 1e-14
@@ -209,7 +209,7 @@ def test_an_ellipsoid() -> None:
         normal = X[:3, 3] / np.square([0.1, 0.2, 0.4])
         twist = subspace(joint, q)
         assert np.max(np.abs((X[:3, :3] @ twist[3:]).T @ normal)) <= 1e-13  # it slides along the surface
-    ball = Ellipsoidal(0.3, 0.3, 0.3)
+    ball = Ellipsoid(0.3, 0.3, 0.3)
     lever = Composite((Spherical(), Revolute(Z_AXIS)), (Pose.identity(), Pose(Rotation.identity(), Z_AXIS * 0.3)))
     for q in draw(ball, 1):
         assert_near(matrix(ball.X(q)).ravel(), matrix(lever.X([*q, 0.0])).ravel(), times=4.0)

@@ -3,7 +3,7 @@
 from .composite import Composite as Composite
 from .contract import JointType as JointType
 from .cylindrical import Cylindrical as Cylindrical
-from .ellipsoid import Ellipsoidal as Ellipsoidal
+from .ellipsoid import Ellipsoid as Ellipsoid
 from .fixed import Fixed as Fixed
 from .floating import Floating as Floating
 from .floating_euler import FloatingEuler as FloatingEuler
@@ -36,7 +36,7 @@ ALL: tuple[type[JointType], ...] = (
     Floating,
     FloatingMRP,
     FloatingEuler,
-    Ellipsoidal,
+    Ellipsoid,
     Composite,
     Reversed,
 )

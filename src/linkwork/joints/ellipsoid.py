@@ -12,11 +12,11 @@ from .ball import QuaternionJoint, quaternion_names, quaternion_numbers
 from .contract import Scalars
 from .refused import positive
 
-__all__ = ["Ellipsoidal"]
+__all__ = ["Ellipsoid"]
 
 
 @dataclass(frozen=True)
-class Ellipsoidal(QuaternionJoint):
+class Ellipsoid(QuaternionJoint):
     """q (4,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``.
 
     v (3,): angular velocity of M relative to F in M's coordinates [rad/s].  q̇ ≠ v: ε̇ = ½ ε ⊗ (0, ω).
@@ -40,7 +40,7 @@ class Ellipsoidal(QuaternionJoint):
         self._say(q_names=quaternion_names(self.scalar_last))
 
     @classmethod
-    def example(cls, rng: np.random.Generator) -> Ellipsoidal:
+    def example(cls, rng: np.random.Generator) -> Ellipsoid:
         a, b, c = rng.uniform(0.1, 0.5, 3).tolist()
         return cls(a, b, c)
 

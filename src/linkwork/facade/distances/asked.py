@@ -67,10 +67,9 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
     if pairs is not None:
         own, meeting = _chosen(tree, who, shapes, scene, pairs)
     if link is not None:
-        if link not in {shape.link for shape in shapes}:
-            raise UnknownNameError("link with a collision shape", link, [shape.link for shape in shapes])
-        own = [pair for pair in own if link in (shapes[pair[0]].link, shapes[pair[1]].link)]
-        meeting = [pair for pair in meeting if shapes[pair[0]].link == link]
+        meant = _links(tree, shapes, link)
+        own = [pair for pair in own if meant & {shapes[pair[0]].link, shapes[pair[1]].link}]
+        meeting = [pair for pair in meeting if shapes[pair[0]].link in meant]
     if not own and not meeting:
         raise ValueError(
             f"{who}: robot {tree.name!r} has no pair of links that is looked at: give a scene, or pairs by "
@@ -86,6 +85,18 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
     names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
     in_order = kept == [*range(len(kept))]
     return AskedPairs(asked, scene, slice(0, len(kept)) if in_order else np.array(kept), tuple(names))
+
+
+def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:
+    """The links with shapes that a name means: that link, or of a frame without shapes those that move with it."""
+    links = list(dict.fromkeys(shape.link for shape in shapes))
+    if name in links:
+        return {name}
+    frames = {frame.name: frame for frame in tree.frames}
+    found = {link for link in links if name in frames and frames[link].body == frames[name].body}
+    if not found:
+        raise UnknownNameError("link with a collision shape", name, links)
+    return found
 
 
 def _checked(tree: Tree, who: str) -> tuple[LinkShape, ...]:

@@ -44,8 +44,9 @@ class DistanceMethods(RobotBase):
 
         >>> import linkwork as lw
         >>> scene = lw.Scene().with_sphere("ball", 0.1, (2.0, 0, 0))
-        >>> found = lw.load("arm7").distances(lw.load("arm7").neutral(), scene)  # doctest: +SKIP
-        >>> found.of("hand", "ball").distance > 1.0  # doctest: +SKIP
+        >>> robot = lw.load("arm7")
+        >>> found = robot.distances(robot.neutral(), scene, pairs=[("flange", "ball")])
+        >>> bool(found.of("flange", "ball").distance > 1.0)
         True
 
         Raises ValueError for a robot without collision shapes, UnknownNameError for names that are not there.
@@ -90,7 +91,7 @@ class DistanceMethods(RobotBase):
     ) -> RobotDistances:
         """The one pair that is nearest, of all or of those of a link: for one configuration q (nq,).
 
-        Its names are the one entry of ``pairs``.
+        Its names are the one entry of ``pairs``.  A frame without shapes means the links that move with it.
         """
         asked = self._about("nearest", scene, pairs, link)
         if is_traced(q) or getattr(q, "ndim", 1) > 1:
