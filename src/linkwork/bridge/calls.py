@@ -15,7 +15,6 @@ import numpy as np
 from ..algorithms.row import quantity_of
 from ..compiler.kernel import Kernel, batch_call, call_state, general_call, single_call
 from ..expr.arrays import is_traced
-from ..joints.checked import may_be_off
 from .arguments import Asked
 from .composing import composed
 from .regular import tell_of_singular_inertia
@@ -73,9 +72,7 @@ def checked(subject: Subject, request: Request, kernel: Kernel) -> Call:
                 tell_of_singular_inertia(subject, request, asked.label, arguments)
         return result
 
-    if row.any_configuration and any(
-        may_be_off(part.type, part.joint) for _, part in configurations(subject, request.inputs)
-    ):
+    if row.any_configuration and subject.unfit and configurations(subject, request.inputs):
         return _refusing_the_centre(asked, call)
     return call if unchecked else single_call(kernel, call)
 

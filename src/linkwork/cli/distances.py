@@ -117,7 +117,7 @@ def _text(robot: Robot, found: Clearances, arguments: argparse.Namespace) -> lis
         ]
         for k in order
     ]
-    always, never = _always(found), _never(found)
+    always, never = _touching(found, 1.0), _touching(found, 0.0)
     lines = [
         f"{label(robot.name)}: {quantity(len(found.pairs), 'pair')}, {quantity(arguments.samples, 'configuration')}",
         "",
@@ -137,12 +137,9 @@ def _listed(pairs: list[tuple[str, str]]) -> str:
     return "; ".join(f"{escaped(a)} and {escaped(b)}" for a, b in pairs) or "none"
 
 
-def _always(found: Clearances) -> list[tuple[str, str]]:
-    return [pair for pair, share in zip(found.pairs, found.touching, strict=True) if share == 1.0]
-
-
-def _never(found: Clearances) -> list[tuple[str, str]]:
-    return [pair for pair, share in zip(found.pairs, found.touching, strict=True) if share == 0.0]
+def _touching(found: Clearances, share: float) -> list[tuple[str, str]]:
+    """The pairs that touch in such a share of configurations."""
+    return [pair for pair, of in zip(found.pairs, found.touching, strict=True) if of == share]
 
 
 def _data(robot: Robot, found: Clearances, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -156,8 +153,8 @@ def _data(robot: Robot, found: Clearances, arguments: argparse.Namespace) -> dic
             {"a": a, "b": b, **dict(zip(_NAMES, map(float, row), strict=True)), "touching": float(share)}
             for (a, b), row, share in zip(found.pairs, found.quantiles, found.touching, strict=True)
         ],
-        "always": [list(pair) for pair in _always(found)],
-        "never": [list(pair) for pair in _never(found)],
+        "always": [list(pair) for pair in _touching(found, 1.0)],
+        "never": [list(pair) for pair in _touching(found, 0.0)],
         "free": found.free,
         "first_call_seconds": found.first,
         "seconds_per_configuration": found.each,

@@ -27,7 +27,7 @@ from .cores import (
     Solid,
 )
 
-__all__ = ["EVERYWHERE", "KINDS", "SolidKind", "SolidRow", "anchor", "kind_of", "reach_of", "solid_of", "solid_row"]
+__all__ = ["EVERYWHERE", "KINDS", "SolidKind", "SolidRow", "anchor", "kind_of", "reach_of", "solid_row"]
 
 Scalars = Sequence[Any]
 
@@ -60,7 +60,22 @@ class SolidKind:
 
     def solid(self, row: Scalars) -> SolidRow:
         """What a row says, over any scalar."""
-        return _solid_of(self, row)
+        numbers = iter([*row][_HEAD:])
+
+        def vector() -> Vec3:
+            return Vec3(next(numbers), next(numbers), next(numbers))
+
+        fields: list[Any] = []
+        for part in _PARTS[self.core]:
+            if part == "number":
+                fields.append(next(numbers))
+            elif part == "vector":
+                fields.append(vector())
+            elif part == "pose":
+                fields.append(Pose(Rotation(vector(), vector(), vector()), vector()))
+            else:
+                fields.append(tuple(vector() for _ in range(self.vertices)))
+        return SolidRow(row[0], row[1], Solid(self.core(*fields), row[2]))
 
 
 _SIZES = {"vector": 3, "pose": 12, "number": 1, "vertices": 0}
@@ -114,30 +129,6 @@ def solid_row(solid: Solid, kind: SolidKind, reach: Any) -> list[Any]:
             given = [*value, *([value[0]] * (kind.vertices - len(value)))]
             found += [x for vertex in given for x in vertex]
     return found
-
-
-def solid_of(kind: SolidKind, row: Scalars) -> SolidRow:
-    """What a row says."""
-    return kind.solid(row)
-
-
-def _solid_of(kind: SolidKind, row: Scalars) -> SolidRow:
-    numbers = iter([*row][_HEAD:])
-
-    def vector() -> Vec3:
-        return Vec3(next(numbers), next(numbers), next(numbers))
-
-    fields: list[Any] = []
-    for part in _PARTS[kind.core]:
-        if part == "number":
-            fields.append(next(numbers))
-        elif part == "vector":
-            fields.append(vector())
-        elif part == "pose":
-            fields.append(Pose(Rotation(vector(), vector(), vector()), vector()))
-        else:
-            fields.append(tuple(vector() for _ in range(kind.vertices)))
-    return SolidRow(row[0], row[1], Solid(kind.core(*fields), row[2]))
 
 
 def anchor(core: Core) -> Vec3:

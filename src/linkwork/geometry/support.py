@@ -23,10 +23,10 @@ from .cores import (
     PolytopeCore,
     SegmentCore,
 )
+from .directions import NOTHING, radial
 
 __all__ = ["SUPPORTS", "support", "support_is_one"]
 
-_NOTHING = 1e-300  # squares of lengths below it are zero
 _LEVEL = 1e-13  # sines of angles below which a direction is taken to be across an edge
 
 
@@ -59,14 +59,14 @@ def _box(core: BoxCore, direction: Vec3) -> Vec3:
 
 def _cylinder(core: CylinderCore, direction: Vec3) -> Vec3:
     d = core.pose.rotation.inv_act(direction)
-    x, y, _ = _radial(d)
+    x, y, _ = radial(d.x, d.y)
     return core.pose.point(Vec3(core.radius * x, core.radius * y, copysign(core.half, d.z)))
 
 
 def _cone(core: ConeCore, direction: Vec3) -> Vec3:
     """The apex, where 2 half d_z > radius √(d_x² + d_y²), else a point of the base's rim."""
     d = core.pose.rotation.inv_act(direction)
-    x, y, length = _radial(d)
+    x, y, length = radial(d.x, d.y)
     apex = lt(core.radius * length, 2.0 * core.half * d.z)
     rim = where(apex, 0.0, core.radius)
     return core.pose.point(Vec3(rim * x, rim * y, where(apex, core.half, -core.half)))
@@ -77,7 +77,7 @@ def _ellipsoid(core: EllipsoidCore, direction: Vec3) -> Vec3:
     d = core.pose.rotation.inv_act(direction)
     scaled = Vec3(*(r * x for r, x in zip(core.radii, d, strict=True)))
     square = scaled.dot(scaled)
-    known = lt(_NOTHING, square)
+    known = lt(NOTHING, square)
     scale = where(known, 1.0 / sqrt(where(known, square, 1.0)), 0.0)
     return core.pose.point(Vec3(*(r * x * scale for r, x in zip(core.radii, scaled, strict=True))))
 
@@ -123,11 +123,11 @@ def support_is_one(core: Core, direction: Vec3) -> Any:
             one = and_(one, or_(lt(_LEVEL, fabs(x)), le(h, 0.0)))
         return where(one, 1.0, 0.0)
     if isinstance(core, CylinderCore):
-        _, _, length = _radial(d)
+        _, _, length = radial(d.x, d.y)
         rim = or_(lt(_LEVEL, length), le(core.radius, 0.0))
         return where(and_(rim, or_(lt(_LEVEL, fabs(d.z)), le(core.half, 0.0))), 1.0, 0.0)
     if isinstance(core, ConeCore):
-        _, _, length = _radial(d)
+        _, _, length = radial(d.x, d.y)
         slant = sqrt(core.radius * core.radius + 4.0 * core.half * core.half)
         rim = or_(or_(lt(_LEVEL, length), lt(0.0, d.z)), le(core.radius, 0.0))
         side = lt(_LEVEL * slant, fabs(core.radius * length - 2.0 * core.half * d.z))
@@ -164,12 +164,3 @@ def _flat(radii: Vec3, d: Vec3) -> Any:
         level = and_(le(fabs(x), _LEVEL), le(fabs(y), _LEVEL))
         flat = or_(flat, and_(level, and_(le(r, 0.0), not_(and_(le(u, 0.0), le(v, 0.0))))))
     return flat
-
-
-def _radial(d: Vec3) -> tuple[Any, Any, Any]:
-    """The direction of (x, y), (1, 0) where it has none, and its length."""
-    square = d.x * d.x + d.y * d.y
-    known = lt(_NOTHING, square)
-    length = sqrt(where(known, square, 1.0))
-    scale = 1.0 / length
-    return where(known, d.x * scale, 1.0), where(known, d.y * scale, 0.0), where(known, length, 0.0)

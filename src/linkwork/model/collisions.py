@@ -6,8 +6,9 @@ by design.  Neither is looked at, unless a pair is enabled; pairs that are disab
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from ..errors import UnknownNameError
@@ -26,6 +27,7 @@ __all__ = [
     "collision_pairs",
     "link_shapes",
     "ordered",
+    "pairs_of_links",
     "unmoving_pairs",
     "with_attached",
     "with_collisions",
@@ -66,17 +68,20 @@ def collision_links(tree: Tree) -> tuple[str, ...]:
     return tuple(frame.name for frame in tree.frames if frame.collisions)
 
 
+def pairs_of_links(tree: Tree) -> Iterator[tuple[Frame, Frame]]:
+    """All pairs of links with collision shapes, each in the order of the frames."""
+    return combinations([tree.frame(name) for name in collision_links(tree)], 2)
+
+
 def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
     """The pairs of links that are looked at, each in the order of the frames."""
-    links = [tree.frame(name) for name in collision_links(tree)]
     disabled = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
     found = []
-    for i, a in enumerate(links):
-        for b in links[i + 1 :]:
-            pair = frozenset((a.name, b.name))
-            if pair not in disabled and a.body != b.body and (pair in enabled or not adjacent(tree, a, b)):
-                found.append((a.name, b.name))
+    for a, b in pairs_of_links(tree):
+        pair = frozenset((a.name, b.name))
+        if pair not in disabled and a.body != b.body and (pair in enabled or not adjacent(tree, a, b)):
+            found.append((a.name, b.name))
     return tuple(found)
 
 
@@ -90,8 +95,7 @@ def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
 
 def unmoving_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
     """The pairs of links that are not looked at unless they are enabled: adjacent ones, and those of one body."""
-    links = [tree.frame(name) for name in collision_links(tree)]
-    return tuple((a.name, b.name) for i, a in enumerate(links) for b in links[i + 1 :] if adjacent(tree, a, b))
+    return tuple((a.name, b.name) for a, b in pairs_of_links(tree) if adjacent(tree, a, b))
 
 
 def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -> Tree:
@@ -130,16 +134,14 @@ def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
     for a, b in kept:
         if tree.frame(a).body == tree.frame(b).body:
             raise ValueError(f"{who}: links {a!r} and {b!r} are on one body: they never move relative to each other")
-    links = collision_links(tree)
     known = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
     disabled, enabled = [], []
-    for i, a in enumerate(links):
-        for b in links[i + 1 :]:
-            one, other = tree.frame(a), tree.frame(b)
-            if (a, b) in kept:
-                enabled += [(a, b)] if adjacent(tree, one, other) else []
-            elif not adjacent(tree, one, other) or frozenset((a, b)) in known:
-                disabled.append(known.get(frozenset((a, b)), DisabledPair(a, b, "User")))
+    for one, other in pairs_of_links(tree):
+        pair, meeting = (one.name, other.name), adjacent(tree, one, other)
+        if pair in kept:
+            enabled += [pair] if meeting else []
+        elif not meeting or frozenset(pair) in known:
+            disabled.append(known.get(frozenset(pair), DisabledPair(*pair, "User")))
     return replace(tree, disabled_collisions=tuple(disabled), enabled_collisions=tuple(enabled))
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .sampled import Sampled, given_array
-from .shape import sizes
+from .sampled import Sampled, ends_of_grid, given_array, placed_grid
 
 __all__ = ["DistanceField"]
 
@@ -33,15 +32,7 @@ class DistanceField(Sampled):
         what = "distance field"
         expected = f"{what}: values: expected numbers (l, m, n) [m], at least (2, 2, 2)"
         values = given_array(self.values, expected, 3, (2, 2, 2))
-        spacing = self.spacing if np.ndim(self.spacing) else (self.spacing,) * 3
-        spacing = sizes(what, "spacing", spacing, 3)
-        if self.origin is None:
-            origin = tuple(-0.5 * s * (n - 1) for s, n in zip(spacing, values.shape, strict=True))
-        else:
-            given = given_array(self.origin, f"{what}: origin: expected three numbers [m]", 1, (3,))
-            if given.shape != (3,):
-                raise ValueError(f"{what}: origin: expected three numbers [m], got an array of shape {given.shape}")
-            origin = tuple(given.tolist())
+        spacing, origin = placed_grid(what, self.spacing, self.origin, values.shape)
         for name, value in (("values", values), ("spacing", spacing), ("origin", origin)):
             object.__setattr__(self, name, value)
 
@@ -56,6 +47,5 @@ class DistanceField(Sampled):
 
     @property
     def reach(self) -> float:
-        ends = [np.abs([o, o + s * (n - 1)]).max() for o, s, n in
-                zip(self.origin, self.spacing, self.values.shape, strict=True)]  # fmt: skip
+        ends = ends_of_grid(self.spacing, self.origin, self.values.shape)
         return float(np.linalg.norm(ends))

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .sampled import Sampled, given_array
-from .shape import sizes
+from .sampled import Sampled, ends_of_grid, given_array, placed_grid
 
 __all__ = ["HeightField"]
 
@@ -38,21 +37,12 @@ class HeightField(Sampled):
     def __post_init__(self) -> None:
         what = "height field"
         heights = given_array(self.heights, f"{what}: heights: expected numbers (m, n) [m], at least (2, 2)", 2, (2, 2))
-        spacing = self.spacing if np.ndim(self.spacing) else (self.spacing, self.spacing)
-        spacing = sizes(what, "spacing", spacing, 2)
-        if self.origin is None:
-            origin = tuple(-0.5 * s * (n - 1) for s, n in zip(spacing, heights.shape, strict=True))
-        else:
-            given = given_array(self.origin, f"{what}: origin: expected two numbers [m]", 1, (2,))
-            if given.shape != (2,):
-                raise ValueError(f"{what}: origin: expected two numbers [m], got an array of shape {given.shape}")
-            origin = tuple(given.tolist())
+        spacing, origin = placed_grid(what, self.spacing, self.origin, heights.shape)
         for name, value in (("heights", heights), ("spacing", spacing), ("origin", origin)):
             object.__setattr__(self, name, value)
 
     @property
     def reach(self) -> float:
         """Of the surface: the ground below it has no end."""
-        ends = [np.abs([o, o + s * (n - 1)]).max() for o, s, n in
-                zip(self.origin, self.spacing, self.heights.shape, strict=True)]  # fmt: skip
+        ends = ends_of_grid(self.spacing, self.origin, self.heights.shape)
         return float(np.linalg.norm([*ends, np.abs(self.heights).max()]))

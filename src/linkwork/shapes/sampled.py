@@ -9,9 +9,11 @@ import numpy as np
 
 from ..spatial import Symmetric3
 from ..spatial.given import given_numbers
-from .shape import Shape
+from .shape import Shape, sizes
 
-__all__ = ["Sampled", "frozen", "given_array"]
+__all__ = ["Sampled", "ends_of_grid", "frozen", "given_array", "placed_grid"]
+
+_WORDS = {2: "two", 3: "three"}
 
 
 class Sampled(Shape):
@@ -54,6 +56,30 @@ def given_array(value: Any, expected: str, dimensions: int, least: tuple[int, ..
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(numbers))[0])
         raise ValueError(f"{expected}, all finite, got {numbers[where]} at {where}")
     return frozen(given_numbers(numbers, expected, shape))
+
+
+def placed_grid(
+    what: str, spacing: Any, origin: Any, counts: tuple[int, ...]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """How far points of a grid are apart along its axes, one number or one an axis, and where the first is [m].
+
+    The middle of the grid is at zero if no origin is given.  Raises ValueError.
+    """
+    many = len(counts)
+    apart = sizes(what, "spacing", spacing if np.ndim(spacing) else (spacing,) * many, many)
+    if origin is None:
+        return apart, tuple(-0.5 * s * (n - 1) for s, n in zip(apart, counts, strict=True))
+    expected = f"{what}: origin: expected {_WORDS[many]} numbers [m]"
+    given = given_array(origin, expected, 1, (many,))
+    if given.shape != (many,):
+        raise ValueError(f"{expected}, got an array of shape {given.shape}")
+    return apart, tuple(given.tolist())
+
+
+def ends_of_grid(spacing: tuple[float, ...], origin: tuple[float, ...], counts: tuple[int, ...]) -> list[float]:
+    """By axis: how far the points of a grid are from zero at most [m]."""
+    grid = zip(origin, spacing, counts, strict=True)
+    return [float(np.abs([o, o + s * (n - 1)]).max()) for o, s, n in grid]
 
 
 def frozen(numbers: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..constraints.contract import References
 from ..geometry.rows import SolidKind
 from ..geometry.scene import Scene
 from ..geometry.solids import SOLIDS
@@ -56,10 +55,6 @@ class ClearanceTask(AimedTask):
                 f"{_said(scene.capacities)}: make a task of it"
             )
         return np.concatenate([rows.ravel() for rows in scene.rows.values()]) if self.capacities else np.zeros(0)
-
-    @property
-    def references(self) -> References:
-        return References()
 
     @property
     def target_of(self) -> TaskTarget | None:

@@ -15,7 +15,7 @@ import numpy as np
 from ...expr.arrays import scalars
 from ...expr.control import scan
 from ...geometry.pairs.table import is_closed_form
-from ...geometry.rows import SolidKind, solid_of
+from ...geometry.rows import SolidKind
 from .objects import PlacedShape, by_kind, by_kinds
 
 __all__ = ["FEW", "listed", "over_own_pairs", "over_scene"]
@@ -52,7 +52,7 @@ def over_own_pairs(
         def one(state: Any, row: Any, kind_a: SolidKind = kind_a, kind_b: SolidKind = kind_b) -> tuple[Any, Any]:
             numbers, place = listed(row[0]), row[1]
             both = kind_a.size + kind_b.size
-            a, b = solid_of(kind_a, numbers[: kind_a.size]), solid_of(kind_b, numbers[kind_a.size : both])
+            a, b = kind_a.solid(numbers[: kind_a.size]), kind_b.solid(numbers[kind_a.size : both])
             following, results = step(state, a, b, place, *([] if extra is None else [numbers[both:]]))
             return following, _stacked(results)
 
@@ -89,19 +89,19 @@ def over_scene(
 
         def of_shape(state: Any, row: Any, kind: SolidKind = kind) -> tuple[Any, list[Any]]:
             numbers = listed(row)
-            a, more = solid_of(kind, numbers[: kind.size]), [numbers[kind.size :]] if extra is not None else []
+            a, more = kind.solid(numbers[: kind.size]), [numbers[kind.size :]] if extra is not None else []
             results, first = [], 0
             for kind_b, rows in scene.items():
 
                 def one(carried: Any, row: Any, kind_b: SolidKind = kind_b) -> tuple[Any, Any]:
-                    following, numbers = step(carried, a, solid_of(kind_b, listed(row[0])), row[1], *more)
+                    following, numbers = step(carried, a, kind_b.solid(listed(row[0])), row[1], *more)
                     return following, _stacked(numbers)
 
                 places = np.arange(float(first), float(first + len(rows)))
                 first += len(rows)
                 if not kind_b.in_loops:
                     for place, one_row in zip(places, rows, strict=True):
-                        state, single = step(state, a, solid_of(kind_b, listed(one_row)), float(place), *more)
+                        state, single = step(state, a, kind_b.solid(listed(one_row)), float(place), *more)
                         results += [np.array([single], dtype=object)] if single else []
                     continue
                 state, numbers = scan(one, state, (rows, places))

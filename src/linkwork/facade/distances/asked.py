@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from ...errors import UnknownNameError
 from ...geometry.rows import SolidKind
 from ...geometry.scene import Scene
 from ...geometry.solids import SOLIDS
-from ...joints.checked import may_be_off
 from ...model.collisions import LinkShape, collision_pairs, link_shapes
 from ...model.tree import Tree
 from .kernels import AskedDistances, distance_kernel
@@ -38,11 +36,6 @@ class AskedPairs:
     def place(self, found: int) -> int:
         """Which of the names a pair of the kernel has."""
         return found if isinstance(self.kept, slice) else int(np.flatnonzero(self.kept == found)[0])
-
-    @cached_property
-    def any_is_one(self) -> bool:
-        """Whether all numbers are a configuration, as they are of hinges and sliders."""
-        return not any(may_be_off(body.joint, body.joint_name) for body in self.asked.tree.bodies)
 
     def inputs(self, rows: Mapping[SolidKind, np.ndarray]) -> list[np.ndarray]:
         """The arrays of a scene, in the order of a kernel's inputs."""

@@ -78,12 +78,10 @@ def edge_kernel(method: str, asked: AskedDistances, space: Space) -> Kernel:
     look = algorithms.certified_edge if method == "certified" else algorithms.sampled_edge
 
     def traced(*, q0: Any, q1: Any, margin: Any, step: Any, **given: Any) -> Any:
-        scene = {kind: given[kind.name] for kind, _ in asked.capacities}
-        found = look(asked.tree, [*q0], [*q1], asked.pairs, asked.shapes, scene, margin, step)
+        found = look(asked.tree, [*q0], [*q1], asked.pairs, asked.shapes, asked.scene(given), margin, step)
         return array([found.status, found.t, found.clearance, found.checks, *found.q])
 
     def made() -> Kernel:
-        rows: dict[str, Any] = {kind.name: (capacity, kind.size) for kind, capacity in asked.capacities}
-        return compile(traced, name=f"edge_is_free_{method}", q0=space, q1=space, margin=(), step=(), **rows)
+        return compile(traced, name=f"edge_is_free_{method}", q0=space, q1=space, margin=(), step=(), **asked.rows)
 
     return _KERNELS.get((method, asked), made)

@@ -21,7 +21,7 @@ from ...algorithms.kinematics.between import fork
 from ...geometry.rows import anchor, reach_of
 from ...geometry.solids import solid
 from ...model.body import Body, DisabledPair
-from ...model.collisions import LinkShape, adjacent, collision_links, link_shapes
+from ...model.collisions import LinkShape, adjacent, link_shapes, pairs_of_links
 from ...model.couple import bounds
 from ...model.tree import Tree
 from ...spatial import Pose
@@ -81,8 +81,7 @@ class CollisionPairs:
 
 def candidates(tree: Tree) -> list[tuple[str, str]]:
     """All pairs of links with shapes that are on different bodies."""
-    links = [tree.frame(name) for name in collision_links(tree)]
-    return [(a.name, b.name) for i, a in enumerate(links) for b in links[i + 1 :] if a.body != b.body]
+    return [(a.name, b.name) for a, b in pairs_of_links(tree) if a.body != b.body]
 
 
 def sorted_out(

@@ -33,6 +33,15 @@ class AskedDistances:
         """How many pairs there are, with rows that are not there."""
         return len(self.pairs) + len(self.shapes) * sum(capacity for _, capacity in self.capacities)
 
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The shapes of a kernel's inputs that are a scene's rows, by name."""
+        return {kind.name: (capacity, kind.size) for kind, capacity in self.capacities}
+
+    def scene(self, given: Mapping[str, Any]) -> dict[SolidKind, Any]:
+        """A scene's rows by kind, of a kernel's inputs by name."""
+        return {kind: given[kind.name] for kind, _ in self.capacities}
+
 
 def _all(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.pair_distances(asked.tree, q, asked.pairs, asked.shapes, scene)
@@ -92,12 +101,10 @@ def distance_kernel(what: str, asked: AskedDistances, space: Space) -> Kernel:
     function, more = _COMPUTED[what]
 
     def traced(*, q: Any, **given: Any) -> Any:
-        scene = {kind: given[kind.name] for kind, _ in asked.capacities}
-        return function(asked, [*q], scene, *(given[name] for name in more))
+        return function(asked, [*q], asked.scene(given), *(given[name] for name in more))
 
     def made() -> Kernel:
         numbers: dict[str, Any] = dict.fromkeys(more, ())
-        rows = {kind.name: (capacity, kind.size) for kind, capacity in asked.capacities}
-        return compile(traced, name=what, q=space, **numbers, **rows)
+        return compile(traced, name=what, q=space, **numbers, **asked.rows)
 
     return _KERNELS.get((what, asked), made)

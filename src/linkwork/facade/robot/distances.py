@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from ...algorithms.distances import NUMBERS
-from ...bridge.machine import call_state
+from ...bridge.machine import Kernel, call_state
 from ...bridge.subjects import has_symbols
 from ...expr.arrays import is_traced, over_samples, scalars
 from ...geometry.scene import Scene
@@ -143,11 +143,9 @@ class DistanceMethods(RobotBase):
             )
         more = (_number("margin", margin), step, *asked.inputs(asked.scene.rows_by_distance))
         plain = all(q.__class__ is np.ndarray and q.dtype == float and q.shape == (self.nq,) for q in (q0, q1))
-        if plain and asked.any_is_one:
-            state = call_state(kernel)
-            seen = state.not_finite_calls
-            found = kernel(q0, q1, *more)
-            if state.not_finite_calls == seen:
+        if plain and not self._subject.unfit:
+            found = _finite(kernel, q0, q1, *more)
+            if found is not None:
                 return EdgeResult.of(method, found)
         for at, q in (("q0", q0), ("q1", q1)):
             if is_traced(q):
@@ -216,13 +214,12 @@ class DistanceMethods(RobotBase):
         if kernel is None:
             kernel = asked.kernel(what, self.configuration_space)
         given = [*numbers, *asked.inputs(rows)]
-        if q.__class__ is np.ndarray and asked.any_is_one and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,):
+        plain = q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,)
+        if plain and not self._subject.unfit:
             if q.dtype != float:
                 given = [np.asarray(x, dtype=q.dtype) for x in given]  # all in float32, where q is
-            state = call_state(kernel)
-            seen = state.not_finite_calls
-            found = kernel(q, *given)
-            if state.not_finite_calls == seen:
+            found = _finite(kernel, q, *given)
+            if found is not None:
                 return found
         return kernel(read_configuration(self, what, "q", q), *given)
 
@@ -242,6 +239,14 @@ class DistanceMethods(RobotBase):
         arrays = [values, *(scalars(x) for x in numbers)]
         found = over_samples(sample, arrays, [1, *(0 for _ in numbers)], shapes)
         return found if len(shapes) > 1 else found[0]
+
+
+def _finite(kernel: Kernel, *arrays: Any) -> Any:
+    """What a kernel gives; nothing where not all numbers that it got are finite."""
+    state = call_state(kernel)
+    seen = state.not_finite_calls
+    found = kernel(*arrays)
+    return found if state.not_finite_calls == seen else None
 
 
 def _shapes(what: str, count: int, nv: int) -> list[tuple[int, ...]]:

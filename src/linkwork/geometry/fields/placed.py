@@ -8,8 +8,8 @@ from typing import Any
 from ...expr.functions import where
 from ...spatial import InversePose, Pose
 from ..cores import Core, HalfSpaceCore, PointCore, SegmentCore
+from ..directions import choose
 from ..distance import SignedDistance
-from ..pairs.directions import choose
 
 __all__ = ["chosen", "core_in", "distance_in"]
 

@@ -8,15 +8,14 @@ from typing import Any
 from ...expr.functions import and_, fmax, fmin, le, lt, sqrt, where
 from ...spatial import Pose, Vec3
 from ..cores import Core, PointCore, PolytopeCore, SegmentCore, Solid
+from ..directions import NOTHING, choose
 from ..distance import SignedDistance
 from ..pairs import segment_segment, signed_distance
-from ..pairs.directions import choose
 from ..pairs.point import towards
 from .placed import chosen
 
 __all__ = ["nearest_on_triangle", "triangle_distance"]
 
-_NOTHING = 1e-300
 _PARALLEL = 1e-14
 
 Corners = Sequence[Vec3]
@@ -26,7 +25,7 @@ def nearest_on_triangle(corners: Corners, p: Vec3) -> Vec3:
     """The point of a triangle that is nearest to p: its foot on the plane, or on one of the three edges."""
     normal = _normal(corners)
     square = normal.dot(normal)
-    known = lt(_NOTHING, square)
+    known = lt(NOTHING, square)
     best = p - normal * (normal.dot(p - corners[0]) / where(known, square, 1.0))
     inside: Any = known
     for k in range(3):
@@ -38,7 +37,7 @@ def nearest_on_triangle(corners: Corners, p: Vec3) -> Vec3:
         a, b = corners[k], corners[(k + 1) % 3]
         edge = b - a
         length = edge.dot(edge)
-        t = fmin(fmax((p - a).dot(edge) / where(lt(_NOTHING, length), length, 1.0), 0.0), 1.0)
+        t = fmin(fmax((p - a).dot(edge) / where(lt(NOTHING, length), length, 1.0), 0.0), 1.0)
         here = a + edge * t
         away = (p - here).dot(p - here)
         if least is None:
@@ -82,7 +81,7 @@ def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
     for k in range(3):
         a, b = corners[k], corners[(k + 1) % 3]
         inside = and_(inside, le(0.0, (b - a).cross(here - a).dot(normal)))
-    length = sqrt(where(lt(_NOTHING, square), square, 1.0))
+    length = sqrt(where(lt(NOTHING, square), square, 1.0))
     unit = normal * (1.0 / length)
     return chosen(inside, SignedDistance(0.0 * t, unit, here, here, 1.0 + 0.0 * t), found)
 

@@ -23,8 +23,8 @@ from ...expr.control import cond
 from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import BoxCore
+from ..directions import NOTHING, choose, clamp, length_and_scale
 from ..distance import SignedDistance
-from .directions import NOTHING, choose, clamp, length_and_scale
 
 __all__ = ["box_box", "box_box_gap"]
 

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
-from .difference import Difference, Moved, chosen, length_of
+from ..directions import choose
+from .difference import Difference, Moved, length_of
 
 __all__ = ["Deepest", "deepest"]
 
@@ -63,7 +64,7 @@ def deepest(
     """
     p, q, r, s = corners
     turned = lt((q - p).cross(r - p).dot(s - p), 0.0)
-    q, r = chosen(turned, r, q), chosen(turned, q, r)
+    q, r = choose(turned, r, q), choose(turned, q, r)
     cones = [Wedge(t, _foot(t)[0]) for t in ((p, r, q), (p, q, s), (q, r, s), (r, p, s))]
     scale = fmax(fmax(p.dot(p), q.dot(q)), fmax(r.dot(r), s.dot(s)))
     rounding = sqrt(where(lt(0.0, scale), scale, 1.0)) * _ROUNDING
@@ -84,7 +85,7 @@ def _best(difference: Difference | Moved) -> tuple[Any, Vec3]:
         for way in (n, -n):
             h = way.dot(difference.support(way)[0])
             less = lt(h, depth)
-            depth, best = where(less, h, depth), chosen(less, way, best)
+            depth, best = where(less, h, depth), choose(less, way, best)
     return depth, best
 
 
@@ -118,8 +119,8 @@ def _beyond(x: Vec3, n: Vec3, height: Any) -> Vec3:
     scale = where(known, 1.0, 0.0) / where(known, across, 1.0)
     a, b = xx * scale - along * height * scale, xx * (height - along) * scale
     both = x * a + n * b
-    first = chosen(lt(xx, height * height), n * height, x)  # the farther one
-    return chosen(and_(known, and_(lt(0.0, a), lt(0.0, b))), both, first)
+    first = choose(lt(xx, height * height), n * height, x)  # the farther one
+    return choose(and_(known, and_(lt(0.0, a), lt(0.0, b))), both, first)
 
 
 def _step(difference: Difference | Moved, state: Deepest, rounding: Any, gap: float) -> Deepest:
@@ -129,7 +130,7 @@ def _step(difference: Difference | Moved, state: Deepest, rounding: Any, gap: fl
     w, _ = difference.support(n)
     h = n.dot(w)
     better = lt(h, state.depth)
-    depth, best = where(better, h, state.depth), chosen(better, n, state.n)
+    depth, best = where(better, h, state.depth), choose(better, n, state.n)
     enough = depth * (1.0 - gap) - rounding
     done = or_(le(h - height, rounding), le(enough, height))
     for corner in corners:  # of a triangle that is all but flat: its normal is not better known
@@ -160,8 +161,8 @@ def _step(difference: Difference | Moved, state: Deepest, rounding: Any, gap: fl
 
 
 def _wedge(condition: Any, x: Wedge, y: Wedge) -> Wedge:
-    corners = tuple(chosen(condition, p, q) for p, q in zip(x.corners, y.corners, strict=True))
-    return Wedge(corners, chosen(condition, x.x, y.x))
+    corners = tuple(choose(condition, p, q) for p, q in zip(x.corners, y.corners, strict=True))
+    return Wedge(corners, choose(condition, x.x, y.x))
 
 
 def _ordered(x: tuple[Any, Wedge], y: tuple[Any, Wedge]) -> tuple[tuple[Any, Wedge], tuple[Any, Wedge]]:

@@ -8,10 +8,11 @@ from ...expr.control.choices import cond
 from ...expr.functions import and_, fmax, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import Core, EllipsoidCore
+from ..directions import choose
 from ..distance import SignedDistance
 from ..support import support_is_one
 from .cones import deepest
-from .difference import Difference, Moved, chosen, length_of
+from .difference import Difference, Moved, length_of
 from .features import CURVED, feature
 from .polish import polished
 from .simplex import Kept, Simplex, nearest
@@ -47,7 +48,7 @@ def convex(a: Core, b: Core) -> SignedDistance:
     if curved:
         g, n, on_a = polished(difference, found.kept, found.start)
         worse = and_(over, lt(g, found.distance - _ROUNDING * scale))  # then only what is known of the points is of use
-        g, n = where(worse, found.distance, g), chosen(worse, found.normal, n)
+        g, n = where(worse, found.distance, g), choose(worse, found.normal, n)
         found = _Found(found.kept, g, n, on_a, n)
     unique = _unique(difference, found)
     return difference.seen_outside(SignedDistance(found.distance, found.normal, found.on_a, found.on_a, unique))
@@ -77,23 +78,23 @@ def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curv
     t = nearest(further, gap=near, going=not_(s.inside), askew=True)
     found = deepest(
         further,
-        tuple(chosen(s.inside, x, y) for x, y in zip((*s.p, s.w), (*t.p, t.w), strict=True)),
+        tuple(choose(s.inside, x, y) for x, y in zip((*s.p, s.w), (*t.p, t.w), strict=True)),
         or_(s.inside, t.inside),
         gap=_NEARLY[smooth] if curved else 0.0,
     )
-    normal = chosen(s.inside, found.n, apart.normal)
+    normal = choose(s.inside, found.n, apart.normal)
     g = where(s.inside, -found.depth, difference.kept(apart.normal))
     for other in (found.n, _apart(t)[1]):
         kept = difference.kept(other)
         better = and_(lt(g, kept), not_(s.inside))
-        normal, g = chosen(better, other, normal), where(better, kept, g)
+        normal, g = choose(better, other, normal), where(better, kept, g)
     known = apart._replace(distance=g, normal=normal)
     if not curved:
         return _moved(difference, known, _OUT_EXACT * scale, near)
     known = _moved(difference, known, _OUT * scale, near)
     g, n, _ = polished(difference, known.kept, known.start)
     better = le(known.distance - _ROUNDING * scale, g)
-    known = known._replace(distance=where(better, g, known.distance), normal=chosen(better, n, known.normal))
+    known = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
     return _moved(difference, known, _OUT * scale, near)
 
 
@@ -126,18 +127,18 @@ def _apart(s: Simplex) -> tuple[Any, Vec3, Vec3]:
     """Distance, normal from A to B, and the point on A, of what was found: by the plane of three points, the line of
     two, or one."""
     x, y, z = (lt(0.0, weight) for weight in s.weights)
-    origin = chosen(x, s.p[0], chosen(y, s.p[1], s.p[2]))
-    other = chosen(and_(x, y), s.p[1], s.p[2])
+    origin = choose(x, s.p[0], choose(y, s.p[1], s.p[2]))
+    other = choose(and_(x, y), s.p[1], s.p[2])
     plane = (s.p[1] - s.p[0]).cross(s.p[2] - s.p[0])
     edge = other - origin
     line = origin - edge * (origin.dot(edge) / length_of(edge))
     line = line - edge * (line.dot(edge) / length_of(edge))  # the shorter it is, the more rounding there was
-    line = chosen(or_(and_(x, y), or_(and_(x, z), and_(y, z))), line, origin)
+    line = choose(or_(and_(x, y), or_(and_(x, z), and_(y, z))), line, origin)
     inside = and_(x, and_(y, z))
     backward = lt(plane.dot(s.v), 0.0)
-    n = chosen(inside, chosen(backward, -plane, plane), line)
+    n = choose(inside, choose(backward, -plane, plane), line)
     known = lt(1e-300, n.dot(n))
-    n = chosen(known, n * (1.0 / sqrt(length_of(n))), Vec3(0.0, 0.0, 1.0))
+    n = choose(known, n * (1.0 / sqrt(length_of(n))), Vec3(0.0, 0.0, 1.0))
     distance = where(inside, n.dot(origin), where(known, n.dot(line), 0.0))
     on_a = s.a[0] * s.weights[0] + s.a[1] * s.weights[1] + s.a[2] * s.weights[2]
     return distance, -n, on_a

@@ -15,12 +15,7 @@ from ..cores import PointCore, PolytopeCore, SegmentCore
 from ..distance import SignedDistance
 from ..support import support
 
-__all__ = ["Difference", "Moved", "chosen", "length_of"]
-
-
-def chosen(condition: Any, x: Vec3, y: Vec3) -> Vec3:
-    """One of two vectors."""
-    return Vec3(where(condition, x.x, y.x), where(condition, x.y, y.y), where(condition, x.z, y.z))
+__all__ = ["Difference", "Moved", "length_of"]
 
 
 def length_of(v: Vec3) -> Any:

@@ -17,7 +17,8 @@ from typing import Any
 from ...expr.functions import and_, copysign, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import ConeCore, CylinderCore, EllipsoidCore
-from .difference import chosen, length_of
+from ..directions import choose
+from .difference import length_of
 
 __all__ = ["CURVED", "Feature", "feature"]
 
@@ -139,7 +140,7 @@ def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n:
 
     def at(n: Vec3) -> tuple[Vec3, Callable[[Vec3, Vec3], Any]]:
         out, varied, _ = _round(axis, n, core.radius)
-        c = chosen(pointed, center + axis * core.half, center - axis * core.half + out)
+        c = choose(pointed, center + axis * core.half, center - axis * core.half + out)
         return c, lambda t, u: where(pointed, 0.0, varied(t, u))
 
     def along(n: Vec3) -> Vec3:
@@ -153,11 +154,11 @@ def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n:
 def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Feature:
     """A corner, an edge or a face, by how many of the points differ."""
     there = [lt(0.0, weight) for weight in weights]
-    first = chosen(there[0], points[0], chosen(there[1], points[1], points[2]))
-    e = [chosen(known, p, first) - first for known, p in zip(there, points, strict=True)]
+    first = choose(there[0], points[0], choose(there[1], points[1], points[2]))
+    e = [choose(known, p, first) - first for known, p in zip(there, points, strict=True)]
     squares = [x.dot(x) for x in e]
-    longest = chosen(lt(squares[0], squares[1]), e[1], e[0])
-    longest = chosen(lt(longest.dot(longest), squares[2]), e[2], longest)
+    longest = choose(lt(squares[0], squares[1]), e[1], e[0])
+    longest = choose(lt(longest.dot(longest), squares[2]), e[2], longest)
     square = longest.dot(longest)
     line = lt(_SAME * first.dot(first), square)
     q = _unit(longest)
@@ -165,9 +166,9 @@ def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Fea
     for x in e:
         n3 = x.cross(longest)
         larger = lt(most, n3.dot(n3))
-        across, most = chosen(larger, n3, across), where(larger, n3.dot(n3), most)
+        across, most = choose(larger, n3, across), where(larger, n3.dot(n3), most)
     face = and_(line, lt(1e-20 * square * square, most))
     normal = _unit(across)
-    normal = chosen(lt(normal.dot(n), 0.0), -normal, normal)
+    normal = choose(lt(normal.dot(n), 0.0), -normal, normal)
     mean = _mean(points, weights)
     return Feature(lambda n: (mean, _none), and_(line, not_(face)), q, 0.0, lambda n: q, face, normal)

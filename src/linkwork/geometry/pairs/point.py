@@ -11,8 +11,8 @@ from typing import Any
 from ...expr.functions import copysign, fabs, fmax, fmin, le, lt, where
 from ...spatial import Vec3
 from ..cores import BoxCore, PointCore, SegmentCore
+from ..directions import NOTHING, across, choose, clamp, length_and_scale
 from ..distance import SignedDistance
-from .directions import NOTHING, across, choose, clamp, length_and_scale
 
 __all__ = ["point_box", "point_point", "point_segment", "towards"]
 

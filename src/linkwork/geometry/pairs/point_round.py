@@ -10,8 +10,8 @@ from typing import Any
 from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or_, where
 from ...spatial import Pose, Vec3
 from ..cores import ConeCore, CylinderCore, PointCore
+from ..directions import NOTHING, clamp, length_and_scale, radial
 from ..distance import SignedDistance
-from .directions import NOTHING, clamp, length_and_scale, radial
 
 __all__ = ["point_cone", "point_cylinder"]
 

@@ -17,7 +17,8 @@ from typing import Any
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
-from .difference import Difference, chosen, length_of
+from ..directions import choose
+from .difference import Difference, length_of
 from .features import Feature, feature
 from .simplex import Kept
 
@@ -44,12 +45,12 @@ def polished(difference: Difference, s: Kept, n: Vec3) -> tuple[Any, Vec3, Vec3]
     found = difference.kept(m)
     size = sqrt(length_of(rows.a.at(m)[0]) + length_of(rows.b.at(-m)[0]))
     better = le(g, found + _ROUNDING * size)  # what else is better than a solution is rounding
-    best, g = chosen(better, m, best), where(better, found, g)
+    best, g = choose(better, m, best), where(better, found, g)
     flat_a = flat_b = lt(1.0, 0.0 * g)
     for which, holds, candidate in ((0, on_a.end, on_a.normal), (1, on_b.end, -on_b.normal)):
         found = difference.kept(candidate)
         better = and_(holds, le(g, found))
-        best, g = chosen(better, candidate, best), where(better, found, g)
+        best, g = choose(better, candidate, best), where(better, found, g)
         flat_a, flat_b = (better, flat_b) if which == 0 else (flat_a, better)
     return g, best, _point(rows, s, best, g, flat_a, flat_b)
 
@@ -63,7 +64,7 @@ class _Rows:
         both = and_(and_(a.line, b.line), lt(_PARALLEL, across.dot(across)))
         self.both, self.across = both, across
         self.one = and_(or_(a.line, b.line), not_(both))
-        self.q = chosen(a.line, a.q, b.q)
+        self.q = choose(a.line, a.q, b.q)
         self.s = where(a.line, a.s, -b.s)
         self.last = -b.s
 
@@ -79,7 +80,7 @@ class _Rows:
         flat = q * x + p * y
         up = sqrt(fmax(1.0 - flat.dot(flat), 0.0) / sin)
         corner = flat + self.across * where(lt(self.across.dot(n), 0.0), -up, up)
-        return chosen(self.both, corner, chosen(self.one, ring, n))
+        return choose(self.both, corner, choose(self.one, ring, n))
 
 
 def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
@@ -87,7 +88,7 @@ def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
     at_a, bent_a = rows.a.at(n)
     at_b, bent_b = rows.b.at(-n)
     r = at_b - at_a
-    q = chosen(rows.one, rows.q, chosen(lt(n.x * n.x, 0.5), Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)))
+    q = choose(rows.one, rows.q, choose(lt(n.x * n.x, 0.5), Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)))
     t = q.cross(n)
     t = t * (1.0 / sqrt(length_of(t)))
     u = n.cross(t)
@@ -125,5 +126,5 @@ def _point(rows: _Rows, s: Kept, n: Vec3, g: Any, flat_a: Any, flat_b: Any) -> V
     on_line = at_a + along * along.dot(mean - at_a)
     other_line = at_b + other * other.dot(mean - v - at_b) - n * g
     flat = mean + n * n.dot(at_a - mean)
-    mean = chosen(and_(a.line, not_(flat_a)), on_line, chosen(and_(b.line, not_(flat_b)), other_line, flat))
-    return chosen(one_a, at_a, chosen(one_b, at_b - n * g, chosen(crossing, there, mean)))
+    mean = choose(and_(a.line, not_(flat_a)), on_line, choose(and_(b.line, not_(flat_b)), other_line, flat))
+    return choose(one_a, at_a, choose(one_b, at_b - n * g, choose(crossing, there, mean)))

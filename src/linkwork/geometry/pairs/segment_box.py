@@ -15,8 +15,8 @@ from typing import Any
 from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import BoxCore, SegmentCore
+from ..directions import NOTHING, choose, clamp, length_and_scale
 from ..distance import SignedDistance
-from .directions import NOTHING, choose, clamp, length_and_scale
 
 __all__ = ["segment_box"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from ...expr.functions import and_, copysign, fabs, fmax, le, lt, not_, sqrt, where
 from ..cores import SegmentCore
+from ..directions import NOTHING, across, choose, clamp
 from ..distance import SignedDistance
-from .directions import NOTHING, across, choose, clamp
 
 __all__ = ["segment_segment"]
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, where
 from ...spatial import Vec3
-from .difference import Difference, Moved, chosen
+from ..directions import choose
+from .difference import Difference, Moved
 
 __all__ = ["Kept", "Simplex", "nearest"]
 
@@ -61,7 +62,7 @@ def nearest(
         points, origins, weights = (p, q, w), (a, b, c), (s, t, fmax(1.0 - s - t, 0.0))
     else:
         between = difference.between()
-        p, a = difference.support(chosen(lt(0.0, between.dot(between)), between, _ASKEW[0]))
+        p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW[0]))
         points, origins, weights, v, w = (p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p
     yes = lt(-1.0, p.dot(p))
     start = Simplex(points, origins, weights, v, w, not_(yes), and_(yes, going))
@@ -77,7 +78,7 @@ def _step(difference: Difference | Moved, s: Simplex, least: float) -> Simplex:
     ends = le(square - s.v.dot(w), least * square)
     ww = w.dot(w)
     there = [lt(0.0, weight) for weight in s.weights]
-    e = [chosen(known, p, w) - w for known, p in zip(there, s.p, strict=True)]
+    e = [choose(known, p, w) - w for known, p in zip(there, s.p, strict=True)]
     for known, x in zip(there, e, strict=True):  # nothing new
         ends = or_(ends, and_(known, le(x.dot(x), 1e-30 * ww)))
     weights, v = _measured(w, e)
@@ -95,10 +96,10 @@ def _step(difference: Difference | Moved, s: Simplex, least: float) -> Simplex:
         free = and_(free, known)
     rest = fmax(1.0 - weights[0] - weights[1] - weights[2], 0.0)
     return Simplex(
-        tuple(chosen(here, w, p) for here, p in zip(take, s.p, strict=True)),
-        tuple(chosen(here, on_a, a) for here, a in zip(take, s.a, strict=True)),
+        tuple(choose(here, w, p) for here, p in zip(take, s.p, strict=True)),
+        tuple(choose(here, on_a, a) for here, a in zip(take, s.a, strict=True)),
         tuple(where(here, rest, where(nearer, x, y)) for here, x, y in zip(take, weights, s.weights, strict=True)),
-        chosen(nearer, v, s.v),
+        choose(nearer, v, s.v),
         w,
         inside,
         and_(nearer, lt(0.0, v.dot(v))),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...expr.functions import fabs, fmax, fmin, lt, sqrt, where
-from ...spatial import Vec3
+from ..expr.functions import fabs, fmax, fmin, lt, sqrt, where
+from ..spatial import Vec3
 
 __all__ = ["NOTHING", "across", "choose", "clamp", "length_and_scale", "radial"]
 
