@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 import linkwork as lw
 from linkwork.geometry import (
@@ -13,6 +15,7 @@ from linkwork.geometry import (
     CylinderCore,
     EllipsoidCore,
     PointCore,
+    PolytopeCore,
     SegmentCore,
     Solid,
     signed_distance,
@@ -32,9 +35,22 @@ CORES = {
     "cylinder": (14, lambda x: CylinderCore(placed(x), x[12], x[13])),
     "cone": (14, lambda x: ConeCore(placed(x), x[12], x[13])),
     "ellipsoid": (15, lambda x: EllipsoidCore(placed(x), Vec3.of(x[12:15]))),
+    "hull": (48, lambda x: PolytopeCore(placed(x), [Vec3.of(x[k : k + 3]) for k in range(12, 48, 3)])),
 }
 
+SEARCHED = (
+    ("segment", "cylinder"),
+    ("box", "cylinder"),
+    ("cylinder", "ellipsoid"),
+    ("cone", "ellipsoid"),
+    ("box", "hull"),
+    ("cone", "hull"),
+    ("hull", "hull"),
+)
+"""Pairs that have no formula: every kind of body, and of those whose farthest points may be many, with each other."""
 
+
+@cache
 def compiled(a: str, b: str) -> lw.Kernel:
     """Of rows of numbers of two kinds of core: distance, normal, both points, and whether they are unique."""
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]
@@ -62,6 +78,8 @@ def rows(kind: str, rng: np.random.Generator, n: int, spread: float = 0.7) -> np
     if kind in ("point", "segment"):
         return np.hstack([place, 0.5 * rng.normal(size=(n, CORES[kind][0] - 3))])
     sizes = rng.uniform(0.1, 1.0, size=(n, CORES[kind][0] - 12))
+    if kind == "hull":
+        sizes = 0.5 * rng.normal(size=sizes.shape)
     return np.hstack([rotations(rng, n).reshape(n, 9), place, sizes])
 
 
@@ -88,6 +106,9 @@ def off_surface(kind: str, x: np.ndarray, points: np.ndarray) -> np.ndarray:
     local = np.einsum("nij,ni->nj", x[:, :9].reshape(-1, 3, 3), points - x[:, 9:12])
     if kind == "box":
         return np.abs((np.abs(local) - x[:, 12:15]).max(1))
+    if kind == "hull":
+        facets = [ConvexHull(v.reshape(-1, 3)).equations for v in x[:, 12:]]
+        return np.array([abs((f[:, :3] @ p + f[:, 3]).max()) for f, p in zip(facets, local, strict=True)])
     if kind == "ellipsoid":
         scaled = local / x[:, 12:15]
         return np.abs((scaled**2).sum(1) - 1.0) / (2.0 * np.linalg.norm(scaled / x[:, 12:15], axis=1))
@@ -104,5 +125,7 @@ def corners(kind: str, x: np.ndarray) -> np.ndarray:
         return x[None]
     if kind == "segment":
         return np.array([x[:3] - x[3:], x[:3] + x[3:]])
+    if kind == "hull":
+        return x[9:12] + x[12:].reshape(-1, 3) @ x[:9].reshape(3, 3).T
     signs = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (-1.0, 1.0)])
     return x[9:12] + (signs * x[12:15]) @ x[:9].reshape(3, 3).T

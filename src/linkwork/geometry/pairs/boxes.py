@@ -31,6 +31,7 @@ __all__ = ["box_box", "box_box_gap"]
 _TIE = 1e-12  # squares of lengths, relative, that differ by less are as good
 _FLAT = 1e-6  # sines of angles below which edges are looked at as if they were parallel to a face
 _LEVEL = 1e-13  # sines of angles below it are rounding
+_ROUNDING = 1e-15  # of sizes
 
 
 class _Placed(NamedTuple):
@@ -76,6 +77,8 @@ def box_box(a: BoxCore, b: BoxCore) -> SignedDistance:
     square = way.dot(way)
     known = and_(not_(overlap), lt(NOTHING, square))
     length, scale = length_and_scale(square, known)
+    aside = way - facet * facet.dot(way)  # of boxes that all but touch, the way has no digits left, the axis has all
+    known = and_(known, lt(_ROUNDING * _ROUNDING * size * size, aside.dot(aside)))
     distance, normal = where(overlap, depth, length), choose(known, way * scale, facet)
     # boxes that overlap may be parted as well along another axis, or the other way along the same
     tie = or_(_tie(best, axes), le(fabs(along), _TIE * fabs(best.gap)))

@@ -1,0 +1,76 @@
+"""Pairs of every kind of body against answers of forty digits: apart, touching, and in each other."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from linkwork.geometry import Solid, signed_distance
+
+from .exact import Body, is_least_nearby, nearest
+from .pairs import CORES, SEARCHED, compiled, rows
+
+ROUNDED = {"point": 0.2, "segment": 0.1}
+
+
+def body(kind, x):
+    """Of a row of numbers."""
+    if kind == "point":
+        return Body(kind, np.eye(3), x, [], ROUNDED[kind])
+    if kind == "segment":
+        half = np.linalg.norm(x[3:])
+        R = np.linalg.qr(np.column_stack([x[3:] / half, np.eye(3)[:, :2]]))[0][:, [1, 2, 0]]
+        return Body(kind, R, x[:3], [half], ROUNDED[kind])
+    sizes = x[12:].reshape(-1, 3) if kind == "hull" else x[12:]
+    return Body(kind, x[:9].reshape(3, 3), x[9:12], sizes)
+
+
+def on_numbers(a, b, x, y):
+    """Without a kernel."""
+    core_a, core_b = (CORES[kind][1](row.tolist()) for kind, row in ((a, x), (b, y)))
+    found = signed_distance(Solid(core_a), Solid(core_b))
+    return np.array([found.distance, *found.normal, *found.on_a, *found.on_b], dtype=float)
+
+
+def check(a, b, x, y, found, where):
+    radii = ROUNDED.get(a, 0.0), ROUNDED.get(b, 0.0)
+    n = found[1:4]
+    rounded = found[0] - sum(radii), n, found[4:7] + radii[0] * n, found[7:10] - radii[1] * n
+    bodies = body(a, x), body(b, y)
+    *exact, doubt, normal = nearest(*bodies, *(v.tolist() for v in rounded[1:]))
+    size = max(np.abs(v[12:]).max(initial=1.0) for v in (x, y))
+    assert doubt < 1e-30, (where, doubt)
+    assert found[0] > 0.0 or is_least_nearby(*bodies, normal), where
+    assert abs(rounded[0] - exact[0]) < 1e-12 * size, (where, rounded[0] - exact[0])
+    assert np.abs(n - exact[1]).max() < 1e-10, (where, n - exact[1])
+    assert max(np.abs(rounded[k] - exact[k]).max() for k in (2, 3)) < 1e-10 * size, where
+
+
+def test_pairs_apart_to_forty_digits() -> None:
+    rng = np.random.default_rng(0)
+    for a, b in itertools.combinations_with_replacement(CORES, 2):
+        x, y = rows(a, rng, 1)[0], rows(b, rng, 1)[0]
+        place = slice(0, 3) if b in ROUNDED else slice(9, 12)
+        y[place] += 4.0 * rng.normal(size=3)
+        for gap in (None, 0.1, 1e-4):
+            if gap is not None:
+                y[place] -= (found[0] - gap) * found[1:4]  # noqa: F821
+            found = on_numbers(a, b, x, y)
+            assert gap is None or abs(found[0] - gap) < 0.5 * gap
+            check(a, b, x, y, found, (a, b, gap))
+
+
+def test_overlaps_to_forty_digits() -> None:
+    """And those that touch, where one of the two is smooth: the other may touch with a corner."""
+    rng = np.random.default_rng(1)
+    for a, b in SEARCHED:
+        kernel = compiled(a, b)
+        x, y = rows(a, rng, 4), rows(b, rng, 4)
+        place = slice(9, 12)
+        found = kernel(x, y)
+        for gap in (0.0, -0.01, -0.05) if "ellipsoid" in (a, b) else (-0.01, -0.05):
+            y[:, place] -= (found[:, :1] - gap) * found[:, 1:4]
+            found = kernel(x, y)
+            for k in range(len(x)):
+                check(a, b, x[k], y[k], found[k], (a, b, gap, k))
