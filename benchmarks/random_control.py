@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +13,7 @@ from linkwork.expr.bundle import PART, Bundle
 from linkwork.expr.control.call import Subroutine
 from linkwork.expr.control.choice import Choice
 from linkwork.expr.control.loop import Loop
-from linkwork.expr.control.table import Take
+from linkwork.expr.control.table import Put, Take
 from linkwork.expr.operations import BY_NAME
 from linkwork.expr.region import Region
 from linkwork.expr.symbol import Graph
@@ -36,8 +37,8 @@ class Control:
         """Perhaps an instruction, or some; whether there was an attempt."""
         if rng.random() >= self.often:
             return False
-        kinds = (self._scan, self._while, self._choice, self._call, self._take, self._solve)
-        kinds[int(rng.choice(len(kinds), p=[0.25, 0.2, 0.2, 0.15, 0.12, 0.08]))](rng, growing, exact_only)
+        kinds = (self._scan, self._while, self._choice, self._call, self._take, self._put, self._solve)
+        kinds[int(rng.choice(len(kinds), p=[0.25, 0.2, 0.18, 0.14, 0.1, 0.05, 0.08]))](rng, growing, exact_only)
         return True
 
     # -- bodies
@@ -50,7 +51,11 @@ class Control:
         exact_only: bool,
         *,
         condition: bool = False,
+        tables: Sequence[tuple[int, int, int]] = (),
     ) -> Region:
+        """A body of random instructions.  Of each of the tables (rows, columns, and where among the inputs its numbers
+        begin) the results, too, have all numbers there, as puts have changed it, or nearly so.
+        """
         inside = Growing.of(inputs, rng)
         grown = Control(0.5 * self.often if self.depth < _DEEPEST else 0.0, self.depth + 1, self.called)
         constants = constants_of(inside)
@@ -70,10 +75,38 @@ class Control:
         picked = [
             loose.pop() if loose and rng.random() < 0.8 else argument(rng, inside, inside.reals) for _ in range(results)
         ]
+        for table in tables:
+            start = table[2]
+            picked[start : start + table[0] * table[1]] = self._changed(rng, inside, table)
         body = Region(len(inputs), tuple(inside.instructions), tuple(int(k) for k in (*first, *picked)), len(first))
         return body.pruned()
 
-    def _put(self, rng: np.random.Generator, growing: Growing, bundle: Bundle, args: list[int]) -> None:
+    def _changed(self, rng: np.random.Generator, inside: Growing, table: tuple[int, int, int]) -> list[int]:
+        """The numbers of a table after some puts, between which it is read."""
+        rows, columns, start = table
+        numbers = list(range(start, start + rows * columns))
+        for _ in range(int(rng.integers(0, 4))):
+            index = self._index(rng, inside)
+            before = len(inside.instructions)
+            self._add(rng, inside, Put(rows, columns), [index, *several(rng, inside, columns), *numbers])
+            if len(inside.instructions) > before:
+                numbers = list(range(len(inside.instructions) - rows * columns, len(inside.instructions)))
+            if rng.random() < 0.4:
+                self._add(rng, inside, Take(rows, columns), [self._index(rng, inside), *numbers])
+        if rng.random() < 0.15:
+            numbers[int(rng.integers(len(numbers)))] = argument(rng, inside, inside.reals)
+        return numbers
+
+    def _index(self, rng: np.random.Generator, growing: Growing) -> int:
+        """A number for an index, now and then a sum of two."""
+        index = argument(rng, growing, growing.reals)
+        if rng.random() < 0.5:
+            pair = index, argument(rng, growing, growing.reals)
+            growing.add(Instruction(BY_NAME["mul"], pair), growing.samples[pair[0]] * growing.samples[pair[1]])
+            index = len(growing.instructions) - 1
+        return index
+
+    def _add(self, rng: np.random.Generator, growing: Growing, bundle: Bundle, args: list[int]) -> None:
         """Add the instruction and its parts, if what it gives is neither huge nor NaN, as a rule."""
         if not bundle.count:
             return
@@ -94,15 +127,17 @@ class Control:
     def _scan(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
         carried, inputs, kept, outside = (int(n) for n in rng.integers(0, 4, size=4))
         steps = int(rng.choice([0, 1, 2, 3, 5, 8, 13, 40], p=[0.04, 0.1, 0.16, 0.2, 0.2, 0.15, 0.1, 0.05]))
+        tables = some_tables(rng, carried)
+        carried += sum(rows * columns for rows, columns, _ in tables)
         if steps * inputs > 60:
             inputs = 1
         state = several(rng, growing, carried)
         stacked = self._stacked(rng, growing, steps * inputs)
         others = several(rng, growing, outside)
         given = [growing.samples[k] for k in (*state, *(stacked or several(rng, growing, inputs))[:inputs], *others)]
-        body = self._body(rng, given, carried + kept, exact_only)
+        body = self._body(rng, given, carried + kept, exact_only, tables=tables)
         loop = Loop(body, carried, inputs, kept, steps, backward=rng.random() < 0.4)
-        self._put(rng, growing, loop, [*state, *stacked, *others])
+        self._add(rng, growing, loop, [*state, *stacked, *others])
 
     def _stacked(self, rng: np.random.Generator, growing: Growing, count: int) -> list[int]:
         """Inputs of steps: side by side, all one, all constants, or any."""
@@ -118,11 +153,13 @@ class Control:
 
     def _while(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
         carried, outside = int(rng.integers(1, 5)), int(rng.integers(0, 4))
+        tables = some_tables(rng, carried)
+        carried += sum(rows * columns for rows, columns, _ in tables)
         args = several(rng, growing, carried + outside)
-        body = self._body(rng, [growing.samples[k] for k in args], carried, exact_only, condition=True)
+        body = self._body(rng, [growing.samples[k] for k in args], carried, exact_only, condition=True, tables=tables)
         most = int(rng.choice([0, 1, 2, 4, 7, 15]))
         watched = carried if rng.random() < 0.8 else int(rng.integers(0, carried + 1))
-        self._put(rng, growing, Loop(body, carried, 0, 0, most, conditional=True, watched=watched), args)
+        self._add(rng, growing, Loop(body, carried, 0, 0, most, conditional=True, watched=watched), args)
 
     def _choice(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
         if not growing.truths:
@@ -130,7 +167,7 @@ class Control:
         args = several(rng, growing, int(rng.integers(0, 5)))
         given, results = [growing.samples[k] for k in args], int(rng.integers(1, 4))
         bodies = [self._body(rng, given, results, exact_only) for _ in range(2)]
-        self._put(rng, growing, Choice(*bodies), [argument(rng, growing, growing.truths), *args])
+        self._add(rng, growing, Choice(*bodies), [argument(rng, growing, growing.truths), *args])
 
     def _call(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
         if not self.called or rng.random() < 0.4:
@@ -140,16 +177,21 @@ class Control:
             self.called.append((deeper._body(rng, given, int(rng.integers(1, 4)), exact_only), takes))
         body, takes = self.called[int(rng.integers(len(self.called)))]
         for _ in range(int(rng.integers(1, 4))):
-            self._put(rng, growing, Subroutine(body), several(rng, growing, takes))
+            self._add(rng, growing, Subroutine(body), several(rng, growing, takes))
 
     def _take(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
         rows, columns = int(rng.integers(1, 9)), int(rng.integers(1, 4))
         index = argument(rng, growing, growing.reals)
         if rng.random() < 0.5:
             table = tuple(float(x) for x in rng.normal(size=rows * columns).round(3))
-            self._put(rng, growing, Take(rows, columns, table), [index])
+            self._add(rng, growing, Take(rows, columns, table), [index])
         else:
-            self._put(rng, growing, Take(rows, columns), [index, *several(rng, growing, rows * columns)])
+            self._add(rng, growing, Take(rows, columns), [index, *several(rng, growing, rows * columns)])
+
+    def _put(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
+        rows, columns = int(rng.integers(1, 9)), int(rng.integers(1, 4))
+        args = [argument(rng, growing, growing.reals), *several(rng, growing, (1 + rows) * columns)]
+        self._add(rng, growing, Put(rows, columns), args)
 
     def _solve(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
         """Linear equations whose matrix has a strong diagonal, or any."""
@@ -161,7 +203,17 @@ class Control:
             matrix = matrix + np.diag(np.full(n, 9.0))
         x, status = linalg.solve(matrix, np.array(symbols[n * n :], dtype=object), assume=assume, status=True)
         body = Region.of([*x, status], symbols)
-        self._put(rng, growing, Subroutine(body), several(rng, growing, n * n + n))
+        self._add(rng, growing, Subroutine(body), several(rng, growing, n * n + n))
+
+
+def some_tables(rng: np.random.Generator, start: int) -> list[tuple[int, int, int]]:
+    """Tables (rows, columns, start) that a loop carries behind so many other numbers."""
+    tables = []
+    for _ in range(int(rng.choice(3, p=[0.7, 0.25, 0.05]))):
+        rows, columns = int(rng.integers(1, 15)), int(rng.integers(1, 4))
+        tables.append((rows, columns, start))
+        start += rows * columns
+    return tables
 
 
 def several(rng: np.random.Generator, growing: Growing, count: int) -> list[int]:

@@ -11,7 +11,7 @@ from linkwork.expr.bundle import Bundle
 from linkwork.expr.control.call import Subroutine
 from linkwork.expr.control.choice import Choice
 from linkwork.expr.control.loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
-from linkwork.expr.control.table import Take
+from linkwork.expr.control.table import Put, Take
 from linkwork.expr.region import Listing
 
 __all__ = ["bundle_results"]
@@ -32,6 +32,8 @@ def bundle_results(bundle: Bundle, columns: Columns, run: Run, dtype: Any) -> Co
         return run(bundle.body, columns)
     if isinstance(bundle, Take):
         return _taken(bundle, columns, dtype)
+    if isinstance(bundle, Put):
+        return _put(bundle, columns)
     raise TypeError(f"no meaning is known of {bundle!r}")
 
 
@@ -80,3 +82,14 @@ def _taken(take: Take, columns: Columns, dtype: Any) -> Columns:
     else:
         table = np.array(numbers, dtype).reshape(take.rows * take.columns, len(index))
     return [np.where(np.isnan(index), index, table[row * take.columns + j, samples]) for j in range(take.columns)]
+
+
+def _put(put: Put, columns: Columns) -> Columns:
+    index, row, table = put.split(columns)
+    found = [x.copy() for x in table]
+    for sample, place in enumerate(index):
+        if 0.0 <= place < put.rows:
+            start = int(place) * put.columns
+            for k, x in enumerate(row):
+                found[start + k][sample] = x[sample]
+    return found

@@ -33,10 +33,10 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.compiler import entries, loops
-from linkwork.compiler.control import code as control_code
 from linkwork.compiler.control import layout as control_layout
+from linkwork.compiler.control import pieces as control_pieces
 from linkwork.compiler.control import plan as control_plan
-from linkwork.compiler.control.code import INLINE
+from linkwork.compiler.control.pieces import INLINE
 from linkwork.compiler.counts import listings
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Program
@@ -116,7 +116,7 @@ def run_case(seed: int, case: int, tally: Tally, longest: int = 5000, control: b
         with (
             mock.patch.object(entries, "plan", lambda program: plan(program, whole, most)),
             mock.patch.object(control_plan, "MOST", most),
-            mock.patch.object(control_code, "INLINE", inline),
+            mock.patch.object(control_pieces, "INLINE", inline),
             mock.patch.object(control_layout, "INLINE", inline),
             mock.patch.object(loops, "_WORTH", worth),
             _no_cache() if cached == "off" else nullcontext(),

@@ -31,7 +31,7 @@ Robots:
 The compiler:
 
 - `compile` makes a `Kernel` of a Python function of arrays; `expr` has mathematics and derivatives for it.
-- `while_loop`, `scan`, `fori`, `cond`, `call` and `take` are loops, choices, calls and tables in kernels.
+- `while_loop`, `scan`, `fori`, `cond`, `call`, `take` and `put` are loops, choices, calls and tables in kernels.
 - `solve` and `lstsq` solve linear equations, in kernels and out of them; `expr.linalg` has more linear algebra.
 - `quadratic_program` minimizes within bounds, in kernels and out of them.
 - `from_casadi` makes one of a CasADi function, and `Kernel.to_casadi` the other way.
@@ -84,7 +84,7 @@ from .constraints import (
     Skate,
     Weld,
 )
-from .expr.control import call, cond, fori, scan, take, while_loop
+from .expr.control import call, cond, fori, put, scan, take, while_loop
 from .expr.linalg import lstsq, solve
 from .facade.checking.check_joint import JointReport, check_joint
 from .facade.distances.contacts import contact_points
@@ -153,6 +153,7 @@ __all__ = [
     "pose",
     "pose_difference",
     "propagate_motion",
+    "put",
     "quadratic_program",
     "robots",
     "scan",

@@ -9,8 +9,8 @@ from ..expr.bundle import Bundle
 from ..expr.control.call import Subroutine
 from ..expr.control.choice import Choice
 from ..expr.control.loop import Loop
-from ..expr.control.table import Take
-from ..expr.functions import floor, le, or_, where
+from ..expr.control.table import Put, Take
+from ..expr.functions import eq, floor, le, or_, where
 from ..expr.region import Listing, Region
 from .counts import counted
 from .program import Instruction
@@ -54,6 +54,8 @@ class ControlWriter:
     def _results(self, bundle: Bundle, arguments: list[Any], symbols: Any) -> list[Any]:
         if isinstance(bundle, Take):
             return _taken(bundle, arguments)
+        if isinstance(bundle, Put):
+            return _put(bundle, arguments)
         if isinstance(bundle, Loop) and bundle.conditional:
             raise ValueError(
                 f"{self._name}: CasADi has no loop of unknown length, as while_loop is (and root and fixed_point have "
@@ -139,3 +141,10 @@ def _taken(take: Take, arguments: list[Any]) -> list[Any]:
         found = [where(above, x, y) for x, y in zip(entries[row * take.columns :], found, strict=False)]
     known = or_(le(index, 0.0), le(0.0, index))  # not NaN; x == x is true for CasADi before it is computed
     return [where(known, x, index) for x in found]
+
+
+def _put(put: Put, arguments: list[Any]) -> list[Any]:
+    """A choice for every number of the table."""
+    index, row, table = put.split(arguments)
+    here = [eq(floor(index), float(line)) for line in range(put.rows)]
+    return [where(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]

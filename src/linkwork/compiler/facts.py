@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..expr.bundle import PART
 from .control import has_control, plan_program
-from .control.plan import Piece, Scope
+from .control.steps import Piece, Scope
 from .counts import listings
 from .kernel import Kernel, made_from, make_ready
 from .program import FMA, FMS, FNMA

@@ -1,7 +1,8 @@
-"""Looking up a table at an index that is known only when code runs: the row of every lane by itself.
+"""Tables at an index that is known only when code runs: the row of every lane by itself.
 
 Tables of constants stand in the code.  Short tables of values are a chain of choices, long ones are read from memory:
-where they stand anyway, or where they are put first.
+where they stand anyway, or where they are put first.  A table with another row is a choice for every number of it,
+but for what loops carry: that is changed where it stands (see `control/stored.py`).
 """
 
 from __future__ import annotations
@@ -9,17 +10,39 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ..expr.bundle import Bundle
-from ..expr.control.table import Take
+from ..expr.control.table import Put, Take
 from .llvm import Instructions
+from .real import splat, vector
 
-__all__ = ["Memory", "bundle"]
+__all__ = ["CHOSEN", "Memory", "Standing", "bundle", "lane_of", "offsets", "row_of"]
 
 Memory = Callable[[int], "tuple[str, int] | None"]  # of a value: a pointer, and how many numbers further on
 
-_CHOSEN = 16  # numbers of a table that is a chain of choices
+CHOSEN = 16  # numbers of a table that is a chain of choices
 _ON_STACK = 1 << 13  # bytes of a table that is put there
+
+
+class Standing(NamedTuple):
+    """Where a table stands: a pointer, the places of the first row's numbers, and how far apart rows are."""
+
+    pointer: str
+    columns: tuple[int, ...]
+    distance: int
+
+    @staticmethod
+    def of(places: Sequence[tuple[str, int] | None], columns: int) -> Standing | None:
+        """Of the places of all numbers, if all are in memory and all rows equally far apart."""
+        first, following = places[:columns], places[columns : columns + 1] or places[:1]
+        if any(place is None for place in (*first, *following)):
+            return None
+        pointer, distance = places[0][0], following[0][1] - places[0][1]  # type: ignore[index]
+        starts = tuple([place[1] for place in first])  # type: ignore[index]
+        wanted = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(places)))
+        found = all(one == other for one, other in zip(places, wanted, strict=True))
+        return Standing(pointer, starts, distance) if found else None
 
 
 def bundle(
@@ -28,30 +51,61 @@ def bundle(
     """The results of an instruction of several that is straight-line code; its arguments are named when needed."""
     if isinstance(bundle, Take):
         return _taken(f, bundle, args, name, memory)
+    if isinstance(bundle, Put):
+        return _put(f, bundle, [name(a) for a in args])
     raise ValueError(f"no lowering for {bundle!r}")
+
+
+def row_of(f: Instructions, index: str, rows: int) -> str:
+    """The row that there is nearest to an index; NaN means the first, for now."""
+    low = f.intrinsic_of("maxnum", f.intrinsic_of("floor", index), f.constant(0.0))
+    return f.intrinsic_of("minnum", low, f.constant(float(rows - 1)))
+
+
+def offsets(f: Instructions, row: str, each: int, lane_step: int, first: int = 0) -> str:
+    """How many bytes behind a pointer a row begins, of every lane by itself; rows are so many bytes apart."""
+    kind = vector("i32", f.lanes)
+    start = f.let(f"mul {kind} {f.let(f'fptosi {f.type} {row} to {kind}')}, {splat('i32', str(each), f.lanes)}")
+    steps = [first + lane * lane_step for lane in range(f.lanes)]
+    listed = f"<{', '.join(f'i32 {step}' for step in steps)}>" if f.lanes > 1 else str(first)
+    return f.let(f"add {kind} {start}, {listed}") if any(steps) else start
+
+
+def lane_of(f: Instructions, kind: str, values: str, lane: int) -> str:
+    """The value of one lane."""
+    return values if f.lanes == 1 else f.let(f"extractelement {vector(kind, f.lanes)} {values}, i32 {lane}")
 
 
 def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int], str], memory: Memory) -> list[str]:
     """A row of a table."""
     index, *values = args
     at = name(index)
-    low = f.intrinsic_of("maxnum", f.intrinsic_of("floor", at), f.constant(0.0))  # NaN means the first row, for now
-    row = f.intrinsic_of("minnum", low, f.constant(float(take.rows - 1)))
+    row = row_of(f, at, take.rows)
     if take.table:
-        found = _read(f, row, _constants(f, take.table), take.columns, f.real.bytes, 0)
+        size = f.real.bytes
+        where = offsets(f, row, take.columns * size, 0)
+        found = _read(f, where, _constants(f, take.table), [size * k for k in range(take.columns)])
     else:
-        start = _evenly([memory(value) for value in values], take.columns) if len(values) > _CHOSEN else None
-        if start is None and _CHOSEN < len(values) <= _ON_STACK // f.align:
-            start = f.room(len(values) * f.align, f.align), 0, take.columns
+        standing = Standing.of([memory(value) for value in values], take.columns) if len(values) > CHOSEN else None
+        if standing is None and CHOSEN < len(values) <= _ON_STACK // f.align:
+            standing = Standing(f.room(len(values) * f.align, f.align), tuple(range(take.columns)), take.columns)
             for k, value in enumerate(values):
-                f.put(name(value), start[0], k)
-        if start is not None:
-            table, first, distance = start
-            found = _read(f, row, f.at(table, first * f.align), take.columns, f.align, f.real.bytes, distance)
+                f.put(name(value), standing.pointer, k)
+        if standing is not None:
+            where = offsets(f, row, standing.distance * f.align, f.real.bytes)
+            found = _read(f, where, standing.pointer, [place * f.align for place in standing.columns])
         else:
             found = _chosen(f, row, [name(value) for value in values], take)
     unknown = f.let(f"fcmp uno {f.type} {at}, {at}")
     return [f.select(unknown, at, x) for x in found]
+
+
+def _put(f: Instructions, put: Put, numbers: Sequence[str]) -> list[str]:
+    """A table with another row."""
+    index, row, table = put.split(numbers)
+    line = f.intrinsic_of("floor", index)
+    here = [f.let(f"fcmp oeq {f.type} {line}, {f.constant(float(k))}") for k in range(put.rows)]
+    return [f.select(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]
 
 
 def _constants(f: Instructions, table: Sequence[float]) -> str:
@@ -60,17 +114,6 @@ def _constants(f: Instructions, table: Sequence[float]) -> str:
     entries = ", ".join(f"{f.real.name} {f.real.literal(x)}" for x in table)
     f.declare(f"@.table{digest} = internal constant [{len(table)} x {f.real.name}] [{entries}]")
     return f"@.table{digest}"
-
-
-def _evenly(places: Sequence[tuple[str, int] | None], columns: int) -> tuple[str, int, int] | None:
-    """Where a table begins and how far its rows are apart, if all stand in memory at equal distances."""
-    first, following = places[0], places[columns] if len(places) > columns else places[0]
-    if first is None or following is None:
-        return None
-    pointer, start = first
-    distance = following[1] - start
-    wanted = ((pointer, start + k // columns * distance + k % columns) for k in range(len(places)))
-    return (pointer, start, distance) if all(one == other for one, other in zip(places, wanted, strict=True)) else None
 
 
 def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> list[str]:
@@ -83,21 +126,12 @@ def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> li
     return found
 
 
-def _read(
-    f: Instructions, row: str, table: str, columns: int, each: int, lane_step: int, distance: int = 0
-) -> list[str]:
-    """A row of a table in memory, of numbers so many bytes apart, those of a lane so many further on than those of the
-    one before; rows are so many numbers apart, if that is more than a row has."""
-    number, kind = f"i{f.real.bits}", f.real.integers(f.lanes)
-    whole = f.let(f"fptoui {f.type} {row} to {kind}")
-    found = ["poison"] * columns
+def _read(f: Instructions, where: str, table: str, columns: Sequence[int]) -> list[str]:
+    """A row of a table in memory, which begins so many bytes behind a pointer, of numbers so many bytes further on."""
+    found = ["poison"] * len(columns)
     for lane in range(f.lanes):
-        k = whole if f.lanes == 1 else f.let(f"extractelement {kind} {whole}, i32 {lane}")
-        k = k if number == "i64" else f.let(f"zext {number} {k} to i64")
-        start = f.at(table, f.let(f"mul i64 {k}, {(distance or columns) * each}"))
-        for column in range(columns):
-            x = f.load(f.real.name, f.at(start, column * each + lane * lane_step), f.real.bytes)
-            found[column] = (
-                x if f.lanes == 1 else f.let(f"insertelement {f.type} {found[column]}, {f.real.name} {x}, i32 {lane}")
-            )
+        start = f.at(table, f.let(f"zext i32 {lane_of(f, 'i32', where, lane)} to i64"))
+        for k, column in enumerate(columns):
+            x = f.load(f.real.name, f.at(start, column), f.real.bytes)
+            found[k] = x if f.lanes == 1 else f.let(f"insertelement {f.type} {found[k]}, {f.real.name} {x}, i32 {lane}")
     return found

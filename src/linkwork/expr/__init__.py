@@ -6,7 +6,7 @@ docs/expressions.md shows what it is for, with a table of the functions.
 from . import array_functions as array_functions  # its answers to NumPy are put in place
 from . import linalg, optimize
 from .arrays import array
-from .control import Iterated, call, cond, fori, scan, take, while_loop
+from .control import Iterated, call, cond, fori, put, scan, take, while_loop
 from .derivative import adjoint, jacobian, tangent
 from .equations import Root, fixed_point, root
 from .functions import (
@@ -73,6 +73,7 @@ __all__ = [
     "optimize",
     "or_",
     "pow",
+    "put",
     "root",
     "scan",
     "sign",

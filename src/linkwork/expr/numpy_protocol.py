@@ -12,7 +12,7 @@ __all__ = ["ANSWERS", "AS_AN_INDEX", "NumpyAnswers"]
 
 AS_AN_INDEX = (
     "a symbol has no value while a function is traced, so it cannot stand in brackets: linkwork.take(table, index) "
-    "looks up a table at an index that is computed"
+    "looks up a table at an index that is computed, linkwork.put(table, index, value) changes one"
 )
 
 

@@ -12,7 +12,7 @@ import linkwork as lw
 from compiler.support import TARGETS
 from expr.control.cases import CASES
 from linkwork.compiler import loops, segments
-from linkwork.compiler.control import code, plan
+from linkwork.compiler.control import pieces, plan
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import INPUT, Instruction, Port, Program
 from linkwork.compiler.trace import trace
@@ -292,7 +292,7 @@ def test_tables_of_many_columns_and_conditions_that_share_with_steps() -> None:
         found = while_loop(near, lambda s: s + 0.3 + 0.01 * take(wide[:, :3], s)[2] * cos(s), x, at_most=9)
         return sum(row * row[::-1]), sum(row) * total, found.state
 
-    with mock.patch.object(code, "INLINE", 0), mock.patch.object(plan, "MOST", 30):
+    with mock.patch.object(pieces, "INLINE", 0), mock.patch.object(plan, "MOST", 30):
         kernel = lw.compile(function, x=(), y=())
         check(kernel, [np.linspace(-1.0, 4.0, 13), np.linspace(0.0, 2.0, 13)], sizes=range(1, 14, 4), rtol=1e-10)
     program = trace(lambda x: sum(take(np.ones((2, 50)), x) * x), "wide", {"x": ()})

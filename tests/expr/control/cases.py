@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr import call, cond, cos, fori, linalg, scan, sin, sqrt, take, where, while_loop
+from linkwork.expr import and_, call, cond, cos, fori, linalg, put, scan, sin, sqrt, take, where, while_loop
 from linkwork.expr.arrays import filled
 from linkwork.expr.symbol import Graph, Symbol
 
@@ -196,6 +196,36 @@ def solved(x: Any, y: Any, u: Any) -> dict[str, Any]:
     return {"a": a, "b": b, "kept": kept}
 
 
+def stacked(x: Any, y: Any, u: Any) -> dict[str, Any]:
+    """A stack of pairs, to which some steps push two, and from which the others take one."""
+
+    def step(state: tuple[Any, Any, Any], v: Any) -> tuple[tuple[Any, Any, Any], Any]:
+        stack, top, total = state
+        pushed = v > 0.0
+        popped = take(stack, top - 1.0)
+        stack = put(stack, where(pushed, top, -1.0), np.stack([v * y, total]))
+        stack = put(stack, where(pushed, top + 1.0, -1.0), np.stack([take(stack, top)[0] + y, v]))
+        total = where(pushed, total * 0.5, total + popped[0] * popped[1])
+        return (stack, where(pushed, top + 2.0, where(top > 0.5, top - 1.0, top)), total), popped[1] + stack[1, 0]
+
+    (stack, top, total), kept = scan(step, (np.ones((11, 2)), 1.0 + 0.0 * y, x), u)
+    return {"stack": stack, "top": top, "total": total, "kept": kept}
+
+
+def put_in_order(x: Any, y: Any, u: Any) -> dict[str, Any]:
+    """Numbers put where they belong among those before, in a table that is none but at its end."""
+
+    def insert(table: Any, k: Any) -> Any:
+        new = take(u, k) + y
+        smaller = lambda s: and_(s[1] > 0.0, take(s[0], s[1] - 1.0) > new)  # noqa: E731
+        moved = lambda s: (put(s[0], s[1], take(s[0], s[1] - 1.0)), s[1] - 1.0)  # noqa: E731
+        table, place = while_loop(smaller, moved, (table, k), at_most=20).state
+        return put(table, place, new)
+
+    table = fori(insert, np.full(20, 9.0), len(u))
+    return {"table": table[: len(u)], "x": x * take(table, x)}
+
+
 CASES = {
     "newton": Case(newton, {"x": (), "y": ()}, reverse=False),
     "nested_whiles": Case(nested_whiles, {"x": (), "y": ()}, reverse=False),
@@ -205,6 +235,8 @@ CASES = {
     "chosen": Case(chosen, {"x": (), "y": ()}),
     "called": Case(called, {"x": (), "y": ()}),
     "looked_up": Case(looked_up, {"x": (), "y": (), "u": (4,)}, batches=False),
+    "stacked": Case(stacked, {"x": (), "y": (), "u": (7,)}, batches=False),
+    "put_in_order": Case(put_in_order, {"x": (), "y": (), "u": (6,)}, reverse=False, batches=False),
     "walked": Case(walked, {"x": (), "y": ()}, reverse=False),
     "empty": Case(empty, {"x": (), "u": (3,)}, reverse=False),
     "everything": Case(everything, {"x": (), "y": (), "u": (5,), "k": ()}, reverse=False),

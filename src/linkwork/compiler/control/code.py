@@ -1,182 +1,44 @@
-"""The code of a program with loops: pieces of straight-line code, and drivers that run them.
+"""The code of a program with loops: drivers that run pieces of straight-line code.
 
 A *driver* is a function of one loop, choice or call, for one vector of samples or one sample: it runs the pieces of its
 bodies as often as its lanes want.  Lanes that have ended, or that are not meant, keep what they carry: which ones go on
-is a mask of one bit for each.  Short pieces stand in the driver itself, long ones are functions of their own, in
-modules of their own.
+is a mask of one bit for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ...expr.bundle import PART
 from ...expr.control.call import Subroutine
 from ...expr.control.loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
 from ..ir import Text
 from ..llvm import Instructions
-from ..program import CONSTANT, INPUT
+from ..program import INPUT
 from ..real import Real
 from ..rows import Rows
-from ..tables import bundle
 from ..target import Target
-from .moves import MANY, move_numbers
-from .plan import CONTROL, FRAME, SLICE, Column, Control, Piece, Scope, Spot
+from .moves import MANY
+from .pieces import PieceCode, Pointers
 from .rows import rows_driver
+from .steps import FRAME, Column, Control, Piece, Scope
+from .stored import Rows as RowsToPut
+from .stored import Stored, rows_to_put, store, whether_nan
 
-__all__ = ["ControlCode", "Pointers"]
+__all__ = ["ControlCode"]
 
 _COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
 _AT_ONCE = 8  # numbers that are moved, and looked at for NaN, between two jumps
 _REGISTERS = 12  # numbers that a loop carries in them
-INLINE = 400  # instructions of a body that stands in its driver as a whole
 
 
-@dataclass(frozen=True, slots=True)
-class Pointers:
-    """What a piece works with: the frame, columns of inputs of this step of a loop, where what it keeps goes, and what
-    a loop holds in registers, by the places that it has in the frame."""
-
-    frame: str = "%frame"
-    columns: tuple[str, ...] = ()
-    kept: str = "null"
-    held: Mapping[int, str] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        """As arguments of a function."""
-        return ", ".join(f"ptr {pointer}" for pointer in (self.frame, *self.columns))
-
-    @staticmethod
-    def given(count: int) -> Pointers:
-        """Those that a function gets as arguments."""
-        return Pointers("%frame", tuple(f"%column{k}" for k in range(count)))
-
-
-class ControlCode:
+class ControlCode(PieceCode):
     """Writes the functions of a program's steps into texts, each once."""
 
     def __init__(self, new_text: Callable[[], Text], target: Target, real: Real, lanes: int, stem: str) -> None:
-        self.target, self.real, self.lanes, self.stem = target, real, lanes, stem
-        self.mask = f"i{lanes}"
-        self.width = real.bytes * lanes
-        self.main = new_text()
-        self.others: list[Text] = []
-        self.new_text = new_text
-        self._count = 0
+        super().__init__(new_text, target, real, lanes, stem)
         self._called: dict[int, str] = {}
-
-    def function(self, signature: str, *, unchanging: bool = False) -> Instructions:
-        return Instructions(signature, self.target, self.real, self.lanes, unchanging=unchanging)
-
-    def name(self, what: str) -> str:
-        self._count += 1
-        return f"@.{self.stem}.{what}{self._count}"
-
-    # -- steps
-
-    def run(
-        self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, *, inline: bool
-    ) -> Callable[[int], str]:
-        """Write steps of a scope; returned is what names values in the last of them."""
-        name: Callable[[int], str] = lambda value: ""  # noqa: E731
-        for step in scope.steps[steps]:
-            if isinstance(step, Control):
-                self.control(f, scope, step, at, mask)
-            elif inline:
-                name = self.piece(f, scope, step, at)
-            else:
-                self._piece_apart(f, scope, step, at)
-        return name
-
-    def _piece_apart(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> None:
-        if step.stop == step.start and not step.placed:
-            return
-        name = self.name("piece")
-        text = self.new_text()
-        self.others.append(text)
-        given = Pointers.given(scope.columns)
-        g = self.function(f"define void {name}({given})", unchanging=False)
-        self.piece(g, scope, step, given)
-        text.add(g)
-        f.declare(f"declare void {name}({', '.join(['ptr'] * (1 + scope.columns))})")
-        f.do(f"call void {name}({at})")
-
-    def piece(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> Callable[[int], str]:
-        """Straight-line code in the function that is being written; returned is what names values."""
-        instructions = scope.listing.instructions
-        bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
-        names: dict[int, str] = {}
-
-        def name(value: int) -> str:
-            if value not in names:
-                operation, args, number = instructions[value]
-                if operation is CONSTANT:
-                    names[value] = f.constant(number)
-                elif operation is INPUT:
-                    names[value] = self._input(f, scope.inputs[number], at)
-                elif operation is PART and args[0] in bases:
-                    names[value] = f.get(at.frame, bases[args[0]] + number)
-                else:
-                    names[value] = f.fetch(operation, scope.places[value], at.frame)
-            return names[value]
-
-        def memory(value: int) -> tuple[str, int] | None:
-            operation, args, number = instructions[value]
-            if operation is PART and args[0] in bases:
-                return at.frame, bases[args[0]] + number
-            if operation is INPUT and scope.inputs[number].area == FRAME:
-                return at.frame, scope.inputs[number].number
-            return None
-
-        lanes = f.lanes_of(f.load(self.mask, f.at(at.frame, scope.mask * self.width))) if step.over else ""
-        parts: dict[int, list[str]] = {}  # of instructions of several results that are no controls
-        for value in range(step.start, step.stop):
-            operation, args, number = instructions[value]
-            if operation in (CONSTANT, INPUT) or operation in CONTROL:
-                continue
-            if operation is PART:
-                if args[0] in bases:
-                    continue
-                names[value] = parts[args[0]][number]
-            elif operation.arity < 0:
-                parts[value] = bundle(f, number, args, name, memory)
-                continue
-            else:
-                names[value] = f.operation(operation, [name(a) for a in args])
-            if value in step.over:
-                x = names[value] if self.lanes == 1 else f.select(lanes, names[value], name(step.over[value]))
-                f.put(x, at.frame, scope.places[value])
-            elif value in step.left:
-                f.keep(operation, names[value], step.left[value], at.frame)
-        placed = step.placed if len(step.placed) < MANY else self._moved(f, scope, step, at)
-        for value, place in placed:
-            f.keep(instructions[value].operation, name(value), place, at.frame)
-        return name
-
-    def _moved(self, f: Instructions, scope: Scope, step: Piece, at: Pointers) -> list[tuple[int, int]]:
-        """Put in place, by tables, what stands in the frame and constants; what is left is returned."""
-        instructions = scope.listing.instructions
-        bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
-        moves: list[tuple[int, int]] = []
-        constants: list[tuple[float, int]] = []
-        others: list[tuple[int, int]] = []
-        for value, place in step.placed:
-            operation, args, number = instructions[value]
-            if operation is CONSTANT:
-                constants.append((number, place))
-            elif operation is PART and args[0] in bases:
-                moves.append((bases[args[0]] + number, place))
-            elif operation is INPUT and scope.inputs[number].area == FRAME:
-                moves.append((scope.inputs[number].number, place))
-            elif value in scope.places and operation.gives == "n":
-                moves.append((scope.places[value], place))
-            else:
-                others.append((value, place))
-        move_numbers(f, self.real, self.name("placed"), moves, constants, at.frame)
-        return others
-
-    # -- controls
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
         """Call the driver of a control."""
@@ -189,14 +51,6 @@ class ControlCode:
         write = self._loop if isinstance(step.bundle, Loop) else self._choice
         driver = write(step, Pointers.given(scope.columns))
         f.do(f"call void {driver}({at}, {self.mask} {mask})")
-
-    def _input(self, f: Instructions, spot: Spot, at: Pointers) -> str:
-        """The value of an input, where it stands."""
-        if spot.area == FRAME:
-            return at.held.get(spot.number) or f.get(at.frame, spot.number)
-        if spot.area == SLICE:
-            return f.get(at.columns[spot.column], spot.number)
-        return f.splat(f.load(self.real.name, at.columns[spot.column], self.real.bytes))
 
     def _call(self, f: Instructions, step: Control, at: Pointers, mask: str) -> None:
         (scope,) = step.scopes
@@ -231,7 +85,7 @@ class ControlCode:
         no = self.without(f, "%mask", holds)
         for k, (scope, mask) in enumerate(zip(step.scopes, (yes, no), strict=True)):
             with f.when(f.let(f"icmp ne {self.mask} {mask}, 0")):
-                value = self._run_to_the_end(f, scope, slice(None), at, mask, self.inline(scope))
+                value = self.run_to_the_end(f, scope, slice(None), at, mask, self.inline(scope))
                 found = [value(r) for r in scope.listing.results]
                 for j, x in enumerate(found):
                     if k:
@@ -239,15 +93,6 @@ class ControlCode:
                     f.put(x, "%frame", step.results + j)
         self.main.add(f)
         return name
-
-    def _run_to_the_end(
-        self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, inline: bool
-    ) -> Callable[[int], str]:
-        """Run steps and name the results, in the last piece or, where pieces are functions, after it."""
-        if inline:
-            return self.run(f, scope, steps, at, mask, inline=True)
-        self.run(f, scope, slice(steps.start, -1), at, mask, inline=False)
-        return self.piece(f, scope, scope.last, at)
 
     def _loop(self, step: Control, outer: Pointers) -> str:
         loop: Loop = step.bundle
@@ -260,14 +105,10 @@ class ControlCode:
         self.main.add(f)
         return name
 
-    def inline(self, scope: Scope) -> bool:
-        """Whether pieces of a scope stand in its driver."""
-        return scope.work <= INLINE
-
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
         starts = [self._start(f, column, outer) for column in step.columns]
         kept = f.at("%frame", (step.results + loop.carried) * self.width)
-        places = range(step.results, step.results + loop.carried)
+        places = [step.results + j for j in range(loop.carried) if j not in scope.stored]
         held = self._in_registers(scope, loop)  # else a step would wait for what the one before has just stored
         carried = [f.get("%frame", place) for place in places] if held else []
         with f.loop(loop.at_most, kind=f.type, carried=carried) as count:
@@ -278,27 +119,35 @@ class ControlCode:
                 columns.append(f.at(start, f.let(f"mul i64 {k}, {size}")) if size else start)
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
             at = replace(at, held=dict(zip(places, carried, strict=False)))
-            value = self._run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
-            found = [value(r) for r in scope.listing.results]
-            for j, x in enumerate(found[loop.carried :]):
-                f.put(x, at.kept, j)
-            carried[:] = found[: loop.carried]
+            value = self.run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
+            found = {j: value(r) for j, r in enumerate(scope.listing.results) if j not in scope.stored}
+            stored = self._to_store(scope, value)
+            for j in range(loop.kept):
+                f.put(found[loop.carried + j], at.kept, j)
+            carried[:] = [found[place - step.results] for place in places]
             for place, x in zip(places, [] if held else carried, strict=False):
                 f.put(x, "%frame", place)
+            for table, rows in stored:
+                store(f, table, rows, "%frame", step.results)
             if not held:
                 carried.clear()
         for place, x in zip(places, carried, strict=False):
             f.put(x, "%frame", place)
 
+    def _to_store(self, scope: Scope, value: Callable[[int], str]) -> list[tuple[Stored, RowsToPut]]:
+        """What a step puts into tables that stand somewhere, named before anything is changed."""
+        return [(table, rows_to_put(scope.listing, table, value)) for table in scope.tables]
+
     def _in_registers(self, scope: Scope, loop: Loop) -> bool:
         """Whether what a loop carries stays in registers: a few numbers, of a body that is one piece of its driver."""
         instructions = scope.listing.instructions
-        looked_up = {a for _, args, _ in (i for i in instructions if i.operation.arity < 0) for a in args}
+        bundles = (i for k, i in enumerate(instructions) if i.operation.arity < 0 and k not in scope.puts)
+        looked_up = {instructions[a].value for i in bundles for a in i.args if instructions[a].operation is INPUT}
         return (
-            0 < loop.carried <= _REGISTERS
+            0 < loop.carried - len(scope.stored) <= _REGISTERS
             and self.inline(scope)
             and len(scope.steps) == 1
-            and not any(instructions[a].operation is INPUT and instructions[a].value < loop.carried for a in looked_up)
+            and looked_up.isdisjoint(set(range(loop.carried)) - scope.stored)
         )
 
     def _start(self, f: Instructions, column: Column, outer: Pointers) -> str:
@@ -318,8 +167,7 @@ class ControlCode:
         f.put(f.constant(0.0), "%frame", done)
         f.put(f.constant(OUT_OF_ITERATIONS), "%frame", status)
         f.store(self.mask, "%mask", going)
-        first = [f.get("%frame", step.results + k) for k in range(loop.watched)]
-        self.end_where_nan(f, first, going, status, "%frame")
+        self.end_where_any_nan(f, step, going, "%frame")
         with f.repeat() as leave:
             self.head(f, step, going, at, inline)
             mask = f.load(self.mask, going)
@@ -355,10 +203,12 @@ class ControlCode:
         mask = f.load(self.mask, going)
         if scope.over:
             f.store(self.mask, mask, f.at(at.frame, scope.mask * self.width))
-        value = self._run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
+        value = self.run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
         results = scope.listing.results[1:]
         waiting = {} if inline else self._waiting(scope, step, loop)
-        found = {j: value(r) for j, r in enumerate(results) if j not in waiting and j not in scope.over}
+        others = (j for j in range(len(results)) if j not in waiting and j not in scope.over and j not in scope.stored)
+        found = {j: value(results[j]) for j in others}
+        stored = self._to_store(scope, value)
         lanes = f.lanes_of(mask)
         old = {j: f.get(at.frame, step.results + j) for j in found}
         kept = {j: x if x == old[j] else f.select(lanes, x, old[j]) for j, x in found.items()}
@@ -367,12 +217,17 @@ class ControlCode:
             self._move_some(f, moves, lanes, going if watched else "", at.frame)
         for j, x in kept.items():
             f.put(x, at.frame, step.results + j)
+        for table, rows in stored:
+            store(f, table, rows, at.frame, step.results, lanes)
         count = f.get(at.frame, done)
         following = f.let(f"fadd {f.type} {count}, {f.constant(1.0)}")
         f.put(f.select(lanes, following, count), at.frame, done)
         if waiting:
             self._set(f, self.without(f, mask, f.load(self.mask, going)), NOT_A_NUMBER, status, at.frame)
-        self.end_where_nan(f, [x for j, x in found.items() if j < loop.watched], going, status, at.frame)
+        watched_numbers = [x for j, x in found.items() if j < loop.watched]
+        for table, rows in stored:
+            watched_numbers += whether_nan(f, table, rows) if min(table.numbers) < loop.watched else []
+        self.end_where_nan(f, watched_numbers, going, status, at.frame)
 
     def _waiting(self, scope: Scope, step: Control, loop: Loop) -> dict[int, int]:
         """Of what a step carries on, the numbers that wait in the frame and nothing overwrites, if they are many."""
@@ -382,7 +237,7 @@ class ControlCode:
         found: dict[int, int] = {}
         for j, r in enumerate(scope.listing.results[1:]):
             operation, args, number = instructions[r]
-            if j in scope.over:
+            if j in scope.over or j in scope.stored:
                 continue
             if operation is PART and args[0] in bases:
                 found[j] = bases[args[0]] + number
@@ -423,6 +278,19 @@ class ControlCode:
                 flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
                 bad = f.bits(f.any_of(f.truth, flags))
                 f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
+
+    def end_where_any_nan(self, f: Instructions, step: Control, going: str, frame: str) -> None:
+        """Let those lanes end that have a NaN among the numbers that a loop looks at."""
+        _, status = step.ending
+        count, place = step.bundle.watched, step.results
+        if count >= MANY:
+            many = count - count % _AT_ONCE
+            with f.loop(many, step=_AT_ONCE) as k:
+                start = f.at(frame, f.let(f"mul i64 {k}, {self.width}"))
+                numbers = [f.get(start, place + n) for n in range(_AT_ONCE)]
+                self.end_where_nan(f, numbers, going, status, frame)
+            count, place = count - many, place + many
+        self.end_where_nan(f, [f.get(frame, place + k) for k in range(count)], going, status, frame)
 
     def end_where_nan(self, f: Instructions, numbers: list[str], going: str, status: int, frame: str) -> None:
         """Let those lanes end that have a NaN among some numbers."""

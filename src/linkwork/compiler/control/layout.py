@@ -15,10 +15,11 @@ from ..program import Program
 from ..real import Real
 from ..straight import end_sample, memory
 from ..target import Target
-from .code import INLINE, ControlCode, Pointers
+from .code import ControlCode
 from .cost import samples_cost
-from .plan import Control, Memory, Piece, Scope
+from .pieces import INLINE, Pointers
 from .refill import refill_function
+from .steps import Control, Memory, Piece, Scope
 
 __all__ = ["ControlLayout", "block_texts", "sample_texts"]
 

@@ -1,128 +1,26 @@
-"""Where the values of a program with loops wait in memory, and in which steps it runs.
-
-All that outlives a piece of straight-line code stands in a *frame*: one number of all lanes after the other, the inputs
-first.  A scope (the program, or a body inside it) is a list of steps, which run one after the other: pieces of
-straight-line code, and loops, choices and calls between them, whose arguments the piece before has put in place.
-"""
+"""In which steps a program with loops runs, and where in the frame its values wait (see `steps`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
 
 from ...expr.bundle import PART, Bundle
-from ...expr.control.call import CALL, Subroutine
-from ...expr.control.choice import CHOICE, Choice
-from ...expr.control.loop import LOOP, Loop
+from ...expr.control.call import Subroutine
+from ...expr.control.choice import Choice
+from ...expr.control.loop import Loop
 from ...expr.region import Listing, Region
 from ..program import CONSTANT, INPUT
-from ..rows import ROWS, Rows
+from ..rows import Rows
 from ..segments import MOST, TAKEN_OUT, best_cut, pairs_taken_apart
+from .steps import CONTROL, FRAME, SLICE, TABLE, Column, Control, Memory, Piece, Scope, Spot
+from .stored import stored_tables
 
-__all__ = ["CONTROL", "Control", "Memory", "Piece", "Scope", "Spot", "has_control", "plan_program"]
+__all__ = ["has_control", "plan_program"]
 
-CONTROL = frozenset((LOOP, CHOICE, CALL, ROWS))
-FRAME, SLICE, TABLE = "frame", "slice", "table"
 MANY = 64  # numbers that a loop carries on: fewer are put in place at the end of a step
-
-
-class Spot(NamedTuple):
-    """Where a number stands: in the frame, or among the inputs of a loop's step, in a column."""
-
-    area: str
-    number: int
-    column: int = 0
-
-
-@dataclass
-class Column:
-    """Inputs of a loop's steps that stand side by side: where those of the first step begin, and how much further on
-    those of the next.  Constants are a table, of one number for all lanes each."""
-
-    start: Spot
-    stride: int
-    count: int
-    table: tuple[float, ...] = ()
-
-    def goes_on_with(self, other: Column) -> bool:
-        """Whether another column stands right behind, in every step."""
-        if self.table or other.table or not self.stride == other.stride != 0:
-            return False
-        return other.start == self.start._replace(number=self.start.number + self.count)
-
-
-@dataclass
-class Piece:
-    """Straight-line code: the instructions from ``start`` to ``stop``, and what it leaves where in the frame."""
-
-    start: int
-    stop: int
-    left: dict[int, int] = field(default_factory=dict)  # a value that it computes -> its place
-    placed: list[tuple[int, int]] = field(default_factory=list)  # any value, and a further place, filled at the end
-    over: dict[int, int] = field(default_factory=dict)  # a value -> the input whose place it takes
-
-
-@dataclass
-class Control:
-    """A loop, a choice, a call or rows: the instruction's number, its results' first place, and its bodies."""
-
-    number: int
-    bundle: Any
-    results: int
-    scopes: tuple[Scope, ...]
-    columns: tuple[Column, ...] = ()  # of a loop: where the inputs of its steps stand
-    condition: int = 0  # of a choice: the condition's place
-    frame: int = 0  # of a call: where the frame of what is called begins
-    arguments: tuple[int, ...] = ()  # of rows: the places of what they take from outside
-    outside: tuple[int, ...] = ()  # the places in the frame that it reads and does not write
-
-    @property
-    def ending(self) -> tuple[int, int]:
-        """Of a loop with a condition: the places of how many steps were done, and of how it ended."""
-        first = self.results + self.bundle.carried
-        return first, first + 1
-
-
-@dataclass
-class Scope:
-    """A listing with the places of its inputs, of the values that wait in the frame, and its steps."""
-
-    listing: Listing
-    inputs: Sequence[Spot]
-    columns: int = 0  # of inputs of a loop's steps
-    places: dict[int, int] = field(default_factory=dict)  # value -> place in the frame
-    steps: list[Piece | Control] = field(default_factory=list)
-    head: int = 0  # how many of the steps come before it is known whether the others are to be done
-    results: tuple[int, ...] = ()  # of the program: the places of its results
-    over: frozenset[int] = frozenset()  # of what a loop carries, what is put where it stood as soon as it is there
-    mask: int = 0  # the place of which lanes do the step, where some is
-
-    @cached_property
-    def work(self) -> int:
-        """How many instructions there are but for inputs and constants."""
-        return sum(1 for i in self.listing.instructions if i.operation is not INPUT and i.operation is not CONSTANT)
-
-    @property
-    def last(self) -> Piece:
-        """The last step, which sees all results."""
-        step = self.steps[-1]
-        assert isinstance(step, Piece)
-        return step
-
-
-class Memory:
-    """Hands out places; what is called from code that works in it works in a part of it, the same for every call."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.called: dict[Region, tuple[Scope, int]] = {}  # its scope, and where its frame begins in this one
-
-    def take(self, count: int) -> int:
-        self.size += count
-        return self.size - count
 
 
 def has_control(listing: Listing) -> bool:
@@ -146,11 +44,14 @@ class _Planner:
         inputs: Sequence[Spot],
         memory: Memory,
         columns: int = 0,
-        own: tuple[int, Loop] | None = None,  # of a loop with a condition: where what it carries stands
+        own: tuple[int, Loop] | None = None,  # of a loop: where what it carries stands
     ) -> None:
         self.listing, self.inputs, self.memory = pairs_taken_apart(listing), inputs, memory
         self.own = own
         self.scope = Scope(self.listing, inputs, columns)
+        if own is not None:
+            tables = stored_tables(self.listing, own[1])
+            self.scope.tables = tuple([replace(table, spare=memory.take(table.span)) for table in tables])
         self.bases: dict[int, int] = {}  # of controls: the first place of their results
 
     def plan(self, *, whole: bool) -> Scope:
@@ -166,8 +67,10 @@ class _Planner:
             else:
                 scope.steps.append(Control(start, instructions[start].value, 0, ()))
         last = len(bounds) - 1
-        needed_last = list(listing.results[listing.first :])
-        if self.own is not None:
+        needed_last = [r for j, r in enumerate(listing.results[listing.first :]) if j not in scope.stored]
+        for k in scope.puts:
+            step_of[k] = last
+        if self.own is not None and self.own[1].conditional:
             self._put_over(step_of, *self.own)
         self._place_what_waits(step_of, last, needed_last, whole)
         for s, step in enumerate(scope.steps):
@@ -190,7 +93,7 @@ class _Planner:
         while 0 < head < len(instructions) and instructions[head].operation in TAKEN_OUT:
             head += 1
         bounds: list[tuple[int, int]] = []
-        work = [0, *accumulate(int(i.operation is not INPUT and i.operation is not CONSTANT) for i in instructions)]
+        work = [0, *accumulate(self.scope.counts)]
 
         def piece(stop: int) -> None:
             start = cuts[-1]
@@ -228,8 +131,10 @@ class _Planner:
     # -- places
 
     def _free(self, value: int) -> bool:
-        """Whether a value can be had in every piece: leaves, and results of controls."""
-        operation = self.listing.instructions[value].operation
+        """Whether a value can be had in every piece, or in none: leaves, results of controls, parts of tables."""
+        operation, args, _ = self.listing.instructions[value]
+        if operation is PART and args[0] in self.scope.puts:
+            return True
         return operation in (INPUT, CONSTANT) or self._control_of(value) is not None or operation in CONTROL
 
     def _control_of(self, value: int) -> int | None:
@@ -350,7 +255,7 @@ class _Planner:
         inputs += slices
         inputs += [Spot(FRAME, place) for place in taken]
         step.outside = tuple(dict.fromkeys(taken))
-        own = (step.results, loop) if loop.conditional else None
+        own = step.results, loop
         step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns), own).plan(whole=False),)
 
     def _other(self, step: Control, bundle: Bundle, args: Sequence[int], before: Piece) -> None:

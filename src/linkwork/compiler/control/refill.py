@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from ...expr.control.loop import OUT_OF_ITERATIONS, Loop
 from ..ir import MOST_UNROLLED, Function
 from ..llvm import Instructions
-from .code import ControlCode, Pointers
-from .plan import Control
+from .code import ControlCode
+from .pieces import Pointers
+from .steps import Control
 
 __all__ = ["refill_function"]
 
@@ -121,7 +122,7 @@ class _Lanes:
 
     def begin(self, fresh: str) -> None:
         """What the loop says of itself, for lanes with a new sample."""
-        f, loop = self.f, self.step.bundle
+        f = self.f
         done, status = self.step.ending
         lanes = f.lanes_of(fresh)
         for place, number in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
@@ -129,8 +130,7 @@ class _Lanes:
         mask = self.code.mask
         going = f.load(mask, self.going)
         f.store(mask, fresh, self.going)
-        numbers = [f.get(self.here, self.step.results + k) for k in range(loop.watched)]
-        self.code.end_where_nan(f, numbers, self.going, status, self.here)
+        self.code.end_where_any_nan(f, self.step, self.going, self.here)
         f.store(mask, f.let(f"or {mask} {f.load(mask, self.going)}, {going}"), self.going)
 
     def enough(self, idle: str, going: str) -> str:

@@ -16,7 +16,7 @@ from ..llvm import Instructions
 from ..program import CONSTANT, INPUT
 from ..real import Real
 from ..rows import Rows
-from .plan import Control
+from .steps import Control
 
 __all__ = ["rows_driver"]
 

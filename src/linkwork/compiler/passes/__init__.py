@@ -13,6 +13,7 @@ from .dead_code import dead_code
 from .drop_rules import drop_rules
 from .fold_constants import fold_constants
 from .fuse import fuse
+from .look_through_puts import look_through_puts
 from .merge_loops import merge_loops
 from .outline import outline
 from .pair_sincos import pair_sincos
@@ -26,6 +27,7 @@ L = TypeVar("L", bound=Listing)
 ALL: tuple[Callable[[Any], Any], ...] = (
     drop_rules,
     outline,
+    look_through_puts,
     fold_constants,
     merge_loops,
     trim_loops,

@@ -32,6 +32,8 @@ def trim_loops(program: L) -> L:
         if operation is LOOP:
             _trim(instructions, k, loop, used.get(k, set()), aliases)
     if aliases:
+        for k in sorted(aliases):  # what goes through several loops is what went into the first
+            aliases[k] = aliases.get(aliases[k], aliases[k])
         moved = [Instruction(op, tuple([aliases.get(a, a) for a in args]), value) for op, args, value in instructions]
         return program.rebuilt(moved, [aliases.get(r, r) for r in program.results]).pruned()
     return program.rebuilt(instructions, program.results).pruned()

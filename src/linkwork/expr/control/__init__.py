@@ -2,6 +2,6 @@
 
 from .choices import call, cond
 from .loops import Iterated, fori, scan, while_loop
-from .table import take
+from .table import put, take
 
-__all__ = ["Iterated", "call", "cond", "fori", "scan", "take", "while_loop"]
+__all__ = ["Iterated", "call", "cond", "fori", "put", "scan", "take", "while_loop"]

@@ -1,0 +1,215 @@
+"""Tables that loops change: what is put where it stands is what NumPy finds, and costs no more in a long table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from compiler.control.test_kernels import all_same, check
+from linkwork.expr import and_, cond, fori, put, scan, take, where, while_loop
+
+
+def sieve(n: Any, *, length: int) -> dict[str, Any]:
+    """Which numbers below n are prime, in one loop: Eratosthenes, c. 240 BC."""
+
+    def step(s: Any) -> Any:
+        prime, p, multiple = s
+        marking = multiple < n
+        prime = put(prime, where(marking, multiple, -1.0), 0.0)
+        following = where(take(prime, p + 1.0) > 0.5, (p + 1.0) * (p + 1.0), n)
+        return prime, where(marking, p, p + 1.0), where(marking, multiple + p, following)
+
+    start = np.where(np.arange(length) < 2, 0.0, 1.0), 2.0, 4.0
+    found = while_loop(lambda s: s[1] * s[1] < n, step, start, at_most=3 * length)
+    return {"prime": found.state[0], "iterations": found.iterations, "status": found.status}
+
+
+def test_a_sieve() -> None:
+    kernel = lw.compile(lambda n: sieve(n, length=60), n=())
+    n = np.array([60.0, 3.0, 37.0, 10.0, 58.0, 2.0, 25.0, 26.0, 49.0])
+    found = kernel(n)
+    for limit, prime in zip(n.astype(int), found.prime, strict=True):
+        expected = [k > 1 and all(k % d for d in range(2, k)) for k in range(limit)]
+        np.testing.assert_array_equal(prime[:limit], expected)
+        np.testing.assert_array_equal(prime[max(limit, 2) :], 1.0)
+    check(kernel, [n], sizes=range(1, 10))
+
+
+def test_a_step_costs_as_much_in_a_long_table_as_in_a_short_one() -> None:
+    counts, stores, loads = [], [], []
+    for length in (40, 400):
+        kernel = lw.compile(lambda n, length=length: sieve(n, length=length), n=(), name="sieve")
+        kernel(3.0)
+        counts.append(dict(kernel.while_loops[0].operations))
+        body = kernel.llvm_ir.partition("define internal void @sieve.sample.loop")[2].partition("\n}")[0]
+        body = body.partition("br label %again")[2]  # what is done in every step
+        stores.append(body.count("store "))
+        loads.append(body.count("load "))
+    assert counts[0] == counts[1] and sum(counts[0].values()) < 40
+    assert stores[0] == stores[1] < 10
+    assert loads[0] == loads[1] < 20
+
+
+def rings(x: Any, u: Any) -> dict[str, Any]:
+    """The last 18 inputs as rows (u, u x), and what is read of them; some are put again, or put nowhere."""
+
+    def step(s: Any, v: Any) -> Any:
+        ring, at = s
+        before = take(ring, at)
+        ring = put(ring, at, np.stack([v, v * x]))
+        ring = put(ring, at + v, np.stack([-v, before[0]]))
+        at = where(at > 16.5, 0.0, at + 1.0)
+        return (ring, at), (before, take(ring, at - 1.0)[1], ring[3, 0])
+
+    (ring, at), kept = scan(step, (np.zeros((18, 2)) + x, 0.0), u)
+    return {"ring": ring, "at": at, "before": kept[0], "new": kept[1], "third": kept[2]}
+
+
+def rings_in_numpy(x: float, u: np.ndarray) -> list[Any]:
+    ring, at, before, new, third = np.zeros((18, 2)) + x, 0, [], [], []
+    for v in u:
+        before.append(ring[at].copy())
+        ring[at] = v, v * x
+        if 0 <= int(np.floor(at + v)) < 18:
+            ring[int(np.floor(at + v))] = -v, before[-1][0]
+        at = (at + 1) % 18
+        new.append(ring[max(at - 1, 0), 1])
+        third.append(ring[3, 0])
+    return [ring, at, before, new, third]
+
+
+def test_a_ring_of_rows_is_numpys() -> None:
+    rng = np.random.default_rng(0)
+    x, u = rng.normal(size=21), rng.uniform(-2.5, 2.5, (21, 45))
+    kernel = lw.compile(rings, x=(), u=(45,))
+    check(kernel, [x, u], sizes=range(1, 22, 4))
+    found = kernel(x, u)
+    for k in range(21):
+        for got, right in zip(found, rings_in_numpy(x[k], u[k]), strict=True):
+            np.testing.assert_array_equal(got[k], right)
+
+
+def test_what_is_put_nowhere_and_what_is_nan() -> None:
+    """NaN that is put ends a loop, one that is put nowhere or written over does not."""
+
+    def function(x: Any, index: Any, again: Any) -> Any:
+        def step(s: Any) -> Any:
+            table = put(put(s[0], index, x), again, 5.0)
+            return table, s[1] + 1.0
+
+        found = while_loop(lambda s: s[1] < 3.0, step, (np.arange(20.0), 0.0), at_most=9)
+        return {"table": found.state[0], "iterations": found.iterations, "status": found.status}
+
+    kernel = lw.compile(function, x=(), index=(), again=())
+    nan, inf = np.nan, np.inf
+    x, index, again, status = (np.array(row) for row in zip(
+        (7.0, 2.0, 3.0, 0), (nan, 2.0, 3.0, 2), (nan, 2.0, 2.9, 0), (nan, -0.5, 3.0, 0), (nan, 20.0, 3.0, 0),
+        (nan, nan, 3.0, 0), (nan, 0.0, -1.0, 2), (7.0, -0.0, inf, 0), (7.0, -inf, nan, 0), (7.0, 19.9, 1e30, 0),
+        (inf, 1.0, 1e18, 0), strict=True,
+    ))  # fmt: skip
+    found = kernel(x, index, again)
+    np.testing.assert_array_equal(found.status, status)
+    np.testing.assert_array_equal(found.iterations, np.where(status == 2.0, 1.0, 3.0))
+    for k in range(len(x)):
+        expected = np.arange(20.0)
+        for place, value in ((index[k], x[k]), (again[k], 5.0)):
+            if 0.0 <= place < 20.0:
+                expected[int(place)] = value
+        np.testing.assert_array_equal(found.table[k], expected)
+        alone = function(x[k], index[k], again[k])
+        np.testing.assert_array_equal(alone["table"], expected)
+        assert alone["status"] == status[k]
+    check(kernel, [x, index, again], sizes=range(1, 12, 3))
+
+
+def test_tables_in_choices_in_calls_and_exchanged() -> None:
+    """Where a table cannot stand in one place it is right nevertheless."""
+
+    def function(x: Any, y: Any) -> Any:
+        def step(s: Any, k: Any) -> Any:
+            one, other = s
+            one = cond(x < k, lambda: put(one, k, y), lambda: put(one, y + k, take(other, k)))
+            other = where(y > 0.0, put(other, k * 2.0, x), other) * 1.5
+            return (other, put(one, y, take(one, k) + one[2]))
+
+        one, other = fori(step, (np.arange(18.0), np.zeros(18) + y), 5)
+        outside = put(put(np.zeros(20), x, y), y, take(one, x))
+        return {"one": one, "other": other, "outside": outside, "taken": take(outside, y) + outside[0]}
+
+    kernel = lw.compile(function, x=(), y=())
+    rng = np.random.default_rng(1)
+    check(kernel, [rng.uniform(-1.0, 6.0, 17), rng.uniform(-2.0, 9.0, 17)], sizes=range(1, 18, 5))
+
+
+def test_lanes_that_take_new_samples() -> None:
+    """A long step, of which samples need different numbers: a heap is filled and emptied, so numbers are in order."""
+
+    def function(u: Any) -> Any:
+        def smaller_child(heap: Any, at: Any, count: Any) -> Any:
+            left = 2.0 * at + 1.0
+            right = and_(left + 1.0 < count, take(heap, left + 1.0) < take(heap, left))
+            return where(right, left + 1.0, left)
+
+        def down(s: Any, k: Any) -> Any:
+            heap, out, count = s
+            new = take(heap, count - 1.0)
+            out = put(out, k, heap[0])
+
+            def sink(t: Any) -> Any:
+                child = smaller_child(t[0], t[1], count - 1.0)
+                return put(t[0], t[1], take(t[0], child)), child
+
+            def low(t: Any) -> Any:
+                child = smaller_child(t[0], t[1], count - 1.0)
+                return and_(child < count - 1.0, take(t[0], child) < new)
+
+            heap, at = while_loop(low, sink, (heap, 0.0), at_most=9).state
+            return put(heap, at, new), out, count - 1.0
+
+        def up(heap: Any, k: Any) -> Any:
+            new = take(u, k)
+            parent = lambda at: (at - 1.0) * 0.5  # noqa: E731
+            higher = lambda t: and_(t[1] > 0.5, take(t[0], parent(t[1])) > new)  # noqa: E731
+            lift = lambda t: (put(t[0], t[1], take(t[0], parent(t[1]))), np.floor(parent(t[1])))  # noqa: E731
+            heap, at = while_loop(higher, lift, (heap, k), at_most=9).state
+            return put(heap, at, new)
+
+        heap = fori(up, np.zeros(24), 24)
+        return fori(down, (heap, np.zeros(24), 24.0), 24)[1]
+
+    u = np.random.default_rng(2).normal(size=(70, 24))
+    kernel = lw.compile(function, u=24)
+    np.testing.assert_array_equal(kernel(u), np.sort(u))
+    assert all_same([kernel(row) for row in u[:5]], np.sort(u)[:5])
+
+
+def test_what_goes_through_several_loops_is_what_went_in() -> None:
+    def function(x: Any, y: Any) -> Any:
+        a, b = fori(lambda s, k: (s[0] + k, s[1]), (x, y), 3)
+        c, d, _ = fori(lambda s, k: (s[0] * a, s[1], s[2] + a), (b, b, a), 2)
+        return {"c": c, "d": d}
+
+    found = lw.compile(function, x=(), y=())(2.0, 3.0)
+    assert (found.c, found.d) == (75.0, 3.0)
+
+
+def test_what_cannot_be_put_is_refused() -> None:
+    refused: list[tuple[Any, type[Exception], str]] = [
+        (lambda x: put([], x, 1.0), ValueError, "put: table: expected an array of one row at least"),
+        (lambda x: put(x, 0.0, 1.0), ValueError, "put: table: expected an array of one row at least, got a number"),
+        (lambda x: put(np.ones((3, 2)), x, 1.0), ValueError, r"put: value: expected an array of shape \(2,\), as the"),
+        (lambda x: put(np.ones(3), x, [1.0, x]), ValueError, "put: value: expected a number, as the table has, got"),
+        (lambda x: put(np.ones(3), "1", 1.0), TypeError, "put: index: expected arrays and numbers, got '1'"),
+        (lambda x: put(np.ones(3), x, "a"), TypeError, "put: value: expected arrays and numbers, got 'a'"),
+        (lambda x: put(np.ones(3, bool), x, False), TypeError, "put: expected numbers, got truth values: where"),
+    ]
+    for function, kind, match in refused:
+        with pytest.raises(kind, match=match):
+            lw.compile(function, x=())
+        with pytest.raises(kind, match=match):
+            function(1.5)
+    with pytest.raises(TypeError, match="take: table: expected numbers, got truth values"):
+        lw.compile(lambda x: take(np.array([x > 0.0, x < 1.0], dtype=object), x), x=())
