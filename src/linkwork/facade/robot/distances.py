@@ -62,9 +62,7 @@ class DistanceMethods(RobotBase):
 
         q (..., nq) -> ``distance`` (..., pairs) [m] and ``gradient`` (..., pairs, nv) [1, m]: a velocity v changes
         distances at the rate gradient @ v.  It is exact wherever the witnesses are ``unique``, and one of several
-        one-sided derivatives elsewhere.  For second derivatives compile a function of `distances` and differentiate
-        that: exact where a pair has a closed form.  Pairs that have none are loops of unknown length, which are
-        differentiated forward alone.
+        one-sided derivatives elsewhere.
         """
         asked = self._about("distance_derivatives", scene, pairs)
         distance, gradient = self._measured("distance_derivatives", asked, q, asked.scene.rows)

@@ -8,12 +8,14 @@ from .point_round import point_cone, point_cylinder
 from .segment_box import segment_box
 from .segments import segment_segment
 from .table import PAIRS, signed_distance
+from .varied import motion_response
 
 __all__ = [
     "PAIRS",
     "box_box",
     "box_box_gap",
     "half_space_convex",
+    "motion_response",
     "point_box",
     "point_cone",
     "point_cylinder",

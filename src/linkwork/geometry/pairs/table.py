@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ..cores import (
@@ -18,14 +19,11 @@ from ..cores import (
 )
 from ..distance import SignedDistance
 from ..support import SUPPORTS
-from .boxes import box_box
-from .convex import convex
 from .half_space import half_space_convex
 from .point import point_box, point_point, point_segment
-from .point_ellipsoid import point_ellipsoid
 from .point_round import point_cone, point_cylinder
-from .segment_box import segment_box
 from .segments import segment_segment
+from .varied import varied
 
 __all__ = ["PAIRS", "is_closed_form", "signed_distance"]
 
@@ -35,10 +33,10 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, BoxCore): point_box,
     (PointCore, CylinderCore): point_cylinder,
     (PointCore, ConeCore): point_cone,
-    (PointCore, EllipsoidCore): point_ellipsoid,
+    (PointCore, EllipsoidCore): partial(varied, "point_ellipsoid"),
     (SegmentCore, SegmentCore): segment_segment,
-    (SegmentCore, BoxCore): segment_box,
-    (BoxCore, BoxCore): box_box,
+    (SegmentCore, BoxCore): partial(varied, "segment_box"),
+    (BoxCore, BoxCore): partial(varied, "box_box"),
     **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},
 }
 """By the types of the two cores, in one of the two orders; `convex` measures the pairs of bounded cores left."""
@@ -61,7 +59,7 @@ def signed_distance(a: Solid, b: Solid) -> SignedDistance:
     elif isinstance(b.core, FieldCore) and not isinstance(a.core, FieldCore):
         found = b.core.measure(a.core).flipped()
     elif all(kind in SUPPORTS for kind in kinds):
-        found = convex(a.core, b.core)
+        found = varied("convex", a.core, b.core)
     else:
         names = " and ".join(kind.__name__.removesuffix("Core").lower() for kind in kinds)
         raise TypeError(f"signed_distance: nothing measures a {names}")

@@ -1,0 +1,170 @@
+"""How distances vary to second order, and their normals and points to first: against differences, and in reverse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.expr.arrays import array, scalars
+from linkwork.expr.derivative import adjoint, jacobian
+from linkwork.expr.functions import sqrt
+from linkwork.geometry import (
+    BoxCore,
+    HalfSpaceCore,
+    PointCore,
+    PolytopeCore,
+    SegmentCore,
+    SignedDistance,
+    Solid,
+    signed_distance,
+)
+from linkwork.geometry.pairs import motion_response
+from linkwork.spatial import Pose, Rotation, Vec3
+
+from .pairs import CORES, rows
+
+
+def motion(z: Any) -> Pose:
+    """A pose near none: turned by z₁ to z₃, to first order, and shifted by the others."""
+    x, y, w = (0.5 * c for c in z[:3])
+    k = 1.0 / sqrt(1.0 + x * x + y * y + w * w)
+    a, b, c, d = k, x * k, y * k, w * k
+    R = Rotation(
+        Vec3(a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)),
+        Vec3(2.0 * (b * c + a * d), a * a - b * b + c * c - d * d, 2.0 * (c * d - a * b)),
+        Vec3(2.0 * (b * d - a * c), 2.0 * (c * d + a * b), a * a - b * b - c * c + d * d),
+    )
+    return Pose(R, Vec3.of(z[3:]))
+
+
+def after(X: Pose, core: Any) -> Any:
+    """A core that is moved."""
+    if isinstance(core, PointCore):
+        return PointCore(X.point(core.point))
+    if isinstance(core, SegmentCore):
+        return SegmentCore(X.point(core.center), X.rotation @ core.half)
+    return replace(core, pose=X @ core.pose)
+
+
+CLOSED = [
+    *(("point", kind) for kind in CORES),
+    ("segment", "segment"), ("segment", "box"), ("box", "box"),
+    *(("half_space", kind) for kind in CORES),
+]  # fmt: skip
+CORES_AND_FLOOR = {**CORES, "half_space": (6, lambda x: HalfSpaceCore(Vec3.of(x[:3]), Vec3.of(x[3:])))}
+
+
+def core_rows(kind: str, rng: np.random.Generator, n: int) -> np.ndarray:
+    """Numbers of cores, a column each."""
+    if kind != "half_space":
+        return rows(kind, rng, n).T
+    normal = rng.normal(size=(n, 3))
+    return np.hstack([0.1 * rng.normal(size=(n, 3)), normal / np.linalg.norm(normal, axis=1)[:, None]]).T
+
+
+def listed(found: SignedDistance, n: int) -> np.ndarray:
+    """Numbers (11, n)."""
+    return np.array(
+        [np.broadcast_to(x, n) for x in (found.distance, *found.normal, *found.on_a, *found.on_b, found.unique)]
+    )
+
+
+def test_how_the_wrench_of_the_normal_answers_to_motions() -> None:
+    """∂(p × n; n) by a twist of one body against central differences, of all closed forms, apart and overlapping."""
+    n, h = 60, 1e-5
+    steps = np.vstack([np.zeros((1, 6)), h * np.eye(6), -h * np.eye(6)])
+    z = [np.tile(column, n) for column in steps.T]
+    for kind, other in CLOSED:
+        rng = np.random.default_rng(7)
+        make_a, make_b = CORES_AND_FLOOR[kind][1], CORES[other][1]
+        x, y = core_rows(kind, rng, n), core_rows(other, rng, n)
+        a, b = (make(np.repeat(r, 13, axis=1)) for make, r in ((make_a, x), (make_b, y)))
+        numbers = listed(signed_distance(Solid(a, 0.05), Solid(after(motion(z), b), 0.02)), 13 * n).reshape(11, n, 13)
+        normal, point = (numbers[k : k + 3] for k in (1, 4))
+        F = np.concatenate([np.cross(point, normal, axis=0), normal])
+        d, first = numbers[0, :, 0], [Vec3.of(numbers[k : k + 3, :, 0]) for k in (1, 4, 7)]
+        found = SignedDistance(d, *first, numbers[10, :, 0])
+        K, exists = motion_response(Solid(make_a(x), 0.05), Solid(make_b(y), 0.02), found)
+        K = np.array([[np.broadcast_to(e, n) for e in row] for row in K])
+        differences = np.moveaxis((F[..., 1:7] - F[..., 7:]) / (2.0 * h), -1, 1)
+        off = np.abs(K - differences).max((0, 1)) / (1.0 + np.abs(differences).max((0, 1)))
+        there = np.broadcast_to(exists, n) > 0.5
+        assert np.isfinite(K).all() and there.sum() >= n - 2, (kind, other)
+        assert np.median(off[there]) < 1e-8 and off[there].max() < 1e-4, (kind, other, off.max())
+        if other == "box":  # the same of its vertices
+            places = [Vec3(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
+            half = make_b(y).half
+            hull = PolytopeCore(make_b(y).pose, [Vec3(v.x * half.x, v.y * half.y, v.z * half.z) for v in places])
+            again, known = motion_response(Solid(make_a(x), 0.05), Solid(hull, 0.02), found)
+            again = np.array([[np.broadcast_to(e, n) for e in row] for row in again])
+            assert np.abs(again - K).max() <= 1e-9 * (1.0 + np.abs(K).max())
+            assert np.array_equal(np.broadcast_to(known, n) > 0.5, there)
+
+
+def test_what_is_known_in_closed_form() -> None:
+    """Spheres: (1 − n nᵀ)/‖c‖ of their centres' distance, whatever the radii; a point on a plane: nothing of shifts."""
+    a, b = PointCore(Vec3(0.0, 0.0, 0.0)), PointCore(Vec3(0.3, -0.4, 1.2))
+    solids = Solid(a, 0.2), Solid(b, 0.7)
+    K, exists = motion_response(*solids, signed_distance(*solids))
+    n = np.array([*b.point]) / 1.3
+    assert exists == 1.0 and np.allclose(np.array(K)[3:, 3:], (np.eye(3) - np.outer(n, n)) / 1.3, atol=1e-15)
+    floor = Solid(HalfSpaceCore(Vec3(0.0, 0.0, 0.5), Vec3(0.0, 0.0, 1.0)))
+    K, exists = motion_response(floor, Solid(b), signed_distance(floor, Solid(b)))
+    assert exists == 1.0 and np.allclose(np.array(K)[3:], 0.0, atol=1e-15)
+
+
+def test_where_there_is_none() -> None:
+    """Faces on faces, parallel edges, spheres about one centre, and normals where the nearest feature changes."""
+    cube = Pose.identity()
+    boxes = [
+        (BoxCore(cube, Vec3(1.0, 1.0, 1.0)), BoxCore(Pose(cube.rotation, Vec3(0.1, 0.2, z)), Vec3(0.5, 0.5, 0.5)))
+        for z in (1.2, 2.0)
+    ]
+    edges = SegmentCore(Vec3(0.0, 0.0, 0.0), Vec3(1.0, 0.0, 0.0)), SegmentCore(Vec3(0.2, 0.0, 1.0), Vec3(1.0, 0.0, 0.0))
+    points = PointCore(Vec3.zero()), PointCore(Vec3.zero())
+    changing = PointCore(Vec3(0.0, 1.0, 2.0)), BoxCore(cube, Vec3(1.0, 1.0, 1.0))
+    for a, b in (*boxes, edges, points, changing):
+        found = signed_distance(Solid(a, 0.1), Solid(b, 0.1))
+        K, exists = motion_response(Solid(a, 0.1), Solid(b, 0.1), found)
+        assert exists == 0.0 and not np.any(np.array(K, dtype=float)), (a, b)
+
+
+def test_searched_pairs_in_functions_of_ones_own() -> None:
+    """Forward, in reverse and twice, through a search; all that is found varies as differences say."""
+    can, egg = lw.shapes.Cylinder(0.2, 0.6), lw.shapes.Ellipsoid((0.5, 0.3, 0.2))
+    weights = np.random.default_rng(3).normal(size=10)
+
+    def found(z: Any) -> Any:
+        X = array(motion([*z]).elements()).reshape(4, 4)
+        found = lw.signed_distance(can, np.eye(4), egg, X)
+        parts = found.distance, found.normal, found.point_a, found.point_b
+        return found, [x for part in parts for x in scalars(part).ravel()]
+
+    def traced(z: Any) -> Any:
+        one, numbers = found(z)
+        symbols = [*z]
+        slope = adjoint([numbers[0]], symbols, [1.0])
+        rows = [*jacobian(numbers, symbols), adjoint(numbers, symbols, weights.tolist()), *jacobian(slope, symbols)]
+        return array(numbers), one.unique, array(slope), array(rows)
+
+    kernel = lw.compile(traced, z=6)
+    rng = np.random.default_rng(1)
+    z = np.hstack([2.0 * rng.normal(size=(300, 3)), 0.5 * rng.normal(size=(300, 3))])
+    numbers, unique, slope, rows = kernel(z)
+    h = 1e-5
+    ahead, behind = (kernel(z[:, None] + s * h * np.eye(6)) for s in (1.0, -1.0))
+    J = np.swapaxes(ahead[0] - behind[0], 1, 2) / (2.0 * h)
+    H = np.swapaxes(ahead[2] - behind[2], 1, 2) / (2.0 * h)
+    there = unique > 0.5
+    assert there.sum() > 290 and np.isfinite(rows).all() and (numbers[:, 0] < 0.0).sum() > 50
+    off = np.abs(rows[:, :10] - J).max((1, 2)) / (1.0 + np.abs(J).max((1, 2)))
+    assert np.median(off[there]) < 1e-9 and np.quantile(off[there], 0.99) < 1e-5
+    assert np.abs(rows[:, 0] - slope).max() < 1e-13
+    assert np.abs(rows[:, 10] - np.einsum("k,nki->ni", weights, rows[:, :10])).max() < 1e-11 * np.abs(rows).max()
+    second = rows[:, 11:]
+    off = np.abs(second - H).max((1, 2)) / (1.0 + np.abs(H).max((1, 2)))
+    assert np.median(off[there]) < 1e-9 and np.quantile(off[there], 0.99) < 1e-5
+    assert np.abs(second - np.swapaxes(second, 1, 2)).max() < 1e-11 * np.abs(second).max()
