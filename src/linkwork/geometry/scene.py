@@ -34,7 +34,7 @@ from .solids import SOLIDS, solid
 
 __all__ = ["Obstacle", "Scene"]
 
-_LEAST = 4  # the capacity of a kind that is there at all
+_LEAST = 4  # the capacity of a kind that is there at all: all others are multiples of it
 _VERSION = 1
 
 
@@ -51,8 +51,8 @@ class Scene:
     """Named obstacles: boxes, spheres, cylinders and whatever else is convex, where they stand in the world.
 
     A scene is a value: `with_box` and the like give a new one, and equal scenes compare and hash equal.  Kernels take
-    it as arrays, by kind, whose capacities grow in powers of two: what is compiled for a robot serves every scene of
-    the same capacities.
+    it as arrays, by kind, whose capacities are 4, 8, 12, 16, 24, 32, 48 and so on: what is compiled for a robot serves
+    every scene of the same capacities.
 
     >>> import linkwork as lw
     >>> scene = lw.Scene().with_box("table", (1.2, 0.8, 0.05), (0.5, 0, 0.4)).with_sphere("lamp", 0.1, (0.5, 0, 1.2))
@@ -360,12 +360,19 @@ def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.n
     found = {}
     for kind in sorted(rows, key=_order):
         some = rows[kind]
-        capacity = max(_LEAST, 1 << (len(some) - 1).bit_length()) if kind.in_loops else len(some)
+        capacity = _capacity(len(some)) if kind.in_loops else len(some)
         nothing = [0.0, *some[-1][1:]]
         array = np.array([*some, *([nothing] * (capacity - len(some)))], dtype=float)
         array.setflags(write=False)
         found[kind] = array
     return found
+
+
+def _capacity(count: int) -> int:
+    """The least that has room for so many: of the powers of two, and what is half way between them, from 4 on."""
+    found = max(_LEAST, 1 << (count - 1).bit_length())
+    between = found // 4 * 3
+    return between if count <= between and between % _LEAST == 0 else found
 
 
 def _order(kind: SolidKind) -> tuple[int, int, str]:

@@ -306,3 +306,28 @@ def test_loops_of_no_steps_with_inputs_of_their_own() -> None:
     whole = (x[0], Instruction(LOOP, (0,), loop), Instruction(PART, (1,), 0))
     kernel = Kernel(Program("none", (Port("x", ()),), (Port("y", ()),), whole, (2,)), without_passes=["trim_loops"])
     np.testing.assert_array_equal(kernel(np.arange(9.0)), np.arange(9.0))
+
+
+def test_choices_in_loops_read_rows_where_they_stand() -> None:
+    table = np.random.default_rng(0).normal(size=(3, 4))
+
+    def function(x, rows):
+        def step(total, row):
+            given, known = row
+
+            def yes():
+                inner = scan(lambda s, y: (s + y * given[1], None), total, given)[0]
+                return cond(x > known[0], lambda: inner * known[1] + given[3], lambda: inner - given[2])
+
+            return cond(given[0] < x, yes, lambda: total - known[2] * given[0]), given[0] * total
+
+        return scan(step, x, (rows, table))
+
+    kernel = lw.compile(function, x=(), rows=(3, 4))
+    rng = np.random.default_rng(1)
+    x, rows = rng.normal(size=50), rng.normal(size=(50, 3, 4))
+    found = kernel(x, rows)
+    for k in range(50):
+        total, outputs = function(float(x[k]), rows[k])
+        assert abs(found[0][k] - total) < 1e-13 and np.abs(found[1][k] - np.array(outputs, float)).max() < 1e-13
+        assert kernel(x[k], rows[k])[0] == found[0][k]

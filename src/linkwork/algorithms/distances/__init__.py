@@ -14,6 +14,7 @@ from .least import (
     minimum_distance,
     nearest_pair,
     smooth_minimum,
+    smooth_minimum_distance,
 )
 from .motion_bounds import MotionBound, check_bounded, motion_bounds
 from .objects import PlacedShape, moving_shapes, placed_shapes, shape_pairs
@@ -48,4 +49,5 @@ __all__ = [
     "sampled_edge",
     "shape_pairs",
     "smooth_minimum",
+    "smooth_minimum_distance",
 ]

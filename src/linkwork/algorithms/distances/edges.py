@@ -214,7 +214,7 @@ class _Gaps:
         placed = placed_shapes(self.tree, q, X[:-1])
         of_shape, of_pair = self._motions(q, X, [anchor(one.row.solid.core) for one in placed])
         hands_first = [placed[k] for k in reversed(self.shapes)]
-        state, _, _ = over_scene(self._step, (FAR, back, forth), hands_first, self.scene, of_shape)
+        state, _, _ = over_scene(self._step, (FAR, back, forth), hands_first, self.scene, of_shape, near=self._near)
         state, _ = over_own_pairs(self._step, state, placed, self.pairs, of_pair)
         return state  # type: ignore[no-any-return]
 
@@ -246,12 +246,16 @@ class _Gaps:
                 fmin(forth, fmax(always, _span(d, -away - spread, acceleration))),
             )
 
+        return cond(self._near(state, a, b, motion), measured, lambda: state), []
+
+    def _near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars) -> Any:
+        """Whether a pair may be nearer than all so far, or not stay open as long."""
+        least, back, forth = state
+        speed = motion[0] if motion else 0.0
         between = b.anchor - a.anchor
-        far = a.reach + b.reach + fmax(least, less + speed * fmax(back, forth))
+        far = a.reach + b.reach + fmax(least, self.margin + _SLACK + speed * fmax(back, forth))
         near = and_(lt(self.margin, least), le(between.dot(between), far * far))
-        if not isinstance(b.there, float):
-            near = and_(lt(0.0, b.there), near)
-        return cond(near, measured, lambda: (least, back, forth)), []
+        return near if isinstance(b.there, float) else and_(lt(0.0, b.there), near)
 
     def _motions(
         self, q: Scalars, X: Sequence[Pose], centers: Sequence[Vec3]

@@ -1,26 +1,26 @@
 """What is least over many pairs: the minimum, where it is, a smooth minimum, and whether anything touches.
 
 A pair whose bounding spheres are farther apart than what is least so far cannot matter; where all samples side by side
-agree on that, it is not measured.
+agree on that, it is not measured.  Of those whose spheres leave a question, yes or no takes less than a distance does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...expr.control import cond
 from ...expr.functions import and_, exp, fmin, le, log, lt, where
-from ...geometry.pairs import signed_distance
+from ...geometry.pairs import signed_distance, within
 from ...geometry.rows import SolidKind, SolidRow
 from ...model.collisions import link_shapes
 from ...model.tree import Tree
 from ...spatial import Force
 from ..kinematics.forward_kinematics import forward_kinematics
-from .objects import placed_shapes
-from .pairwise import FAR, Motions, numbers_of, wrench
-from .walking import Step, over_own_pairs, over_scene
+from .objects import PlacedShape, placed_shapes
+from .pairwise import FAR, NUMBERS, Motions, numbers_of, wrench
+from .walking import Near, Step, over_own_pairs, over_scene
 
 __all__ = [
     "LeastDistance",
@@ -30,6 +30,7 @@ __all__ = [
     "minimum_distance",
     "nearest_pair",
     "smooth_minimum",
+    "smooth_minimum_distance",
 ]
 
 Scalars = Sequence[Any]
@@ -56,33 +57,53 @@ class SmoothMinimum:
 def minimum_distance(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows) -> Any:
     """The least distance [m] of all pairs; `FAR` where there are none."""
 
+    def near(state: Any, a: SolidRow, b: SolidRow) -> Any:
+        return _near(a, b, state[0])
+
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         (least,) = state
-        found = cond(_near(a, b, least), lambda: fmin(least, signed_distance(a.solid, b.solid).distance), lambda: least)
+        nearer = near(state, a, b)
+        found = cond(nearer, lambda: fmin(least, signed_distance(a.solid, b.solid).distance), lambda: least)
         return (found,), []
 
-    return _over_all(step, (FAR,), tree, q, pairs, shapes, scene)[0]
+    return _over_all(step, (FAR,), tree, q, pairs, shapes, scene, near)[0]
 
 
 def in_collision(
-    tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, margin: Any = 0.0
+    tree: Tree,
+    q: Scalars,
+    pairs: Pairs,
+    shapes: Sequence[int],
+    scene: SceneRows,
+    margin: Any = 0.0,
+    *,
+    depths: bool = False,
 ) -> Any:
-    """1 where some pair is no farther apart than a margin [m], else 0: nothing more is measured once that is known."""
+    """1 where some pair is no farther apart than a margin [m], else 0: nothing more is measured once that is known.
+
+    A margin below 0 needs ``depths``.
+    """
+
+    def near(state: Any, a: SolidRow, b: SolidRow) -> Any:
+        return and_(lt(state[0], 0.5), _near(a, b, margin))
 
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        (found,) = state
-
         def measured() -> Any:
-            return where(le(signed_distance(a.solid, b.solid).distance, margin), 1.0, 0.0)
+            if depths:
+                return where(le(signed_distance(a.solid, b.solid).distance, margin), 1.0, 0.0)
+            return where(within(a.solid, b.solid, margin), 1.0, 0.0)
 
-        return (cond(and_(lt(found, 0.5), _near(a, b, margin)), measured, lambda: found),), []
+        return (cond(near(state, a, b), measured, lambda: state[0]),), []
 
-    return _over_all(step, (0.0,), tree, q, pairs, shapes, scene)[0]
+    return _over_all(step, (0.0,), tree, q, pairs, shapes, scene, near)[0]
 
 
 def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows) -> LeastDistance:
     """Of all pairs the one that is nearest: numbers as of `pair_distances`."""
     offset, many = float(len(pairs)), float(len(shapes))
+
+    def near(state: Any, a: SolidRow, b: SolidRow, extra: Any = None) -> Any:
+        return _near(a, b, state[0])
 
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any, extra: Any = None) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
@@ -93,12 +114,12 @@ def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], sc
             nearer = lt(found[0], state[0])
             return tuple(where(nearer, x, y) for x, y in zip(found, state, strict=True))
 
-        return cond(_near(a, b, state[0]), measured, lambda: state), []
+        return cond(near(state, a, b), measured, lambda: state), []
 
     placed = placed_shapes(tree, q)
     state, _ = over_own_pairs(step, (FAR, 0.0, 0.0, 1.0, *([0.0] * 7), -1.0), placed, pairs)
     extra = {k: [offset + float(at)] for at, k in enumerate(shapes)}
-    state, _, _ = over_scene(step, state, [placed[k] for k in shapes], scene, extra)
+    state, _, _ = over_scene(step, state, [placed[k] for k in shapes], scene, extra, near=near)
     return LeastDistance(list(state[:-1]), state[-1])
 
 
@@ -108,45 +129,81 @@ def smooth_minimum(
     """Of all pairs, with the gradient: the mean of those of the pairs, by weights exp(−k d)."""
     X = forward_kinematics(tree, q)
     placed, motions = placed_shapes(tree, q, X), Motions(tree, q, X)
-
-    def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        """(least, Σ exp(−k (d − least)), the same sum of wrenches) with a pair more."""
-
-        def measured() -> tuple[Any, ...]:
-            numbers = numbers_of(signed_distance(a.solid, b.solid))
-            least = fmin(state[0], numbers[0])
-            old, new = exp(sharpness * (least - state[0])), exp(sharpness * (least - numbers[0]))
-            more = (1.0, *(-wrench(numbers)).elements())
-            return (least, *(x * old + y * new for x, y in zip(state[1:], more, strict=True)))
-
-        return cond(lt(0.0, b.there), measured, lambda: state), []
-
-    _, own = over_own_pairs(lambda state, a, b, _: (state, _measured(a, b)), (), placed, pairs)
     some = [placed[k] for k in shapes] if scene else []
-    _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 7)), some, scene, anew=True)
-    least: Any = FAR
-    for one in (*own, *after):
-        least = fmin(least, one[0])
+    least, own, after = _exponentials(placed, pairs, some, scene, sharpness, lambda x: wrench(x).elements())
     count: Any = 0.0
     pulling: dict[int, Force] = {}
 
     def pull(body: int, F: Force) -> None:
         pulling[body] = pulling[body] + F if body in pulling else F
 
-    for numbers, (i, j) in zip(own, pairs, strict=True):
-        share = exp(sharpness * (least - numbers[0]))
+    for one, (i, j) in zip(own, pairs, strict=True):
+        share = exp(sharpness * (least - one[0]))
         count = count + share
-        F = wrench(numbers) * share
+        F = Force.of(one[2:]) * share
         pull(placed[j].body, F)
         pull(placed[i].body, -F)
     for shape, one in zip(some, after, strict=True):
         share = exp(sharpness * (least - one[0]))
         count = count + one[1] * share
-        pull(shape.body, Force.of(one[2:]) * share)
+        pull(shape.body, Force.of(one[2:]) * -share)
     there = lt(0.5, count)
     total = where(there, count, 1.0)
     rates = [where(there, x / total, 0.0) for x in motions.pulled(pulling)]
-    return SmoothMinimum(where(there, least - log(total) / sharpness, FAR), rates)
+    return SmoothMinimum(_smooth(least, count, sharpness), rates)
+
+
+def smooth_minimum_distance(
+    tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, sharpness: Any
+) -> Any:
+    """The same without the gradient."""
+    placed = placed_shapes(tree, q)
+    some = [placed[k] for k in shapes] if scene else []
+    least, own, after = _exponentials(placed, pairs, some, scene, sharpness, lambda _: [])
+    count: Any = 0.0
+    for one in (*own, *after):
+        count = count + one[1] * exp(sharpness * (least - one[0]))
+    return _smooth(least, count, sharpness)
+
+
+def _exponentials(
+    placed: Sequence[PlacedShape],
+    pairs: Pairs,
+    some: Sequence[PlacedShape],
+    scene: SceneRows,
+    sharpness: Any,
+    weighed: Callable[[Scalars], Sequence[Any]],
+) -> tuple[Any, list[Any], list[Any]]:
+    """The least distance; by own pair, and by shape with all obstacles: (least, Σ exp(−k (d − least)), such sums of
+    what is to be weighed)."""
+
+    def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        def measured() -> tuple[Any, ...]:
+            numbers = numbers_of(signed_distance(a.solid, b.solid))
+            least = fmin(state[0], numbers[0])
+            old, new = exp(sharpness * (least - state[0])), exp(sharpness * (least - numbers[0]))
+            more = (1.0, *weighed(numbers))
+            return (least, *(x * old + y * new for x, y in zip(state[1:], more, strict=True)))
+
+        return cond(lt(0.0, b.there), measured, lambda: state), []
+
+    def own_pair(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+        numbers = numbers_of(signed_distance(a.solid, b.solid))
+        return state, [numbers[0], 1.0, *weighed(numbers)]
+
+    _, own = over_own_pairs(own_pair, (), placed, pairs)
+    nothing = (FAR, 0.0, *(0.0 for _ in weighed([0.0] * NUMBERS)))
+    _, after, _ = over_scene(with_obstacle, nothing, some, scene, anew=True)
+    least: Any = FAR
+    for one in (*own, *after):
+        least = fmin(least, one[0])
+    return least, own, after
+
+
+def _smooth(least: Any, count: Any, sharpness: Any) -> Any:
+    """The smooth minimum of so many exponentials; `FAR` where there are none."""
+    there = lt(0.5, count)
+    return where(there, least - log(where(there, count, 1.0)) / sharpness, FAR)
 
 
 def link_clearances(
@@ -169,6 +226,9 @@ def link_clearances(
         nearer = lt(d, old)
         best[link] = where(nearer, d, old), [where(nearer, x, y) for x, y in zip(rates, others, strict=True)]
 
+    def near(state: Any, a: SolidRow, b: SolidRow) -> Any:
+        return _near(a, b, state[0])
+
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
             numbers = numbers_of(signed_distance(a.solid, b.solid))
@@ -176,14 +236,14 @@ def link_clearances(
             mine = (numbers[0], *(-wrench(numbers)).elements())
             return tuple(where(nearer, x, y) for x, y in zip(mine, state, strict=True))
 
-        return cond(_near(a, b, state[0]), measured, lambda: state), []
+        return cond(near(state, a, b), measured, lambda: state), []
 
     _, found = over_own_pairs(lambda state, a, b, _: (state, _measured(a, b)), (), placed, pairs)
     gradients = motions.gradients(found, [(placed[i].body, placed[j].body) for i, j in pairs])
     for numbers, (_, j), rates in zip(found, pairs, gradients, strict=True):
         keep(links[j], numbers[0], rates)
     some = [placed[k] for k in shapes]
-    _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 6)), some, scene, anew=True)
+    _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 6)), some, scene, anew=True, near=near)
     for shape, one in zip(some if scene else (), after, strict=False):
         keep(links[shape.index], one[0], motions.pulled({shape.body: Force.of(one[1:])}))
     return best
@@ -194,11 +254,12 @@ def _measured(a: SolidRow, b: SolidRow) -> list[Any]:
 
 
 def _over_all(
-    step: Step, state: Any, tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows
+    step: Step, state: Any, tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, near: Near
 ) -> Any:
     """The state after all pairs, those with the scene first."""
     placed = placed_shapes(tree, q)
-    state, _, _ = over_scene(step, state, [placed[k] for k in reversed(shapes)], scene)  # hands first: they meet more
+    hands_first = [placed[k] for k in reversed(shapes)]  # they meet more
+    state, _, _ = over_scene(step, state, hands_first, scene, near=near)
     return over_own_pairs(step, state, placed, pairs)[0]
 
 

@@ -2,7 +2,8 @@
 
 A step gets two rows, and what is carried along.  Few pairs are written out; of many there is a loop over rows, one for
 each pair of kinds, so that code stays as small as there are kinds, however many obstacles there are.  A pair that
-nothing can come of is left out where all samples side by side agree.
+nothing can come of is left out where all samples side by side agree: by steps themselves, and, where `near` tells,
+some at a time, so that not every pair waits for what came of the one before.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...expr.arrays import scalars
-from ...expr.control import scan
+from ...expr.control import cond, scan
+from ...expr.functions import or_
 from ...geometry.pairs.table import is_closed_form
 from ...geometry.rows import SolidKind
 from .objects import PlacedShape, by_kind, by_kinds
@@ -27,6 +29,10 @@ SceneRows = Mapping[SolidKind, Any]
 Step = Callable[..., tuple[Any, list[Any]]]
 """(state, a, b, place, *extra) to the next state and a pair's numbers; its place is among pairs, or in the scene."""
 
+Near = Callable[..., Any]
+"""(state, a, b, *extra) to whether a step with them may change the state: then it may be done twice, too."""
+
+_TOGETHER = 4  # pairs that are left out at a time
 FEW = 3  # up to so many pairs of two kinds are written out, where that takes no loop
 
 
@@ -49,19 +55,17 @@ def over_own_pairs(
                 state, found[place] = step(state, a.row, b.row, float(place), *more)
             continue
 
-        def one(state: Any, row: Any, kind_a: SolidKind = kind_a, kind_b: SolidKind = kind_b) -> tuple[Any, Any]:
-            numbers, place = listed(row[0]), row[1]
-            both = kind_a.size + kind_b.size
+        def read(row: Any, kind_a: SolidKind = kind_a, kind_b: SolidKind = kind_b) -> tuple[Any, ...]:
+            numbers, both = listed(row), kind_a.size + kind_b.size
             a, b = kind_a.solid(numbers[: kind_a.size]), kind_b.solid(numbers[kind_a.size : both])
-            following, results = step(state, a, b, place, *([] if extra is None else [numbers[both:]]))
-            return following, _stacked(results)
+            return (a, b) if extra is None else (a, b, numbers[both:])
 
         rows = np.array(
             [[*a.numbers, *b.numbers, *(extra[place] if extra is not None else [])] for place, a, b in members],
             dtype=object,
         )
         places = np.array([float(place) for place, _, _ in members])
-        state, results = scan(one, state, (rows, places))
+        state, results = _scanned(step, None, state, read, rows, places)
         if results is not None:
             for (place, _, _), result in zip(members, results, strict=True):
                 found[place] = listed(result)
@@ -76,11 +80,13 @@ def over_scene(
     extra: Mapping[int, Scalars] | None = None,
     *,
     anew: bool = False,
+    near: Near | None = None,
 ) -> tuple[Any, list[Any], list[list[list[Any]]]]:
     """A step for each of the shapes with each row of a scene, rows of all kinds one after the other.
 
     The last state; what the state is after each shape, and numbers by shape and row.  Each shape's ``extra`` numbers
-    come to the step as one more argument.  ``anew``: each shape begins with the ``state`` as it was given.
+    come to the step as one more argument.  ``anew``: each shape begins with the ``state`` as it was given.  Steps with
+    ``near`` give no numbers.
     """
     start = state
     after: dict[int, Any] = {}
@@ -93,9 +99,8 @@ def over_scene(
             results, first = [], 0
             for kind_b, rows in scene.items():
 
-                def one(carried: Any, row: Any, kind_b: SolidKind = kind_b) -> tuple[Any, Any]:
-                    following, numbers = step(carried, a, kind_b.solid(listed(row[0])), row[1], *more)
-                    return following, _stacked(numbers)
+                def read(row: Any, kind_b: SolidKind = kind_b) -> tuple[Any, ...]:
+                    return a, kind_b.solid(listed(row)), *more
 
                 places = np.arange(float(first), float(first + len(rows)))
                 first += len(rows)
@@ -104,7 +109,7 @@ def over_scene(
                         state, single = step(state, a, kind_b.solid(listed(one_row)), float(place), *more)
                         results += [np.array([single], dtype=object)] if single else []
                     continue
-                state, numbers = scan(one, state, (rows, places))
+                state, numbers = _scanned(step, near, state, read, rows, places)
                 results += [] if numbers is None else [numbers]
             return state, results
 
@@ -129,6 +134,36 @@ def over_scene(
 def listed(row: Any) -> list[Any]:
     """The numbers of an array of one dimension."""
     return row if isinstance(row, list) else scalars(row).ravel().tolist()
+
+
+def _together(count: int) -> int:
+    """How many of so many pairs are left out at a time."""
+    return _TOGETHER if count > 2 * _TOGETHER else _TOGETHER // 2
+
+
+def _scanned(
+    step: Step, near: Near | None, state: Any, read: Callable[[Any], tuple[Any, ...]], rows: Any, places: Any
+) -> tuple[Any, Any]:
+    """A step for each row, which ``read`` makes two solids of, and what comes with them."""
+
+    def one(carried: Any, row: Any) -> tuple[Any, Any]:
+        a, b, *more = read(row[0])
+        following, numbers = step(carried, a, b, row[1], *more)
+        return following, _stacked(numbers)
+
+    count, size = np.shape(rows)
+    some = _together(count)
+    if near is None or count % some:
+        return scan(one, state, (rows, places))
+
+    def block(carried: Any, part: Any) -> tuple[Any, Any]:
+        close: Any = False
+        for row in part[0]:
+            a, b, *more = read(row)
+            close = or_(close, near(carried, a, b, *more))
+        return cond(close, lambda: scan(one, carried, part)[0], lambda: carried), None
+
+    return scan(block, state, (np.reshape(rows, (-1, some, size)), np.reshape(places, (-1, some))))
 
 
 def _stacked(numbers: list[Any]) -> Any:

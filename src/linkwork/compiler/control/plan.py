@@ -228,6 +228,11 @@ class _Planner:
         before.placed.append((value, place))
         return place
 
+    def _seen(self, value: int, before: Piece) -> Spot:
+        """Where a body that gets this scope's columns finds the value: inputs of a loop's step stay where they are."""
+        found = self.natural(value)
+        return found if found is not None and found.area != FRAME else Spot(FRAME, self._placed(value, before))
+
     def _filled(self, values: Sequence[int], before: Piece, at: int | None = None) -> int:
         """Places side by side that the piece before fills with these values."""
         base = self.memory.take(len(values)) if at is None else at
@@ -270,9 +275,9 @@ class _Planner:
             step.scopes = (scope,)
             return
         assert isinstance(bundle, Choice)
-        step.condition, *taken = [self._placed(x, before) for x in args]
-        step.outside = tuple(dict.fromkeys(taken))
-        inputs = [Spot(FRAME, place) for place in taken]
+        step.condition = self._placed(args[0], before)
+        inputs = [self._seen(x, before) for x in args[1:]]
+        step.outside = tuple(dict.fromkeys(spot.number for spot in inputs if spot.area == FRAME))
         step.scopes = tuple(
             _Planner(body, inputs, self.memory, self.scope.columns).plan(whole=False) for body in bundle.bodies
         )

@@ -68,14 +68,22 @@ def _collision(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]
     return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin)
 
 
+def _deeper(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
+    return algorithms.in_collision(asked.tree, q, asked.pairs, asked.shapes, scene, margin, depths=True)
+
+
 def _nearest(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     found = algorithms.nearest_pair(asked.tree, q, asked.pairs, asked.shapes, scene)
     return array([*found.numbers, found.place])
 
 
 def _smooth(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
+    return algorithms.smooth_minimum_distance(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
+
+
+def _smooth_gradient(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any], sharpness: Any) -> Any:
     found = algorithms.smooth_minimum(asked.tree, q, asked.pairs, asked.shapes, scene, sharpness)
-    return array([found.value, *found.gradient])
+    return array(found.gradient)
 
 
 _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
@@ -83,10 +91,12 @@ _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "distance_derivatives": (_derivatives, ()),
     "minimum_distance": (_minimum, ()),
     "in_collision": (_collision, ("margin",)),
+    "in_collision deeper": (_deeper, ("margin",)),
     "nearest": (_nearest, ()),
     "smooth_minimum_distance": (_smooth, ("sharpness",)),
+    "smooth_minimum_distance_gradient": (_smooth_gradient, ("sharpness",)),
 }
-"""By name: what computes it, and the numbers that it takes besides."""
+"""By name, and another word where there are several: what computes it, and the numbers that it takes besides."""
 
 
 def computed_distances(
@@ -105,6 +115,6 @@ def distance_kernel(what: str, asked: AskedDistances, space: Space) -> Kernel:
 
     def made() -> Kernel:
         numbers: dict[str, Any] = dict.fromkeys(more, ())
-        return compile(traced, name=what, q=space, **numbers, **asked.rows)
+        return compile(traced, name=what.split()[0], q=space, **numbers, **asked.rows)
 
     return _KERNELS.get((what, asked), made)

@@ -81,7 +81,9 @@ class DistanceMethods(RobotBase):
         Bounding spheres are asked first, and nothing is measured after the first such pair.
         """
         asked = self._about("in_collision", scene, pairs)
-        found = self._measured("in_collision", asked, q, asked.scene.rows_by_distance, _number("margin", margin))
+        given = _number("margin", margin)
+        what = "in_collision" if not is_traced(given) and given >= 0.0 else "in_collision deeper"
+        found = self._measured(what, asked, q, asked.scene.rows_by_distance, given)
         return found if is_traced(found) else np.asarray(found) > 0.5
 
     def nearest(
@@ -162,24 +164,22 @@ class DistanceMethods(RobotBase):
 
         It is smooth where distances are, and no more than log(n)/k below the least of them: min ≥ it ≥ min − log(n)/k.
         """
-        return self._smooth(q, scene, sharpness, pairs)[..., 0]
+        return self._smooth("smooth_minimum_distance", q, scene, sharpness, pairs)
 
     def smooth_minimum_distance_gradient(
         self, q: Array, scene: Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
     ) -> Any:
         """The gradient of `smooth_minimum_distance` by velocities: q (..., nq) -> (..., nv) [1, m]."""
-        return self._smooth(q, scene, sharpness, pairs)[..., 1:]
+        return self._smooth("smooth_minimum_distance_gradient", q, scene, sharpness, pairs)
 
     # -- how it is computed
 
-    def _smooth(self, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
+    def _smooth(self, who: str, q: Array, scene: Scene | None, sharpness: float, pairs: Pairs | None) -> Any:
         k = _number("sharpness", sharpness)
         if not is_traced(k) and not k > 0.0:
-            raise ValueError(
-                f"smooth_minimum_distance: sharpness: expected a number above zero [1/m], got {sharpness!r}"
-            )
-        asked = self._about("smooth_minimum_distance", scene, pairs)
-        return self._measured("smooth_minimum_distance", asked, q, asked.scene.rows_by_distance, k)
+            raise ValueError(f"{who}: sharpness: expected a number above zero [1/m], got {sharpness!r}")
+        asked = self._about(who, scene, pairs)
+        return self._measured(who, asked, q, asked.scene.rows_by_distance, k)
 
     def _about(self, who: str, scene: Scene | None, pairs: Pairs | None, link: str | None = None) -> AskedPairs:
         if has_symbols(self._subject):
@@ -219,12 +219,13 @@ class DistanceMethods(RobotBase):
             found = _finite(kernel, q, *given)
             if found is not None:
                 return found
-        return kernel(read_configuration(self, what, "q", q), *given)
+        return kernel(read_configuration(self, what.split()[0], "q", q), *given)
 
     def _on_symbols(self, what: str, asked: AskedPairs, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
         values = scalars(q)
         if values.shape[-1:] != (self.nq,):
-            raise ValueError(f"{what}: q: expected an array of shape (..., {self.nq}), got shape {values.shape}")
+            who = what.split()[0]
+            raise ValueError(f"{who}: q: expected an array of shape (..., {self.nq}), got shape {values.shape}")
         scene = {kind: np.asarray(x) for kind, x in rows.items()}
 
         shapes = _shapes(what, asked.asked.count, self.nv)
@@ -253,7 +254,7 @@ def _shapes(what: str, count: int, nv: int) -> list[tuple[int, ...]]:
         "distances": [(count, NUMBERS)],
         "distance_derivatives": [(count,), (count, nv)],
         "nearest": [(NUMBERS + 1,)],
-        "smooth_minimum_distance": [(1 + nv,)],
+        "smooth_minimum_distance_gradient": [(nv,)],
     }
     return sizes.get(what, [()])
 

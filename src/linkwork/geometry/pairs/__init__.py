@@ -9,9 +9,11 @@ from .segment_box import segment_box
 from .segments import segment_segment
 from .table import PAIRS, signed_distance
 from .varied import motion_response
+from .within import WITHIN, within
 
 __all__ = [
     "PAIRS",
+    "WITHIN",
     "box_box",
     "box_box_gap",
     "half_space_convex",
@@ -25,4 +27,5 @@ __all__ = [
     "segment_box",
     "segment_segment",
     "signed_distance",
+    "within",
 ]

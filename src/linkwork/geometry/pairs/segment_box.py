@@ -18,7 +18,7 @@ from ..cores import BoxCore, SegmentCore
 from ..directions import NOTHING, choose, clamp, length_and_scale
 from ..distance import SignedDistance
 
-__all__ = ["segment_box"]
+__all__ = ["nearest_to_box", "segment_box"]
 
 _PARALLEL = 1e-26  # sin² of angles below it are rounding
 _TIE = 1e-12  # squares of lengths, relative, that differ by less are as good
@@ -30,7 +30,7 @@ def segment_box(a: SegmentCore, b: BoxCore) -> SignedDistance:
     depth, facet, overlap, tie = _parting(c, u, h)
     size = h.x + h.y + h.z + fabs(u.x) + fabs(u.y) + fabs(u.z)
     start = c + facet * where(overlap, size - depth, 0.0)
-    s = _nearest(start, u, h)
+    s = nearest_to_box(start, u, h)
     out = Vec3(*(x - clamp(x, most) for x, most in zip(start + u * s, h, strict=True)))
     square = out.dot(out)
     known = and_(not_(overlap), lt(NOTHING, square))
@@ -83,7 +83,7 @@ def _edge(n: Vec3, c: Vec3, h: Vec3) -> tuple[Vec3, Any, Any, Any]:
     return n, n.dot(c), fabs(n.x) * h.x + fabs(n.y) * h.y + fabs(n.z) * h.z, n.dot(n)
 
 
-def _nearest(c: Vec3, u: Vec3, h: Vec3) -> Any:
+def nearest_to_box(c: Vec3, u: Vec3, h: Vec3) -> Any:
     """The s in [−1, 1] at which c + s u is nearest to the box; in the middle, where a range of them is."""
     low, high = -1.0, 1.0
     slope_low, slope_high = (_slope(s, c, u, h, None) for s in (low, high))

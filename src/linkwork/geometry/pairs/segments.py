@@ -10,30 +10,51 @@ Source: Ericson, Real-Time Collision Detection, 2005, section 5.1.9.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from ...expr.functions import and_, copysign, fabs, fmax, le, lt, not_, sqrt, where
+from ...spatial import Vec3
 from ..cores import SegmentCore
 from ..directions import NOTHING, across, choose, clamp
 from ..distance import SignedDistance
 
-__all__ = ["segment_segment"]
+__all__ = ["NearestOfSegments", "nearest_of_segments", "segment_segment"]
 
 _PARALLEL = 1e-26  # sin² of the angle below which segments are taken to be parallel
 _ROUNDED = 1e-31  # squares of lengths below it, relative to those of the segments, are rounding
 
 
-def segment_segment(a: SegmentCore, b: SegmentCore) -> SignedDistance:
+class NearestOfSegments(NamedTuple):
+    """At which s and t they are nearest, the way from one to the other there, and whether both are between the ends."""
+
+    s: Any
+    t: Any
+    between: Vec3
+    inside: Any
+
+
+def nearest_of_segments(a: SegmentCore, b: SegmentCore) -> NearestOfSegments:
     """Of two segments, either of which may be a point."""
     u, w, r = a.half, b.half, b.center - a.center
     uu, ww, uw, ur, wr = u.dot(u), w.dot(w), u.dot(w), u.dot(r), w.dot(r)
     n = u.cross(w)
-    nn, product, size = n.dot(n), uu * ww, uu + ww
-    crossing = lt(fmax(1e-32 * product, NOTHING), nn)
+    nn = n.dot(n)
+    crossing = lt(fmax(1e-32 * (uu * ww), NOTHING), nn)
     s = where(crossing, n.dot(r.cross(w)) / where(crossing, nn, 1.0), 0.0)
     t = (uw * clamp(s, 1.0) - wr) / where(lt(NOTHING, ww), ww, 1.0)
     inside = and_(crossing, and_(le(fabs(s), 1.0), le(fabs(t), 1.0)))
     t = clamp(t, 1.0)
     s = clamp((uw * t + ur) / where(lt(NOTHING, uu), uu, 1.0), 1.0)
-    between = r + w * t - u * s
+    return NearestOfSegments(s, t, r + w * t - u * s, inside)
+
+
+def segment_segment(a: SegmentCore, b: SegmentCore) -> SignedDistance:
+    """Of two segments, either of which may be a point."""
+    s, t, between, inside = nearest_of_segments(a, b)
+    u, w = a.half, b.half
+    uu, ww, n = u.dot(u), w.dot(w), u.cross(w)
+    uw, ur, nn = u.dot(w), u.dot(b.center - a.center), n.dot(n)
+    product, size = uu * ww, uu + ww
     square = between.dot(between)
     # the normal: n is known to rounding/sin(angle), the way between to rounding/distance
     some = lt(fmax(_ROUNDED * size, NOTHING), square)

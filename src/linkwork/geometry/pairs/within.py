@@ -1,0 +1,105 @@
+"""Whether two solids are within a distance of each other: yes or no, for less than the distance takes.
+
+Squares are compared, so there are no roots, and neither witness points nor normals; of what overlaps no depth is
+looked for.  What the axes of a box's faces keep apart is asked first, and no more where all samples side by side agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...expr.control import cond
+from ...expr.functions import and_, fabs, fmax, le, lt, not_
+from ...spatial import Vec3
+from ..cores import BoxCore, Core, PointCore, SegmentCore, Solid
+from ..directions import NOTHING, clamp
+from ..support import SUPPORTS
+from .boxes import box_box, box_box_gap
+from .difference import Difference
+from .segment_box import nearest_to_box
+from .segments import nearest_of_segments
+from .simplex import nearest
+from .table import is_closed_form, signed_distance
+
+__all__ = ["WITHIN", "within"]
+
+_NEAR = 1e-9  # relative gap between bounds on squares of distances, at which searches end
+
+
+def within(a: Solid, b: Solid, distance: Any) -> Any:
+    """Whether two solids are no farther apart than a distance, at least 0 [m], or overlap: a truth value.
+
+    Raises TypeError for a pair that nothing measures.
+    """
+    kinds = type(a.core), type(b.core)
+    most = distance + a.radius + b.radius
+    if kinds in WITHIN:
+        return WITHIN[kinds](a.core, b.core, most)
+    if kinds[::-1] in WITHIN:
+        return WITHIN[kinds[::-1]](b.core, a.core, most)
+    if not is_closed_form(*kinds) and all(kind in SUPPORTS for kind in kinds):
+        return _convex(a.core, b.core, most)
+    return le(signed_distance(a, b).distance, distance)
+
+
+def _points(a: PointCore, b: PointCore, most: Any) -> Any:
+    return _short(b.point - a.point, most)
+
+
+def _point_segment(a: PointCore, b: SegmentCore, most: Any) -> Any:
+    between, square = a.point - b.center, b.half.dot(b.half)
+    s = clamp(between.dot(b.half) / fmax(square, NOTHING), 1.0)
+    return _short(between - b.half * s, most)
+
+
+def _segments(a: SegmentCore, b: SegmentCore, most: Any) -> Any:
+    return _short(nearest_of_segments(a, b).between, most)
+
+
+def _point_box(a: PointCore, b: BoxCore, most: Any) -> Any:
+    return _short(_out(b.pose.inv().point(a.point), b.half), most)
+
+
+def _segment_box(a: SegmentCore, b: BoxCore, most: Any) -> Any:
+    c, u, h = b.pose.inv().point(a.center), b.pose.rotation.inv_act(a.half), b.half
+    near: Any = True
+    for x, v, side in zip(c, u, h, strict=True):
+        near = and_(near, le(fabs(x), side + fabs(v) + most))
+    return cond(near, lambda: _short(_out(c + u * nearest_to_box(c, u, h), h), most), lambda: False)
+
+
+def _boxes(a: BoxCore, b: BoxCore, most: Any) -> Any:
+    gap = box_box_gap(a, b)
+    open_ = and_(lt(0.0, gap), le(gap, most))
+    return cond(open_, lambda: le(box_box(a, b).distance, most), lambda: le(gap, 0.0))
+
+
+def _convex(a: Core, b: Core, most: Any) -> Any:
+    """Unless a plane across the way between the nearest points that were found keeps them farther apart."""
+    difference = Difference.of(a, b)
+    found = nearest(difference, gap=_NEAR)
+    v = found.v
+    kept = v.dot(difference.support(-v)[0])  # ‖v‖ times what planes across v keep
+    apart = and_(lt(0.0, kept), lt(most * most * v.dot(v), kept * kept))
+    return not_(and_(apart, not_(found.inside)))
+
+
+def _out(point: Vec3, half: Vec3) -> Vec3:
+    """What sticks out of a box."""
+    return Vec3(*(x - clamp(x, side) for x, side in zip(point, half, strict=True)))
+
+
+def _short(v: Vec3, most: Any) -> Any:
+    return le(v.dot(v), most * most)
+
+
+WITHIN: Mapping[tuple[type, type], Callable[[Any, Any, Any], Any]] = {
+    (PointCore, PointCore): _points,
+    (PointCore, SegmentCore): _point_segment,
+    (SegmentCore, SegmentCore): _segments,
+    (PointCore, BoxCore): _point_box,
+    (SegmentCore, BoxCore): _segment_box,
+    (BoxCore, BoxCore): _boxes,
+}
+"""By the types of the two cores, in one of the two orders: whether they are no farther apart than a number."""
