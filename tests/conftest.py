@@ -1,5 +1,9 @@
 """Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes.
 
+Most tests are about what is computed, and compile functions to call them once: there LLVM does the least, which takes a
+third of the time and gives the same bits.  Those about compiled code have it as it is shipped (`AS_SHIPPED`, and tests
+marked so), among them one of each function of a robot.
+
 No test may fail because a machine is slow: what is asserted counts steps, and figures of time belong to `benchmarks`.
 """
 
@@ -13,6 +17,14 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("linkwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("linkwork")
 
+AS_SHIPPED = (
+    "tests/compiler/",
+    "tests/joints/test_compiled.py",
+    "tests/bridge/test_kernels.py",
+    "tests/benchmarks/",
+    "tests/test_dependability.py",
+)
+EFFORT = "LINKWORK_EFFORT"
 BEFORE = pytest.StashKey[dict[str, str | None]]()
 FOLDER = pytest.StashKey[str]()
 
@@ -59,6 +71,18 @@ def pytest_unconfigure(config):
         else:
             os.environ[name] = value
     shutil.rmtree(config.stash[FOLDER], ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """How much LLVM does for a test's functions, unless the user has said so."""
+    if EFFORT in os.environ or item.nodeid.startswith(AS_SHIPPED) or item.get_closest_marker("as_shipped"):
+        return (yield)
+    os.environ[EFFORT] = "0"
+    try:
+        return (yield)
+    finally:
+        os.environ.pop(EFFORT, None)
 
 
 @pytest.fixture

@@ -76,6 +76,7 @@ def test_casadi_agrees(name):
     agree(found, batch, bound(tree, name, arrays, batch))
 
 
+@pytest.mark.as_shipped
 @every_function
 def test_the_interpreter_agrees(name):
     tree = TREES["mixed_1"]

@@ -21,9 +21,10 @@ from compiler.test_loops import LAYOUTS
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Program
 from linkwork.compiler.real import DOUBLE, SINGLE, Real
-from linkwork.compiler.target import VARIABLE, host, levels
+from linkwork.compiler.target import EFFORT, VARIABLE, host, levels
 from linkwork.compiler.trace import trace
 from linkwork.expr import functions as f
+from linkwork.expr import while_loop
 
 every_type = pytest.mark.parametrize("real", [DOUBLE, SINGLE], ids=["float64", "float32"])
 cut_or_not = pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])
@@ -207,3 +208,36 @@ def test_the_variable_chooses_the_level(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setenv(VARIABLE, wrong)
         with pytest.raises(ValueError, match=rf"LINKWORK_SIMD: expected one of {', '.join(levels())}.*{wrong}"):
             Kernel(program_of(3))
+
+
+# -- how much LLVM does
+
+
+@every_level
+@every_type
+def test_what_is_computed_does_not_depend_on_the_effort(
+    level: str, real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lanes, what is left of them, and one sample alone; straight-line code, and a loop that some lanes leave early."""
+
+    def function(x: Any) -> Any:
+        grown = while_loop(lambda r: r < 4.0, lambda r: r * 1.5 + 0.1, abs(x[0]), at_most=20).state
+        return np.array([f.sin(x[0]) * x[1] + x[2], f.exp(-x[1] * x[1]) / x[2], f.where(x[0] < x[1], *x[1:]), grown])
+
+    program = trace(function, "mixed", {"x": 3})
+    x = np.random.default_rng(0).normal(size=(37, 3)).astype(real.dtype)
+    monkeypatch.setenv(VARIABLE, level)
+    found, code = [], set()
+    for effort in "", "2", "1", "0":
+        monkeypatch.setenv(EFFORT, effort)
+        kernel = Kernel(program)
+        found.append(np.vstack([kernel(x), kernel(x[:1]), kernel(x[0])[None]]))
+        code.add(kernel.assembly)
+    assert len(code) == 3  # none is left as it was
+    assert all(bits_equal(r, found[0]) for r in found)
+
+
+def test_an_effort_that_there_is_none_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(EFFORT, "3")
+    with pytest.raises(ValueError, match="LINKWORK_EFFORT: expected one of 0, 1, 2, got '3'"):
+        Kernel(program_of(3))

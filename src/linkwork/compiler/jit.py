@@ -51,14 +51,14 @@ def _all_emitted(
     texts: Sequence[str], target: Target, waiting: Callable[[], float | None], *, assembly: bool
 ) -> list[bytes]:
     """What LLVM makes of every module, several at a time."""
-    level = 1 if sum(map(len, texts)) > _QUICKLY else 2
-    return run([partial(_emitted, text, target, level, assembly=assembly) for text in texts], waiting=waiting)
+    most = 1 if sum(map(len, texts)) > _QUICKLY else 2
+    return run([partial(_emitted, text, target, most, assembly=assembly) for text in texts], waiting=waiting)
 
 
-def _emitted(text: str, target: Target, level: int, *, assembly: bool) -> bytes:
+def _emitted(text: str, target: Target, most: int, *, assembly: bool) -> bytes:
     """What LLVM makes of a module, in a context of its own, so that others may do the same at the same time."""
     with LLVM_LOCK:
-        machine = target.machine(level)
+        machine = target.machine(most)
         context = llvm.create_context()
         module = llvm.parse_assembly(text, context)
         module.data_layout = str(machine.target_data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -12,30 +12,40 @@ import llvmlite.binding as llvm
 from .llvm_lock import LLVM_LOCK
 from .real import Real
 
-__all__ = ["VARIABLE", "Target", "host", "levels"]
+__all__ = ["EFFORT", "VARIABLE", "Target", "host", "levels"]
 
-VARIABLE = "LINKWORK_SIMD"
+VARIABLE, EFFORT = "LINKWORK_SIMD", "LINKWORK_EFFORT"
+_EFFORTS = {"0": 0, "1": 1, "2": 2}
+_MOST = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A processor: float64 lanes of a vector register, and whether it fuses products and sums."""
+    """A processor: float64 lanes of a vector register, and whether it fuses products and sums.
+
+    And how much LLVM does for fast code on it, 0 to 2: what is computed is the same to the bit.
+    """
 
     triple: str
     cpu: str
     features: str
     lanes: int
     fma: bool
+    effort: int = _MOST
 
     def lanes_of(self, real: Real) -> int:
         """How many numbers of a type a vector register holds."""
         return self.lanes * 64 // real.bits
 
-    def machine(self, level: int = 2) -> Any:
-        """LLVM's target machine; the level says how much it tries to improve code, 0 to 3."""
+    def machine(self, most: int = _MOST) -> Any:
+        """LLVM's target machine, of no more than this effort."""
         _initialize()
         return llvm.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=level, reloc="default", codemodel="jitdefault"
+            cpu=self.cpu,
+            features=self.features,
+            opt=min(self.effort, most),
+            reloc="default",
+            codemodel="jitdefault",
         )
 
 
@@ -50,14 +60,17 @@ def _initialize() -> None:
 def host() -> Target:
     """The target of kernels made now: this machine, or the level that the environment variable LINKWORK_SIMD names.
 
-    Raises ValueError for a level that is not known or that this processor cannot run.
+    LINKWORK_EFFORT is how much LLVM does for fast code.  Raises ValueError for a level that is not known or that this
+    processor cannot run, and for another effort than 0, 1 and 2.
     """
     asked = os.environ.get(VARIABLE, "").lower()
-    if not asked:
-        return _machine()
-    if asked not in levels():
+    if asked and asked not in levels():
         raise ValueError(f"{VARIABLE}: expected one of {', '.join(levels())} on this processor, got {asked!r}")
-    return levels()[asked]
+    target = levels()[asked] if asked else _machine()
+    effort = os.environ.get(EFFORT) or str(_MOST)
+    if effort not in _EFFORTS:
+        raise ValueError(f"{EFFORT}: expected one of {', '.join(_EFFORTS)}, got {effort!r}")
+    return target if _EFFORTS[effort] == target.effort else replace(target, effort=_EFFORTS[effort])
 
 
 @cache
