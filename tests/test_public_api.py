@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import linkwork
-from linkwork import constraints, errors, expr, identify, joints, parameters, robots, shapes, spatial
+from linkwork import constraints, errors, expr, identify, joints, motion, parameters, robots, shapes, spatial
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
@@ -21,6 +21,7 @@ MODULES = {
     "linkwork.errors": errors,
     "linkwork.identify": identify,
     "linkwork.joints": joints,
+    "linkwork.motion": motion,
     "linkwork.parameters": parameters,
     "linkwork.robots": robots,
     "linkwork.shapes": shapes,

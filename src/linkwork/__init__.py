@@ -21,6 +21,7 @@ Robots:
   `BallRolling`; `Holonomic` and `Pfaffian` are functions of your own.  `Robot.with_loop` closes a loop by a joint of
   any type.
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
+- `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
   robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
   `distance_field` makes a grid of distances of shapes.
@@ -43,7 +44,7 @@ Pages, in docs/ of the source and in share/doc/linkwork of the environment that 
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
 other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md,
 distances_figures.md, joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, inverse_kinematics.md,
-inverse_kinematics_figures.md, identification.md, compiler.md,
+inverse_kinematics_figures.md, motion.md, identification.md, compiler.md,
 control_flow.md, differentiation.md, expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject
 each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
 
@@ -54,7 +55,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from . import constraints, errors, expr, ik, joints, parameters, robots, shapes, spatial
+from . import constraints, errors, expr, ik, joints, motion, parameters, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -149,6 +150,7 @@ __all__ = [
     "joints",
     "load",
     "lstsq",
+    "motion",
     "parameters",
     "pose",
     "pose_difference",

@@ -25,16 +25,16 @@ from .consistent import InertiaFit, inertias
 from .excited import Excitation, excitation
 from .measured import HeldOut
 from .signals import Signals, differentiate, low_pass
-from .trajectory import Trajectory, exciting_trajectory
+from .trajectory import ExcitingTrajectory, exciting_trajectory
 
 __all__ = [
     "BaseParameterFit",
     "Excitation",
+    "ExcitingTrajectory",
     "HeldOut",
     "InertiaFit",
     "PlacementFit",
     "Signals",
-    "Trajectory",
     "base_parameters",
     "differentiate",
     "excitation",

@@ -28,14 +28,14 @@ from .columns import Passive, columns_of
 from .excited import Excitation, Weigher
 from .measured import Measurements, is_plain, joint_weights, number, refuse_what_cannot_move, told, whole
 
-__all__ = ["Trajectory", "exciting_trajectory"]
+__all__ = ["ExcitingTrajectory", "exciting_trajectory"]
 
 _LOOKED_AT = 100  # samples of a period while coefficients are tried
 _WITHIN = 0.9  # of the room to a limit of position on either side
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Trajectory:
+class ExcitingTrajectory:
     """A periodic motion; it begins and ends at rest."""
 
     period: float  # [s]
@@ -57,7 +57,7 @@ class Trajectory:
         return t, *self.at(t)
 
     def __repr__(self) -> str:
-        return f"<Trajectory: {self.period:.6g} s, condition number {self.excitation.condition:.4g}>"
+        return f"<ExcitingTrajectory: {self.period:.6g} s, condition number {self.excitation.condition:.4g}>"
 
 
 def exciting_trajectory(
@@ -75,7 +75,7 @@ def exciting_trajectory(
     bodies: Iterable[str] | None = None,
     trials: int = 300,
     seed: int = 0,
-) -> Trajectory:
+) -> ExcitingTrajectory:
     """A periodic motion that shows the base parameters well, found by trying: the same for the same ``seed``.
 
     ``lower``, ``upper`` (nv,) [rad, m] and ``velocity`` (nv,) [rad/s, m/s] are limits, numbers for all or one for each,
@@ -132,7 +132,7 @@ def exciting_trajectory(
     q, v, a = _motion(times, duration, *found)
     shown = weigher.of(Measurements(robot, q, v, a, v, (len(q),)))
     center, sines, cosines = found
-    return Trajectory(duration, center, sines, cosines, shown)
+    return ExcitingTrajectory(duration, center, sines, cosines, shown)
 
 
 def _motion(

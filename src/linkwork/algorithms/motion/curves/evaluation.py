@@ -1,0 +1,76 @@
+"""What lies on a curve at a time: configuration, velocity, acceleration and jerk, over any scalar.
+
+The parameter of the curve, s(t), and the curve, q(s), are computed with dual numbers of time, one in another as often
+as derivatives are asked for; then v is that of q̇, and its derivatives follow.  So they are those of q(t) to rounding,
+on every manifold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....expr.dual import Dual, parts, seeded
+from ....expr.functions import lt, or_, where
+from .kind import Arrays, CurveKind
+from .pieces import piece_at, polynomial, row
+from .space import CurveSpace
+
+__all__ = ["Clock", "curve_motion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The parameter s of a curve by time t: polynomials of pieces, s = Σ c_k (t − t_i)^k.
+
+    ``starts`` (pieces,) are the t_i, ``coefficients`` (pieces, terms) lowest first.
+    """
+
+    starts: Any
+    coefficients: Any
+
+
+def curve_motion(
+    space: CurveSpace,
+    kind: CurveKind,
+    arrays: Arrays,
+    clock: Clock | None,
+    ends: tuple[Any, Any],
+    t: Any,
+    order: int = 2,
+) -> list[list[Any]]:
+    """q (nq), and so many derivatives (nv): v, a and the jerk, the derivative of a.
+
+    Without a clock s is t.  Before the first of the ``ends`` [s] and after the second the curve stands still there.
+    """
+    before, after = lt(t, ends[0]), lt(ends[1], t)
+    at = where(before, ends[0], where(after, ends[1], t))
+    levels = [seeded([0.0], [0.0])[0].level for _ in range(order)]
+    now: Any = at
+    for level in levels:
+        now = Dual(now, 1.0, level)
+    s = now
+    if clock is not None:
+        place, start = piece_at(clock.starts, at)
+        s = polynomial([*row(clock.coefficients, place)], now - start)
+    q = kind.q(space, arrays, s, _without(s, levels))
+    found = [[_without(x, levels) for x in q]]
+    if not order:
+        return found
+    moving = [parts(x, levels[-1]) for x in q]
+    v = space.v_of([x for x, _ in moving], [x for _, x in moving])
+    still = or_(before, after)
+    for k in range(order):
+        rest = levels[: order - 1 - k]
+        found.append([where(still, 0.0, _without(x, rest)) for x in v])
+        if rest:
+            v = [parts(x, rest[-1])[1] for x in v]
+    return found
+
+
+def _without(x: Any, levels: Sequence[int]) -> Any:
+    """A number without its derivatives at these levels."""
+    for level in reversed(levels):
+        x = parts(x, level)[0]
+    return x

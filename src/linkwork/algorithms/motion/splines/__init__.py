@@ -1,0 +1,1 @@
+"""Splines through points of a configuration's manifold, over any scalar."""

@@ -1,0 +1,1 @@
+"""Reference motion as people hold it: trajectories, splines and profiles."""

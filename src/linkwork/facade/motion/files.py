@@ -1,0 +1,149 @@
+"""Trajectories in files: arrays of NumPy (npz), to the bit, and tables of text (csv)."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.motion.curves import KINDS, Clock, CurveSpace
+from .quintic import through_states
+from .section import Section
+
+__all__ = ["load_trajectory", "save_trajectory"]
+
+_FORMAT = "linkwork trajectory 1"
+
+
+def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int | None) -> None:
+    """Write it, in the format that the file's name says."""
+    where = Path(path)
+    if any(section.is_symbolic for section in trajectory.sections):
+        raise TypeError("save: the trajectory has symbols for its numbers")
+    if where.suffix == ".csv":
+        _save_text(trajectory, where, samples)
+    elif where.suffix == ".npz":
+        if samples is not None:
+            raise ValueError("save: samples is for .csv: a .npz file has the curve itself")
+        _save_arrays(trajectory, where)
+    else:
+        raise ValueError(f"save: expected a file named .npz or .csv, got {str(where)!r}")
+
+
+def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
+    """Read it."""
+    where = Path(path)
+    if where.suffix == ".csv":
+        return _load_text(cls, where, robot)
+    if where.suffix == ".npz":
+        return _load_arrays(cls, where, robot)
+    raise ValueError(f"load: expected a file named .npz or .csv, got {str(where)!r}")
+
+
+def _joints(space: CurveSpace, robot: Any) -> dict[str, Any]:
+    """What a file says of the robot."""
+    said: dict[str, Any] = {"nq": space.nq, "nv": space.nv, "apart": space.apart}
+    if robot is not None:
+        said["q_names"], said["v_names"] = [*robot.q_names], [*robot.v_names]
+    return said
+
+
+def _space(where: Path, said: dict[str, Any], robot: Any) -> CurveSpace:
+    """The space of a file, which has to be the robot's."""
+    if robot is None:
+        if "q_names" in said:
+            raise ValueError(f"{where}: a trajectory of a robot: robot= is to be the one that it is of")
+        return CurveSpace(said["nq"], said["nv"])
+    space = CurveSpace.of(robot.tree, bool(said.get("apart")))
+    own = _joints(space, robot)
+    for key in ("q_names", "v_names"):
+        if said.get(key, own[key]) != own[key]:
+            raise ValueError(f"{where}: {key} are {said[key]}, and those of robot {robot.name!r} are {own[key]}")
+    if (said["nq"], said["nv"]) != (space.nq, space.nv):
+        raise ValueError(
+            f"{where}: a trajectory of nq {said['nq']} and nv {said['nv']}; robot {robot.name!r} has nq {space.nq} "
+            f"and nv {space.nv}"
+        )
+    return space
+
+
+def _save_arrays(trajectory: Any, where: Path) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    sections = []
+    for k, section in enumerate(trajectory.sections):
+        sections.append(section.kind.name)
+        arrays[f"{k}.times"] = np.array([section.start, section.end])
+        arrays |= {f"{k}.{name}": x for name, x in section.arrays.items()}
+        if section.clock is not None:
+            arrays[f"{k}.clock.starts"] = section.clock.starts
+            arrays[f"{k}.clock.coefficients"] = section.clock.coefficients
+    said = {"format": _FORMAT, "sections": sections, **_joints(trajectory.sections[0].space, trajectory.robot)}
+    arrays["said"] = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
+    with open(where, "wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
+    try:
+        with np.load(where, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        said = json.loads(arrays.pop("said").tobytes())
+        if said["format"] != _FORMAT:
+            raise ValueError(f"format {said['format']!r}")
+        kinds = [KINDS[name] for name in said["sections"]]
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{where}: not a file that Trajectory.save wrote: {error}") from None
+    space = _space(where, said, robot)
+    found = []
+    for k, kind in enumerate(kinds):
+        own = {name: arrays[f"{k}.{name}"] for name, _ in kind.arrays}
+        clock = None
+        if f"{k}.clock.starts" in arrays:
+            clock = Clock(arrays[f"{k}.clock.starts"], arrays[f"{k}.clock.coefficients"])
+        start, end = arrays[f"{k}.times"].tolist()
+        found.append(Section(space, kind, own, start, end, clock))
+    return cls(found, robot)
+
+
+def _names(trajectory: Any) -> list[str]:
+    robot = trajectory.robot
+    q = robot.q_names if robot is not None else [str(k) for k in range(trajectory.nq)]
+    v = robot.v_names if robot is not None else [str(k) for k in range(trajectory.nv)]
+    return ["t", *(f"q:{x}" for x in q), *(f"v:{x}" for x in v), *(f"a:{x}" for x in v)]
+
+
+def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
+    times = trajectory.knots if samples is None else trajectory.sampled(n=samples)[0]
+    state = trajectory(times)
+    with open(where, "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(_names(trajectory))
+        for numbers in np.column_stack([times, *state]):
+            out.writerow([repr(float(x)) for x in numbers])
+
+
+def _load_text(cls: Any, where: Path, robot: Any) -> Any:
+    with open(where, newline="", encoding="utf-8") as file:
+        rows = [*csv.reader(file)]
+    head = rows[0] if rows else []
+    nq, nv, na = (sum(name.startswith(f"{x}:") for name in head) for x in "qva")
+    if head[:1] != ["t"] or len(head) != 1 + nq + nv + na or nv != na or not nv:
+        raise ValueError(f"{where}: expected columns t, q:..., v:..., a:..., got {', '.join(head[:8])}")
+    try:
+        numbers = np.array(rows[1:], dtype=float)
+    except ValueError as error:
+        raise ValueError(f"{where}: expected {len(head)} numbers in every line: {error}") from None
+    if numbers.ndim != 2 or len(numbers) < 2 or not np.isfinite(numbers).all():
+        raise ValueError(f"{where}: expected two lines of finite numbers at least below the names")
+    t, q, v, a = numbers[:, 0], numbers[:, 1 : 1 + nq], numbers[:, 1 + nq : 1 + nq + nv], numbers[:, 1 + nq + nv :]
+    if robot is None:
+        if nq != nv:
+            raise ValueError(f"{where}: {nq} numbers of q and {nv} of v: robot= is to be the one that it is of")
+        return cls([through_states(CurveSpace(nq, nv), t, q, v, a)])
+    said = {"nq": nq, "nv": nv, "q_names": [x[2:] for x in head[1 : 1 + nq]]}
+    return cls([through_states(_space(where, said, robot), t, q, v, a)], robot)

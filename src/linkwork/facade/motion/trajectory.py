@@ -1,0 +1,444 @@
+"""A trajectory: configuration, velocity and acceleration by time, as one immutable value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...algorithms.motion.curves import KINDS, Clock, CurveSpace
+from ...algorithms.motion.curves.pieces import FAR
+from ...bridge.arguments import real_array
+from ...expr.arrays import array, is_traced
+from ...expr.functions import le, where
+from ..robot.base import RobotBase
+from .extremes import Extremes, extremes_of
+from .files import load_trajectory, save_trajectory
+from .section import Section
+
+__all__ = ["Trajectory", "TrajectoryState", "increasing"]
+
+Outside = Literal["refuse", "hold"]
+
+_ROUNDING = 1e-9  # of its duration: so far outside a time is one of its ends
+
+
+class TrajectoryState(NamedTuple):
+    """q (..., nq), v and a (..., nv) at times (...)."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+
+class Trajectory:
+    """Configurations by time: a function of time with its derivatives, of a robot or of n plain numbers.
+
+    ``trajectory(t)`` gives q, v and a at one time or an array of times [s].  It is made by `Robot.spline`,
+    `Robot.profile`, `linkwork.motion.spline`, `linkwork.motion.profile` and the class methods here.  An immutable
+    value: equal ones compare and hash equal, and it pickles.
+
+    >>> import linkwork as lw
+    >>> line = lw.motion.Trajectory.polynomial([0.0, 2.0], [[[1.0, 0.5]]])
+    >>> line(1.0).q.tolist(), line(1.0).v.tolist(), line.duration
+    ([1.5], [0.5], 2.0)
+    """
+
+    __slots__ = ("__weakref__", "_robot", "_sections", "_space")
+
+    def __init__(self, sections: Sequence[Section], robot: RobotBase | None = None) -> None:
+        if not sections or not all(isinstance(section, Section) for section in sections):
+            made = "Robot.spline, Robot.profile, linkwork.motion.spline and Trajectory.polynomial make trajectories"
+            raise TypeError(f"Trajectory: expected sections of curves, got {sections!r}; {made}")
+        self._sections = tuple(sections)
+        self._robot: Any = robot
+        self._space = sections[0].space
+
+    # -- ways to it
+
+    @classmethod
+    def polynomial(
+        cls, times: ArrayLike, coefficients: ArrayLike, *, robot: RobotBase | None = None, base: ArrayLike | None = None
+    ) -> Trajectory:
+        """Polynomial pieces between times (n + 1,): coefficients (n, nv, terms), lowest first, of the time in a piece.
+
+        For a robot whose configurations are no plain numbers, ``base`` (n, nq) are the configurations that the pieces
+        are added to: q = base ⊕ Σ c_k u^k.  For others too, where it is given.
+        """
+        who = "Trajectory.polynomial"
+        breaks = increasing(who, times)
+        space = _space(who, robot, coefficients, 1)
+        expected = f"{who}: coefficients: expected an array of shape ({len(breaks) - 1}, {space.nv}, terms)"
+        c = _array(expected, coefficients, (len(breaks) - 1, space.nv, None))
+        arrays = {"starts": breaks[:-1], "coefficients": c}
+        kind = "polynomial"
+        if base is not None or not space.is_plain:
+            arrays["base"] = _base(who, space, base, (len(breaks) - 1, space.nq), robot)
+            kind = "retracted"
+        return cls([Section(space, KINDS[kind], arrays, breaks[0], breaks[-1])], robot)
+
+    @classmethod
+    def by_coordinate(
+        cls,
+        times: Sequence[ArrayLike],
+        coefficients: Sequence[ArrayLike],
+        *,
+        robot: RobotBase | None = None,
+        base: ArrayLike | None = None,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> Trajectory:
+        """Each coordinate of v by pieces of its own: ``times[j]`` (n_j + 1,), ``coefficients[j]`` (n_j, terms).
+
+        q(t) = base ⊕ x(t), x_j(t) = Σ c_k u^k with u the time in a piece, lowest first; ``base`` (nq,) is zero for
+        plain numbers if it is left out.  The trajectory begins and ends with the coordinates' own times, which have to
+        be the same, unless ``start`` and ``end`` say otherwise: before its first piece and after its last a coordinate
+        goes on as these do.
+        """
+        who = "Trajectory.by_coordinate"
+        if len(times) != len(coefficients):
+            raise ValueError(f"{who}: expected as many times as coefficients, got {len(times)} and {len(coefficients)}")
+        space = CurveSpace(len(times), len(times)) if robot is None else CurveSpace.of(robot.tree)
+        if len(times) != space.nv:
+            raise ValueError(f"{who}: expected {space.nv} coordinates, the robot's velocities, got {len(times)}")
+        breaks = [increasing(f"{who}: coordinate {j}", x) for j, x in enumerate(times)]
+        rows = [
+            _array(f"{who}: coordinate {j}: expected coefficients ({len(b) - 1}, terms)", c, (len(b) - 1, None))
+            for j, (b, c) in enumerate(zip(breaks, coefficients, strict=True))
+        ]
+        pieces, terms = max(len(c) for c in rows), max(c.shape[1] for c in rows)
+        starts, c = np.full((space.nv, pieces), FAR), np.zeros((space.nv, pieces, terms))
+        for j, (b, own) in enumerate(zip(breaks, rows, strict=True)):
+            starts[j, : len(own)], c[j, : len(own), : own.shape[1]] = b[:-1], own
+        first = min(b[0] for b in breaks) if start is None else float(start)
+        last = max(b[-1] for b in breaks) if end is None else float(end)
+        if base is None and space.is_plain:
+            base = np.zeros(space.nq)
+        arrays = {"starts": starts, "coefficients": c, "base": _base(who, space, base, (space.nq,), robot)}
+        return cls([Section(space, KINDS["by_coordinate"], arrays, first, last)], robot)
+
+    # -- what it is
+
+    @property
+    def robot(self) -> Any:
+        """The robot whose configurations it gives, if it is of one."""
+        return self._robot
+
+    @property
+    def nq(self) -> int:
+        """How many numbers q has."""
+        return self._space.nq
+
+    @property
+    def nv(self) -> int:
+        """How many numbers v has."""
+        return self._space.nv
+
+    @property
+    def start_time(self) -> float:
+        """When it begins [s]."""
+        return self._sections[0].start
+
+    @property
+    def end_time(self) -> float:
+        """When it ends [s]."""
+        return self._sections[-1].end
+
+    @property
+    def duration(self) -> float:
+        """How long it takes [s]."""
+        return self.end_time - self.start_time
+
+    @property
+    def knots(self) -> np.ndarray:
+        """The times between which it is smooth, its ends among them (n,)."""
+        found = np.concatenate([section.knots()[k > 0 :] for k, section in enumerate(self._sections)])
+        found.setflags(write=False)
+        return found
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The curves that it runs through one after the other, each with its times."""
+        return self._sections
+
+    # -- what is on it
+
+    def __call__(self, t: ArrayLike, *, outside: Outside = "refuse") -> TrajectoryState:
+        """q, v and a at one time or an array of times (...) [s].
+
+        Times before the start and after the end are refused; with ``outside="hold"`` the trajectory stands still
+        there.  In a function that is compiled t may be a symbol, and then it always does.  Raises ValueError for times
+        that are not finite or lie outside.
+        """
+        return TrajectoryState(*self._at(t, 2, outside))
+
+    def jerk(self, t: ArrayLike, *, outside: Outside = "refuse") -> np.ndarray:
+        """The derivative of a at times (...): (..., nv) [rad/s³, m/s³]."""
+        return cast(np.ndarray, self._at(t, 3, outside)[3])
+
+    def _at(self, t: Any, order: int, outside: Outside) -> list[Any]:
+        if is_traced(t) or any(section.is_symbolic for section in self._sections):
+            return self._on_symbols(t, order)
+        times = self._times(t, outside)
+        if len(self._sections) == 1:
+            return [*self._sections[0].at(times, order)]
+        which = np.searchsorted([section.start for section in self._sections[1:]], times, side="right")
+        found = [np.empty((*times.shape, n)) for n in (self.nq, *(self.nv,) * order)]
+        for k in np.unique(which):
+            here = which == k
+            for all_of_it, part in zip(found, self._sections[k].at(times[here], order), strict=True):
+                all_of_it[here] = part
+        return found
+
+    def _on_symbols(self, t: Any, order: int) -> list[Any]:
+        if np.ndim(t):
+            each = [self._on_symbols(x, order) for x in np.asarray(t, dtype=object).ravel()]
+            return [array([[*x] for x in part]).reshape(*np.shape(t), -1) for part in zip(*each, strict=True)]
+        t = t.item() if isinstance(t, np.ndarray) else t
+        found = self._sections[0].on_symbols(t, order)
+        for section in self._sections[1:]:
+            later = le(section.start, t)
+            more = section.on_symbols(t, order)
+            found = [
+                [where(later, y, x) for x, y in zip(one, other, strict=True)]
+                for one, other in zip(found, more, strict=True)
+            ]
+        return [array(x) for x in found]
+
+    def _times(self, t: Any, outside: Outside) -> np.ndarray:
+        expected = "Trajectory: t: expected a time or an array of times [s]"
+        times = np.asarray(real_array(expected, t), dtype=np.float64)
+        if not times.size:
+            return times
+        low, high = float(times.min()), float(times.max())
+        first, last = self.start_time, self.end_time
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ValueError(f"{expected}, got one that is not finite")
+        if outside == "hold":
+            return times
+        if outside != "refuse":
+            raise ValueError(f'Trajectory: outside: expected "refuse" or "hold", got {outside!r}')
+        room = _ROUNDING * (last - first)
+        if low < first - room or high > last + room:
+            bad = low if low < first - room else high
+            raise ValueError(
+                f'Trajectory: t = {bad:.9g} s is outside of [{first:.9g}, {last:.9g}] s; with outside="hold" it '
+                f"stands still there"
+            )
+        return np.clip(times, first, last) if low < first or high > last else times
+
+    def extremes(self, order: int = 1) -> Extremes:
+        """Bounds of every coordinate over all times: of q (order 0), v (1), a (2) or the jerk (3).
+
+        Exact to rounding where the coordinate is polynomials of time; else certified, not sampled, and no tighter than
+        what is known of the curve.
+        """
+        return extremes_of(self._sections, order)
+
+    # -- others made of it
+
+    def sampled(self, step: float | None = None, n: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
+        """Times at equal steps from start to end, both among them, and what is there: about ``step`` [s], or ``n``."""
+        if (step is None) == (n is None):
+            raise ValueError("sampled: expected one of step [s] and n, the number of samples")
+        if n is None:
+            assert step is not None
+            if not (np.isfinite(step) and step > 0.0):
+                raise ValueError(f"sampled: step: expected seconds above 0, got {step!r}")
+            n = max(int(np.ceil(self.duration / step - 1e-9)), 1) + 1
+        if int(n) != n or n < 2:
+            raise ValueError(f"sampled: n: expected a whole number from 2 on, got {n!r}")
+        times = np.linspace(self.start_time, self.end_time, int(n))
+        return times, self(times)
+
+    def between(self, start: float, end: float) -> Trajectory:
+        """The part between two of its times [s]."""
+        times = self._times([start, end], "refuse")
+        if not times[0] < times[1]:
+            raise ValueError(f"between: expected a start before the end, got {start!r} and {end!r}")
+        first, last = map(float, times)
+        found = [
+            section.part(max(first, section.start), min(last, section.end))
+            for section in self._sections
+            if section.start < last and section.end > first
+        ]
+        return Trajectory(found, self._robot)
+
+    def spliced(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
+        """This one, and after its end the other, moved in time so that it begins then.
+
+        Raises ValueError where q or v of the other's beginning is not that of the end, unless ``allow_jump``: more than
+        ``tolerance`` apart [rad, m, rad/s, m/s].
+        """
+        if not isinstance(other, Trajectory):
+            raise TypeError(f"spliced: expected a trajectory, got {other!r}")
+        if other._space != self._space or other._robot != self._robot:
+            raise ValueError(f"spliced: expected a trajectory of the same, {self._of()}, got one of {other._of()}")
+        if not allow_jump:
+            end, begin = self(self.end_time), other(other.start_time)
+            gap = np.abs(np.asarray(self._space.local([*end.q], [*begin.q]), dtype=float))
+            for what, apart in (("q", gap), ("v", np.abs(begin.v - end.v))):
+                if apart.size and apart.max() > tolerance:
+                    k = int(apart.argmax())
+                    raise ValueError(
+                        f"spliced: {what} of {self._name(k)} jumps by {apart[k]:.6g} where the other begins; "
+                        f"allow_jump=True lets it"
+                    )
+        return Trajectory(_chained([*self._sections, *other._sections], self.start_time), self._robot)
+
+    def reversed(self) -> Trajectory:
+        """The same way back, in the same time: q(t) is q(start + end − t), v the opposite of that there."""
+        return Trajectory(_chained([s.turned(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
+
+    def moved(self, start_time: float) -> Trajectory:
+        """The same, beginning at another time [s]."""
+        return Trajectory(_chained(self._sections, _number("moved: start_time", start_time)), self._robot)
+
+    def retimed(self, times: ArrayLike | float) -> Trajectory:
+        """The same way in other times: all longer by a factor, or new times for its `knots`.
+
+        Of new times (n,) the clock between is a cubic that never runs back (Fritsch and Carlson's), so v is continuous
+        where it was, and a may jump at knots.
+        """
+        if np.ndim(times) == 0:
+            scale = _number("retimed: scale", times)
+            if scale <= 0.0:
+                raise ValueError(f"retimed: expected a factor above 0, got {times!r}")
+            return Trajectory(_chained([s.scaled(0.0, scale) for s in self._sections], self.start_time), self._robot)
+        knots = self.knots
+        new = increasing("retimed", times)
+        if len(new) != len(knots):
+            raise ValueError(f"retimed: expected {len(knots)} times, one for each of its knots, got {len(new)}")
+        if np.array_equal(new, knots):
+            return self
+        clock = _monotone(new, knots)
+        found = []
+        for section in self._sections:
+            first = float(new[np.argmin(np.abs(knots - section.start))])
+            last = float(new[np.argmin(np.abs(knots - section.end))])
+            found.append(section.timed(clock, first, last))
+        return Trajectory(found, self._robot)
+
+    # -- files and pictures
+
+    def save(self, path: str | os.PathLike[str], *, samples: int | None = None) -> None:
+        """Write it to a file: ``.npz``, with which `load` gives the same to the bit, or ``.csv``, samples of q, v, a.
+
+        A CSV file has a line of names and one for each of its knots, or of so many ``samples`` at equal steps.
+        """
+        save_trajectory(self, path, samples)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase | None = None) -> Trajectory:
+        """What `save` wrote; for a trajectory of a robot, ``robot`` is that one.
+
+        Of a CSV file q, v and a are those at the samples, and polynomials of degree five between.
+        Raises ValueError for what is no such file, and where the robot has other joints.
+        """
+        return cast(Trajectory, load_trajectory(cls, path, robot))
+
+    def plot(self, axes: Any = None, *, n: int = 500) -> Any:
+        """q, v, a and the jerk by time, drawn with matplotlib: (``pip install "linkwork[figures]"``); its axes."""
+        from .plotting import plot_trajectory
+
+        return plot_trajectory(self, axes, n)
+
+    # -- a value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trajectory) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self._robot, *(section.key() for section in self._sections))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Trajectory, (self._sections, self._robot)
+
+    def __repr__(self) -> str:
+        return f"<Trajectory of {self._of()}: {self.start_time:.6g} s to {self.end_time:.6g} s>"
+
+    def _of(self) -> str:
+        return f"{self.nq} numbers" if self._robot is None else f"robot {self._robot.name!r}"
+
+    def _name(self, k: int) -> str:
+        return f"coordinate {k}" if self._robot is None else repr(self._robot.v_names[k])
+
+
+def _chained(sections: Iterable[Section], start: float) -> list[Section]:
+    """One after the other, from a time on."""
+    found: list[Section] = []
+    for section in sections:
+        found.append(section.moved(found[-1].end if found else start))
+    return found
+
+
+def _number(what: str, x: Any) -> float:
+    found = real_array(f"{what}: expected a number", x)
+    if found.ndim or not np.isfinite(found):
+        raise ValueError(f"{what}: expected a finite number, got {x!r}")
+    return float(found)
+
+
+def increasing(who: str, times: Any) -> np.ndarray:
+    """Times that increase, two at least."""
+    expected = f"{who}: times: expected two times at least, increasing [s]"
+    found = np.asarray(real_array(expected, times), dtype=float)
+    if found.ndim != 1 or len(found) < 2:
+        raise ValueError(f"{expected}; got shape {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError(f"{expected}; got {found[~np.isfinite(found)][0]} at {np.flatnonzero(~np.isfinite(found))[0]}")
+    if not (np.diff(found) > 0.0).all():
+        k = int(np.flatnonzero(~(np.diff(found) > 0.0))[0])
+        raise ValueError(f"{expected}; got {found[k]:.9g} at {k} and {found[k + 1]:.9g} after it")
+    return found
+
+
+def _array(expected: str, given: Any, shape: Sequence[int | None]) -> np.ndarray:
+    found = np.asarray(real_array(expected, given), dtype=float)
+    if found.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+        raise ValueError(f"{expected}; got shape {found.shape}")
+    if not np.isfinite(found).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
+        raise ValueError(f"{expected} of finite numbers; got {found[place]} at {place}")
+    return found
+
+
+def _space(who: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
+    if robot is not None:
+        return CurveSpace.of(robot.tree)
+    shape = np.shape(rows)
+    if len(shape) <= axis:
+        raise ValueError(f"{who}: expected an array of {axis + 2} dimensions, got shape {shape}")
+    return CurveSpace(shape[axis], shape[axis])
+
+
+def _base(who: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
+    if base is None:
+        raise ValueError(f"{who}: base: expected configurations of shape {shape}: the robot's are no plain numbers")
+    found = _array(f"{who}: base: expected configurations of shape {shape}", base, shape)
+    return found if robot is None else cast(np.ndarray, robot.normalize(found))
+
+
+def _monotone(new: np.ndarray, old: np.ndarray) -> Clock:
+    """The clock that takes new times to old: a cubic that increases, between each two.
+
+    Source: Fritsch and Carlson, Monotone piecewise cubic interpolation, SIAM J. Numerical Analysis 17 (2), 1980, with
+    the weighted harmonic means of Fritsch and Butland, 1984.
+    """
+    h, rate = np.diff(new), np.diff(old) / np.diff(new)
+    slope = np.empty(len(new))
+    slope[0], slope[-1] = rate[0], rate[-1]
+    if len(h) > 1:
+        w, x = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
+        slope[1:-1] = (w + x) / (w / rate[:-1] + x / rate[1:])
+    c = np.zeros((len(h), 4))
+    c[:, 0], c[:, 1] = old[:-1], slope[:-1]
+    c[:, 2] = (3.0 * rate - 2.0 * slope[:-1] - slope[1:]) / h
+    c[:, 3] = (slope[:-1] + slope[1:] - 2.0 * rate) / (h * h)
+    return Clock(new[:-1], c)

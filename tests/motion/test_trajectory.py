@@ -1,0 +1,226 @@
+"""Trajectories: what is on them, others made of them, files; on every joint type."""
+
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.algorithms.motion.curves import CurveSpace
+from linkwork.facade.motion.quintic import through_states
+from linkwork.model.random import random_tree
+from linkwork.motion import Trajectory
+
+TIMES = np.array([0.0, 0.7, 1.5, 2.0, 3.1])
+INSIDE = np.array([0.3, 0.9, 1.7, 2.6])
+
+
+FEW_TYPES = (joints.Floating, joints.UnboundedRevolute, joints.Revolute)
+
+
+@cache
+def robot_of(types):
+    return lw.Robot(random_tree(np.random.default_rng(1), len(types), types=types))
+
+
+@cache
+def states(types):
+    robot, rng = robot_of(types), np.random.default_rng(0)
+    q = [robot.random_configuration(seed=0)]
+    for _ in TIMES[1:]:
+        q.append(robot.integrate(q[-1], 0.8 * rng.normal(size=robot.nv)))
+    return np.array(q), rng.normal(size=(len(TIMES), robot.nv)), rng.normal(size=(len(TIMES), robot.nv))
+
+
+@cache
+def through(types):
+    """Polynomials of degree five through states, on a robot with these types of joints."""
+    robot = robot_of(types)
+    return Trajectory([through_states(CurveSpace.of(robot.tree), TIMES, *states(types))], robot)
+
+
+def apart(one, other, t):
+    """How far two trajectories are apart at times."""
+    robot = one.robot
+    a, b = one(t), other(t)
+    gap = robot.difference(a.q, b.q) if robot is not None else b.q - a.q
+    return max(np.abs(x).max() for x in (gap, a.v - b.v, a.a - b.a))
+
+
+def test_states_are_met_from_both_sides():
+    robot, curve = robot_of(joints.ALL), through(joints.ALL)
+    q, v, a = states(joints.ALL)
+    for shift, tolerance in ((0.0, 1e-12), (-1e-10, 1e-6)):
+        found = curve(np.maximum(TIMES + shift, 0.0))
+        assert np.abs(robot.difference(found.q, q)).max() < tolerance
+        assert np.abs(found.v - v).max() < tolerance and np.abs(found.a - a).max() < tolerance
+
+
+def test_derivatives_are_those_of_the_configuration():
+    robot, curve, h = robot_of(joints.ALL), through(joints.ALL), 1e-3
+    found, jerk = curve(INSIDE), curve.jerk(INSIDE)
+
+    def difference(of):  # of fourth order: the error is h⁴ times a fifth derivative
+        one, two = of(h), of(2.0 * h)
+        return (8.0 * one - two) / (12.0 * h)
+
+    v = difference(
+        lambda h: robot.difference(found.q, curve(INSIDE + h).q) - robot.difference(found.q, curve(INSIDE - h).q)
+    )
+    a = difference(lambda h: curve(INSIDE + h).v - curve(INSIDE - h).v)
+    j = difference(lambda h: curve(INSIDE + h).a - curve(INSIDE - h).a)
+    for expected, given in ((v, found.v), (a, found.a), (j, jerk)):
+        assert np.abs(expected - given).max() < 1e-7 * np.abs(given).max()
+
+
+def test_one_time_is_as_many():
+    curve = through(FEW_TYPES)
+    many, grid = curve(INSIDE), curve(INSIDE.reshape(2, 2))
+    for k, t in enumerate(INSIDE):
+        for one, all_of_it in zip(curve(t), many, strict=True):
+            assert np.array_equal(one, all_of_it[k])
+    assert np.array_equal(grid.q, many.q.reshape(2, 2, -1))
+    dense = curve(np.repeat(INSIDE, 50))
+    assert np.array_equal(dense.a[::50], many.a)
+
+
+def test_turned_round_scaled_cut_and_spliced():
+    curve = through(FEW_TYPES)
+    back = curve.reversed()
+    there, here = curve(3.1 - INSIDE), back(INSIDE)
+    assert np.allclose(here.q, there.q, atol=1e-12) and np.allclose(here.v, -there.v, atol=1e-12)
+    assert np.allclose(here.a, there.a, atol=1e-11)
+    assert np.allclose(back.jerk(INSIDE), -curve.jerk(3.1 - INSIDE), atol=1e-9)
+    assert apart(back.reversed(), curve, INSIDE) < 1e-10
+    slow = curve.retimed(2.0)
+    assert np.allclose(slow(2.0 * INSIDE).v, 0.5 * curve(INSIDE).v) and np.allclose(slow.knots, 2.0 * curve.knots)
+    assert apart(slow.retimed(0.5), curve, INSIDE) < 1e-10
+    first, second = curve.between(0.0, 1.2), curve.between(1.2, 3.1)
+    again = first.spliced(second)
+    assert all(map(np.array_equal, again(INSIDE), curve(INSIDE))) and again.end_time == curve.end_time
+    assert apart(again.moved(5.0).moved(0.0), curve, INSIDE) < 1e-10
+    with pytest.raises(ValueError, match="jumps by"):
+        first.spliced(first)
+    assert first.spliced(first, allow_jump=True).duration == 2.4
+
+
+def test_retimed():
+    robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
+    assert curve.retimed(curve.knots) is curve
+    new = np.array([0.0, 1.0, 1.2, 3.0, 4.0])
+    other = curve.retimed(new)
+    assert np.allclose(other.knots, new, atol=1e-12)
+    assert np.abs(robot.difference(other(new).q, states(FEW_TYPES)[0])).max() < 1e-12
+    before, after = other(new[1:-1] - 1e-9), other(new[1:-1] + 1e-9)
+    assert np.abs(before.v - after.v).max() < 1e-6  # v has no jump
+    third = other.retimed([0.0, 0.5, 1.2, 4.0, 5.0])
+    assert np.abs(robot.difference(third([0.5, 1.2, 4.0]).q, states(FEW_TYPES)[0][1:-1])).max() < 1e-10
+    assert apart(other.reversed().reversed(), other, np.array([0.2, 1.1, 2.0, 3.9])) < 1e-9
+
+
+def test_files(tmp_path):
+    robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
+    whole = curve.spliced(curve.reversed().retimed([0.0, 1.0, 1.5, 2.5, 5.0]), allow_jump=True)
+    whole.save(tmp_path / "it.npz")
+    loaded = Trajectory.load(tmp_path / "it.npz", robot=robot)
+    assert loaded == whole and hash(loaded) == hash(whole)
+    t = np.linspace(0.0, whole.end_time, 50)
+    assert all(np.array_equal(x, y) for x, y in zip(loaded(t), whole(t), strict=True))
+    assert pickle.loads(pickle.dumps(whole)) == whole
+    curve.save(tmp_path / "it.csv")
+    assert apart(Trajectory.load(tmp_path / "it.csv", robot=robot), curve, INSIDE) < 1e-9
+    with pytest.raises(ValueError, match="robot="):
+        Trajectory.load(tmp_path / "it.npz")
+    with pytest.raises(ValueError, match=r"q_names|nq"):
+        Trajectory.load(tmp_path / "it.npz", robot=lw.load("arm7"))
+    (tmp_path / "no.npz").write_bytes(b"no")
+    (tmp_path / "no.csv").write_text("t,q:0,v:0,a:0\n0,1,2\n")
+    for name in ("no.npz", "no.csv", "it.txt"):
+        with pytest.raises(ValueError, match=r"expected|not a file"):
+            Trajectory.load(tmp_path / name)
+
+
+def by_coordinate():
+    return Trajectory.by_coordinate(
+        [[0.0, 1.0, 2.0], [0.0, 0.5, 1.5, 2.0]],
+        [
+            [[0.0, 1.0, 1.0], [2.0, 3.0, 0.0]],
+            [[0.0, 0.0, 0.0, 1.0], [0.125, 0.75, 1.5, -1.0], [1.375, 0.75, -1.5, 0.0]],
+        ],
+    )
+
+
+def test_every_coordinate_by_pieces_of_its_own():
+    curve = by_coordinate()
+    assert curve.knots.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0]
+    t = np.array([0.25, 0.75, 1.25, 1.75])
+    found = curve(t)
+    assert np.allclose(found.q[:, 0], np.where(t < 1.0, t + t * t, 2.0 + 3.0 * (t - 1.0)))
+    assert np.allclose(
+        found.q[:, 1], [t[0] ** 3, *(0.125 + 0.75 * u + 1.5 * u**2 - u**3 for u in t[1:3] - 0.5), 1.46875]
+    )
+    assert np.allclose(found.v[:, 0], [1.5, 2.5, 3.0, 3.0]) and np.allclose(found.a[:, 1], [1.5, 1.5, -1.5, -3.0])
+    one = [curve(x).q for x in t]
+    assert np.array_equal(one, found.q)
+    assert np.array_equal(curve(np.repeat(t, 9)).q[::9], found.q)
+
+
+def test_extremes_are_those_of_samples_and_reached():
+    rng = np.random.default_rng(3)
+    curve = Trajectory.polynomial([0.0, 0.5, 2.0, 3.0], rng.normal(size=(3, 4, 6)))
+    others = (curve, by_coordinate(), curve.retimed([0.0, 1.0, 1.5, 4.0]).spliced(curve.reversed(), allow_jump=True))
+    for one in others:
+        t, state = one.sampled(n=20001)
+        for order, values in enumerate((*state, one.jerk(t))):
+            found = one.extremes(order)
+            room = 1e-9 * np.abs(values).max()
+            assert (values.min(axis=0) >= found.lower - room).all() and (values.max(axis=0) <= found.upper + room).all()
+            if order < 2 or one is curve:  # where there are no jumps that samples miss
+                tight = 1e-3 * np.ptp(values, axis=0) + room
+                assert (values.min(axis=0) <= found.lower + tight).all()
+                assert (values.max(axis=0) >= found.upper - tight).all()
+
+
+def test_in_a_function_that_is_compiled():
+    curve = by_coordinate().spliced(by_coordinate().reversed(), allow_jump=True)
+    compiled = lw.compile(lambda t: (*curve(t), curve.jerk(t)), t=())
+    t = np.array([0.1, 0.6, 1.9, 2.3, 3.7])
+    for one, other in zip(compiled(t), (*curve(t), curve.jerk(t)), strict=True):
+        assert np.allclose(one, other, atol=1e-13)
+    q, v, *_ = compiled(9.0)
+    assert np.allclose(q, curve(4.0).q) and not v.any()
+    slope = lw.compile(lambda t: lw.expr.tangent([*curve(t).q], [t], [1.0]), t=())
+    assert np.allclose(slope(t), curve(t).v)
+
+
+def test_what_is_refused():
+    curve = by_coordinate()
+    for t in (-0.1, 2.1, [0.0, 3.0]):
+        with pytest.raises(ValueError, match="outside of"):
+            curve(t)
+    assert np.array_equal(curve(2.0 + 1e-12).q, curve(2.0).q)
+    held = curve([-1.0, 3.0], outside="hold")
+    assert np.array_equal(held.q, curve([0.0, 2.0]).q) and not held.v.any() and not held.a.any()
+    for t in (np.nan, [0.0, np.inf], "now"):
+        with pytest.raises(ValueError):
+            curve(t)
+    assert curve(np.zeros(0)).q.shape == (0, 2)
+    for times in ([0.0, 0.0], [1.0, 0.0], [0.0], [0.0, np.nan], [[0.0, 1.0]]):
+        with pytest.raises(ValueError, match="times"):
+            Trajectory.polynomial(times, np.zeros((1, 2, 3)))
+    for c in (np.zeros((2, 2, 3)), np.zeros(3), np.full((1, 2, 3), np.nan)):
+        with pytest.raises(ValueError, match="expected"):
+            Trajectory.polynomial([0.0, 1.0], c)
+    with pytest.raises(ValueError, match="base"):
+        Trajectory.polynomial([0.0, 1.0], np.zeros((1, 8, 2)), robot=robot_of(FEW_TYPES))
+    for wrong in (lambda: curve.retimed(-1.0), lambda: curve.retimed([0.0, 1.0]), lambda: curve.between(1.0, 0.5),
+                  lambda: curve.sampled(), lambda: curve.sampled(n=1), lambda: curve.extremes(5),
+                  lambda: curve.spliced(through(FEW_TYPES)), lambda: curve(0.0, outside="go on")):  # fmt: skip
+        with pytest.raises(ValueError):
+            wrong()
+    with pytest.raises(AttributeError):
+        curve.duration = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        curve.sections[0].arrays["starts"][0] = 1.0
