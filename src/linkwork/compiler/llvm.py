@@ -29,6 +29,7 @@ class Instructions(Code):
         self.real = real
         self.type, self.truth = real.vector(lanes), vector("i1", lanes)
         self.align = real.bytes * lanes
+        self._has_masks = target.lanes > 4  # registers of one bit a lane
         self._unchanging = ", !invariant.load !0" if unchanging else ""
 
     def constant(self, value: float) -> str:
@@ -45,6 +46,14 @@ class Instructions(Code):
 
     def put(self, value: str, pointer: str, place: int) -> None:
         self.store(self.type, value, self.at(pointer, place * self.align), self.align)
+
+    def put_in(self, truth: str, value: str, pointer: str, place: int) -> None:
+        """The same in some lanes alone."""
+        address = self.at(pointer, place * self.align)
+        # where lanes have no masks of their own, LLVM is to make no masked store of this, which takes dozens of cycles
+        old = "load" if self._has_masks or self.lanes == 1 else "load volatile"
+        there = self.let(f"{old} {self.type}, ptr {address}, align {self.align}")
+        self.store(self.type, self.select(truth, value, there), address, self.align)
 
     def keep(self, operation: Operation, value: str, place: int, memory: str = "%work") -> None:
         """Leave a value in memory, a truth value as 0 or 1."""
@@ -66,7 +75,16 @@ class Instructions(Code):
 
     def lanes_of(self, bits: str) -> str:
         """The truth value of such an integer."""
-        return bits if self.lanes == 1 else self.let(f"bitcast i{self.lanes} {bits} to {self.truth}")
+        if self.lanes == 1:
+            return bits
+        if self._has_masks:
+            return self.let(f"bitcast i{self.lanes} {bits} to {self.truth}")
+        number, kind = self.real.integers(1), self.real.integers(self.lanes)
+        one = self.let(f"zext i{self.lanes} {bits} to {number}")
+        first = self.let(f"insertelement {kind} poison, {number} {one}, i32 0")
+        every = self.let(f"shufflevector {kind} {first}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
+        own = "<" + ", ".join(f"{number} {1 << lane}" for lane in range(self.lanes)) + ">"
+        return self.let(f"icmp ne {kind} {self.let(f'and {kind} {every}, {own}')}, zeroinitializer")
 
     def select(self, truth: str, x: str, y: str) -> str:
         """x in the lanes where it holds, y in the others."""

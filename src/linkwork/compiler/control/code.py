@@ -30,6 +30,7 @@ __all__ = ["ControlCode"]
 
 _COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
 _AT_ONCE = 8  # numbers that are moved, and looked at for NaN, between two jumps
+_IN_A_LOOP = 64  # numbers that are looked at for NaN in a loop
 _REGISTERS = 12  # numbers that a loop carries in them
 
 
@@ -89,8 +90,9 @@ class ControlCode(PieceCode):
                 found = [value(r) for r in scope.listing.results]
                 for j, x in enumerate(found):
                     if k:
-                        x = f.select(f.lanes_of(mask), x, f.get("%frame", step.results + j))
-                    f.put(x, "%frame", step.results + j)
+                        f.put_in(f.lanes_of(mask), x, "%frame", step.results + j)
+                    else:
+                        f.put(x, "%frame", step.results + j)
         self.main.add(f)
         return name
 
@@ -210,18 +212,16 @@ class ControlCode(PieceCode):
         found = {j: value(results[j]) for j in others}
         stored = self._to_store(scope, value)
         lanes = f.lanes_of(mask)
-        old = {j: f.get(at.frame, step.results + j) for j in found}
-        kept = {j: x if x == old[j] else f.select(lanes, x, old[j]) for j, x in found.items()}
         for watched in (True, False):
             moves = [(place, step.results + j) for j, place in waiting.items() if (j < loop.watched) == watched]
             self._move_some(f, moves, lanes, going if watched else "", at.frame)
-        for j, x in kept.items():
-            f.put(x, at.frame, step.results + j)
+        for j, x in found.items():
+            f.put_in(lanes, x, at.frame, step.results + j)
         for table, rows in stored:
             store(f, table, rows, at.frame, step.results, lanes)
         count = f.get(at.frame, done)
         following = f.let(f"fadd {f.type} {count}, {f.constant(1.0)}")
-        f.put(f.select(lanes, following, count), at.frame, done)
+        f.put_in(lanes, following, at.frame, done)
         if waiting:
             self._set(f, self.without(f, mask, f.load(self.mask, going)), NOT_A_NUMBER, status, at.frame)
         watched_numbers = [x for j, x in found.items() if j < loop.watched]
@@ -255,7 +255,7 @@ class ControlCode(PieceCode):
             for start_place, to_place in moves:
                 x = f.get(frame, start_place)
                 flags.append(f.let(f"fcmp uno {f.type} {x}, {x}") if going else "")
-                f.put(f.select(lanes, x, f.get(frame, to_place)), frame, to_place)
+                f.put_in(lanes, x, frame, to_place)
             if going:
                 bad = f.bits(f.any_of(f.truth, flags))
                 f.store(self.mask, self.without(f, f.load(self.mask, going), bad), going)
@@ -273,7 +273,7 @@ class ControlCode(PieceCode):
                     for offset in (0, 4)
                 )
                 numbers.append(f.get(start, 0))
-                f.put(f.select(lanes, numbers[-1], f.get(to, 0)), to, 0)
+                f.put_in(lanes, numbers[-1], to, 0)
             if going:
                 flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
                 bad = f.bits(f.any_of(f.truth, flags))
@@ -283,7 +283,7 @@ class ControlCode(PieceCode):
         """Let those lanes end that have a NaN among the numbers that a loop looks at."""
         _, status = step.ending
         count, place = step.bundle.watched, step.results
-        if count >= MANY:
+        if count >= _IN_A_LOOP:
             many = count - count % _AT_ONCE
             with f.loop(many, step=_AT_ONCE) as k:
                 start = f.at(frame, f.let(f"mul i64 {k}, {self.width}"))
@@ -307,4 +307,4 @@ class ControlCode(PieceCode):
 
     def _set(self, f: Instructions, mask: str, number: float, place: int, frame: str) -> None:
         """Put a number into some lanes of a place."""
-        f.put(f.select(f.lanes_of(mask), f.constant(number), f.get(frame, place)), frame, place)
+        f.put_in(f.lanes_of(mask), f.constant(number), frame, place)

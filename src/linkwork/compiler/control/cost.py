@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...expr.bundle import Bundle
+from ...expr.bundle import PART, Bundle
 from ...expr.control.loop import Loop
+from ...expr.control.table import PUT
 from ...expr.region import Listing, bodies_of
 from ..program import SINCOS
 from ..rows import Rows
@@ -16,8 +17,11 @@ _FUNCTION = 20  # instructions of an elementary function
 
 def samples_cost(listing: Listing) -> float:
     """The instructions that a sample takes, where loops with a condition do the usual number of steps."""
-    total = float(len(listing.instructions))
+    total = 0.0
     for instruction in listing.instructions:
+        if instruction.operation is PART and listing.instructions[instruction.args[0]].operation is PUT:
+            continue  # a number that stays where it is, as a rule
+        total += 1.0
         if instruction.operation.lowering.kind == "vector" or instruction.operation is SINCOS:
             total += _FUNCTION
         bundle = instruction.value

@@ -33,11 +33,11 @@ _CACHED = 1 << 18  # bytes of their frames, which should stay in the second-leve
 
 def _is_refilled(step: Piece | Control) -> bool:
     """Whether this is a loop whose samples may need different numbers of steps, each of some length, and longer than it
-    takes to bring in what a sample needs from outside, which may be a long table."""
+    takes to bring in what a sample needs from outside, and tables, which may be long."""
     if not (isinstance(step, Control) and isinstance(step.bundle, Loop) and step.bundle.conditional):
         return False
     cost = samples_cost(step.bundle.body)
-    return cost >= _WORTH and cost - step.bundle.body.elements_in >= len(step.outside)
+    return cost >= _WORTH and cost - step.bundle.body.elements_in >= len(step.outside) + len(step.scopes[0].stored)
 
 
 class ControlLayout:

@@ -143,8 +143,10 @@ class PieceCode(ABC):
             else:
                 names[value] = f.operation(operation, [name(a) for a in args])
             if value in step.over:
-                x = names[value] if self.lanes == 1 else f.select(lanes, names[value], name(step.over[value]))
-                f.put(x, at.frame, scope.places[value])
+                if self.lanes == 1:
+                    f.put(names[value], at.frame, scope.places[value])
+                else:
+                    f.put_in(lanes, names[value], at.frame, scope.places[value])
             elif value in step.left:
                 f.keep(operation, names[value], step.left[value], at.frame)
         placed = step.placed if len(step.placed) < MANY else self._moved(f, scope, step, at)

@@ -63,9 +63,8 @@ def _take_function(code: ControlCode, name: str, places: Sequence[int]) -> Funct
     lane = f.lanes_of("%lane")
 
     def copy(offset: str | int) -> None:
-        to = f.at("%to", offset)
         number = f.load(code.real.name, f.at("%from", offset), code.real.bytes)
-        f.store(f.type, f.select(lane, f.splat(number), f.load(f.type, to, code.width)), to, code.width)
+        f.put_in(lane, f.splat(number), f.at("%to", offset), 0)
 
     _each(f, name, [place * code.width for place in places], copy)
     return f
@@ -126,7 +125,7 @@ class _Lanes:
         done, status = self.step.ending
         lanes = f.lanes_of(fresh)
         for place, number in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
-            f.put(f.select(lanes, f.constant(number), f.get(self.here, place)), self.here, place)
+            f.put_in(lanes, f.constant(number), self.here, place)
         mask = self.code.mask
         going = f.load(mask, self.going)
         f.store(mask, fresh, self.going)
