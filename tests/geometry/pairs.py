@@ -129,3 +129,22 @@ def corners(kind: str, x: np.ndarray) -> np.ndarray:
         return x[9:12] + x[12:].reshape(-1, 3) @ x[:9].reshape(3, 3).T
     signs = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (-1.0, 1.0)])
     return x[9:12] + (signs * x[12:15]) @ x[:9].reshape(3, 3).T
+
+
+def heights(kind: str, x: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """How far bodies reach along directions (bodies, directions, 3) of any length."""
+    if kind == "point":
+        return np.einsum("kdj,kj->kd", n, x)
+    if kind == "segment":
+        return np.einsum("kdj,kj->kd", n, x[:, :3]) + np.abs(np.einsum("kdj,kj->kd", n, x[:, 3:]))
+    u = np.einsum("kij,kdi->kdj", x[:, :9].reshape(-1, 3, 3), n)
+    s, across = x[:, None, 12:], np.linalg.norm(u[..., :2], axis=-1)
+    own = {
+        "box": lambda: (np.abs(u) * s).sum(-1),
+        "cylinder": lambda: s[..., 0] * across + s[..., 1] * np.abs(u[..., 2]),
+        "cone": lambda: np.maximum(s[..., 1] * u[..., 2], s[..., 0] * across - s[..., 1] * u[..., 2]),
+        "ellipsoid": lambda: np.linalg.norm(u * s, axis=-1),
+        "hull": lambda: np.einsum("kdj,kvj->kdv", u, x[:, 12:].reshape(len(x), -1, 3)).max(-1),
+    }[kind]()
+    found: np.ndarray = np.einsum("kdj,kj->kd", n, x[:, 9:12]) + own
+    return found

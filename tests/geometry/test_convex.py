@@ -1,166 +1,205 @@
-"""Convex bodies without a closed form: polytopes against the facets of their Minkowski difference."""
+"""Convex bodies without a closed form: what every signed distance obeys, for each kind of body with some other."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
 
-import linkwork as lw
-from linkwork.geometry import (
-    BoxCore,
-    ConeCore,
-    CylinderCore,
-    EllipsoidCore,
-    PolytopeCore,
-    Solid,
-    signed_distance,
-)
-from linkwork.spatial import Pose, Rotation, Vec3
+from .minkowski import signed_distance_of_hulls
+from .pairs import SEARCHED, compiled, corners, heights, moved, off_surface, rotations, rows
 
-CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+SPREAD = 0.6
+FLAT = ("segment", "box", "hull")
+ONE = np.eye(3).ravel()
 
 
-def placed(x):
-    return Pose(Rotation.from_quaternion(*x[3:7]), Vec3.of(x[:3]))
+def pairs(a, b, seed, many=60, spread=SPREAD):
+    rng = np.random.default_rng(seed)
+    return rng, rows(a, rng, many, spread), rows(b, rng, many, spread)
 
 
-def numbers(found):
-    return np.array([found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], dtype=object)
+def clear(a, b):
+    """Whether both are flat or one is smooth all over: others are looked at from a thousandth apart."""
+    return (a in FLAT and b in FLAT) or "ellipsoid" in (a, b)
 
 
-def poses(rng, many, spread):
-    turns = rng.normal(size=(many, 4))
-    return np.hstack([rng.uniform(-spread, spread, (many, 3)), turns / np.linalg.norm(turns, axis=1)[:, None]])
+def shifted(b, y, way):
+    return moved(b, y, np.eye(3), way)
 
 
-def matrix(q):
-    w, x, y, z = q
-    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])  # fmt: skip
-
-
-def test_overlaps_of_polytopes_are_exact() -> None:
-    spatial = pytest.importorskip("scipy.spatial")
-    rng = np.random.default_rng(5)
-    hull = rng.normal(size=(9, 3))
-    half = np.array([0.5, 0.7, 0.3])
-    kernel = lw.compile(
-        lambda a, b: numbers(
-            signed_distance(
-                Solid(PolytopeCore(placed(a), [Vec3.of(map(float, v)) for v in hull])),
-                Solid(BoxCore(placed(b), Vec3.of(map(float, half)))),
-            )
-        ),
-        a=7,
-        b=7,
-    )
-    a, b = poses(rng, 200, 1.2), poses(rng, 200, 1.2)
-    found = kernel(a, b)
-    assert np.abs(np.linalg.norm(found[:, 1:4], axis=1) - 1.0).max() < 1e-14
-    several = 0
-    for x, y, row in zip(a, b, found, strict=True):
-        p, q = hull @ matrix(x[3:]).T + x[:3], (CORNERS * half) @ matrix(y[3:]).T + y[:3]
-        difference = (p[:, None] - q[None]).reshape(-1, 3)
-        least = (-spatial.ConvexHull(difference).equations[:, 3]).min()
-        if least > 0.0:
-            several += 1
-            assert abs(row[0] + least) < 1e-13
-        else:
-            assert row[0] > 0.0
-            assert abs((difference @ row[1:4]).max() + row[0]) < 1e-13  # both bounds meet
-            assert abs(np.linalg.norm(row[7:10] - row[4:7]) - row[0]) < 1e-13
-    assert 50 < several < 195
-    assert kernel(a[7], b[7]).tolist() == found[7].tolist()
-
-
-def solids(kind, x):
-    if kind == "cylinder":
-        return Solid(CylinderCore(placed(x), 0.5, 0.8))
-    if kind == "cone":
-        return Solid(ConeCore(placed(x), 0.6, 0.7))
-    if kind == "ellipsoid":
-        return Solid(EllipsoidCore(placed(x), Vec3(0.9, 0.5, 0.3)))
-    return Solid(BoxCore(placed(x), Vec3(0.5, 0.7, 0.3)))
-
-
-def farthest(kind, n):
-    """The farthest points of a body along directions (..., 3), and how far outside of it a point is."""
-    across = np.linalg.norm(n[..., :2], axis=-1)
-    if kind == "cylinder":
-        return 0.5 * across + 0.8 * abs(n[..., 2])
-    if kind == "cone":
-        return np.maximum(0.6 * across - 0.7 * n[..., 2], 0.7 * n[..., 2])
-    if kind == "ellipsoid":
-        return np.linalg.norm(n * [0.9, 0.5, 0.3], axis=-1)
-    return abs(n) @ [0.5, 0.7, 0.3]
-
-
-def outside(kind, p):
-    across = np.hypot(p[:, 0], p[:, 1])
-    if kind == "cylinder":
-        return np.maximum(across - 0.5, abs(p[:, 2]) - 0.8)
-    if kind == "cone":
-        return np.maximum(-0.7 - p[:, 2], (1.4 * across + 0.6 * (p[:, 2] - 0.7)) / np.hypot(0.6, 1.4))
-    if kind == "ellipsoid":
-        scaled = np.linalg.norm(p / [0.9, 0.5, 0.3], axis=1)
-        return (scaled - 1.0) * scaled / np.linalg.norm(p / np.square([0.9, 0.5, 0.3]), axis=1)
-    return (abs(p) - [0.5, 0.7, 0.3]).max(axis=1)
-
-
-@pytest.mark.parametrize(("first", "second"), [("cylinder", "box"), ("ellipsoid", "cone")])
-def test_curved_bodies_obey_both_bounds(first, second) -> None:
-    """g(n) = −h(n) is what planes across n keep: no direction keeps more, and the points lie that far apart."""
-    rng = np.random.default_rng(11)
-    kernel = lw.compile(lambda a, b: numbers(signed_distance(solids(first, a), solids(second, b))), a=7, b=7)
-    a, b = poses(rng, 150, 1.1), poses(rng, 150, 1.1)
-    found = kernel(a, b)
-    assert np.isfinite(found).all()
+@pytest.mark.parametrize(("a", "b"), SEARCHED)
+def test_identities(a, b) -> None:
+    kernel = compiled(a, b)
+    rng, x, y = pairs(a, b, 0)
+    found = kernel(x, y)
     d, n, on_a, on_b = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10]
-    A, B = (np.array([matrix(q) for q in x[:, 3:]]) for x in (a, b))
-
-    def kept(n):  # (samples, directions, 3)
-        here = farthest(first, np.einsum("kji,kdj->kdi", A, n)) + farthest(second, -np.einsum("kji,kdj->kdi", B, n))
-        return np.einsum("kj,kdj->kd", b[:, :3] - a[:, :3], n) - here
-
-    assert np.abs(kept(n[:, None])[:, 0] - d).max() < 1e-13
-    assert np.abs(outside(first, np.einsum("kji,kj->ki", A, on_a - a[:, :3]))).max() < 1e-12
-    assert np.abs(outside(second, np.einsum("kji,kj->ki", B, on_b - b[:, :3]))).max() < 1e-12
+    assert np.isfinite(found).all() and (found[:, 10] == 1.0).all()
+    assert 10 < (d < 0.0).sum() < 50
+    assert np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 4e-15
     assert np.abs(on_b - on_a - d[:, None] * n).max() < 1e-14
-    everywhere = rng.normal(size=(150, 2000, 3))
+    assert off_surface(a, x, on_a).max() < 1e-13 and off_surface(b, y, on_b).max() < 1e-13
+    # planes across the normal leave the distance, and across no other direction do they leave more
+    gap = lambda n: -heights(a, x, n) - heights(b, y, -n)  # noqa: E731
+    assert np.abs(gap(n[:, None])[:, 0] - d).max() < 1e-13
+    everywhere = rng.normal(size=(len(x), 1000, 3))
     for near in (None, 1e-1, 1e-3, 1e-5):
         others = everywhere if near is None else n[:, None] + near * everywhere[:, :200]
         others /= np.linalg.norm(others, axis=-1, keepdims=True)
-        assert (kept(others).max(axis=1) <= d + 1e-14).all()
-    assert 20 < (d < 0.0).sum() < 130
+        assert (gap(others).max(axis=1) <= d + 1e-13).all(), near
+    if a in FLAT and b in FLAT:
+        exact = [signed_distance_of_hulls(corners(a, v), corners(b, w)) for v, w in zip(x, y, strict=True)]
+        assert np.abs(d - exact).max() < 1e-14
+    # the same bits alone and in any batch
+    assert all(np.array_equal(kernel(x[k], y[k]), found[k]) for k in (0, 7, 59))
+    assert all(np.array_equal(kernel(x[:k], y[:k]), found[:k]) for k in (1, 2, 3, 5, 9))
+    assert np.array_equal(kernel(x[::-1], y[::-1]), found[::-1])
+    # a motion of both, and of all sizes
+    R, p = rotations(rng, 1)[0], rng.normal(size=3)
+    far = kernel(moved(a, x, R, p), moved(b, y, R, p))
+    assert np.abs(far[:, 0] - d).max() < 3e-14 and np.abs(far[:, 1:4] - n @ R.T).max() < 1e-9
+    large = kernel(scaled(x, 1e3), scaled(y, 1e3))
+    assert np.abs(large[:, 0] - 1e3 * d).max() < 3e-11 and np.abs(large[:, 1:4] - n).max() < 1e-9
+    if a == b:
+        back = kernel(y, x)
+        assert np.abs(back[:, 0] - d).max() < 1e-14 and np.abs(back[:, 1:4] + n).max() < 1e-9
 
 
-def test_bodies_that_touch_or_share_a_center() -> None:
-    """Moved along the normal to gaps of 0, 1e-9 and −1e-9; in one another, along their axes and without a length."""
-    rng = np.random.default_rng(4)
+def scaled(x, factor):
+    """About the origin."""
+    x = x.copy()
+    x[:, 9 if x.shape[1] > 6 else 0 :] *= factor
+    return x
 
-    def measured(a, b, size):
-        bodies = (
-            Solid(CylinderCore(placed(a), 0.5 * size, 0.8)),
-            Solid(EllipsoidCore(placed(b), Vec3(0.9, 0.5, 0.3))),
-        )
-        return numbers(signed_distance(*bodies))
 
-    kernel = lw.compile(measured, a=7, b=7, size=())
-    a, b = poses(rng, 60, 1.0), poses(rng, 60, 1.0)
-    found = kernel(a, b, 1.0)
-    for gap in (0.0, 1e-9, -1e-9):
-        moved = b.copy()
-        moved[:, :3] -= found[:, 1:4] * (found[:, :1] - gap)
-        near = kernel(a, moved, 1.0)
-        assert np.abs(near[:, 0] - gap).max() < 1e-14
-        assert np.abs(near[:, 1:4] - found[:, 1:4]).max() < 1e-13
-    same = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (12, 1))
-    along = same.copy()
-    along[:, 2] = np.linspace(0.0, 2.2, 12)
-    found = kernel(same, along, 1.0)
-    assert np.isfinite(found).all() and np.abs(found[:, 0] - np.maximum(along[:, 2] - 1.1, -1.0)).max() < 1e-12
-    flat = kernel(a, b, 0.0)  # a cylinder without radius is a segment
-    assert np.isfinite(flat).all() and np.abs(np.linalg.norm(flat[:, 1:4], axis=1) - 1.0).max() < 1e-14
-    turned = kernel(a, b, 1.0)  # the same bits alone
-    assert kernel(a[3], b[3], 1.0).tolist() == turned[3].tolist()
+@pytest.mark.parametrize(("a", "b"), SEARCHED)
+def test_what_moves_changes_the_distance_by_no_more(a, b) -> None:
+    """Moved by the distance they touch; and from there the distance grows and falls as the normal says."""
+    kernel = compiled(a, b)
+    rng, x, y = pairs(a, b, 1)
+    found = kernel(x, y)
+    d, n = found[:, 0], found[:, 1:4]
+    for size in (1.0, 1e-3, 1e-9):
+        way = size * rng.normal(size=(len(x), 3))
+        there = kernel(x, shifted(b, y, way))[:, 0]
+        assert (np.abs(there - d) <= np.linalg.norm(way, axis=1) + 3e-14).all(), size
+    for gap in (0.3, 1e-2, 1e-9, 0.0, -1e-9) if clear(a, b) else (0.3, 1e-2):
+        at = shifted(b, y, (gap - d)[:, None] * n)
+        near = kernel(x, at)
+        assert np.isfinite(near).all()
+        error = np.abs(near[:, 0] - gap)  # deeper in, another face may be nearer
+        assert error.max() < 1e-14 if gap >= 0.0 else (error.max() < 2e-9 and np.median(error) < 1e-14), gap
+        assert np.abs(near[:, 7:10] - near[:, 4:7] - near[:, :1] * near[:, 1:4]).max() < 1e-14
+        if gap > 1e-3 or b == "ellipsoid":
+            assert np.abs(near[:, 1:4] - n).max() < 1e-7, gap
+    # Of where B is, the distance is a convex function, whose slope is the normal: differences to both sides lie
+    # between slopes here and there, of bodies that are apart, that overlap, and that hardly do.
+    steps = ((None, 1e-5), (1e-3, 1e-5), (-1e-3, 1e-5), (0.0, 1e-3), (0.0, 1e-6))
+    for gap, h in steps if clear(a, b) else steps[:3]:
+        at = y if gap is None else shifted(b, y, (gap - d)[:, None] * n)
+        way = rng.normal(size=(len(x), 3))
+        way /= np.linalg.norm(way, axis=1)[:, None]
+        values = [kernel(x, shifted(b, at, s * h * way)) for s in (-1.0, 0.0, 1.0)]
+        rises = [(after[:, 0] - before[:, 0]) / h for before, after in itertools.pairwise(values)]
+        slopes = [(v[:, 1:4] * way).sum(1) for v in values]
+        for k in (0, 1):
+            assert (slopes[k] <= rises[k] + 3e-14 / h).all() and (rises[k] <= slopes[k + 1] + 3e-14 / h).all(), (gap, h)
+        smooth = slopes[2] - slopes[0] < 1e-3
+        assert smooth.sum() > 15 and (gap is not None or smooth.all()), (gap, h)
+
+
+@pytest.mark.parametrize(("a", "b"), SEARCHED)
+def test_sizes_that_differ_by_a_thousand(a, b) -> None:
+    kernel = compiled(a, b)
+    for part in (1e-3, 1e3):
+        _, x, y = pairs(a, b, 2, 40, 0.0)
+        y[:, 12:] *= part
+        way = np.random.default_rng(3).normal(size=(40, 3))
+        at = shifted(b, y, way * (0.7 * max(part, 1.0)))
+        found = kernel(x, at)
+        size = max(part, 1.0)
+        for gap in (None, 1e-9) if clear(a, b) else (None,):
+            at = at if gap is None else shifted(b, at, (gap - found[:, :1]) * found[:, 1:4])
+            found = kernel(x, at)
+            d, n = found[:, 0], found[:, 1:4]
+            planes = -heights(a, x, n[:, None])[:, 0] - heights(b, at, -n[:, None])[:, 0]
+            assert np.isfinite(found).all() and np.abs(planes - d).max() < 1e-14 * size, (part, gap)
+            assert gap is None or np.abs(d - gap).max() < 3e-15 * size, (part, gap)
+            off = np.maximum(off_surface(a, x, found[:, 4:7]), off_surface(b, at, found[:, 7:10]))
+            assert off.max() < 3e-13 * size, (part, gap)
+
+
+@pytest.mark.parametrize(("a", "b"), SEARCHED)
+def test_every_finite_pose_has_an_answer(a, b) -> None:
+    """No NaN: far away, in one place, hardly apart, and with sizes of nothing, next to nothing, or of a world."""
+    kernel = compiled(a, b)
+    rng, x, y = pairs(a, b, 4, 64)
+    lengths = np.array([0.0, 1e-300, 1e-160, 1e-20, 1e-9, 1.0, 1e9, 1e60])
+    for what in (x, y):
+        sizes = what[:, 12:] if what.shape[1] > 6 else what[:, 3:]
+        place = what[:, 9:12] if what.shape[1] > 6 else what[:, :3]
+        for k in range(0, 64, 2):
+            sizes[k] *= rng.choice(lengths, sizes.shape[1])
+            place[k] *= rng.choice(lengths, 3)
+    same = lambda v, kind: np.r_[ONE, np.zeros(3), v[12:]] if len(v) > 6 else np.r_[np.zeros(3), v[3:]]  # noqa: E731
+    x[60:] = [same(v, a) for v in x[60:]]
+    y[60:] = [same(v, b) for v in y[60:]]
+    found = kernel(x, y)
+    assert np.isfinite(found).all(), np.flatnonzero(~np.isfinite(found).all(1))
+    assert np.abs(np.linalg.norm(found[:, 1:4], axis=1) - 1.0).max() < 1e-13
+
+
+def test_what_is_unique() -> None:
+    """One nearest pair of points, apart and in each other; and faces on faces, lines on faces, bodies in the middle."""
+    at = lambda p, sizes, R=ONE: np.concatenate([R, p, np.ravel(sizes)])  # noqa: E731
+    lying = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]).ravel()  # z along y
+    askew = rotations(np.random.default_rng(5), 1)[0].ravel()
+    cube, can = (1.0, 1.0, 1.0), (0.3, 0.5)
+    box_can = compiled("box", "cylinder")
+    slant = np.arctan2(0.3, 1.0)  # a cone's side, laid flat
+    tipped = np.array([[np.sin(slant), 0.0, -np.cos(slant)], [0.0, 1.0, 0.0], [np.cos(slant), 0.0, np.sin(slant)]])
+    down = np.array([[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]) @ tipped
+    block = (np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)] + 4 * [[-1, -1, -1]])).ravel()
+    cone_hull, hull_hull = compiled("cone", "hull"), compiled("hull", "hull")
+    low = 0.5 * np.sin(slant) + 1e-12
+    for shift in (0.4, -0.1):  # apart, and in each other
+        for expected, found in (
+            (0.0, box_can(at((0, 0, 0), cube), at((0.2, 0.1, 1.5 + shift), can))),  # it stands
+            (0.0, box_can(at((0, 0, 0), cube), at((0.2, 0.1, 1.3 + shift), can, lying))),  # it lies
+            (1.0, box_can(at((0, 0, 0), cube), at((0.2, 0.1, 1.5 + shift), can, askew))),
+            (0.0, hull_hull(at((0, 0, 0), block), at((0.1, 0.2, 2.0 + shift), block))),
+            (1.0, hull_hull(at((0, 0, 0), block), at((0.1, 0.2, 2.4 + shift), block, askew))),
+            (0.0, cone_hull(at((0.0, 0.0, 1.5 + shift), can), at((0, 0, 0), block))),  # on its base
+            (0.0, cone_hull(at((0.0, 0.0, 1.0 + low + shift), can, down.ravel()), at((0, 0, 0), block))),  # on its side
+            (1.0, cone_hull(at((0.1, 0.0, 1.4 + shift), can, askew), at((0, 0, 0), block))),
+        ):
+            assert found[10] == expected, (shift, expected, found)
+    assert box_can(at((0, 0, 0), cube), at((0, 0, 0), can))[10] == 0.0  # as deep both ways
+    crossed = compiled("segment", "cylinder")
+    assert crossed(np.array([0.0, 0.0, 1.0, 0.0, 0.5, 0.0]), at((0, 0, 0), can, lying))[10] == 0.0  # along its side
+    assert crossed(np.array([0.0, 0.0, 1.0, 0.5, 0.0, 0.0]), at((0, 0, 0), can, lying))[10] == 1.0  # across it
+
+
+def test_bodies_in_the_middle_of_others() -> None:
+    """A can in the middle of an ellipsoid, then moved out along its axis; one without a radius is a segment."""
+    kernel = compiled("cylinder", "ellipsoid")
+    still = np.tile(np.concatenate([ONE, np.zeros(3), [0.5, 0.8]]), (12, 1))
+    along = np.tile(np.concatenate([ONE, np.zeros(3), [0.9, 0.5, 0.3]]), (12, 1))
+    along[:, 11] = np.linspace(0.0, 2.2, 12)
+    found = kernel(still, along)
+    assert np.isfinite(found).all() and np.abs(found[:, 0] - np.maximum(along[:, 11] - 1.1, -1.0)).max() < 1e-12
+    _, x, y = pairs("segment", "cylinder", 6)
+    thin = np.zeros((len(x), 14))
+    half = np.linalg.norm(x[:, 3:], axis=1)
+    for row, segment, length in zip(thin, x, half, strict=True):
+        z = segment[3:] / length
+        side = np.cross(z, np.eye(3)[np.abs(z).argmin()])
+        side /= np.linalg.norm(side)
+        row[:9] = np.column_stack([side, np.cross(z, side), z]).ravel()
+    thin[:, 9:12], thin[:, 13] = x[:, :3], half
+    ball = np.column_stack([y[:, :12], np.full((len(y), 3), 0.3)])
+    line = compiled("segment", "cylinder")(x, np.column_stack([y[:, :12], np.zeros((len(y), 2))]))
+    to_ball = kernel(thin, ball)
+    apart = line[:, 0] > 0.3
+    assert apart.sum() > 20 and np.abs(to_ball[:, 0] - line[:, 0] + 0.3)[apart].max() < 1e-14
