@@ -1,10 +1,11 @@
 """Signed distances beside coal: `python -m benchmarks.distance`.
 
 A pair of shapes at 4096 poses: distance, normal and witnesses, by a kernel on one thread, into arrays made before;
-coal as Python calls it, and in its own loop without Python.  Answers are compared first: the exit code is 1 where
-coal's direction parts shapes better than ours, or its points are nearer; where they differ else, it is coal that is
-off.  Then a robot against itself and a scene.  ``--accuracy`` compares with answers of higher precision instead, see
-`distance_accuracy`.
+coal as Python calls it, and in its own loop without Python.  Pairs that are searched for are timed apart and in each
+other.  Answers are compared first: the exit code is 1 where coal's direction parts shapes better than ours, or its
+points are nearer; where they differ else, it is coal that is off.  Then a robot against itself and a scene.
+``--accuracy`` compares with answers of higher precision instead, see `distance_accuracy`.  ``--write`` measures all of
+it, and puts the figures into docs/distances_figures.md.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from linkwork.cli.output import Stream, Terminal, table
 from linkwork.cli.peer import CannotCompare
 from linkwork.cli.timing import Call, Effort, compare
 
-from . import distance_accuracy, distance_robots
+from . import distance_accuracy, distance_page, distance_robots
 from .distance_cases import BATCH, CASES, COPIES, Case, kernel, marginal, names, poses
 from .distance_peers import Coal, coal_version
 from .machine import machine
@@ -35,6 +36,7 @@ from .verdicts import Verdict
 
 __all__ = ["Measured", "chosen_poses", "main", "measured", "pair_verdicts"]
 
+PARTS = ("pairs", "robots", "accuracy")
 COMPARED = 512
 _LONG = 100e-9  # s: what takes longer is hardly moving arrays
 _TOLERANCE = 1e-5  # [m]: coal's own is 1e-6
@@ -162,20 +164,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="short timings; of accuracy, fewer poses")
     parser.add_argument("--accuracy", action="store_true", help="errors against higher precision instead of times")
     parser.add_argument("--pairs", metavar="NAME", action="append", default=[], help="this pair of shapes alone")
-    parser.add_argument("--parts", default="pairs,robots", help="of pairs,robots (default: both)")
+    parser.add_argument("--parts", help=f"of {','.join(PARTS)} (default: times; with --write all)")
     parser.add_argument("--json", metavar="FILE", help="where to write everything measured")
+    parser.add_argument("--write", action="store_true", help=f"put what was measured into {distance_page.PAGE.name}")
     chosen = parser.parse_args(arguments)
+    default = PARTS[2:] if chosen.accuracy else PARTS if chosen.write else PARTS[:2]
+    parts = chosen.parts.split(",") if chosen.parts else list(default)
+    if not {*parts} <= {*PARTS}:
+        parser.error(f"--parts: expected some of {','.join(PARTS)}, got {chosen.parts}")
     terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
     about: dict[str, Any] = {**machine(), "coal": _coal()}
-    if chosen.accuracy:
-        return distance_accuracy.run(terminal, about, chosen)
     try:
         cases = names(chosen.pairs)
     except KeyError as error:
         parser.error(f"no pair is called {error}; there are {'; '.join(CASES)}")
     effort = (QUICK if chosen.quick else FULL).effort
     found: list[Measured] = []
-    for case in cases if "pairs" in chosen.parts.split(",") else ():
+    for case in cases if "pairs" in parts else ():
         try:
             found.append(measured(case, effort))
         except TypeError as error:
@@ -183,16 +188,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminal.log.line(f"pairs: {case.name}")
     rows = list(pair_verdicts(found, {case.name: case for case in cases}))
     robots: list[dict[str, Any]] = []
-    if "robots" in chosen.parts.split(","):
+    if "robots" in parts:
         robots, more = distance_robots.measured(effort, chosen.quick, terminal)
         rows += more
     _print(terminal, found, robots, rows)
+    errors = distance_accuracy.accuracy(terminal, chosen.quick) if "accuracy" in parts else []
+    if errors:
+        distance_accuracy.printed(errors, terminal)
     terminal.out.line("; ".join(f"{name} {value}" for name, value in about.items()))
-    terminal.out.line(f"{sum(row.met for row in rows)} of {len(rows)} targets met")
+    if rows:
+        terminal.out.line(f"{sum(row.met for row in rows)} of {len(rows)} targets met")
+    data = {"machine": about, "pairs": [asdict(x) for x in found], "robots": robots}
+    data["targets"] = [{**asdict(row), "met": row.met} for row in rows]
+    data["accuracy"] = [asdict(x) for x in errors]
     if chosen.json:
-        data = {"machine": about, "pairs": [asdict(x) for x in found], "robots": robots}
-        data["targets"] = [{**asdict(row), "met": row.met} for row in rows]
         Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    if chosen.write:
+        distance_page.write(data)
     wrong = [x for x in found if x.beaten is not None and not x.beaten <= _TOLERANCE]
     for x in wrong:
         terminal.error(f"{x.pair}: coal's answers prove distances wrong by {x.beaten:.2g} m")
@@ -242,6 +254,8 @@ def _print(
     if robots:
         keys = list(dict.fromkeys(key for x in robots for key in x))
         out.lines([*table(keys, [[str(x.get(key, "-")) for key in keys] for x in robots], left=(0, 1)), ""])
+    if not rows:
+        return
     header = ["what", "measure", "linkwork", "coal", "result", "target", ""]
     judged = [[x.robot, x.what, x.ours, x.peer, x.shown, x.target_shown, x.verdict] for x in rows]
     out.lines([*table(header, judged, left=(0, 1)), ""])

@@ -1,19 +1,17 @@
 """How accurate signed distances are: `python -m benchmarks.distance --accuracy`.
 
-Random pairs of random sizes, both at random poses.  Polytopes are compared with the facets of their Minkowski
-difference, which Qhull names and `numpy.longdouble` measures.  Of curved shapes every answer is held between two bounds
-in longdouble: no direction's support gives more than the distance, and no two points of the bodies are nearer; in
-overlaps the direction is what counts, and a search over all directions must find none that is better.  Normals of
-smooth pairs are compared with Newton's method in longdouble.
+Random pairs of random sizes, both at random poses.  Of pairs apart every answer is held between two bounds in
+longdouble: planes across its normal leave a gap that is no more than the distance, and its points, which are on both
+bodies, are no nearer.  Overlaps of polytopes are compared with the facets of their Minkowski difference, which Qhull
+names and `numpy.longdouble` measures, as are those apart whose bounds differ; points against bodies of revolution with
+a polygon.  Of other overlaps a search over all directions must find none that parts bodies with less.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,30 +32,40 @@ from linkwork.geometry import (
 from linkwork.spatial import Pose, Vec3
 
 from .distance_cases import numbers, turned
-from .distance_exact import difference_distance, segments_distance
+from .distance_exact import difference_distance, round_distance, segments_distance
 from .distance_supports import KINDS, outside, support
 
-__all__ = ["FAMILIES", "Errors", "measured", "run"]
+__all__ = ["FAMILIES", "Errors", "Side", "accuracy", "measured", "printed"]
 
 HULL = 20  # vertices
 FLAT = ("point", "segment", "box", "hull")
 FAMILIES = tuple((a, b) for j, b in enumerate(KINDS) for a in KINDS[: j + 1] if (a, b) != ("point", "point"))
-_SEARCHED, _DIRECTIONS = 200, 2000
+COUNT, QUICK_COUNT = 100_000, 2000
+_SEARCHED, _DIRECTIONS = 500, 2000
+_SURE = 1e-15  # relative: bounds that differ by more are looked at again, of polytopes
 Array = np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """The largest errors of pairs on one side of touching, relative to the larger body's size."""
+
+    pairs: int
+    distance: float  # [1]
+    normal: float | None  # [rad], against the direction between the points; of pairs apart by a thousandth
+    witnesses: float  # off the surfaces, and off each other less distance · normal
+    not_unique: float  # share
+
+
+@dataclass(frozen=True, slots=True)
 class Errors:
-    """The largest of a family, relative to the larger body's size."""
+    """Of a family."""
 
     family: str
-    pairs: int
-    overlaps: float
-    distance: float  # [1]
-    normal: float | None  # [rad], of pairs apart, where the reference has one
-    witnesses: float  # off the surfaces, and off each other less distance · normal
+    apart: Side
+    overlap: Side
     deeper: float | None  # by how much a search over directions finds overlaps to be less deep
-    not_unique: float
+    searched: int  # so many of them
 
 
 def core(kind: str, X: Pose, x: Any) -> Any:
@@ -128,26 +136,30 @@ def measured(kinds: tuple[str, str], count: int, searched: int = _SEARCHED) -> E
     u = n_ / np.sqrt((n_ * n_).sum(-1, keepdims=True))
     bound = -support(kinds[0], X, x, u) - support(kinds[1], Y, y, -u)
     apart = d > 0.0
-    if kinds == ("segment", "segment"):
-        error = np.abs(d - segments_distance(X, x, Y, y))
-    elif all(kind in FLAT for kind in kinds) and kinds != ("point", "segment"):
-        error = np.abs(d - difference_distance(kinds, X, x, Y, y))
-    else:
-        error = np.where(apart, np.abs(np.sqrt(((q_ - p_) ** 2).sum(-1)) - d), 0.0)
-        error = np.maximum(error, np.abs(bound - d))
+    length = np.sqrt(((q_ - p_) ** 2).sum(-1))
+    error = np.maximum(np.where(apart, np.abs(length - d), 0.0), np.abs(bound - d))
+    if kinds in (("point", "segment"), ("segment", "segment")):
+        error = np.abs(d - segments_distance(kinds, X, x, Y, y))
+    elif kinds in (("point", "cylinder"), ("point", "cone")):
+        error = np.abs(d - round_distance(kinds[1], X, Y, y))
+    elif all(kind in FLAT for kind in kinds):
+        again = ~apart | (error > _SURE * size)
+        error[again] = np.abs(d[again] - difference_distance(kinds, *(v[again] for v in (X, x, Y, y))))
     angle = np.sqrt((np.cross(u, q_ - p_) ** 2).sum(-1)) / np.maximum(np.abs(d), 1e-300)
     clear = apart & (d > 1e-3 * size)
-    depth = _deeper(kinds, X, x, Y, y, d, size, searched) if "point" not in kinds else None
-    return Errors(
-        family=", ".join(kinds),
-        pairs=count,
-        overlaps=float(np.mean(d < 0.0)),
-        distance=float((error / size).max()),
-        normal=float(angle[clear].max(initial=0.0)),
-        witnesses=float((np.maximum(between, on) / size).max()),
-        deeper=depth,
-        not_unique=float(np.mean(unique != 1.0)),
-    )
+
+    def side(here: Array) -> Side:
+        return Side(
+            pairs=int(here.sum()),
+            distance=float((error / size)[here].max(initial=0.0)),
+            normal=float(angle[clear].max(initial=0.0)) if here is apart else None,
+            witnesses=float((np.maximum(between, on) / size)[here].max(initial=0.0)),
+            not_unique=float(np.mean(unique[here] != 1.0)) if here.any() else 0.0,
+        )
+
+    looked = min(searched, int((~apart).sum()))
+    depth = _deeper(kinds, X, x, Y, y, d, size, looked) if "point" not in kinds and looked else None
+    return Errors(", ".join(kinds), side(apart), side(~apart), depth, looked if depth is not None else 0)
 
 
 def hash_of(kinds: tuple[str, str]) -> int:
@@ -186,32 +198,31 @@ def _deeper(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array, d: A
     return worst
 
 
-def measured_all(count: int, searched: int, done: Callable[[str], None]) -> Iterator[Errors]:
-    """Of all families; those that Qhull is asked about get a tenth of the pairs."""
-    for kinds in FAMILIES:
-        faceted = all(kind in FLAT for kind in kinds) and kinds[1] != "segment"
+def accuracy(terminal: Terminal, quick: bool, families: Sequence[tuple[str, str]] = FAMILIES) -> list[Errors]:
+    """Of all families."""
+    found = []
+    for kinds in families:
+        start = time.perf_counter()
         try:
-            yield measured(kinds, count // 10 if faceted or "hull" in kinds else count, searched)
+            found.append(measured(kinds, *((QUICK_COUNT, 20) if quick else (COUNT, _SEARCHED))))
         except TypeError as error:
-            done(f"left out: {', '.join(kinds)}: {error}")
-            continue
-        done(f"accuracy: {', '.join(kinds)}")
+            terminal.warning(f"left out: {', '.join(kinds)}: {error}")
+        terminal.log.line(f"accuracy: {', '.join(kinds)}, {time.perf_counter() - start:.0f} s")
+    return found
 
 
-def run(terminal: Terminal, about: dict[str, Any], chosen: argparse.Namespace) -> int:
-    """Print the table of the largest errors, and write it if asked; returns the exit code."""
-    found = list(measured_all(*((2000, 20) if chosen.quick else (100_000, _SEARCHED)), terminal.log.line))
-    header = ["pair", "pairs", "overlap", "distance", "normal [rad]", "witnesses", "depth missed", "not unique"]
+def printed(found: Sequence[Errors], terminal: Terminal) -> None:
+    """The table of the largest errors."""
+    header = ["pair", "apart", "distance", "normal [rad]", "points", "not unique"]
+    header += ["overlap", "distance", "points", "not unique", "depth missed", "searched"]
     terminal.out.lines([*table(header, [cells(x) for x in found], left=(0,)), ""])
     terminal.out.line("largest errors, relative to the larger body's size; of normals, of pairs apart by a thousandth")
-    terminal.out.line("; ".join(f"{name} {value}" for name, value in about.items()))
-    if chosen.json:
-        data = {"machine": about, "accuracy": [asdict(x) for x in found]}
-        Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    return 0
 
 
 def cells(x: Errors) -> list[str]:
     """A line of the table."""
-    shown = [f"{v:.1e}" if v is not None else "-" for v in (x.distance, x.normal, x.witnesses, x.deeper)]
-    return [x.family, str(x.pairs), f"{100 * x.overlaps:.0f} %", *shown, f"{100 * x.not_unique:.2g} %"]
+    shown = [x.family]
+    for side in (x.apart, x.overlap):
+        normal = [] if side.normal is None else [f"{side.normal:.1e}"]
+        shown += [str(side.pairs), f"{side.distance:.1e}", *normal, f"{side.witnesses:.1e}", f"{side.not_unique:.1e}"]
+    return [*shown, "-" if x.deeper is None else f"{x.deeper:.1e}", str(x.searched or "-")]

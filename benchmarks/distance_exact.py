@@ -1,4 +1,4 @@
-"""Signed distances of segments and polytopes in longdouble, by brute force: references for `distance_accuracy`."""
+"""Signed distances in longdouble, by brute force: references for `distance_accuracy`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-__all__ = ["difference_distance", "segments_distance", "triangles_distance", "vertices"]
+__all__ = ["difference_distance", "round_distance", "segments_distance", "triangles_distance", "vertices"]
 
 Array = np.ndarray
 
@@ -15,8 +15,8 @@ def vertices(kind: str, X: Array, x: Array) -> Array:
     """(count, vertices, 3), placed, in longdouble."""
     X, x = X.astype(np.longdouble), x.astype(np.longdouble)
     count = len(X)
-    if kind == "point":
-        local = np.zeros((count, 1, 3), np.longdouble)
+    if kind == "point":  # a segment of no length
+        local = np.zeros((count, 2, 3), np.longdouble)
     elif kind == "segment":
         local = np.zeros((count, 2, 3), np.longdouble)
         local[:, 0, 2], local[:, 1, 2] = -x[:, 0], x[:, 0]
@@ -28,9 +28,28 @@ def vertices(kind: str, X: Array, x: Array) -> Array:
     return found
 
 
-def segments_distance(X: Array, x: Array, Y: Array, y: Array) -> Array:
+def round_distance(kind: str, X: Array, Y: Array, y: Array) -> Array:
+    """Of points to cylinders or cones, by what they are turned of: a polygon beside the axis."""
+    p = np.einsum("kij,ki->kj", Y[:, :3, :3].astype(np.longdouble), X[:, :3, 3].astype(np.longdouble) - Y[:, :3, 3])
+    point = np.stack([np.sqrt(p[:, 0] ** 2 + p[:, 1] ** 2), p[:, 2]], axis=-1)
+    r, h, zero = y[:, 0].astype(np.longdouble), y[:, 1].astype(np.longdouble), np.zeros(len(y), np.longdouble)
+    corners = [(zero, h), (r, h), (r, -h), (zero, -h)] if kind == "cylinder" else [(zero, h), (r, -h), (zero, -h)]
+    ring = np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)
+    away, inward = [], []
+    for k in range(len(corners) - 1):
+        a, b = ring[:, k], ring[:, k + 1]
+        away.append(_to_segment(point, np.stack([a, b], axis=1)))
+        e = b - a
+        beyond = (-e[:, 1] * (point - a)[:, 0] + e[:, 0] * (point - a)[:, 1]) / np.sqrt((e * e).sum(-1))
+        inward.append(beyond)
+    deepest, nearest = np.max(inward, axis=0), np.min(away, axis=0)
+    found: Array = np.where(deepest < 0, deepest, nearest)
+    return found
+
+
+def segments_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array) -> Array:
     """Of the four ends to the other segment, and of the lines where their nearest points lie in both, the least."""
-    a, b = vertices("segment", X, x), vertices("segment", Y, y)
+    a, b = vertices(kinds[0], X, x), vertices(kinds[1], Y, y)
     tried = [_to_segment(a[:, k], b) for k in (0, 1)] + [_to_segment(b[:, k], a) for k in (0, 1)]
     u, w, r = a[:, 1] - a[:, 0], b[:, 1] - b[:, 0], a[:, 0] - b[:, 0]
     n = np.cross(u, w)
@@ -45,7 +64,7 @@ def segments_distance(X: Array, x: Array, Y: Array, y: Array) -> Array:
 
 
 def difference_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array) -> Array:
-    """Of the origin to the boundary of B − A, whose triangles Qhull names: less than zero inside."""
+    """One by one, of the origin to the boundary of B − A, whose triangles Qhull names: less than zero inside."""
     from scipy.spatial import ConvexHull
 
     a, b = vertices(kinds[0], X, x), vertices(kinds[1], Y, y)

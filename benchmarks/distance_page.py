@@ -1,6 +1,6 @@
-"""`python -m benchmarks.distance_page FILES` puts what `python -m benchmarks.distance --json` wrote into the page.
+"""The page of figures: `python -m benchmarks.distance --write` puts into it what was measured.
 
-One file has the times, another the errors.
+`python -m benchmarks.distance_page FILES` does so later, of what ``--json`` wrote.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from .figures import written
 from .measure_time import shown_time
 
-__all__ = ["PAGE", "main", "tables"]
+__all__ = ["PAGE", "main", "tables", "write"]
 
 PAGE = Path(__file__).parents[1] / "docs" / "distances_figures.md"
 
@@ -38,17 +38,24 @@ def _where(about: dict[str, Any]) -> str:
 
 def _pairs(data: dict[str, Any]) -> list[str]:
     bounds = {x["robot"]: x["target_shown"] for x in data["targets"] if x["what"].startswith("batch")}
+    least = {x["robot"]: x["target_shown"] for x in data["targets"] if x["what"].startswith("beside")}
     lines = [
-        "| | one of a batch | target | alone | operations | coal, call | coal, loop | beaten by [m] |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| | one of a batch | target | coal, call | coal, loop | call | loop | target | alone | operations "
+        "| beaten by [m] |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for x in data["pairs"]:
-        times = " | ".join(shown_time(x[key]) for key in ("peer_call", "peer_loop"))
         ours = f"{shown_time(x['seconds'])} | {bounds.get(x['pair'], '-').removeprefix('<= ')}"
-        lines.append(
-            f"| {x['pair']} | {ours} | {shown_time(x['alone'])} | {x['operations']} | {times} | {_beaten(x)} |"
-        )
+        times = " | ".join(shown_time(x[key]) for key in ("peer_call", "peer_loop"))
+        ratios = " | ".join(_times(x[key], x["seconds"]) for key in ("peer_call", "peer_loop"))
+        target = least.get(x["pair"], "-").removeprefix(">= ").replace("x", " ×")
+        own = f"{shown_time(x['alone'])} | {x['operations']} | {_beaten(x)}"
+        lines.append(f"| {x['pair']} | {ours} | {times} | {ratios} | {target} | {own} |")
     return lines
+
+
+def _times(peer: float | None, ours: float) -> str:
+    return "-" if peer is None else f"{peer / ours:.2g} ×"
 
 
 def _beaten(x: dict[str, Any]) -> str:
@@ -66,22 +73,36 @@ def _robots(data: dict[str, Any]) -> list[str]:
 
 
 def _accuracy(found: Sequence[dict[str, Any]]) -> list[str]:
-    lines = ["| | pairs | distance | normal [rad] | points | depth missed |", "|---|--:|--:|--:|--:|--:|"]
+    lines = [
+        "| | apart | distance | normal [rad] | points | overlap | distance | points | depth missed | of |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
     for x in found:
-        numbers = [x[key] for key in ("distance", "normal", "witnesses", "deeper")]
-        shown = " | ".join("-" if v is None else f"{v:.0e}" for v in numbers)
-        lines.append(f"| {x['family']} | {x['pairs']} | {shown} |")
+        apart, overlap = x["apart"], x["overlap"]
+        numbers = [apart["distance"], apart["normal"], apart["witnesses"]]
+        inner = [overlap["distance"], overlap["witnesses"]] if overlap["pairs"] else [None, None]
+        first, second = (" | ".join(_shown(v) for v in of) for of in (numbers, [*inner, x["deeper"]]))
+        count = str(x["searched"] or "-")
+        lines.append(f"| {x['family']} | {apart['pairs']} | {first} | {overlap['pairs']} | {second} | {count} |")
     return lines
+
+
+def _shown(v: float | None) -> str:
+    return "-" if v is None else f"{v:.0e}"
+
+
+def write(data: dict[str, Any]) -> None:
+    """Put the tables of what was measured into the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(written(page, tables(data)), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the tables into the page; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distance_page", description="Put figures in place.")
     parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.distance --json wrote")
-    page = PAGE.read_text(encoding="utf-8")
     for file in parser.parse_args(arguments).files:
-        page = written(page, tables(json.loads(Path(file).read_text(encoding="utf-8"))))
-    PAGE.write_text(page, encoding="utf-8")
+        write(json.loads(Path(file).read_text(encoding="utf-8")))
     return 0
 
 

@@ -84,9 +84,16 @@ def test_two_shapes() -> None:
     assert np.array_equal(alone, found.distance)
     traced = lw.compile(lambda x: lw.signed_distance(a, np.eye(4), b, x).distance, x=(4, 4))
     assert np.array_equal(traced(X), found.distance)
+    far, nowhere = np.eye(4), np.eye(4)
+    far[0, 3], nowhere[2, 3] = 1e200, np.nan  # of a pair whose kernel is known
+    endless = X.copy()
+    endless[7, 1, 3] = np.inf
     mirrored = np.diag([1.0, 1.0, -1.0, 1.0])
     for wrong, said in (
         (np.full((4, 4), np.nan), "nan"),
+        (nowhere, r"X_a: expected poses \(..., 4, 4\), got nan among"),
+        (endless, "got inf among"),
+        (far, r"no farther away than 1e\+20 m, got 1e\+200"),
         (np.eye(3), r"shape \(3, 3\)"),
         (2.0 * np.eye(4), "rotation"),
         (mirrored, "rotation"),

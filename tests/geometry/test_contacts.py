@@ -210,6 +210,31 @@ def test_a_capsule_lies_on_a_box_with_two_points() -> None:
         assert deepest <= -least.distance + 1e-9
 
 
+def test_contacts_go_on_as_bodies_slide() -> None:
+    """Not by jumps: as far as the bodies, times what slants; a face of up to four corners keeps all of them."""
+    lower = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
+    half, lifted = Vec3(0.1, 0.2, 0.1), Rotation.about(Vec3(1.0, 0.0, 0.0), 1e-3)
+    turn = lambda angle: Rotation.about(Z, angle)  # noqa: E731
+    slides = (
+        (lower, lambda t: BoxCore(Pose(turn(0.0), Vec3(t - 0.2, 0.05, 0.099)), half), 0.0),
+        (lower, lambda t: BoxCore(Pose(lifted, Vec3(t - 0.2, 0.05, 0.099)), half), 0.0),
+        (lower, lambda t: BoxCore(Pose(turn(4.0 * t), Vec3(0.05, 0.03, 0.099)), Vec3(0.1, 0.15, 0.1)), 0.0),
+        (lower, lambda t: SegmentCore(Vec3(t - 0.2, 0.03, 0.049), Vec3(0.4, 0.1, 0.0)), 0.05),
+        (lower, lambda t: SegmentCore(Vec3(0.0, 0.03, 0.049), Vec3(0.4, 0.1, 1e-3 * (t - 0.2))), 0.05),
+        (FLOOR, lambda t: BoxCore(Pose(turn(t), Vec3(t, 0.03, 0.099)), half), 0.0),
+        (FLOOR, lambda t: CylinderCore(Pose(turn(t), Vec3(t, 0.03, 0.099)), 0.1, 0.1), 0.0),
+    )
+    step = 4e-3
+    for body, make, radius in slides:
+        last = None
+        for k in range(101):
+            now = _array([p.on_a for p in _there(contacts(body, Solid(make(k * step), radius)))])
+            if last is not None:
+                apart = np.linalg.norm(now[:, None] - last[None], axis=2)
+                assert max(apart.min(0).max(), apart.min(1).max()) < 3.0 * step
+            last = now
+
+
 def test_kernels_give_what_numbers_give() -> None:
     def touch(Xa: np.ndarray, Xb: np.ndarray, n: np.ndarray) -> tuple:
         a, b = BoxCore(Pose.of(Xa), Vec3(0.3, 0.2, 0.1)), BoxCore(Pose.of(Xb), Vec3(0.2, 0.25, 0.1))

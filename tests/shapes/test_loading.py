@@ -67,6 +67,12 @@ def test_what_is_not_opened(folder) -> None:
     (inside / "meshes" / "bomb.dae").write_text('<!DOCTYPE a [<!ENTITY b "cc">]><COLLADA>&b;</COLLADA>')
     (inside / "meshes" / "box.step").write_text("")
     (inside / "meshes" / "folder.stl").mkdir()
+    whole = (inside / "meshes" / "box.stl").read_bytes()
+    (inside / "meshes" / "short.stl").write_bytes(whole[:200])
+    (inside / "meshes" / "lie.stl").write_bytes(whole[:80] + b"\xff\xff\xff\x7f" + whole[84:])
+    (inside / "meshes" / "empty.obj").write_text("")
+    corners = "v nan 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+    (inside / "meshes" / "nan.obj").write_text(corners + "f 1 2 3\nf 1 3 4\nf 1 2 4\nf 2 3 4\n")
     trimesh.creation.icosphere(2).export(inside / "meshes" / "ball.ply")
     bad = {
         r"the path leads out of the folders": lambda: load_mesh("../secret.stl", inside),
@@ -78,6 +84,10 @@ def test_what_is_not_opened(folder) -> None:
         r"more bytes than the limit, max_bytes=99": lambda: load_mesh("meshes/box.stl", inside, max_bytes=99),
         r"162 vertices are more than the limit": lambda: load_mesh("meshes/ball.ply", inside, max_vertices=100),
         r"line.stl: its triangles are points and lines": lambda: load_mesh("meshes/line.stl", inside),
+        r"short.stl: expected 12 triangles, got 2": lambda: load_mesh("meshes/short.stl", inside),
+        r"lie.stl: expected 2147483647 triangles, got 12": lambda: load_mesh("meshes/lie.stl", inside),
+        r"empty.obj: there are no triangles in it": lambda: load_mesh("meshes/empty.obj", inside),
+        r"nan.obj: there are coordinates that are not finite": lambda: load_mesh("meshes/nan.obj", inside),
         r"text.stl: ": lambda: load_mesh("meshes/text.stl", inside),
         r"bad.ply: not a PLY file that can be read": lambda: load_mesh("meshes/bad.ply", inside),
         r"bomb.dae: a DAE file with a DOCTYPE": lambda: load_mesh("meshes/bomb.dae", inside),

@@ -29,6 +29,7 @@ __all__ = ["LoadedMesh", "load_mesh"]
 KINDS = (".stl", ".obj", ".dae", ".ply")
 MAX_BYTES = 100_000_000
 MAX_VERTICES = 1_000_000
+_STL_HEAD, _STL_TRIANGLE = 84, 50  # bytes of binary files: what is before the triangles, and each of them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,6 +119,10 @@ def load_mesh(
         if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
             raise ValueError(f"{file}: a DAE file with a DOCTYPE is not read: it could grow without bound")
         _extra("collada", "mesh", "load_mesh: DAE files")
+    if kind == ".stl" and len(data) >= _STL_HEAD and data.lstrip()[:5].lower() != b"solid":
+        count = int.from_bytes(data[_STL_HEAD - 4 : _STL_HEAD], "little")
+        if len(data) < _STL_HEAD + _STL_TRIANGLE * count:
+            raise ValueError(f"{file}: expected {count} triangles, got {(len(data) - _STL_HEAD) // _STL_TRIANGLE}")
     try:
         loaded = trimesh.load_mesh(io.BytesIO(data), file_type=kind[1:], process=False)
         points = np.asarray(loaded.vertices, dtype=float)

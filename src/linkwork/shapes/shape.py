@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..spatial import Symmetric3, Vec3
-from ..spatial.given import given_numbers, given_pose
+from ..spatial.given import LARGEST, given_numbers, given_pose
 from .geometry import Geometry, Material
 from .moments import Moments
 
@@ -90,4 +90,6 @@ def sizes(of: str, name: str, value: Any, *shape: int, zero: bool = False) -> An
     numbers = given_numbers(value, expected, shape)
     if not ((numbers >= 0.0) if zero else (numbers > 0.0)).all():
         raise ValueError(f"{expected}, got {value!r}")
+    if (numbers > LARGEST).any():
+        raise ValueError(f"{expected} and at most {LARGEST:g} m, got {value!r}")
     return tuple(numbers.tolist()) if shape else float(numbers)

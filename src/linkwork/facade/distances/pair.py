@@ -11,13 +11,14 @@ from ...bridge.arguments import real_array
 from ...bridge.machine import Kernel, compile, single_call
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced, over_samples, scalars
-from ...expr.functions import fabs
+from ...expr.functions import fabs, le, where
 from ...geometry.distance import SignedDistance
 from ...geometry.fields import FIELDS, distance_of_shapes, field_row
 from ...geometry.pairs import signed_distance as measured
 from ...geometry.solids import SOLIDS, solid
 from ...shapes import Compound, Shape
 from ...spatial import Pose
+from ...spatial.given import LARGEST
 from .results import DistanceResult
 
 __all__ = ["check_convex", "check_poses_shape", "read_poses", "signed_distance"]
@@ -131,6 +132,11 @@ def read_poses(name: str, X: Any, who: str = "signed_distance") -> np.ndarray:
     check_poses_shape(name, found, who)
     if not np.isfinite(found).all():
         raise ValueError(f"{expected}, got {found[~np.isfinite(found)][0]} among their numbers")
+    large = np.abs(found[..., :3, 3]) > LARGEST
+    if large.any():
+        raise ValueError(
+            f"{expected} whose places are no farther away than {LARGEST:g} m, got {found[..., :3, 3][large][0]:g}"
+        )
     R = found[..., :3, :3]
     off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).sum((-1, -2)) + np.abs(found[..., 3, :] - [0, 0, 0, 1]).sum(-1)
     wrong = (off > _OFF) | (np.linalg.det(R) < 0.0)
@@ -156,7 +162,8 @@ def _listed(found: SignedDistance, X_a: Any, X_b: Any) -> list[Any]:
 
 
 def _off(X: Any) -> Any:
-    """Σ |RᵀR − 1| + |det R − 1| and what the last row is off by; NaN where a number is not finite."""
+    """Σ |RᵀR − 1| + |det R − 1|, what the last row is off by, and 1 for each number of the place that is not finite or
+    too large; or NaN."""
     pose = Pose.of_elements(X)
     x, y, z = pose.rotation.x, pose.rotation.y, pose.rotation.z
     off = fabs(x.cross(y).dot(z) - 1.0)
@@ -164,8 +171,9 @@ def _off(X: Any) -> Any:
         off = off + fabs(row.dot(other)) + fabs(row.dot(row) - 1.0)
     for number, one in zip(X[12:], (0.0, 0.0, 0.0, 1.0), strict=True):
         off = off + fabs(number - one)
-    place = pose.translation
-    return off + (place.x - place.x) + (place.y - place.y) + (place.z - place.z)
+    for number in pose.translation:
+        off = off + where(le(fabs(number), LARGEST), 0.0, 1.0)
+    return off
 
 
 def _compiled(a: Shape, b: Shape) -> Kernel:

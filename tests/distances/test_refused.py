@@ -1,0 +1,69 @@
+"""What distances are not asked of: each refusal says where, what it got, and what there is or what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.balls import with_balls
+from linkwork.errors import UnknownNameError
+from linkwork.shapes import Box, HalfSpace, Mesh, Sphere
+
+ROBOT = with_balls("arm7")
+SCENE = lw.Scene().with_box("table", (1, 1, 1), (3, 0, 0))
+Q = np.zeros(7)
+
+
+def test_refusals_say_where_what_and_what_to_do() -> None:
+    box, X, infinite = Box((1, 1, 1)), lw.pose(), np.full(7, np.nan)
+    wrong = {
+        r"distances: pairs: 'wrist' and 'wrist' are on one body": lambda: ROBOT.distances(
+            Q, pairs=[("wrist", "wrist")]
+        ),
+        r"with_collision_pairs: expected two links, got 'wrist' twice": lambda: ROBOT.with_collision_pairs(
+            [("wrist", "wrist")]
+        ),
+        r"link with a collision shape named 'wrst'; did you mean 'wrist'\?": lambda: ROBOT.with_collision_pairs(
+            [("wrst", "base")]
+        ),
+        r"no frame named 'wrst'; did you mean 'wrist'\?": lambda: ROBOT.with_collisions("wrst", box),
+        r"or obstacle, named 'tabel'; did you mean 'table'\?": lambda: ROBOT.distances(
+            Q, SCENE, pairs=[("wrist", "tabel")]
+        ),
+        r"or obstacle, named 'table'; there are 'base', ": lambda: ROBOT.distances(Q, pairs=[("wrist", "table")]),
+        r"'hand' is Mesh.*no convex solid: put convex shapes in its place": lambda: ROBOT.with_collisions(
+            "hand", Mesh("a.stl")
+        ).distances(Q),
+        r"with_attached: the robot has a frame 'wrist' already: give this one another name": (
+            lambda: ROBOT.with_attached("wrist", box, "hand")
+        ),
+        r"no obstacle named 'tabel'; did you mean 'table'\?": lambda: SCENE.moved("tabel", (0, 0, 0)),
+        r"Scene: 'x': pose: expected a pose, .* or three numbers \[m\], got \(0, 0, nan\)": (
+            lambda: SCENE.with_box("x", (1, 1, 1), (0, 0, np.nan))
+        ),
+        r"'lamp'.*": lambda: SCENE.only(["lamp"]),
+        r"scene: 'obstacles' is missing": lambda: lw.Scene.from_json('{"version": 1}'),
+        r"obstacles\[0\]: shape: no type of shape named 'bx'; did you mean 'box'\?": lambda: lw.Scene.from_dict(
+            {"version": 1, "obstacles": [{"name": "a", "shape": {"type": "bx", "size": [1, 1, 1]}}]}
+        ),
+        r"edge_is_free: q1\[0\] is NaN \(joint '": lambda: ROBOT.edge_is_free(Q, infinite, SCENE),
+        r"edge_is_free: method: expected one of certified, sampled, got 'smpled'": lambda: ROBOT.edge_is_free(
+            Q, Q, SCENE, method="smpled"
+        ),
+        r"margin: expected a finite number, got nan": lambda: ROBOT.in_collision(Q, SCENE, margin=np.nan),
+        r"nothing measures a halfspace and halfspace": lambda: lw.signed_distance(HalfSpace(), X, HalfSpace(), X),
+        r"signed_distance: a: expected a convex shape.*Sphere\), got <class": lambda: lw.signed_distance(
+            Box, X, box, X
+        ),
+        r"signed_distance: b: expected a convex shape.*, got None": lambda: lw.signed_distance(box, X, None, X),
+    }  # fmt: skip
+    for message, call in wrong.items():
+        with pytest.raises((ValueError, TypeError, UnknownNameError), match=message):
+            call()
+
+
+def test_a_shape_and_itself() -> None:
+    for shape, depth in ((Box((1, 2, 3)), 1.0), (Sphere(0.5), 1.0)):
+        found = lw.signed_distance(shape, lw.pose(), shape, lw.pose())
+        assert found.distance == -depth and found.unique == 0.0 and np.linalg.norm(found.normal) == 1.0
