@@ -1,11 +1,13 @@
 """Distances of a robot's shapes from each other and from a scene, over any scalar.
 
 `objects.py`: the shapes in the world, and pairs; `walking.py`: going over pairs, written out or in loops;
-`pairwise.py`: all distances and their gradients; `least.py`: what is least; `motion_bounds.py`: how far shapes move on
-a segment of configurations, by `enclosure.py` where joints' twists are not constant; `edges.py`: whether it is free.
+`pairwise.py`: all distances and their gradients; `hessian.py`: second derivatives; `least.py`: what is least;
+`motion_bounds.py`: how far shapes move on a segment of configurations, by `enclosure.py` where joints' twists are not
+constant; `edges.py`: whether it is free.
 """
 
 from .edges import COLLIDING, FREE, UNDECIDED, EdgeFound, certified_edge, sampled_edge
+from .hessian import PairHessians, pair_hessians
 from .least import (
     LeastDistance,
     SmoothMinimum,
@@ -32,6 +34,7 @@ __all__ = [
     "MotionBound",
     "Motions",
     "PairDistances",
+    "PairHessians",
     "PlacedShape",
     "SmoothMinimum",
     "certified_edge",
@@ -45,6 +48,7 @@ __all__ = [
     "over_own_pairs",
     "over_scene",
     "pair_distances",
+    "pair_hessians",
     "placed_shapes",
     "sampled_edge",
     "shape_pairs",

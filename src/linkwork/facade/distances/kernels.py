@@ -55,6 +55,13 @@ def _derivatives(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, An
     return array([one[0] for one in numbers]), array(gradient)
 
 
+def _hessian(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
+    found = algorithms.pair_hessians(asked.tree, q, asked.pairs, asked.shapes, scene)
+    every = [*found.own, *_by_obstacle(found.scene)]
+    parts = [[one.numbers[0], one.gradient, one.hessian, one.exists] for one in every]
+    return tuple(array(list(part)) for part in zip(*parts, strict=True))
+
+
 def _by_obstacle(by_shape: Sequence[Sequence[Any]]) -> list[Any]:
     """Row by row of the scene, each with all shapes: what is not there comes last."""
     return [one for row in zip(*by_shape, strict=True) for one in row]
@@ -89,6 +96,7 @@ def _smooth_gradient(asked: AskedDistances, q: Scalars, scene: Mapping[SolidKind
 _COMPUTED: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "distances": (_all, ()),
     "distance_derivatives": (_derivatives, ()),
+    "distance_hessian": (_hessian, ()),
     "minimum_distance": (_minimum, ()),
     "in_collision": (_collision, ("margin",)),
     "in_collision deeper": (_deeper, ("margin",)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import UnknownNameError
 
-__all__ = ["DistanceDerivatives", "DistanceResult", "RobotDistances"]
+__all__ = ["DistanceDerivatives", "DistanceHessian", "DistanceResult", "RobotDistances"]
 
 
 class DistanceResult:
@@ -89,4 +89,15 @@ class DistanceDerivatives(NamedTuple):
 
     distance: Any
     gradient: Any
+    pairs: tuple[tuple[str, str], ...]
+
+
+class DistanceHessian(NamedTuple):
+    """Distances of pairs (..., pairs) [m], their gradients (..., pairs, nv) [1, m] and Hessians (..., pairs, nv, nv)
+    [1/m, 1, m] by velocities, whether the latter exist (..., pairs), 1 or 0, and the names."""
+
+    distance: Any
+    gradient: Any
+    hessian: Any
+    exists: Any
     pairs: tuple[tuple[str, str], ...]

@@ -17,7 +17,7 @@ from ..assembly.wanted import read_configuration
 from ..distances.asked import AskedPairs, asking
 from ..distances.edges import METHODS, EdgeResult, check_edges, edge_kernel
 from ..distances.kernels import computed_distances
-from ..distances.results import DistanceDerivatives, RobotDistances
+from ..distances.results import DistanceDerivatives, DistanceHessian, RobotDistances
 from .base import Array, RobotBase
 
 __all__ = ["DistanceMethods"]
@@ -67,6 +67,24 @@ class DistanceMethods(RobotBase):
         asked = self._about("distance_derivatives", scene, pairs)
         distance, gradient = self._measured("distance_derivatives", asked, q, asked.scene.rows)
         return DistanceDerivatives(distance[..., asked.kept], gradient[..., asked.kept, :], asked.names)
+
+    def distance_hessian(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> DistanceHessian:
+        """The distances of all pairs of `distances`, their gradients and their Hessians, by velocities.
+
+        q (..., nq) -> ``hessian`` (..., pairs, nv, nv), symmetric: ∂²d(q ⊕ φ)/∂φ² at φ = 0, from how both surfaces
+        bend at the witness points.  ``exists`` is 1 where there is one, and 0 where witnesses are not unique, as
+        between parallel faces, or about to pass from one feature of a shape to the next, and for height fields, point
+        clouds and distance fields: there it is zero, but for what joints with turning axes add.
+        """
+        asked = self._about("distance_hessian", scene, pairs)
+        found = self._measured("distance_hessian", asked, q, asked.scene.rows)
+        return DistanceHessian(
+            found[0][..., asked.kept],
+            found[1][..., asked.kept, :],
+            found[2][..., asked.kept, :, :],
+            found[3][..., asked.kept],
+            asked.names,
+        )
 
     def minimum_distance(self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None) -> Any:
         """The least of all distances [m]: q (..., nq) -> (...)."""
@@ -253,6 +271,7 @@ def _shapes(what: str, count: int, nv: int) -> list[tuple[int, ...]]:
     sizes: dict[str, list[tuple[int, ...]]] = {
         "distances": [(count, NUMBERS)],
         "distance_derivatives": [(count,), (count, nv)],
+        "distance_hessian": [(count,), (count, nv), (count, nv, nv), (count,)],
         "nearest": [(NUMBERS + 1,)],
         "smooth_minimum_distance_gradient": [(nv,)],
     }

@@ -29,7 +29,7 @@ from ..cores import Core, PointCore, SegmentCore, Solid
 from ..directions import across
 from ..distance import SignedDistance
 from ..rows import KINDS, SolidKind, solid_row
-from ..surfaces import Surface, surface, unit
+from ..surfaces import SURFACES, Surface, surface, unit
 from .boxes import box_box
 from .convex import convex
 from .point_ellipsoid import point_ellipsoid
@@ -92,8 +92,11 @@ class Response:
 def motion_response(a: Solid, b: Solid, found: SignedDistance) -> tuple[list[list[Any]], Any]:
     """∂(p × n; n)/∂(ω; v), 6 × 6, of B's motion while A stands, and whether it exists: 1 or 0, and then it is zero.
 
-    (p × n; n) is the wrench of the normal at the nearest points, (ω; v) a twist, both about the origin.
+    (p × n; n) is the wrench of the normal at the nearest points, (ω; v) a twist, both about the origin.  Of fields
+    there is none.
     """
+    if any(type(one.core) not in SURFACES for one in (a, b)):  # fields
+        return [[0.0] * 6 for _ in range(6)], 0.0
     core = found.rounded(-a.radius, -b.radius)
     n, p, q = core.normal, core.on_a, core.on_b
     response = Response(surface(a.core, p, n), surface(b.core, q, -n), n, core.distance)
