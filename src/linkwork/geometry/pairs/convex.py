@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...expr.control.choices import cond
-from ...expr.functions import and_, fmax, le, lt, not_, or_, sqrt, where
+from ...expr.control.loops import while_loop
+from ...expr.functions import and_, fmax, le, lt, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import Core, EllipsoidCore
 from ..directions import choose
 from ..distance import SignedDistance
 from ..support import support_is_one
-from .cones import deepest
+from .cells import deepest
 from .difference import Difference, Moved, length_of
 from .features import CURVED, feature
 from .polish import polished
@@ -22,13 +23,12 @@ __all__ = ["convex"]
 _EXACT = 0.0  # relative gaps between bounds on squares of distances, at which searches end
 _NEAR = 1e-9  # features are clear, and Newton's method converges
 _NEAR_SMOOTH = 1e-4  # the latter is enough
-# of depths: of curved bodies, what is less than that part better than the best is not looked for before the polish
-_NEARLY = {0: 1e-4, 1: 1e-3, 2: 5e-2}  # by how many of the two are ellipsoids
+_NEARLY = 1e-3  # of depths: of curved bodies, what is less than that part better than the best is not looked for
 _TOUCHING = 1e-13  # of the size of A − B
-_INWARD = 1e-12
 _ROUNDING = 1e-14
 _OUT = 1e-3  # of the size, by which overlapping bodies are moved further
 _OUT_EXACT = 1e-6
+_ROUNDS = 6  # of asking where curved bodies touch, while their normal becomes better
 
 
 def convex(a: Core, b: Core) -> SignedDistance:
@@ -68,34 +68,28 @@ class _Found(NamedTuple):
 def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curved: bool) -> _Found:
     """What is known of two bodies that overlap or all but touch.
 
-    Where they all but touch, 0 is taken a little further into A − B: then there are facets about it.
+    Of curved bodies: moved out by the depth, they show what touches, with which the normal is polished; a better normal
+    may show something else.
     """
     near = _NEAR if curved else _EXACT
-    smooth = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
-    inward = Vec3(0.036 * scale, 0.048 * scale, 0.08 * scale) - difference.between()
-    far = where(s.inside, 0.0, 2.0 * apart.distance + _INWARD * scale)
-    further = Moved(difference, inward * (far / sqrt(length_of(inward))))
-    t = nearest(further, gap=near, going=not_(s.inside), askew=True)
-    found = deepest(
-        further,
-        tuple(choose(s.inside, x, y) for x, y in zip((*s.p, s.w), (*t.p, t.w), strict=True)),
-        or_(s.inside, t.inside),
-        gap=_NEARLY[smooth] if curved else 0.0,
-    )
-    normal = choose(s.inside, found.n, apart.normal)
-    g = where(s.inside, -found.depth, difference.kept(apart.normal))
-    for other in (found.n, _apart(t)[1]):
-        kept = difference.kept(other)
-        better = and_(lt(g, kept), not_(s.inside))
-        normal, g = choose(better, other, normal), where(better, kept, g)
+    between = difference.between()
+    found = deepest(difference, (apart.normal, _direction(between)), True, gap=_NEARLY if curved else 0.0)
+    g, normal = -found.depth, found.n
     known = apart._replace(distance=g, normal=normal)
     if not curved:
         return _moved(difference, known, _OUT_EXACT * scale, near)
-    known = _moved(difference, known, _OUT * scale, near)
-    g, n, _ = polished(difference, known.kept, known.start)
-    better = le(known.distance - _ROUNDING * scale, g)
-    known = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
-    return _moved(difference, known, _OUT * scale, near)
+    rounding = _ROUNDING * scale
+
+    def step(state: tuple[_Found, Any]) -> tuple[_Found, Any]:
+        known = _moved(difference, state[0], _OUT * scale, near)
+        g, n, _ = polished(difference, known.kept, known.start)
+        better = le(known.distance - rounding, g)
+        more = lt(known.distance + rounding, g)
+        known = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
+        return known, where(more, 1.0, 0.0)
+
+    settled: _Found = while_loop(lambda x: lt(0.5, x[1]), step, (known, 1.0 + 0.0 * scale), at_most=_ROUNDS).state[0]
+    return settled
 
 
 def _moved(difference: Difference, found: _Found, further: Any, near: float) -> _Found:
@@ -118,6 +112,12 @@ def _unique(difference: Difference, found: _Found) -> Any:
     return where(crossing, 1.0, one)
 
 
+def _direction(v: Vec3) -> Vec3:
+    """Of length 1; z where there is none."""
+    known = lt(1e-300, v.dot(v))
+    return choose(known, v * (1.0 / sqrt(length_of(v))), Vec3(0.0, 0.0, 1.0))
+
+
 def _length(v: Vec3) -> Any:
     square = v.dot(v)
     return where(lt(1e-300, square), sqrt(length_of(v)), 0.0)
@@ -138,7 +138,7 @@ def _apart(s: Simplex) -> tuple[Any, Vec3, Vec3]:
     backward = lt(plane.dot(s.v), 0.0)
     n = choose(inside, choose(backward, -plane, plane), line)
     known = lt(1e-300, n.dot(n))
-    n = choose(known, n * (1.0 / sqrt(length_of(n))), Vec3(0.0, 0.0, 1.0))
+    n = _direction(n)
     distance = where(inside, n.dot(origin), where(known, n.dot(line), 0.0))
     on_a = s.a[0] * s.weights[0] + s.a[1] * s.weights[1] + s.a[2] * s.weights[2]
     return distance, -n, on_a

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fmax, fmin, le, lt, not_, or_, sqrt, where
+from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..directions import choose
 from .difference import Difference, length_of
@@ -49,7 +49,7 @@ def polished(difference: Difference, s: Kept, n: Vec3) -> tuple[Any, Vec3, Vec3]
     flat_a = flat_b = lt(1.0, 0.0 * g)
     for which, holds, candidate in ((0, on_a.end, on_a.normal), (1, on_b.end, -on_b.normal)):
         found = difference.kept(candidate)
-        better = and_(holds, le(g, found))
+        better = and_(holds, le(g, found + _ROUNDING * size))
         best, g = choose(better, candidate, best), where(better, found, g)
         flat_a, flat_b = (better, flat_b) if which == 0 else (flat_a, better)
     return g, best, _point(rows, s, best, g, flat_a, flat_b)
@@ -99,14 +99,28 @@ def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
     tu = where(rows.one, 0.0, bent_a(t, u) + bent_b(t, u))
     uu = where(rows.one, 1.0, bent_a(u, u) + bent_b(u, u) + force)
     x, y = r.dot(t), where(rows.one, 0.0, r.dot(u))
+    tt, tu, uu = _absolute(tt, tu, uu)
     det = tt * uu - tu * tu
-    known = lt(1e-300, det * det)
+    known = lt(1e-300, det)
     scale = where(known, 1.0, 0.0) / where(known, det, 1.0)
     a, b = (uu * x - tu * y) * scale, (tt * y - tu * x) * scale
     square = a * a + b * b
     short = fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
     a, b = where(rows.both, 0.0, a * short), where(rows.both, 0.0, b * short)
     return rows.restored(n + t * a + u * b), a * a + b * b
+
+
+def _absolute(tt: Any, tu: Any, uu: Any) -> tuple[Any, Any, Any]:
+    """The symmetric matrix with the absolute eigenvalues: where g is not concave, a step goes up all the same.
+
+    √(M²) = (M² + |det M| 1)/√(tr M² + 2 |det M|).
+    """
+    det = fabs(tt * uu - tu * tu)
+    p, q, r = tt * tt + tu * tu + det, tu * (tt + uu), uu * uu + tu * tu + det
+    trace = p + r
+    known = lt(1e-300, trace)
+    scale = where(known, 1.0, 0.0) / sqrt(where(known, trace, 1.0))
+    return p * scale, q * scale, r * scale
 
 
 def _point(rows: _Rows, s: Kept, n: Vec3, g: Any, flat_a: Any, flat_b: Any) -> Vec3:
