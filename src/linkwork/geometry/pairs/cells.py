@@ -20,12 +20,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...expr.control.loops import while_loop
-from ...expr.control.table import take
 from ...expr.functions import and_, fabs, floor, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..directions import choose
 from .difference import Difference, length_of
-from .stack import put, table_of
+from .stack import entry, table_of, with_entry
 
 __all__ = ["Deepest", "deepest"]
 
@@ -100,12 +99,12 @@ def _code(i: Any, j: Any, k: Any) -> Any:
 
 def _step(difference: Difference, s: Deepest, rounding: Any, gap: float) -> Deepest:
     last = s.many - 1.0
-    code = take(s.waiting, last)
+    code = entry(s.waiting, last)
     k = floor(code * (1.0 / (_OF * _OF)))
     code = code - k * (_OF * _OF)
     j = floor(code * (1.0 / _OF))
     i = code - j * _OF
-    rows = [take(s.points, index) for index in (i, j, k)]
+    rows = [entry(s.points, index) for index in (i, j, k)]
     n = tuple(Vec3(*row[:3]) for row in rows)
     w = tuple(Vec3(*row[3:]) for row in rows)
     cut = _least(n, w)
@@ -127,10 +126,10 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float) -> Deep
     one, two = where(across[2], replaced[0], one), where(across[0], replaced[2], two)
     three = replaced[2]
     nowhere = where(open_, 0.0, -1000.0)
-    waiting = put(s.waiting, last + nowhere, one)
-    waiting = put(waiting, last + 1.0 + nowhere, two)
-    waiting = put(waiting, last + 2.0 + nowhere, three)
-    points = put(s.points, new + nowhere, [*cut.n, *at])
+    waiting = with_entry(s.waiting, last + nowhere, one)
+    waiting = with_entry(waiting, last + 1.0 + nowhere, two)
+    waiting = with_entry(waiting, last + 2.0 + nowhere, three)
+    points = with_entry(s.points, new + nowhere, [*cut.n, *at])
     many = where(open_, last + where(inside, 3.0, 2.0), last)
     return Deepest(depth, best, points, waiting, many)
 

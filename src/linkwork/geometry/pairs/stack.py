@@ -1,4 +1,4 @@
-"""Tables that loops carry and change."""
+"""Tables of numbers that loops carry and change, of any scalars: rows of them, or one each."""
 
 from __future__ import annotations
 
@@ -7,31 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from ...expr.functions import eq, where
+from ...expr.control.table import put, take
 
-__all__ = ["put", "table_of"]
+__all__ = ["entry", "table_of", "with_entry"]
 
 
 def table_of(rows: Sequence[Any]) -> Any:
     """Rows of scalars, or scalars, as a table."""
-    wide = isinstance(rows[0], (list, tuple))
+    wide = isinstance(rows[0], list)
     table = np.empty((len(rows), len(rows[0])) if wide else len(rows), dtype=object)
     for k, row in enumerate(rows):
-        if wide:
-            for c, x in enumerate(row):
-                table[k, c] = x
-        else:
-            table[k] = row
+        for place, x in zip(np.ndindex(table.shape[1:]), row if wide else [row], strict=True):
+            table[k, *place] = x
     return table
 
 
-def put(table: Any, index: Any, value: Any) -> Any:
-    """The table with a row in the place of what stands at an index, as it is where there is none."""
-    found = []
-    for k, row in enumerate(table):
-        here = eq(index, float(k))
-        if isinstance(value, list):
-            found.append([where(here, new, old) for new, old in zip(value, row, strict=True)])
-        else:
-            found.append(where(here, value, row))
-    return table_of(found)
+def entry(table: Any, index: Any) -> Any:
+    """The row at an index, as a list, or the scalar."""
+    found = take(table, index)
+    return list(np.moveaxis(np.asarray(found), -1, 0)) if np.ndim(table) > 1 else found
+
+
+def with_entry(table: Any, index: Any, value: Any) -> Any:
+    """The table with a row, or a scalar, in the place of what stands at an index, if there is such a place."""
+    return np.asarray(put(table, index, table_of(value) if isinstance(value, list) else value))
