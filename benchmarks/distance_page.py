@@ -55,7 +55,7 @@ def _pairs(data: dict[str, Any]) -> list[str]:
 
 
 def _times(peer: float | None, ours: float) -> str:
-    return "-" if peer is None else f"{peer / ours:.2g} ×"
+    return "-" if peer is None else f"{float(f'{peer / ours:.2g}'):g} ×"
 
 
 def _beaten(x: dict[str, Any]) -> str:

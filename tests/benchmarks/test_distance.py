@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.distance_accuracy import FAMILIES, measured
 from benchmarks.distance_cases import CASES, kernel, poses, turned
-from benchmarks.distance_exact import difference_distance, segments_distance, triangles_distance
+from benchmarks.distance_exact import difference_distance, round_distance, segments_distance, triangles_distance
 from benchmarks.distance_page import PAGE, tables
 from benchmarks.distance_supports import KINDS, outside, support
 from benchmarks.figures import written
@@ -27,7 +27,13 @@ def test_references_are_right():
     found = difference_distance(("box", "box"), X, half, Y, half)
     assert np.abs(found.astype(float) - [1.0, -0.5, -1.5]).max() < 1e-15
     ends = np.array([[1.0]] * 3)
-    assert segments_distance(X, ends, Y, ends).tolist() == [3.0, 1.5, 0.5]
+    assert segments_distance(("segment", "segment"), X, ends, Y, ends).tolist() == [3.0, 1.5, 0.5]
+    assert segments_distance(("point", "segment"), X, ends, Y, ends).tolist() == [3.0, 1.5, 0.5]
+    can = np.tile([1.0, 2.0], (3, 1))
+    assert round_distance("cylinder", Y, X, can).tolist() == [2.0, 0.5, -0.5]
+    slant = np.sqrt(np.longdouble(17))
+    found = round_distance("cone", Y, X, can) - np.array([10.0, 4.0, 0.0]) / slant
+    assert np.abs(found.astype(float)).max() < 1e-15
 
 
 def test_surfaces_are_where_supports_touch():
@@ -49,7 +55,11 @@ def test_surfaces_are_where_supports_touch():
 
 def test_errors_are_found():
     found = measured(("segment", "segment"), 100, 5)
-    assert found.distance < 1e-12 and found.witnesses < 1e-12 and found.deeper == 0.0 and found.pairs == 100
+    assert found.apart.distance < 1e-12 and found.apart.witnesses < 1e-12 and found.apart.pairs == 100
+    assert found.overlap.pairs == 0 and found.deeper is None
+    boxes = measured(("box", "box"), 60, 5)
+    assert boxes.apart.pairs + boxes.overlap.pairs == 60 and boxes.overlap.pairs > 5 and boxes.searched == 5
+    assert boxes.overlap.distance < 1e-14 and boxes.deeper < 1e-14 and boxes.overlap.normal is None
     assert ("segment", "box") in FAMILIES and ("point", "point") not in FAMILIES
 
 
@@ -76,6 +86,14 @@ def test_poses_are_on_their_sides():
     assert len(found) == 64 and (kernel(case.a, case.b)(found)[0] < 1e-6).all()
 
 
+def test_what_is_searched_for_is_timed_on_both_sides():
+    names = {name.rsplit(", ", 1)[0] for name in CASES if name.endswith(("apart", "overlap"))}
+    assert {f"{name}, {side}" for name in names for side in ("apart", "overlap")} <= {*CASES} and len(names) == 6
+    assert [case.beside for case in CASES.values()].count(5.0) == 2 and CASES["hulls of 64, apart"].most == 400e-9
+    with pytest.raises(SystemExit):
+        command.main(["--parts", "pairs,moon"])
+
+
 def test_the_page_has_what_was_measured():
     machine = {"cpu": "a processor", "cores": 2, "coal": "3", "date": "2026-01-01T00"}
     pair = {
@@ -89,9 +107,13 @@ def test_the_page_has_what_was_measured():
     }
     row = {"robot": "sphere, box", "what": "batch of 4096, one", "target_shown": "<= 5 ns", "ours": "2 ns", "peer": "-"}
     other = {**row, "robot": "panda", "what": "yes or no"}
-    error = {"family": "point, box", "pairs": 3, "distance": 1e-15, "normal": None, "witnesses": 0.0, "deeper": 0.0}
-    found = tables({"machine": machine, "pairs": [pair], "robots": [{}], "targets": [row, other], "accuracy": [error]})
+    ratio = {**row, "what": "beside coal's call", "target_shown": ">= 20x"}
+    apart = {"pairs": 3, "distance": 1e-15, "normal": 2e-13, "witnesses": 0.0}
+    error = {"family": "point, box", "apart": apart, "overlap": {**apart, "pairs": 4}, "deeper": 0.0, "searched": 2}
+    targets = [row, ratio, other]
+    found = tables({"machine": machine, "pairs": [pair], "robots": [{}], "targets": targets, "accuracy": [error]})
     page = written(PAGE.read_text(encoding="utf-8"), found)
-    for line in ("| sphere, box | 2 ns | 5 ns | - | 7 | 1 µs | - | 2e-03 |", "| panda | yes or no | 2 ns | 5 ns | - |",
-                 "| point, box | 3 | 1e-15 | - | 0e+00 | 0e+00 |"):  # fmt: skip
+    for line in ("| sphere, box | 2 ns | 5 ns | 1 µs | - | 500 × | - | 20 × | - | 7 | 2e-03 |",
+                 "| panda | yes or no | 2 ns | 5 ns | - |",
+                 "| point, box | 3 | 1e-15 | 2e-13 | 0e+00 | 4 | 1e-15 | 0e+00 | 0e+00 | 2 |"):  # fmt: skip
         assert page.count(line) == 1, line
