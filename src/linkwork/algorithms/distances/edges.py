@@ -26,7 +26,7 @@ from ...expr.control import cond, while_loop
 from ...expr.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
 from ...geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
 from ...geometry.distance import SignedDistance
-from ...geometry.pairs import PAIRS, signed_distance
+from ...geometry.pairs import PAIRS, signed_distance_once
 from ...geometry.rows import SolidKind, SolidRow, anchor, reach_of
 from ...geometry.solids import solid
 from ...geometry.support import support
@@ -227,7 +227,7 @@ class _Gaps:
         less = self.margin + _SLACK
 
         def measured() -> tuple[Any, ...]:
-            found = signed_distance(a.solid, b.solid)
+            found = signed_distance_once(a.solid, b.solid)
             if not motion:
                 return fmin(least, found.distance), back, forth
             if any(isinstance(row.solid.core, FieldCore) for row in (a, b)):  # which no plane separates

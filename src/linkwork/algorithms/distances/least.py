@@ -12,7 +12,7 @@ from typing import Any
 
 from ...expr.control import cond
 from ...expr.functions import and_, exp, fmin, le, log, lt, where
-from ...geometry.pairs import signed_distance, within
+from ...geometry.pairs import distance_once, signed_distance_once, within_once
 from ...geometry.rows import SolidKind, SolidRow
 from ...model.collisions import link_shapes
 from ...model.tree import Tree
@@ -63,7 +63,7 @@ def minimum_distance(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int]
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         (least,) = state
         nearer = near(state, a, b)
-        found = cond(nearer, lambda: fmin(least, signed_distance(a.solid, b.solid).distance), lambda: least)
+        found = cond(nearer, lambda: fmin(least, distance_once(a.solid, b.solid)), lambda: least)
         return (found,), []
 
     return _over_all(step, (FAR,), tree, q, pairs, shapes, scene, near)[0]
@@ -90,8 +90,8 @@ def in_collision(
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         def measured() -> Any:
             if depths:
-                return where(le(signed_distance(a.solid, b.solid).distance, margin), 1.0, 0.0)
-            return where(within(a.solid, b.solid, margin), 1.0, 0.0)
+                return where(le(distance_once(a.solid, b.solid), margin), 1.0, 0.0)
+            return where(within_once(a.solid, b.solid, margin), 1.0, 0.0)
 
         return (cond(near(state, a, b), measured, lambda: state[0]),), []
 
@@ -108,7 +108,7 @@ def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], sc
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any, extra: Any = None) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
             found = (
-                *numbers_of(signed_distance(a.solid, b.solid)),
+                *numbers_of(signed_distance_once(a.solid, b.solid)),
                 place if extra is None else extra[0] + many * place,
             )
             nearer = lt(found[0], state[0])
@@ -179,7 +179,7 @@ def _exponentials(
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
-            numbers = numbers_of(signed_distance(a.solid, b.solid))
+            numbers = numbers_of(signed_distance_once(a.solid, b.solid))
             least = fmin(state[0], numbers[0])
             old, new = exp(sharpness * (least - state[0])), exp(sharpness * (least - numbers[0]))
             more = (1.0, *weighed(numbers))
@@ -188,7 +188,7 @@ def _exponentials(
         return cond(lt(0.0, b.there), measured, lambda: state), []
 
     def own_pair(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        numbers = numbers_of(signed_distance(a.solid, b.solid))
+        numbers = numbers_of(signed_distance_once(a.solid, b.solid))
         return state, [numbers[0], 1.0, *weighed(numbers)]
 
     _, own = over_own_pairs(own_pair, (), placed, pairs)
@@ -231,7 +231,7 @@ def link_clearances(
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
-            numbers = numbers_of(signed_distance(a.solid, b.solid))
+            numbers = numbers_of(signed_distance_once(a.solid, b.solid))
             nearer = lt(numbers[0], state[0])
             mine = (numbers[0], *(-wrench(numbers)).elements())
             return tuple(where(nearer, x, y) for x, y in zip(mine, state, strict=True))
@@ -250,7 +250,7 @@ def link_clearances(
 
 
 def _measured(a: SolidRow, b: SolidRow) -> list[Any]:
-    return numbers_of(signed_distance(a.solid, b.solid))
+    return numbers_of(signed_distance_once(a.solid, b.solid))
 
 
 def _over_all(

@@ -16,6 +16,7 @@ from ..kinematics.forward_kinematics import forward_kinematics
 
 __all__ = ["PlacedShape", "by_kind", "by_kinds", "moving_shapes", "placed_shapes", "shape_pairs"]
 
+_ALIKE = 32  # vertices: polytopes of no more than that are rows of one length, and share their code
 Scalars = Sequence[Any]
 Pairs = Iterable[tuple[str, str]]
 
@@ -34,20 +35,34 @@ class PlacedShape:
         """The row's numbers."""
         return solid_row(self.row.solid, self.kind, self.row.reach)
 
+    @property
+    def padded(self) -> SolidRow:
+        """The row as those of its kind are."""
+        return self.kind.solid(self.numbers) if self.kind.vertices else self.row
+
 
 def placed_shapes(tree: Tree, q: Scalars, poses: Sequence[Pose] | None = None) -> list[PlacedShape]:
     """All of a robot's collision shapes at q (nq), in the order of `link_shapes`; ``poses`` of bodies, where known."""
     X = forward_kinematics(tree, q) if poses is None else poses
+    shapes = link_shapes(tree)
+    kinds = _kinds(shapes)
     return [
-        _placed(k, one, Pose.identity() if one.body == WORLD else X[one.body])
-        for k, one in enumerate(link_shapes(tree))
+        _placed(k, one, kind, Pose.identity() if one.body == WORLD else X[one.body])
+        for k, (one, kind) in enumerate(zip(shapes, kinds, strict=True))
     ]
 
 
-def _placed(index: int, one: LinkShape, X: Pose) -> PlacedShape:
+def _kinds(shapes: Sequence[LinkShape]) -> list[SolidKind]:
+    """What rows the shapes are."""
+    found = [kind_of(solid(one.shape, Pose.identity()).core) for one in shapes]
+    widest = max((kind for kind in found if 0 < kind.vertices <= _ALIKE), key=lambda kind: kind.vertices, default=None)
+    return [widest if widest is not None and 0 < kind.vertices <= _ALIKE else kind for kind in found]
+
+
+def _placed(index: int, one: LinkShape, kind: SolidKind, X: Pose) -> PlacedShape:
     alone = solid(one.shape, Pose.identity())
     found = solid(one.shape, X @ one.placement)
-    return PlacedShape(index, one.body, kind_of(alone.core), SolidRow(1.0, reach_of(alone), found))
+    return PlacedShape(index, one.body, kind, SolidRow(1.0, reach_of(alone), found))
 
 
 def shape_pairs(tree: Tree, links: Pairs) -> list[tuple[int, int]]:

@@ -18,7 +18,7 @@ import numpy as np
 from ...expr.control import cond, scan
 from ...expr.functions import lt
 from ...geometry.distance import SignedDistance
-from ...geometry.pairs import signed_distance
+from ...geometry.pairs import signed_distance_once
 from ...geometry.rows import SolidKind, SolidRow
 from ...model.tree import Tree
 from ...spatial import Force, Motion, Pose, Vec3
@@ -68,7 +68,7 @@ def pair_distances(
     placed = placed_shapes(tree, q, X)
 
     def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        return state, numbers_of(signed_distance(a.solid, b.solid))
+        return state, numbers_of(signed_distance_once(a.solid, b.solid))
 
     found = over_own_pairs(own, (), placed, pairs)[1]
     motions = Motions(tree, q, X) if derivatives else None
@@ -77,7 +77,7 @@ def pair_distances(
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any, columns: Scalars = ()) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
-            numbers = numbers_of(signed_distance(a.solid, b.solid))
+            numbers = numbers_of(signed_distance_once(a.solid, b.solid))
             return (*numbers, *gradient(numbers, columns))
 
         def nothing() -> tuple[Any, ...]:

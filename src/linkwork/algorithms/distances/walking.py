@@ -52,7 +52,7 @@ def over_own_pairs(
         if len(members) <= (FEW if is_closed_form(kind_a.core, kind_b.core) else 1):
             for place, a, b in members:
                 more = [] if extra is None else [list(extra[place])]
-                state, found[place] = step(state, a.row, b.row, float(place), *more)
+                state, found[place] = step(state, a.padded, b.padded, float(place), *more)
             continue
 
         def read(row: Any, kind_a: SolidKind = kind_a, kind_b: SolidKind = kind_b) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from .boxes import box_box, box_box_gap
 from .half_space import half_space_convex
+from .once import distance_once, signed_distance_once, within_once
 from .point import point_box, point_point, point_segment
 from .point_ellipsoid import point_ellipsoid
 from .point_round import point_cone, point_cylinder
@@ -16,6 +17,7 @@ __all__ = [
     "WITHIN",
     "box_box",
     "box_box_gap",
+    "distance_once",
     "half_space_convex",
     "motion_response",
     "point_box",
@@ -27,5 +29,7 @@ __all__ = [
     "segment_box",
     "segment_segment",
     "signed_distance",
+    "signed_distance_once",
     "within",
+    "within_once",
 ]
