@@ -4,9 +4,10 @@
 """
 
 from .facade.motion.extremes import Extremes
+from .facade.motion.spline import spline
 from .facade.motion.trajectory import Trajectory, TrajectoryState
 
-__all__ = ["Extremes", "Trajectory", "TrajectoryState"]
+__all__ = ["Extremes", "Trajectory", "TrajectoryState", "spline"]
 
 
 def __dir__() -> list[str]:

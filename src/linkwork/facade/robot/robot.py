@@ -33,6 +33,7 @@ from .loop_files import LoopFileMethods
 from .mechanisms import ReducedMethods
 from .mobility import MobilityMethods
 from .momentum import MomentumMethods
+from .motion import MotionMethods
 from .parameters import ParameterMethods
 from .points import PointMethods
 from .regressors import RegressorMethods
@@ -59,6 +60,7 @@ class Robot(
     LoopFileMethods,
     ReducedMethods,
     MobilityMethods,
+    MotionMethods,
     ParameterMethods,
     RegressorMethods,
     ClosedFormMethods,

@@ -7,7 +7,7 @@ on every manifold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from .kind import Arrays, CurveKind
 from .pieces import piece_at, polynomial, row
 from .space import CurveSpace
 
-__all__ = ["Clock", "curve_motion"]
+__all__ = ["Clock", "curve_motion", "motion_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +46,39 @@ def curve_motion(
     """
     before, after = lt(t, ends[0]), lt(ends[1], t)
     at = where(before, ends[0], where(after, ends[1], t))
+
+    def q(now: Any, levels: Sequence[int]) -> list[Any]:
+        s = now
+        if clock is not None:
+            place, start = piece_at(clock.starts, at)
+            s = polynomial([*row(clock.coefficients, place)], now - start)
+        return kind.q(space, arrays, s, _without(s, levels))
+
+    first, *rest = motion_of(space, q, at, order)
+    still = or_(before, after)
+    return [first, *([where(still, 0.0, x) for x in one] for one in rest)]
+
+
+def motion_of(
+    space: CurveSpace, q: Callable[[Any, Sequence[int]], list[Any]], at: Any, order: int = 2
+) -> list[list[Any]]:
+    """q(t), v and so many derivatives in all, of a configuration that is a function of time over any scalar.
+
+    The function is also told of which levels its argument's dual numbers are.
+    """
     levels = [seeded([0.0], [0.0])[0].level for _ in range(order)]
     now: Any = at
     for level in levels:
         now = Dual(now, 1.0, level)
-    s = now
-    if clock is not None:
-        place, start = piece_at(clock.starts, at)
-        s = polynomial([*row(clock.coefficients, place)], now - start)
-    q = kind.q(space, arrays, s, _without(s, levels))
-    found = [[_without(x, levels) for x in q]]
+    there = q(now, levels)
+    found = [[_without(x, levels) for x in there]]
     if not order:
         return found
-    moving = [parts(x, levels[-1]) for x in q]
+    moving = [parts(x, levels[-1]) for x in there]
     v = space.v_of([x for x, _ in moving], [x for _, x in moving])
-    still = or_(before, after)
     for k in range(order):
         rest = levels[: order - 1 - k]
-        found.append([where(still, 0.0, _without(x, rest)) for x in v])
+        found.append([_without(x, rest) for x in v])
         if rest:
             v = [parts(x, rest[-1])[1] for x in v]
     return found

@@ -14,7 +14,9 @@ from ....expr.dual import parts, seeded
 from ....expr.functions import where
 from ....joints.blamed import asked
 from ....joints.contract import JointType
+from ....joints.derived import units
 from ....model.tree import Tree
+from ....spatial import Vec3
 
 __all__ = ["CurveSpace", "JointPlace"]
 
@@ -46,13 +48,40 @@ class JointPlace:
         kind, names = type(self.joint), ("q_dot", "v_of", "retract", "local")
         return self.joint.nq == self.joint.nv and all(getattr(kind, x) is getattr(JointType, x) for x in names)
 
+    @property
+    def has_twist(self) -> bool:
+        """Whether v is the twist itself, any of them, in the moving frame's axes."""
+        if self.joint.nv != 6 or self.is_plain:
+            return False
+        columns = [[*column.elements()] for column in self.joint.S(self.joint.zero()).columns]
+        return columns == units(6) and self.joint.has_fixed_subspaces
+
+    def retract(self, q: Scalars, phi: Scalars, apart: bool) -> list[Any]:
+        """q ⊕ φ.  Apart, it turns about its origin, and the origin goes straight, by R φ_v from where it was."""
+        if not (apart and self.has_twist):
+            return self._moved(q, phi)
+        way = self.joint.X(q).rotation @ Vec3.of(phi[3:6])
+        turned = self._moved(q, [*phi[:3], 0.0, 0.0, 0.0])
+        return self._moved(turned, [0.0, 0.0, 0.0, *self.joint.X(turned).rotation.inv_act(way)])
+
+    def _moved(self, q: Scalars, phi: Scalars) -> list[Any]:
+        found: list[Any] = asked(self.name, self.joint, "retract", q, phi)
+        return found
+
+    def local(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
+        """other ⊖ q."""
+        found: list[Any] = asked(self.name, self.joint, "local", q, other)
+        if not (apart and self.has_twist):
+            return found
+        X = self.joint.X(q)
+        return [*found[:3], *X.rotation.inv_act(self.joint.X(other).translation - X.translation)]
+
 
 @dataclass(frozen=True, slots=True)
 class CurveSpace:
     """q of nq numbers and v of nv: joints whose numbers are no plain ones, the rest being plain.
 
-    ``apart`` says that floating joints turn and shift each by itself along a curve (`JointType.retract_apart`),
-    instead of along a screw.
+    ``apart`` says that floating joints turn and go straight, each by itself, instead of along screws.
     """
 
     nq: int
@@ -76,19 +105,22 @@ class CurveSpace:
         """Whether q are numbers that add up, and v their rates."""
         return not self.joints
 
+    @property
+    def parts(self) -> list[slice]:
+        """Where the numbers of each joint are in v."""
+        return [place.in_v for place in self.joints] or [slice(0, self.nv)]
+
     def retract(self, q: Scalars, phi: Scalars) -> list[Any]:
         """q ⊕ φ (nq)."""
         if self.is_plain:
             return [a + b for a, b in zip(q, phi, strict=True)]
-        method = "retract_apart" if self.apart else "retract"
-        return self._each(lambda place: asked(place.name, place.joint, method, q[place.in_q], phi[place.in_v]))
+        return self._each(lambda place: place.retract(q[place.in_q], phi[place.in_v], self.apart))
 
     def local(self, q: Scalars, other: Scalars) -> list[Any]:
         """other ⊖ q (nv)."""
         if self.is_plain:
             return [b - a for a, b in zip(q, other, strict=True)]
-        method = "local_apart" if self.apart else "local"
-        return self._each(lambda place: asked(place.name, place.joint, method, q[place.in_q], other[place.in_q]))
+        return self._each(lambda place: place.local(q[place.in_q], other[place.in_q], self.apart))
 
     def v_of(self, q: Scalars, q_dot: Scalars) -> list[Any]:
         """v (nv) of q̇."""

@@ -1,7 +1,8 @@
 """Polynomials in local coordinates between two configurations, with given motion at both.
 
 On a piece of length h, q(u) = q_0 ⊕ p(u) with p(0) = 0 and p(h) = φ = q_1 ⊖ q_0.  Where a motion leaves q_0, ⊕ is the
-identity to second order: ṗ(0) = v_0 and p̈(0) = a_0.  Where it arrives, ṗ(h) and p̈(h) are the rates of q ⊖ q_0 at
+identity to second order: ṗ(0) = v_0 and p̈(0) = a_0 (but for floating joints that turn and go straight apart: there
+p̈(0) is the rate that follows).  Where it arrives, ṗ(h) and p̈(h) are the rates of q ⊖ q_0 at
 (q_1, v_1, a_1).  So v, and a of degree five, are met exactly on every manifold.
 """
 
@@ -35,7 +36,8 @@ def quintic_between(
     """Coefficients (nv, 6) of the polynomial of degree five that leaves with v_0, a_0 and arrives with v_1, a_1."""
     phi = space.local(q0, q1)
     w1, b1 = space.local_rates(q0, q1, v1, a1)
-    return [_quintic(h, *numbers) for numbers in zip(phi, v0, w1, a0, b1, strict=True)]
+    w0, b0 = space.local_rates(q0, q0, v0, a0) if space.apart else (v0, a0)
+    return [_quintic(h, *numbers) for numbers in zip(phi, w0, w1, b0, b1, strict=True)]
 
 
 def _cubic(h: Any, phi: Any, v0: Any, v1: Any) -> list[Any]:

@@ -1,0 +1,67 @@
+"""Linear equations whose matrix is numbers near its diagonal, with right-hand sides of any scalars.
+
+Gauss's elimination without pivots, which is stable where the matrix is dominated by its diagonal (cubic splines) or
+totally positive (values of B-splines): de Boor and Pinkus, Backward error analysis for totally positive linear systems,
+Numerische Mathematik 27, 1977.  The work grows with the number of equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["solve_banded", "solve_cyclic"]
+
+
+def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> list[Any]:
+    """x of A x = right, the rows of A as numbers by column; x and the right-hand side have any entries that add up."""
+    left = [dict(row) for row in rows]
+    x = list(right)
+    count = len(left)
+    below: list[list[int]] = [[] for _ in range(count)]
+    for i, row in enumerate(left):
+        for k in row:
+            if k < i:
+                below[k].append(i)
+    for k in range(count):
+        pivot = left[k][k]
+        for i in sorted(set(below[k])):
+            factor = left[i].pop(k) / pivot
+            for j, entry in left[k].items():
+                if j > k:
+                    if j not in left[i] and j < i:
+                        below[j].append(i)
+                    left[i][j] = left[i].get(j, 0.0) - factor * entry
+            x[i] = x[i] - x[k] * factor
+    for k in range(count - 1, -1, -1):
+        for j, entry in left[k].items():
+            if j > k:
+                x[k] = x[k] - x[j] * entry
+        x[k] = x[k] * (1.0 / left[k][k])
+    return x
+
+
+def solve_cyclic(
+    lower: Sequence[float], diagonal: Sequence[float], upper: Sequence[float], right: Sequence[Any]
+) -> list[Any]:
+    """x of lower_k x_{k−1} + diagonal_k x_k + upper_k x_{k+1} = right_k, indices going round.
+
+    The last unknown is left out of the others, which are solved twice.
+    """
+    count = len(right)
+    if count == 1:
+        return [right[0] * (1.0 / (lower[0] + diagonal[0] + upper[0]))]
+    last = count - 1
+    rows: list[dict[int, float]] = [{} for _ in range(last)]
+    border = [0.0] * last
+    for k in range(last):
+        for j, entry in ((k - 1, lower[k]), (k, diagonal[k]), (k + 1, upper[k])):
+            if j % count == last:
+                border[k] += entry
+            else:
+                rows[k][j] = rows[k].get(j, 0.0) + entry
+    x, y = solve_banded(rows, right[:last]), solve_banded(rows, border)
+    after, before = upper[last], lower[last]
+    pivot = diagonal[last] - after * y[0] - before * y[-1]
+    end = (right[last] - x[0] * after - x[-1] * before) * (1.0 / pivot)
+    return [*(a - end * b for a, b in zip(x, y, strict=True)), end]

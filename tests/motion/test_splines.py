@@ -1,0 +1,250 @@
+"""Splines: through plain numbers beside SciPy's, and on the manifold of every joint type."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.interpolate import BSpline, CubicSpline, make_interp_spline
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.facade.motion.basis import control_knots
+from linkwork.model.random import random_tree
+from linkwork.motion import spline
+
+ROTATING = (joints.Floating, joints.Spherical, joints.UnboundedRevolute, joints.Revolute, joints.Planar)
+
+
+@cache
+def robot_of(types):
+    return lw.Robot(random_tree(np.random.default_rng(1), len(types), types=types))
+
+
+def points(robot, n, scale=0.5, seed=0):
+    """Times, and configurations each within a few ``scale`` [rad, m] of the one before."""
+    rng = np.random.default_rng(seed)
+    q = [robot.random_configuration(seed=seed)]
+    for _ in range(n - 1):
+        q.append(robot.integrate(q[-1], scale * rng.normal(size=robot.nv)))
+    return np.cumsum(rng.uniform(0.3, 1.0, n)), np.array(q)
+
+
+def plain(n=9, width=3):
+    rng = np.random.default_rng(0)
+    return np.cumsum(rng.uniform(0.2, 1.0, n)), rng.normal(size=(n, width))
+
+
+def near(curve, other, least=1e-12):
+    """Values and three derivatives of a curve of SciPy's."""
+    t = np.linspace(curve.start_time, curve.end_time, 101)[:-1] + 1e-4
+    for order, x in enumerate((*curve(t), curve.jerk(t))):
+        expected = other(t, order)
+        assert np.abs(x - expected).max() <= least * max(np.abs(expected).max(), 1.0), order
+
+
+def test_cubics_are_those_of_scipy():
+    for n in (3, 4, 9):
+        t, q = plain(n)
+        ends = np.random.default_rng(1).normal(size=(2, 3))
+        near(spline(t, q), CubicSpline(t, q, bc_type="natural"))
+        near(spline(t, q, boundary="clamped"), CubicSpline(t, q, bc_type="clamped"))
+        clamped = spline(t, q, boundary="clamped", velocity=ends)
+        near(clamped, CubicSpline(t, q, bc_type=((1, ends[0]), (1, ends[1]))))
+        q[-1] = q[0]
+        near(spline(t, q, boundary="periodic"), CubicSpline(t, q, bc_type="periodic"))
+
+
+def test_b_splines_are_those_of_scipy():
+    t, q = plain()
+    for degree in range(1, 8):
+        near(spline(t, q, "bspline", degree=degree), make_interp_spline(t, q, k=degree), 1e-10)
+        near(spline(t, q, "bspline", degree=degree, control=True), BSpline(control_knots(t, degree), q, degree), 1e-11)
+
+
+def test_a_thousand_points():
+    t, q = plain(1001, 7)
+    curve = spline(t, q)
+    near(curve, CubicSpline(t, q, bc_type="natural"), 1e-10)
+    assert np.array_equal(curve(t[17]).v, curve(t).v[17])  # few times, and many, have the same bits
+
+
+def test_every_kind_meets_its_points_smoothly():
+    robot = robot_of(ROTATING)
+    t, q = points(robot, 5, 0.3)
+    smooth = {"linear": 0, "hermite": 1, "squad": 1, "cubic": 2, "quintic": 2, "bspline": 2}
+    for kind, order in smooth.items():  # so many derivatives have no jump
+        own, x = points(robot, 6, 0.15) if kind == "bspline" else (t, q)
+        curve = robot.spline(own, x, kind)
+        assert np.abs(robot.difference(curve(own).q, x)).max() < 1e-12, kind
+        h = 1e-7
+        before, after = curve(own[1:-1] - h), curve(own[1:-1] + h)
+        slope = max(np.abs(curve.jerk(own)).max(), np.abs(curve(own).a).max())
+        jumps = [np.abs(x - y).max() for x, y in zip(before[1:], after[1:], strict=True)]
+        assert max(jumps[:order], default=0.0) < 4.0 * h * slope + 1e-9, kind
+        assert order == 2 or jumps[order] > 1e-2, kind
+    assert np.abs(robot.spline(t, q)(t[[0, -1]]).a).max() < 1e-10
+    assert np.abs(robot.spline(t, q, boundary="clamped")(t[[0, -1]]).v).max() < 1e-12
+
+
+def test_on_every_joint_type():
+    robot = robot_of(joints.ALL)
+    t, q = points(robot, 3, 0.4)
+    curve = robot.spline(t, q, boundary="clamped")
+    found = curve(t)
+    assert np.abs(robot.difference(found.q, q)).max() < 1e-12 and np.abs(found.v[[0, 2]]).max() < 1e-12
+    jump = np.abs(curve(t[1] - 1e-8).a - curve(t[1] + 1e-8).a).max()
+    assert jump < 1e-7 * np.abs(curve.jerk(t)).max()
+    inside, h = 0.5 * (t[1:] + t[:-1]), 1e-4
+    v = (
+        robot.difference(curve(inside).q, curve(inside + h).q) - robot.difference(curve(inside).q, curve(inside - h).q)
+    ) / (2 * h)
+    a = (curve(inside + h).v - curve(inside - h).v) / (2 * h)
+    assert np.abs(v - curve(inside).v).max() < 1e-6 and np.abs(a - curve(inside).a).max() < 1e-5
+
+
+def quaternion_power(a, b, u):
+    """Slerp by its formula."""
+    c = abs(a @ b)
+    b = b if a @ b > 0.0 else -b
+    angle = np.arccos(min(c, 1.0))
+    return (np.sin((1.0 - u) * angle) * a + np.sin(u * angle) * b) / np.sin(angle)
+
+
+def test_slerp_squad_and_the_short_way_round():
+    robot = robot_of((joints.Spherical,))
+    t, q = points(robot, 4, 0.7)
+    flipped = q * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
+    for kind in ("slerp", "squad", "cubic"):
+        one, other = robot.spline(t, q, kind), robot.spline(t, flipped, kind)
+        now = np.linspace(t[0], t[-1], 40)
+        assert np.allclose(one(now).q, other(now).q, atol=1e-11), kind  # signs of quaternions make no difference
+        steps = np.abs(np.diff(other(now).q, axis=0)).max()
+        assert steps < 0.5, kind  # nor does q jump from one sign to the other
+    slerp = robot.spline(t, q, "slerp")
+    for u in (0.2, 0.5, 0.9):
+        expected = quaternion_power(q[0], q[1], u)
+        assert np.allclose(
+            slerp(t[0] + u * (t[1] - t[0])).q, expected * np.sign(expected @ q[0]) * np.sign(q[0] @ slerp(t[0]).q)
+        )
+    even = np.arange(4.0)
+    squad = robot.spline(even, q, "squad")
+    inner = [q[0]]  # Shoemake's, of equal steps
+    for k in (1, 2):
+        inner.append(
+            robot.integrate(q[k], -0.25 * (robot.difference(q[k], q[k + 1]) + robot.difference(q[k], q[k - 1])))
+        )
+    u = 0.3
+    a, b = quaternion_power(q[1], q[2], u), quaternion_power(inner[1], inner[2], u)
+    expected = quaternion_power(a, b, 2.0 * u * (1.0 - u))
+    assert abs(abs(expected @ squad(1.0 + u).q) - 1.0) < 1e-12
+    turning = lw.Robot(random_tree(np.random.default_rng(0), 1, types=(joints.UnboundedRevolute,)))
+    q = np.array([[np.sin(x), np.cos(x)] for x in (3.0, -3.0)])  # 0.283 rad apart the short way
+    assert abs(np.abs(turning.spline([0.0, 1.0], q, "linear")(0.5).v[0]) - (2.0 * np.pi - 6.0)) < 1e-12
+
+
+def test_screws_and_straight_lines():
+    robot = robot_of((joints.Floating,))
+    t, q = points(robot, 3, 0.8)
+    now = np.linspace(t[0], t[1], 9)
+    screw = robot.spline(t, q, "screw")(now)
+    assert np.abs(np.diff(screw.v, axis=0)[:-1]).max() < 1e-12 and np.abs(screw.a[:-1]).max() < 1e-12
+    curve = robot.spline(t, q, "decoupled")
+    place = np.flatnonzero([name.endswith((".x", ".y", ".z")) for name in robot.q_names])
+    p = curve(now).q[:, place]
+    share = ((now - t[0]) / (t[1] - t[0]))[:, None]
+    assert np.allclose(p, q[0, place] + share * (q[1, place] - q[0, place]), atol=1e-12)
+    assert np.allclose(curve(now).v[:, :3], screw.v[:, :3], atol=1e-12)  # turning is by slerp either way
+    apart = robot.spline(t, q, "cubic", boundary="clamped", floating="decoupled")
+    expected = CubicSpline(t, q[:, place], bc_type="clamped")
+    whole = np.linspace(t[0], t[-1], 21)
+    assert np.allclose(apart(whole).q[:, place], expected(whole), atol=1e-10)
+    given = robot.spline(t, q, "quintic", velocity=np.ones((3, 6)), acceleration=np.ones((3, 6)), floating="decoupled")
+    assert np.allclose(given(t).v, 1.0) and np.allclose(given(t).a, 1.0)
+
+
+def test_given_motion_is_met():
+    robot, rng = robot_of(ROTATING), np.random.default_rng(2)
+    t, q = points(robot, 4)
+    v, a = rng.normal(size=(2, 4, robot.nv))
+    hermite = robot.spline(t, q, "hermite", velocity=v)
+    quintic = robot.spline(t, q, "quintic", velocity=v, acceleration=a)
+    assert np.allclose(hermite(t).v, v, atol=1e-11) and np.allclose(quintic(t).v, v, atol=1e-11)
+    assert np.allclose(quintic(t).a, a, atol=1e-10)
+    loop = robot.spline(t, np.vstack([q[:3], q[:1]]), boundary="periodic")
+    first, last = loop(t[0]), loop(t[-1])
+    assert np.allclose(first.v, last.v, atol=1e-10) and np.allclose(first.a, last.a, atol=1e-9)
+
+
+def test_points_that_repeat_and_two_alone():
+    robot = robot_of(ROTATING)
+    t, q = points(robot, 4)
+    q[2] = q[1]
+    for kind in ("linear", "hermite", "cubic", "quintic", "squad"):
+        found = robot.spline(t, q, kind)(np.linspace(t[0], t[-1], 13))
+        assert all(np.isfinite(x).all() for x in found), kind
+        two = robot.spline(t[:2], q[:2], kind)
+        assert np.abs(robot.difference(two(t[:2]).q, q[:2])).max() < 1e-12
+    still = robot.spline(t[:2], q[[1, 1]], "cubic")
+    assert np.abs(still(t[0]).v).max() < 1e-13
+
+
+def test_derivatives_by_the_points_in_kernels():
+    t, q = plain(5, 2)
+    cases = [(None, kind, q) for kind in ("cubic", "bspline", "hermite", "quintic")]
+    robot = robot_of((joints.Spherical, joints.Revolute))
+    times, turned = points(robot, 4)
+    cases += [(robot, kind, turned) for kind in ("hermite", "squad")]
+    for of, kind, x in cases:
+        made, own, at = (spline, t, 1.7) if of is None else (of.spline, times, float(times[1]) + 0.2)
+        w = np.random.default_rng(3).normal(size=made(own, x, kind)(at).q.shape)
+
+        def weighed(x, made=made, own=own, kind=kind, at=at, w=w):
+            return w @ made(own, x, kind)(at).q
+
+        def both(x, d, weighed=weighed):
+            y = weighed(x)
+            return y, lw.expr.adjoint([y], x.ravel(), [1.0]), lw.expr.tangent([y], x.ravel(), d.ravel())
+
+        d, h = np.random.default_rng(4).normal(size=x.shape), 1e-6
+        value, gradient, slope = lw.compile(both, x=x.shape, d=x.shape)(x, d)
+        assert abs(value - weighed(x)) < 1e-12
+        if of is None:  # where x may be varied freely
+            expected = (weighed(x + h * d) - weighed(x - h * d)) / (2.0 * h)
+            assert abs(np.ravel(slope)[0] - expected) < 1e-7, kind
+        assert abs(np.ravel(gradient) @ d.ravel() - np.ravel(slope)[0]) < 1e-11, kind
+
+
+def test_inverse_dynamics_takes_it():
+    robot = lw.load("arm7")
+    rng = np.random.default_rng(0)
+    t, q = np.arange(4.0), np.array([robot.random_configuration(rng) for _ in range(4)])
+    curve = robot.spline(t, q)
+    tau = robot.inverse_dynamics(*curve(np.linspace(0.0, 3.0, 10)))
+    assert tau.shape == (10, 7) and np.isfinite(tau).all()
+    now, h = 1.3, 1e-5
+    power = tau_at = robot.inverse_dynamics(*curve(now)) @ curve(now).v
+    energy = lambda s: robot.kinetic_energy(*s[:2]) + robot.potential_energy(s[0])  # noqa: E731
+    assert abs((energy(curve(now + h)) - energy(curve(now - h))) / (2.0 * h) - tau_at) < 1e-5 * max(1.0, abs(power))
+
+
+def test_what_is_refused():
+    robot, (t, q) = robot_of(ROTATING), points(robot_of(ROTATING), 4)
+    wrong = {
+        "increasing": lambda: robot.spline([0.0, 1.0, 1.0, 2.0], q),
+        "two times": lambda: robot.spline([0.0], q[:1]),
+        "shape": lambda: robot.spline(t, q[:3]),
+        "got nan": lambda: spline([0.0, 1.0], [[0.0], [np.nan]]),
+        "brackets": lambda: spline([0.0, 1.0], [0.0, 1.0]),
+        "did you mean": lambda: robot.spline(t, q, "cubik"),
+        "is for kind": lambda: robot.spline(t, q, "squad", velocity=q),
+        "clamped": lambda: robot.spline(t, q, velocity=np.zeros((2, robot.nv))),
+        "last point": lambda: robot.spline(t, q, boundary="periodic"),
+        "degree": lambda: robot.spline(t, q, "bspline", degree=4),
+        "floating joint": lambda: robot.spline(t, q, "slerp"),
+        "does not go": lambda: robot.spline(t, q, "screw", floating="decoupled"),
+        "of rotations": lambda: spline(t, np.zeros((4, 1)), "squad"),
+        "velocity": lambda: robot.spline(t, q, "hermite", velocity=np.zeros(3)),
+    }
+    for said, call in wrong.items():
+        with pytest.raises(ValueError, match=said):
+            call()
