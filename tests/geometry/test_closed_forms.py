@@ -9,7 +9,11 @@ from linkwork.geometry import Solid, signed_distance
 
 from .pairs import CORES, compiled, moved, off_surface, rotations, rows
 
-PAIRS = [("point", kind) for kind in CORES] + [("segment", "segment"), ("segment", "box"), ("box", "box")]
+PAIRS = [("point", kind) for kind in CORES if kind != "hull"] + [
+    ("segment", "segment"),
+    ("segment", "box"),
+    ("box", "box"),
+]
 NEAR = 0.35
 
 

@@ -28,10 +28,10 @@ def test_segments_are_measured_to_rounding() -> None:
     b[70:90, 3:] = 0.0
     found = kernel(a, b)
     d, n, on_a, on_b = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10]
-    s = np.linspace(-1.0, 1.0, 201)
+    s = np.linspace(-1.0, 1.0, 61)
     along = lambda x: x[:, None, :3] + s[:, None] * x[:, None, 3:]  # noqa: E731
     least = np.linalg.norm(along(a)[:, :, None] - along(b)[:, None], axis=-1).min((1, 2)) - 0.3
-    assert (d <= least + 1e-12).all() and (d >= least - 0.05).all()
+    assert (d <= least + 1e-12).all() and (d >= least - 0.15).all()
     assert np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 1e-14
     assert np.abs(on_b - on_a - d[:, None] * n).max() < 1e-13
     assert np.array_equal(kernel(b, a)[:, 0], d) or np.abs(kernel(b, a)[:, 0] - d).max() < 1e-13
