@@ -100,10 +100,14 @@ class HalfSpaceCore:
 
 @dataclass(frozen=True, slots=True)
 class FieldCore:
-    """What is no convex body, about a pose's origin, and knows how far a convex core is from it: see `fields`."""
+    """What is no convex body, about a pose's origin, and knows how far a bounded convex core is from it: see `fields`.
+
+    What is points knows their least distance too, by the function that measures one of them.
+    """
 
     pose: Pose
     measure: Callable[[Core], SignedDistance]
+    points: Callable[[Callable[[PointCore], SignedDistance]], SignedDistance] | None = None
 
 
 Core: TypeAlias = (

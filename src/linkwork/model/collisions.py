@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+from ..constraints import LoopJoint
 from ..errors import UnknownNameError
-from ..shapes import Geometry, Shape
+from ..shapes import Compound, Geometry, Shape
 from ..spatial import Pose
 from ..spatial.given import given_pose, given_text
 from .body import Direction, DisabledPair, Frame, Point
@@ -49,7 +50,7 @@ class LinkShape:
 
 
 def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
-    """All collision shapes, in the order of the frames."""
+    """All collision shapes, in the order of the frames; of a compound its parts, "link[0]", "link[1]" ..."""
     found = []
     for frame in tree.frames:
         many = len(frame.collisions) > 1
@@ -59,6 +60,11 @@ def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
             taken.add(own)
             name = f"{frame.name}/{own}" if many else frame.name
             placement = composed(frame.placement, geometry.origin)
+            if isinstance(geometry.shape, Compound):
+                for j, part in enumerate(geometry.shape.parts):
+                    at = composed(placement, part.origin)
+                    found.append(LinkShape(f"{name}[{j}]", frame.name, frame.body, part.shape, at))
+                continue
             found.append(LinkShape(name, frame.name, frame.body, geometry.shape, placement))
     return tuple(found)
 
@@ -86,8 +92,11 @@ def collision_pairs(tree: Tree) -> tuple[tuple[str, str], ...]:
 
 
 def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
-    """Whether a joint connects the bodies of two frames, or both are on one."""
+    """Whether a joint connects the bodies of two frames, one that closes a loop included, or both are on one."""
     if a.body == b.body:
+        return True
+    loops = [one for one in tree.constraints if isinstance(one, LoopJoint)]
+    if any({a.body, b.body} == {tree.frame(one.frame).body, tree.frame(one.relative_to).body} for one in loops):
         return True
     inner, outer = sorted((a.body, b.body))
     return tree.bodies[outer].parent == inner

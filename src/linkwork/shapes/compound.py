@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Symmetric3
 from ..spatial.given import given_pose
 from .geometry import Geometry
-from .shape import Shape
+from .shape import Shape, Unweighed
 
 __all__ = ["Compound"]
 
 
 @dataclass(frozen=True, slots=True)
-class Compound(Shape):
+class Compound(Unweighed):
     """Several shapes at poses, such as the convex pieces of a mesh: its distances are the least of its parts'.
 
     ``parts`` are shapes, pairs (shape, pose) or what `Shape.at` gives; compounds among them are taken apart.  Overlaps
-    are counted for each part alone.  Raises ValueError for no parts, TypeError for what is no shape.
+    are counted for each part alone, so nothing is said of what it weighs.  Raises ValueError for no parts, TypeError
+    for what is no shape.
 
     >>> from linkwork import shapes
     >>> dumbbell = shapes.Compound([shapes.Sphere(0.1).at((0, 0, -0.3)), shapes.Sphere(0.1).at((0, 0, 0.3))])
@@ -53,14 +53,6 @@ class Compound(Shape):
             return None
         places = [np.linalg.norm([*part.origin.translation]) for part in self.parts]
         return float(max(place + reach for place, reach in zip(places, reaches, strict=True)))
-
-    @property
-    def volume(self) -> None:
-        """Not known: parts may overlap."""
-        return None
-
-    def gyration(self) -> Symmetric3 | None:
-        return None
 
 
 def _placed(one: Any, expected: str, pose: str) -> Geometry:

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .shape import Shape
+from .shape import Unweighed
 
 __all__ = ["HalfSpace"]
 
 
 @dataclass(frozen=True, slots=True)
-class HalfSpace(Shape):
+class HalfSpace(Unweighed):
     """All that lies below z = 0 of its frame: a floor.  It has no volume, no reach and no farthest points."""
 
     @property
     def reach(self) -> None:
-        return None
-
-    @property
-    def volume(self) -> None:
-        return None
-
-    def gyration(self) -> None:
         return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..spatial.given import given_numbers, given_text
-from .shape import Shape
+from .shape import Unweighed
 
 __all__ = ["Mesh"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mesh(Shape):
+class Mesh(Unweighed):
     """A mesh file, by the name the description gives it, and the scale along each axis, none of them zero.
 
     Raises ValueError for a name or scale that is none.  The file is not looked for.
@@ -30,11 +30,4 @@ class Mesh(Shape):
 
     @property
     def reach(self) -> None:
-        return None
-
-    @property
-    def volume(self) -> None:
-        return None
-
-    def gyration(self) -> None:
         return None

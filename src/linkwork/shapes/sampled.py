@@ -7,26 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Symmetric3
 from ..spatial.given import given_numbers
-from .shape import Shape, sizes
+from .shape import Unweighed, sizes
 
 __all__ = ["Sampled", "ends_of_grid", "frozen", "given_array", "placed_grid"]
 
 _WORDS = {2: "two", 3: "three"}
 
 
-class Sampled(Shape):
+class Sampled(Unweighed):
     """A shape of arrays, which are kept as they are: read-only copies, compared number by number."""
 
     __slots__ = ()
-
-    @property
-    def volume(self) -> None:
-        return None
-
-    def gyration(self) -> Symmetric3 | None:
-        return None
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and _key(self) == _key(other)

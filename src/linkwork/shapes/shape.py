@@ -13,7 +13,7 @@ from ..spatial.given import LARGEST, given_numbers, given_pose
 from .geometry import Geometry, Material
 from .moments import Moments
 
-__all__ = ["Shape", "sizes"]
+__all__ = ["Shape", "Unweighed", "sizes"]
 
 
 class Shape(ABC):
@@ -81,6 +81,19 @@ class Shape(ABC):
         0.5
         """
         return Geometry(self, given_pose(pose, f"{type(self).__name__.lower()}: at"), name, material)
+
+
+class Unweighed(Shape):
+    """A shape that does not say what a body of it weighs."""
+
+    __slots__ = ()
+
+    @property
+    def volume(self) -> None:
+        return None
+
+    def gyration(self) -> None:
+        return None
 
 
 def sizes(of: str, name: str, value: Any, *shape: int, zero: bool = False) -> Any:

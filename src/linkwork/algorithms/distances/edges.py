@@ -26,6 +26,7 @@ from ...expr.control import cond, while_loop
 from ...expr.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
 from ...geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
 from ...geometry.distance import SignedDistance
+from ...geometry.fields import FIELDS
 from ...geometry.pairs import PAIRS, signed_distance_once
 from ...geometry.rows import SolidKind, SolidRow, anchor, reach_of
 from ...geometry.solids import solid
@@ -184,6 +185,8 @@ def _bounds(tree: Tree, q0: Scalars, phi: Scalars) -> list[dict[int, MotionBound
 
 def _hull(one: LinkShape) -> tuple[tuple[Vec3, ...], float]:
     """Points on the body and a radius: the core is within that of the points' convex hull."""
+    if type(one.shape) in FIELDS:
+        return (one.placement.translation,), FIELDS[type(one.shape)].reach(one.shape)
     placed = solid(one.shape, one.placement)
     core = placed.core
     if isinstance(core, SegmentCore):

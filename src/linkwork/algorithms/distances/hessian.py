@@ -24,7 +24,7 @@ import numpy as np
 
 from ...expr.control import cond, scan
 from ...expr.functions import lt
-from ...geometry.pairs import motion_response, signed_distance
+from ...geometry.pairs import motion_response, signed_distance_once
 from ...geometry.rows import SolidKind, SolidRow
 from ...joints.derived import units
 from ...model.body import WORLD
@@ -85,7 +85,7 @@ def pair_hessians(
     turning = _Turning(tree, q, X)
 
     def measured(a: SolidRow, b: SolidRow) -> list[Any]:
-        found = signed_distance(a.solid, b.solid)
+        found = signed_distance_once(a.solid, b.solid)
         K, exists = motion_response(a.solid, b.solid, found)
         return [*numbers_of(found), exists, *(x for row in K for x in row)]
 

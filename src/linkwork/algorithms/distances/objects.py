@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...geometry.cores import FieldCore
+from ...geometry.fields import FIELDS, field_row
 from ...geometry.rows import SolidKind, SolidRow, kind_of, reach_of, solid_row
 from ...geometry.solids import solid
 from ...model.body import WORLD
@@ -23,17 +25,18 @@ Pairs = Iterable[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class PlacedShape:
-    """A shape of a robot as a solid in the world."""
+    """A shape of a robot as a solid, or a field, in the world."""
 
     index: int  # among the robot's shapes
     body: int  # or WORLD
     kind: SolidKind
     row: SolidRow
+    given: list[Any] | None = None  # the row's numbers, of a field
 
     @property
     def numbers(self) -> list[Any]:
         """The row's numbers."""
-        return solid_row(self.row.solid, self.kind, self.row.reach)
+        return self.given if self.given is not None else solid_row(self.row.solid, self.kind, self.row.reach)
 
     @property
     def padded(self) -> SolidRow:
@@ -53,13 +56,19 @@ def placed_shapes(tree: Tree, q: Scalars, poses: Sequence[Pose] | None = None) -
 
 
 def _kinds(shapes: Sequence[LinkShape]) -> list[SolidKind]:
-    """What rows the shapes are."""
-    found = [kind_of(solid(one.shape, Pose.identity()).core) for one in shapes]
+    """What rows the shapes are; of a field it is known where it is placed."""
+    found = [
+        SolidKind(FieldCore) if type(one.shape) in FIELDS else kind_of(solid(one.shape, Pose.identity()).core)
+        for one in shapes
+    ]
     widest = max((kind for kind in found if 0 < kind.vertices <= _ALIKE), key=lambda kind: kind.vertices, default=None)
     return [widest if widest is not None and 0 < kind.vertices <= _ALIKE else kind for kind in found]
 
 
 def _placed(index: int, one: LinkShape, kind: SolidKind, X: Pose) -> PlacedShape:
+    if type(one.shape) in FIELDS:
+        field, numbers = field_row(one.shape, X @ one.placement)
+        return PlacedShape(index, one.body, field, field.solid(numbers), numbers)
     alone = solid(one.shape, Pose.identity())
     found = solid(one.shape, X @ one.placement)
     return PlacedShape(index, one.body, kind, SolidRow(1.0, reach_of(alone), found))

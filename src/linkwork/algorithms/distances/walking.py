@@ -49,7 +49,8 @@ def over_own_pairs(
     """
     found: list[list[Any]] = [[] for _ in pairs]
     for (kind_a, kind_b), members in by_kinds(shapes, pairs).items():
-        if len(members) <= (FEW if is_closed_form(kind_a.core, kind_b.core) else 1):
+        looped = kind_a.in_loops and kind_b.in_loops
+        if not looped or len(members) <= (FEW if is_closed_form(kind_a.core, kind_b.core) else 1):
             for place, a, b in members:
                 more = [] if extra is None else [list(extra[place])]
                 state, found[place] = step(state, a.padded, b.padded, float(place), *more)
@@ -114,10 +115,11 @@ def over_scene(
             return state, results
 
         rows = [[*shape.numbers, *(extra[shape.index] if extra is not None else [])] for shape in members]
-        if len(members) == 1:
-            state, results = of_shape(start if anew else state, rows[0])
-            after[members[0].index] = state
-            found[members[0].index] = [listed(x) for result in results for x in result]
+        if len(members) == 1 or not kind.in_loops:
+            for shape, row in zip(members, rows, strict=True):
+                state, results = of_shape(start if anew else state, row)
+                after[shape.index] = state
+                found[shape.index] = [listed(x) for result in results for x in result]
             continue
 
         def outer(carried: Any, row: Any) -> tuple[Any, Any]:

@@ -11,11 +11,13 @@ import numpy as np
 from ...algorithms.distances import moving_shapes, shape_pairs
 from ...bridge.machine import Kernel, Space
 from ...errors import UnknownNameError
+from ...geometry.fields import FIELDS, is_measured
 from ...geometry.rows import SolidKind
 from ...geometry.scene import Scene
 from ...geometry.solids import SOLIDS
 from ...model.collisions import LinkShape, collision_pairs, link_shapes
 from ...model.tree import Tree
+from ...shapes import Mesh, Shape
 from .kernels import AskedDistances, distance_kernel
 
 __all__ = ["AskedPairs", "asking"]
@@ -68,7 +70,12 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
             f"{who}: robot {tree.name!r} has no pair of links that is looked at: give a scene, or pairs by "
             f"with_collision_pairs"
         )
+    for i, j in own:
+        _check_fields(who, shapes[i].name, shapes[i].shape, shapes[j].name, shapes[j].shape)
     met = {name for _, name in meeting}
+    for k in {k for k, _ in meeting}:
+        for name in met:
+            _check_fields(who, shapes[k].name, shapes[k].shape, name, scene[name].shape)
     if len(met) < len(scene):
         scene = scene.only(met)
     at = dict(zip(scene.names, scene.places, strict=True))
@@ -101,12 +108,25 @@ def _checked(tree: Tree, who: str) -> tuple[LinkShape, ...]:
             f"gives links some"
         )
     for shape in shapes:
-        if type(shape.shape) not in SOLIDS:
+        if type(shape.shape) not in SOLIDS and type(shape.shape) not in FIELDS:
+            remedy = (
+                "with_collision_hulls opens files of meshes"
+                if isinstance(shape.shape, Mesh)
+                else "give others in its place"
+            )
             raise ValueError(
-                f"{who}: robot {tree.name!r}: shape {shape.name!r} is {shape.shape!r}, which is no convex solid: put "
-                f"convex shapes in its place"
+                f"{who}: robot {tree.name!r}: shape {shape.name!r} is {shape.shape!r}, which has no distances: {remedy}"
             )
     return shapes
+
+
+def _check_fields(who: str, a: str, shape_a: Shape, b: str, shape_b: Shape) -> None:
+    """Raises ValueError for two shapes of which nothing measures the distance."""
+    if not is_measured(shape_a, shape_b):
+        raise ValueError(
+            f"{who}: nothing measures {a!r}, a {type(shape_a).__name__}, and {b!r}, a {type(shape_b).__name__}: one "
+            f"of them must be convex and bounded, or a PointCloud; pairs= or with_collision_pairs leave it out"
+        )
 
 
 def _chosen(

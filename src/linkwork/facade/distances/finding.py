@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...algorithms.kinematics.between import fork
+from ...geometry.fields import FIELDS
 from ...geometry.rows import anchor, reach_of
 from ...geometry.solids import solid
 from ...model.body import Body, DisabledPair
@@ -172,6 +173,8 @@ def _box(tree: Tree, a: str, b: str) -> _Box | None:
 
 def _reach(shape: LinkShape) -> float:
     """How far points of a shape are from its body's origin [m]."""
+    if type(shape.shape) in FIELDS:
+        return math.hypot(*shape.placement.translation) + FIELDS[type(shape.shape)].reach(shape.shape)
     placed = solid(shape.shape, shape.placement)
     return math.hypot(*anchor(placed.core)) + reach_of(solid(shape.shape, Pose.identity()))
 

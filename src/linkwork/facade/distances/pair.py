@@ -13,7 +13,7 @@ from ...bridge.once import Once
 from ...expr.arrays import array, is_traced, over_samples, scalars
 from ...expr.functions import fabs, le, where
 from ...geometry.distance import SignedDistance
-from ...geometry.fields import FIELDS, distance_of_shapes, field_row
+from ...geometry.fields import FIELDS, distance_of_shapes, field_row, is_bounded, is_measured
 from ...geometry.pairs import signed_distance as measured
 from ...geometry.solids import SOLIDS, solid
 from ...shapes import Compound, Shape
@@ -33,7 +33,8 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     """The signed distance of two shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) [m].
 
     Shapes are convex, or one is a height field, a point cloud or a distance field, whose numbers are data of a kernel;
-    of compounds it is that of the parts that are nearest or deepest.
+    a point cloud has distances from the other fields too, each of its points being measured.  Of compounds it is that
+    of the parts that are nearest or deepest.
 
     Leading dimensions are a batch and broadcast.  Distance, normal and points are in the coordinates that the poses
     are in; where shapes overlap, the distance is less than zero by the least translation that parts them.  A kernel is
@@ -84,7 +85,7 @@ def _kernel(a: Shape, b: Shape) -> Callable[..., Any]:
     """What takes the two poses: of a field it is a kernel of all such fields."""
     field = a if type(a) in FIELDS else b
     other = b if field is a else a
-    if type(field) not in FIELDS or isinstance(other, Compound):
+    if type(field) not in FIELDS or not is_bounded(other):
         return _KERNELS.get((a, b), lambda: _compiled(a, b))
     kind, row = field_row(field, Pose.identity())
     numbers = np.array([FIELDS[type(field)].radius(field), *row[15:]])
@@ -113,8 +114,11 @@ def _check_measured(a: Any, b: Any) -> None:
                 f"signed_distance: {name}: expected a convex shape, a field or a compound of linkwork.shapes "
                 f"({kinds}), got {shape!r}"
             )
-    if type(a) in FIELDS and type(b) in FIELDS:
-        raise TypeError(f"signed_distance: nothing measures a {type(a).__name__} and a {type(b).__name__}")
+    if not isinstance(a, Compound) and not isinstance(b, Compound) and not is_measured(a, b):
+        raise TypeError(
+            f"signed_distance: nothing measures a {type(a).__name__} and a {type(b).__name__}: one of them must be "
+            f"convex and bounded, or a PointCloud"
+        )
 
 
 def check_convex(who: str, a: Any, b: Any) -> None:

@@ -3,11 +3,11 @@
 Their numbers are arrays that come with each call, so one kernel serves all data of a capacity.
 """
 
-from .cloud import Cloud, cloud_arrays, cloud_distance
+from .cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
 from .ground import Ground, ground_arrays, ground_distance
 from .of_shapes import distance_field
 from .rows import FieldKind, field_row
-from .table import FIELDS, Field, distance_of_shapes, field_distance, least_of
+from .table import FIELDS, Field, distance_of_shapes, field_distance, is_bounded, is_measured, least_of
 from .voxels import Voxels, voxel_arrays, voxel_distance
 
 __all__ = [
@@ -25,7 +25,10 @@ __all__ = [
     "field_row",
     "ground_arrays",
     "ground_distance",
+    "is_bounded",
+    "is_measured",
     "least_of",
+    "least_of_points",
     "voxel_arrays",
     "voxel_distance",
 ]

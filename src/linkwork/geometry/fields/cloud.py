@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...expr.control import take
-from ...expr.functions import where
+from ...expr.control import scan, take
+from ...expr.functions import and_, fabs, le, lt, where
 from ...shapes import PointCloud
-from ...spatial import Vec3
+from ...spatial import Pose, Vec3
 from ..bounds import bounding_sphere
 from ..cores import PointCore, Solid
 from ..distance import SignedDistance
 from ..pairs import signed_distance
 from .tree import FAR, NOWHERE, NearestPlace, depth_of, nearer, nearest, to_box
 
-__all__ = ["Cloud", "cloud_arrays", "cloud_distance"]
+__all__ = ["Cloud", "cloud_arrays", "cloud_distance", "least_of_points"]
 
 _LEAF = 4  # points in a leaf
+_TIE = 1e-12  # [m] distances, and [m²] squares of those of points, that are the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +79,39 @@ def cloud_distance(cloud: Cloud, b: Solid) -> SignedDistance:
         row = take(cloud.points, number)
         for k in range(_LEAF):
             place = Vec3.of(row[3 * k : 3 * k + 3])
-            best = nearer(best, signed_distance(Solid(PointCore(place)), core).distance, place, 0.0)
+            which = _LEAF * number + float(k)
+            best = nearer(best, signed_distance(Solid(PointCore(place)), core).distance, place, which)
         return best
 
     start = NearestPlace(FAR, Vec3.of([0.0, 0.0, 0.0]), 0.0, 0.0)
     best = nearest(depth_of(len(cloud.boxes)), bound, leaf, start)
-    found = signed_distance(Solid(PointCore(best.place), cloud.radius), b)
+    # which point it is has no derivative, so that there is one in reverse
+    place = Vec3.of(take(cloud.points.reshape(-1, 3), best.which))
+    found = signed_distance(Solid(PointCore(place), cloud.radius), b)
     return replace(found, unique=where(best.tie > 0.5, 0.0, found.unique))
+
+
+def least_of_points(
+    cloud: Cloud, X: Pose, measure: Callable[[PointCore], SignedDistance], radius: Any = 0.0
+) -> SignedDistance:
+    """From the ball around a point, of a cloud at a pose, for which what a function measures is least.
+
+    Every point is looked at, whatever it is measured against: a half-space, or another field.
+    """
+
+    def look(best: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
+        there = lt(row[0], 0.5 * NOWHERE)
+        place = Vec3(*(where(there, x, 0.0) for x in row))
+        found = measure(PointCore(X.point(place)))
+        distance = where(there, found.distance, FAR)
+        gap = found.on_b - Vec3.of(best[7:10])
+        tie = and_(le(fabs(distance - best[0]), _TIE), lt(_TIE, gap.dot(gap)))
+        unique = where(tie, 0.0, where(lt(distance, best[0]), found.unique, best[10]))
+        numbers = (distance, *found.normal, *found.on_a, *found.on_b)
+        better = lt(distance, best[0])
+        return (*(where(better, x, y) for x, y in zip(numbers, best, strict=False)), unique), None
+
+    start = (FAR, 0.0, 0.0, 1.0, *(0.0 for _ in range(6)), 1.0)
+    distance, *rest, unique = scan(look, start, cloud.points.reshape(-1, 3))[0]
+    normal, on_a, on_b = (Vec3.of(rest[k : k + 3]) for k in (0, 3, 6))
+    return SignedDistance(distance, normal, on_a, on_b, unique).rounded(radius, 0.0)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...shapes import DistanceField, Shape
+from ...shapes import DistanceField, PointCloud, Shape
 from ...spatial import Pose, Rotation, Vec3
 from ..cores import FieldCore, Solid
 from ..rows import SolidKind, SolidRow
+from .cloud import Cloud, least_of_points
 from .table import FIELDS, field_distance
 
 __all__ = ["FieldKind", "field_row"]
@@ -53,10 +54,12 @@ class FieldKind(SolidKind):
             part[:] = numbers[start : start + size]
             arrays[name], start = part.reshape(shape), start + size
         core = FieldCore(pose, lambda core: field_distance(self.core, arrays, pose, Solid(core)))
+        if self.core is PointCloud:
+            core = replace(core, points=lambda measure: least_of_points(Cloud(**arrays), pose, measure))
         return SolidRow(numbers[0], numbers[1], Solid(core, numbers[2]))
 
 
-def field_row(shape: Shape, X: Pose) -> tuple[FieldKind, list[float]]:
+def field_row(shape: Shape, X: Pose) -> tuple[FieldKind, list[Any]]:
     """The kind of a field at a pose, and its row.
 
     A distance field is less by its `error`: what it says is never too much, if the numbers on its grid are right.

@@ -11,17 +11,17 @@ import numpy as np
 from ...expr.functions import and_, fabs, le, lt, where
 from ...shapes import Compound, DistanceField, HeightField, PointCloud, Shape
 from ...spatial import Pose
-from ..cores import Solid
+from ..cores import PointCore, Solid
 from ..distance import SignedDistance
 from ..pairs import signed_distance
 from ..rows import EVERYWHERE
 from ..solids import SOLIDS, solid
-from .cloud import Cloud, cloud_arrays, cloud_distance
+from .cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
 from .ground import Ground, ground_arrays, ground_distance
 from .placed import chosen, core_in, distance_in
 from .voxels import Voxels, voxel_arrays, voxel_distance
 
-__all__ = ["FIELDS", "Field", "distance_of_shapes", "field_distance", "least_of"]
+__all__ = ["FIELDS", "Field", "distance_of_shapes", "field_distance", "is_bounded", "is_measured", "least_of"]
 
 _TIE = 1e-12
 
@@ -71,14 +71,38 @@ def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[Signed
     if isinstance(b, Compound):
         least, part_b, part_a = distance_of_shapes(b, X_b, a, X_a)
         return least.flipped(), part_a, part_b
-    if type(a) in FIELDS and type(b) in SOLIDS:
+    if not is_measured(a, b):
+        raise TypeError(f"signed_distance: nothing measures {_named(a)} and {_named(b)}")
+    if type(a) in FIELDS and is_bounded(b):
         return _field(a, X_a, solid(b, X_b)), 0.0, 0.0
-    if type(b) in FIELDS and type(a) in SOLIDS:
+    if type(b) in FIELDS and is_bounded(a):
         return _field(b, X_b, solid(a, X_a)).flipped(), 0.0, 0.0
-    for one, other in ((a, b), (b, a)):
-        if type(one) in FIELDS:
-            raise TypeError(f"signed_distance: nothing measures {_named(one)} and {_named(other)}")
+    if isinstance(a, PointCloud):
+        at_point = lambda point: distance_of_point(point, b, X_b)  # noqa: E731
+        return least_of_points(Cloud(**cloud_arrays(a)), X_a, at_point, a.radius), 0.0, 0.0
+    if isinstance(b, PointCloud):
+        return distance_of_shapes(b, X_b, a, X_a)[0].flipped(), 0.0, 0.0
     return signed_distance(solid(a, X_a), solid(b, X_b)), 0.0, 0.0
+
+
+def distance_of_point(point: PointCore, b: Shape, X_b: Pose) -> SignedDistance:
+    """From a point to a shape of any kind but compounds."""
+    if type(b) in FIELDS:
+        return _field(b, X_b, Solid(point)).flipped()
+    return signed_distance(Solid(point), solid(b, X_b))
+
+
+def is_bounded(shape: Shape) -> bool:
+    """Whether it is a convex shape of a finite size, which every field can be measured to."""
+    return type(shape) in SOLIDS and shape.reach is not None
+
+
+def is_measured(a: Shape, b: Shape) -> bool:
+    """Whether there is a distance between two shapes, none of them a compound: not between two half-spaces, and of a
+    field to what is no bounded convex shape only where one of the two is points."""
+    if type(a) in FIELDS or type(b) in FIELDS:
+        return is_bounded(a) or is_bounded(b) or PointCloud in (type(a), type(b))
+    return a.reach is not None or b.reach is not None
 
 
 def least_of(found: list[SignedDistance]) -> tuple[SignedDistance, Any]:

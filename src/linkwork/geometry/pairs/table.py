@@ -54,10 +54,14 @@ def signed_distance(a: Solid, b: Solid) -> SignedDistance:
         found = PAIRS[kinds](a.core, b.core)
     elif kinds[::-1] in PAIRS:
         found = PAIRS[kinds[::-1]](b.core, a.core).flipped()
-    elif isinstance(a.core, FieldCore) and not isinstance(b.core, FieldCore):
+    elif isinstance(a.core, FieldCore) and kinds[1] in SUPPORTS:
         found = a.core.measure(b.core)
-    elif isinstance(b.core, FieldCore) and not isinstance(a.core, FieldCore):
+    elif isinstance(b.core, FieldCore) and kinds[0] in SUPPORTS:
         found = b.core.measure(a.core).flipped()
+    elif isinstance(a.core, FieldCore) and a.core.points is not None:
+        found = a.core.points(lambda point: signed_distance(Solid(point), Solid(b.core)))
+    elif isinstance(b.core, FieldCore) and b.core.points is not None:
+        found = b.core.points(lambda point: signed_distance(Solid(point), Solid(a.core))).flipped()
     elif all(kind in SUPPORTS for kind in kinds):
         found = varied("convex", a.core, b.core)
     else:

@@ -1,0 +1,35 @@
+"""The shipped robots' collision shapes: what has a size has one, and nothing touches where a robot stands at rest."""
+
+from __future__ import annotations
+
+import linkwork as lw
+from linkwork.algorithms.distances import placed_shapes, shape_pairs
+from linkwork.geometry import signed_distance
+
+# Links that reach into each other around a joint between them, and a wheel that stands under its frame.
+BY_DESIGN = {
+    "leg": {("hip_bracket", "thigh"), ("shin", "heel_spring")},
+    "differential_drive": {("chassis", "castor_wheel")},
+}
+
+
+def test_nothing_touches_at_rest_but_by_design() -> None:
+    for name in lw.robots.names():
+        robot = lw.load(name)
+        placed = placed_shapes(robot.tree, robot.neutral().tolist())
+        links = [shape.split("/")[0] for shape in robot.collision_shapes]
+        seen = {frame.name for frame in robot.tree.frames if frame.visuals}
+        assert len(set(links)) >= 16 if name == "humanoid" else set(links) == seen, (
+            name
+        )  # but for what is in its joints
+        touching = set()
+        for i, j in shape_pairs(robot.tree, robot.collision_pairs):
+            if signed_distance(placed[i].row.solid, placed[j].row.solid).distance < 1e-9:
+                touching.add((links[i], links[j]))
+        assert touching == BY_DESIGN.get(name, set()), name
+
+
+def test_what_closes_a_loop_connects() -> None:
+    """The ends of a loop's joint touch by design, as those of a tree's do."""
+    for name, pair in (("fourbar", {"coupler", "rocker"}), ("delta", {"platform", "rod_1a"})):
+        assert all({*looked_at} != pair for looked_at in lw.load(name).collision_pairs)
