@@ -26,7 +26,9 @@ from ..directions import choose
 from .difference import Difference, length_of
 from .stack import entry, table_of, with_entry
 
-__all__ = ["Deepest", "deepest"]
+__all__ = ["SAME_VALLEY", "Deepest", "deepest"]
+
+SAME_VALLEY = 0.95  # cosines of angles between directions
 
 _STEPS = 1000
 _WAITING = 40  # cells
@@ -44,10 +46,13 @@ _CORNERS = (
 
 
 class Deepest(NamedTuple):
-    """The best h(n) so far and its n; directions with their points, the cells that wait, and how many."""
+    """The best h(n) so far and its n; the best far from known directions, and its n; directions with their points, the
+    cells that wait, and how many."""
 
     depth: Any
     n: Vec3
+    other: Any
+    m: Vec3
     points: Any
     waiting: Any
     many: Any
@@ -62,16 +67,19 @@ class _Cut(NamedTuple):
     exact: Any  # whether the cut is where the bound is least
 
 
-def deepest(difference: Difference, known: Sequence[Vec3], going: Any, gap: float = 0.0) -> Deepest:
+def deepest(
+    difference: Difference, known: Sequence[Vec3], going: Any, gap: float = 0.0, valleys: Sequence[Vec3] = ()
+) -> Deepest:
     """The least h(n), of an A − B that 0 is in; elsewhere that of some directions, as those known.
 
-    With a gap, what may be less than that part better than the best so far is not looked for.
+    With a gap, what may be less than that part better than the best so far is not looked for; but the best far from
+    some ``valleys`` that was seen on the way is given, too.
     """
     depth: Any = 1e150
     n = Vec3(0.0, 0.0, 1.0)
     rows: list[list[Any]] = []
     scale: Any = 0.0
-    for way in (*_CORNERS, *difference.axes(), *(-axis for axis in difference.axes()), *known):
+    for way in (*_CORNERS, *difference.sides(), *known):
         w = difference.support(way)[0]
         if len(rows) < len(_CORNERS):
             rows.append([*way, *w])
@@ -81,9 +89,9 @@ def deepest(difference: Difference, known: Sequence[Vec3], going: Any, gap: floa
     points = table_of([rows[min(k, len(_CORNERS) - 1)] for k in range(_POINTS)])
     first = [_code(*map(float, cell)) for cell in ((0, 1, 2), (0, 3, 1), (0, 2, 3), (1, 3, 2))]
     waiting = table_of([first[k] if k < len(first) else 0.0 for k in range(_WAITING)])
-    start = Deepest(depth, n, points, waiting, where(going, float(len(first)), 0.0))
+    start = Deepest(depth, n, 1e150 + 0.0 * depth, n, points, waiting, where(going, float(len(first)), 0.0))
     found: Deepest = while_loop(
-        lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap), start, at_most=_STEPS
+        lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, at_most=_STEPS
     ).state
     return found
 
@@ -97,7 +105,7 @@ def _code(i: Any, j: Any, k: Any) -> Any:
     return (k * _OF + j) * _OF + i
 
 
-def _step(difference: Difference, s: Deepest, rounding: Any, gap: float) -> Deepest:
+def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys: Sequence[Vec3]) -> Deepest:
     last = s.many - 1.0
     code = entry(s.waiting, last)
     k = floor(code * (1.0 / (_OF * _OF)))
@@ -112,6 +120,12 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float) -> Deep
     at, _ = difference.support(cut.n)
     h = cut.n.dot(at)
     depth, best = _better(s.depth, s.n, h, cut.n)
+    other, m = s.other, s.m
+    if valleys:
+        far = lt(h, other)
+        for valley in valleys:
+            far = and_(far, lt(cut.n.dot(valley), SAME_VALLEY))
+        other, m = where(far, h, other), choose(far, cut.n, m)
     met = le(h - cut.least, rounding)
     for corner, point in enumerate(w):  # what is asked again is answered again: the rest is rounding
         away = at - point
@@ -131,35 +145,46 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float) -> Deep
     waiting = with_entry(waiting, last + 2.0 + nowhere, three)
     points = with_entry(s.points, new + nowhere, [*cut.n, *at])
     many = where(open_, last + where(inside, 3.0, 2.0), last)
-    return Deepest(depth, best, points, waiting, many)
+    return Deepest(depth, best, other, m, points, waiting, many)
 
 
 def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
-    """Where a cell's bound is least, and how much it is there; 1e300 where it is least at a corner."""
-    least: Any = 1e300
-    cut = Vec3(0.0, 0.0, 1.0)
-    side: Any = 0.0
-    middle: Any = 0.5  # how far the cut would be from the middle of the side
+    """Where a cell's bound is least, and how much it is there; 1e150 where it is least at a corner.
+
+    Of directions m of any length, bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
+    """
+    least, length, cut, side = 1e300, 1.0, Vec3(0.0, 0.0, 1.0), 0.0
+    best: tuple[Any, Any, Vec3, Any] = (least, length, cut, side)
+    start, end, part, whole = n[1], n[2], 1.0, 2.0
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         e = w[i] - w[j]
         p, q = n[i].dot(e), -n[j].dot(e)
-        both = and_(lt(0.0, p), lt(0.0, q))
-        s = p / where(both, p + q, 1.0)
-        at = n[i] + (n[j] - n[i]) * s
-        value = at.dot(w[i]) / sqrt(length_of(at))
-        less = and_(both, lt(value, least))
-        t = fmin(fmax(s, _AWAY), 1.0 - _AWAY)
-        least, cut = where(less, value, least), choose(less, n[i] + (n[j] - n[i]) * t, cut)
-        side, middle = where(less, float(k), side), where(less, fabs(s - 0.5), middle)
+        m = n[i] * q + n[j] * p
+        less, best = _less(best, and_(lt(0.0, p), lt(0.0, q)), m, m.dot(w[i]), float(k))
+        start, end = choose(less, n[i], start), choose(less, n[j], end)
+        part, whole = where(less, p, part), where(less, p + q, whole)
     m = (w[1] - w[0]).cross(w[2] - w[0])
-    m = m * (1.0 / sqrt(length_of(m)))
     signs = [m.dot(n[(k + 1) % 3].cross(n[(k + 2) % 3])) for k in range(3)]
     above = and_(lt(0.0, signs[0]), and_(lt(0.0, signs[1]), lt(0.0, signs[2])))
     below = and_(lt(signs[0], 0.0), and_(lt(signs[1], 0.0), lt(signs[2], 0.0)))
-    m = choose(below, -m, m)
-    value = m.dot(w[0])
-    less = and_(or_(above, below), lt(value, least))
-    least, cut = where(less, value, least), choose(less, m, cut)
-    side, middle = where(less, 3.0, side), where(less, 0.0, middle)
-    return _Cut(least, cut * (1.0 / sqrt(length_of(cut))), side, le(middle, 0.5 - _AWAY))
+    height = m.dot(w[0])
+    inside, (least, length, cut, side) = _less(best, or_(above, below), m, where(below, -height, height), 3.0)
+    s = part / whole
+    t = fmin(fmax(s, _AWAY), 1.0 - _AWAY)
+    exact = or_(inside, le(fabs(s - t), 0.0))
+    on_side = start + (end - start) * t
+    cut = choose(inside, choose(below, -cut, cut), on_side)
+    size = sqrt(fabs(least / length))
+    return _Cut(where(lt(least, 0.0), -size, size), cut * (1.0 / sqrt(length_of(cut))), side, exact)
+
+
+def _less(
+    best: tuple[Any, Any, Vec3, Any], there: Any, m: Vec3, h: Any, side: Any
+) -> tuple[Any, tuple[Any, Any, Vec3, Any]]:
+    """Whether a bound h/‖m‖ is there and less than the best; the better one."""
+    least, length, cut, where_ = best
+    signed, square = h * fabs(h), m.dot(m)
+    less = and_(there, and_(lt(0.0, square), lt(signed * length, least * square)))
+    better = where(less, signed, least), where(less, square, length), choose(less, m, cut), where(less, side, where_)
+    return less, better

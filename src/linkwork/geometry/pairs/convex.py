@@ -12,7 +12,7 @@ from ..cores import Core, EllipsoidCore
 from ..directions import choose
 from ..distance import SignedDistance
 from ..support import support_is_one
-from .cells import deepest
+from .cells import SAME_VALLEY, deepest
 from .difference import Difference, Moved, length_of
 from .features import CURVED, feature
 from .polish import polished
@@ -24,6 +24,8 @@ _EXACT = 0.0  # relative gaps between bounds on squares of distances, at which s
 _NEAR = 1e-9  # features are clear, and Newton's method converges
 _NEAR_SMOOTH = 1e-4  # the latter is enough
 _NEARLY = 1e-3  # of depths: of curved bodies, what is less than that part better than the best is not looked for
+_NEARLY_SMOOTH = 0.03  # the same of two ellipsoids, after the polish of two starts
+_VALLEYS = 2
 _TOUCHING = 1e-13  # of the size of A − B
 _ROUNDING = 1e-14
 _OUT = 1e-3  # of the size, by which overlapping bodies are moved further
@@ -71,13 +73,19 @@ def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curv
     Of curved bodies: moved out by the depth, they show what touches, with which the normal is polished; a better normal
     may show something else.
     """
+    known = [apart.normal, _direction(difference.between())]
+    if isinstance(difference.a, EllipsoidCore) and isinstance(difference.b, EllipsoidCore):
+        near_by = _valleys(difference, apart.kept, [*difference.sides(), *known])
+        found = deepest(difference, near_by, True, gap=_NEARLY_SMOOTH, valleys=near_by)
+        g, n, _ = polished(difference, apart.kept, found.m)
+        less = lt(-found.depth, g)
+        g, n = where(less, g, -found.depth), choose(less, n, found.n)
+        return apart._replace(distance=g, normal=n, start=n)
     near = _NEAR if curved else _EXACT
-    between = difference.between()
-    found = deepest(difference, (apart.normal, _direction(between)), True, gap=_NEARLY if curved else 0.0)
-    g, normal = -found.depth, found.n
-    known = apart._replace(distance=g, normal=normal)
+    found = deepest(difference, known, True, gap=_NEARLY if curved else 0.0)
+    touching = apart._replace(distance=-found.depth, normal=found.n)
     if not curved:
-        return _moved(difference, known, _OUT_EXACT * scale, near)
+        return _moved(difference, touching, _OUT_EXACT * scale, near)
     rounding = _ROUNDING * scale
 
     def step(state: tuple[_Found, Any]) -> tuple[_Found, Any]:
@@ -88,8 +96,24 @@ def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curv
         known = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
         return known, where(more, 1.0, 0.0)
 
-    settled: _Found = while_loop(lambda x: lt(0.5, x[1]), step, (known, 1.0 + 0.0 * scale), at_most=_ROUNDS).state[0]
+    settled: _Found = while_loop(lambda x: lt(0.5, x[1]), step, (touching, 1.0 + 0.0 * scale), at_most=_ROUNDS).state[0]
     return settled
+
+
+def _valleys(difference: Difference, kept: Kept, starts: list[Vec3]) -> list[Vec3]:
+    """Directions where h of two ellipsoids is least near by: from the best start, and from the best far from that."""
+    heights = [-difference.kept(n) for n in starts]
+    found: list[Vec3] = []
+    for _ in range(_VALLEYS):
+        least: Any = 1e150
+        best = starts[-1]
+        for n, h in zip(starts, heights, strict=True):
+            less = lt(h, least)
+            for other in found:
+                less = and_(less, lt(n.dot(other), SAME_VALLEY))
+            least, best = where(less, h, least), choose(less, n, best)
+        found.append(polished(difference, kept, best)[1])
+    return found
 
 
 def _moved(difference: Difference, found: _Found, further: Any, near: float) -> _Found:

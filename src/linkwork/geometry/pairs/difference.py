@@ -67,6 +67,10 @@ class Difference:
                 found += [core.pose.rotation @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
         return found or [Vec3(0.0, 0.0, 1.0)]
 
+    def sides(self) -> list[Vec3]:
+        """The axes both ways."""
+        return [way for axis in self.axes() for way in (axis, -axis)]
+
 
 @dataclass(frozen=True, slots=True)
 class Moved:
