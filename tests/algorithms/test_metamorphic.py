@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from helpers.joints import scaled
-from linkwork import Robot
 from linkwork.algorithms import ROBOT
+from linkwork.bridge.requests import read_request
+from linkwork.bridge.subjects import OfRobot
+from linkwork.bridge.tracing import trace_requests
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.random import random_pose
 from linkwork.model.welded import without_inertias
 from linkwork.spatial import Inertia, Pose, Symmetric3
 from oracles.comparison import assert_close
-from oracles.scalars import Direct, arguments_of, listed
+from oracles.scalars import Direct, names_for
 from oracles.trees import TREES, every_plain_tree, every_tree, state
 
 
@@ -100,17 +102,13 @@ def test_dimensions(tree):
 
 @pytest.mark.parametrize("name", ROBOT)
 def test_a_massless_frame_changes_no_bit(name):
+    """What is compiled is the same program."""
     tree = TREES["mixed_2"]
     extra = Frame("extra", 3, random_pose(np.random.default_rng(1)))
     other = replace(tree, frames=(*tree.frames, extra))
-    arrays, frame = arguments_of(tree, name)
-    here, there = (listed(asked(Robot(t), name)(*arrays, *frame)) for t in (tree, other))
-    assert all(map(np.array_equal, here, there))
-
-
-def asked(robot, name):
-    """The method; of what actuators alone can do the kernel, as this method refuses what they cannot."""
-    return robot.compile(name) if name == "constrained_inverse_dynamics" else getattr(robot, name)
+    asked = (name, *names_for(tree, ROBOT[name], tree.frames[-3].name))
+    here, there = (trace_requests(OfRobot(t), name, {name: read_request(OfRobot(t), asked)}) for t in (tree, other))
+    assert here == there
 
 
 @every_plain_tree

@@ -13,7 +13,7 @@ from linkwork.bridge.requests import read_request
 from linkwork.bridge.subjects import OfRobot
 from linkwork.bridge.tracing import trace_requests
 from oracles.comparison import assert_close
-from oracles.scalars import Direct, names_for
+from oracles.scalars import Direct, names_for, share
 
 CASES = {"arm7_gripper": False, "quadruped": True}
 both_robots = pytest.mark.parametrize("name", CASES)
@@ -120,11 +120,12 @@ def test_links_split_by_fixed_joints(originals, name):
 
 @both_robots
 def test_a_massless_link_changes_no_bit(originals, name):
+    """Of every function of an arm, and of a quarter of them of what stands on legs."""
     xml = ET.fromstring(text_of(name))
     for link in xml.findall("link"):
         add_fixed(xml, "sensor on " + link.get("name"), link.get("name"), "0.1 -0.2 0.3", "0.4 0.5 0.6")
     here, there = originals[name], robot_of(name, xml)
-    for function in ROBOT:
+    for function in ROBOT if name == "arm7_gripper" else share(0, 4):
         asked = (function, *names_for(here.tree, ROBOT[function]))
         programs = [
             trace_requests(OfRobot(r.tree), function, {function: read_request(OfRobot(r.tree), asked)})

@@ -44,7 +44,7 @@ def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
     robot = robot_of(tree)
     subject = OfRobot(tree)
     turn = [*TREES.values()].index(tree)
-    for row in map(ROBOT.get, share(turn, 4)):
+    for row in map(ROBOT.get, share(turn, 16)):
         frame = names_for(robot.tree, row)
         try:
             program, shapes = own(subject, read_request(subject, (row.name, *frame)))

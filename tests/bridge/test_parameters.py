@@ -103,7 +103,7 @@ def test_every_function_takes_parameters(name: str, group: str) -> None:
     tree, turn = TREES[name], CASES.index((name, group))
     asked = read_parameters(tree, "compile", GROUPS[group])
     often = ["inverse_dynamics", "passive_force", "pose", "point_position", "direction_vector"]  # these depend on all
-    requests = requests_of(tree, map(ROBOT.get, dict.fromkeys([*often, *share(turn, 4)])))
+    requests = requests_of(tree, map(ROBOT.get, dict.fromkeys([*often, *share(turn, 8)])))
     arrays = inputs(tree, requests)
     subject = OfRobot(tree)
     program = trace_requests(subject, "f", with_parameters(requests, asked))

@@ -16,7 +16,16 @@ from linkwork.model.tree import Tree
 
 from .coupling import randomly_coupled
 
-__all__ = ["TREES", "every_moving_tree", "every_plain_tree", "every_tree", "few_trees", "robot_of", "state"]
+__all__ = [
+    "TREES",
+    "every_moving_tree",
+    "every_moving_type",
+    "every_plain_tree",
+    "every_tree",
+    "few_trees",
+    "robot_of",
+    "state",
+]
 
 
 _WITH_FOLLOWERS = (joints.Revolute, joints.Prismatic, joints.Fixed, joints.Floating)  # random couplings want the first
@@ -56,6 +65,11 @@ _PLAIN = {name: tree for name, tree in TREES.items() if not (tree.has_couplings 
 every_plain_tree = pytest.mark.parametrize("tree", _PLAIN.values(), ids=_PLAIN)  # every joint free, in body order
 _MOVING = {name: tree for name, tree in TREES.items() if tree.nv}
 every_moving_tree = pytest.mark.parametrize("tree", _MOVING.values(), ids=_MOVING)
+_TYPES = [name for k, name in enumerate(TREES) if k % 4 in (0, 3) and k < 2 * len(joints.ALL)]
+_TYPES += ["mixed_0", "mixed_star", "coupled_0", "rerooted_coupled"]
+every_moving_type = pytest.mark.parametrize(
+    "tree", [_MOVING[name] for name in _TYPES if name in _MOVING], ids=[name for name in _TYPES if name in _MOVING]
+)  # of each type a chain or a random tree: where a function asked of one tree is long
 few_trees = pytest.mark.parametrize("tree", [TREES[name] for name in _FEW], ids=_FEW)
 
 

@@ -40,9 +40,11 @@ VARIANTS = ({}, wrenched, {"passive": True})
 
 
 def test_inverse_dynamics_derivatives():
-    """On all trees and robots, as they are, with wrenches, and with joints' own forces in turns."""
+    """On half of all trees and robots, as they are, with wrenches, and with joints' own forces in turns."""
     rng = np.random.default_rng(0)
     for k, case in enumerate(cases()):
+        if k % 4 in (1, 2):  # of each joint type there is a chain, and then a random tree
+            continue
         options = VARIANTS[k % 3]
         asked, more = options(case, rng) if callable(options) else (options, [])
         found = case.f(("inverse_dynamics_derivatives", asked), case.q, case.v, case.a, *more)
@@ -52,10 +54,10 @@ def test_inverse_dynamics_derivatives():
 
 
 def test_forward_dynamics_derivatives():
-    """The same, and by wrenches; of trees whose mass matrix is regular."""
+    """The same of the other half, and by wrenches; of trees whose mass matrix is regular."""
     rng = np.random.default_rng(1)
     for k, case in enumerate(cases()):
-        if case.cond > 1e8:
+        if k % 4 in (0, 3) or case.cond > 1e8:
             continue
         options = VARIANTS[(k + 1) % 3]
         asked, more = options(case, rng) if callable(options) else (options, [])

@@ -11,7 +11,7 @@ from linkwork.expr.dual import parts, seeded
 from oracles.comparison import EPS, assert_close
 from oracles.rates import scalars
 from oracles.scalars import Direct
-from oracles.trees import TREES, every_moving_tree, state
+from oracles.trees import TREES, every_moving_type, state
 
 H = 0.01
 
@@ -72,7 +72,7 @@ def stepped(tree, step, at, u):
     return np.concatenate([Direct(tree).configuration_derivative_to_velocity(there, rate), faster])
 
 
-@every_moving_tree
+@every_moving_type
 def test_a_step_varies_as_its_linear_system_says(tree):
     """Every integrator in turns, along random directions, to rounding and what solving makes of it."""
     turn = [*TREES.values()].index(tree)
@@ -85,7 +85,7 @@ def test_a_step_varies_as_its_linear_system_says(tree):
     assert_close(A @ u[: 2 * tree.nv] + B @ u[2 * tree.nv :], expected, bound, step.__name__)
 
 
-@every_moving_tree
+@every_moving_type
 def test_in_time_it_is_how_neighbouring_motions_drift_apart(tree):
     """By differences: the tangent vector from one motion to a neighbouring one, at two times."""
     f, n = Direct(tree), tree.nv
@@ -144,7 +144,7 @@ def test_wrenches_gravity_and_springs_compiled():
         assert np.linalg.norm(one - other) <= 1e-3 * np.linalg.norm(other)
 
 
-@every_moving_tree
+@every_moving_type
 def test_the_configuration_that_a_velocity_leads_to(tree):
     q, v, _ = (x[0] for x in state(tree, 5, 1))
     f, n = Direct(tree), tree.nv

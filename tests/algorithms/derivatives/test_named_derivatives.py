@@ -17,7 +17,7 @@ from oracles.comparison import assert_close
 from oracles.directional import along
 from oracles.rates import scalars
 from oracles.scalars import Direct, listed
-from oracles.trees import TREES, every_moving_tree, robot_of, state
+from oracles.trees import TREES, every_moving_type, robot_of, state
 
 FUNCTIONS = (
     "pose",
@@ -47,7 +47,7 @@ def inputs_of(name, state):
     return state[: len(ROBOT[name].inputs)]
 
 
-@every_moving_tree
+@every_moving_type
 def test_every_function_along_random_directions(tree):
     """In one direction of all inputs at once, J d is what a dual number gives; functions of frames take turns."""
     turn = [*TREES.values()].index(tree)
@@ -60,7 +60,7 @@ def test_every_function_along_random_directions(tree):
         assert_close(total, along(tree, name, arrays, directions, **options), 1e-12, name, core=total.ndim - 1)
 
 
-@every_moving_tree
+@every_moving_type
 def test_derivatives_that_are_other_functions(tree):
     f, (q, v, a) = Direct(tree), state(tree)
     frame = tree.frames[-3].name

@@ -11,7 +11,7 @@ from linkwork.expr.dual import parts, seeded
 from linkwork.model.random import random_tree
 from oracles.comparison import EPS, assert_close
 from oracles.scalars import Direct
-from oracles.trees import TREES, every_moving_tree, robot_of, state
+from oracles.trees import TREES, every_moving_type, robot_of, state
 
 LAST = {"inverse_dynamics": "da", "forward_dynamics": "dtau"}
 
@@ -31,7 +31,7 @@ def taylor(tree, name, at, weights, u, **options):
     return float(parts(parts(total, inner.level)[1], outer.level)[1])
 
 
-@every_moving_tree
+@every_moving_type
 def test_along_a_direction_of_everything_at_once(tree):
     """uᵀ H u is the second derivative of the function along u: inverse and forward dynamics in turns."""
     name = [*LAST][[*TREES.values()].index(tree) // 2 % 2]
@@ -49,7 +49,7 @@ def test_along_a_direction_of_everything_at_once(tree):
         np.testing.assert_array_equal(matrix, matrix.T)
 
 
-@every_moving_tree
+@every_moving_type
 def test_differences_of_first_derivatives(tree):
     """Every block by itself, along a random direction: to 1e-6 of its size; by q twice the symmetric part."""
     turn = [*TREES.values()].index(tree)

@@ -11,7 +11,7 @@ from oracles.acted_on import ActedOn
 from oracles.comparison import assert_close, solving_bound
 from oracles.example_robots import EXAMPLES
 from oracles.textbook import Textbook
-from oracles.trees import TREES, every_moving_tree, state
+from oracles.trees import TREES, every_moving_type, state
 
 OPTIONS = ({}, {"passive": True}, {"passive": True, "friction": "coulomb"})
 
@@ -24,7 +24,7 @@ def moved_by(tree, joints):
     return mask
 
 
-@every_moving_tree
+@every_moving_type
 def test_what_is_not_given_is_found(tree):
     """Of one motion with its forces, any half gives the other; what is not read may be anything."""
     if any(b.drive.static_friction for b in tree.bodies):  # with it more than one motion may obey Coulomb's law
@@ -89,7 +89,7 @@ def test_joints_that_are_not_there():
         robot.hybrid_dynamics(q, v, a, a)
 
 
-@every_moving_tree
+@every_moving_type
 def test_impulses_change_velocities_as_forces_do_accelerations(tree):
     """M (v⁺ − v) = Σ Jᵀ p, with the textbook's Jacobian; the energy that it takes is that of the mean velocity."""
     q, v, _ = state(tree)
