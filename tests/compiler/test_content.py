@@ -12,11 +12,17 @@ from linkwork.compiler.content import content
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.program import CONSTANT, Instruction, Port, Program
 from linkwork.compiler.trace import trace
+from linkwork.expr import fori
 from linkwork.expr import functions as f
+from linkwork.expr.control.loop import Loop
 from linkwork.expr.operations import BY_NAME, Lowering, Operation
+from linkwork.expr.region import Region
 
 PROGRAM = trace(
     lambda x, y: ([f.sin(x[0]) * y + 2.5 * x[1], f.cos(x[0])], f.where(x[0] < y, x[1], -0.0)), "one", {"x": 2, "y": ()}
+)
+LOOP = trace(
+    lambda x: fori(lambda y, k: f.sin(y) * x + fori(lambda z, i: z * (2.0 + k) + i, y, 2), x, 3), "loop", {"x": ()}
 )
 NAMES = {(Program, "name"), (Port, "name")}
 
@@ -47,7 +53,7 @@ def altered(value: Any) -> list[Any]:
             return [(0,)]
         inside = [(*value[:k], other, *value[k + 1 :]) for k in range(len(value)) for other in altered(value[k])]
         return [*inside, (*value, value[-1]), value[:-1], *([value[::-1]] if value != value[::-1] else [])]
-    if isinstance(value, (Program, Port, Lowering)):
+    if isinstance(value, (Program, Port, Lowering, Region, Loop)):
         return variants(value)
     raise AssertionError(f"{value!r} is of a kind that the name may not cover")
 
@@ -67,7 +73,7 @@ def variants(value: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("program", [PROGRAM, optimize(PROGRAM)], ids=["traced", "optimised"])
+@pytest.mark.parametrize("program", [PROGRAM, optimize(PROGRAM), LOOP], ids=["traced", "optimised", "loops in loops"])
 def test_every_change_of_every_field_has_another_name(program: Program) -> None:
     others = variants(program)
     names = [content(one) for one in (program, *others)]

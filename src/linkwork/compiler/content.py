@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from ..expr.operations import Operation
+from ..expr.region import Listing
 from .program import Instruction, Port, Program
 
 __all__ = ["content"]
@@ -23,24 +24,37 @@ def content(program: Program) -> str:
 
     Raises TypeError where something in it is of a kind that is not known here.
     """
-    return hashlib.sha256(_encoded(program)).hexdigest()
+    return _encoded(program, {}).hex()
 
 
-def _encoded(value: Any) -> bytes:
-    """Bytes that are the same for equal values and for no others."""
-    if isinstance(value, Program):
-        others = [f.name for f in fields(value) if f.name not in ("name", "instructions")]
-        parts = [_instructions(value.instructions), *(_encoded(getattr(value, name)) for name in others)]
-    elif isinstance(value, tuple):
-        parts = [_encoded(part) for part in value]
+def _encoded(value: Any, seen: dict[int, bytes]) -> bytes:
+    """Bytes that are the same for equal values and for no others; ``seen`` are listings' by id."""
+    if isinstance(value, Listing):
+        if id(value) not in seen:
+            seen[id(value)] = hashlib.sha256(_listing(value, seen)).digest()
+        return seen[id(value)]
+    if isinstance(value, tuple):
+        parts = [_encoded(part, seen) for part in value]
     elif isinstance(value, Operation):
-        parts = [_named(getattr(value, f.name)) for f in fields(value)]
+        parts = [_named(getattr(value, f.name), seen) for f in fields(value)]
     elif is_dataclass(value):
         kind = type(value)
-        parts = [_encoded(getattr(value, f.name)) for f in fields(value) if (kind, f.name) not in _NAMES]
+        parts = [_encoded(getattr(value, f.name), seen) for f in fields(value) if (kind, f.name) not in _NAMES]
     else:
         parts = [_plain(value)]
+    return _joined(value, parts)
+
+
+def _joined(value: Any, parts: list[bytes]) -> bytes:
     return b"".join([f"{type(value).__name__}{len(parts)}:".encode(), *(b"%d:%b" % (len(p), p) for p in parts)])
+
+
+def _listing(value: Listing, seen: dict[int, bytes]) -> bytes:
+    """The same of a listing: of most of its instructions in less time, since there are thousands, of few operations."""
+    left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
+    others = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
+    parts = [_encoded(getattr(value, name), seen) for name in others]
+    return _joined(value, [_instructions(value.instructions, seen), *parts])
 
 
 def _plain(value: Any) -> bytes:
@@ -53,22 +67,30 @@ def _plain(value: Any) -> bytes:
     raise TypeError(f"a program's content: expected numbers, texts, tuples or dataclasses, got {value!r}")
 
 
-def _named(value: Any) -> bytes:
+def _named(value: Any, seen: dict[int, bytes]) -> bytes:
     """The same of what may be a function, which is known by its name: its code is linkwork's own."""
     if isinstance(value, Callable):  # type: ignore[arg-type]
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}".encode()
-    return _encoded(value)
+    return _encoded(value, seen)
 
 
-def _instructions(instructions: tuple[Instruction, ...]) -> bytes:
-    """The same of instructions, in less time: there are thousands, of few operations, and most have no value."""
+def _instructions(instructions: tuple[Instruction, ...], seen: dict[int, bytes]) -> bytes:
+    """The same of instructions: most have no value, and of others most have a float, or a number of a few digits."""
     numbers: dict[Operation, int] = {}
-    plain, values = array("q"), []
+    plain, floats, values = array("q"), array("d"), []
     for k, instruction in enumerate(instructions):
-        operation, args = instruction[:2]
+        operation, args, *rest = instruction
+        value = rest[0] if len(rest) == 1 else rest
         plain.append(numbers.setdefault(operation, len(numbers)))
         plain.append(len(args))
         plain.extend(args)
-        if instruction[2:] != (None,):
-            values.append((k, instruction[2:]))
-    return _encoded((len(instructions), tuple(numbers), plain.tobytes().hex(), tuple(values)))
+        if type(value) is float:
+            plain.append(-1)
+            floats.append(value)
+        elif type(value) is int and 0 <= value < 1 << 32:
+            plain.append(-2)
+            plain.append(value)
+        elif value is not None:
+            values.append(_encoded((k, tuple(rest)), seen))
+    parts = [_encoded((len(instructions), tuple(numbers)), seen), plain.tobytes(), floats.tobytes(), *values]
+    return _joined(instructions, parts)
