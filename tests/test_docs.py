@@ -38,9 +38,11 @@ def test_docstrings() -> None:
     for module in pkgutil.walk_packages(linkwork.__path__, "linkwork."):
         if module.name.endswith("__main__"):
             continue
-        result = doctest.testmod(importlib.import_module(module.name), optionflags=FLAGS)
-        assert result.failed == 0, module.name
-        attempted += result.attempted
+        imported = importlib.import_module(module.name)
+        if ">>>" in Path(imported.__file__ or "").read_text(encoding="utf-8"):
+            result = doctest.testmod(imported, optionflags=FLAGS)
+            assert result.failed == 0, module.name
+            attempted += result.attempted
     attempted += doctest.testmod(linkwork, optionflags=FLAGS).attempted
     assert attempted >= 5
 
