@@ -69,7 +69,7 @@ def test_a_thousand_points():
 
 
 def test_every_kind_meets_its_points_smoothly():
-    robot = robot_of(ROTATING)
+    robot = robot_of((joints.Floating, joints.UnboundedRevolute))
     t, q = points(robot, 5, 0.3)
     smooth = {"linear": 0, "hermite": 1, "squad": 1, "cubic": 2, "quintic": 2, "bspline": 2}
     for kind, order in smooth.items():  # so many derivatives have no jump
@@ -78,7 +78,8 @@ def test_every_kind_meets_its_points_smoothly():
         assert np.abs(robot.difference(curve(own).q, x)).max() < 1e-12, kind
         h = 1e-7
         before, after = curve(own[1:-1] - h), curve(own[1:-1] + h)
-        slope = max(np.abs(curve.jerk(own)).max(), np.abs(curve(own).a).max())
+        there = curve(np.linspace(own[0], own[-1], 200))
+        slope = max(np.abs(np.diff(there.a, axis=0)).max() * 200.0, np.abs(there.a).max())
         jumps = [np.abs(x - y).max() for x, y in zip(before[1:], after[1:], strict=True)]
         assert max(jumps[:order], default=0.0) < 4.0 * h * slope + 1e-9, kind
         assert order == 2 or jumps[order] > 1e-2, kind

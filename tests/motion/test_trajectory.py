@@ -183,6 +183,42 @@ def test_extremes_are_those_of_samples_and_reached():
                 assert (values.max(axis=0) >= found.upper - tight).all()
 
 
+def test_length_and_one_speed():
+    angles = np.linspace(0.0, 2.0 * np.pi, 101)
+    circle = lw.motion.spline(angles, np.stack([np.cos(angles), np.sin(angles)], axis=1), boundary="periodic")
+    assert abs(circle.path_length() - 2.0 * np.pi) < 1e-6
+    assert abs(circle.path_length(weights=[4.0, 4.0]) - 2.0 * circle.path_length()) < 1e-9
+    robot, rng = lw.load("arm7"), np.random.default_rng(0)
+    curve = robot.spline([0.0, 1.0, 3.0], [robot.random_configuration(rng) for _ in range(3)])
+    for asked in ({}, {"frame": "hand"}):
+        even = curve.by_length(0.5, **asked)
+        length = curve.path_length(**asked)
+        assert abs(even.duration - 2.0 * length) < 1e-9 * length
+        state = even(np.linspace(0.0, even.end_time, 301))
+        v = robot.twist(state.q, state.v, "hand")[:, 3:] if asked else state.v
+        assert np.abs(np.linalg.norm(v, axis=1) - 0.5).max() < 1e-7
+        assert np.allclose(even(even.end_time).q, curve(3.0).q, atol=1e-12)
+    p = robot.pose(curve(np.linspace(0.0, 3.0, 20001)).q, "hand")[:, :3, 3]
+    chords = np.linalg.norm(np.diff(p, axis=0), axis=1).sum()
+    assert 0.0 <= curve.path_length(frame="hand") - chords < 1e-6
+    with pytest.raises(ValueError, match="stands still"):
+        robot.spline([0.0, 1.0], curve([0.0, 1.0]).q, boundary="clamped").by_length()
+    with pytest.raises(ValueError, match="weights"):
+        curve.path_length(weights=[1.0])
+
+
+def test_many_times_in_order_have_the_bits_of_each_alone():
+    rng = np.random.default_rng(5)
+    curve = lw.motion.spline(np.cumsum(rng.uniform(0.1, 1.0, 90)), rng.normal(size=(90, 2)))
+    for one in (curve, curve.reversed(), curve.retimed(0.3), curve.between(10.0, 20.0)):
+        t = np.linspace(one.start_time, one.end_time, 5000)
+        drawn = rng.permutation(5000)
+        whole, mixed = one(t), one(t[drawn])
+        assert all(np.array_equal(x[drawn], y) for x, y in zip(whole, mixed, strict=True))
+        for k in (0, 17, 2500, 4999):
+            assert all(np.array_equal(x[k], y) for x, y in zip(whole, one(float(t[k])), strict=True))
+
+
 def test_in_a_function_that_is_compiled():
     curve = by_coordinate().spliced(by_coordinate().reversed(), allow_jump=True)
     compiled = lw.compile(lambda t: (*curve(t), curve.jerk(t)), t=())

@@ -12,6 +12,7 @@ from ..compiler.kernel import make_ready as make_ready
 from ..compiler.kernel import single_call as single_call
 from ..compiler.program import Port as Port
 from ..compiler.program import arithmetic as arithmetic
+from ..compiler.recycled import empty as recycled
 from ..compiler.target import host as host
 from ..compiler.target import levels as levels
 from ..compiler.threads import get_num_threads as get_num_threads
@@ -34,6 +35,7 @@ __all__ = [
     "levels",
     "make_ready",
     "operations_of",
+    "recycled",
     "set_num_threads",
     "single_call",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ...algorithms.motion.curves import KINDS, Clock, CurveKind, CurveSpace, curve_motion
 from ...algorithms.motion.curves.pieces import FAR
-from ...bridge.machine import Kernel, compile
+from ...bridge.machine import Kernel, compile, recycled
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced
 
@@ -17,6 +18,8 @@ __all__ = ["Section", "frozen", "shifted"]
 
 _KERNELS: Once[Kernel] = Once(256)
 _FEW = 4  # times fewer times than pieces take the rows that they need, and no more
+_TOGETHER = 32  # pieces whose tables are looked up together
+_MANY = 16  # times that a piece has where it is worth a call for a few of them
 
 
 def frozen(x: Any) -> Any:
@@ -31,7 +34,7 @@ def frozen(x: Any) -> Any:
 class Section:
     """A curve between two times.  Its arrays are numbers, or symbols in a function that is being traced."""
 
-    __slots__ = ("_padded", "arrays", "clock", "end", "kind", "space", "start")
+    __slots__ = ("_padded", "_single", "arrays", "clock", "end", "kind", "space", "start")
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Section:
         self.arrays = {name: frozen(arrays[name]) for name, _ in kind.arrays}
         self.clock = None if clock is None else Clock(frozen(clock.starts), frozen(clock.coefficients))
         self._padded: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self._single: Any = None  # what one time takes, once there was one
 
     # -- a value
 
@@ -71,15 +75,64 @@ class Section:
         clock = None if self.clock is None else Clock(clocks["clock_starts"], clocks["clock"])
         return curve_motion(self.space, self.kind, arrays, clock, (self.start, self.end), t, order)
 
+    def one(self, t: float) -> Any:
+        """q, v and a at a time of its own, by the row of the piece that it is in; None where that is not how."""
+        if self._single is None:
+            self._single = self._of_one()
+        if not self._single:
+            return None
+        kernel, ends, starts, arrays, (begin, first, rate), clocks = self._single
+        k = max(bisect_right(starts, first + rate * (t - begin) if clocks else t) - 1, 0)
+        return kernel(np.array(t), ends, *(x[k : k + 1] for x in arrays), *clocks)
+
+    def _of_one(self) -> Any:
+        starts = self.arrays["starts"]
+        if self.is_symbolic or starts.ndim > 1 or not self.is_affine:
+            return ()
+        clocks = self.padded()[1]
+        arrays = {name: x[:1] for name, x in self.arrays.items()}
+        kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), 2)
+        numbers = (0.0, 0.0, 1.0)
+        if self.clock is not None:
+            numbers = (float(self.clock.starts[0]), *self.clock.coefficients[0].tolist())
+        ends = np.array([self.start, self.end])
+        return kernel, ends, starts.tolist(), [*self.arrays.values()], numbers, [*clocks.values()]
+
     def at(self, times: np.ndarray, order: int) -> Any:
         """q (..., nq) and so many derivatives (..., nv) at times (...), which stand still before and after it."""
         arrays, clocks = self.padded()
         ends = np.array([self.start, self.end])
-        few = times.size * _FEW <= self._pieces and len(clocks.get("clock", ())) < 2
-        if few:
+        even = len(clocks.get("clock", ())) < 2
+        if even and times.size * _FEW <= self._pieces:
             arrays = self._rows(times)
+        elif self._in_turns(times) and even:
+            return self._piece_by_piece(times, order, ends, clocks)
         kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
         return kernel(times, ends, *arrays.values(), *clocks.values())
+
+    def _in_turns(self, times: np.ndarray) -> bool:
+        """Whether many times in their order meet many pieces."""
+        many = self._pieces > 2 * _TOGETHER and times.ndim == 1 and times.size > _MANY * self._pieces
+        return many and self.arrays["starts"].ndim == 1 and bool((times[1:] >= times[:-1]).all())
+
+    def _piece_by_piece(self, times: np.ndarray, order: int, ends: np.ndarray, clocks: Any) -> list[np.ndarray]:
+        """A few pieces at a time, whose tables stay in the nearest cache, with the times that they have."""
+        found = [recycled((times.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
+        starts, s = self.arrays["starts"], self.parameter(times)
+        backwards = self.clock is not None and self.clock.coefficients[0, 1] < 0.0
+        first = np.arange(0, len(starts), _TOGETHER)
+        cuts = np.searchsorted(s[::-1] if backwards else s, starts[first[1:]], side="left").tolist()
+        cuts = [0, *cuts, times.size]
+        for k, b, e in zip(first.tolist(), cuts[:-1], cuts[1:], strict=True):
+            if e == b:
+                continue
+            part = {name: x[k : k + _TOGETHER] for name, x in self.arrays.items()}
+            if len(part["starts"]) < _TOGETHER:
+                part = {name: _filled(part[name], 0, name) for name in part}
+            kernel = _kernel(self.space, self.kind, _shapes(self.kind, part), _clock_shapes(clocks), order)
+            here = slice(times.size - e, times.size - b) if backwards else slice(b, e)
+            kernel(times[here], ends, *part.values(), *clocks.values(), out=tuple(x[here] for x in found))
+        return found
 
     def padded(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Its arrays, and the clock's, with 2^k pieces, so that few kernels serve all."""

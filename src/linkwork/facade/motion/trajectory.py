@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
@@ -15,6 +16,7 @@ from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
 from ...expr.functions import le, where
 from ..robot.base import RobotBase
+from .arc_length import clock_by_length, length_of, speed_of
 from .extremes import Extremes, extremes_of
 from .files import load_trajectory, save_trajectory
 from .section import Section
@@ -47,7 +49,7 @@ class Trajectory:
     ([1.5], [0.5], 2.0)
     """
 
-    __slots__ = ("__weakref__", "_robot", "_sections", "_space")
+    __slots__ = ("__weakref__", "_begins", "_first", "_last", "_robot", "_sections", "_space")
 
     def __init__(self, sections: Sequence[Section], robot: RobotBase | None = None) -> None:
         if not sections or not all(isinstance(section, Section) for section in sections):
@@ -56,6 +58,8 @@ class Trajectory:
         self._sections = tuple(sections)
         self._robot: Any = robot
         self._space = sections[0].space
+        self._begins = [section.start for section in self._sections]
+        self._first, self._last = self._begins[0], self._sections[-1].end
 
     # -- ways to it
 
@@ -173,6 +177,11 @@ class Trajectory:
         there.  In a function that is compiled t may be a symbol, and then it always does.  Raises ValueError for times
         that are not finite or lie outside.
         """
+        if t.__class__ is float and self._first <= t <= self._last:
+            at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
+            found = self._sections[at].one(t)
+            if found is not None:
+                return TrajectoryState(*found)
         return TrajectoryState(*self._at(t, 2, outside))
 
     def jerk(self, t: ArrayLike, *, outside: Outside = "refuse") -> np.ndarray:
@@ -314,13 +323,39 @@ class Trajectory:
             raise ValueError(f"retimed: expected {len(knots)} times, one for each of its knots, got {len(new)}")
         if np.array_equal(new, knots):
             return self
-        clock = _monotone(new, knots)
+        return self._clocked(_monotone(new, knots), new, knots)
+
+    def _clocked(self, clock: Clock, new: np.ndarray, knots: np.ndarray) -> Trajectory:
+        """With a clock that gives its times by others, knots' new times by theirs."""
         found = []
         for section in self._sections:
             first = float(new[np.argmin(np.abs(knots - section.start))])
             last = float(new[np.argmin(np.abs(knots - section.end))])
             found.append(section.timed(clock, first, last))
         return Trajectory(found, self._robot)
+
+    def path_length(self, *, weights: ArrayLike | None = None, frame: str | None = None) -> float:
+        """How long its way is: ∫ √(Σ w_j v_j²) dt, or that of the origin of a robot's ``frame`` in the world [m].
+
+        ``weights`` (nv,) are all 1 if they are left out.
+        """
+        return length_of(self.knots, speed_of("path_length", self, weights, frame))
+
+    def by_length(
+        self, speed: float = 1.0, *, weights: ArrayLike | None = None, frame: str | None = None
+    ) -> Trajectory:
+        """The same way at one speed, that of `path_length`: with 1, the time since its start is the length so far.
+
+        The speed is right to 1e-7 of it.  v has no jumps where it had none; a may have, between pieces of the clock.
+        Raises ValueError where the trajectory stands still.
+        """
+        who = "by_length"
+        wanted = _number(f"{who}: speed", speed)
+        if wanted <= 0.0:
+            raise ValueError(f"{who}: speed: expected a number above 0, got {speed!r}")
+        knots = self.knots
+        rate = speed_of(who, self, weights, frame)
+        return self._clocked(*clock_by_length(who, knots, rate, wanted, self.start_time), knots)
 
     # -- files and pictures
 

@@ -1,0 +1,119 @@
+"""How long the way of a trajectory is, in joint space or of a frame, and the clock that runs it at one speed.
+
+The length of a piece is Gauss's sum of the speed at eight points, halved until both halves together give the same.
+The clock by length is made of cubics with dt/ds = 1/speed at their ends, halved until the speed is right where they
+are off most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.motion.curves import Clock
+from ...bridge.arguments import real_array
+
+__all__ = ["clock_by_length", "length_of", "speed_of"]
+
+Speed = Callable[[np.ndarray], np.ndarray]
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+_MOST = 22  # halvings
+_SAME = 1e-12  # of the whole length, by which halves may differ from what they are of
+_EVEN = 1e-8  # part by which the speed on a cubic may be off
+_WORST = 0.5 - 3.0**0.5 / 6.0  # of a cubic's length: where its slope is off most
+
+
+def speed_of(who: str, trajectory: Any, weights: Any, frame: str | None) -> Speed:
+    """The speed at times: √(Σ w_j v_j²), or that of a frame's origin in the world [m/s]."""
+    robot = trajectory.robot
+    if frame is None:
+        expected = f"{who}: weights: expected {trajectory.nv} numbers, none below 0"
+        w = np.ones(trajectory.nv) if weights is None else np.asarray(real_array(expected, weights), dtype=float)
+        if w.shape != (trajectory.nv,) or not (np.isfinite(w) & (w >= 0.0)).all():
+            raise ValueError(f"{expected}, got {weights!r}")
+        return lambda t: np.sqrt((w * trajectory(t).v ** 2).sum(axis=-1))
+    if weights is not None:
+        raise ValueError(f"{who}: expected weights, of joint space, or a frame, not both")
+    if robot is None:
+        raise ValueError(f"{who}: frame: the trajectory is of plain numbers, which move no frame")
+    robot.tree.frame(frame)
+
+    def speed(t: np.ndarray) -> np.ndarray:
+        state = trajectory(t)
+        found: np.ndarray = np.linalg.norm(robot.twist(state.q, state.v, frame, expressed_in=frame)[..., 3:], axis=-1)
+        return found
+
+    return speed
+
+
+def length_of(knots: np.ndarray, speed: Speed) -> float:
+    """The length of the whole way."""
+    return float(_lengths(speed, knots)[1][-1])
+
+
+def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, start: float) -> tuple[Clock, np.ndarray]:
+    """The clock that gives the time of the trajectory by a time at which the speed is as wanted, and when it is where
+    a knot was.
+
+    Raises ValueError where the trajectory stands still.
+    """
+    t, s = _lengths(speed, knots)
+    for _ in range(_MOST):
+        rates = speed(t)
+        slow = rates <= 1e-9 * rates.max(initial=0.0)
+        if slow.any():
+            raise ValueError(f"{who}: the trajectory stands still at {t[slow][0]:.6g} s, where length has no rate")
+        h = np.diff(s)
+        c = _cubics(t, h, 1.0 / rates)
+        u = _WORST * h
+        place = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
+        there = speed(np.clip(place, t[:-1], t[1:])) * (c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3]))
+        off = ~(np.abs(there - 1.0) <= _EVEN) & (h > 0.0)
+        if not off.any():
+            break
+        parts = np.where(off)[0]
+        t = np.sort(np.concatenate([t, 0.5 * (t[parts] + t[parts + 1])]))
+        t, s = _lengths(speed, t, halved=False)
+    scale = wanted ** np.arange(4)
+    new = start + s / wanted
+    return Clock(new[:-1], c * scale), new[np.searchsorted(t, knots)]
+
+
+def _cubics(t: np.ndarray, h: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    mean = np.diff(t) / h
+    a, b = rates[:-1], rates[1:]
+    return np.stack([t[:-1], a, (3.0 * mean - 2.0 * a - b) / h, (a + b - 2.0 * mean) / (h * h)], axis=1)
+
+
+def _lengths(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Times, those given among them, and the lengths up to them."""
+    ends = np.array([*pairwise(times)])
+    found = _sums(speed, ends)
+    whole = max(float(found.sum()), 1e-300)
+    done: list[tuple[np.ndarray, np.ndarray]] = []
+    for _ in range(_MOST if halved else 0):
+        middle = ends.mean(axis=1)
+        parts = np.stack([ends[:, 0], middle, middle, ends[:, 1]], axis=1).reshape(-1, 2)
+        finer = _sums(speed, parts)
+        fine = np.abs(finer.reshape(-1, 2).sum(axis=1) - found) <= _SAME * whole
+        done.append((ends[fine], finer.reshape(-1, 2).sum(axis=1)[fine]))
+        again = np.repeat(~fine, 2)
+        ends, found = parts[again], finer[again]
+        if not len(ends):
+            break
+    done.append((ends, found))
+    ends, found = np.concatenate([x for x, _ in done]), np.concatenate([y for _, y in done])
+    order = np.argsort(ends[:, 0])
+    return np.append(ends[order, 0], times[-1]), np.append(0.0, np.cumsum(found[order]))
+
+
+def _sums(speed: Speed, ends: np.ndarray) -> np.ndarray:
+    """Gauss's sums between ends (n, 2)."""
+    half = 0.5 * (ends[:, 1] - ends[:, 0])
+    at = ends.mean(axis=1)[:, None] + half[:, None] * _NODES
+    found: np.ndarray = half * (speed(at) @ _WEIGHTS)
+    return found
