@@ -148,3 +148,17 @@ def heights(kind: str, x: np.ndarray, n: np.ndarray) -> np.ndarray:
     }[kind]()
     found: np.ndarray = np.einsum("kdj,kj->kd", n, x[:, 9:12]) + own
     return found
+
+
+def extremes(kind: str, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The bodies with sizes and places of nothing, next to nothing, or of a world; the last four about the origin."""
+    x, lengths = x.copy(), np.array([0.0, 1e-300, 1e-160, 1e-20, 1e-9, 1.0, 1e9, 1e20])
+    split = 9 if kind not in ("point", "segment") else 0
+    place, sizes = x[:, split : split + 3], x[:, split + 3 :]
+    for k in range(0, len(x), 2):
+        place[k] *= rng.choice(lengths, 3)
+        sizes[k] *= rng.choice(lengths, sizes.shape[1])
+    x[-4:, split : split + 3] = 0.0
+    if split:
+        x[-4:, :9] = np.eye(3).ravel()
+    return x

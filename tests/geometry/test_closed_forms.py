@@ -7,7 +7,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.geometry import Solid, signed_distance
 
-from .pairs import CORES, compiled, moved, off_surface, rotations, rows
+from .pairs import CORES, compiled, extremes, moved, off_surface, rotations, rows
 
 PAIRS = [("point", kind) for kind in CORES if kind != "hull"] + [
     ("segment", "segment"),
@@ -48,6 +48,16 @@ def test_identities() -> None:
             assert error.max() < 4e-15 if gap >= 0.0 else (error.max() < 2e-9 and np.median(error) < 4e-15), (a, b, gap)
             if abs(gap) > 1e-3 or b == "ellipsoid":
                 assert np.abs(there[:, 1:4] - n).max() < 1e-6, (a, b, gap)
+
+
+def test_every_finite_pose_has_an_answer() -> None:
+    """No NaN, of sizes and places of nothing or of a world, and of bodies in one place."""
+    rng = np.random.default_rng(7)
+    for a, b in PAIRS:
+        x, y = extremes(a, rows(a, rng, 400, NEAR), rng), extremes(b, rows(b, rng, 400, NEAR), rng)
+        found = compiled(a, b)(x, y)
+        assert np.isfinite(found).all(), (a, b, np.flatnonzero(~np.isfinite(found).all(1)))
+        assert np.abs(np.linalg.norm(found[:, 1:4], axis=1) - 1.0).max() < 1e-12, (a, b)
 
 
 def surface(kind, s, rng, n=4000):

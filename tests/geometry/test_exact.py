@@ -59,6 +59,9 @@ def test_pairs_apart_to_forty_digits() -> None:
             found = on_numbers(a, b, x, y)
             assert gap is None or abs(found[0] - gap) < 0.5 * gap
             check(a, b, x, y, found, (a, b, gap))
+            if gap == 0.1:  # of the two the other way round
+                back = on_numbers(b, a, y, x)
+                assert abs(back[0] - found[0]) < 1e-14 and np.abs(back[1:4] + found[1:4]).max() < 1e-10, (a, b)
 
 
 def test_overlaps_to_forty_digits() -> None:

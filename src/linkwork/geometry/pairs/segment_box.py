@@ -65,7 +65,7 @@ def _parting(c: Vec3, u: Vec3, h: Vec3) -> tuple[Any, Vec3, Any, Any]:
     normal, way, _, square = axes[0]
     gap, key = gaps[0], keys[0]
     for (n, along, _, nn), here, k in zip(axes[1:], gaps[1:], keys[1:], strict=True):
-        more = lt(key * nn, k * square)
+        more = and_(lt(key * nn, k * square), lt(NOTHING, nn))
         normal = choose(more, n, normal)
         numbers = zip((along, here, k, nn), (way, gap, key, square), strict=True)
         way, gap, key, square = (where(more, new, old) for new, old in numbers)
