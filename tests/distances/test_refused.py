@@ -32,7 +32,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
             Q, SCENE, pairs=[("wrist", "tabel")]
         ),
         r"or obstacle, named 'table'; there are 'base', ": lambda: ROBOT.distances(Q, pairs=[("wrist", "table")]),
-        r"'hand' is Mesh.*no convex solid: put convex shapes in its place": lambda: ROBOT.with_collisions(
+        r"'hand' is Mesh.*no distances: with_collision_hulls opens files": lambda: ROBOT.with_collisions(
             "hand", Mesh("a.stl")
         ).distances(Q),
         r"with_attached: the robot has a frame 'wrist' already: give this one another name": (
@@ -52,7 +52,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
             Q, Q, SCENE, method="smpled"
         ),
         r"margin: expected a finite number, got nan": lambda: ROBOT.in_collision(Q, SCENE, margin=np.nan),
-        r"nothing measures a halfspace and halfspace": lambda: lw.signed_distance(HalfSpace(), X, HalfSpace(), X),
+        r"nothing measures a HalfSpace and a HalfSpace": lambda: lw.signed_distance(HalfSpace(), X, HalfSpace(), X),
         r"signed_distance: a: expected a convex shape.*Sphere\), got <class": lambda: lw.signed_distance(
             Box, X, box, X
         ),

@@ -10,9 +10,12 @@ import numpy as np
 import linkwork as lw
 from linkwork.expr.arrays import array, scalars
 from linkwork.expr.derivative import adjoint, jacobian
+from linkwork.expr.dual import parts, seeded
 from linkwork.expr.functions import sqrt
 from linkwork.geometry import (
     BoxCore,
+    CylinderCore,
+    EllipsoidCore,
     HalfSpaceCore,
     PointCore,
     PolytopeCore,
@@ -22,7 +25,7 @@ from linkwork.geometry import (
     signed_distance,
 )
 from linkwork.geometry.pairs import motion_response
-from linkwork.spatial import Pose, Rotation, Vec3
+from linkwork.spatial import Force, Motion, Pose, Rotation, Vec3, cross_star
 
 from .pairs import CORES, rows
 
@@ -102,6 +105,41 @@ def test_how_the_wrench_of_the_normal_answers_to_motions() -> None:
             again = np.array([[np.broadcast_to(e, n) for e in row] for row in again])
             assert np.abs(again - K).max() <= 1e-9 * (1.0 + np.abs(K).max())
             assert np.array_equal(np.broadcast_to(known, n) > 0.5, there)
+
+
+def test_the_same_of_either_body() -> None:
+    """With the bodies exchanged it is A that moves: both by the twist V, and B back, so −F answers by K V − V ×* F."""
+    rng = np.random.default_rng(9)
+    for kind, other in (("segment", "box"), ("box", "box"), ("point", "ellipsoid"), ("half_space", "cone")):
+        a, b = (CORES_AND_FLOOR[one][1](core_rows(one, rng, 1)[:, 0].tolist()) for one in (kind, other))
+        solids = Solid(a, 0.1), Solid(b, 0.2)
+        found = signed_distance(*solids)
+        K, exists = motion_response(*solids, found)
+        back, known = motion_response(*solids[::-1], found.flipped())
+        n, p = found.normal, found.on_a
+        F = Force(p.cross(n), n)
+        unit = [Motion.of(row) for row in np.eye(6).tolist()]
+        crossed = np.array([cross_star(V, F).elements() for V in unit]).T
+        assert exists == known == 1.0 and np.abs(np.array(back) - (np.array(K) - crossed)).max() < 1e-12, (kind, other)
+
+
+def test_dual_numbers_take_the_rule() -> None:
+    """Floats with derivatives, without a trace: the rate of all that is found, by a shift of one body."""
+    can = CylinderCore(Pose.identity(), 0.2, 0.3)
+    egg = lambda x: Solid(EllipsoidCore(motion([0.3, 0.5, 0.1, *x]), Vec3(0.5, 0.3, 0.2)))  # noqa: E731
+    x, way, h = [0.7, 0.4, 0.5], [0.3, -0.5, 0.8], 1e-6
+    found = signed_distance(Solid(can), egg(seeded(x, way)))
+    level = found.distance.level
+    ahead, behind = (
+        signed_distance(Solid(can), egg([a + s * b for a, b in zip(x, way, strict=True)])) for s in (h, -h)
+    )
+    for one, up, down in zip(listed_of(found), listed_of(ahead), listed_of(behind), strict=True):
+        assert abs(parts(one, level)[1] - (up - down) / (2.0 * h)) < 1e-8
+
+
+def listed_of(found: SignedDistance) -> list[Any]:
+    """Distance, normal and points."""
+    return [found.distance, *found.normal, *found.on_a, *found.on_b]
 
 
 def test_what_is_known_in_closed_form() -> None:

@@ -9,9 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..geometry.fields import FIELDS
 from ..geometry.rows import SolidKind
 from ..geometry.scene import Scene
 from ..geometry.solids import SOLIDS
+from ..shapes import Compound
 from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
 
 __all__ = ["ClearanceTask"]
@@ -86,8 +88,9 @@ class ClearanceTask(AimedTask):
         if not shapes:
             yield f"robot {robot.name!r} has no collision shapes: with_collisions gives links some"
         for name, shape in shapes:
-            if type(shape) not in SOLIDS:
-                yield f"the collision shape of {name!r} is {shape!r}, which is no convex solid"
+            for part in [one.shape for one in shape.parts] if isinstance(shape, Compound) else [shape]:
+                if type(part) not in SOLIDS and type(part) not in FIELDS:
+                    yield f"the collision shape of {name!r} is {part!r}, which has no distances"
 
     def settled(self, robot: Any, k: TaskKinematics) -> Self:
         links = k.clearance_links(bool(self.capacities))
