@@ -327,6 +327,17 @@ class TestDigest:
         (inner / "notes.txt").write_text("no code")
         assert not changed()
 
+    def test_they_are_looked_at_once_a_second(self, monkeypatch):
+        now, states = [100.0], iter("abcd")
+        look = lambda: next(states)  # noqa: E731
+        monkeypatch.setattr(module, "_own_files", look)
+        monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+        found = []
+        for then in (100.0, 100.9, 101.0, 101.99, 90.0):
+            now[0] = then
+            found.append(module._own_files_lately())
+        assert found == ["a", "a", "b", "b", "c"]
+
     @posix
     def test_an_editors_lock_hides_nothing(self, monkeypatch, tmp_path):
         source = tmp_path / "compiler" / "cache.py"

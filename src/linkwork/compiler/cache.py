@@ -26,7 +26,7 @@ import struct
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -67,7 +67,7 @@ def digest(parts: Iterable[str], target: Target) -> str:
     """A name for code: of the parts it is made from, linkwork itself, the processor, LLVM, Python and NumPy."""
     surroundings = (
         importlib.import_module(__name__.partition(".")[0]).__version__,  # not ours to import: it imports us
-        *(_FILES_WHEN_IMPORTED, _own_files()),  # where they differ, which of them runs is not known: its own name
+        *(_FILES_WHEN_IMPORTED, _own_files_lately()),  # where they differ, nobody knows which of them runs
         *(repr(target), llvmlite.__version__, repr(llvm.llvm_version_info)),
         *(sys.platform, str(sys.implementation.cache_tag), str(struct.calcsize("P")), np.__version__),
         repr(fastcall.available()),
@@ -75,10 +75,25 @@ def digest(parts: Iterable[str], target: Target) -> str:
     return hashlib.sha256(json.dumps([[*parts], surroundings]).encode()).hexdigest()
 
 
+def _own_files_lately() -> str:
+    """The state of linkwork's files, looked at no more than once a second: a look costs some 4 ms, and so would most
+    of what it takes to find code in the cache.
+
+    Code that was named too early by that is under the name of files that are there no more.
+    """
+    global _looked
+    look, then, found = _looked
+    now = time.monotonic()
+    if look is not _own_files or not 0.0 <= now - then < _LATELY:
+        found = _own_files()
+        _looked = _own_files, now, found
+    return found
+
+
 def _own_files() -> str:
     """The state of linkwork's files: another version, or one that is being worked on, makes other code.
 
-    Sizes and times are what Python itself trusts to tell whether a compiled module is stale, and cost 0.4 ms.
+    Sizes and times are what Python itself trusts to tell whether a compiled module is stale.
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     states = []
@@ -102,7 +117,9 @@ def _own_files() -> str:
     return repr(sorted(states))
 
 
+_LATELY = 1.0  # s
 _FILES_WHEN_IMPORTED = _own_files()
+_looked: tuple[Callable[[], str], float, str] = _own_files, -math.inf, ""
 
 
 # -- entries
