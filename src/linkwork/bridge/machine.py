@@ -18,6 +18,7 @@ from ..compiler.target import levels as levels
 from ..compiler.threads import get_num_threads as get_num_threads
 from ..compiler.threads import set_num_threads as set_num_threads
 from ..compiler.trace import compile as compile
+from ..compiler.trace import compile_guarded as compile_guarded
 
 __all__ = [
     "Cache",
@@ -30,6 +31,7 @@ __all__ = [
     "call_state",
     "code_facts",
     "compile",
+    "compile_guarded",
     "get_num_threads",
     "host",
     "levels",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -20,7 +20,7 @@ from .running import run_on_symbols, written_at
 from .side_effects import SideEffects
 from .verify import InvalidProgramError, verify
 
-__all__ = ["Trace", "compile", "trace", "traced_function"]
+__all__ = ["Trace", "compile", "compile_guarded", "trace", "traced_function"]
 
 Shape = Any  # a whole number, a tuple of such, a space, or a tuple, named tuple, dataclass or dict of shapes
 
@@ -98,7 +98,20 @@ def trace(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) 
     return traced_function(function, name, shapes).program
 
 
-def traced_function(function: Callable[..., Any], name: str, shapes: Mapping[str, Shape]) -> Trace:
+def compile_guarded(
+    function: Callable[..., Any], guards: Callable[..., Sequence[Any]], *, name: str, **shapes: Shape
+) -> Kernel:
+    """The same as `compile`, with guards of the same arguments: compiled code tells where one is greater than zero."""
+    program, nesting, spaces = traced_function(function, name, shapes, guards)
+    return Kernel(program, function=function, nesting=nesting, spaces=spaces)
+
+
+def traced_function(
+    function: Callable[..., Any],
+    name: str,
+    shapes: Mapping[str, Shape],
+    guards: Callable[..., Sequence[Any]] | None = None,
+) -> Trace:
     """The same, how inputs and outputs are nested, and what inputs are points of."""
     who = written_at(name, function)
     with quiet_collector():
@@ -125,7 +138,7 @@ def traced_function(function: Callable[..., Any], name: str, shapes: Mapping[str
             outputs, form = _outputs(name, returned)
             _check_names(name, [port for port, _ in outputs])
             _check_traces(name, graph, outputs)
-            program = Program.of(name, inputs, outputs)
+            program = Program.of(name, inputs, outputs, guards(**arguments) if guards is not None else ())
             verify(program)
         except InvalidProgramError as error:
             number = "where(condition, 1.0, 0.0) makes a number of a truth value"

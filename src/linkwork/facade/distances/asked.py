@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,9 @@ class AskedPairs:
     scene: Scene
     kept: np.ndarray | slice  # places among the kernel's pairs
     names: tuple[tuple[str, str], ...]
+    whole: bool = False  # whether all of the kernel's pairs are meant, in their order
     kernels: dict[str, Kernel] = field(default_factory=dict, compare=False, repr=False)
+    calls: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)  # with this scene
 
     def place(self, found: int) -> int:
         """Which of the names a pair of the kernel has."""
@@ -84,7 +86,8 @@ def asking(tree: Tree, who: str, scene: Any, pairs: Iterable[tuple[str, str]] | 
     kept = [*range(len(own)), *(len(own) + rows.index(k) + at[name] * len(rows) for k, name in meeting)]
     names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
     in_order = kept == [*range(len(kept))]
-    return AskedPairs(asked, scene, slice(0, len(kept)) if in_order else np.array(kept), tuple(names))
+    whole = in_order and len(kept) == asked.count
+    return AskedPairs(asked, scene, slice(0, len(kept)) if in_order else np.array(kept), tuple(names), whole)
 
 
 def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...bridge.machine import Kernel, compile
+from ...bridge.machine import Kernel
 from ...bridge.once import Once
-from ...expr.arrays import array, is_traced, over_samples, scalars
+from ...expr.arrays import is_traced
 from ...expr.functions import where
 from ...geometry.contacts import contacts
 from ...geometry.solids import solid
 from ...shapes import Shape
 from ...spatial import Pose
-from .pair import check_convex, check_poses_shape, read_poses
+from .pair import check_convex
+from .posed import KnownPairs, posed_call, posed_kernel, posed_on_symbols
 
 __all__ = ["ContactPoints", "contact_points"]
 
+_WHO = "contact_points"
 _KERNELS = Once[Kernel](128)
+_KNOWN = KnownPairs()
 _WIDTH = 8  # numbers of a point: whether it is there, depth, on a, on b
 
 
@@ -87,35 +93,31 @@ def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, within: float = 0.
 
     Raises TypeError for what is no convex shape and for pairs that nothing measures, ValueError for what are no poses.
     """
-    check_convex("contact_points", a, b)
-    if is_traced(X_a) or is_traced(X_b) or is_traced(within):
-        arrays = [scalars(x) for x in (X_a, X_b, within)]
-        for name, x in zip(("X_a", "X_b"), arrays[:2], strict=True):
-            check_poses_shape(name, x, "contact_points")
-        count = len(_numbers(a, scalars(np.eye(4)).ravel(), b, scalars(np.eye(4)).ravel(), 0.0))
-        (found,) = over_samples(lambda x, y, z: [_numbers(a, x, b, y, z[0])], arrays, [2, 2, 0], [(count,)])
-        return ContactPoints(found)
-    if not np.isfinite(within):
+    known = _KNOWN.get((id(a), id(b)))
+    if known is None:
+        check_convex(_WHO, a, b)
+        if any(map(is_traced, (X_a, X_b, within))):
+            return ContactPoints(posed_on_symbols(_WHO, _numbers(a, b), X_a, X_b, within))
+    if not is_traced(within) and not math.isfinite(within):
         raise ValueError(f"contact_points: within: expected a finite number [m], got {within!r}")
-    poses = [read_poses(name, X, "contact_points") for name, X in (("X_a", X_a), ("X_b", X_b))]
-    try:
-        return ContactPoints(_KERNELS.get((a, b), lambda: _compiled(a, b))(*poses, float(within)))
-    except ValueError:
-        shapes = " and ".join(str(x.shape) for x in poses)
-        raise ValueError(f"contact_points: poses of shapes {shapes} do not broadcast together") from None
+    call = known[0] if known is not None else _KNOWN.keep(a, b, _call(a, b))
+    return ContactPoints(call(X_a, X_b, within if is_traced(within) else np.array(within, dtype=float)))
 
 
-def _numbers(a: Shape, X_a: Any, b: Shape, X_b: Any, within: Any) -> list[Any]:
-    """The normal, and for each point whether it is there, depth, and where it is on both."""
-    found = contacts(solid(a, Pose.of_elements(X_a)), solid(b, Pose.of_elements(X_b)), within)
-    numbers = [*found.normal]
-    for p in found.points:
-        numbers += [where(p.there, 1.0, 0.0), p.depth, *p.on_a, *p.on_b]
+def _call(a: Shape, b: Shape) -> Callable[..., Any]:
+    numbers = _numbers(a, b)
+    kernel = _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers, within=()))
+    return posed_call(_WHO, kernel, partial(posed_on_symbols, _WHO, numbers))
+
+
+def _numbers(a: Shape, b: Shape) -> Callable[..., list[Any]]:
+    """Of two poses: the normal, and for each point whether it is there, depth, and where it is on both."""
+
+    def numbers(X_a: Any, X_b: Any, within: Any) -> list[Any]:
+        found = contacts(solid(a, Pose.of_elements(X_a)), solid(b, Pose.of_elements(X_b)), within)
+        listed = [*found.normal]
+        for p in found.points:
+            listed += [where(p.there, 1.0, 0.0), p.depth, *p.on_a, *p.on_b]
+        return listed
+
     return numbers
-
-
-def _compiled(a: Shape, b: Shape) -> Kernel:
-    def function(X_a: Any, X_b: Any, within: Any) -> Any:
-        return array(_numbers(a, [*X_a.ravel()], b, [*X_b.ravel()], within))
-
-    return compile(function, name="contact_points", X_a=(4, 4), X_b=(4, 4), within=())

@@ -7,26 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from ...bridge.arguments import real_array
-from ...bridge.machine import Kernel, compile, single_call
+from ...bridge.machine import Kernel
 from ...bridge.once import Once
-from ...expr.arrays import array, is_traced, over_samples, scalars
-from ...expr.functions import fabs, le, where
+from ...expr.arrays import is_traced
 from ...geometry.distance import SignedDistance
 from ...geometry.fields import FIELDS, distance_of_shapes, field_row, is_bounded, is_measured
 from ...geometry.pairs import signed_distance as measured
 from ...geometry.solids import SOLIDS, solid
 from ...shapes import Compound, Shape
 from ...spatial import Pose
-from ...spatial.given import LARGEST
+from .posed import KnownPairs, posed_call, posed_kernel, posed_on_symbols
 from .results import DistanceResult
 
-__all__ = ["check_convex", "check_poses_shape", "read_poses", "signed_distance"]
+__all__ = ["check_convex", "signed_distance"]
 
-_KEPT = 256  # kernels, and pairs of shapes that are known again
-_OFF = 1e-6  # by how much a pose may be no rigid transform
-_KERNELS = Once[Kernel](_KEPT)
-_CALLS: dict[tuple[int, int], tuple[Callable[..., Any], Shape, Shape]] = {}  # by identity of shapes, which are held
+_WHO = "signed_distance"
+_KERNELS = Once[Kernel](256)
+_KNOWN = KnownPairs()
 
 
 def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
@@ -48,61 +45,37 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
 
     Raises TypeError for what is no such shape and for pairs that nothing measures, ValueError for what are no poses.
     """
-    known = _CALLS.get((id(a), id(b)))
+    known = _KNOWN.get((id(a), id(b)))
     if known is not None:
-        try:
-            found = known[0](X_a, X_b)
-            off = found.item(11) if found.ndim == 1 else found[..., 11].max()
-            if off <= _OFF:
-                return DistanceResult(found)
-        except (AttributeError, TypeError, ValueError):
-            pass
-    return _slowly(a, X_a, b, X_b)
-
-
-def _slowly(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
-    """The same with a look at all that is given."""
+        return DistanceResult(known[0](X_a, X_b))
     _check_measured(a, b)
     if is_traced(X_a) or is_traced(X_b):
-        arrays = [scalars(X) for X in (X_a, X_b)]
-        for name, x in zip(("X_a", "X_b"), arrays, strict=True):
-            check_poses_shape(name, x)
-        (found,) = over_samples(lambda x, y: [_numbers(a, x, b, y)[:-1]], arrays, [2, 2], [(11,)])
-        return DistanceResult(found)
-    poses = [read_poses(name, X) for name, X in (("X_a", X_a), ("X_b", X_b))]
-    kernel = _kernel(a, b)
-    if len(_CALLS) >= _KEPT:
-        _CALLS.clear()
-    _CALLS[id(a), id(b)] = single_call(kernel, kernel) if isinstance(kernel, Kernel) else kernel, a, b
-    try:
-        return DistanceResult(kernel(*poses))
-    except ValueError:
-        shapes = " and ".join(str(x.shape) for x in poses)
-        raise ValueError(f"signed_distance: poses of shapes {shapes} do not broadcast together") from None
+        return DistanceResult(posed_on_symbols(_WHO, _numbers(a, b), X_a, X_b))
+    return DistanceResult(_KNOWN.keep(a, b, _call(a, b))(X_a, X_b))
 
 
-def _kernel(a: Shape, b: Shape) -> Callable[..., Any]:
+def _call(a: Shape, b: Shape) -> Callable[..., Any]:
     """What takes the two poses: of a field it is a kernel of all such fields."""
+    numbers = _numbers(a, b)
+
+    def on_symbols(X_a: Any, X_b: Any, *_: Any) -> Any:
+        return posed_on_symbols(_WHO, numbers, X_a, X_b)
+
     field = a if type(a) in FIELDS else b
     other = b if field is a else a
     if type(field) not in FIELDS or not is_bounded(other):
-        return _KERNELS.get((a, b), lambda: _compiled(a, b))
+        return posed_call(_WHO, _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers)), on_symbols)
     kind, row = field_row(field, Pose.identity())
-    numbers = np.array([FIELDS[type(field)].radius(field), *row[15:]])
+    data = np.array([FIELDS[type(field)].radius(field), *kind.data(row)])
 
-    def function(X_a: Any, X_b: Any, numbers: Any) -> Any:
-        poses = [*X_a.ravel()], [*X_b.ravel()]
-        X, X_other = (Pose.of_elements(x) for x in (poses if field is a else poses[::-1]))
-        R = X.rotation
-        placed = kind.solid([1.0, 0.0, numbers[0], *R.x, *R.y, *R.z, *X.translation, *numbers[1:]]).solid
-        found = measured(placed, solid(other, X_other))
-        return array(_listed(found if field is a else found.flipped(), *poses))
+    def of_field(X_a: Any, X_b: Any, data: Any) -> list[Any]:
+        X, X_other = (Pose.of_elements(x) for x in ((X_a, X_b) if field is a else (X_b, X_a)))
+        found = measured(kind.placed(X, data[0], data[1:]), solid(other, X_other))
+        return _listed(found if field is a else found.flipped())
 
-    def made() -> Kernel:
-        return compile(function, name="signed_distance", X_a=(4, 4), X_b=(4, 4), numbers=numbers.shape)
-
-    kernel = _KERNELS.get((kind, other, field is a), made)
-    return lambda X_a, X_b: kernel(X_a, X_b, numbers)
+    kernel = _KERNELS.get((kind, other, field is a), lambda: posed_kernel(_WHO, of_field, data=data.shape))
+    call = posed_call(_WHO, kernel, on_symbols)
+    return lambda X_a, X_b: call(X_a, X_b, data)
 
 
 def _check_measured(a: Any, b: Any) -> None:
@@ -129,59 +102,14 @@ def check_convex(who: str, a: Any, b: Any) -> None:
             raise TypeError(f"{who}: {name}: expected a convex shape of linkwork.shapes ({kinds}), got {shape!r}")
 
 
-def read_poses(name: str, X: Any, who: str = "signed_distance") -> np.ndarray:
-    """Poses (..., 4, 4).  Raises ValueError."""
-    expected = f"{who}: {name}: expected poses (..., 4, 4)"
-    found = real_array(expected, X).astype(float)
-    check_poses_shape(name, found, who)
-    if not np.isfinite(found).all():
-        raise ValueError(f"{expected}, got {found[~np.isfinite(found)][0]} among their numbers")
-    large = np.abs(found[..., :3, 3]) > LARGEST
-    if large.any():
-        raise ValueError(
-            f"{expected} whose places are no farther away than {LARGEST:g} m, got {found[..., :3, 3][large][0]:g}"
-        )
-    R = found[..., :3, :3]
-    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).sum((-1, -2)) + np.abs(found[..., 3, :] - [0, 0, 0, 1]).sum(-1)
-    wrong = (off > _OFF) | (np.linalg.det(R) < 0.0)
-    if wrong.any():
-        raise ValueError(f"{expected}: a rotation, a place and the last row 0 0 0 1, got\n{found[wrong][0]}")
-    return found
+def _numbers(a: Shape, b: Shape) -> Callable[..., list[Any]]:
+    """Of two poses: distance, normal, points, unique."""
+
+    def numbers(X_a: Any, X_b: Any) -> list[Any]:
+        return _listed(distance_of_shapes(a, Pose.of_elements(X_a), b, Pose.of_elements(X_b))[0])
+
+    return numbers
 
 
-def check_poses_shape(name: str, X: np.ndarray, who: str = "signed_distance") -> None:
-    """Raises ValueError for arrays that are no poses (..., 4, 4)."""
-    if X.shape[-2:] != (4, 4):
-        raise ValueError(f"{who}: {name}: expected poses (..., 4, 4), got an array of shape {X.shape}")
-
-
-def _numbers(a: Shape, X_a: Any, b: Shape, X_b: Any) -> list[Any]:
-    """distance, normal, points, unique, and by how much poses are none."""
-    return _listed(distance_of_shapes(a, Pose.of_elements(X_a), b, Pose.of_elements(X_b))[0], X_a, X_b)
-
-
-def _listed(found: SignedDistance, X_a: Any, X_b: Any) -> list[Any]:
-    off = _off(X_a) + _off(X_b)
-    return [found.distance, *found.normal, *found.on_a, *found.on_b, found.unique, off]
-
-
-def _off(X: Any) -> Any:
-    """Σ |RᵀR − 1| + |det R − 1|, what the last row is off by, and 1 for each number of the place that is not finite or
-    too large; or NaN."""
-    pose = Pose.of_elements(X)
-    x, y, z = pose.rotation.x, pose.rotation.y, pose.rotation.z
-    off = fabs(x.cross(y).dot(z) - 1.0)
-    for row, other in ((x, y), (y, z), (x, z)):
-        off = off + fabs(row.dot(other)) + fabs(row.dot(row) - 1.0)
-    for number, one in zip(X[12:], (0.0, 0.0, 0.0, 1.0), strict=True):
-        off = off + fabs(number - one)
-    for number in pose.translation:
-        off = off + where(le(fabs(number), LARGEST), 0.0, 1.0)
-    return off
-
-
-def _compiled(a: Shape, b: Shape) -> Kernel:
-    def function(X_a: Any, X_b: Any) -> Any:
-        return array(_numbers(a, [*X_a.ravel()], b, [*X_b.ravel()]))
-
-    return compile(function, name="signed_distance", X_a=(4, 4), X_b=(4, 4))
+def _listed(found: SignedDistance) -> list[Any]:
+    return [found.distance, *found.normal, *found.on_a, *found.on_b, found.unique]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from ...algorithms.distances import NUMBERS
-from ...bridge.machine import Kernel, call_state
+from ...bridge.machine import Kernel, call_state, single_call
 from ...bridge.subjects import has_symbols
 from ...expr.arrays import is_traced, over_samples, scalars
 from ...geometry.scene import Scene
@@ -53,7 +53,7 @@ class DistanceMethods(RobotBase):
         """
         asked = self._about("distances", scene, pairs)
         numbers = self._measured("distances", asked, q, asked.scene.rows)
-        return RobotDistances(numbers[..., asked.kept, :], asked.names)
+        return RobotDistances(numbers if asked.whole else numbers[..., asked.kept, :], asked.names)
 
     def distance_derivatives(
         self, q: Array, scene: Scene | None = None, *, pairs: Pairs | None = None
@@ -207,7 +207,7 @@ class DistanceMethods(RobotBase):
         calls = cast(dict[Any, Any], self._calls)
         chosen: Any = pairs
         try:
-            if pairs is not None:
+            if pairs is not None and not (pairs.__class__ is tuple and pairs and pairs[0].__class__ is tuple):
                 chosen = tuple([tuple(pair) if isinstance(pair, list) else pair for pair in pairs])
             key = ("distances", scene, chosen, link)
             found = calls.get(key)
@@ -224,20 +224,33 @@ class DistanceMethods(RobotBase):
         return cast(AskedPairs, found)
 
     def _measured(self, what: str, asked: AskedPairs, q: Any, rows: Any, *numbers: Any) -> Any:
-        if is_traced(q) or is_traced(numbers):
-            return self._on_symbols(what, asked, q, rows, numbers)
-        kernel = asked.kernels.get(what)
-        if kernel is None:
-            kernel = asked.kernel(what, self.configuration_space)
-        given = [*numbers, *asked.inputs(rows)]
-        plain = q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,)
-        if plain and not self._subject.unfit:
-            if q.dtype != float:
-                given = [np.asarray(x, dtype=q.dtype) for x in given]  # all in float32, where q is
-            found = _finite(kernel, q, *given)
-            if found is not None:
-                return found
-        return kernel(read_configuration(self, what.split()[0], "q", q), *given)
+        call = asked.calls.get(what)
+        if call is None:
+            if is_traced(q) or is_traced(numbers):
+                return self._on_symbols(what, asked, q, rows, numbers)
+            call = asked.calls[what] = self._call(what, asked, rows)
+        return call(q, *numbers)
+
+    def _call(self, what: str, asked: AskedPairs, rows: Any) -> Callable[..., Any]:
+        """What is called with q and further numbers: the kernel, and what looks at all that is not plain."""
+        kernel, scene = asked.kernel(what, self.configuration_space), asked.inputs(rows)
+
+        def otherwise(q: Any, *given: Any) -> Any:
+            numbers = given[: len(given) - len(scene)]
+            if is_traced(q) or is_traced(numbers):
+                return self._on_symbols(what, asked, q, rows, numbers)
+            plain = q.__class__ is np.ndarray and q.dtype in _REAL and q.shape[-1:] == (self._tree.nq,)
+            arrays: Sequence[Any] = given
+            if plain and not self._subject.unfit:
+                if q.dtype != float:
+                    arrays = [np.asarray(x, dtype=q.dtype) for x in given]  # all in float32, where q is
+                found = _finite(kernel, q, *arrays)
+                if found is not None:
+                    return found
+            return kernel(read_configuration(self, what.split()[0], "q", q), *arrays)
+
+        call = otherwise if self._subject.unfit else single_call(kernel, otherwise)
+        return (lambda q, *numbers: call(q, *numbers, *scene)) if scene else call
 
     def _on_symbols(self, what: str, asked: AskedPairs, q: Any, rows: Any, numbers: tuple[Any, ...]) -> Any:
         values = scalars(q)

@@ -58,6 +58,15 @@ class FieldKind(SolidKind):
             core = replace(core, points=lambda measure: least_of_points(Cloud(**arrays), pose, measure))
         return SolidRow(numbers[0], numbers[1], Solid(core, numbers[2]))
 
+    def data(self, row: Sequence[Any]) -> Sequence[Any]:
+        """The numbers of a row that do not change when the field is moved: of its arrays."""
+        return row[_HEAD:]
+
+    def placed(self, X: Pose, radius: Any, data: Sequence[Any]) -> Solid:
+        """The field of such numbers at a pose."""
+        R = X.rotation
+        return self.solid([1.0, 0.0, radius, *R.x, *R.y, *R.z, *X.translation, *data]).solid
+
 
 def field_row(shape: Shape, X: Pose) -> tuple[FieldKind, list[Any]]:
     """The kind of a field at a pose, and its row.
