@@ -5,9 +5,11 @@
 
 from .facade.motion.extremes import Extremes
 from .facade.motion.spline import spline
+from .facade.motion.timing.limits import MotionLimit
+from .facade.motion.timing.timing import TimedPath, time_optimal
 from .facade.motion.trajectory import Trajectory, TrajectoryState
 
-__all__ = ["Extremes", "Trajectory", "TrajectoryState", "spline"]
+__all__ = ["Extremes", "MotionLimit", "TimedPath", "Trajectory", "TrajectoryState", "spline", "time_optimal"]
 
 
 def __dir__() -> list[str]:

@@ -23,14 +23,14 @@ from ....expr.functions import and_, fabs, fmax, fmin, le, lt, not_, where
 from .lines import Lines, corner
 from .rows import NODES, control_points, product
 
-__all__ = ["Along", "Limits", "Timed", "fastest"]
+__all__ = ["PathLimits", "PathTiming", "PathValues", "fastest"]
 
 _FLAT = 1e-13  # of what a limit spans: what u changes less than that is not bound by it
 _ROUNDING = 1e-13
 _AT_ONCE = 1e-9  # [s] segments along which nothing moves are passed in that time
 
 
-class Along(NamedTuple):
+class PathValues(NamedTuple):
     """What a path is at k places of each of its n segments: `NODES`.
 
     ``rates`` (n, k, r): what has limits of velocity, by s; ``first`` and ``second`` (n, k, m): A and B of what has
@@ -45,7 +45,7 @@ class Along(NamedTuple):
     speeds: Any = None
 
 
-class Limits(NamedTuple):
+class PathLimits(NamedTuple):
     """Of rates (r,), of what is of second order (m,), and of speeds (w,)."""
 
     slowest: Any
@@ -55,7 +55,7 @@ class Limits(NamedTuple):
     speeds: Any = None
 
 
-class Timed(NamedTuple):
+class PathTiming(NamedTuple):
     """x = ṡ² at the ends of segments (n + 1,), u = s̈ on them (n,), and the last segment that cannot be passed at any
     speed, or −1."""
 
@@ -64,7 +64,9 @@ class Timed(NamedTuple):
     blocked: Any
 
 
-def fastest(along: Along, limits: Limits, steps: Any, caps: Any, start: Any, end: Any, *, may_rest: bool) -> Timed:
+def fastest(
+    along: PathValues, limits: PathLimits, steps: Any, caps: Any, start: Any, end: Any, *, may_rest: bool
+) -> PathTiming:
     """The fastest x and u along n segments of lengths ``steps``, x being at most ``caps`` (n + 1,), and given at ends.
 
     ``may_rest``: standing still is within all limits, wherever it is; then less has to be looked for.  Where a segment
@@ -77,7 +79,7 @@ def fastest(along: Along, limits: Limits, steps: Any, caps: Any, start: Any, end
         low, high, blocked = state
         *values, step, cap, k = row
         upper, lower, largest, last = _bounds(_along(values, along), limits, step)
-        following = _joined(Lines(upper, lower), low, fmin(high, last), step, may_rest)
+        following = _joined(Lines(upper, lower), low, fmin(high, last), step)
         x1 = corner(following, fmin(largest, cap), falling=True)
         fine = not_(following.gap(x1)[2])
         if may_rest:
@@ -87,70 +89,67 @@ def fastest(along: Along, limits: Limits, steps: Any, caps: Any, start: Any, end
             fine = and_(fine, le(x0, x1))
         blocked = where(and_(le(blocked, -1.0), not_(fine)), k, blocked)
         x1, x0 = where(fine, x1, largest), where(fine, x0, 0.0)
-        return (x0, x1, blocked), (array(upper), array(lower), x0, x1)
+        return (x0, x1, blocked), (array(upper), x0, x1)
 
     rows = (*given, steps, caps[:-1], np.arange(float(many)))
     at_end = fmin(end, caps[many])
-    first = (0.0 * end if may_rest else at_end, at_end, where(lt(at_end, end), float(many - 1), -1.0))
-    if may_rest:
-        first = (at_end, at_end, first[2])
-    (_, _, blocked), (upper, lower, low, high) = scan(back, first, rows, backward=True)
+    first = (at_end, at_end, where(lt(at_end, end), float(many - 1), -1.0))
+    (_, _, blocked), (upper, low, high) = scan(back, first, rows, backward=True)
     fine = and_(le(low[0] * (1.0 - _ROUNDING), start), le(start, high[0] * (1.0 + _ROUNDING)))
     blocked = where(and_(le(blocked, -1.0), not_(fine)), 0.0, blocked)
 
     def forth(x: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
         above, low, high, step = row
-        u = Lines([(c, k) for c, k in above], []).least(x)[0]
-        following = fmin(fmax(x + 2.0 * step * u, low), high)
+        lines = _joined(Lines([(c, k) for c, k in above], []), low, high, step)
+        following = fmin(fmax(x + 2.0 * step * lines.least(x)[0], low), high)
         return following, (x, (following - x) * (0.5 / step))
 
     after = [np.concatenate([x[1:], array([at_end])]) for x in (low, high)]
     final, (x, u) = scan(forth, start, (upper, *after, steps))
-    return Timed(np.concatenate([x, array([final])]), u, blocked)
+    return PathTiming(np.concatenate([x, array([final])]), u, blocked)
 
 
-def _along(values: Sequence[Any], like: Along) -> Along:
+def _along(values: Sequence[Any], like: PathValues) -> PathValues:
     """A segment's rows by name."""
     left = iter(values)
-    return Along(*(None if x is None else next(left) for x in like))
+    return PathValues(*(None if x is None else next(left) for x in like))
 
 
-def _joined(lines: Lines, low: Any, high: Any, step: Any, may_rest: bool) -> Lines:
+def _joined(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
     """With low ≤ x + 2 step u ≤ high."""
     k = 0.5 / step
     return Lines([*lines.upper, (high * k, -k)], [*lines.lower, (low * k, -k)])
 
 
-def _bounds(along: Along, limits: Limits, step: Any) -> tuple[list[Any], list[Any], Any, Any]:
+def _bounds(along: PathValues, limits: PathLimits, step: Any) -> tuple[list[Any], list[Any], Any, Any]:
     """Upper and lower lines of a segment, and the largest x at its beginning and at its end."""
+    weights = _slowness(along, limits)
+    degree = len(weights)
+    slowest = (_AT_ONCE * _AT_ONCE) / (step * step)
+    largest, last = 1.0 / fmax(weights[0], slowest), 1.0 / fmax(weights[-1], slowest)
     upper, lower = [], []
-    largest = (1.0 / (_AT_ONCE * _AT_ONCE)) * step * step
     nodes = NODES[len(along.first)]
     for j, (low, high) in enumerate(zip(limits.lower, limits.upper, strict=True)):
         second = [row[j] for row in along.second]
-        a = control_points([row[j] + (2.0 * t * step) * b for t, row, b in zip(nodes, along.first, second, strict=True)])
-        b = control_points(second)
+        first = [row[j] + (2.0 * t * step) * b for t, row, b in zip(nodes, along.first, second, strict=True)]
+        a, b = control_points(first), control_points(second)
         c = [0.0] * len(a) if along.rest is None else control_points([row[j] for row in along.rest])
-        flat = _FLAT * (high - low) * step
+        flat = _FLAT * (high - low) * step / largest
         for ai, bi, ci in zip(a, b, c, strict=True):
-            inverse = 1.0 / where(lt(fabs(ai) * largest, flat), flat / largest, ai)
+            inverse = 1.0 / where(lt(fabs(ai), flat), flat, ai)
             up, k = lt(0.0, inverse), -bi * inverse
             one, other = (low - ci) * inverse, (high - ci) * inverse
             upper.append((where(up, other, one), k))
             lower.append((where(up, one, other), k))
-    weights = _slowness(along, limits)
-    degree = len(weights)
-    largest = 1.0 / fmax(weights[0], 1.0 / largest)
-    last = 1.0 / fmax(weights[-1], 1.0 / ((1.0 / (_AT_ONCE * _AT_ONCE)) * step * step))
     for k in range(1, degree):
         slope = (2.0 * k / degree) * step * weights[k - 1]
-        inverse = 1.0 / fmax(slope, 1e-6 * _FLAT / largest)
+        inverse = 1.0 / fmax(slope, _FLAT * step / largest)
         both = ((degree - k) / degree) * weights[k] + (k / degree) * weights[k - 1]
         upper.append((inverse, -both * inverse))
     return upper, lower, largest, last
 
 
-def _slowness(along: Along, limits: Limits) -> list[Any]:
+def _slowness(along: PathValues, limits: PathLimits) -> list[Any]:
     """Control points of a polynomial that is nowhere less than 1/x of the largest x."""
     found: list[Any] | None = None
     for j, (low, high) in enumerate(zip(limits.slowest, limits.fastest, strict=True)):

@@ -5,8 +5,10 @@ With s = s_i + Δ t, t in [0, 1], u held and x(t) = x_i + 2 Δ t u,
     A(t) u + B(t) x(t) + C(t) = (A + 2 Δ t B) u + B x_i + C,     W(t) x(t) = W x_i + 2 Δ t W u
 
 are polynomials in t whose coefficients are linear in u and x_i.  A polynomial lies between the least and the greatest
-of its control points, its coefficients by Bernstein's polynomials (Farouki, The Bernstein polynomial basis: a centennial
-retrospective, 2012): limits on those hold on the whole segment, not at points of it alone.
+of its control points, its coefficients by Bernstein's polynomials: limits on those hold on the whole segment, not at
+points of it alone.
+
+Source: Farouki, The Bernstein polynomial basis: a centennial retrospective, 2012.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["NODES", "control_points", "product", "raised"]
+__all__ = ["NODES", "control_points", "product"]
 
 
 @cache
@@ -54,8 +56,3 @@ def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
             total = total + (comb(m, i) * comb(n, k - i) / comb(m + n, k)) * a[i] * b[k - i]
         found.append(total)
     return found
-
-
-def raised(a: Sequence[Any]) -> list[Any]:
-    """Control points of t p(t), of those of p: of one degree more."""
-    return product(a, [0.0, 1.0])

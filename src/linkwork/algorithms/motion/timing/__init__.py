@@ -1,0 +1,6 @@
+"""Timing along a path: the fastest within limits of velocity and of second order."""
+
+from .reachability import PathLimits, PathTiming, PathValues, fastest
+from .rows import NODES
+
+__all__ = ["NODES", "PathLimits", "PathTiming", "PathValues", "fastest"]

@@ -1,0 +1,1 @@
+"""Timing along a path: the fastest within limits."""

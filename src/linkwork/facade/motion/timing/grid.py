@@ -1,0 +1,56 @@
+"""Segments of a path: where it is smooth inside, of about the same length, or of the same weight in time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["again", "grid"]
+
+_COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serve all
+
+
+def grid(knots: np.ndarray, points: int) -> np.ndarray:
+    """About so many segments, the knots among their ends; closer together at the path's ends, where it is slow."""
+    least = max(points, 2 * (len(knots) - 1))
+    many = next((n for n in _COUNTS if n >= least), least)
+    shares = np.diff(knots) / (knots[-1] - knots[0])
+    counts = _shared(shares, many)
+    found = [knots[:1]]
+    for k, count in enumerate(counts):
+        t = np.arange(1, count + 1) / count
+        if k == 0:
+            t = 0.5 * (t + t * t)
+        if k == len(counts) - 1:
+            t = 1.0 - (0.5 * ((1.0 - t) + (1.0 - t) ** 2))
+        new = knots[k] + t * (knots[k + 1] - knots[k])
+        new[-1] = knots[k + 1]
+        found.append(new)
+    made: np.ndarray = np.concatenate(found)
+    return made
+
+
+def again(knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """As many segments of a motion with ṡ² = x at s, passed at t, and s̈ = u: of the same time and change of speed."""
+    changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(np.sqrt(x))))])
+    weight = t / t[-1] + changes / max(changes[-1], 1e-300)
+    at = np.interp(knots, s, weight)
+    counts = _shared(np.diff(at) / weight[-1], len(s) - 1)
+    found = [knots[:1]]
+    for k, count in enumerate(counts):
+        times = np.interp(at[k] + np.arange(1, count) / count * (at[k + 1] - at[k]), weight, t)
+        place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(u) - 1)
+        d = times - t[place]  # on a segment the speed, and so the weight, is linear in time
+        new = s[place] + d * (np.sqrt(x[place]) + 0.5 * u[place] * d)
+        found += [new, knots[k + 1 : k + 2]]
+    made: np.ndarray = np.concatenate(found)
+    return made if (np.diff(made) > 0.0).all() else grid(knots, len(s) - 1)
+
+
+def _shared(shares: np.ndarray, many: int) -> np.ndarray:
+    """So many segments by part, one at least in each."""
+    counts: np.ndarray = np.maximum(np.round(shares * many).astype(int), 1)
+    while counts.sum() > many:
+        counts[(counts / np.maximum(shares, 1e-300) * (counts > 1)).argmax()] -= 1
+    while counts.sum() < many:
+        counts[(shares / counts).argmax()] += 1
+    return counts

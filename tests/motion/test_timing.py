@@ -1,0 +1,134 @@
+"""Timing along a path: durations that are known, limits that hold at all times, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+
+import linkwork as lw
+from linkwork.motion import MotionLimit, Trajectory, time_optimal
+
+
+def _cubic(seed: int, n: int, many: int = 5, **how: object) -> Trajectory:
+    rng = np.random.default_rng(seed)
+    knots = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, many))])
+    spline = CubicSpline(knots, rng.uniform(-1.5, 1.5, (many + 1, n)), bc_type="natural")
+    return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), **how)
+
+
+def _kept(found: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.ndarray) -> float:
+    """By how much a limit is passed, of the largest, at many times."""
+    times = np.linspace(found.trajectory.start_time, found.trajectory.end_time, 20_011)
+    x = found.trajectory(times)[order]
+    return float(np.maximum(x - high, low - x).max() / np.abs(high).max())
+
+
+def test_durations_that_are_known():
+    # a straight line from rest to rest is a trapezoid, or a triangle where the line is short
+    for length, v, a in ((2.0, 1.0, 2.0), (0.2, 1.0, 2.0), (5.0, 0.3, 40.0)):
+        line = Trajectory.polynomial([0.0, 1.0], [[[0.3, length]]])
+        found = time_optimal(line, velocity=v, acceleration=a, points=100)
+        known = length / v + v / a if length > v * v / a else 2.0 * np.sqrt(length / a)
+        assert abs(found.duration - known) < 2e-3 * known and found.duration > known * (1.0 - 1e-9)
+        assert abs(found.trajectory.duration - found.duration) < 1e-12 * known
+    # of limits that are not symmetric the way up and the way down take a √ of theirs each: v² = 2 l a b/(a + b)
+    line = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
+    found = time_optimal(line, velocity=100.0, acceleration=(-1.0, 3.0))
+    top = np.sqrt(2.0 * 3.0 / 4.0)
+    assert abs(found.duration - (top / 3.0 + top)) < 2e-3 and found.speed.max() <= top * (1.0 + 1e-9)
+    # at a speed that is given at both ends, and kept
+    found = time_optimal(line, velocity=0.5, acceleration=1.0, start_speed=0.5, end_speed=0.5)
+    assert abs(found.duration - 2.0) < 1e-6
+    # a circle at constant speed is all that its centripetal acceleration allows: v² = a r
+    turn = np.linspace(0.0, 4.0 * np.pi, 161)
+    ring = CubicSpline(turn, np.stack([np.cos(turn), np.sin(turn)], -1), bc_type="periodic")
+    path = Trajectory.polynomial(turn, np.moveaxis(ring.c[::-1], (0, 1, 2), (2, 0, 1)))
+    found = time_optimal(path, velocity=10.0, acceleration=1.0)
+    assert abs(np.median(found.speed) - 1.0) < 5e-3
+
+
+def test_limits_hold_at_all_times_between():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        path = _cubic(seed, 3)
+        v = -rng.uniform(0.5, 2.0, 3), rng.uniform(0.5, 2.0, 3)
+        a = -rng.uniform(1.0, 5.0, 3), rng.uniform(1.0, 5.0, 3)
+        found = time_optimal(path, velocity=v, acceleration=a, points=100)
+        assert _kept(found, 1, *v) < 1e-8 and _kept(found, 2, *a) < 1e-8
+        # at each time something is at its limit, all but where segments end
+        times = np.linspace(0.0, found.duration, 2001)[1:-1]
+        _, rate, more = found.trajectory(times)
+        near = np.maximum(np.where(rate > 0, rate / v[1], rate / v[0]), np.where(more > 0, more / a[1], more / a[0]))
+        assert np.quantile(near.max(-1), 0.05) > 0.75
+        # more segments find less time, and what is in the least time already stays as it is
+        finer = time_optimal(path, velocity=v, acceleration=a, points=200)
+        assert 0.98 * found.duration < finer.duration <= found.duration * (1.0 + 1e-9)
+        again = time_optimal(finer.trajectory, velocity=v, acceleration=a, points=200)
+        assert abs(again.duration - finer.duration) < 4e-3 * finer.duration
+        q = finer.trajectory(np.interp(found.s, finer.s, finer.t)).q
+        assert np.abs(path(found.s).q - q).max() < 0.05  # the same way
+
+
+def test_along_a_robots_path():
+    robot = lw.load("arm7")
+    rng = np.random.default_rng(0)
+    knots = np.linspace(0.0, 1.0, 5)
+    spline = CubicSpline(knots, 0.5 * rng.uniform(-1.0, 1.0, (5, 7)), bc_type="natural")
+    path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), robot=robot)
+    q, v, _ = path(np.linspace(0.0, 1.0, 500))
+    still = np.abs(robot.inverse_dynamics(q, 0 * v, 0 * v)).max(0)
+    torque = 1.1 * still + 0.5
+    free = time_optimal(path, velocity=3.0, acceleration=8.0, points=100)
+    found = time_optimal(path, velocity=3.0, acceleration=8.0, torque=torque, points=100)
+    moved = found.trajectory(np.linspace(0.0, found.duration, 20_000))
+    passed = np.abs(robot.inverse_dynamics(*moved)) - torque
+    assert (passed / torque).max() < 1e-4 and (passed / torque).max() > -1e-3
+    assert found.duration > free.duration
+    frame = robot.frames[-1]
+    slow = time_optimal(path, velocity=3.0, acceleration=8.0, speed={frame: 0.2}, points=100)
+    q, v, _ = slow.trajectory(np.linspace(0.0, slow.duration, 20_000))
+    speed = np.linalg.norm(robot.twist(q, v, frame)[..., 3:], axis=-1)
+    assert 0.199 < speed.max() < 0.2 * (1.0 + 1e-4) and slow.duration > free.duration
+
+    # a limit of one's own, that of the accelerations again, says the same
+    same = MotionLimit(lambda q, v, a: a, -8.0, 8.0, "a")
+    other = time_optimal(path, velocity=3.0, limits=[same], points=100)
+    assert abs(other.duration - free.duration) < 1e-9
+
+
+def test_corners_are_stopped_at():
+    polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    found = time_optimal(polyline, velocity=10.0, acceleration=1.0)
+    assert abs(found.duration - 4.0) < 8e-3  # two triangles, 2 √(1/1) each
+    corner = found.trajectory(np.interp(1.0, found.s, found.t))
+    assert np.abs(corner.v).max() < 1e-6 and np.abs(corner.q - [1.0, 0.0]).max() < 1e-9
+
+
+def test_what_is_refused():
+    path = _cubic(0, 2)
+    cases = [
+        ({"velocity": 1.0}, "expected limits of acceleration= or torque="),
+        ({"acceleration": [1.0, 2.0, 3.0]}, r"acceleration: expected a number, 2 numbers"),
+        ({"acceleration": (0.1, 1.0)}, "'0': expected limits with 0 between them, got 0.1 and 1"),
+        ({"acceleration": 1.0, "velocity": [0.0, 1.0]}, "'0' moves along the path, and its limit is 0"),
+        (
+            {"acceleration": 1.0, "velocity": 1.0, "start_speed": 50.0},
+            "start_speed: no motion within the limits begins",
+        ),
+        ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number from 0 on"),
+        ({"acceleration": float("nan")}, "nan"),
+        ({"torque": 1.0}, "torque: expected a path of a robot, or robot="),
+        ({"acceleration": 1.0, "points": 0}, "points: expected a whole number from 1 on"),
+        (
+            {"limits": [MotionLimit(lambda q, v, a: a + v, -1.0, 1.0, "drag")]},
+            "drag: expected a function that is linear",
+        ),
+        ({"limits": [MotionLimit(lambda q, v, a: a[0], -1.0, 1.0, "odd")]}, "odd: expected numbers"),
+        ({"limits": [MotionLimit(lambda q, v, a: 3.0 + 0.0 * a, -1.0, 1.0, "far")]}, "no speed along the path obeys"),
+    ]
+    for how, text in cases:
+        with pytest.raises((ValueError, TypeError), match=text):
+            time_optimal(path, **how)
+    with pytest.raises(TypeError, match="expected a trajectory"):
+        time_optimal([[0.0], [1.0]], acceleration=1.0)
