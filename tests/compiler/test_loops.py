@@ -14,6 +14,7 @@ import pytest
 
 from compiler.support import TARGETS, every_target
 from linkwork.compiler.kernel import Kernel, call_state
+from linkwork.compiler.real import SINGLE
 from linkwork.compiler.target import Target, host
 from linkwork.compiler.trace import trace
 
@@ -307,3 +308,36 @@ def test_what_is_not_finite_is_counted_once_for_each_call_that_meets_it(batch: i
 
 def test_all_targets_are_tried() -> None:
     assert {target.lanes for target in TARGETS.values()} >= {2, HERE.lanes} or HERE.triple.startswith(("aarch", "arm"))
+
+
+@every_target
+def test_short_programs_go_from_arrays_to_registers_with_the_same_bits(target: Target) -> None:
+    """Whole vectors of contiguous samples, beside the ordinary way: by strides, by what all samples share, one by one;
+    and numbers that nothing uses are looked at for NaN all the same."""
+
+    def function(X: np.ndarray, p: np.ndarray, t: object) -> dict[str, object]:
+        moved = [X[i, 3] / (p[0] * p[0] + 1.5) + X[i, 0] * p[i] for i in range(3)]
+        pair, six = [moved[2], X[0, 0]], [*moved, *p]
+        arrays = {"moved": moved, "still": [t, 2.0], "pair": pair, "six": six}
+        return {"d": moved[0] / (t * t + 0.3), **{name: np.array(x, dtype=object) for name, x in arrays.items()}}
+
+    kernel = Kernel(trace(function, "short", {"X": (4, 4), "p": (3,), "t": ()}), target=target)
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32):
+        X, p, t = (rng.normal(size=(37, *shape)).astype(dtype) for shape in ((4, 4), (3,), ()))
+        alone = [np.stack(one) for one in zip(*(kernel(*row) for row in zip(X, p, t, strict=True)), strict=True)]
+        for n in (3, target.lanes_of(SINGLE), 20, 36, 37):
+            strided = (np.repeat(x, 2, axis=0)[::2] for x in (X, p, t))
+            for given in ((X, p, t), tuple(strided), (np.asfortranarray(X), p[:, ::-1].copy()[:, ::-1], t)):
+                for got, expected in zip(kernel(*(x[:n] for x in given)), alone, strict=True):
+                    np.testing.assert_array_equal(got, expected[:n])
+        shared, copied = kernel(X, p[0], t), kernel(X, np.tile(p[0], (37, 1)), t)
+        for got, expected in zip(shared, copied, strict=True):
+            np.testing.assert_array_equal(got, expected)
+        for k in (0, 5, 36):
+            bad = X.copy()
+            bad[k, 3, 1] = np.nan
+            before = call_state(kernel).not_finite_calls
+            for got, expected in zip(kernel(bad, p, t), alone, strict=True):
+                np.testing.assert_array_equal(got, expected)
+            assert call_state(kernel).not_finite_calls == before + 1

@@ -63,7 +63,10 @@ class GeneralCall:
             self.result = cast(Any, namedtuple)(f"{self.name}_result", names)
         self.state = State(threads=setting_address(), interrupts=interrupts_address())
         self._in_double = recipe.in_double
-        self._double, self._single = self.loops = [TypedLoop(code, real, self.state) for real in (DOUBLE, SINGLE)]
+        self._double = TypedLoop(code, DOUBLE, self.state)
+        # what is computed in float64 whatever it is called with has no other loop
+        self._single = self._double if self._in_double else TypedLoop(code, SINGLE, self.state)
+        self.loops = [self._double] if self._in_double else [self._double, self._single]
         # nothing tells which type is meant where there are no inputs, and NumPy cannot choose one
         chosen = [self._single, self._double] if self.inputs and not self._in_double else [self._double]
         owners = [(loop.callback, loop.owners) for loop in chosen]
@@ -213,10 +216,16 @@ class GeneralCall:
 
         NumPy copies what overlaps except for one array that is both, and takes a sample to be the same part of it.
         """
+        outs = out if isinstance(out, tuple) else (out,)
+        written_to = {*map(id, outs)}
+        for x in (*outs, *arrays):  # arrays with memory of their own share none with each other, which is soon seen
+            if x.__class__ is not np.ndarray or not x.flags.owndata:
+                break
+        else:
+            if written_to.isdisjoint(map(id, arrays)):
+                return arrays
         written = [
-            (len(port.shape), y)
-            for port, y in zip(self.outputs, out if isinstance(out, tuple) else (out,), strict=False)
-            if isinstance(y, np.ndarray)
+            (len(port.shape), y) for port, y in zip(self.outputs, outs, strict=False) if isinstance(y, np.ndarray)
         ]
 
         def apart(port: Port, x: Any) -> Any:

@@ -17,9 +17,10 @@ import sys
 from typing import Any
 
 from .control.layout import ControlLayout
+from .direct import direct_function, is_direct
 from .interrupts import attend_function, begin_function, ended_function
 from .ir import MOST_UNROLLED, Function, Text
-from .packing import packing, packing_functions
+from .packing import SIDE_BY_SIDE, packing, packing_functions
 from .program import Port
 from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory, sample_declaration
 from .streaming import STREAMED, is_streamed
@@ -58,6 +59,9 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
     """Add ``@loop`` and what it needs but other modules' ``@block`` and, for very few samples, ``@sample``."""
     target = layout.target
     packing_functions(text, layout)
+    if is_direct(layout):
+        assert isinstance(layout, Layout)
+        text.add(direct_function(layout, State.off_calls.offset))
     text.add(_range(layout))
     f = Function("define void @.loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
     f.declare(sample_declaration(layout.program), "declare void @.block(ptr, ptr, ptr, i64)")
@@ -107,6 +111,7 @@ class _Arrays:
     def __init__(self, f: Function, layout: Layout | ControlLayout) -> None:
         self.f, self.layout = f, layout
         self.inputs, self.outputs = layout.program.inputs, layout.program.outputs
+        self.own = [j if unused else None for j, unused in enumerate(layout.program.unused)]
         self.start, self.steps, self.strides, self.whole = [], [], [], []
         ports = [*self.inputs, *self.outputs]
         core = len(ports)
@@ -161,13 +166,20 @@ class _Arrays:
         at_once = f.all_of([full, self.whole[j]])
         with f.when(at_once):
             arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
-            if what == "unpack" and is_streamed(port):
+            own = self.own[j] if what == "pack" else None
+            if 0 < port.size <= SIDE_BY_SIDE:
+                beside = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
+                with f.when(beside):
+                    f.do(f"call void {packing(f'{what}_side_by_side', port)}{arguments}")
+                with f.unless(beside):
+                    f.do(f"call void {packing(what, port, own)}{arguments}")
+            elif what == "unpack" and is_streamed(port):
                 with f.when("%streamed"):
                     f.do(f"call void {packing('unpack_streamed', port)}{arguments}")
                 with f.unless("%streamed"):
                     f.do(f"call void {packing(what, port)}{arguments}")
             else:
-                f.do(f"call void {packing(what, port)}{arguments}")
+                f.do(f"call void {packing(what, port, own)}{arguments}")
         with f.unless(at_once):
             count = f.let(f"select i1 {full}, i64 {lanes}, i64 {left}")
             f.do(
@@ -211,11 +223,15 @@ def _range(layout: Layout | ControlLayout) -> Function:
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, out = layout.at(f, start)
+    first = "%first"
+    if is_direct(layout):
+        told = "ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan"
+        first = f.let(f"call i64 @.direct({told})")
     arrays = _Arrays(f, layout)
     block = f"call void @.block(ptr {into}, ptr {work}, ptr {out}, i64"
-    with f.loop("%stop", start="%first", step=lanes * layout.vectors) as sample:
+    with f.loop("%stop", start=first, step=lanes * layout.vectors) as sample:
         left = f.let(f"sub i64 %stop, {sample}")
-        again = f.let(f"icmp ne i64 {sample}, %first")
+        again = f.let(f"icmp ne i64 {sample}, {first}")
         if layout.vectors == 1:
             arrays.pack(sample, left, into, again)
             f.do(f"{block} 1)")

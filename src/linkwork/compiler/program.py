@@ -138,6 +138,16 @@ class Program(Listing):
             return self
         return replace(self, results=self.results[: -self.guards], guards=0).pruned()
 
+    @cached_property
+    def unused(self) -> list[frozenset[int]]:
+        """Of each input the numbers that nothing depends on."""
+        used = {i.value for i in self.instructions if i.operation is INPUT}
+        found, start = [], 0
+        for port in self.inputs:
+            found.append(frozenset(k for k in range(port.size) if start + k not in used))
+            start += port.size
+        return found
+
     @property
     def operations(self) -> Mapping[str, int]:
         """How often each operation is done (leaves left out), of those that outputs need.

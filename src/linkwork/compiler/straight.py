@@ -27,6 +27,7 @@ __all__ = [
     "ON_STACK",
     "Layout",
     "block_function",
+    "block_on_registers",
     "guards_exceeded",
     "memory",
     "sample_declaration",
@@ -226,6 +227,12 @@ def _block_segment(text: Text, layout: Layout, k: int, signature: str) -> None:
     text.add(f)
 
 
+def block_on_registers(f: Instructions, layout: Layout, elements: Sequence[str]) -> list[str]:
+    """The results of a program that is left whole, guards too, of elements of its inputs that are there by name."""
+    name = _write(f, layout, 0, _in_order, {}, elements)
+    return [name(r) for r in layout.program.results]
+
+
 def _in_order(number: int) -> Place:
     """Where an input's number stands that has been packed."""
     return "%in", number
@@ -319,8 +326,10 @@ def _write(
     k: int,
     source: Callable[[int], Place],
     sinks: Mapping[int, Sequence[Place]],
+    elements: Sequence[str] = (),
 ) -> Callable[[int], str]:
-    """The instructions of a segment.  Inputs and values of other segments are loaded where they are first used.
+    """The instructions of a segment.  Inputs and values of other segments are loaded where they are first used, unless
+    the inputs' elements are there by name.
 
     Returned is what gives a value its name.
     """
@@ -335,14 +344,14 @@ def _write(
             if operation is CONSTANT:
                 names[value] = f.constant(number)
             elif operation is INPUT:
-                names[value] = f.get(*source(number))
+                names[value] = elements[number] if elements else f.get(*source(number))
             else:
                 names[value] = f.fetch(operation, segment.taken[value])
         return names[value]
 
     def memory(value: int) -> Place | None:
         operation, _, number = instructions[value]
-        return source(number) if operation is INPUT else None
+        return source(number) if operation is INPUT and not elements else None
 
     for value in range(segment.start, segment.stop):
         operation, args, _ = instructions[value]
