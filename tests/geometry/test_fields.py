@@ -302,5 +302,5 @@ def test_values_and_what_they_refuse() -> None:
     for wrong in (3.0, [3.0], shapes.Sphere(1.0), "box"):
         with pytest.raises(TypeError, match="compound: parts: expected shapes"):
             shapes.Compound(wrong)
-    with pytest.raises(TypeError, match="nothing measures a HeightField and a PointCloud"):
-        fields.distance_of_shapes(GROUND, Pose.identity(), cloud, Pose.identity())
+    with pytest.raises(TypeError, match="nothing measures a HeightField and a HeightField"):
+        fields.distance_of_shapes(GROUND, Pose.identity(), GROUND, Pose.identity())
