@@ -133,7 +133,7 @@ class _Planner:
     def _free(self, value: int) -> bool:
         """Whether a value can be had in every piece, or in none: leaves, results of controls, parts of tables."""
         operation, args, _ = self.listing.instructions[value]
-        if operation is PART and args[0] in self.scope.puts:
+        if value in self.scope.puts or (operation is PART and args[0] in self.scope.puts):
             return True
         return operation in (INPUT, CONSTANT) or self._control_of(value) is not None or operation in CONTROL
 

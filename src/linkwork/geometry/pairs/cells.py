@@ -59,12 +59,14 @@ class Deepest(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """Where a cell is cut: at a direction on the side across from a corner, 0 to 2, or inside: 3."""
+    """Where a cell is cut: at a direction n, of any length, and the least bound, times its size.
 
-    least: Any
+    Sides are 0 to 2, those across from a corner, and 3 for the inside; with 4 added, the cut is elsewhere on the side.
+    """
+
+    square: Any
     n: Vec3
     side: Any
-    exact: Any  # whether the cut is where the bound is least
 
 
 def deepest(
@@ -87,8 +89,12 @@ def deepest(
         depth, n = _better(depth, n, way.dot(w), way)
     rounding = _ROUNDING * sqrt(where(lt(0.0, scale), scale, 1.0))
     points = table_of([rows[min(k, len(_CORNERS) - 1)] for k in range(_POINTS)])
-    first = [_code(*map(float, cell)) for cell in ((0, 1, 2), (0, 3, 1), (0, 2, 3), (1, 3, 2))]
-    waiting = table_of([first[k] if k < len(first) else 0.0 for k in range(_WAITING)])
+    first = []
+    for cell in ((0, 1, 2), (0, 3, 1), (0, 2, 3), (1, 3, 2)):
+        whole = _least(tuple(Vec3(*rows[k][:3]) for k in cell), tuple(Vec3(*rows[k][3:]) for k in cell))
+        i, j, k = map(float, cell)
+        first.append([_code(i, j, k, whole.side), whole.square, *whole.n])
+    waiting = table_of([first[min(k, len(first) - 1)] for k in range(_WAITING)])
     start = Deepest(depth, n, 1e150 + 0.0 * depth, n, points, waiting, where(going, float(len(first)), 0.0))
     found: Deepest = while_loop(
         lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, at_most=_STEPS
@@ -101,60 +107,80 @@ def _better(depth: Any, n: Vec3, h: Any, other: Vec3) -> tuple[Any, Vec3]:
     return where(less, h, depth), choose(less, other, n)
 
 
-def _code(i: Any, j: Any, k: Any) -> Any:
-    return (k * _OF + j) * _OF + i
+def _code(i: Any, j: Any, k: Any, side: Any) -> Any:
+    return ((i * _OF + j) * _OF + k) * _OF + side
 
 
 def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys: Sequence[Vec3]) -> Deepest:
     last = s.many - 1.0
-    code = entry(s.waiting, last)
-    k = floor(code * (1.0 / (_OF * _OF)))
-    code = code - k * (_OF * _OF)
-    j = floor(code * (1.0 / _OF))
-    i = code - j * _OF
+    code, square, *at = entry(s.waiting, last)
+    side, code = _parted(code)
+    k, code = _parted(code)
+    j, i = _parted(code)
     rows = [entry(s.points, index) for index in (i, j, k)]
     n = tuple(Vec3(*row[:3]) for row in rows)
     w = tuple(Vec3(*row[3:]) for row in rows)
-    cut = _least(n, w)
-    open_ = lt(cut.least, s.depth * (1.0 - gap) - rounding)
-    at, _ = difference.support(cut.n)
-    h = cut.n.dot(at)
-    depth, best = _better(s.depth, s.n, h, cut.n)
+    cut = Vec3(*at)
+    cut = cut * (1.0 / sqrt(length_of(cut)))
+    point, _ = difference.support(cut)
+    h = cut.dot(point)
+    depth, best = _better(s.depth, s.n, h, cut)
     other, m = s.other, s.m
     if valleys:
         far = lt(h, other)
         for valley in valleys:
-            far = and_(far, lt(cut.n.dot(valley), SAME_VALLEY))
-        other, m = where(far, h, other), choose(far, cut.n, m)
-    met = le(h - cut.least, rounding)
-    for corner, point in enumerate(w):  # what is asked again is answered again: the rest is rounding
-        away = at - point
-        met = or_(met, and_(lt(0.1, fabs(cut.side - float(corner))), le(away.dot(away), rounding * rounding)))
+            far = and_(far, lt(cut.dot(valley), SAME_VALLEY))
+        other, m = where(far, h, other), choose(far, cut, m)
+    shifted = lt(3.5, side)
+    side = where(shifted, side - 4.0, side)
+    size = sqrt(fabs(square))
+    met = le(h, rounding + where(lt(square, 0.0), -size, size))
+    for corner, old in enumerate(w):  # what is asked again is answered again: the rest is rounding
+        away = point - old
+        met = or_(met, and_(lt(0.5, fabs(side - float(corner))), le(away.dot(away), rounding * rounding)))
     new = fmax(fmax(i, fmax(j, k)) + 1.0, float(len(_CORNERS)))
     room = and_(lt(new, float(_POINTS)), lt(last, _WAITING - 2.5))
-    open_ = and_(and_(open_, room), not_(and_(cut.exact, met)))
-    inside = lt(2.5, cut.side)
-    replaced = _code(new, j, k), _code(i, new, k), _code(i, j, new)
-    across = [lt(fabs(cut.side - float(corner)), 0.5) for corner in range(3)]
-    one, two = where(across[0], replaced[1], replaced[0]), where(across[1], replaced[2], replaced[1])
-    one, two = where(across[2], replaced[0], one), where(across[0], replaced[2], two)
-    three = replaced[2]
-    nowhere = where(open_, 0.0, -1000.0)
-    waiting = with_entry(s.waiting, last + nowhere, one)
-    waiting = with_entry(waiting, last + 1.0 + nowhere, two)
-    waiting = with_entry(waiting, last + 2.0 + nowhere, three)
-    points = with_entry(s.points, new + nowhere, [*cut.n, *at])
-    many = where(open_, last + where(inside, 3.0, 2.0), last)
+    enough = depth * (1.0 - gap) - rounding
+    enough = enough * fabs(enough)
+    going = and_(and_(room, lt(square, enough)), or_(shifted, not_(met)))
+    cells = []
+    for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
+        part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))
+        there = and_(going, lt(0.5, fabs(side - float(corner))))  # else it is not cut in three
+        cells.append((and_(there, lt(part.square, enough)), places, part))
+    targets = []
+    many = last
+    for which, (there, _, part) in enumerate(cells):  # the least is looked at first, so it comes last
+        before: Any = 0.0
+        for index, (also, _, against) in enumerate(cells):
+            if index != which:
+                first = lt(part.square, against.square) if index > which else le(part.square, against.square)
+                before = before + where(and_(also, first), 1.0, 0.0)
+        targets.append(where(there, last + before, -1.0))
+        many = many + where(there, 1.0, 0.0)
+    waiting = s.waiting
+    for place, (_, corners, part) in zip(targets, cells, strict=True):
+        waiting = with_entry(waiting, place, [_code(*corners, part.side), part.square, *part.n])
+    points = with_entry(s.points, where(going, new, -1.0), [*cut, *point])
     return Deepest(depth, best, other, m, points, waiting, many)
 
 
+def _parted(code: Any) -> tuple[Any, Any]:
+    """The last of some small numbers in one, and the number of those before."""
+    rest = floor(code * (1.0 / _OF))
+    return code - rest * _OF, rest
+
+
+def _replaced(corners: tuple[Vec3, ...], corner: int, by: Vec3) -> tuple[Vec3, ...]:
+    return (*corners[:corner], by, *corners[corner + 1 :])
+
+
 def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
-    """Where a cell's bound is least, and how much it is there; 1e150 where it is least at a corner.
+    """Where a cell's bound is least, and its square, with its sign; 1e300 where it is least at a corner.
 
     Of directions m of any length, bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
     """
-    least, length, cut, side = 1e300, 1.0, Vec3(0.0, 0.0, 1.0), 0.0
-    best: tuple[Any, Any, Vec3, Any] = (least, length, cut, side)
+    best: tuple[Any, Any, Vec3, Any] = (1e300, 1.0, Vec3(0.0, 0.0, 1.0), 0.0)
     start, end, part, whole = n[1], n[2], 1.0, 2.0
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
@@ -172,11 +198,9 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
     inside, (least, length, cut, side) = _less(best, or_(above, below), m, where(below, -height, height), 3.0)
     s = part / whole
     t = fmin(fmax(s, _AWAY), 1.0 - _AWAY)
-    exact = or_(inside, le(fabs(s - t), 0.0))
-    on_side = start + (end - start) * t
-    cut = choose(inside, choose(below, -cut, cut), on_side)
-    size = sqrt(fabs(least / length))
-    return _Cut(where(lt(least, 0.0), -size, size), cut * (1.0 / sqrt(length_of(cut))), side, exact)
+    shifted = and_(not_(inside), lt(0.0, fabs(s - t)))
+    cut = choose(inside, choose(below, -cut, cut), start + (end - start) * t)
+    return _Cut(least / length, cut, where(shifted, side + 4.0, side))
 
 
 def _less(

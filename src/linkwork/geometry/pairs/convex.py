@@ -23,7 +23,8 @@ __all__ = ["convex"]
 _EXACT = 0.0  # relative gaps between bounds on squares of distances, at which searches end
 _NEAR = 1e-9  # features are clear, and Newton's method converges
 _NEAR_SMOOTH = 1e-4  # the latter is enough
-_NEARLY = 1e-3  # of depths: of curved bodies, what is less than that part better than the best is not looked for
+# of depths: of curved bodies, what is less than that part better than the best is not looked for
+_NEARLY = {0: 1e-6, 1: 1e-5}  # by how many of the two are ellipsoids
 _NEARLY_SMOOTH = 0.03  # the same of two ellipsoids, after the polish of two starts
 _VALLEYS = 2
 _TOUCHING = 1e-13  # of the size of A − B
@@ -82,7 +83,8 @@ def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curv
         g, n = where(less, g, -found.depth), choose(less, n, found.n)
         return apart._replace(distance=g, normal=n, start=n)
     near = _NEAR if curved else _EXACT
-    found = deepest(difference, known, True, gap=_NEARLY if curved else 0.0)
+    ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
+    found = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0)
     touching = apart._replace(distance=-found.depth, normal=found.n)
     if not curved:
         return _moved(difference, touching, _OUT_EXACT * scale, near)

@@ -1,0 +1,33 @@
+"""Depths that are nearly as small in very many directions: no direction has less."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.geometry import EllipsoidCore, SegmentCore, Solid, signed_distance
+from linkwork.spatial import Pose, Rotation, Vec3
+
+RADII = np.array([0.9, 0.5, 0.495])
+
+
+def test_a_segment_near_the_middle_of_an_ellipsoid_that_is_almost_round_across_it() -> None:
+    rng = np.random.default_rng(8)
+    ellipsoid = EllipsoidCore(Pose(Rotation.identity(), Vec3.zero()), Vec3.of(map(float, RADII)))
+
+    def measured(c, half):
+        found = signed_distance(Solid(ellipsoid), Solid(SegmentCore(Vec3.of(c), Vec3.of(half))))
+        return np.array([found.distance, *found.normal, *found.on_a, *found.on_b], dtype=object)
+
+    kernel = lw.compile(measured, c=3, half=3)
+    half = [0.6, 0.0, 0.0] + 0.02 * rng.normal(size=(40, 3))
+    c = 0.02 * rng.normal(size=(40, 3))
+    found = kernel(c, half)
+    d, n, on_a, on_b = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10]
+    assert (d < -0.1).all() and np.abs(on_b - on_a - d[:, None] * n).max() < 1e-14
+    assert np.abs(((on_a / RADII) ** 2).sum(axis=1) - 1.0).max() < 1e-13
+    u = rng.normal(size=(30000, 3))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    for k in range(40):
+        h = np.linalg.norm(u * RADII, axis=1) + abs(u @ half[k]) - u @ c[k]
+        assert -1e-14 < h.min() + d[k] < 1e-3
