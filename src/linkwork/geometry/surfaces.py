@@ -39,7 +39,9 @@ from .directions import NOTHING, across, choose
 __all__ = ["SURFACES", "Across", "Surface", "surface", "unit"]
 
 _BOTH = 1e-9  # of sines and of relative lengths: below it both are zero
-_SAME = 1e-9  # of the size of a hull, by which vertices are as far along a normal
+_SAME = 1e-9  # of the size of a hull, by which vertices are one, or as far along a normal
+_OFF = 1e-10  # sin² of angles of lines that are one
+_FAR = 1e18  # [m]
 
 
 class Across(NamedTuple):
@@ -126,31 +128,50 @@ def _box(core: BoxCore, p: Vec3, n: Vec3) -> Surface:
 
 
 def _polytope(core: PolytopeCore, p: Vec3, n: Vec3) -> Surface:
-    """By the vertices that are as far as any along the normal: one, some on a line, or more."""
+    """By the vertices that are as far as any along the normal: one, some on a line, or more.
+
+    The first is a vertex as far as any, the nearest one of these, the second the farthest of the others along the
+    normal, the third that of those off the line of the two: the point is at the first, or the second is as far; it is
+    on their line, or the third is as far.
+    """
     R = core.pose.rotation
     m = R.inv_act(n)
     x = R.inv_act(p - core.pose.translation)
     away = [vertex - x for vertex in core.vertices]
     squares = [v.dot(v) for v in away]
     heights = [v.dot(m) for v in away]
-    size, least, top = squares[0], squares[0], heights[0]
+    size, top = squares[0], heights[0]
     for square, height in zip(squares[1:], heights[1:], strict=True):
-        size, least, top = fmax(size, square), fmin(least, square), fmax(top, height)
-    corner = le(least, _SAME * _SAME * size)
-    level = top - _SAME * sqrt(size)
-    far = [where(lt(level, height), square, 0.0) for square, height in zip(squares, heights, strict=True)]
-    longest, along = far[0], away[0]
-    for square, v in zip(far[1:], away[1:], strict=True):
-        longer = lt(longest, square)
-        longest, along = where(longer, square, longest), choose(longer, v, along)
-    several = lt(_SAME * size, longest)
-    most: Any = 0.0
-    for square, v in zip(far, away, strict=True):
-        area = v.cross(along)
-        most = fmax(most, where(lt(0.0, square), area.dot(area), 0.0))
+        size, top = fmax(size, square), fmax(top, height)
+    least: Any = None
+    first = away[0]
+    for square, v, height in zip(squares, away, heights, strict=True):
+        gap = (top - height) * (1.0 / _SAME)
+        key = gap * gap + square
+        if least is None:
+            least = key
+            continue
+        nearer = lt(key, least)
+        least, first = where(nearer, key, least), choose(nearer, v, first)
+    level = _SAME * sqrt(size)
+    edges = [v - first for v in away]
+    others = [where(lt(level * level, e.dot(e)), height, -_FAR) for e, height in zip(edges, heights, strict=True)]
+    second, line = others[0], edges[0]
+    for height, e in zip(others[1:], edges[1:], strict=True):
+        higher = lt(second, height)
+        second, line = where(higher, height, second), choose(higher, e, line)
+    length = line.dot(line)
+    third: Any = -_FAR
+    for height, e in zip(others, edges, strict=True):
+        area = e.cross(line)
+        third = fmax(third, where(lt(_OFF * size * length, area.dot(area)), height, -_FAR))
+    near = first.dot(first)
+    corner = or_(le(near, level * level), lt(near, (top - second) * (top - second)))
+    off = first.cross(line)
+    across = sqrt(off.dot(off) / where(lt(NOTHING, length), length, 1.0))
     edge = not_(corner)
-    face = and_(edge, lt(_SAME * size * longest, most))
-    return _flat(n, R @ along, edge, face, not_(and_(corner, several)))
+    face = and_(edge, lt(top - third, fmax(across, level)))
+    return _flat(n, R @ line, edge, face, not_(and_(corner, le(top - second, level))))
 
 
 def _cylinder(core: CylinderCore, p: Vec3, n: Vec3) -> Surface:
