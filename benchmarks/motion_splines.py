@@ -57,7 +57,7 @@ def rows() -> list[tuple[str, float, float]]:
                     }
                 )
                 found.append((f"{kind}, {n} points, {TIMES} times {name}", both["ours"], both["theirs"]))
-            one = np.array(even[TIMES // 3])
+            one = float(even[TIMES // 3])
             both = interleaved(
                 {
                     "ours": lambda ours=ours, one=one: [ours(one) for _ in range(100)],

@@ -12,7 +12,7 @@ from linkwork.facade.motion.basis import control_knots
 from linkwork.model.random import random_tree
 from linkwork.motion import spline
 
-ROTATING = (joints.Floating, joints.Spherical, joints.UnboundedRevolute, joints.Revolute, joints.Planar)
+ROTATING = (joints.Floating, joints.UnboundedRevolute)
 
 
 @cache
@@ -69,11 +69,11 @@ def test_a_thousand_points():
 
 
 def test_every_kind_meets_its_points_smoothly():
-    robot = robot_of((joints.Floating, joints.UnboundedRevolute))
+    robot = robot_of(ROTATING)
     t, q = points(robot, 5, 0.3)
     smooth = {"linear": 0, "hermite": 1, "squad": 1, "cubic": 2, "quintic": 2, "bspline": 2}
     for kind, order in smooth.items():  # so many derivatives have no jump
-        own, x = points(robot, 6, 0.15) if kind == "bspline" else (t, q)
+        own, x = t, q
         curve = robot.spline(own, x, kind)
         assert np.abs(robot.difference(curve(own).q, x)).max() < 1e-12, kind
         h = 1e-7
@@ -111,11 +111,17 @@ def quaternion_power(a, b, u):
     return (np.sin((1.0 - u) * angle) * a + np.sin(u * angle) * b) / np.sin(angle)
 
 
+def made_of_sine(curve, t, order):
+    """What a hinge of sine and cosine has, by the angle."""
+    angle = curve(t)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=1) if not order else curve(t, order)[:, None]
+
+
 def test_slerp_squad_and_the_short_way_round():
     robot = robot_of((joints.Spherical,))
     t, q = points(robot, 4, 0.7)
     flipped = q * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
-    for kind in ("slerp", "squad", "cubic"):
+    for kind in ("slerp", "squad", "cubic", "bspline"):
         one, other = robot.spline(t, q, kind), robot.spline(t, flipped, kind)
         now = np.linspace(t[0], t[-1], 40)
         assert np.allclose(one(now).q, other(now).q, atol=1e-11), kind  # signs of quaternions make no difference
@@ -141,6 +147,21 @@ def test_slerp_squad_and_the_short_way_round():
     turning = lw.Robot(random_tree(np.random.default_rng(0), 1, types=(joints.UnboundedRevolute,)))
     q = np.array([[np.sin(x), np.cos(x)] for x in (3.0, -3.0)])  # 0.283 rad apart the short way
     assert abs(np.abs(turning.spline([0.0, 1.0], q, "linear")(0.5).v[0]) - (2.0 * np.pi - 6.0)) < 1e-12
+    angles = np.array([0.0, 2.0, 1.0, 3.5, 2.5, 4.0])  # control points of which are more than half a turn apart
+    found = turning.spline(np.arange(6.0), np.stack([np.sin(angles), np.cos(angles)], axis=1), "bspline", degree=5)
+    near(found, lambda t, k: made_of_sine(make_interp_spline(np.arange(6.0), angles, k=5), t, k), 1e-9)
+
+
+def test_angles_are_counted_or_go_the_short_way():
+    robot = lw.Robot(random_tree(np.random.default_rng(0), 1, types=(joints.Revolute,)))
+    q = np.array([[3.0], [-3.0], [9.0], [-4.0]])
+    times = np.arange(4.0)
+    counted, short = robot.spline(times, q, "linear"), robot.spline(times, q, "linear", turns="short")
+    assert np.allclose(counted(times).q, q)
+    found = short(times).q
+    assert np.allclose(np.cos(found - q), 1.0) and np.abs(np.diff(found[:, 0])).max() <= np.pi
+    compiled = lw.compile(lambda q: robot.spline(times, q, turns="short")(1.5).q, q=(4, 1))
+    assert np.allclose(compiled(q), robot.spline(times, q, turns="short")(1.5).q)
 
 
 def test_screws_and_straight_lines():

@@ -183,6 +183,22 @@ def test_extremes_are_those_of_samples_and_reached():
                 assert (values.max(axis=0) >= found.upper - tight).all()
 
 
+def test_limits_are_kept_or_not():
+    curve = by_coordinate()  # v is up to 3 and 1.5, a from -3 to 3
+    assert curve.limits_kept(velocity=[3.0, 1.5]) and not curve.limits_kept(velocity=[3.0, 1.49])
+    assert np.allclose(curve.limit_margins(lower=-1.0)["lower"], 1.0)
+    assert np.allclose(curve.limit_margins(acceleration=4.0)["acceleration"], [2.0, 1.0])
+    robot = lw.load("arm7")
+    q = np.stack([robot.lower, robot.upper])
+    fast = robot.spline([0.0, 0.1], q)
+    assert not fast.limits_kept() and fast.limits_kept(velocity=np.inf)
+    assert fast.retimed(1.001 * np.max(fast.extremes(1).upper / robot.velocity_limits)).limits_kept()
+    mixed = through(FEW_TYPES)
+    assert mixed.limits_kept(velocity=np.inf) and not mixed.limits_kept(velocity=1e9)  # of rotations nothing is proved
+    with pytest.raises(ValueError, match="below 0"):
+        curve.limits_kept(jerk=-1.0)
+
+
 def test_length_and_one_speed():
     angles = np.linspace(0.0, 2.0 * np.pi, 101)
     circle = lw.motion.spline(angles, np.stack([np.cos(angles), np.sin(angles)], axis=1), boundary="periodic")

@@ -35,6 +35,13 @@ def of_control_points(
         return Section(space, KINDS["polynomial"], {"starts": starts, "coefficients": c}, starts[0], end)
     q = one_sign(space, q)
     steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])
+    return _cumulative(space, q, steps, degree, knots)
+
+
+def _cumulative(space: CurveSpace, q: Rows, steps: Rows, degree: int, knots: np.ndarray) -> Section:
+    """The spline of control points, and steps that lead from each to the next."""
+    places, basis = spans(knots, degree), basis_polynomials(knots, degree)
+    starts, first = knots[places], places - degree
     weights = np.stack([basis[:, j:].sum(axis=1) for j in range(1, degree + 1)], axis=1)
     arrays = {
         "starts": starts,
@@ -42,7 +49,7 @@ def of_control_points(
         "steps": steps[first[:, None] + np.arange(degree)],
         "weights": weights,
     }
-    return Section(space, KINDS["cumulative"], arrays, starts[0], end)
+    return Section(space, KINDS["cumulative"], arrays, starts[0], float(knots[-1]))
 
 
 def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, who: str) -> Section:
@@ -60,16 +67,21 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, who: 
         )
     q = one_sign(space, q)
 
-    def moved(x: np.ndarray) -> Rows:
-        return each(lambda a, b: space.retract(a, b), q, x)
+    def controls(x: np.ndarray) -> np.ndarray:
+        found = [np.array(space.retract([*q[0]], [*x[0]]), dtype=float)]
+        for step in x[1:]:
+            found.append(np.array(space.retract([*found[-1]], [*step]), dtype=float))
+        return np.array(found)
 
     def correction(x: np.ndarray) -> np.ndarray:
-        section = of_control_points(space, t, moved(x), degree, knots)
-        arrays = section.padded()[0]
-        there = section.kind.q(space, arrays, t, t)
-        left = each(lambda a, b: space.local(a, b), np.stack(there, axis=-1), q)
-        return np.array(solve_banded(rows, [*left]))
+        """Of the first control point, and of the steps to all others: what moves the points to where they are not."""
+        c = controls(x)
+        section = _cumulative(space, c, x[1:], degree, knots)
+        there = np.stack(section.kind.q(space, section.padded()[0], t, t), axis=-1)
+        left = each(lambda a, b: space.in_fixed_axes(a, space.local(a, b)), there, q)
+        moves = each(space.from_fixed_axes, c, np.array(solve_banded(rows, [*left])))
+        return np.concatenate([moves[:1], each(space.step_rates, c[:-1], x[1:], moves[:-1], moves[1:])])
 
-    return of_control_points(
-        space, t, moved(settled(np.zeros((len(t), space.nv)), correction, space.parts, 1.0, who)), degree, knots
-    )
+    steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])
+    x = settled(np.concatenate([np.zeros((1, space.nv)), steps]), correction, space.parts, 1.0, who)
+    return _cumulative(space, controls(x), x[1:], degree, knots)

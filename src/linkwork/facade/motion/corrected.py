@@ -28,7 +28,8 @@ def settled(
     fs: list[np.ndarray] = []
     best, least, since = x, np.inf, 0
     for _ in range(_AT_MOST):
-        f = correction(x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            f = correction(x)
         size = float(np.abs(f).max(initial=0.0)) / scale
         if not np.isfinite(size):
             break

@@ -19,6 +19,7 @@ __all__ = ["Section", "frozen", "shifted"]
 _KERNELS: Once[Kernel] = Once(256)
 _FEW = 4  # times fewer times than pieces take the rows that they need, and no more
 _TOGETHER = 32  # pieces whose tables are looked up together
+_MUCH = 1500  # times of a piece that are worth a call of their own, which looks nothing up
 _MANY = 16  # times that a piece has where it is worth a call for a few of them
 
 
@@ -105,34 +106,51 @@ class Section:
         even = len(clocks.get("clock", ())) < 2
         if even and times.size * _FEW <= self._pieces:
             arrays = self._rows(times)
-        elif self._in_turns(times) and even:
-            return self._piece_by_piece(times, order, ends, clocks)
+        elif even and (together := self._in_turns(times)):
+            return self._piece_by_piece(times, order, ends, clocks, together)
         kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
         return kernel(times, ends, *arrays.values(), *clocks.values())
 
-    def _in_turns(self, times: np.ndarray) -> bool:
-        """Whether many times in their order meet many pieces."""
-        many = self._pieces > 2 * _TOGETHER and times.ndim == 1 and times.size > _MANY * self._pieces
-        return many and self.arrays["starts"].ndim == 1 and bool((times[1:] >= times[:-1]).all())
+    def _in_turns(self, times: np.ndarray) -> int:
+        """Of how many pieces the times come together, where there are many times in their order; 0 where not."""
+        each = times.size // self._pieces
+        together = 1 if each >= _MUCH else _TOGETHER if self._pieces > 2 * _TOGETHER and each > _MANY else 0
+        fine = together and times.ndim == 1 and self.arrays["starts"].ndim == 1 and self._pieces > together
+        return together if fine and bool((times[1:] >= times[:-1]).all()) else 0
 
-    def _piece_by_piece(self, times: np.ndarray, order: int, ends: np.ndarray, clocks: Any) -> list[np.ndarray]:
+    def _piece_by_piece(
+        self, times: np.ndarray, order: int, ends: np.ndarray, clocks: Any, together: int
+    ) -> list[np.ndarray]:
         """A few pieces at a time, whose tables stay in the nearest cache, with the times that they have."""
         found = [recycled((times.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
         starts, s = self.arrays["starts"], self.parameter(times)
         backwards = self.clock is not None and self.clock.coefficients[0, 1] < 0.0
-        first = np.arange(0, len(starts), _TOGETHER)
+        first = np.arange(0, len(starts), together)
         cuts = np.searchsorted(s[::-1] if backwards else s, starts[first[1:]], side="left").tolist()
         cuts = [0, *cuts, times.size]
+        arrays = [*self.arrays.values()]
+        kernel = _kernel(self.space, self.kind, _shapes(self.kind, self._first(together)), _clock_shapes(clocks), order)
         for k, b, e in zip(first.tolist(), cuts[:-1], cuts[1:], strict=True):
             if e == b:
                 continue
-            part = {name: x[k : k + _TOGETHER] for name, x in self.arrays.items()}
-            if len(part["starts"]) < _TOGETHER:
-                part = {name: _filled(part[name], 0, name) for name in part}
-            kernel = _kernel(self.space, self.kind, _shapes(self.kind, part), _clock_shapes(clocks), order)
+            part = [x[k : k + together] for x in arrays]
+            if len(part[0]) < together:
+                part = [
+                    np.concatenate([x, y]) for x, y in zip(part, self._missing(together - len(part[0])), strict=True)
+                ]
             here = slice(times.size - e, times.size - b) if backwards else slice(b, e)
-            kernel(times[here], ends, *part.values(), *clocks.values(), out=tuple(x[here] for x in found))
+            kernel(times[here], ends, *part, *clocks.values(), out=tuple(x[here] for x in found))
         return found
+
+    def _first(self, pieces: int) -> dict[str, np.ndarray]:
+        return {name: x[:pieces] for name, x in self.arrays.items()}
+
+    def _missing(self, pieces: int) -> list[np.ndarray]:
+        """Rows of pieces that are not there."""
+        return [
+            np.full((pieces, *x.shape[1:]), FAR) if name == "starts" else np.repeat(x[-1:], pieces, axis=0)
+            for name, x in self.arrays.items()
+        ]
 
     def padded(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Its arrays, and the clock's, with 2^k pieces, so that few kernels serve all."""

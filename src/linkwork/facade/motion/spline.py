@@ -11,6 +11,7 @@ from ..._text import nearest
 from ...algorithms.motion.curves import CurveSpace
 from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
+from ...expr.functions import floor
 from . import bsplines, through
 from .trajectory import Trajectory, increasing
 
@@ -18,6 +19,7 @@ __all__ = ["spline", "spline_of"]
 
 _KINDS = ("hermite", "cubic", "quintic", "bspline", "linear", "squad", "slerp", "screw", "decoupled")
 _BOUNDARIES = ("natural", "clamped", "periodic")
+_TURNS = ("counted", "short")
 _FLOATING = ("screw", "decoupled")
 _TAKEN = {  # which options a kind takes
     "hermite": ("velocity",),
@@ -50,7 +52,14 @@ def spline(
 
 
 def spline_of(
-    robot: Any, times: Any, q: Any, kind: str, floating: str | None, given: dict[str, Any], control: bool
+    robot: Any,
+    times: Any,
+    q: Any,
+    kind: str,
+    floating: str | None,
+    given: dict[str, Any],
+    control: bool,
+    turns: str = "counted",
 ) -> Trajectory:
     """The same of a robot, or of plain numbers."""
     who = "spline"
@@ -61,6 +70,9 @@ def spline_of(
             raise ValueError(f"{who}: {name} is for kind {' or '.join(map(repr, fine))}, not for {kind!r}")
     t = increasing(who, times)
     points = _points(who, robot, q, len(t))
+    _one_of(who, "turns", turns, _TURNS)
+    if turns == "short":
+        points = _short_way(robot, points)
     space = _space(who, robot, kind, floating, points)
     velocity, acceleration, degree = given["velocity"], given["acceleration"], given["degree"]
     if kind in ("linear", "slerp", "screw", "decoupled"):
@@ -108,6 +120,20 @@ def _points(who: str, robot: Any, q: Any, count: int) -> Any:
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
         raise ValueError(f"{expected}; got {found[place]} at {place}")
     return found if robot is None else robot.normalize(found)
+
+
+def _short_way(robot: Any, points: Any) -> Any:
+    """The points with whole turns added to angles without limits, so that each is less than half a turn from the one
+    before."""
+    lower, upper = robot.lower, robot.upper
+    found = array(points.copy()) if points.dtype == object else np.array(points)
+    for place in (place for place in robot.joints if place.type.nq == place.type.nv):
+        for k, unit in zip(range(place.q_slice.start, place.q_slice.stop), place.type.q_units, strict=True):
+            if unit == "rad" and np.isneginf(lower[k]) and np.isposinf(upper[k]):
+                for i in range(1, len(found)):
+                    step = (found[i, k] - found[i - 1, k]) / (2.0 * np.pi)
+                    found[i, k] = found[i, k] - 2.0 * np.pi * floor(step + 0.5)
+    return found
 
 
 def _space(who: str, robot: Any, kind: str, floating: str | None, points: Any) -> CurveSpace:

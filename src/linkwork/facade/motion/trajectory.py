@@ -19,6 +19,7 @@ from ..robot.base import RobotBase
 from .arc_length import clock_by_length, length_of, speed_of
 from .extremes import Extremes, extremes_of
 from .files import load_trajectory, save_trajectory
+from .limits import margins_of
 from .section import Section
 
 __all__ = ["Trajectory", "TrajectoryState", "increasing"]
@@ -177,9 +178,11 @@ class Trajectory:
         there.  In a function that is compiled t may be a symbol, and then it always does.  Raises ValueError for times
         that are not finite or lie outside.
         """
-        if t.__class__ is float and self._first <= t <= self._last:
+        if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
+            t = float(t)
+        if isinstance(t, (float, int)) and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
-            found = self._sections[at].one(t)
+            found = self._sections[at].one(float(t))
             if found is not None:
                 return TrajectoryState(*found)
         return TrajectoryState(*self._at(t, 2, outside))
@@ -246,6 +249,37 @@ class Trajectory:
         what is known of the curve.
         """
         return extremes_of(self._sections, order)
+
+    def limit_margins(
+        self,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
+    ) -> dict[str, np.ndarray]:
+        """The least room (nv,) to each limit at any time, below 0 where it is exceeded: by `extremes`, not by samples.
+
+        A limit is a number for all or one for each; ``lower`` and ``upper`` (nq,) and ``velocity`` are the robot's own
+        where they are left out.  What is no polynomial has no room, −inf, to limits of it.
+        """
+        given = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        return margins_of("limit_margins", self, given)
+
+    def limits_kept(
+        self,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
+        tolerance: float = 1e-9,
+    ) -> bool:
+        """Whether limits are proved to be kept at all times, up to a tolerance: see `limit_margins`."""
+        margins = self.limit_margins(lower=lower, upper=upper, velocity=velocity, acceleration=acceleration, jerk=jerk)
+        return all(bool((room >= -tolerance).all()) for room in margins.values())
 
     # -- others made of it
 

@@ -30,6 +30,7 @@ class MotionMethods(RobotBase):
         degree: int | None = None,
         control: bool = False,
         floating: str | None = None,
+        turns: str = "counted",
     ) -> Trajectory:
         """A trajectory through configurations q (n, nq) at times (n,) that increase [s].
 
@@ -48,7 +49,9 @@ class MotionMethods(RobotBase):
 
         Every kind runs on the manifold of the robot's configurations: rotations go the short way round, angles as they
         are counted, and v and a are those that the robot's functions take.  ``floating`` says for any kind how floating
-        joints move: "screw", the default, or "decoupled".  Constraints of a robot are not looked at.
+        joints move: "screw", the default, or "decoupled".  With ``turns="short"`` angles without limits go the short
+        way from point to point too, so the trajectory's differ from the points' by whole turns.  Constraints of a robot
+        are not looked at.
 
         In a function that is compiled, q and velocities may be symbols, so the trajectory is differentiated by them;
         of "cubic" and "bspline" through points only where all configurations are plain numbers.
@@ -57,4 +60,4 @@ class MotionMethods(RobotBase):
         shapes, options that do not go with the kind, and rotations too far apart for a spline's equations to be solved.
         """
         given = {"boundary": boundary, "velocity": velocity, "acceleration": acceleration, "degree": degree}
-        return spline_of(self, times, q, kind, floating, given, control)
+        return spline_of(self, times, q, kind, floating, given, control, turns)

@@ -15,8 +15,9 @@ from ....expr.functions import where
 from ....joints.blamed import asked
 from ....joints.contract import JointType
 from ....joints.derived import units
+from ....joints.nearest import least_squares
 from ....model.tree import Tree
-from ....spatial import Vec3
+from ....spatial import Motion, Vec3
 
 __all__ = ["CurveSpace", "JointPlace"]
 
@@ -133,6 +134,49 @@ class CurveSpace:
         if self.is_plain:
             return list(v)
         return self._each(lambda place: asked(place.name, place.joint, "q_dot", q[place.in_q], v[place.in_v]))
+
+    def in_fixed_axes(self, q: Scalars, v: Scalars) -> list[Any]:
+        """v as the twists of joints in the frames before them, six numbers a joint; v itself of plain numbers."""
+        found: list[Any] = []
+        for place in self.joints:
+            own = v[place.in_v]
+            if place.is_plain:
+                found += own
+            else:
+                q_own = q[place.in_q]
+                found += (place.joint.X(q_own) @ place.joint.twist(q_own, own)).elements()
+        return found
+
+    def from_fixed_axes(self, q: Scalars, twists: Scalars) -> list[Any]:
+        """The v of `in_fixed_axes`, as near as the joints can move so."""
+        found: list[Any] = []
+        start = 0
+        for place in self.joints:
+            size = place.joint.nv if place.is_plain else 6
+            own, start = twists[start : start + size], start + size
+            if not place.is_plain:
+                q_own = q[place.in_q]
+                own = place.joint.v_of_twist(q_own, place.joint.X(q_own).inv() @ Motion.of([*own]))
+            found += own
+        return found
+
+    def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
+        """φ̇ while q moves by v and q ⊕ φ by w, at any φ, beyond half a turn too."""
+        other = self.retract(q, phi)
+        moving = seeded(q, self.q_dot(q, v))
+        level = moving[0].level
+        carried = self.v_of(other, [parts(x, level)[1] for x in self.retract(moving, phi)])
+        left = [a - b for a, b in zip(w, carried, strict=True)]
+        found: list[Any] = []
+        for place in self.joints:
+            columns = []
+            for unit in units(place.joint.nv):
+                changing = seeded(phi[place.in_v], unit)
+                there = place.retract(q[place.in_q], changing, self.apart)
+                rates = [parts(x, changing[0].level)[1] for x in there]
+                columns.append(asked(place.name, place.joint, "v_of", other[place.in_q], rates))
+            found += least_squares(columns, left[place.in_v])
+        return found
 
     def local_rates(self, q: Scalars, other: Scalars, v: Scalars, a: Scalars) -> tuple[list[Any], list[Any]]:
         """φ̇ and φ̈ of φ = other ⊖ q, while the other moves by v and a, and q stays."""
