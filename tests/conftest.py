@@ -20,7 +20,6 @@ settings.load_profile("linkwork")
 AS_SHIPPED = (
     "tests/compiler/",
     "tests/joints/test_compiled.py",
-    "tests/bridge/test_kernels.py",
     "tests/benchmarks/",
     "tests/test_dependability.py",
 )

@@ -30,6 +30,7 @@ from linkwork.model.random import random_tree
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Vec3
 from oracles.comparison import assert_close, solving_bound
+from oracles.scalars import Direct
 from oracles.trees import robot_of
 
 X_AXIS, Y_AXIS, Z_AXIS = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
@@ -111,7 +112,7 @@ def test_dynamics_are_those_of_simpler_joints(name: str, place: int) -> None:
     joint, joints, numbers = SIMPLER[name]
     tree = with_joint(joint, place)
     other = taken_apart(tree, place, joints)
-    robot, same = Robot(tree), Robot(other)
+    robot, same = Robot(tree), Direct(other)
     rng = np.random.default_rng(5)
     q = robot.random_configuration(rng, size=4)
     v, a = rng.normal(size=(2, 4, tree.nv))
