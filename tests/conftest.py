@@ -20,7 +20,8 @@ settings.load_profile("linkwork")
 AS_SHIPPED = (
     "tests/compiler/",
     "tests/joints/test_compiled.py",
-    "tests/benchmarks/",
+    "tests/benchmarks/test_fuzz.py",
+    "tests/benchmarks/test_soak.py",
     "tests/test_dependability.py",
 )
 EFFORT = "LINKWORK_EFFORT"
