@@ -44,6 +44,10 @@ def test_what_is_never_and_what_is_sometimes() -> None:
     fat = arm().with_collisions("tip", Sphere(5.0))
     kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(samples=50).found}
     assert kinds["base", "tip"] == kinds["upper", "tip"] == ("always", True)
+    for shape, proved in ((lw.shapes.Capsule(5.0, 0.1), True), (lw.shapes.Cylinder(5.0, 9.0), False)):
+        fat = arm().with_collisions("tip", shape).with_collisions("base", lw.shapes.Capsule(0.1, 0.1))
+        kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(samples=20).found}
+        assert kinds["base", "tip"] == ("always", proved)  # depths that are searched for prove nothing
     few = arm(2.9).find_collision_pairs(samples=1, seed=0)
     assert any(pair.kind == "sometimes" and pair.least > 0.0 for pair in few.found)  # refuted by the proof
 

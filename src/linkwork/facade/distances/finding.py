@@ -3,7 +3,8 @@
 A proof splits the ranges of the joints between two links into boxes.  In a box about a configuration, distances change
 by no more than Σ_i ρ_i h_i: h_i is half of the range of joint i, and ρ_i the farthest that any point of what it carries
 can be from its axis, or 1 where it slides.  A box whose distance is above that is proved free, one below minus that
-proved to touch; others are split.
+proved to touch; others are split.  That a pair always touches is proved of depths that have closed forms alone: one
+that is searched for may be larger than it is.
 
 Source: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in
 complex environments, 2005 (how far points move).
@@ -19,8 +20,9 @@ import numpy as np
 
 from ...algorithms.kinematics.between import fork
 from ...geometry.fields import FIELDS
+from ...geometry.pairs.table import is_closed_form
 from ...geometry.rows import anchor, reach_of
-from ...geometry.solids import solid
+from ...geometry.solids import SOLIDS, solid
 from ...model.body import Body, DisabledPair
 from ...model.collisions import LinkShape, adjacent, link_shapes, pairs_of_links
 from ...model.couple import bounds
@@ -108,7 +110,7 @@ def sorted_out(
             kind = "always"
         elif at_rest[0, k] <= 0.0:
             kind, proved = "default", True
-        if prove and kind in ("never", "always"):
+        if prove and (kind == "never" or (kind == "always" and _has_exact_depths(tree, a, b))):
             box = _box(tree, a, b)
             if box is not None:
                 sign = 1.0 if kind == "never" else -1.0
@@ -169,6 +171,17 @@ def _box(tree: Tree, a: str, b: str) -> _Box | None:
         return None
     numbers, lower, upper, rates = zip(*found, strict=True)
     return _Box(list(numbers), np.array(lower), np.array(upper), np.array(rates))
+
+
+def _has_exact_depths(tree: Tree, a: str, b: str) -> bool:
+    """Whether all distances of two links have closed forms."""
+    of: dict[str, list[type]] = {a: [], b: []}
+    for shape in link_shapes(tree):
+        if shape.link in of:
+            if type(shape.shape) not in SOLIDS:
+                return False
+            of[shape.link].append(type(solid(shape.shape, Pose.identity()).core))
+    return all(is_closed_form(one, other) for one in of[a] for other in of[b])
 
 
 def _reach(shape: LinkShape) -> float:
