@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -30,6 +29,7 @@ from ..spatial import Pose
 from ..spatial.given import LARGEST, given_pose, given_text
 from .fields import FIELDS, field_row
 from .rows import KINDS, SolidKind, anchor, kind_of, reach_of, solid_row
+from .scene_text import check_keys, read_document, said_of, shape_of
 from .solids import SOLIDS, solid
 
 __all__ = ["Obstacle", "Scene"]
@@ -254,11 +254,11 @@ class Scene:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as what JSON has: `from_dict` gives an equal scene."""
-        return {"version": _VERSION, "obstacles": [_said(one) for one in self._obstacles]}
+        return {"version": _VERSION, "obstacles": [said_of(one) for one in self._obstacles]}
 
     def to_json(self) -> str:
         """A JSON document, as it is written into a file."""
-        lines = ",\n    ".join(json.dumps(_said(one), allow_nan=False) for one in self._obstacles)
+        lines = ",\n    ".join(json.dumps(said_of(one), allow_nan=False) for one in self._obstacles)
         body = f"[\n    {lines}\n  ]" if lines else "[]"
         return f'{{\n  "version": {_VERSION},\n  "obstacles": {body}\n}}\n'
 
@@ -269,7 +269,7 @@ class Scene:
 
         Raises ValueError for anything else, saying where.
         """
-        _keys(document, "scene", ("version", "obstacles"))
+        check_keys(document, "scene", ("version", "obstacles"))
         if document["version"] != _VERSION or isinstance(document["version"], bool):
             raise ValueError(f"scene: version: expected {_VERSION}, got {document['version']!r}")
         if not isinstance(document["obstacles"], (list, tuple)):
@@ -277,9 +277,9 @@ class Scene:
         made = cls()
         for k, said in enumerate(document["obstacles"]):
             where = f"scene: obstacles[{k}]"
-            _keys(said, where, ("name", "shape"), ("pose",))
+            check_keys(said, where, ("name", "shape"), ("pose",))
             try:
-                made = made.with_shape(said["name"], _shape(said["shape"], where), said.get("pose"))
+                made = made.with_shape(said["name"], shape_of(said["shape"], where), said.get("pose"))
             except (TypeError, ValueError) as error:
                 raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
         return made
@@ -287,24 +287,7 @@ class Scene:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The scene of a JSON document, as `to_json` gives it.  Raises ValueError, saying where."""
-
-        def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-            found = dict(pairs)
-            if len(found) < len(pairs):
-                keys = [key for key, _ in pairs]
-                raise ValueError(f"scene: {next(k for k in keys if keys.count(k) > 1)!r} is there twice")
-            return found
-
-        def refused(word: str) -> Any:
-            raise ValueError(f"scene: {word} is no number of JSON")
-
-        try:
-            document = json.loads(text, object_pairs_hook=once, parse_constant=refused)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"scene: no JSON: {error}") from None
-        except RecursionError:
-            raise ValueError("scene: nested too deep") from None
-        return cls.from_dict(document)
+        return cls.from_dict(read_document(text))
 
     # -- a value
 
@@ -377,56 +360,3 @@ def _capacity(count: int) -> int:
 
 def _order(kind: SolidKind) -> tuple[int, int, str]:
     return (KINDS.index(kind.core), kind.vertices, "") if kind.core in KINDS else (len(KINDS), 0, kind.name)
-
-
-def _said(obstacle: Obstacle) -> dict[str, Any]:
-    pose = obstacle.pose.elements()
-    return {
-        "name": obstacle.name,
-        "shape": _plain(obstacle.shape),
-        "pose": [[float(x) for x in pose[4 * k : 4 * k + 4]] for k in range(4)],
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Shape):
-        named = {name: _plain(getattr(value, name)) for name in _arguments(type(value))}
-        return {"type": _word(type(value)), **named}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [_plain(x) for x in value] if isinstance(value, (tuple, list)) else value
-
-
-def _shape(said: Any, where: str) -> Shape:
-    kinds = {_word(kind): kind for kind in (*SOLIDS, *FIELDS)}
-    if not isinstance(said, Mapping) or "type" not in said:
-        raise ValueError(f'{where}: shape: expected {{"type": "box", "size": [...]}} or the like, got {said!r}')
-    kind = kinds.get(said["type"]) if isinstance(said["type"], str) else None
-    if kind is None:
-        raise ValueError(f"{where}: shape: {UnknownNameError('type of shape', said['type'], kinds)}")
-    parts = {key: value for key, value in said.items() if key != "type"}
-    _keys(parts, f"{where}: {said['type']}", _arguments(kind))
-    made: Shape = kind(**{key: _shape(x, where) if isinstance(x, Mapping) else x for key, x in parts.items()})
-    return made
-
-
-def _word(kind: type) -> str:
-    """The word for a type of shape: "half_space" of HalfSpace."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
-
-
-def _arguments(kind: Any) -> list[str]:
-    """What a type of shape is made of."""
-    return [field.name for field in fields(kind) if field.init]
-
-
-def _keys(said: Any, where: str, required: Sequence[str], more: Sequence[str] = ()) -> None:
-    """Raises ValueError where a mapping has not these keys."""
-    if not isinstance(said, Mapping):
-        raise ValueError(f"{where}: expected an object with {listed(required)}, got {said!r}")
-    for key in said:
-        if key not in (*required, *more):
-            raise ValueError(f"{where}: {UnknownNameError('key', key, (*required, *more))}")
-    for key in required:
-        if key not in said:
-            raise ValueError(f"{where}: {key!r} is missing")
