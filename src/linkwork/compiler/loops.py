@@ -6,8 +6,7 @@ core dimensions' strides following the outer ones; ``data`` is a `State`.  A lar
 live as long as the call: each takes the next few samples that nobody has taken, so that a core that is busy with
 something else delays the others little.  What a sample's result is does not depend on any of this.
 
-The processor's floating-point flags are left as they were found, since NumPy makes warnings of them, and a branch of
-``where`` that is not chosen may well divide by zero.
+The processor's floating-point flags are left as they were found (see `flags`).
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from typing import Any
 
 from .control.layout import ControlLayout
 from .direct import direct_function, is_direct
+from .flags import restore_flags, save_flags
 from .interrupts import attend_function, begin_function, ended_function
 from .ir import MOST_UNROLLED, Function, Text
 from .packing import SIDE_BY_SIDE, packing, packing_functions
 from .program import Port
 from .straight import NO_MEMORY, OFF, Layout, guards_exceeded, memory, sample_declaration
 from .streaming import STREAMED, is_streamed
-from .target import Target
 from .threads import MOST_THREADS
 
 __all__ = ["State", "loop_function"]
@@ -67,7 +66,7 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
     f.declare(sample_declaration(layout.program), "declare void @.block(ptr, ptr, ptr, i64)")
     f.do("%nan = alloca i1, align 8")
     f.store("i1", "false", "%nan")
-    flags = _save_flags(f, target)
+    flags = save_flags(f, target)
     n = f.load("i64", "%dimensions")
     arrays = _Arrays(f, layout)
     interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
@@ -99,7 +98,7 @@ def loop_function(text: Text, layout: Layout | ControlLayout) -> None:
         _count(f, State.not_finite_calls)
     f.do("br label %end")
     f.label("end")
-    _restore_flags(f, target, flags)
+    restore_flags(f, target, flags)
     for function in (begin_function(), attend_function(), ended_function(), _shares(), _work(), _spread(layout), f):
         text.add(function)
 
@@ -388,23 +387,3 @@ def _look_at_guards(f: Function, layout: Layout | ControlLayout, results: str) -
 def _count(f: Function, field: Any) -> None:
     """One more in a field of the state."""
     f.let(f"atomicrmw add ptr {f.at('%data', field.offset)}, i64 1 monotonic")
-
-
-def _save_flags(f: Function, target: Target) -> str:
-    """Keep the processor's floating-point flags; on processors not known here they are let be."""
-    if target.triple.startswith("x86_64"):
-        f.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
-        kept = f.let("alloca i32, align 4")
-        f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {kept})")
-        return kept
-    if target.triple.startswith(("aarch64", "arm64")):
-        f.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
-        return f.let("call i64 @llvm.aarch64.get.fpsr()")
-    return ""
-
-
-def _restore_flags(f: Function, target: Target, kept: str) -> None:
-    if target.triple.startswith("x86_64"):
-        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {kept})")
-    elif kept:
-        f.do(f"call void @llvm.aarch64.set.fpsr(i64 {kept})")

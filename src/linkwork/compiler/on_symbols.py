@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ..expr.arrays import over_samples, scalars
-from ..expr.symbol import in_double
+from ..expr.precision import in_double
 from .program import Program
 
 __all__ = ["on_symbols"]

@@ -13,7 +13,7 @@ drops the trace; nothing outlives it, and symbols of two graphs do not mix.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from . import functions as f
@@ -21,7 +21,7 @@ from .bundle import PART, Bundle
 from .operations import BY_METHOD, BY_NAME, Operation
 from .symbol_methods import SymbolMethods
 
-__all__ = ["Graph", "Symbol", "in_double"]
+__all__ = ["Graph", "Symbol"]
 
 _INPUT, _CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 _NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", "mul", "div"))
@@ -344,13 +344,6 @@ def _number(x: Any) -> float | None:
 
 def _is_scalar(x: Any) -> bool:
     return x.__class__ is Symbol or _number(x) is not None
-
-
-def in_double(scalars: Iterable[Any]) -> None:
-    """Have the functions that are traced with these symbols computed in float64, whatever they are called with."""
-    symbol = next((x for x in scalars if x.__class__ is Symbol), None)
-    if symbol is not None:
-        symbol.graph.in_double = True
 
 
 def _leaf(graph: Graph, operation: Operation, value: Any) -> Symbol:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..functions import eq
-from ..symbol import in_double
+from ..precision import in_double
 from .sums import is_zero, mirrored, reciprocal_or_zero
 
 __all__ = ["MORE", "Semidefinite"]
