@@ -4,12 +4,25 @@
 """
 
 from .facade.motion.extremes import Extremes
+from .facade.motion.profiles.kernels import ProfileNumbers
+from .facade.motion.profiles.profile import ProfileFunction, profile
 from .facade.motion.spline import spline
 from .facade.motion.timing.limits import MotionLimit
 from .facade.motion.timing.timing import TimedPath, time_optimal
 from .facade.motion.trajectory import Trajectory, TrajectoryState
 
-__all__ = ["Extremes", "MotionLimit", "TimedPath", "Trajectory", "TrajectoryState", "spline", "time_optimal"]
+__all__ = [
+    "Extremes",
+    "MotionLimit",
+    "ProfileFunction",
+    "ProfileNumbers",
+    "TimedPath",
+    "Trajectory",
+    "TrajectoryState",
+    "profile",
+    "spline",
+    "time_optimal",
+]
 
 
 def __dir__() -> list[str]:

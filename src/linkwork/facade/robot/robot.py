@@ -36,6 +36,7 @@ from .momentum import MomentumMethods
 from .motion import MotionMethods
 from .parameters import ParameterMethods
 from .points import PointMethods
+from .profiles import ProfileMethods
 from .regressors import RegressorMethods
 from .structure import StructureMethods
 
@@ -65,6 +66,7 @@ class Robot(
     RegressorMethods,
     ClosedFormMethods,
     ConfigurationMethods,
+    ProfileMethods,
     CompilingMethods,
     EditingMethods,
     CollisionHullMethods,

@@ -1,0 +1,1 @@
+"""Profiles as people ask for them: arguments, reasons, kernels."""

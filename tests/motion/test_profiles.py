@@ -1,0 +1,304 @@
+"""Profiles: limits from the pieces' extremes, durations against ruckig and against linear programs, reasons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.polynomial import polynomial as P
+
+import linkwork as lw
+from linkwork.algorithms.motion.profiles.jerk_limited import JointRequest, jerk_limited
+from linkwork.algorithms.motion.profiles.third_order import Ends, JointBounds, family_of, mirrored, phases, way_and_rate
+from linkwork.algorithms.motion.profiles.trapezoid import trapezoid
+from linkwork.errors import UnknownNameError
+from linkwork.facade.motion.profiles.kernels import profile_kernel
+from linkwork.facade.motion.profiles.kinds import KINDS
+
+LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
+
+
+def random_requests(rng, count, n, jerks=(1.0, 1.0)):
+    """Arrays (count, n) of states that are possible, a third of their numbers 0 or at a limit, and of limits."""
+    found = []
+    while len(found) < count * n:
+        V, V_down, A, B = rng.uniform(0.3, 3.0, 4)
+        up, down = rng.uniform(0.3, 10.0) * np.array(jerks)
+        v, a = (
+            [rng.choice([0.0, -low, high]) if rng.random() < 0.3 else rng.uniform(-low, high) for _ in range(2)]
+            for low, high in ((V_down, V), (B, A))
+        )
+        turned = [0.5 * x * abs(x) / (down if x > 0 else up) for x in (a[0], -a[1])]
+        if all(-V_down <= x + y <= V for x, y in zip(v, turned, strict=True)):
+            way = rng.choice([0.0, rng.uniform(-1.0, 1.0), rng.uniform(-0.05, 0.05), rng.uniform(-10.0, 10.0)])
+            found.append([0.0, way, *v, *a, V, V_down, A, B, up, down])
+    return [np.ascontiguousarray(x) for x in np.moveaxis(np.array(found).reshape(count, n, 12), -1, 0)]
+
+
+def request(q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, down):
+    return JointRequest(q0, q1, Ends(v0, a0, v1, a1), JointBounds(V, A, B, 1.0 / up, 1.0 / down), V_down)
+
+
+def excess(times, c, arrays):
+    """By how much a coordinate's pieces leave its limits and miss its end: from the roots of their derivatives."""
+    _, q1, _, v1, _, a1, V, V_down, A, B, up, down = arrays
+    worst = 0.0
+    for k, row in enumerate(c):
+        h = times[k + 1] - times[k]
+        v, a, j = (P.polyder(row, order) for order in (1, 2, 3))
+        inside = [-a[0] / j[0]] if len(a) > 1 and a[1] != 0.0 and 0.0 < -a[0] / a[1] < h else []
+        for x, most, least, at in ((v, V, V_down, [0.0, h, *inside]), (a, A, B, [0.0, h]), (j, up, down, [0.0])):
+            values = P.polyval(np.array(at), x)
+            worst = max(worst, (values.max() - most) / most, (-least - values.min()) / least)
+    end = [P.polyval(h, P.polyder(c[-1], order)) for order in range(3)]
+    missed = max(abs(x - y) for x, y in zip(end, (q1, v1, a1), strict=True))
+    return worst, missed
+
+
+def test_jerk_limited_profiles_keep_their_limits_and_come_to_their_goals():
+    rng = np.random.default_rng(1)
+    kernel = profile_kernel(KINDS["jerk"], 2, True, False)
+    for jerks in ((1.0, 1.0), (1.0, 0.2), (3.0, 7.0)):
+        arrays = random_requests(rng, 200, 2, jerks)
+        found = kernel(*arrays, np.zeros(2))
+        assert (found.status == 0).all()
+        assert (found.durations[:, 0] == found.durations[:, 1]).all()
+        assert (np.diff(found.times) >= 0.0).all() and (found.times[..., -1] == found.durations).all()
+        for k in range(0, 200, 4):
+            for i in range(2):
+                worst, missed = excess(found.times[k, i], found.coefficients[k, i], [x[k, i] for x in arrays])
+                assert worst < 1e-10 and missed < 1e-10
+        one = jerk_limited([request(*(x[0, i] for x in arrays)) for i in range(2)])
+        np.testing.assert_allclose(one.durations, found.durations[0], rtol=1e-14)
+        np.testing.assert_allclose(np.array(one.coefficients)[..., :3], found.coefficients[0, ..., :3], atol=1e-9)
+
+
+def test_as_short_as_ruckig():
+    ruckig = pytest.importorskip("ruckig")
+    rng = np.random.default_rng(2)
+    for n, count in ((1, 1500), (2, 600)):
+        arrays = random_requests(rng, count, n)
+        ours = profile_kernel(KINDS["jerk"], n, True, False)(*arrays, np.zeros(n)).durations[:, 0]
+        otg, trajectory, asked = ruckig.Ruckig(n), ruckig.Trajectory(n), ruckig.InputParameter(n)
+        for k in range(count):
+            q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, _ = (x[k].tolist() for x in arrays)
+            asked.current_position, asked.current_velocity, asked.current_acceleration = q0, v0, a0
+            asked.target_position, asked.target_velocity, asked.target_acceleration = q1, v1, a1
+            asked.max_velocity, asked.min_velocity = V, [-x for x in V_down]
+            asked.max_acceleration, asked.min_acceleration, asked.max_jerk = A, [-x for x in B], up
+            if otg.calculate(asked, trajectory) == ruckig.Result.Working:
+                here = q0 == q1 and v0 == v1 and a0 == a1  # the goal is the start: that takes no time
+                assert ours[k] <= trajectory.duration * (1.0 + 1e-9)
+                assert here or ours[k] >= trajectory.duration * (1.0 - 1e-9)
+
+
+def test_extreme_ways_of_a_duration_are_those_of_linear_programs():
+    """Jerks that are constant on a grid give no way beyond, and come near it."""
+    linprog = pytest.importorskip("scipy.optimize").linprog
+    rng = np.random.default_rng(3)
+    N, checked = 100, 0
+    for row in np.stack(random_requests(rng, 16, 1, (1.0, 0.6)), axis=-1)[:, 0]:
+        joint = request(*row)
+        V, A, B, up, down = joint.limits
+        T = jerk_limited([joint]).durations[0] * rng.uniform(1.02, 1.6)
+        if T < 0.05:
+            continue
+        h = T / N
+        steps = np.tril(np.ones((N, N)))
+        a_rows = h * steps
+        lag = (np.arange(N)[:, None] - np.arange(N)[None, :] + 0.5) * steps
+        v_rows = h * h * lag
+        t = h * np.arange(1, N + 1)
+        v_free, a_free = joint.ends.v0 + joint.ends.a0 * t, np.full(N, joint.ends.a0)
+        left = N - np.arange(N) - 0.5
+        way = h**3 * (0.5 * left**2 + 1.0 / 24.0)
+        found = []
+        for sense in (-1.0, 1.0):
+            answer = linprog(
+                sense * way,
+                A_ub=np.vstack([a_rows, -a_rows, v_rows, -v_rows]),
+                b_ub=np.concatenate([A - a_free, B + a_free, V - v_free, joint.V_down + v_free]) + 1e-9,
+                A_eq=np.vstack([a_rows[-1], v_rows[-1]]),
+                b_eq=[joint.ends.a1 - a_free[-1], joint.ends.v1 - v_free[-1]],
+                bounds=(-1.0 / down, 1.0 / up),
+            )
+            free = joint.ends.v0 * T + 0.5 * joint.ends.a0 * T * T
+            found.append(None if answer.status else free + sense * answer.fun)
+        if None in found:  # in a gap between durations, or too near its end for the grid
+            continue
+        far = family_of(joint.ends, joint.limits)
+        near = family_of(*mirrored(joint.ends, joint.limits, joint.V_down))
+        most, least = (way_and_rate(f, phases(f, T))[0] for f in (far, near))
+        size = 1e-6 * (1.0 + T * T)
+        assert found[0] <= most + size and found[1] >= -least - size
+        room = 0.03 * (most + least) + 0.02 * T * (V + joint.V_down) / N
+        assert found[0] >= most - room and found[1] <= -least + room
+        checked += 1
+    assert checked > 6
+
+
+def test_time_reversal_and_mirrors_take_as_long():
+    rng = np.random.default_rng(4)
+    kernel = profile_kernel(KINDS["jerk"], 2, True, False)
+    q0, q1, v0, v1, a0, a1, V, Vd, A, B, up, down = random_requests(rng, 300, 2, (1.0, 0.5))
+    least = np.zeros(2)
+    forth = kernel(q0, q1, v0, v1, a0, a1, V, Vd, A, B, up, down, least).durations
+    back = kernel(q1, q0, -v1, -v0, a1, a0, Vd, V, A, B, down, up, least).durations
+    mirror = kernel(-q0, -q1, -v0, -v1, -a0, -a1, Vd, V, B, A, down, up, least).durations
+    np.testing.assert_allclose(back, forth, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(mirror, forth, rtol=1e-11, atol=1e-12)
+
+
+def test_far_apart_numbers():
+    for scale in (1e-9, 1e-4, 1e4, 1e9):
+        for time in (1e-6, 1.0, 1e6):
+            v, a, j = scale / time, scale / time**2, scale / time**3
+            plain = lw.motion.profile([0.0], [1.0], v0=[0.3], a1=[0.5], **LIMITS)
+            found = lw.motion.profile(
+                [0.0], [scale], v0=0.3 * v, a1=0.5 * a, velocity=v, acceleration=2.0 * a, jerk=8.0 * j
+            )
+            assert abs(found.duration / (plain.duration * time) - 1.0) < 1e-12
+            assert abs(found(found.duration).q[0] / scale - 1.0) < 1e-12
+    slow = lw.motion.profile([0.0], [1e9], velocity=1e-9, acceleration=1e9, jerk=1e9)
+    assert abs(slow.duration / 1e18 - 1.0) < 1e-12
+    endless = lw.motion.profile([0.0], [1.0], acceleration=1e300, jerk=32.0)
+    assert abs(endless.duration - 1.0) < 1e-12
+
+
+def test_a_joint_with_time_moves_no_more_than_it_has_to():
+    way = lw.motion.profile([0.0, 0.0, 1.0], [1.0, 0.1, 1.0], velocity=1.0, acceleration=(-2.0, 1.0), jerk=8.0)
+    low, high = way.extremes(0)
+    assert (low >= [-1e-12, -1e-12, 1.0 - 1e-12]).all() and (high <= [1.0 + 1e-12, 0.1 + 1e-12, 1.0 + 1e-12]).all()
+    long = lw.motion.profile([0.0], [1.0], duration=7.0, **LIMITS)
+    assert long.duration == 7.0 and long.extremes(1).upper[0] < 0.3
+    for kind in ("trapezoid", "quintic"):
+        assert abs(lw.motion.profile([0.0], [1.0], kind=kind, duration=7.0, **LIMITS).duration - 7.0) < 1e-12
+
+
+def test_in_phase_is_a_straight_line():
+    q0, q1 = np.array([0.0, 1.0, 0.3]), np.array([1.0, 0.5, 0.3])
+    for kind in ("jerk", "trapezoid", "quintic"):
+        options = {"kind": kind, "synchronize": "phase", **LIMITS, "velocity": [1.0, 0.1, 1.0]}
+        way = lw.motion.profile(q0, q1, v0=0.1 * (q1 - q0), **options)
+        _, state = way.sampled(n=50)
+        np.testing.assert_allclose(state.q - q0, state.q[:, :1] * (q1 - q0), atol=1e-13)
+        assert way.extremes(1).lower[1] >= -0.1 * (1.0 + 1e-12)
+        with pytest.raises(ValueError, match=r"v1 of coordinate 1 is .*, and along the straight line"):
+            lw.motion.profile(q0, q1, v1=[0.1, 0.1, 0.0], **options)
+
+
+def test_trapezoids_are_jerk_limited_profiles_of_great_jerk():
+    rng = np.random.default_rng(6)
+    for row in np.stack(random_requests(rng, 60, 2), axis=-1):
+        joints = [request(*x) for x in row]
+        joints = [x._replace(ends=x.ends._replace(a0=0.0, a1=0.0)) for x in joints]
+        sharp = [x._replace(limits=x.limits._replace(up=1e-7, down=1e-7)) for x in joints]
+        found, near = trapezoid(joints), jerk_limited(sharp)
+        assert found.status == near.status == 0
+        assert abs(found.durations[0] - near.durations[0]) < 1e-4
+        for x, times, c in zip(joints, found.times, found.coefficients, strict=True):
+            arrays = (x.q0, x.q1, x.ends.v0, x.ends.v1, 0.0, 2.0 * c[-1][2])
+            limits = (x.limits.V, x.V_down, x.limits.A, x.limits.B, 1.0, 1.0)
+            worst, missed = excess(times, c, (*arrays, *limits))
+            assert worst < 1e-10 and missed < 1e-10
+
+
+def test_least_jerk_is_the_shortest_that_keeps_the_limits():
+    way = lw.motion.profile([0.0], [2.0], kind="minimum_jerk", **LIMITS)
+    expected = max(15.0 / 8.0 * 2.0, (10.0 / 3.0**0.5 * 2.0 / 2.0) ** 0.5, (60.0 * 2.0 / 8.0) ** (1.0 / 3.0))
+    assert abs(way.duration - expected) < 1e-9
+    s = np.linspace(0.0, 1.0, 11)
+    np.testing.assert_allclose(way(s * way.duration).q[:, 0], 2.0 * (10 * s**3 - 15 * s**4 + 6 * s**5), atol=1e-12)
+    rng = np.random.default_rng(7)
+    kernel = profile_kernel(KINDS["quintic"], 1, True, False)
+    arrays = random_requests(rng, 200, 1, (1.0, 0.6))
+    arrays[2:6] = [0.4 * x for x in arrays[2:6]]
+    found = kernel(*arrays, np.zeros(1))
+    solved = 0
+    for k in np.flatnonzero(found.status == 0):
+        T, numbers = found.durations[k, 0], [x[k, 0] for x in arrays]
+        c = found.coefficients[k, 0, 0]
+        tight = []
+        for stretch, room in ((1.0, 1e-9), (0.9999, 0.0)):
+            again = kernel_given(numbers, T * stretch) if stretch < 1.0 else c
+            if T > 0.0:
+                tight.append(kept(again, T * stretch, numbers[6:], room))
+        assert not tight or tight[0]
+        solved += len(tight)
+    assert solved > 100
+    tried = lw.motion.profile([0.0], [1.0], v0=[0.4], kind="quintic", **LIMITS)
+    with pytest.raises(ValueError, match="does not keep the limits"):
+        lw.motion.profile([0.0], [1.0], v0=[0.4], kind="quintic", duration=tried.duration * (1.0 - 1e-6), **LIMITS)
+
+
+def kernel_given(numbers, T):
+    """The quintic between two states, from its six equations."""
+    rows = [P.polyder(np.eye(6), order, axis=1) for order in range(3)]
+    at = [[P.polyval(t, np.pad(row, (0, 1))) for row in der] for t in (0.0, T) for der in rows]
+    q0, q1, v0, v1, a0, a1 = numbers[:6]
+    return np.linalg.solve(np.array(at), [q0, v0, a0, q1, v1, a1])
+
+
+def kept(c, T, limits, room):
+    """Whether a polynomial's derivatives keep the limits over [0, T], by NumPy's roots."""
+    for order, (up, down) in enumerate(zip(limits[::2], limits[1::2], strict=True), start=1):
+        der = P.polyder(c, order)
+        roots = [x.real for x in P.polyroots(P.polyder(der)) if abs(x.imag) < 1e-7 and 0.0 < x.real < T]
+        values = P.polyval(np.array([0.0, T, *roots]), der)
+        if values.max() > up * (1.0 + room) or values.min() < -down * (1.0 + room):
+            return False
+    return True
+
+
+def test_a_function_of_profiles_takes_many_at_once():
+    rng = np.random.default_rng(8)
+    fast = lw.motion.ProfileFunction(2, **LIMITS)
+    goals = rng.uniform(-1.0, 1.0, (5, 3, 2))
+    found = fast(np.zeros(2), goals, v0=[0.1, -0.2])
+    assert found.durations.shape == (5, 3, 2) and (found.status == 0).all()
+    one = lw.motion.profile([0.0, 0.0], goals[2, 1], v0=[0.1, -0.2], **LIMITS)
+    assert one.duration == found.durations[2, 1, 0]
+    assert fast(np.zeros(2), [1.0, np.nan]).status == 1.0 and fast(np.zeros(2), [1.0, 1.0], [3.0, 0.0]).status == 1.0
+    alone = lw.motion.ProfileFunction(2, synchronize=None, **LIMITS)(np.zeros(2), goals).durations
+    assert (alone.max(axis=-1) <= fast(np.zeros(2), goals).durations[..., 0] * (1.0 + 1e-12)).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"velocity": None, "acceleration": None}, "needs limits of acceleration, and there are none"),
+        ({"jerk": None}, 'kind="jerk" needs limits of jerk'),
+        ({"jerk": np.inf}, 'needs a limit, got none; kind="trapezoid" has no limit of jerk'),
+        ({"v0": 2.0}, r"v of coordinate 0 at the start is 2, outside of its limits of velocity, \[-1, 1\]"),
+        ({"a1": -2.5}, "a of coordinate 0 at the goal is -2.5, outside"),
+        ({"v0": 0.9, "a0": 1.9}, "its velocity after the start is 1.12563"),
+        ({"v1": 0.9, "a1": -1.9}, "its velocity before the goal is 1.12563"),
+        ({"q1": np.nan}, "q1: expected finite numbers, got nan"),
+        ({"q1": [1.0, 2.0], "v0": [0.0, 0.0, 0.0]}, r"v0: expected a number or an array of shape \(2,\)"),
+        ({"q1": [[1.0]]}, "ProfileFunction takes many at once"),
+        ({"velocity": -1.0}, "velocity of coordinate 0: expected a limit that lets it rest, got -1"),
+        ({"velocity": (0.5, 1.0)}, "expected a lower limit that lets it rest, got 0.5"),
+        ({"acceleration": np.nan}, "got nan"),
+        ({"velocity": 0.0}, "coordinate 0 is to move from 0 to 1, and a limit of its is 0"),
+        ({"velocity": (-1.0, 0.0)}, "is to move by 1, and its limit of velocity that way is 0"),
+        ({"acceleration": (-1.0, 0.0)}, "expected limits above 0 both ways"),
+        ({"duration": 0.1}, "no profile within the limits takes 0.1 s; of those that take longer the first takes 1.75"),
+        ({"duration": 0.0}, "duration: expected seconds above 0"),
+        ({"kind": "quintic", "velocity": None, "acceleration": None, "jerk": None}, "needs a duration, or limits"),
+        ({"q1": [1.0, 0.1], "v1": 0.1, "synchronize": None}, "coordinate 1 comes to its goal"),
+    ],
+)
+def test_reasons(given, reason):
+    options = {"q0": 0.0, "q1": 1.0, **LIMITS} | given
+    with pytest.raises(ValueError, match=reason):
+        lw.motion.profile(options.pop("q0"), options.pop("q1"), **options)
+
+
+def test_unknown_names_and_joints_that_cannot_move():
+    with pytest.raises(UnknownNameError, match="did you mean 'jerk'"):
+        lw.motion.profile(0.0, 1.0, kind="jerks", **LIMITS)
+    with pytest.raises(UnknownNameError, match="did you mean 'phase'"):
+        lw.motion.profile(0.0, 1.0, synchronize="phases", **LIMITS)
+    way = lw.motion.profile([0.0, 0.4], [1.0, 0.4], velocity=[1.0, 0.0], acceleration=2.0, jerk=8.0)
+    assert way.duration == 1.75 and way(0.7).q[1] == 0.4
+    still = lw.motion.profile([0.5], [0.5], **LIMITS)
+    assert still.duration == 0.0 and still(0.0).q.tolist() == [0.5]

@@ -1,0 +1,50 @@
+"""Profiles of robots: limits of files, joints that turn without end, joints on manifolds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+
+def test_limits_of_velocity_are_the_files():
+    arm = lw.load("arm6")
+    rng = np.random.default_rng(1)
+    q0, q1 = (rng.uniform(0.5 * arm.lower, 0.5 * arm.upper) for _ in range(2))
+    way = arm.profile(q0, q1, acceleration=5.0, jerk=50.0)
+    np.testing.assert_allclose(way(way.duration).q, q1, atol=1e-12)
+    assert (way.extremes(1).upper <= arm.velocity_limits * (1.0 + 1e-12)).all()
+    joint = arm.joints[1].name
+    slow = arm.profile(q0, q1, velocity={joint: 0.1}, acceleration=5.0, jerk=50.0)
+    assert slow.duration > abs(q1 - q0)[1] / 0.1
+    assert abs(slow.extremes(1).upper[1]) <= 0.1 * (1.0 + 1e-12)
+    assert arm.profile({}, {joint: 0.2}, acceleration=5.0, jerk=50.0)(0.0).q.tolist() == [0.0] * 6
+    with pytest.raises(ValueError, match="needs limits of acceleration"):
+        arm.profile(q0, q1)
+    with pytest.raises(ValueError, match=f"q1: {arm.q_names[0]} is .*, outside of its limits"):
+        arm.profile(q0, arm.upper + 0.1, acceleration=5.0, jerk=50.0)
+
+
+def test_joints_on_manifolds_move_along_one_velocity_and_endless_ones_the_short_way():
+    robot = lw.load("differential_drive")
+    limits = {"velocity": 0.5, "acceleration": 2.0, "jerk": 20.0}
+    rng = np.random.default_rng(2)
+    q0 = robot.integrate(robot.neutral(), rng.uniform(-0.1, 0.1, robot.nv))
+    apart = rng.uniform(-0.3, 0.3, robot.nv)
+    apart[6:] = 6.0, -6.0, 0.1, 0.2  # wheels, which turn without end
+    q1 = robot.integrate(q0, apart)
+    way = robot.profile(q0, q1, **limits)
+    turned = np.round(robot.difference(way(way.duration).q, q1) / (2.0 * np.pi), 12)
+    assert turned.tolist() == [0.0] * 6 + [1.0, -1.0, 0.0, 0.0]
+    times = np.linspace(0.0, way.duration, 60)
+    state = way(times)
+    assert np.abs(state.v).max() <= 0.5 + 1e-12 and np.abs(state.a).max() <= 2.0 + 1e-9
+    step = 1e-6
+    inner = times[1:-1]
+    moved = robot.difference(way(inner - step).q, way(inner + step).q) / (2.0 * step)
+    np.testing.assert_allclose(moved, state.v[1:-1], atol=1e-7)
+    across = np.zeros(robot.nv)
+    across[:3] = [0.1, -0.2, 0.3]
+    with pytest.raises(ValueError, match="along the straight line"):
+        robot.profile(q0, q1, v0=across, **limits)
