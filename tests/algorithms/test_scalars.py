@@ -62,7 +62,9 @@ def test_floats_batches_and_compiled_code_agree(tree):
         arrays, frame = arguments_of(some, name, size=11)
         batch = getattr(Direct(some), name)(*arrays, *frame)
         for kind, f, size in (("floats", Direct(some, "floats"), 3), ("compiled", robot_of(some), 11)):
-            found = getattr(f, name)(*(x[:size] for x in arrays), *frame)
+            refuses = kind == "compiled" and name == "constrained_inverse_dynamics"  # what actuators alone cannot do
+            function = f.compile(name) if refuses else getattr(f, name)
+            found = function(*(x[:size] for x in arrays), *frame)
             expected = [x[:size] for x in listed(batch)]
             agree(found, tuple(expected), bound(some, name, arrays, batch), f"{name}, {kind}")
 
