@@ -20,11 +20,6 @@ def pairs(a, b, seed, many=60, spread=SPREAD):
     return rng, rows(a, rng, many, spread), rows(b, rng, many, spread)
 
 
-def clear(a, b):
-    """Whether both are flat or one is smooth all over: others are looked at from a thousandth apart."""
-    return (a in FLAT and b in FLAT) or "ellipsoid" in (a, b)
-
-
 def shifted(b, y, way):
     return moved(b, y, np.eye(3), way)
 
@@ -84,7 +79,7 @@ def test_what_moves_changes_the_distance_by_no_more(a, b) -> None:
         way = size * rng.normal(size=(len(x), 3))
         there = kernel(x, shifted(b, y, way))[:, 0]
         assert (np.abs(there - d) <= np.linalg.norm(way, axis=1) + 3e-14).all(), size
-    for gap in (0.3, 1e-2, 1e-9, 0.0, -1e-9) if clear(a, b) else (0.3, 1e-2):
+    for gap in (0.3, 1e-2, 1e-4, 1e-9, 0.0, -1e-9):
         at = shifted(b, y, (gap - d)[:, None] * n)
         near = kernel(x, at)
         assert np.isfinite(near).all()
@@ -96,7 +91,7 @@ def test_what_moves_changes_the_distance_by_no_more(a, b) -> None:
     # Of where B is, the distance is a convex function, whose slope is the normal: differences to both sides lie
     # between slopes here and there, of bodies that are apart, that overlap, and that hardly do.
     steps = ((None, 1e-5), (1e-3, 1e-5), (-1e-3, 1e-5), (0.0, 1e-3), (0.0, 1e-6))
-    for gap, h in steps if clear(a, b) else steps[:3]:
+    for gap, h in steps:
         at = y if gap is None else shifted(b, y, (gap - d)[:, None] * n)
         way = rng.normal(size=(len(x), 3))
         way /= np.linalg.norm(way, axis=1)[:, None]
@@ -119,7 +114,7 @@ def test_sizes_that_differ_by_a_thousand(a, b) -> None:
         at = shifted(b, y, way * (0.7 * max(part, 1.0)))
         found = kernel(x, at)
         size = max(part, 1.0)
-        for gap in (None, 1e-9) if clear(a, b) else (None,):
+        for gap in (None, 1e-9):
             at = at if gap is None else shifted(b, at, (gap - found[:, :1]) * found[:, 1:4])
             found = kernel(x, at)
             d, n = found[:, 0], found[:, 1:4]
@@ -127,7 +122,8 @@ def test_sizes_that_differ_by_a_thousand(a, b) -> None:
             assert np.isfinite(found).all() and np.abs(planes - d).max() < 1e-14 * size, (part, gap)
             assert gap is None or np.abs(d - gap).max() < 3e-15 * size, (part, gap)
             off = np.maximum(off_surface(a, x, found[:, 4:7]), off_surface(b, at, found[:, 7:10]))
-            assert off.max() < 3e-13 * size, (part, gap)
+            sharp = gap is not None and (a, b) == ("cone", "hull")  # next to touching, points of a cone are known less
+            assert off.max() < (1e-5 if sharp else 3e-13) * size, (part, gap)
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)

@@ -28,6 +28,7 @@ _NEARLY = {0: 1e-6, 1: 1e-5}  # by how many of the two are ellipsoids
 _NEARLY_SMOOTH = 0.03  # the same of two ellipsoids, after the polish of two starts
 _VALLEYS = 2
 _TOUCHING = 1e-13  # of the size of A − B
+_TOUCHING_CURVED = 1e-5  # of such pairs' nearest points rounding leaves too little to tell features by
 _ROUNDING = 1e-14
 _OUT = 1e-3  # of the size, by which overlapping bodies are moved further
 _OUT_EXACT = 1e-6
@@ -42,30 +43,31 @@ def convex(a: Core, b: Core) -> SignedDistance:
     s = nearest(difference, gap=_NEAR_SMOOTH if smooth else _NEAR if curved else _EXACT)
     distance, normal, on_a = _apart(s)
     scale = _length(difference.between()) + _length(s.w)
-    touches = le(distance, _TOUCHING * scale)
+    touches = le(distance, (_TOUCHING_CURVED if curved else _TOUCHING) * scale)
     if not curved:  # of a normal that is not known well, as between two that all but touch, planes across it keep less
         touches = or_(touches, lt(difference.kept(normal), distance - _ROUNDING * scale))
     over = or_(s.inside, touches)
-    apart = _Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal)
-    found = cond(over, lambda: _overlap(difference, apart, s, scale, curved), lambda: apart)
+    apart = _Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal, 0.0 * distance)
+    found = cond(over, lambda: _tied(difference, _overlap(difference, apart, s, scale, curved), scale), lambda: apart)
     if curved:
         g, n, on_a = polished(difference, found.kept, found.start)
         worse = and_(over, lt(g, found.distance - _ROUNDING * scale))  # then only what is known of the points is of use
         g, n = where(worse, found.distance, g), choose(worse, found.normal, n)
-        found = _Found(found.kept, g, n, on_a, n)
-    unique = _unique(difference, found)
+        found = found._replace(distance=g, normal=n, on_a=on_a, start=n)
+    unique = where(lt(0.5, found.tied), 0.0, _unique(difference, found))
     return difference.seen_outside(SignedDistance(found.distance, found.normal, found.on_a, found.on_a, unique))
 
 
 class _Found(NamedTuple):
-    """What is known of two bodies: what their nearest points lie between, the distance, its normal, the point on A, and
-    the normal where a polish may begin."""
+    """What is known of two bodies: what their nearest points lie between, the distance, its normal, the point on A, the
+    normal where a polish may begin, and whether the opposite one is as good (1 or 0)."""
 
     kept: Kept
     distance: Any
     normal: Vec3
     on_a: Vec3
     start: Vec3
+    tied: Any
 
 
 def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curved: bool) -> _Found:
@@ -124,7 +126,13 @@ def _moved(difference: Difference, found: _Found, further: Any, near: float) -> 
     t = nearest(away, gap=near)
     kept = Kept(tuple(p + away.by for p in t.p), t.a, t.weights)
     _, start, on_a = _apart(t)
-    return _Found(kept, found.distance, found.normal, on_a, start)
+    return found._replace(kept=kept, on_a=on_a, start=start)
+
+
+def _tied(difference: Difference, found: _Found, scale: Any) -> _Found:
+    """With a look at the opposite normal: of bodies with one center both part them alike."""
+    opposite = difference.kept(-found.normal)
+    return found._replace(tied=where(le(found.distance, opposite + _ROUNDING * scale), 1.0, 0.0))
 
 
 def _unique(difference: Difference, found: _Found) -> Any:
