@@ -13,12 +13,14 @@ from collections.abc import Callable, Sequence
 from linkwork import set_num_threads
 
 from .motion_profiles import profile_rows
+from .motion_splines import spline_rows
+from .motion_timing import timing_rows
 
 __all__ = ["PARTS", "main"]
 
 Rows = Callable[[bool], list[tuple[str, str]]]
 
-PARTS: dict[str, Rows] = {"profiles": profile_rows}
+PARTS: dict[str, Rows] = {"profiles": profile_rows, "splines": spline_rows, "timing": timing_rows}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,8 @@ from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
 from ...expr.functions import floor
 from . import bsplines, through
-from .trajectory import Trajectory, increasing
+from .given import increasing
+from .trajectory import Trajectory
 
 __all__ = ["spline", "spline_of"]
 

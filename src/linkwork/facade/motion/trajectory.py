@@ -17,12 +17,14 @@ from ...expr.arrays import array, is_traced
 from ...expr.functions import le, where
 from ..robot.base import RobotBase
 from .arc_length import clock_by_length, length_of, speed_of
+from .clocks import monotone_clock
 from .extremes import Extremes, extremes_of
 from .files import load_trajectory, save_trajectory
+from .given import bases, finite_array, finite_number, increasing, space_of
 from .limits import margins_of
 from .section import Section
 
-__all__ = ["Trajectory", "TrajectoryState", "increasing"]
+__all__ = ["Trajectory", "TrajectoryState"]
 
 Outside = Literal["refuse", "hold"]
 
@@ -75,13 +77,13 @@ class Trajectory:
         """
         who = "Trajectory.polynomial"
         breaks = increasing(who, times)
-        space = _space(who, robot, coefficients, 1)
+        space = space_of(who, robot, coefficients, 1)
         expected = f"{who}: coefficients: expected an array of shape ({len(breaks) - 1}, {space.nv}, terms)"
-        c = _array(expected, coefficients, (len(breaks) - 1, space.nv, None))
+        c = finite_array(expected, coefficients, (len(breaks) - 1, space.nv, None))
         arrays = {"starts": breaks[:-1], "coefficients": c}
         kind = "polynomial"
         if base is not None or not space.is_plain:
-            arrays["base"] = _base(who, space, base, (len(breaks) - 1, space.nq), robot)
+            arrays["base"] = bases(who, space, base, (len(breaks) - 1, space.nq), robot)
             kind = "retracted"
         return cls([Section(space, KINDS[kind], arrays, breaks[0], breaks[-1])], robot)
 
@@ -111,7 +113,7 @@ class Trajectory:
             raise ValueError(f"{who}: expected {space.nv} coordinates, the robot's velocities, got {len(times)}")
         breaks = [increasing(f"{who}: coordinate {j}", x) for j, x in enumerate(times)]
         rows = [
-            _array(f"{who}: coordinate {j}: expected coefficients ({len(b) - 1}, terms)", c, (len(b) - 1, None))
+            finite_array(f"{who}: coordinate {j}: expected coefficients ({len(b) - 1}, terms)", c, (len(b) - 1, None))
             for j, (b, c) in enumerate(zip(breaks, coefficients, strict=True))
         ]
         pieces, terms = max(len(c) for c in rows), max(c.shape[1] for c in rows)
@@ -122,7 +124,7 @@ class Trajectory:
         last = max(b[-1] for b in breaks) if end is None else float(end)
         if base is None and space.is_plain:
             base = np.zeros(space.nq)
-        arrays = {"starts": starts, "coefficients": c, "base": _base(who, space, base, (space.nq,), robot)}
+        arrays = {"starts": starts, "coefficients": c, "base": bases(who, space, base, (space.nq,), robot)}
         return cls([Section(space, KINDS["by_coordinate"], arrays, first, last)], robot)
 
     # -- what it is
@@ -338,7 +340,7 @@ class Trajectory:
 
     def moved(self, start_time: float) -> Trajectory:
         """The same, beginning at another time [s]."""
-        return Trajectory(_chained(self._sections, _number("moved: start_time", start_time)), self._robot)
+        return Trajectory(_chained(self._sections, finite_number("moved: start_time", start_time)), self._robot)
 
     def retimed(self, times: ArrayLike | float) -> Trajectory:
         """The same way in other times: all longer by a factor, or new times for its `knots`.
@@ -347,7 +349,7 @@ class Trajectory:
         where it was, and a may jump at knots.
         """
         if np.ndim(times) == 0:
-            scale = _number("retimed: scale", times)
+            scale = finite_number("retimed: scale", times)
             if scale <= 0.0:
                 raise ValueError(f"retimed: expected a factor above 0, got {times!r}")
             return Trajectory(_chained([s.scaled(0.0, scale) for s in self._sections], self.start_time), self._robot)
@@ -357,7 +359,7 @@ class Trajectory:
             raise ValueError(f"retimed: expected {len(knots)} times, one for each of its knots, got {len(new)}")
         if np.array_equal(new, knots):
             return self
-        return self._clocked(_monotone(new, knots), new, knots)
+        return self._clocked(monotone_clock(new, knots), new, knots)
 
     def _clocked(self, clock: Clock, new: np.ndarray, knots: np.ndarray) -> Trajectory:
         """With a clock that gives its times by others, knots' new times by theirs."""
@@ -384,7 +386,7 @@ class Trajectory:
         Raises ValueError where the trajectory stands still.
         """
         who = "by_length"
-        wanted = _number(f"{who}: speed", speed)
+        wanted = finite_number(f"{who}: speed", speed)
         if wanted <= 0.0:
             raise ValueError(f"{who}: speed: expected a number above 0, got {speed!r}")
         knots = self.knots
@@ -445,69 +447,3 @@ def _chained(sections: Iterable[Section], start: float) -> list[Section]:
     for section in sections:
         found.append(section.moved(found[-1].end if found else start))
     return found
-
-
-def _number(what: str, x: Any) -> float:
-    found = real_array(f"{what}: expected a number", x)
-    if found.ndim or not np.isfinite(found):
-        raise ValueError(f"{what}: expected a finite number, got {x!r}")
-    return float(found)
-
-
-def increasing(who: str, times: Any) -> np.ndarray:
-    """Times that increase, two at least."""
-    expected = f"{who}: times: expected two times at least, increasing [s]"
-    found = np.asarray(real_array(expected, times), dtype=float)
-    if found.ndim != 1 or len(found) < 2:
-        raise ValueError(f"{expected}; got shape {found.shape}")
-    if not np.isfinite(found).all():
-        raise ValueError(f"{expected}; got {found[~np.isfinite(found)][0]} at {np.flatnonzero(~np.isfinite(found))[0]}")
-    if not (np.diff(found) > 0.0).all():
-        k = int(np.flatnonzero(~(np.diff(found) > 0.0))[0])
-        raise ValueError(f"{expected}; got {found[k]:.9g} at {k} and {found[k + 1]:.9g} after it")
-    return found
-
-
-def _array(expected: str, given: Any, shape: Sequence[int | None]) -> np.ndarray:
-    found = np.asarray(real_array(expected, given), dtype=float)
-    if found.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
-        raise ValueError(f"{expected}; got shape {found.shape}")
-    if not np.isfinite(found).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
-        raise ValueError(f"{expected} of finite numbers; got {found[place]} at {place}")
-    return found
-
-
-def _space(who: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
-    if robot is not None:
-        return CurveSpace.of(robot.tree)
-    shape = np.shape(rows)
-    if len(shape) <= axis:
-        raise ValueError(f"{who}: expected an array of {axis + 2} dimensions, got shape {shape}")
-    return CurveSpace(shape[axis], shape[axis])
-
-
-def _base(who: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
-    if base is None:
-        raise ValueError(f"{who}: base: expected configurations of shape {shape}: the robot's are no plain numbers")
-    found = _array(f"{who}: base: expected configurations of shape {shape}", base, shape)
-    return found if robot is None else cast(np.ndarray, robot.normalize(found))
-
-
-def _monotone(new: np.ndarray, old: np.ndarray) -> Clock:
-    """The clock that takes new times to old: a cubic that increases, between each two.
-
-    Source: Fritsch and Carlson, Monotone piecewise cubic interpolation, SIAM J. Numerical Analysis 17 (2), 1980, with
-    the weighted harmonic means of Fritsch and Butland, 1984.
-    """
-    h, rate = np.diff(new), np.diff(old) / np.diff(new)
-    slope = np.empty(len(new))
-    slope[0], slope[-1] = rate[0], rate[-1]
-    if len(h) > 1:
-        w, x = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
-        slope[1:-1] = (w + x) / (w / rate[:-1] + x / rate[1:])
-    c = np.zeros((len(h), 4))
-    c[:, 0], c[:, 1] = old[:-1], slope[:-1]
-    c[:, 2] = (3.0 * rate - 2.0 * slope[:-1] - slope[1:]) / h
-    c[:, 3] = (slope[:-1] + slope[1:] - 2.0 * rate) / (h * h)
-    return Clock(new[:-1], c)

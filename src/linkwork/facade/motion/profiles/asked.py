@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....errors import UnknownNameError
+from ..reading import Places, read_limit
 from .kernels import ProfileNumbers, profile_kernel
 from .kinds import ProfileKind, kind_of
-from .limits import Places, ProfileLimits, read_limit
+from .limits import ProfileLimits
 from .reasons import still_joints, why_not
 
 __all__ = ["SYNCHRONIZE", "AskedProfile", "in_lines", "read_limits", "read_options", "solved"]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....bridge.arguments import real_array
+from ..reading import read_limit
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
@@ -55,33 +56,11 @@ class PathRows:
     fastest: np.ndarray | None
 
 
-def sides(who: str, what: str, given: Any, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper limits by coordinate: of one number, of numbers (n,), or of a pair (lower, upper) of these.
-
-    Raises ValueError where one is NaN, or where 0 is not between the two.
-    """
-    n = len(names)
-    expected = f"{who}: {what}: expected a number, {n} numbers, or a pair (lower, upper) of these"
-
-    def one(x: Any) -> np.ndarray:
-        found = np.asarray(real_array(expected, x), dtype=float)
-        if found.shape not in ((), (n,)):
-            raise ValueError(f"{expected}, got an array of shape {found.shape}")
-        return np.broadcast_to(found, (n,)).copy()
-
-    if isinstance(given, tuple):
-        if len(given) != 2:
-            raise ValueError(f"{expected}, got a tuple of {len(given)}")
-        lower, upper = one(given[0]), one(given[1])
-    else:
-        upper = one(given)
-        lower = -upper
-    for k in range(n):
-        if not lower[k] <= 0.0 <= upper[k]:
-            raise ValueError(
-                f"{who}: {what}: {names[k]!r}: expected limits with 0 between them, got {lower[k]:g} and {upper[k]:g}"
-            )
-    return np.maximum(lower, -_ENDLESS), np.minimum(upper, _ENDLESS)
+def sides(who: str, what: str, given: Any, names: Sequence[str], robot: Robot | None) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
+    places = None if robot is None else lambda joint: robot.tree.v_slices[robot.tree.joint_index(joint)]
+    up, down = read_limit(who, what, given, names, places)
+    return -np.minimum(down, _ENDLESS), np.minimum(up, _ENDLESS)
 
 
 def rows_of(
@@ -122,8 +101,8 @@ def rows_of(
         speeds = np.stack([robot.twist(path.q, path.first, frame)[..., 3:] for frame in speed], axis=-2)
     c = np.concatenate(rest, axis=-1)
     return PathRows(
-        np.concatenate(first, axis=-1),
-        np.concatenate(second, axis=-1),
+        first[0] if len(first) == 1 else np.concatenate(first, axis=-1),
+        second[0] if len(second) == 1 else np.concatenate(second, axis=-1),
         c if c.any() else None,
         np.concatenate(lower),
         np.concatenate(upper),

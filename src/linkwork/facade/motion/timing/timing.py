@@ -76,12 +76,12 @@ def time_optimal(
 ) -> TimedPath:
     """The way of a path in the least time within limits: how fast it was run through before does not matter.
 
-    ``velocity`` [rad/s, m/s] are limits of v: a number, numbers (nv,) or a pair (lower, upper); the robot's if they are
-    left out.  ``acceleration`` [rad/s², m/s²] are limits of a, and ``torque`` those of the robot's joint forces
-    [N·m, N], True for the robot's own; one of them has to be given.  ``speed`` says by frame how fast its origin may
-    move [m/s].  ``limits`` are one's own, of second order.  ``robot`` is the one whose dynamics and frames count, the
-    path's if it is left out: the same with a payload, for example.  ``start_speed`` and ``end_speed`` are ṡ at the
-    path's ends, 1 being as fast as the path itself.
+    ``velocity`` [rad/s, m/s] are limits of v: a number, numbers (nv,), a pair (lower, upper), or a dict of these by
+    joint; the robot's if they are left out.  ``acceleration`` [rad/s², m/s²] are limits of a, and ``torque`` those of
+    the robot's joint forces [N·m, N], True for the robot's own; one of them has to be given.  ``speed`` says by frame
+    how fast its origin may move [m/s].  ``limits`` are one's own, of second order.  ``robot`` is the one whose dynamics
+    and frames count, the path's if it is left out: the same with a payload, for example.  ``start_speed`` and
+    ``end_speed`` are ṡ at the path's ends, 1 being as fast as the path itself.
 
     Limits of v and a hold at all times between, by control points of the polynomials that they are along a path of
     polynomial pieces; on other paths, and for torques, speeds and limits of one's own, those of the polynomials that
@@ -150,7 +150,7 @@ class _Asked(NamedTuple):
         if torque is not None and torque is not False:
             if robot is None:
                 raise ValueError(f"{who}: torque: expected a path of a robot, or robot=")
-            low, high = sides(who, "torque", robot.effort_limits if torque is True else torque, names)
+            low, high = sides(who, "torque", robot.effort_limits if torque is True else torque, names, path.robot)
             own.append(MotionLimit(robot.inverse_dynamics, low, high, "torque"))
         if acceleration is None and not own:
             raise ValueError(
@@ -166,8 +166,8 @@ class _Asked(NamedTuple):
             if not most > 0.0:
                 raise ValueError(f"{who}: speed: {frame!r}: expected metres a second above 0, got {most!r}")
         return _Asked(
-            sides(who, "velocity", velocity, names),
-            None if acceleration is None else sides(who, "acceleration", acceleration, names),
+            sides(who, "velocity", velocity, names, path.robot),
+            None if acceleration is None else sides(who, "acceleration", acceleration, names, path.robot),
             tuple(own),
             robot,
             speed,

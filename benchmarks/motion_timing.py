@@ -1,0 +1,120 @@
+"""Timing along paths beside toppra, in one run: how long it takes, how long the motions are, and what passes limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.algorithms.motion.timing import NODES, PathLimits, PathValues, fastest
+from linkwork.motion import Trajectory, time_optimal
+
+from .measure_time import shown_time
+from .motion_splines import interleaved
+
+__all__ = ["timing_rows"]
+
+JOINTS, SEGMENTS, PATHS = 7, 100, 1024
+FASTEST, HARDEST = 2.0, 4.0  # [rad/s], [rad/s²]
+_KNOTS = np.linspace(0.0, 1.0, 6)
+
+
+def timing_rows(quick: bool) -> list[tuple[str, str]]:
+    """Rows of text: of random cubic paths.  Raises AssertionError where a motion is far from toppra's."""
+    from scipy.interpolate import CubicSpline
+
+    rng, found = np.random.default_rng(0), []
+    paths = [CubicSpline(_KNOTS, rng.uniform(-2.0, 2.0, (len(_KNOTS), JOINTS))) for _ in range(3 if quick else 20)]
+    ours = [Trajectory.polynomial(_KNOTS, np.moveaxis(x.c[::-1], (0, 1, 2), (2, 0, 1))) for x in paths]
+    found += _alone(paths[0], ours[0])
+    found += _as_short(paths, ours)
+    return found
+
+
+def _alone(path: Any, ours: Trajectory) -> list[tuple[str, str]]:
+    limits = {"velocity": FASTEST, "acceleration": HARDEST, "points": SEGMENTS, "passes": 1}
+    robot = lw.load("arm7")
+    of_robot = Trajectory.polynomial(_KNOTS, 0.3 * np.moveaxis(path.c[::-1], (0, 1, 2), (2, 0, 1)), robot=robot)
+    q = of_robot(np.linspace(0.0, 1.0, 100)).q
+    torque = 1.2 * np.abs(robot.inverse_dynamics(q, 0.0 * q, 0.0 * q)).max(0) + 2.0
+    calls = {
+        "time_optimal, velocity and acceleration": lambda: time_optimal(ours, **limits),
+        "time_optimal, torque too": lambda: time_optimal(of_robot, torque=torque, **limits),
+        "the two sweeps, one path": lambda one=_kernel_call(ours, 1): one(),
+        "the two sweeps, a path of a batch": lambda many=_kernel_call(ours, PATHS): many(),
+    }
+    peer = _toppra(path, SEGMENTS)
+    if peer is not None:
+        calls["toppra"] = peer
+    seconds = interleaved(calls, 9)
+    seconds["the two sweeps, a path of a batch"] /= PATHS
+    return [(f"{what}, {SEGMENTS} segments", f"{shown_time(x):>8}") for what, x in seconds.items()]
+
+
+def _kernel_call(path: Trajectory, count: int) -> Any:
+    """The kernel on arrays that are there: one path or many."""
+    s = np.linspace(0.0, 1.0, SEGMENTS + 1)
+    at = s[:-1, None] + np.diff(s)[:, None] * np.array(NODES[3])
+    _, rates, second = path(at)
+    if count > 1:
+        rates, second = (np.repeat(x[None], count, 0) for x in (rates, second))
+    v, a = np.full(JOINTS, FASTEST), np.full(JOINTS, HARDEST)
+    steps, caps = np.diff(s), np.full(SEGMENTS + 1, 1e30)
+
+    def traced(p: Any, c: Any, v: Any, a: Any, steps: Any, caps: Any) -> Any:
+        return tuple(fastest(PathValues(p, p, c), PathLimits(-v, v, -a, a), steps, caps, 0.0, 0.0, may_rest=True))
+
+    shape = (SEGMENTS, 3, JOINTS)
+    kernel = lw.compile(traced, p=shape, c=shape, v=JOINTS, a=JOINTS, steps=SEGMENTS, caps=SEGMENTS + 1)
+    return lambda: kernel(rates, second, v, a, steps, caps)
+
+
+def _toppra(path: Any, segments: int) -> Any:
+    """What times a path with toppra's seidel solver, and gives the duration; None where it is not installed."""
+    try:
+        import toppra
+        from toppra import algorithm, constraint
+    except ImportError:
+        return None
+    toppra.setup_logging("ERROR")
+    there = toppra.SplineInterpolator(_KNOTS, path(_KNOTS))
+    v = constraint.JointVelocityConstraint(FASTEST * np.outer(np.ones(JOINTS), [-1.0, 1.0]))
+    a = constraint.JointAccelerationConstraint(HARDEST * np.outer(np.ones(JOINTS), [-1.0, 1.0]))
+    s = np.linspace(0.0, 1.0, segments + 1)
+
+    def timed() -> float:
+        found = algorithm.TOPPRA([v, a], there, gridpoints=s, parametrizer="ParametrizeConstAccel")
+        speed = found.compute_parameterization(0, 0)[1]
+        return float((2.0 * np.diff(s) / (speed[1:] + speed[:-1])).sum())
+
+    return timed
+
+
+def _as_short(paths: list[Any], ours: list[Trajectory]) -> list[tuple[str, str]]:
+    """Durations, of what of toppra's at 1000 segments, and by how much limits are passed."""
+    longer: dict[str, list[float]] = {}
+    passed = 0.0
+    for path, own in zip(paths, ours, strict=True):
+        found = {
+            f"{points} segments, {passes} passes": time_optimal(
+                own, velocity=FASTEST, acceleration=HARDEST, points=points, passes=passes
+            )
+            for points, passes in ((100, 1), (200, 2), (400, 2))
+        }
+        for timed in found.values():
+            _, v, a = timed.trajectory(np.linspace(0.0, timed.trajectory.end_time, 20_001))
+            passed = max(passed, float(np.abs(v).max() / FASTEST - 1.0), float(np.abs(a).max() / HARDEST - 1.0))
+        durations = {name: timed.duration for name, timed in found.items()}
+        peers = {n: _toppra(path, n) for n in (100, 1000)}
+        if peers[1000] is not None:
+            reference = peers[1000]()
+            durations["toppra, 100 segments"] = peers[100]()
+            for name, duration in durations.items():
+                longer.setdefault(name, []).append(duration / reference - 1.0)
+                assert abs(duration / reference - 1.0) < 0.05, "a motion is far from toppra's"
+    rows = [
+        (f"longer than toppra's at 1000 segments: {name}", f"{100.0 * max(x):.3f} % at most")
+        for name, x in longer.items()
+    ]
+    return [*rows, (f"limits passed between, {len(paths)} paths", f"{max(passed, 0.0):.1e}")]

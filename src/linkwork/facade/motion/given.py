@@ -1,0 +1,68 @@
+"""Times, numbers and arrays that people hand over to make trajectories, looked at.
+
+All raise ValueError that says what was expected and what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ...algorithms.motion.curves import CurveSpace
+from ...bridge.arguments import real_array
+from ..robot.base import RobotBase
+
+__all__ = ["bases", "finite_array", "finite_number", "increasing", "space_of"]
+
+
+def finite_number(what: str, x: Any) -> float:
+    """One number that is finite."""
+    found = real_array(f"{what}: expected a number", x)
+    if found.ndim or not np.isfinite(found):
+        raise ValueError(f"{what}: expected a finite number, got {x!r}")
+    return float(found)
+
+
+def increasing(who: str, times: Any) -> np.ndarray:
+    """Times that increase, two at least."""
+    expected = f"{who}: times: expected two times at least, increasing [s]"
+    found = np.asarray(real_array(expected, times), dtype=float)
+    if found.ndim != 1 or len(found) < 2:
+        raise ValueError(f"{expected}; got shape {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError(f"{expected}; got {found[~np.isfinite(found)][0]} at {np.flatnonzero(~np.isfinite(found))[0]}")
+    if not (np.diff(found) > 0.0).all():
+        k = int(np.flatnonzero(~(np.diff(found) > 0.0))[0])
+        raise ValueError(f"{expected}; got {found[k]:.9g} at {k} and {found[k + 1]:.9g} after it")
+    return found
+
+
+def finite_array(expected: str, given: Any, shape: Sequence[int | None]) -> np.ndarray:
+    """Finite numbers of a shape, of which None may be any."""
+    found = np.asarray(real_array(expected, given), dtype=float)
+    if found.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+        raise ValueError(f"{expected}; got shape {found.shape}")
+    if not np.isfinite(found).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
+        raise ValueError(f"{expected} of finite numbers; got {found[place]} at {place}")
+    return found
+
+
+def space_of(who: str, robot: RobotBase | None, rows: Any, axis: int) -> CurveSpace:
+    """A robot's space, or that of as many numbers as the rows have along an axis."""
+    if robot is not None:
+        return CurveSpace.of(robot.tree)
+    shape = np.shape(rows)
+    if len(shape) <= axis:
+        raise ValueError(f"{who}: expected an array of {axis + 2} dimensions, got shape {shape}")
+    return CurveSpace(shape[axis], shape[axis])
+
+
+def bases(who: str, space: CurveSpace, base: Any, shape: tuple[int, ...], robot: Any) -> np.ndarray:
+    """Configurations that pieces are added to."""
+    if base is None:
+        raise ValueError(f"{who}: base: expected configurations of shape {shape}: the robot's are no plain numbers")
+    found = finite_array(f"{who}: base: expected configurations of shape {shape}", base, shape)
+    return found if robot is None else cast(np.ndarray, robot.normalize(found))
