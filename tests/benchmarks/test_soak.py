@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from benchmarks.random_control import Control
 from benchmarks.random_programs import Reference, bits_equal, random_program, text
 from benchmarks.soak import Mismatch, Tally, growth, main, run_case, soak
 
-from linkwork.compiler import packing
+from linkwork.compiler import direct, packing
 from linkwork.compiler.passes import optimize
 from linkwork.compiler.real import DOUBLE, SINGLE
 from linkwork.compiler.target import levels
@@ -84,8 +85,17 @@ def test_code_that_is_wrong_is_noticed_and_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Numbers that do not fit in a strip come from the wrong place."""
-    split = packing._split
-    monkeypatch.setattr(packing, "_split", lambda size, lanes: (0, [], [max(k - 1, 0) for k in range(size)]))
+    split, packed = packing._split, direct.pack_into_registers
+
+    def wrong(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:
+        return (0, [], [max(k - 1, 0) for k in range(size)]) if loops else split(size, lanes, loops=False)
+
+    def wrong_too(*given: Any) -> tuple[list[str], list[str]]:
+        columns, totals = packed(*given)
+        return [columns[max(k - 1, 0)] for k in range(len(columns))], totals
+
+    monkeypatch.setattr(packing, "_split", wrong)
+    monkeypatch.setattr(direct, "pack_into_registers", wrong_too)
     file = tmp_path / "figures.json"
     assert main(["--cases", "20", "--seed", "5", "--longest", "200", "--json", str(file)]) == 1
     printed = capsys.readouterr()
@@ -95,7 +105,7 @@ def test_code_that_is_wrong_is_noticed_and_told(
     case = printed.err.split("seed 5, case ")[1].split(":")[0]
     with pytest.raises(Mismatch, match=f"seed 5, case {case}"):
         run_case(5, int(case), Tally(), 200)
-    monkeypatch.setattr(packing, "_split", split)
+    monkeypatch.undo()
     assert main(["--seed", "5", "--case", case, "--longest", "200"]) == 0
 
 

@@ -10,6 +10,7 @@ from ..model.check import check_inertial
 from ..model.description import LinkDescription
 from ..shapes import Box, Capsule, Cylinder, Geometry, Material, Mesh, Shape, Sphere
 from ..spatial import Inertia, Symmetric3
+from ..spatial.given import LARGEST
 from .numbers import BadNumber, numbers
 from .reader import Reader
 from .urdf_schema import SHAPES
@@ -105,12 +106,18 @@ def _shape(reader: Reader, geometry: Element) -> Shape | None:
 def _sizes(
     reader: Reader, element: Element, attribute: str, count: int = 1, zero: bool = False
 ) -> tuple[float, ...] | None:
-    """Sizes of a primitive shape, or None after an error.  GEOM_SIZE where one is not positive (nor ``zero``)."""
+    """Sizes of a primitive shape, or None after an error.
+
+    GEOM_SIZE where one is not positive (nor ``zero``), MAGNITUDE beyond 1e20.
+    """
     errors = len(reader.findings.errors)
     sizes = reader.numbers(element, attribute, count) if count > 1 else (reader.number(element, attribute),)
     if len(reader.findings.errors) == errors and not (min(sizes) > 0.0 or (zero and min(sizes) == 0.0)):
         bound = "not be negative" if zero else "be positive"
         reader.error(element, "GEOM_SIZE", f"{attribute} must {bound}, got {quoted(element.attributes[attribute])}")
+    elif len(reader.findings.errors) == errors and max(sizes) > LARGEST:
+        got = f"{attribute}: {quoted(element.attributes[attribute])} m is beyond {LARGEST:.0e}"
+        reader.error(element, "MAGNITUDE", f"{got}: products of such numbers overflow")
     return sizes if len(reader.findings.errors) == errors else None
 
 

@@ -120,7 +120,7 @@ class ProfileFunction:
     >>> fast = lw.motion.ProfileFunction(2, velocity=1.0, acceleration=2.0, jerk=8.0)
     >>> goals = np.array([[1.0, -0.2], [0.1, 0.5]])
     >>> fast(np.zeros(2), goals).durations[:, 0].round(6).tolist()
-    [1.75, 1.207107]
+    [1.75, 1.280776]
     """
 
     def __init__(
