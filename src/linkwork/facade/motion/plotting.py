@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["plot_trajectory"]
+__all__ = ["new_axes", "plot_trajectory"]
+
+
+def new_axes(rows: int, size: tuple[float, float]) -> Any:
+    """A figure's axes, some below the other.  Raises ImportError where matplotlib is not installed."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError('plot needs matplotlib: pip install "linkwork[figures]"') from None
+    return plt.subplots(rows, 1, sharex=True, figsize=size, layout="constrained")[1]
 
 
 def plot_trajectory(trajectory: Any, axes: Any, n: int) -> Any:
     """q, v, a and the jerk, one below the other."""
-    if axes is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError('plot needs matplotlib: pip install "linkwork[figures]"') from None
-        _, axes = plt.subplots(4, 1, sharex=True, figsize=(8, 8), layout="constrained")
+    axes = new_axes(4, (8.0, 8.0)) if axes is None else axes
     robot = trajectory.robot
     t, state = trajectory.sampled(n=n)
     rows = [*zip(("q", "v", "a"), state, strict=True), ("jerk", trajectory.jerk(t))]

@@ -12,6 +12,7 @@ from ....algorithms.motion.curves import Clock
 from ....algorithms.motion.timing import NODES
 from ....bridge.arguments import real_array
 from ....errors import UnknownNameError
+from ..plotting import new_axes
 from ..section import Section
 from ..trajectory import Trajectory
 from .grid import again, grid
@@ -47,12 +48,7 @@ class TimedPath(NamedTuple):
 
     def plot(self, axes: Any = None) -> Any:
         """The phase plane, speed by place on the path, drawn with matplotlib; its axes."""
-        if axes is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError:
-                raise ImportError('plot needs matplotlib: pip install "linkwork[figures]"') from None
-            _, axes = plt.subplots(figsize=(8, 4), layout="constrained")
+        axes = new_axes(1, (8.0, 4.0)) if axes is None else axes
         axes.plot(self.s, self.speed)
         axes.set_xlabel("place on the path, s")
         axes.set_ylabel("ds/dt")
