@@ -7,7 +7,7 @@ from typing import Any
 from ..expr.functions import fabs, fmax, fmin, lt, sqrt, where
 from ..spatial import Vec3
 
-__all__ = ["NOTHING", "across", "choose", "clamp", "length_and_scale", "radial"]
+__all__ = ["NOTHING", "across", "choose", "clamp", "length_and_scale", "radial", "unit"]
 
 NOTHING = 1e-300  # squares of lengths below it are zero [m²]
 
@@ -27,6 +27,14 @@ def across(v: Vec3) -> Vec3:
     wide = lt(fabs(v.z), fabs(v.x))
     found = choose(wide, Vec3(-v.y, v.x, 0.0), Vec3(0.0, -v.z, v.y))
     return choose(lt(NOTHING, found.dot(found)), found, Vec3(0.0, 0.0, 1.0))
+
+
+def unit(v: Vec3) -> Vec3:
+    """A vector of length 1, or zero where there is none."""
+    square = v.dot(v)
+    known = lt(NOTHING, square)
+    found: Vec3 = v * (where(known, 1.0, 0.0) / sqrt(where(known, square, 1.0)))
+    return found
 
 
 def length_and_scale(square: Any, known: Any) -> tuple[Any, Any]:

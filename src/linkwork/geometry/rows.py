@@ -27,12 +27,12 @@ from .cores import (
     Solid,
 )
 
-__all__ = ["EVERYWHERE", "KINDS", "SolidKind", "SolidRow", "anchor", "kind_of", "reach_of", "solid_row"]
+__all__ = ["EVERYWHERE", "HEAD", "KINDS", "SolidKind", "SolidRow", "anchor", "kind_of", "reach_of", "solid_row"]
 
 Scalars = Sequence[Any]
 
 EVERYWHERE = 1e30  # the reach of what has no end [m]
-_HEAD = 3
+HEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class SolidKind:
     @property
     def size(self) -> int:
         """How many numbers a row has."""
-        return _HEAD + sum(_SIZES[part] for part in _PARTS[self.core]) + 3 * self.vertices
+        return HEAD + sum(_SIZES[part] for part in _PARTS[self.core]) + 3 * self.vertices
 
     @property
     def in_loops(self) -> bool:
@@ -60,7 +60,7 @@ class SolidKind:
 
     def solid(self, row: Scalars) -> SolidRow:
         """What a row says, over any scalar."""
-        numbers = iter([*row][_HEAD:])
+        numbers = iter([*row][HEAD:])
 
         def vector() -> Vec3:
             return Vec3(next(numbers), next(numbers), next(numbers))

@@ -34,9 +34,9 @@ from .cores import (
     PolytopeCore,
     SegmentCore,
 )
-from .directions import NOTHING, across, choose
+from .directions import NOTHING, across, choose, unit
 
-__all__ = ["SURFACES", "Across", "Surface", "surface", "unit"]
+__all__ = ["SURFACES", "Across", "Surface", "surface"]
 
 _BOTH = 1e-9  # of sines and of relative lengths: below it both are zero
 _SAME = 1e-9  # of the size of a hull, by which vertices are one, or as far along a normal
@@ -68,14 +68,6 @@ def surface(core: Core, p: Vec3, n: Vec3) -> Surface:
         return SURFACES[type(core)](core, p, n)
     except KeyError:
         raise TypeError(f"surface: expected a convex core, got {core!r}") from None
-
-
-def unit(v: Vec3) -> Vec3:
-    """A vector of length 1, or zero where there is none."""
-    square = v.dot(v)
-    known = lt(NOTHING, square)
-    found: Vec3 = v * (where(known, 1.0, 0.0) / sqrt(where(known, square, 1.0)))
-    return found
 
 
 def _flat(n: Vec3, along: Vec3, one: Any, both: Any, clear: Any) -> Surface:

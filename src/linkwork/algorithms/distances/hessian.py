@@ -24,6 +24,7 @@ import numpy as np
 
 from ...expr.control import cond, scan
 from ...expr.functions import lt
+from ...expr.linalg.sums import dot
 from ...geometry.pairs import motion_response, signed_distance_once
 from ...geometry.rows import SolidKind, SolidRow
 from ...joints.derived import units
@@ -137,7 +138,7 @@ def _products(numbers: Scalars, columns: Scalars) -> list[Any]:
     """S_k · K S_l, row by row."""
     K = numbers[NUMBERS + 1 :]
     twists = [Motion.of(columns[k : k + 6]) for k in range(0, len(columns), 6)]
-    answers = [Force.of([_dot(K[6 * i : 6 * i + 6], twist.elements()) for i in range(6)]) for twist in twists]
+    answers = [Force.of([dot(K[6 * i : 6 * i + 6], twist.elements()) for i in range(6)]) for twist in twists]
     return [twist.dot(answer) for twist in twists for answer in answers]
 
 
@@ -211,10 +212,3 @@ class _Turning:
                     add(one, other, -x if inward else x)
         gradient = self.motions.gradient(measured, a, b)
         return _OfPair(measured, gradient, hessian, exists)
-
-
-def _dot(a: Scalars, b: Scalars) -> Any:
-    total: Any = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

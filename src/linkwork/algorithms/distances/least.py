@@ -108,7 +108,7 @@ def nearest_pair(tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], sc
     def step(state: Any, a: SolidRow, b: SolidRow, place: Any, extra: Any = None) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
             found = (
-                *numbers_of(signed_distance_once(a.solid, b.solid)),
+                *_measured(a, b),
                 place if extra is None else extra[0] + many * place,
             )
             nearer = lt(found[0], state[0])
@@ -179,7 +179,7 @@ def _exponentials(
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
-            numbers = numbers_of(signed_distance_once(a.solid, b.solid))
+            numbers = _measured(a, b)
             least = fmin(state[0], numbers[0])
             old, new = exp(sharpness * (least - state[0])), exp(sharpness * (least - numbers[0]))
             more = (1.0, *weighed(numbers))
@@ -188,7 +188,7 @@ def _exponentials(
         return cond(lt(0.0, b.there), measured, lambda: state), []
 
     def own_pair(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
-        numbers = numbers_of(signed_distance_once(a.solid, b.solid))
+        numbers = _measured(a, b)
         return state, [numbers[0], 1.0, *weighed(numbers)]
 
     _, own = over_own_pairs(own_pair, (), placed, pairs)
@@ -231,7 +231,7 @@ def link_clearances(
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         def measured() -> tuple[Any, ...]:
-            numbers = numbers_of(signed_distance_once(a.solid, b.solid))
+            numbers = _measured(a, b)
             nearer = lt(numbers[0], state[0])
             mine = (numbers[0], *(-wrench(numbers)).elements())
             return tuple(where(nearer, x, y) for x, y in zip(mine, state, strict=True))

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...algorithms.motion.curves import Clock
 from ...bridge.arguments import real_array
+from .clocks import cubic_pieces
 
 __all__ = ["clock_by_length", "length_of", "speed_of"]
 
@@ -68,7 +69,7 @@ def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, st
         if slow.any():
             raise ValueError(f"{who}: the trajectory stands still at {t[slow][0]:.6g} s, where length has no rate")
         h = np.diff(s)
-        c = _cubics(t, h, 1.0 / rates)
+        c = cubic_pieces(h, t, 1.0 / rates)
         u = _WORST * h
         place = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
         there = speed(np.clip(place, t[:-1], t[1:])) * (c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3]))
@@ -81,12 +82,6 @@ def clock_by_length(who: str, knots: np.ndarray, speed: Speed, wanted: float, st
     scale = wanted ** np.arange(4)
     new = start + s / wanted
     return Clock(new[:-1], c * scale), new[np.searchsorted(t, knots)]
-
-
-def _cubics(t: np.ndarray, h: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    mean = np.diff(t) / h
-    a, b = rates[:-1], rates[1:]
-    return np.stack([t[:-1], a, (3.0 * mean - 2.0 * a - b) / h, (a + b - 2.0 * mean) / (h * h)], axis=1)
 
 
 def _lengths(speed: Speed, times: np.ndarray, halved: bool = True) -> tuple[np.ndarray, np.ndarray]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ...algorithms.motion.curves import Clock
+from .section import Section
 
-__all__ = ["monotone_clock"]
+__all__ = ["clocked", "cubic_pieces", "monotone_clock"]
 
 
 def monotone_clock(new: np.ndarray, old: np.ndarray) -> Clock:
@@ -21,8 +24,19 @@ def monotone_clock(new: np.ndarray, old: np.ndarray) -> Clock:
     if len(h) > 1:
         w, x = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
         slope[1:-1] = (w + x) / (w / rate[:-1] + x / rate[1:])
-    c = np.zeros((len(h), 4))
-    c[:, 0], c[:, 1] = old[:-1], slope[:-1]
-    c[:, 2] = (3.0 * rate - 2.0 * slope[:-1] - slope[1:]) / h
-    c[:, 3] = (slope[:-1] + slope[1:] - 2.0 * rate) / (h * h)
-    return Clock(new[:-1], c)
+    return Clock(new[:-1], cubic_pieces(h, old, slope))
+
+
+def cubic_pieces(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Cubics (n, 4), lowest first, over lengths h (n,), with values and slopes (n + 1,) at their ends."""
+    rate, a, b = np.diff(values) / h, slopes[:-1], slopes[1:]
+    return np.stack([values[:-1], a, (3.0 * rate - 2.0 * a - b) / h, (a + b - 2.0 * rate) / (h * h)], axis=1)
+
+
+def clocked(sections: Iterable[Section], clock: Clock, new: np.ndarray, old: np.ndarray) -> list[Section]:
+    """Sections with a clock that gives their times by others: ``new`` ones for ``old`` ones, their ends among them."""
+    found = []
+    for section in sections:
+        first, last = (float(new[np.argmin(np.abs(old - end))]) for end in (section.start, section.end))
+        found.append(section.timed(clock, first, last))
+    return found

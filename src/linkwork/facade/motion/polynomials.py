@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .section import Section, shifted
+from .section import Section, composed, pieces_at, shifted
 
 __all__ = ["polynomials_of"]
 
@@ -34,10 +34,10 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
         s = section.parameter(np.array(0.5 * (b + e)))
         clock = _clock_from(section, b, 0.5 * (b + e))
         if own:
-            places = np.array([max(int(np.searchsorted(x, s, side="right")) - 1, 0) for x in starts])
+            places = np.array([pieces_at(x, s) for x in starts])
             c, start = coefficients[np.arange(space.nv), places], starts[np.arange(space.nv), places]
         else:
-            k = max(int(np.searchsorted(starts, s, side="right")) - 1, 0)
+            k = pieces_at(starts, s)
             c, start = coefficients[k], np.full(space.nv, starts[k])
         found[i] = _composed(shifted(c, clock[0] - start), clock)
         for joint in space.joints:
@@ -54,7 +54,7 @@ def _clock_from(section: Section, begin: float, inside: float) -> np.ndarray:
     if section.clock is None:
         return np.array([begin, 1.0])
     starts = section.clock.starts
-    k = max(int(np.searchsorted(starts, inside, side="right")) - 1, 0)
+    k = pieces_at(starts, inside)
     found: np.ndarray = shifted(section.clock.coefficients[k][None], np.array([begin - starts[k]]))[0]
     return found
 
@@ -64,12 +64,4 @@ def _composed(c: np.ndarray, clock: np.ndarray) -> np.ndarray:
     if len(clock) == 2:
         found: np.ndarray = c * clock[1] ** np.arange(c.shape[1])
         return found
-    way = np.array([0.0, *clock[1:]])
-    rows = []
-    for row in c:
-        total = np.array([row[-1]])
-        for x in row[-2::-1]:
-            total = np.convolve(total, way)
-            total[0] += x
-        rows.append(total)
-    return np.array(rows)
+    return np.array([composed(row, clock) for row in c])

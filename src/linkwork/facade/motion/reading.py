@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Places", "read_limit"]
+__all__ = ["Places", "places_of", "read_limit"]
 
 Places = Callable[[Any], Any]
 """A joint's name to the places of its numbers."""
+
+
+def places_of(robot: Any) -> Places:
+    """Of a robot's joints, in v."""
+    return lambda joint: robot.tree.v_slices[robot.tree.joint_index(joint)]
 
 
 def read_limit(

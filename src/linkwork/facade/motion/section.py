@@ -14,7 +14,7 @@ from ...bridge.machine import Kernel, compile, recycled
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced
 
-__all__ = ["Section", "frozen", "shifted"]
+__all__ = ["Section", "composed", "frozen", "pieces_at", "shifted"]
 
 _KERNELS: Once[Kernel] = Once(256)
 _FEW = 4  # times fewer times than pieces take the rows that they need, and no more
@@ -178,13 +178,13 @@ class Section:
         found = {}
         starts = self.arrays["starts"]
         if starts.ndim == 1:
-            place = np.maximum(np.searchsorted(starts, s, side="right") - 1, 0)
+            place = pieces_at(starts, s)
             for name, shape in self.kind.arrays:
                 found[name] = self.arrays[name][place][..., None] if len(shape) == 1 else self.arrays[name][place]
                 if len(shape) > 1:
                     found[name] = found[name].reshape(*s.shape, 1, *found[name].shape[s.ndim :])
             return found
-        places = np.stack([np.maximum(np.searchsorted(x, s, side="right") - 1, 0) for x in starts], axis=-1)
+        places = np.stack([pieces_at(x, s) for x in starts], axis=-1)
         which = np.arange(len(starts))
         for name, shape in self.kind.arrays:
             x = self.arrays[name]
@@ -198,7 +198,7 @@ class Section:
         if self.clock is None:
             return t
         starts, coefficients = self.clock.starts, self.clock.coefficients
-        place = np.maximum(np.searchsorted(starts, t, side="right") - 1, 0)
+        place = pieces_at(starts, t)
         u, c = t - starts[place], coefficients[place]
         found = c[..., -1]
         for k in range(coefficients.shape[1] - 2, -1, -1):
@@ -209,7 +209,7 @@ class Section:
         """The times at which the curve's parameter is s, which its clock has to reach."""
         if self.clock is None:
             return np.asarray(s)
-        if len(self.clock.starts) == 1 and self.clock.coefficients.shape[1] == 2:
+        if self.is_affine:
             found: np.ndarray = (
                 self.clock.starts[0] + (s - self.clock.coefficients[0, 0]) / self.clock.coefficients[0, 1]
             )
@@ -293,17 +293,11 @@ class Section:
         starts = starts[(starts < end) & (starts >= start)]
         found = []
         for b, e in zip(starts, np.append(starts[1:], end), strict=True):
-            place = max(int(np.searchsorted(clock.starts, b, side="right")) - 1, 0)
+            place = pieces_at(clock.starts, b)
             c = shifted(clock.coefficients[place], b - clock.starts[place])
             middle = inner.parameter(np.array(0.5 * (b + e)))
-            k = max(int(np.searchsorted(own.starts, middle, side="right")) - 1, 0)
-            outer = shifted(own.coefficients[k], c[0] - own.starts[k])
-            rest = np.array([0.0, *c[1:]])
-            composed = np.array([outer[-1]])
-            for x in outer[-2::-1]:
-                composed = np.convolve(composed, rest)
-                composed[0] += x
-            found.append(composed)
+            k = pieces_at(own.starts, middle)
+            found.append(composed(shifted(own.coefficients[k], c[0] - own.starts[k]), c))
         return Section(self.space, self.kind, self.arrays, start, end, Clock(starts, np.array(found)))
 
 
@@ -320,6 +314,21 @@ def shifted(c: np.ndarray, by: Any) -> np.ndarray:
         for j in range(found.shape[-1] - 2, k - 1, -1):
             found[..., j] += by * found[..., j + 1]
     return found
+
+
+def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """The coefficients of p(s(t) − s(0)), of those of p and of s."""
+    way = np.array([0.0, *inner[1:]])
+    found = np.array([c[-1]])
+    for x in c[-2::-1]:
+        found = np.convolve(found, way)
+        found[0] += x
+    return found
+
+
+def pieces_at(starts: np.ndarray, s: Any) -> Any:
+    """Which pieces parameters are in: the last that begins no later, or else the first."""
+    return np.maximum(np.searchsorted(starts, s, side="right") - 1, 0)
 
 
 def _filled(x: Any, axis: int | None, name: str) -> Any:

@@ -10,18 +10,17 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms.motion.curves import KINDS, Clock, CurveSpace
-from ...algorithms.motion.curves.pieces import FAR
 from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
 from ...expr.functions import le, where
 from ..robot.base import RobotBase
 from .arc_length import clock_by_length, length_of, speed_of
-from .clocks import monotone_clock
+from .clocks import clocked, monotone_clock
 from .extremes import Extremes, extremes_of
 from .files import load_trajectory, save_trajectory
-from .given import bases, finite_array, finite_number, increasing, space_of
+from .given import finite_number, increasing
 from .limits import margins_of
+from .made import coordinate_section, polynomial_section
 from .section import Section
 
 __all__ = ["Trajectory", "TrajectoryState"]
@@ -75,17 +74,7 @@ class Trajectory:
         For a robot whose configurations are no plain numbers, ``base`` (n, nq) are the configurations that the pieces
         are added to: q = base ⊕ Σ c_k u^k.  For others too, where it is given.
         """
-        who = "Trajectory.polynomial"
-        breaks = increasing(who, times)
-        space = space_of(who, robot, coefficients, 1)
-        expected = f"{who}: coefficients: expected an array of shape ({len(breaks) - 1}, {space.nv}, terms)"
-        c = finite_array(expected, coefficients, (len(breaks) - 1, space.nv, None))
-        arrays = {"starts": breaks[:-1], "coefficients": c}
-        kind = "polynomial"
-        if base is not None or not space.is_plain:
-            arrays["base"] = bases(who, space, base, (len(breaks) - 1, space.nq), robot)
-            kind = "retracted"
-        return cls([Section(space, KINDS[kind], arrays, breaks[0], breaks[-1])], robot)
+        return cls([polynomial_section(times, coefficients, robot, base)], robot)
 
     @classmethod
     def by_coordinate(
@@ -105,27 +94,7 @@ class Trajectory:
         be the same, unless ``start`` and ``end`` say otherwise: before its first piece and after its last a coordinate
         goes on as these do.
         """
-        who = "Trajectory.by_coordinate"
-        if len(times) != len(coefficients):
-            raise ValueError(f"{who}: expected as many times as coefficients, got {len(times)} and {len(coefficients)}")
-        space = CurveSpace(len(times), len(times)) if robot is None else CurveSpace.of(robot.tree)
-        if len(times) != space.nv:
-            raise ValueError(f"{who}: expected {space.nv} coordinates, the robot's velocities, got {len(times)}")
-        breaks = [increasing(f"{who}: coordinate {j}", x) for j, x in enumerate(times)]
-        rows = [
-            finite_array(f"{who}: coordinate {j}: expected coefficients ({len(b) - 1}, terms)", c, (len(b) - 1, None))
-            for j, (b, c) in enumerate(zip(breaks, coefficients, strict=True))
-        ]
-        pieces, terms = max(len(c) for c in rows), max(c.shape[1] for c in rows)
-        starts, c = np.full((space.nv, pieces), FAR), np.zeros((space.nv, pieces, terms))
-        for j, (b, own) in enumerate(zip(breaks, rows, strict=True)):
-            starts[j, : len(own)], c[j, : len(own), : own.shape[1]] = b[:-1], own
-        first = min(b[0] for b in breaks) if start is None else float(start)
-        last = max(b[-1] for b in breaks) if end is None else float(end)
-        if base is None and space.is_plain:
-            base = np.zeros(space.nq)
-        arrays = {"starts": starts, "coefficients": c, "base": bases(who, space, base, (space.nq,), robot)}
-        return cls([Section(space, KINDS["by_coordinate"], arrays, first, last)], robot)
+        return cls([coordinate_section(times, coefficients, robot, base, start, end)], robot)
 
     # -- what it is
 
@@ -147,12 +116,12 @@ class Trajectory:
     @property
     def start_time(self) -> float:
         """When it begins [s]."""
-        return self._sections[0].start
+        return self._first
 
     @property
     def end_time(self) -> float:
         """When it ends [s]."""
-        return self._sections[-1].end
+        return self._last
 
     @property
     def duration(self) -> float:
@@ -199,7 +168,7 @@ class Trajectory:
         times = self._times(t, outside)
         if len(self._sections) == 1:
             return [*self._sections[0].at(times, order)]
-        which = np.searchsorted([section.start for section in self._sections[1:]], times, side="right")
+        which = np.searchsorted(self._begins[1:], times, side="right")
         found = [np.empty((*times.shape, n)) for n in (self.nq, *(self.nv,) * order)]
         for k in np.unique(which):
             here = which == k
@@ -359,16 +328,7 @@ class Trajectory:
             raise ValueError(f"retimed: expected {len(knots)} times, one for each of its knots, got {len(new)}")
         if np.array_equal(new, knots):
             return self
-        return self._clocked(monotone_clock(new, knots), new, knots)
-
-    def _clocked(self, clock: Clock, new: np.ndarray, knots: np.ndarray) -> Trajectory:
-        """With a clock that gives its times by others, knots' new times by theirs."""
-        found = []
-        for section in self._sections:
-            first = float(new[np.argmin(np.abs(knots - section.start))])
-            last = float(new[np.argmin(np.abs(knots - section.end))])
-            found.append(section.timed(clock, first, last))
-        return Trajectory(found, self._robot)
+        return Trajectory(clocked(self._sections, monotone_clock(new, knots), new, knots), self._robot)
 
     def path_length(self, *, weights: ArrayLike | None = None, frame: str | None = None) -> float:
         """How long its way is: ∫ √(Σ w_j v_j²) dt, or that of the origin of a robot's ``frame`` in the world [m].
@@ -391,7 +351,8 @@ class Trajectory:
             raise ValueError(f"{who}: speed: expected a number above 0, got {speed!r}")
         knots = self.knots
         rate = speed_of(who, self, weights, frame)
-        return self._clocked(*clock_by_length(who, knots, rate, wanted, self.start_time), knots)
+        clock, new = clock_by_length(who, knots, rate, wanted, self.start_time)
+        return Trajectory(clocked(self._sections, clock, new, knots), self._robot)
 
     # -- files and pictures
 

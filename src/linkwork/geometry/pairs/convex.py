@@ -48,7 +48,7 @@ def convex(a: Core, b: Core) -> SignedDistance:
         touches = or_(touches, lt(difference.kept(normal), distance - _ROUNDING * scale))
     over = or_(s.inside, touches)
     apart = _Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal, 0.0 * distance)
-    found = cond(over, lambda: _tied(difference, _overlap(difference, apart, s, scale, curved), scale), lambda: apart)
+    found = cond(over, lambda: _tied(difference, _overlap(difference, apart, scale, curved), scale), lambda: apart)
     if curved:
         g, n, on_a = polished(difference, found.kept, found.start)
         worse = and_(over, lt(g, found.distance - _ROUNDING * scale))  # then only what is known of the points is of use
@@ -70,7 +70,7 @@ class _Found(NamedTuple):
     tied: Any
 
 
-def _overlap(difference: Difference, apart: _Found, s: Simplex, scale: Any, curved: bool) -> _Found:
+def _overlap(difference: Difference, apart: _Found, scale: Any, curved: bool) -> _Found:
     """What is known of two bodies that overlap or all but touch.
 
     Of curved bodies: moved out by the depth, they show what touches, with which the normal is polished; a better normal

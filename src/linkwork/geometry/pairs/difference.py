@@ -59,17 +59,13 @@ class Difference:
         normal, on_a = X.rotation @ found.normal, X.point(found.on_a)
         return SignedDistance(found.distance, normal, on_a, on_a + normal * found.distance, found.unique)
 
-    def axes(self) -> list[Vec3]:
-        """The axes of both bodies that have any."""
-        found = []
+    def sides(self) -> list[Vec3]:
+        """The axes of both bodies that have any, both ways."""
+        axes = []
         for core in (self.a, self.b):
             if hasattr(core, "pose") and not isinstance(core, PolytopeCore):
-                found += [core.pose.rotation @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
-        return found or [Vec3(0.0, 0.0, 1.0)]
-
-    def sides(self) -> list[Vec3]:
-        """The axes both ways."""
-        return [way for axis in self.axes() for way in (axis, -axis)]
+                axes += [core.pose.rotation @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+        return [way for axis in axes or [Vec3(0.0, 0.0, 1.0)] for way in (axis, -axis)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +83,6 @@ class Moved:
     def between(self) -> Vec3:
         """From the center of A to that of B."""
         return self.difference.between() + self.by
-
-    def axes(self) -> list[Vec3]:
-        """The axes of both bodies that have any."""
-        return self.difference.axes()
 
 
 def _seen(core: Any, X: Pose, *, own: bool) -> Any:

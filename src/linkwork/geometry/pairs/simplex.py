@@ -21,7 +21,7 @@ from .difference import Difference, Moved
 __all__ = ["Kept", "Simplex", "nearest"]
 
 _STEPS = 60
-_ASKEW = (Vec3(0.36, 0.48, 0.8), Vec3(-0.8, 0.6, -0.05), Vec3(0.28, -0.9, -0.3))
+_ASKEW = Vec3(0.36, 0.48, 0.8)  # no special direction: where bodies have one center
 _FLAT = 1e-26  # sin² of the angle of a triangle that is none
 
 
@@ -48,27 +48,13 @@ class Simplex(NamedTuple):
     going: Any
 
 
-def nearest(
-    difference: Difference | Moved, *, gap: float, steps: int = _STEPS, going: Any = True, askew: bool = False
-) -> Simplex:
-    """The simplex whose nearest point is the nearest of A − B, or one about 0.
-
-    ``askew`` begins at a triangle of points in no special directions, which symmetric bodies do not answer with
-    simplices that 0 lies on.
-    """
-    if askew:
-        (p, a), (q, b), (w, c) = (difference.support(n) for n in _ASKEW)
-        (s, t, _), v = _measured(w, [p - w, q - w, Vec3.zero()])
-        points, origins, weights = (p, q, w), (a, b, c), (s, t, fmax(1.0 - s - t, 0.0))
-    else:
-        between = difference.between()
-        p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW[0]))
-        points, origins, weights, v, w = (p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p
+def nearest(difference: Difference | Moved, *, gap: float) -> Simplex:
+    """The simplex whose nearest point is the nearest of A − B, or one about 0."""
+    between = difference.between()
+    p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW))
     yes = lt(-1.0, p.dot(p))
-    start = Simplex(points, origins, weights, v, w, not_(yes), and_(yes, going))
-    found: Simplex = while_loop(
-        lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=steps
-    ).state  # fmt: skip
+    start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p, not_(yes), yes)
+    found: Simplex = while_loop(lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=_STEPS).state
     return found
 
 

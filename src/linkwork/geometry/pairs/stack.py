@@ -1,4 +1,4 @@
-"""Tables of numbers that loops carry and change, of any scalars: rows of them, or one each."""
+"""Tables that loops carry and change: rows of numbers of any scalar."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from ...expr.control.table import put, take
 __all__ = ["entry", "table_of", "with_entry"]
 
 
-def table_of(rows: Sequence[Any]) -> Any:
-    """Rows of scalars, or scalars, as a table."""
-    wide = isinstance(rows[0], list)
-    table = np.empty((len(rows), len(rows[0])) if wide else len(rows), dtype=object)
-    for k, row in enumerate(rows):
-        for place, x in zip(np.ndindex(table.shape[1:]), row if wide else [row], strict=True):
-            table[k, *place] = x
-    return table
+def table_of(rows: Sequence[Sequence[Any]]) -> Any:
+    """Rows as a table."""
+    return np.stack([_row(numbers) for numbers in rows])
 
 
 def entry(table: Any, index: Any) -> Any:
-    """The row at an index, as a list, or the scalar."""
-    found = take(table, index)
-    return list(np.moveaxis(np.asarray(found), -1, 0)) if np.ndim(table) > 1 else found
+    """The row at an index, as a list."""
+    return list(np.moveaxis(np.asarray(take(table, index)), -1, 0))
 
 
-def with_entry(table: Any, index: Any, value: Any) -> Any:
-    """The table with a row, or a scalar, in the place of what stands at an index, if there is such a place."""
-    return np.asarray(put(table, index, table_of(value) if isinstance(value, list) else value))
+def with_entry(table: Any, index: Any, numbers: Sequence[Any]) -> Any:
+    """The table with a row in the place of what stands at an index, if there is such a place."""
+    return np.asarray(put(table, index, _row(numbers)))
+
+
+def _row(numbers: Sequence[Any]) -> np.ndarray:
+    row = np.empty(len(numbers), dtype=object)  # an element may be a batch, which stays one
+    for k, x in enumerate(numbers):
+        row[k] = x
+    return row

@@ -22,14 +22,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...expr.functions import fabs, lt, sqrt, where
+from ...expr.linalg.sums import dot, is_zero
 from ...expr.rules import ruled
 from ...expr.transposed import Transposed
 from ...spatial import Motion, Vec3
 from ..cores import Core, PointCore, SegmentCore, Solid
-from ..directions import across
+from ..directions import across, unit
 from ..distance import SignedDistance
-from ..rows import KINDS, SolidKind, solid_row
-from ..surfaces import SURFACES, Surface, surface, unit
+from ..rows import HEAD, KINDS, SolidKind, solid_row
+from ..surfaces import SURFACES, Surface, surface
 from .boxes import box_box
 from .convex import convex
 from .point_ellipsoid import point_ellipsoid
@@ -38,7 +39,6 @@ from .segment_box import segment_box
 __all__ = ["MEASURES", "Response", "motion_response", "varied"]
 
 _SINGULAR = 1e-11  # of the determinant of rows of length 1
-_HEAD = 3  # numbers of a row before those of the core
 
 MEASURES: Mapping[str, Callable[[Any, Any], SignedDistance]] = {
     "convex": convex,
@@ -66,7 +66,7 @@ class Response:
         matrix = [[*self._flat(row.P * (1.0 / size)), *self._flat(-row.Q)] for row in a.rows]
         matrix += [[*self._flat(-row.P * (1.0 / size) - row.Q * (distance / size)), *self._flat(-row.Q)]
                    for row in b.rows]  # fmt: skip
-        self._scales = [1.0 / sqrt(_dot(row, row) + 1e-60) for row in matrix]
+        self._scales = [1.0 / sqrt(dot(row, row) + 1e-60) for row in matrix]
         self._size = size
         inverse, determinant = _adjugate([[x * k for x in row] for row, k in zip(matrix, self._scales, strict=True)])
         known = lt(_SINGULAR, fabs(determinant))
@@ -84,7 +84,7 @@ class Response:
         right = [row.P.dot(nu_a) - row.Q.dot(w_a) for row in rows_a]
         right += [row.P.dot(nu_b) - row.Q.dot(w_b) for row in rows_b]
         right = [x * (k / self._size) for x, k in zip(right, self._scales, strict=True)]
-        x, y, z, w = (_dot(row, right) for row in self._inverse)
+        x, y, z, w = (dot(row, right) for row in self._inverse)
         along, other = self.t, self.u
         return along * x + other * y, (along * z + other * w) * self._size
 
@@ -121,7 +121,7 @@ def varied(measure: str, a: Core, b: Core) -> SignedDistance:
     kinds = [(KINDS.index(type(core)), len(getattr(core, "vertices", ()))) for core in (a, b)]
     rule = _Measured(measure, *kinds)
     cores = zip((a, b), rule.kinds, strict=True)
-    return _found(ruled(rule, [x for core, kind in cores for x in solid_row(Solid(core), kind, 0.0)[_HEAD:]]))
+    return _found(ruled(rule, [x for core, kind in cores for x in solid_row(Solid(core), kind, 0.0)[HEAD:]]))
 
 
 def _found(numbers: Sequence[Any]) -> SignedDistance:
@@ -159,7 +159,7 @@ class _Measured(Transposed):
 
     def _cores(self, numbers: Sequence[Any]) -> tuple[Any, Any]:
         a, b = self.kinds
-        head, split = [0.0] * _HEAD, a.size - _HEAD
+        head, split = [0.0] * HEAD, a.size - HEAD
         return a.solid([*head, *numbers[:split]]).solid.core, b.solid([*head, *numbers[split:]]).solid.core
 
 
@@ -193,17 +193,10 @@ def _sizes(core: Any) -> tuple[Any, Any, Any]:
 
 
 def _rate(size: Any, rate: Any) -> Any:
-    if rate.__class__ is float and rate == 0.0:
+    if is_zero(rate):
         return 0.0
     known = lt(0.0, size)
     return where(known, rate, 0.0) / where(known, size, 1.0)
-
-
-def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    total: Any = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
 
 
 def _adjugate(m: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], Any]:

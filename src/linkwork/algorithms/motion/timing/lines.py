@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,29 +25,28 @@ class Lines:
 
     def least(self, x: Any) -> tuple[Any, Any]:
         """U(x), the least of the upper ones at x, and its slope: concave in x."""
-        (c, slope), *others = self.upper
-        best = c + slope * x
-        for c, k in others:
-            value = c + k * x
-            less = lt(value, best)
-            best, slope = where(less, value, best), where(less, k, slope)
-        return best, slope
+        return _first(self.upper, x, lt)
 
     def greatest(self, x: Any) -> tuple[Any, Any]:
         """L(x), the greatest of the lower ones at x, and its slope: convex in x."""
-        (c, slope), *others = self.lower
-        best = c + slope * x
-        for c, k in others:
-            value = c + k * x
-            more = lt(best, value)
-            best, slope = where(more, value, best), where(more, k, slope)
-        return best, slope
+        return _first(self.lower, x, lambda value, best: lt(best, value))
 
     def gap(self, x: Any) -> tuple[Any, Any, Any]:
         """U(x) − L(x), its slope, and whether it is less than 0 by more than rounding."""
         (high, up), (low, down) = self.least(x), self.greatest(x)
         size = fmin(fabs(high) + fabs(low) + x * (fabs(up) + fabs(down)), _LARGE)
         return high - low, up - down, lt(high - low, -_ROUNDING * size)
+
+
+def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """The line that comes before all others at x, and its slope."""
+    (c, slope), *others = lines
+    best = c + slope * x
+    for c, k in others:
+        value = c + k * x
+        better = before(value, best)
+        best, slope = where(better, value, best), where(better, k, slope)
+    return best, slope
 
 
 def corner(lines: Lines, x: Any, *, falling: bool) -> Any:

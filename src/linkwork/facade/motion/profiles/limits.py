@@ -9,7 +9,6 @@ import numpy as np
 __all__ = ["ProfileLimits"]
 
 _ENDLESS = 1e60  # in the place of infinity
-_JERK = 1e-60
 
 
 class ProfileLimits(NamedTuple):

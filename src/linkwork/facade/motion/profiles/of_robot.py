@@ -10,6 +10,7 @@ from ....algorithms.motion.curves import CurveSpace
 from ....algorithms.row import quantity_of
 from ....bridge.arguments import real_array, stacked
 from ....joints.contract import JointType
+from ..reading import places_of
 from ..trajectory import Trajectory
 from .asked import AskedProfile, in_lines, read_limits, read_options, solved
 from .profile import trajectory_of
@@ -37,8 +38,7 @@ def robot_profile(
     space = CurveSpace.of(robot.tree)
     way = _short_ways(robot, np.asarray(robot.difference(q0, q1), dtype=float))
     names = list(robot.v_names)
-    tree = robot.tree
-    limits = read_limits(_WHO, kind, names, given, lambda joint: tree.v_slices[tree.joint_index(joint)])
+    limits = read_limits(_WHO, kind, names, given, places_of(robot))
     if given["velocity"] is None:
         limits = limits._replace(velocity_up=robot.velocity_limits, velocity_down=robot.velocity_limits)
     if not kind.accelerations:

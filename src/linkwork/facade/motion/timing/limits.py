@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....bridge.arguments import real_array
-from ..reading import read_limit
+from ..reading import places_of, read_limit
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
@@ -58,8 +58,7 @@ class PathRows:
 
 def sides(who: str, what: str, given: Any, names: Sequence[str], robot: Robot | None) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
-    places = None if robot is None else lambda joint: robot.tree.v_slices[robot.tree.joint_index(joint)]
-    up, down = read_limit(who, what, given, names, places)
+    up, down = read_limit(who, what, given, names, None if robot is None else places_of(robot))
     return -np.minimum(down, _ENDLESS), np.minimum(up, _ENDLESS)
 
 

@@ -12,8 +12,8 @@ from ....algorithms.motion.curves import Clock
 from ....algorithms.motion.timing import NODES
 from ....bridge.arguments import real_array
 from ....errors import UnknownNameError
+from ..clocks import clocked
 from ..plotting import new_axes
-from ..section import Section
 from ..trajectory import Trajectory
 from .grid import again, grid
 from .kernels import solved
@@ -237,9 +237,4 @@ def _is_of_third_degree(path: Trajectory) -> bool:
 def _with_clock(path: Trajectory, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> Trajectory:
     """The path run through so."""
     clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
-    found: list[Section] = []
-    for section in path.sections:
-        first, last = (int(np.argmin(np.abs(s - end))) for end in (section.start, section.end))
-        own = Clock(clock.starts[first:last], clock.coefficients[first:last])
-        found.append(section.timed(own, float(t[first]), float(t[last])))
-    return Trajectory(found, path.robot)
+    return Trajectory(clocked(path.sections, clock, t, s), path.robot)
