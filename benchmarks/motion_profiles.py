@@ -12,7 +12,8 @@ import numpy as np
 from linkwork.facade.motion.profiles.kernels import profile_kernel
 from linkwork.facade.motion.profiles.kinds import KINDS
 
-from .measure_time import shown_time
+from .motion_rows import MotionRow
+from .targets import MOTION, Target
 
 __all__ = ["profile_rows"]
 
@@ -20,9 +21,9 @@ JOINTS = 7
 BATCH = 1024
 
 
-def profile_rows(quick: bool) -> list[tuple[str, str]]:
+def profile_rows(quick: bool) -> list[MotionRow]:
     """Seven joints, jerk-limited: from rest to rest, and between any states."""
-    rows = []
+    rows: list[MotionRow] = []
     for what, moving in (("rest to rest", False), ("any states at both ends", True)):
         rows += _beside(what, moving, quick)
     return rows + _as_short(2_000 if quick else 100_000)
@@ -73,7 +74,7 @@ def _inputs(ruckig: Any, arrays: list[np.ndarray], count: int) -> list[Any]:
     return found
 
 
-def _beside(what: str, moving: bool, quick: bool) -> list[tuple[str, str]]:
+def _beside(what: str, moving: bool, quick: bool) -> list[MotionRow]:
     arrays = [*_cases(np.random.default_rng(1), BATCH, JOINTS, moving), np.zeros((BATCH, JOINTS))]
     kernel = profile_kernel(KINDS["jerk"], JOINTS, True, False)
     kernel(*arrays)
@@ -98,17 +99,26 @@ def _beside(what: str, moving: bool, quick: bool) -> list[tuple[str, str]]:
             begin = time.perf_counter()
             call()
             seconds[name].append((time.perf_counter() - begin) / (BATCH if name == "batch" else few))
-    return [(f"7 joints, {what}: {name}", shown_time(statistics.median(x))) for name, x in seconds.items()]
+    median = {name: statistics.median(x) for name, x in seconds.items()}
+    theirs = median.get("ruckig, one call")
+    return [
+        MotionRow(f"7 joints, {what}: {name}", median[name], "s", MOTION["profiles", name], theirs, "ruckig")
+        for name in ("one call", "batch")
+    ]
 
 
-def _as_short(count: int) -> list[tuple[str, str]]:
-    """One joint between any states: durations beside ruckig's."""
+def _as_short(count: int) -> list[MotionRow]:
+    """One joint between any states: durations beside ruckig's, and limits."""
     arrays = _cases(np.random.default_rng(2), count, 1, True)
     found = profile_kernel(KINDS["jerk"], 1, True, False)(*arrays, np.zeros(1))
-    rows = [(f"of {count} states of one joint, without a profile", str(int((found.status != 0).sum())))]
+    of = f"of {count} states of one joint"
+    rows = [
+        MotionRow(f"{of}, without a profile", float((found.status != 0).sum()), target=Target(0.0)),
+        MotionRow(f"{of}, limits passed by", _passed(found, arrays), target=MOTION["profiles", "limits passed"]),
+    ]
     peer = _ruckig()
     if peer is None:
-        return [*rows, ("ruckig", "not installed")]
+        return rows
     otg, trajectory = peer.Ruckig(1), peer.Trajectory(1)
     longer = shorter = without = 0
     worst = 0.0
@@ -120,5 +130,34 @@ def _as_short(count: int) -> list[tuple[str, str]]:
         worst = max(worst, apart)
         longer += apart > 1e-9
         shorter += apart < -1e-9
-    rows += [("longer than ruckig's by more than 1e-9", str(longer)), ("the most, relative", f"{worst:.2e}")]
-    return [*rows, ("shorter by more than 1e-9", str(shorter)), ("that ruckig refuses", str(without))]
+    return [
+        *rows,
+        MotionRow(f"{of}, longer than ruckig's by more than 1e-9", longer, target=MOTION["profiles", "longer"]),
+        MotionRow(f"{of}, longer than ruckig's at most, relative", worst, target=Target(1e-9)),
+        MotionRow(f"{of}, shorter than ruckig's by more than 1e-9", shorter),
+        MotionRow(f"{of}, refused", 0.0, peer=without, peer_name="ruckig"),
+    ]
+
+
+def _passed(found: Any, arrays: list[np.ndarray]) -> float:
+    """By how much limits are passed at most, and states missed, over what the numbers are of."""
+    _, q1, _, v1, _, _, V, V_down, A, B, J, _ = (x[:, 0] for x in arrays)
+    c = found.coefficients[:, 0]
+    h = np.diff(found.times[:, 0], axis=-1)
+    worst = 0.0
+    for order, low, high in ((1, -V_down, V), (2, -B, A), (3, -J, J)):
+        p = c
+        for _ in range(order):
+            p = p[..., 1:] * np.arange(1.0, p.shape[-1])
+        rate = p[..., 1:] * np.arange(1.0, p.shape[-1])
+        at = [0.0 * h, h]
+        if rate.shape[-1] == 2:  # velocity has an extreme where the acceleration is 0
+            at.append(np.clip(-rate[..., 0] / np.where(rate[..., 1] == 0.0, 1e-300, rate[..., 1]), 0.0, h))
+        for u in at:
+            x = sum(p[..., k] * u**k for k in range(p.shape[-1]))
+            beyond = np.maximum(x - high[:, None], low[:, None] - x) / np.maximum(high - low, 1e-9)[:, None]
+            worst = max(worst, float(beyond.max()))
+    u = h[:, -1]
+    ends = [sum(c[:, -1, k] * u**k for k in range(4)), sum(k * c[:, -1, k] * u ** (k - 1) for k in range(1, 4))]
+    scale = np.maximum(np.abs(q1), 1.0)
+    return max(worst, float((np.abs(ends[0] - q1) / scale).max()), float((np.abs(ends[1] - v1) / (V + V_down)).max()))

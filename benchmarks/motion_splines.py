@@ -11,7 +11,8 @@ import numpy as np
 
 import linkwork as lw
 
-from .measure_time import shown_time
+from .motion_rows import MotionRow
+from .targets import MOTION
 
 __all__ = ["interleaved", "spline_rows"]
 
@@ -32,10 +33,11 @@ def interleaved(functions: dict[str, Callable[[], Any]], rounds: int = 9) -> dic
     return {name: statistics.median(each) for name, each in found.items()}
 
 
-def spline_rows(quick: bool) -> list[tuple[str, str]]:
-    """What was measured: its name, how long it takes, and SciPy."""
+def spline_rows(quick: bool) -> list[MotionRow]:
+    """Splines of seven numbers beside SciPy's."""
+    many = MOTION["splines", "beside SciPy"]
     return [
-        (name, f"{shown_time(ours):>8}   SciPy {shown_time(theirs):>8}   {theirs / ours:5.1f} times")
+        MotionRow(name, ours, "s", peer=theirs, peer_name="SciPy", beside=many if f"{TIMES} times" in name else None)
         for name, ours, theirs in _measured((10, 100) if quick else (10, 100, 1000))
     ]
 

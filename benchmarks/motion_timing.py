@@ -10,8 +10,9 @@ import linkwork as lw
 from linkwork.algorithms.motion.timing import NODES, PathLimits, PathValues, fastest
 from linkwork.motion import Trajectory, time_optimal
 
-from .measure_time import shown_time
+from .motion_rows import MotionRow
 from .motion_splines import interleaved
+from .targets import MOTION
 
 __all__ = ["timing_rows"]
 
@@ -20,8 +21,8 @@ FASTEST, HARDEST = 2.0, 4.0  # [rad/s], [rad/s²]
 _KNOTS = np.linspace(0.0, 1.0, 6)
 
 
-def timing_rows(quick: bool) -> list[tuple[str, str]]:
-    """Rows of text: of random cubic paths.  Raises AssertionError where a motion is far from toppra's."""
+def timing_rows(quick: bool) -> list[MotionRow]:
+    """Of random cubic paths.  Raises AssertionError where a motion is far from toppra's."""
     from scipy.interpolate import CubicSpline
 
     rng, found = np.random.default_rng(0), []
@@ -32,7 +33,7 @@ def timing_rows(quick: bool) -> list[tuple[str, str]]:
     return found
 
 
-def _alone(path: Any, ours: Trajectory) -> list[tuple[str, str]]:
+def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
     limits = {"velocity": FASTEST, "acceleration": HARDEST, "points": SEGMENTS, "passes": 1}
     robot = lw.load("arm7")
     of_robot = Trajectory.polynomial(_KNOTS, 0.3 * np.moveaxis(path.c[::-1], (0, 1, 2), (2, 0, 1)), robot=robot)
@@ -49,7 +50,16 @@ def _alone(path: Any, ours: Trajectory) -> list[tuple[str, str]]:
         calls["toppra"] = peer
     seconds = interleaved(calls, 9)
     seconds["the two sweeps, a path of a batch"] /= PATHS
-    return [(f"{what}, {SEGMENTS} segments", f"{shown_time(x):>8}") for what, x in seconds.items()]
+    theirs = seconds.pop("toppra", None)
+    targets = {
+        "time_optimal, velocity and acceleration": MOTION["timing", "one call"],
+        "time_optimal, torque too": MOTION["timing", "one call, torque"],
+        "the two sweeps, a path of a batch": MOTION["timing", "batch"],
+    }
+    return [
+        MotionRow(f"{what}, {SEGMENTS} segments", x, "s", targets.get(what), theirs, "toppra")
+        for what, x in seconds.items()
+    ]
 
 
 def _kernel_call(path: Trajectory, count: int) -> Any:
@@ -91,7 +101,7 @@ def _toppra(path: Any, segments: int) -> Any:
     return timed
 
 
-def _as_short(paths: list[Any], ours: list[Trajectory]) -> list[tuple[str, str]]:
+def _as_short(paths: list[Any], ours: list[Trajectory]) -> list[MotionRow]:
     """Durations, of what of toppra's at 1000 segments, and by how much limits are passed."""
     longer: dict[str, list[float]] = {}
     passed = 0.0
@@ -113,8 +123,17 @@ def _as_short(paths: list[Any], ours: list[Trajectory]) -> list[tuple[str, str]]
             for name, duration in durations.items():
                 longer.setdefault(name, []).append(duration / reference - 1.0)
                 assert abs(duration / reference - 1.0) < 0.05, "a motion is far from toppra's"
+    theirs = longer.pop("toppra, 100 segments", None)
     rows = [
-        (f"longer than toppra's at 1000 segments: {name}", f"{100.0 * max(x):.3f} % at most")
+        MotionRow(
+            f"longer than toppra's at 1000 segments at most: {name}",
+            100.0 * max(x),
+            "%",
+            MOTION["timing", "longer"],
+            None if theirs is None else 100.0 * max(theirs),
+            "toppra, 100 segments",
+        )
         for name, x in longer.items()
     ]
-    return [*rows, (f"limits passed between, {len(paths)} paths", f"{max(passed, 0.0):.1e}")]
+    target = MOTION["timing", "limits passed"]
+    return [*rows, MotionRow(f"limits passed between, {len(paths)} paths", max(passed, 0.0), "", target)]

@@ -20,6 +20,7 @@ __all__ = [
     "MATRICES",
     "MECHANISMS",
     "MECHANISM_GROWTH",
+    "MOTION",
     "QUADRATIC",
     "TARGETS",
     "Target",
@@ -240,3 +241,24 @@ DISTANCES: dict[tuple[str, str], Target] = {
     ("humanoid, 30 capsules", "compile, cold"): Target(3.0),
 }
 """Distances of robots [s], of one configuration; those of pairs stand in `distance_cases.CASES`."""
+
+MOTION: dict[tuple[str, str], Target] = {
+    ("profiles", "one call"): Target(3e-6),
+    ("profiles", "batch"): Target(0.5e-6),
+    ("profiles", "longer"): Target(0.0),
+    ("profiles", "limits passed"): Target(1e-10),
+    ("splines", "beside SciPy"): Target(10.0, at_least=True),
+    ("timing", "one call"): Target(60e-6),
+    ("timing", "one call, torque"): Target(120e-6),
+    ("timing", "batch"): Target(10e-6),
+    ("timing", "longer"): Target(0.1),
+    ("timing", "limits passed"): Target(1e-6),
+    ("planning", "solved"): Target(99.7, at_least=True),
+    ("planning", "median"): Target(1e-3),
+    ("planning", "95 %"): Target(10e-3),
+    ("planning", "longer than the best of ten"): Target(5.0),
+    ("planning", "collisions"): Target(0.0),
+    ("planning", "loop compiled, median"): Target(200e-6),
+    ("planning", "other robots, solved"): Target(99.0, at_least=True),
+}
+"""Reference motion by part and measure: seconds, shares in %, and how far limits are passed, relative."""

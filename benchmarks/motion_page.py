@@ -1,0 +1,69 @@
+"""The page of figures of motion: `python -m benchmarks.motion --write` puts into it what was measured.
+
+`python -m benchmarks.motion_page FILES` does so later, of what ``--json`` wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .figures import written
+from .motion_rows import MotionRow
+from .targets import Target
+
+__all__ = ["PAGE", "as_data", "main", "of_data", "tables", "write"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "motion_figures.md"
+
+
+def tables(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any]) -> dict[str, str]:
+    """By the names that they have in the page: of each part that was measured."""
+    where = f"{about['cpu']}, {about['cores']} cores that others used too; {str(about['date'])[:10]}."
+    return {name: "\n".join([*_table(rows), "", where]) for name, rows in parts.items() if rows}
+
+
+def _table(rows: Sequence[MotionRow]) -> list[str]:
+    cells = [(x.what, x.ours_shown, x.target_shown, x.peer_shown, x.verdict) for x in rows]
+    return [
+        "| | linkwork | target | peer | |",
+        "|---|--:|--:|--:|---|",
+        *(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |".replace("|  |", "| |") for row in cells),
+    ]
+
+
+def as_data(rows: Sequence[MotionRow]) -> list[dict[str, Any]]:
+    """Plain values, for a file."""
+    return [{**asdict(row), "met": row.met} for row in rows]
+
+
+def of_data(rows: Sequence[dict[str, Any]]) -> list[MotionRow]:
+    """Rows of what a file has."""
+    found = []
+    for row in rows:
+        bounds = {x: None if row[x] is None else Target(**row[x]) for x in ("target", "beside")}
+        found.append(MotionRow(**{**{k: v for k, v in row.items() if k != "met"}, **bounds}))
+    return found
+
+
+def write(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any]) -> None:
+    """Put the tables of what was measured into the page."""
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), tables(parts, about)), encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the tables into the page; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.motion_page", description="Put figures in place.")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="what python -m benchmarks.motion --json wrote")
+    for file in parser.parse_args(arguments).files:
+        data = json.loads(Path(file).read_text(encoding="utf-8"))
+        write({name: of_data(rows) for name, rows in data["parts"].items()}, data["machine"])
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
