@@ -1,0 +1,1 @@
+"""Paths among obstacles, as people ask for them."""

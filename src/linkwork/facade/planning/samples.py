@@ -1,0 +1,74 @@
+"""Configurations spread over a robot's limits: Halton's points, and what a joint draws itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...algorithms.motion.curves import CurveSpace
+from ...model.tree import Tree
+
+__all__ = ["Samples", "halton"]
+
+
+class Samples:
+    """As many as are asked for, one after the other; the same ones for a seed.
+
+    Joints whose numbers add up take Halton's points, moved by the seed; others draw as their types do.
+    """
+
+    def __init__(self, tree: Tree, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+        self._nq, self._next = tree.nq, 1
+        self._rng = np.random.default_rng([seed, 1])
+        low, high = lower.copy(), upper.copy()
+        plain = {place.name: place.is_plain for place in CurveSpace.of(tree).joints}
+        self._others = []
+        even = np.ones(tree.nq, dtype=bool)
+        for i, body in tree.stacked():
+            q = tree.q_slices[i]
+            if not plain.get(body.joint_name, True):
+                even[q] = False
+                self._others.append((body, q, lower[q].tolist(), upper[q].tolist()))
+        bottom, top = np.isneginf(low), np.isposinf(high)
+        low = np.where(bottom, np.where(top, -np.pi, high - 2.0 * np.pi), low)
+        high = np.where(top, np.where(bottom, np.pi, low + 2.0 * np.pi), high)
+        self._even = np.flatnonzero(even)
+        self._low, self._wide = low[even], (high - low)[even]
+        self._shift = np.random.default_rng([seed, 0]).uniform(size=len(self._even))
+        self._primes = _primes(len(self._even))
+
+    def take(self, count: int) -> np.ndarray:
+        """The next ones (count, nq)."""
+        first, self._next = self._next, self._next + count
+        u = np.modf(halton(first, count, self._primes) + self._shift)[0]
+        if not self._others:
+            return np.asarray(self._low + u * self._wide)
+        found = np.empty((count, self._nq))
+        found[:, self._even] = self._low + u * self._wide
+        for body, q, low, high in self._others:
+            found[:, q] = body.asked("random", self._rng, low, high, (count,))
+        return found
+
+
+def halton(first: int, count: int, primes: list[int]) -> np.ndarray:
+    """Halton's points (count, len(primes)) from the first on: by prime p, the digits of k in base p behind the point in
+    reverse (Halton, 1960)."""
+    found = np.zeros((count, len(primes)))
+    last = first + count - 1
+    for at, p in enumerate(primes):
+        rest, scale = np.arange(first, first + count), 1.0 / p
+        power = 1
+        while power <= last:
+            rest, digit = np.divmod(rest, p)
+            found[:, at] += digit * scale
+            scale, power = scale / p, power * p
+    return found
+
+
+def _primes(count: int) -> list[int]:
+    found: list[int] = []
+    candidate = 2
+    while len(found) < count:
+        if all(candidate % p for p in found):
+            found.append(candidate)
+        candidate += 1
+    return found

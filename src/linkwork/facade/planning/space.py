@@ -1,0 +1,158 @@
+"""What a planner moves in: a robot's configurations within limits, and what of them is free."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from ...algorithms.motion.curves import CurveSpace
+from ..distances.edges import METHODS, check_edges, edge_kernel
+from .samples import Samples
+
+__all__ = ["EdgeMethod", "PlanningSpace"]
+
+EdgeMethod = Literal["certified", "sampled"]
+
+_TOLERANCE = 1e-4  # [m]: distances that are no farther above the margin are not told from a collision
+
+
+class PlanningSpace:
+    """Configurations (nq,) of a robot in a scene: differences, samples, and edges that are free.
+
+    Planners ask what stands here and nothing else, so what else they may move in is another class with the same
+    methods.  Lengths are √Σ (w φ)², φ = q1 ⊖ q0 and w the weights.  Angles without limits go the short way round.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        scene: Any = None,
+        *,
+        margin: float = 0.0,
+        edges: EdgeMethod = "certified",
+        resolution: float = 0.05,
+        weights: np.ndarray | None = None,
+        limits: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        """Raises ValueError for a length that nothing bounds, and what `Robot.edge_is_free` raises."""
+        self.robot, self.scene, self.margin = robot, scene, margin
+        self.lower: np.ndarray
+        self.upper: np.ndarray
+        self.method, self.resolution = edges, resolution
+        self.weights = np.ones(robot.nv) if weights is None else weights
+        self.lower, self.upper = (robot.lower, robot.upper) if limits is None else limits
+        self.is_plain = CurveSpace.of(robot.tree).is_plain
+        self.turning, self._turning_q = self._turning()
+        self.turns = bool(self.turning.any())
+        self.checked = 0  # edges so far
+        self._check_lengths()
+        self._asked = robot._about("plan", scene, None)
+        if edges == METHODS[0]:
+            check_edges(self._asked.asked)
+        self._edge: Any = None
+
+    # -- its geometry
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """q1 ⊖ q0 (..., nv), the short way."""
+        phi: np.ndarray = q1 - q0 if self.is_plain else self.robot.difference(q0, q1)
+        if self.turns:
+            phi[..., self.turning] -= 2.0 * np.pi * np.round(phi[..., self.turning] / (2.0 * np.pi))
+        return phi
+
+    def integrate(self, q: np.ndarray, phi: np.ndarray) -> np.ndarray:
+        """q ⊕ φ (..., nq)."""
+        found: np.ndarray = q + phi if self.is_plain else self.robot.integrate(q, phi)
+        return found
+
+    def length(self, phi: np.ndarray) -> np.ndarray:
+        """Of differences (..., nv)."""
+        scaled = phi * self.weights
+        found: np.ndarray = np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
+        return found
+
+    def between(self, rows: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Squares of lengths from each of q (b, nq) to each of the rows (n, nq): (b, n)."""
+        if self.is_plain and not self.turns:
+            a, b = rows * self.weights, q * self.weights
+            found: np.ndarray = (b * b).sum(-1)[:, None] - 2.0 * (b @ a.T) + (a * a).sum(-1)
+            np.maximum(found, 0.0, out=found)
+            return found
+        scaled = self.difference(q[:, None], rows[None]) * self.weights
+        squares: np.ndarray = np.einsum("...i,...i->...", scaled, scaled)
+        return squares
+
+    def cost(self, path: np.ndarray) -> float:
+        """How long a path (k, nq) is."""
+        return float(self.length(self.difference(path[:-1], path[1:])).sum())
+
+    def counted(self, path: np.ndarray) -> np.ndarray:
+        """The path (k, nq) with whole turns added to angles without limits, so that each step is the short way as
+        angles are counted."""
+        if not self.turns:
+            return path
+        found = path.copy()
+        found[:, self._turning_q] = np.unwrap(path[:, self._turning_q], axis=0)
+        return found
+
+    # -- what is free
+
+    def within(self, q: np.ndarray) -> np.ndarray:
+        """Whether configurations (n, nq) are within limits."""
+        slack = 1e-9
+        return np.asarray(((q >= self.lower - slack) & (q <= self.upper + slack)).all(-1))
+
+    def free(self, q: np.ndarray) -> np.ndarray:
+        """Whether configurations (n, nq) are free of collisions."""
+        return ~np.asarray(self.robot.in_collision(q, self.scene, margin=self.margin), dtype=bool)
+
+    def edges_are_free(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """Whether the straight ways (n, nq) each are free of collisions, all of them at once."""
+        self.checked += len(q0)
+        if self.turns:
+            q1 = self.integrate(q0, self.difference(q0, q1))
+        if self._edge is None:
+            self._edge = self._edge_call()
+        kernel, more = self._edge
+        found: np.ndarray = np.asarray(kernel(q0, q1, *more))[:, 0] == 0.0
+        return found
+
+    def _edge_call(self) -> tuple[Any, tuple[np.ndarray, ...]]:
+        kernel = edge_kernel(self.method, self._asked.asked, self.robot.configuration_space)
+        step = _TOLERANCE if self.method == METHODS[0] else self.resolution
+        rows = self._asked.inputs(self._asked.scene.rows_by_distance)
+        return kernel, (np.array(float(self.margin)), np.array(float(step)), *rows)
+
+    # -- samples
+
+    def samples(self, seed: int) -> Samples:
+        """Configurations spread over the limits, the same ones for a seed."""
+        return Samples(self.robot.tree, self.lower, self.upper, seed)
+
+    def _places(self) -> list[tuple[Any, slice, slice]]:
+        """Joints and the places of their numbers in q and v."""
+        tree = self.robot.tree
+        return [(body, tree.q_slices[i], tree.v_slices[i]) for i, body in tree.stacked()]
+
+    def _turning(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which numbers of v are the rates of angles without limits, and which of q these angles."""
+        in_v, in_q = np.zeros(self.robot.nv, dtype=bool), np.zeros(self.robot.nq, dtype=bool)
+        plain = {place.name: place.is_plain for place in CurveSpace.of(self.robot.tree).joints}
+        for body, q, v in self._places():
+            if plain.get(body.joint_name, True):
+                angles = np.array([unit == "rad" for unit in body.joint.q_units], dtype=bool)
+                in_v[v] = in_q[q] = angles & np.isneginf(self.lower[q]) & np.isposinf(self.upper[q])
+        return in_v, in_q
+
+    def _check_lengths(self) -> None:
+        """Raises ValueError for lengths that nothing bounds: there is nowhere to sample them."""
+        for body, q, _ in self._places():
+            for k, unit in enumerate(body.joint.q_units):
+                low, high = self.lower[q][k], self.upper[q][k]
+                if unit == "m" and not (np.isfinite(low) and np.isfinite(high)):
+                    name = self.robot.q_names[q.start + k]
+                    raise ValueError(
+                        f"plan: {name!r} is a length within [{low:g}, {high:g}] m, which nothing bounds: say between "
+                        f"which it may go: limits={{{name!r}: (lower, upper)}}"
+                    )
