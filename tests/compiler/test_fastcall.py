@@ -221,6 +221,41 @@ def test_threads() -> None:
     assert not wrong
 
 
+class Held:
+    """Holds one thing."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, numbers: Any) -> None:
+        self._numbers = numbers
+
+
+def test_the_only_result_comes_in_what_holds_it() -> None:
+    for kernel, given, expected in (
+        (compile(lambda q: 2.0 * q, q=2), np.ones(2), [2.0, 2.0]),
+        (compile(lambda q: q @ q, q=2), np.ones(2), 2.0),
+    ):
+        handed = Handed()
+        call = single_call(kernel, handed, Held)
+        before = sys.getrefcount(Held)
+        found = [call(given) for _ in range(50)]
+        assert all(type(x) is Held and gc.is_tracked(x) for x in found) and not handed.calls
+        counts = [sys.getrefcount(x._numbers) for x in found]
+        assert np.asarray(found[0]._numbers).tolist() == expected and {*counts} == {2}
+        found.clear()
+        assert sys.getrefcount(Held) == before
+        assert np.asarray(kernel(given)).tolist() == expected, "the kernel's own call holds nothing"
+        assert call([1.0, 1.0]) == "handed on"
+
+
+def test_what_does_not_look_as_expected_holds_nothing() -> None:
+    class Wide(Held):
+        __slots__ = ("more",)
+
+    handed = Handed()
+    assert single_call(compile(lambda q: 2.0 * q, q=2), handed, Wide) is handed
+
+
 def test_where_arrays_look_different_the_callable_itself_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fastcall, "available", lambda: False)
     kernel = example()

@@ -29,12 +29,13 @@ from .program import Port, Program
 from .real import DOUBLE
 from .straight import ON_STACK, sample_declaration
 
-__all__ = ["available", "fast_function", "make_fast"]
+__all__ = ["available", "fast_function", "holds", "make_fast"]
 
 # Offsets in PyArrayObject (NumPy's ndarraytypes.h) and flags an array must have.
 _TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
 _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x0001 | 0x0100, 0x0400
 _SIZE = 16  # in PyVarObject; where a tuple's items begin depends on Python's version and is looked up
+_SLOT = 16  # in an object of a class with one slot; whether it is there is looked at
 _TP_NEW = 65  # in Python's table of slots
 _NEW, _RETURN = 93, 76  # PyArray_New and PyArray_Return in NumPy's table of array functions
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
@@ -96,6 +97,7 @@ _TABLE = (
     "none",
     "out",
     "new_tuple",
+    "new_object",
     "result",  # the type of several results: the only one that is a kernel's own
 )
 _OUT = sys.intern("out")
@@ -120,6 +122,7 @@ def _addresses() -> tuple[int, ...]:
         id(None),
         id(_OUT),
         _slot(tuple, _TP_NEW),
+        address(api.PyType_GenericAlloc),
     )
 
 
@@ -133,7 +136,7 @@ def _slot(kind: type, number: int) -> int:
 def fast_function(text: Text, program: Program) -> None:
     """Add ``@fast(self, args, nargs, names)`` to the module.
 
-    ``self`` is a tuple, whose first item is the Python callable for everything else.
+    ``self`` is a tuple of the Python callable for everything else, and the type that holds the only result, or None.
     """
     f = Function("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
     f.declare(sample_declaration(program))
@@ -229,7 +232,7 @@ def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -
         for array, port in zip(arrays, program.outputs, strict=True)
     ]
     if len(results) == 1:
-        f.do(f"ret ptr {results[0]}")
+        _held_result(f, results[0], api)
     else:
         f.require(f.all_of([f.let(f"icmp ne ptr {r}, null") for r in results]), "failed0")
         items = ", ".join(f"ptr {r}" for r in results)
@@ -251,6 +254,22 @@ def _make(f: Function, program: Program, data: list[str], api: dict[str, str]) -
     f.do("br label %other")
 
 
+def _held_result(f: Function, result: str, api: dict[str, str]) -> None:
+    """Return the only result, in an object of the type that holds it where there is one."""
+    holder = f.load("ptr", f.at("%self", _items_offset() + 8))
+    f.require(f.let(f"icmp ne ptr {holder}, {api['none']}"), "bare")
+    f.require(f.let(f"icmp ne ptr {result}, null"), "bare")
+    made = f.let(f"call ptr {api['new_object']}(ptr {holder}, i64 0)")
+    f.require(f.let(f"icmp ne ptr {made}, null"), "lost")
+    f.store("ptr", result, f.at(made, _SLOT))
+    f.do(f"ret ptr {made}")
+    f.label("lost")
+    _release(f, api, [result])
+    f.do("ret ptr null")
+    f.label("bare")
+    f.do(f"ret ptr {result}")
+
+
 def _looks(f: Function, array: str, port: Port, api: dict[str, str], wanted: int) -> list[str]:
     """Whether an array is of float64, has the flags that are wanted, and is of the port's shape."""
     kind = f.let(f"icmp eq ptr {f.load('ptr', f.at(array, _DESCR))}, {api['float64']}")
@@ -267,10 +286,20 @@ def _release(f: Function, api: dict[str, str], objects: list[str]) -> None:
         f.do(f"call void {api['release']}(ptr {made})")
 
 
-def make_fast(name: str, code: Any, otherwise: Callable[..., Any], result: type | None = None) -> Callable[..., Any]:
+@cache
+def holds(holder: type) -> bool:
+    """Whether objects of a class have their only slot, which its constructor fills, where it is written to."""
+    probe = object()
+    made = holder(probe)
+    return holder.__basicsize__ == _SLOT + 8 and ctypes.c_void_p.from_address(id(made) + _SLOT).value == id(probe)
+
+
+def make_fast(
+    name: str, code: Any, otherwise: Callable[..., Any], result: type | None = None, holder: type | None = None
+) -> Callable[..., Any]:
     """The entry of compiled code as a Python function; ``otherwise`` takes all that it does not.
 
-    Several results come as a ``result``, a type of named tuples.
+    Several results come as a ``result``, a type of named tuples; the only one in a ``holder``, see `holds`.
     """
     table = (ctypes.c_void_p * len(_TABLE)).from_address(code.table)
     table[:] = [*_addresses(), id(result or tuple)]
@@ -279,6 +308,6 @@ def make_fast(name: str, code: Any, otherwise: Callable[..., Any], result: type 
     create.restype = ctypes.py_object
     create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     # the function keeps this tuple until it has gone itself, and with it the definition and the code
-    bound = (otherwise, result, code.owner, held(definition))
+    bound = (otherwise, holder, result, code.owner, held(definition))
     function: Callable[..., Any] = create(ctypes.addressof(definition), bound, name)
     return function

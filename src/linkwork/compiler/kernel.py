@@ -19,7 +19,7 @@ from .derivatives.derived import Derivative
 from .derivatives.methods import Differentiable
 from .derivatives.spaces import Spaces
 from .entries import ENTRIES, available, parts_here
-from .fastcall import make_fast
+from .fastcall import holds, make_fast
 from .general import GeneralCall
 from .gufunc import signature
 from .interpreter import in_main_interpreter
@@ -293,12 +293,14 @@ def batch_call(kernel: Kernel) -> Callable[..., Any]:
     return general.run if general.inputs and not general.has_empty else general
 
 
-def single_call(kernel: Kernel, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | None = None) -> Callable[..., Any]:
     """A function for plain arrays of one sample, below a gufunc's cost; ``otherwise`` takes everything else.
 
-    Where there can be none, the loop over a batch is compiled, so that a kernel that has been made can run.
+    It gives a kernel's only array in an object of the class ``holder``, if there is one: of a class with one slot,
+    which its constructor fills, and does nothing else; ``otherwise`` gives such objects itself.  Where there can be
+    no such function, the loop over a batch is compiled, so that a kernel that has been made can run.
     """
-    if not available("fast", DOUBLE):
+    if not available("fast", DOUBLE) or (holder is not None and not holds(holder)):
         kernel._general.loops[0].make()
         return otherwise
-    return make_fast(kernel.name, kernel._code.entry("fast"), otherwise, kernel._general.result)
+    return make_fast(kernel.name, kernel._code.entry("fast"), otherwise, kernel._general.result, holder)

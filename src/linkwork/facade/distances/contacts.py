@@ -101,13 +101,14 @@ def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, within: float = 0.
     if not is_traced(within) and not math.isfinite(within):
         raise ValueError(f"contact_points: within: expected a finite number [m], got {within!r}")
     call = known[0] if known is not None else _KNOWN.keep(a, b, _call(a, b))
-    return ContactPoints(call(X_a, X_b, within if is_traced(within) else np.array(within, dtype=float)))
+    found: ContactPoints = call(X_a, X_b, within if is_traced(within) else np.array(within, dtype=float))
+    return found
 
 
 def _call(a: Shape, b: Shape) -> Callable[..., Any]:
     numbers = _numbers(a, b)
     kernel = _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers, within=()))
-    return posed_call(_WHO, kernel, partial(posed_on_symbols, _WHO, numbers))
+    return posed_call(_WHO, kernel, partial(posed_on_symbols, _WHO, numbers), ContactPoints)
 
 
 def _numbers(a: Shape, b: Shape) -> Callable[..., list[Any]]:

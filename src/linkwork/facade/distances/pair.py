@@ -47,11 +47,13 @@ def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
     """
     known = _KNOWN.get((id(a), id(b)))
     if known is not None:
-        return DistanceResult(known[0](X_a, X_b))
+        found: DistanceResult = known[0](X_a, X_b)
+        return found
     _check_measured(a, b)
     if is_traced(X_a) or is_traced(X_b):
         return DistanceResult(posed_on_symbols(_WHO, _numbers(a, b), X_a, X_b))
-    return DistanceResult(_KNOWN.keep(a, b, _call(a, b))(X_a, X_b))
+    found = _KNOWN.keep(a, b, _call(a, b))(X_a, X_b)
+    return found
 
 
 def _call(a: Shape, b: Shape) -> Callable[..., Any]:
@@ -64,7 +66,7 @@ def _call(a: Shape, b: Shape) -> Callable[..., Any]:
     field = a if type(a) in FIELDS else b
     other = b if field is a else a
     if type(field) not in FIELDS or not is_bounded(other):
-        return posed_call(_WHO, _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers)), on_symbols)
+        return posed_call(_WHO, _KERNELS.get((a, b), lambda: posed_kernel(_WHO, numbers)), on_symbols, DistanceResult)
     kind, row = field_row(field, Pose.identity())
     data = np.array([FIELDS[type(field)].radius(field), *kind.data(row)])
 
@@ -74,7 +76,7 @@ def _call(a: Shape, b: Shape) -> Callable[..., Any]:
         return _listed(found if field is a else found.flipped())
 
     kernel = _KERNELS.get((kind, other, field is a), lambda: posed_kernel(_WHO, of_field, data=data.shape))
-    call = posed_call(_WHO, kernel, on_symbols)
+    call = posed_call(_WHO, kernel, on_symbols, DistanceResult)
     return lambda X_a, X_b: call(X_a, X_b, data)
 
 

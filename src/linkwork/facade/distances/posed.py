@@ -46,8 +46,8 @@ def posed_kernel(name: str, numbers: Numbers, **more: tuple[int, ...]) -> Kernel
     return compile_guarded(function, guards, name=name, X_a=(4, 4), X_b=(4, 4), **more)
 
 
-def posed_call(who: str, kernel: Kernel, on_symbols: Callable[..., Any]) -> Callable[..., Any]:
-    """What calls the kernel of (X_a, X_b, further inputs): batches broadcast.
+def posed_call(who: str, kernel: Kernel, on_symbols: Callable[..., Any], holder: type) -> Callable[..., Any]:
+    """What calls the kernel of (X_a, X_b, further inputs), and gives its numbers in a ``holder``: batches broadcast.
 
     It raises ValueError for what are no poses.
     """
@@ -55,7 +55,7 @@ def posed_call(who: str, kernel: Kernel, on_symbols: Callable[..., Any]) -> Call
 
     def otherwise(X_a: Any, X_b: Any, *more: Any) -> Any:
         if any(map(is_traced, (X_a, X_b, *more))):
-            return on_symbols(X_a, X_b, *more)
+            return holder(on_symbols(X_a, X_b, *more))
         poses = [_real_poses(who, *given) for given in (("X_a", X_a), ("X_b", X_b))]
         seen = state.off_calls, state.not_finite_calls
         try:
@@ -66,9 +66,9 @@ def posed_call(who: str, kernel: Kernel, on_symbols: Callable[..., Any]) -> Call
         if (state.off_calls, state.not_finite_calls) != seen:
             for name, X in zip(("X_a", "X_b"), poses, strict=True):
                 _check_poses(who, name, X)
-        return found
+        return holder(found)
 
-    return single_call(kernel, otherwise)
+    return single_call(kernel, otherwise, holder)
 
 
 def posed_on_symbols(who: str, numbers: Numbers, X_a: Any, X_b: Any, *more: Any) -> Any:
