@@ -18,6 +18,7 @@ from .program import Port
 from .real import Real
 from .straight import Layout
 from .streaming import is_streamed, unpack_streamed
+from .transpose import transpose
 
 __all__ = [
     "SIDE_BY_SIDE",
@@ -110,7 +111,7 @@ def _unpack(port: Port, real: Real, lanes: int, streamed: bool = False) -> Funct
         return [taken(f.let(f"add i64 {first}, {k}")) for k in range(numbers)]
 
     if streamed:
-        strip = lambda first: _transpose(f, several(first, lanes), real, lanes)  # noqa: E731
+        strip = lambda first: transpose(f, several(first, lanes), real, lanes)  # noqa: E731
         unpack_streamed(f, port, real, lanes, rows, strip)
         return f
     many, strips, single = _split(port.size, lanes)
@@ -165,7 +166,7 @@ def _strip(
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
     taken = [f.load(real.vector(numbers), f.at(row, offset), real.bytes) for row in rows]
     joined = [_joined(f, taken[k::numbers], real, numbers) for k in range(numbers)]
-    return _transpose(f, joined, real, lanes), f.added(real.vector(lanes), joined)
+    return transpose(f, joined, real, lanes), f.added(real.vector(lanes), joined)
 
 
 def _alone(f: Function, rows: list[str], k: int, real: Real, lanes: int) -> str:
@@ -181,7 +182,7 @@ def _put_strip(f: Function, rows: list[str], first: str | int, columns: Sequence
     """Some numbers of all samples, a vector each, where they belong, from one on."""
     numbers = len(columns)
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
-    for k, joined in enumerate(_transpose(f, list(columns), real, lanes)):
+    for k, joined in enumerate(transpose(f, list(columns), real, lanes)):
         for row, part in zip(rows[k::numbers], _parted(f, joined, real, lanes, numbers), strict=True):
             f.store(real.vector(numbers), part, f.at(row, offset), real.bytes)
 
@@ -335,26 +336,6 @@ def _picked(f: Function, vectors: Sequence[str], places: Sequence[tuple[int, int
         found = f.let(f"shufflevector {kind} {found}, {kind} {other}, <{lanes} x i32> <{', '.join(chosen)}>")
         first = False
     return found
-
-
-def _transpose(f: Function, vectors: list[str], real: Real, lanes: int) -> list[str]:
-    """Transpose squares of numbers side by side in as many vectors as a square has rows: exchange halves, quarters ...
-
-    The squares fill the lanes of the vectors.
-    """
-    kind, d, rows = real.vector(lanes), 1, len(vectors)
-    while d < rows:
-        low = [k if not k & d else lanes + k - d for k in range(lanes)]
-        high = [k + d if not k & d else lanes + k for k in range(lanes)]
-        after = list(vectors)
-        for i in range(rows):
-            if not i & d:
-                for place, chosen in ((i, low), (i + d, high)):
-                    mask = ", ".join(f"i32 {k}" for k in chosen)
-                    pair = f"{kind} {vectors[i]}, {kind} {vectors[i + d]}"
-                    after[place] = f.let(f"shufflevector {pair}, <{lanes} x i32> <{mask}>")
-        vectors, d = after, 2 * d
-    return vectors
 
 
 def some_not_finite(f: Function, numbers: Sequence[str], real: Real, lanes: int) -> str:

@@ -19,8 +19,10 @@ from ..program import INPUT
 from ..real import Real
 from ..rows import Rows
 from ..target import Target
+from .abreast import SideBySide, worth_lanes
 from .moves import MANY
 from .pieces import PieceCode, Pointers
+from .plan import plan_program
 from .rows import rows_driver
 from .steps import FRAME, Column, Control, Piece, Scope
 from .stored import Rows as RowsToPut
@@ -100,12 +102,31 @@ class ControlCode(PieceCode):
         loop: Loop = step.bundle
         name, f = self._driver("loop", outer)
         (scope,) = step.scopes
-        if loop.conditional:
+        together = self._side_by_side(loop)
+        if together is not None:
+            together.run(f, step, [self._start(f, column, outer) for column in step.columns])
+        elif loop.conditional:
             self._while(f, step, loop, scope)
         else:
             self._for(f, step, loop, scope, outer)
         self.main.add(f)
         return name
+
+    def _side_by_side(self, loop: Loop) -> SideBySide | None:
+        """Steps of one sample's loop in lanes, where that is worth it."""
+        lanes = self.target.lanes_of(self.real)
+        if self.lanes > 1 or lanes == 1 or not worth_lanes(loop):
+            return None
+        scope, memory = plan_program(loop.body)
+        found = SideBySide(self.name("abreast"), scope, memory, self.target, self.real)
+        if not found.fits:
+            return None
+        code = ControlCode(self.new_text, self.target, self.real, lanes, found.name[2:])
+        g = code.function(f"define void {found.name}(ptr noalias %frame, {code.mask} %mask)")
+        code.run(g, scope, slice(None), Pointers("%frame"), "%mask", inline=code.inline(scope))
+        code.main.add(g)
+        self.others += [code.main, *code.others]
+        return found
 
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
         starts = [self._start(f, column, outer) for column in step.columns]
