@@ -285,6 +285,12 @@ class IKProblem:
             self._steps_of_time = {dt: known}
         return known.velocity(q, v_last=v_last, **targets)
 
+    def errors_and_rows(self, q: Any, **targets: Any) -> tuple[np.ndarray, np.ndarray]:
+        """What is left of all tasks at q (..., nq), beyond their ranges, (..., rows) [m, rad], and ∂/∂v of the errors
+        (..., rows, nv), for targets as of `solve`."""
+        found = self.looking(read_configuration(self.robot, self.who, "q", q), *self._targets(targets).values())
+        return found.errors, found.rows
+
     def _with(self, tasks: tuple[Task, ...]) -> IKProblem:
         """The same of tasks that do the same by other rows."""
         other = copy.copy(self)

@@ -16,6 +16,7 @@ from ...algorithms.ik import augmented, levels, levenberg
 from ...algorithms.ik.box import LimitBox
 from ...algorithms.ik.damped import damped
 from ...algorithms.ik.levenberg import SearchFound
+from ...algorithms.ik.projection import projection
 from ...algorithms.ik.sequential import nearest
 from ...algorithms.ik.stack import Stack
 from ...bridge.machine import Kernel, compile
@@ -39,6 +40,7 @@ SOLVERS: dict[str, Solver] = {
     "levels": levels.search,
     "nearest": nearest,
     "damped": damped,
+    "projection": projection,
 }
 """By name: ``(stack, seed, box, budget, first)`` to what was found; those that are `NEAR` also take q₀."""
 
