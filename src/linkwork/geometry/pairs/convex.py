@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ...expr.control.choices import cond
 from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fmax, le, lt, or_, sqrt, where
+from ...expr.functions import and_, fmax, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..cores import Core, EllipsoidCore
 from ..directions import choose
@@ -50,7 +50,7 @@ def convex(a: Core, b: Core) -> SignedDistance:
     apart = _Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal, 0.0 * distance)
     found = cond(over, lambda: _tied(difference, _overlap(difference, apart, scale, curved), scale), lambda: apart)
     if curved:
-        g, n, on_a = polished(difference, found.kept, found.start)
+        g, n, on_a, _ = polished(difference, found.kept, found.start)
         worse = and_(over, lt(g, found.distance - _ROUNDING * scale))  # then only what is known of the points is of use
         g, n = where(worse, found.distance, g), choose(worse, found.normal, n)
         found = found._replace(distance=g, normal=n, on_a=on_a, start=n)
@@ -80,7 +80,7 @@ def _overlap(difference: Difference, apart: _Found, scale: Any, curved: bool) ->
     if isinstance(difference.a, EllipsoidCore) and isinstance(difference.b, EllipsoidCore):
         near_by = _valleys(difference, apart.kept, [*difference.sides(), *known])
         found = deepest(difference, near_by, True, gap=_NEARLY_SMOOTH, valleys=near_by)
-        g, n, _ = polished(difference, apart.kept, found.m)
+        g, n, _, _ = polished(difference, apart.kept, found.m)
         less = lt(-found.depth, g)
         g, n = where(less, g, -found.depth), choose(less, n, found.n)
         return apart._replace(distance=g, normal=n, start=n)
@@ -88,20 +88,23 @@ def _overlap(difference: Difference, apart: _Found, scale: Any, curved: bool) ->
     ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
     found = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0)
     touching = apart._replace(distance=-found.depth, normal=found.n)
-    if not curved:
-        return _moved(difference, touching, _OUT_EXACT * scale, near)
     rounding = _ROUNDING * scale
 
-    def step(state: tuple[_Found, Any]) -> tuple[_Found, Any]:
-        known = _moved(difference, state[0], _OUT * scale, near)
-        g, n, _ = polished(difference, known.kept, known.start)
-        better = le(known.distance - rounding, g)
-        more = lt(known.distance + rounding, g)
+    def step(state: tuple[_Found, Any, Any]) -> tuple[_Found, Any, Any]:
+        known, lined, _ = state
+        known = _moved(difference, known, (_OUT if curved else _OUT_EXACT) * scale, near)
+        if curved:
+            g, n, on_a, settled = polished(difference, known.kept, known.start, lt(0.5, lined))
+        else:
+            g, n, on_a, settled = difference.kept(known.start), known.start, known.on_a, True
+        better = le(known.distance - rounding, g) if curved else lt(known.distance, g)
+        again = or_(lt(known.distance + rounding, g), not_(settled))
         known = known._replace(distance=where(better, g, known.distance), normal=choose(better, n, known.normal))
-        return known, where(more, 1.0, 0.0)
+        return known._replace(on_a=on_a), where(settled, 0.0, 1.0), where(again, 1.0, 0.0)
 
-    settled: _Found = while_loop(lambda x: lt(0.5, x[1]), step, (touching, 1.0 + 0.0 * scale), at_most=_ROUNDS).state[0]
-    return settled
+    start = touching, 0.0 * scale, 1.0 + 0.0 * scale
+    last: _Found = while_loop(lambda x: lt(0.5, x[2]), step, start, at_most=_ROUNDS).state[0]
+    return last
 
 
 def _valleys(difference: Difference, kept: Kept, starts: list[Vec3]) -> list[Vec3]:

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.functions import and_, copysign, le, lt, not_, or_, sqrt, where
+from ...expr.functions import and_, copysign, fabs, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
-from ..cores import ConeCore, CylinderCore, EllipsoidCore
+from ..cores import ConeCore, CylinderCore, EllipsoidCore, SegmentCore
 from ..directions import choose
 from .difference import length_of
 
@@ -24,6 +24,7 @@ __all__ = ["CURVED", "Feature", "feature"]
 
 CURVED = (CylinderCore, ConeCore, EllipsoidCore)
 _SAME = 1e-18  # squares of distances of points that are one, to those of the points from 0
+_ALMOST = 1e-3  # sines of angles between a normal and that of a side
 _END = 1e-5  # sines of angles to an end's normal below which the end is considered
 
 
@@ -40,14 +41,20 @@ class Feature:
     normal: Vec3  # of what is flat
 
 
-def feature(core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Feature:
-    """Of a core near the mean of some of its farthest points, n being about normal."""
+def feature(core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any = False) -> Feature:
+    """Of a core near the mean of some of its farthest points, n being about normal.
+
+    ``lined``: where n is almost that of a side, it is the side that is touched, and points at its end tell nothing.
+    """
     if isinstance(core, EllipsoidCore):
         return _ellipsoid(core)
     if isinstance(core, CylinderCore):
-        return _cylinder(core, points, weights, n)
+        return _cylinder(core, points, weights, n, lined)
     if isinstance(core, ConeCore):
-        return _cone(core, points, weights, n)
+        return _cone(core, points, weights, n, lined)
+    if isinstance(core, SegmentCore):
+        almost = and_(lined, lt(core.half.dot(n) * core.half.dot(n), _ALMOST * _ALMOST * core.half.dot(core.half)))
+        return _segment(core, _corners(points, weights, n), almost)
     return _corners(points, weights, n)
 
 
@@ -114,11 +121,12 @@ def _ends(values: list[Any], weights: tuple[Any, ...]) -> tuple[Any, Any]:
     return above, below
 
 
-def _cylinder(core: CylinderCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Feature:
+def _cylinder(core: CylinderCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any) -> Feature:
     axis, center = _axis(core), core.pose.translation
     heights = [axis.dot(p - center) for p in points]
     above, below = _ends(heights, weights)
-    side = and_(and_(above, below), lt(0.0, core.half))
+    almost = and_(lined, lt(fabs(axis.dot(n)), _ALMOST))
+    side = and_(or_(and_(above, below), almost), lt(0.0, core.half))
     mean = heights[0] * weights[0] + heights[1] * weights[1] + heights[2] * weights[2]
     base = center + axis * where(side, mean, copysign(core.half, axis.dot(n)))
 
@@ -131,12 +139,13 @@ def _cylinder(core: CylinderCore, points: tuple[Vec3, ...], weights: tuple[Any, 
     return Feature(at, side, axis, 0.0, lambda n: axis, lt(square, _END * _END), normal)
 
 
-def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Feature:
+def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any) -> Feature:
     axis, center = _axis(core), core.pose.translation
     apex, rim = _ends([axis.dot(p - center) for p in points], weights)
-    side = and_(and_(apex, rim), lt(0.0, core.half))
-    pointed = apex  # there c is the apex
     slant = sqrt(length_of(Vec3(core.radius, 2.0 * core.half, 0.0)))
+    almost = and_(lined, lt(fabs(axis.dot(n) - core.radius / slant), _ALMOST))
+    side = and_(or_(and_(apex, rim), almost), lt(0.0, core.half))
+    pointed = apex  # there c is the apex
 
     def at(n: Vec3) -> tuple[Vec3, Callable[[Vec3, Vec3], Any]]:
         out, varied, _ = _round(axis, n, core.radius)
@@ -149,6 +158,16 @@ def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n:
     square = _round(axis, n, core.radius)[2]
     end = and_(lt(square, _END * _END), lt(axis.dot(n), 0.0))
     return Feature(at, side, axis, core.radius / slant, along, end, -axis)
+
+
+def _segment(core: SegmentCore, shown: Feature, almost: Any) -> Feature:
+    """All of it where that is almost so, else what its points show."""
+    q = choose(almost, _unit(core.half), shown.q)
+
+    def at(n: Vec3) -> tuple[Vec3, Callable[[Vec3, Vec3], Any]]:
+        return choose(almost, core.center, shown.at(n)[0]), _none
+
+    return Feature(at, or_(almost, shown.line), q, 0.0, lambda n: q, and_(shown.end, not_(almost)), shown.normal)
 
 
 def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Feature:

@@ -31,28 +31,34 @@ _ROUNDING = 1e-14  # of sizes
 _PARALLEL = 1e-16  # sin² of the angle of lines that are parallel
 
 
-def polished(difference: Difference, s: Kept, n: Vec3) -> tuple[Any, Vec3, Vec3]:
-    """The signed distance, the normal and the point on A, near a normal n from A to B and a simplex there."""
+def polished(difference: Difference, s: Kept, n: Vec3, lined: Any = False) -> tuple[Any, Vec3, Vec3, Any]:
+    """The signed distance, the normal and the point on A, near a normal n from A to B and a simplex there.
+
+    And whether the normal is what the equations ask for: else the simplex tells the wrong parts of the bodies, and with
+    ``lined`` sides count where n is almost theirs.
+    """
     b = tuple(a - p for a, p in zip(s.a, s.p, strict=True))
-    on_a = feature(difference.a, s.a, s.weights, n)
-    on_b = feature(difference.b, b, s.weights, -n)
+    on_a = feature(difference.a, s.a, s.weights, n, lined)
+    on_b = feature(difference.b, b, s.weights, -n, lined)
     rows = _Rows(on_a, on_b)
-    m = while_loop(
+    m, square = while_loop(
         lambda state: lt(_ENOUGH, state[1]), lambda state: _step(rows, state[0]), (rows.restored(n), 1.0 + 0.0 * n.x),
         at_most=_STEPS,
-    ).state[0]  # fmt: skip
+    ).state  # fmt: skip
     best, g = n, difference.kept(n)
     found = difference.kept(m)
     size = sqrt(length_of(rows.a.at(m)[0]) + length_of(rows.b.at(-m)[0]))
     better = le(g, found + _ROUNDING * size)  # what else is better than a solution is rounding
     best, g = choose(better, m, best), where(better, found, g)
+    settled = and_(better, le(square, _ENOUGH))
     flat_a = flat_b = lt(1.0, 0.0 * g)
     for which, holds, candidate in ((0, on_a.end, on_a.normal), (1, on_b.end, -on_b.normal)):
         found = difference.kept(candidate)
         better = and_(holds, le(g, found + _ROUNDING * size))
         best, g = choose(better, candidate, best), where(better, found, g)
         flat_a, flat_b = (better, flat_b) if which == 0 else (flat_a, better)
-    return g, best, _point(rows, s, best, g, flat_a, flat_b)
+        settled = or_(settled, better)
+    return g, best, _point(rows, s, best, g, flat_a, flat_b), settled
 
 
 class _Rows:
