@@ -10,10 +10,15 @@ from .facade.motion.spline import spline
 from .facade.motion.timing.limits import MotionLimit
 from .facade.motion.timing.timing import TimedPath, time_optimal
 from .facade.motion.trajectory import Trajectory, TrajectoryState
+from .facade.planning.region import PoseRegion
+from .facade.planning.result import PlanResult, PlanTree
 
 __all__ = [
     "Extremes",
     "MotionLimit",
+    "PlanResult",
+    "PlanTree",
+    "PoseRegion",
     "ProfileFunction",
     "ProfileNumbers",
     "TimedPath",

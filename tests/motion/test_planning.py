@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -56,3 +57,189 @@ def test_trees_grow_and_lead_to_their_roots() -> None:
     for k in range(1, 200):
         assert tree.add(np.array([k, -k]), k // 2 if k > 1 else 0) == k
     assert [int(q[0]) for q in tree.way(100)] == [100, 50, 25, 12, 6, 3, 1, 0]
+
+
+def test_a_tree_is_cut_with_what_grew_on_it() -> None:
+    tree = PlanningTree(np.zeros((2, 1)))
+    places = tree.extend(np.arange(2.0, 7.0)[:, None], np.array([0, 2, 1, 3, 4]))
+    assert places.tolist() == [2, 3, 4, 5, 6]
+    tree.cut([3])
+    assert tree.q[:, 0].tolist() == [0.0, 0.0, 2.0, 4.0, 6.0] and tree.parent.tolist() == [-1, -1, 0, 1, 3]
+
+
+def _arm() -> lw.Robot:
+    """Two capsules on a turret that turns without end."""
+    tilt, Joint = lw.joints.Revolute((0, 1, 0)), lw.Joint
+    return lw.Robot.build(
+        "arm",
+        lw.Link("base", lw.shapes.Sphere(0.08), mass=1.0),
+        lw.Link("turret", mass=1.0),
+        lw.Link("upper", lw.shapes.Capsule(0.04, 0.4).at((0, 0, 0.2)), mass=1.0),
+        lw.Link("fore", lw.shapes.Capsule(0.04, 0.3).at((0, 0, 0.15)), mass=1.0, frames={"tip": (0, 0, 0.35)}),
+        Joint.of(lw.joints.Revolute((0, 0, 1)), name="pan", parent="base", child="turret", placement=(0, 0, 0.15)),
+        Joint.of(tilt, name="shoulder", parent="turret", child="upper", lower=-2.0, upper=2.0),
+        Joint.of(tilt, name="elbow", parent="upper", child="fore", placement=(0, 0, 0.4), lower=-2.6, upper=2.6),
+    )
+
+
+SCENE = (
+    lw.Scene()
+    .with_box("wall", (0.5, 0.05, 0.5), (0.5, 0.0, 0.25))
+    .with_box("board", (0.5, 1.0, 0.03), (0.5, 0.0, -0.1))
+    .with_box("post", (0.06, 0.06, 1.0), (-0.3, 0.0, 0.5))
+)
+START, GOAL = np.array([0.6, 1.4, 0.3]), np.array([-0.6, 1.4, 0.3])
+
+
+@pytest.fixture(scope="module")
+def arm() -> lw.Robot:
+    return _arm()
+
+
+def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
+    """The least distance at configurations 1e-3 apart."""
+    least = np.inf
+    for q0, q1 in pairwise(path):
+        phi = robot.difference(q0, q1)
+        t = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(phi) / 1e-3))[:, None]
+        least = min(least, float(robot.minimum_distance(robot.integrate(q0, t * phi), scene).min()))
+    return least
+
+
+def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
+    assert not arm.edge_is_free(START, GOAL, SCENE)
+    for seed in range(5):
+        found = arm.plan(START, GOAL, SCENE, seed=seed)
+        assert found and found.status == "solved" and found.goal == 0
+        turns = (found.path[-1] - GOAL) / (2.0 * np.pi)
+        assert np.array_equal(found.path[0], START) and np.abs(turns - [round(turns[0]), 0.0, 0.0]).max() < 1e-12
+        assert _least(arm, found.path, SCENE) > 0.0
+        assert abs(found.cost - np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum()) < 1e-12
+        rough = arm.plan(START, GOAL, SCENE, seed=seed, simplify=False)
+        assert found.cost <= rough.cost and _least(arm, rough.path, SCENE) > 0.0
+        threads = lw.get_num_threads()
+        try:
+            lw.set_num_threads(1 if threads > 1 else 2)
+            assert np.array_equal(found.path, arm.plan(START, GOAL, SCENE, seed=seed).path)
+        finally:
+            lw.set_num_threads(threads)
+    wide = arm.plan(START, GOAL, SCENE, margin=0.02)
+    assert wide and _least(arm, wide.path, SCENE) > 0.02
+    sampled = arm.plan(START, GOAL, SCENE, edges="sampled", resolution=0.02)
+    assert sampled and _least(arm, sampled.path, SCENE) > -0.02
+    assert len(found.tree.q) == len(found.tree.parent) == found.nodes and found.tree.parent.max() < found.nodes
+
+
+def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
+    holding = arm.with_attached("rod", lw.shapes.Capsule(0.02, 0.2), "tip")
+    found = holding.plan(START, GOAL, SCENE)
+    assert found and _least(holding, found.path, SCENE) > 0.0
+    near = [0.35, 1.4, 0.3]
+    assert arm.plan(START, near, SCENE)
+    club = arm.with_attached("club", lw.shapes.Capsule(0.25, 0.01), "tip")
+    told = club.plan(START, near, SCENE)
+    assert told.status == "goal in collision" and "'club' is" in told.reason and "'wall'" in told.reason
+    heavy = arm.plan(START, GOAL, SCENE, weights={"pan": 3.0})
+    way = np.diff(heavy.path, axis=0) * [3.0, 1.0, 1.0]
+    assert heavy and abs(heavy.cost - np.linalg.norm(way, axis=1).sum()) < 1e-12
+
+
+def test_goals_of_every_kind(arm: lw.Robot) -> None:
+    q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
+    X = arm.pose(q, "tip")
+    inside = lw.motion.PoseRegion("tip", X[1], [0.0] * 6, [0.0] * 6)
+    for goal, how, which in (
+        (q, {}, {0, 1}),
+        (X[0], {"frame": "tip"}, {0}),
+        (X, {"frame": "tip"}, {0, 1}),
+        ({"tip": X[1]}, {}, {0}),
+        ({"pan": -0.6, "shoulder": 1.2, "elbow": 0.5}, {}, {0}),
+        (inside, {}, {0}),
+        ([inside, q[0], {"tip": X[0]}], {}, {0, 1, 2}),
+    ):
+        found = arm.plan(START, goal, SCENE, **how)
+        assert found and found.goal in which, found.reason
+        end = arm.pose(found.path[-1], "tip")
+        assert min(np.abs(lw.pose_difference(end, one)).max() for one in X) < 1e-5
+    several = arm.plan(np.array([START, q[1]]), q[1], SCENE)
+    assert several and len(several.path) == 2 and several.cost == 0.0 and several.trajectory().duration == 1.0
+
+
+def test_angles_without_limits_go_the_short_way(arm: lw.Robot) -> None:
+    found = arm.plan([3.0, 1.0, 0.3], [-3.0, 1.0, 0.3])
+    assert found and abs(found.cost - (2 * np.pi - 6.0)) < 1e-9
+    assert np.abs(found.path[-1] - [2 * np.pi - 3.0, 1.0, 0.3]).max() < 1e-12
+    assert abs(found.trajectory().path_length() - found.cost) < 1e-6
+
+
+def test_trajectories_go_along_the_path(arm: lw.Robot) -> None:
+    found = arm.plan(START, GOAL, SCENE)
+    straight = found.trajectory()
+    assert abs(straight.duration - found.cost) < 1e-12 and np.allclose(straight(straight.knots).q, found.path)
+    timed = found.timed(velocity=1.0, acceleration=5.0)
+    q = timed.trajectory(np.linspace(0.0, timed.duration, 2000)).q
+    assert float(arm.minimum_distance(q, SCENE).min()) > 0.0
+    assert np.allclose(q[[0, -1]], found.path[[0, -1]])
+
+
+def test_why_there_is_no_path(arm: lw.Robot) -> None:
+    blocked = np.array([0.0, 1.4, 0.3])
+    apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
+    spent = {"time_budget": 0.05, "limits": apart}
+    around = lw.Scene().with_box("crate", (0.4, 0.4, 0.4))
+    far = lw.pose((3.0, 0.0, 0.0))
+    for start, goal, scene, how, status, words in (
+        (blocked, GOAL, SCENE, {}, "start in collision", ["the start", "'fore'", "m deep in 'wall'"]),
+        (START, blocked, SCENE, {}, "goal in collision", ["goal is in collision", "'fore'", "'wall'"]),
+        (START, [blocked, blocked], SCENE, {}, "goal in collision", ["goal[0]", "goal[1]"]),
+        ([0.6, 2.5, 0.0], GOAL, SCENE, {}, "start outside limits", ["'shoulder'", "2.5", "beyond its limit of 2"]),
+        (START, [0.6, 0.5, -3.0], SCENE, {}, "goal outside limits", ["'elbow'", "beyond its limit of -2.6"]),
+        (START, far, SCENE, {"frame": "tip"}, "goal unreachable", ["out of reach", "m"]),
+        (START, GOAL, around, {}, "start in collision", ["'crate' contains the robot's base", "'base'"]),
+        (START, GOAL, SCENE, spent, "budget spent", ["configurations explored from the start", "rounds"]),
+    ):
+        found = arm.plan(start, goal, scene, **how)
+        assert not found and found.status == status, found.reason
+        assert all(word in found.reason for word in words), found.reason
+        assert found.path.shape == (0, 3) and found.cost == np.inf and found.goal is None
+        with pytest.raises(ValueError, match="there is no path"):
+            found.trajectory()
+    assert found.nodes > 100 and found.rounds > 2
+    told: list[tuple[float, int]] = []
+    arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.02, progress=lambda *spent: told.append(spent))
+    assert told and told[-1][0] >= 0.02 and told[-1][1] > 2
+
+
+def test_what_is_refused(arm: lw.Robot) -> None:
+    for arguments, how, error, words in (
+        (([np.nan, 0.0, 0.0], GOAL), {}, ValueError, "start.*NaN"),
+        ((START, [0.0, np.nan, 0.0]), {}, ValueError, "goal.*NaN"),
+        ((START, [0.0, 0.0]), {}, ValueError, r"goal: .*\(\.\.\., 3\)"),
+        ((START, []), {}, ValueError, "goal"),
+        ((START, np.eye(4)), {}, ValueError, "say the frame: frame="),
+        ((START, np.eye(4)), {"frame": "tap"}, lw.errors.UnknownNameError, "tip"),
+        ((START, np.eye(3)), {"frame": "tip"}, ValueError, "expected a pose"),
+        ((START, GOAL, "table"), {}, TypeError, "scene"),
+        ((START, GOAL), {"method": "conect"}, ValueError, "connect"),
+        ((START, GOAL), {"edges": "sample"}, ValueError, "sampled"),
+        ((START, GOAL), {"seed": -1}, ValueError, "seed"),
+        ((START, GOAL), {"margin": np.nan}, ValueError, "margin"),
+        ((START, GOAL), {"resolution": 0.0}, ValueError, "resolution"),
+        ((START, GOAL), {"time_budget": np.nan}, ValueError, "time_budget"),
+        ((START, GOAL), {"weights": [1.0, 0.0, 1.0]}, ValueError, "weights"),
+        ((START, GOAL), {"limits": {"elbo": (0.0, 1.0)}}, lw.errors.UnknownNameError, "elbow"),
+    ):
+        with pytest.raises(error, match=words):
+            arm.plan(*arguments, **how)
+    hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), parent="world", child="rod")
+    bare = lw.Robot.build("bare", lw.Link("rod", mass=1.0), hinge)
+    with pytest.raises(ValueError, match="has no collision shapes"):
+        bare.plan([0.0], [1.0])
+
+
+def test_the_picture_has_the_obstacles(arm: lw.Robot) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    axes = arm.plan(START, GOAL, SCENE).plot("tip")
+    assert len(axes.lines) >= 3 * 12 and axes.get_title() == "solved"
+    matplotlib.pyplot.close("all")

@@ -1,22 +1,43 @@
-"""Bidirectional search by two trees that grow towards each other, many edges at a time.
+"""Bidirectional search by two trees that grow towards each other, many ways at a time.
+
+While it searches, ways are looked at in configurations that are `spacing` apart, all of a round in one call; what joins
+start and goal is then asked of `edges_are_free`.  An edge that is not free after all is cut off with what grew on it,
+and the search goes on, looking closer.
 
 Sources: Kuffner and LaValle, RRT-Connect, 2000; Yershova, Jaillet, Siméon and LaValle, Dynamic-domain RRTs, 2005; trees
-are kept of about the same size (balanced), as in LaValle, Planning algorithms, 2006, section 5.5.3.
+are kept of about the same size (balanced), as in LaValle, Planning algorithms, 2006, section 5.5.3; proof is put off
+until it is needed as in Bohlin and Kavraki, Path planning using lazy PRM, 2000.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from .space import PlanningSpace
 from .trees import PlanningTree
 
-__all__ = ["connected"]
+__all__ = ["SearchOptions", "connected", "seen_ways"]
 
-_DOMAIN = 4.0  # steps: how far from a node that failed samples count
-_SHRINK, _GROW = 0.5, 1.5
+_SHRINK, _GROW = 0.9, 1.5
+_LEAST_SPACING = 0.02
+
+
+class SearchOptions(NamedTuple):
+    """Lengths are those of the space."""
+
+    step: float = 2.0  # how far a tree grows towards a sample
+    node: float = 0.8  # how far apart nodes are on a way
+    spacing: float = 0.15  # how far apart configurations are that are looked at
+    domain: float = 4.0  # how far from a node that led nowhere samples count
+    least_domain: float = 2.0
+    local: float = 0.25  # the share of samples that are drawn next to nodes
+    near: float = 0.4  # how far from them, by number of v
+    first: int = 8  # samples of the first round
+    most: int = 32  # and of a later one
 
 
 def connected(
@@ -25,74 +46,132 @@ def connected(
     goals: np.ndarray,
     *,
     seed: int,
-    step: float,
-    at_once: int,
-    going: Callable[[int, int], bool],
+    going: Callable[[int], bool],
+    options: SearchOptions | None = None,
 ) -> tuple[np.ndarray | None, tuple[PlanningTree, PlanningTree]]:
-    """A path (k, nq) from one of the starts to one of the goals, and both trees."""
-    a, b = PlanningTree(starts), PlanningTree(goals)
-    trees = (a, b)
-    met = _joined(space, a, b, np.arange(a.count), step)
-    samples = space.samples(seed)
-    while met is None and going(a.count, b.count):
-        if a.count > b.count:
-            a, b = b, a
-        added = _extended(space, a, samples.take(at_once), step)
+    """A path (k, nq) from one of the starts to one of the goals, and both trees.
+
+    ``going`` is asked before each round, with how many nodes there are.
+    """
+    how = SearchOptions() if options is None else options
+    trees = PlanningTree(starts), PlanningTree(goals)
+    search = _Search(space, trees, how, seed)
+    path = search.joined(0, np.arange(len(starts)))
+    while path is None and going(trees[0].count + trees[1].count):
+        side = int(trees[0].count > trees[1].count)
+        added = search.grown(side)
         if len(added):
-            met = _joined(space, a, b, added, step)
-    if met is None:
-        return None, trees
-    first, second = met
-    here, there = a.way(first)[::-1], b.way(second)
-    path = np.array([*here, *there] if a is trees[0] else [*there[::-1], *here[::-1]])
-    keep = np.concatenate([[True], np.any(path[1:] != path[:-1], axis=-1)])
-    return path[keep], trees
+            path = search.joined(side, added)
+    return path, trees
 
 
-def _extended(space: PlanningSpace, tree: PlanningTree, samples: np.ndarray, step: float) -> np.ndarray:
-    """A step from the nearest node towards each of the samples; the places of those that are free."""
-    square = space.between(tree.q, samples)
-    near = square.argmin(axis=1)
-    far = np.sqrt(np.maximum(square[np.arange(len(samples)), near], 1e-300))
-    counts = far <= tree.domain[near]
-    samples, near, far = samples[counts], near[counts], far[counts]
-    if not len(near):
-        return np.empty(0, dtype=int)
-    q0 = tree.q[near]
-    q1 = space.integrate(q0, space.difference(q0, samples) * np.minimum(step / far, 1.0)[:, None])
-    free = space.edges_are_free(q0, q1)
-    domain = tree.domain
-    failed, went = near[~free], near[free]
-    domain[failed] = np.where(np.isinf(domain[failed]), _DOMAIN * step, np.maximum(domain[failed] * _SHRINK, step))
-    domain[went] *= _GROW
-    return np.array([tree.add(q, int(parent)) for q, parent in zip(q1[free], near[free], strict=True)], dtype=int)
+class _Search:
+    def __init__(
+        self, space: PlanningSpace, trees: tuple[PlanningTree, PlanningTree], how: SearchOptions, seed: int
+    ) -> None:
+        self.space, self.trees, self.how = space, trees, how
+        self.samples, self.rng = space.samples(seed), np.random.default_rng([seed, 2])
+        self.spacing, self.many = how.spacing, how.first
+
+    def grown(self, side: int) -> np.ndarray:
+        """A tree grows from its nodes that are nearest to samples: the ends of what grew, by place."""
+        tree, how, space = self.trees[side], self.how, self.space
+        samples = self._drawn(tree)
+        square = space.between(tree.q, samples)
+        near: np.ndarray = square.argmin(axis=1)
+        far = np.sqrt(square[np.arange(len(samples)), near])
+        counts = np.flatnonzero((far <= tree.domain[near]) & (far > 0.0))[: self.many]
+        self.many = min(2 * self.many, how.most)
+        near, far = near[counts], far[counts]
+        if not len(near):
+            return near
+        phi = space.difference(tree.q[near], samples[counts]) * np.minimum(how.step / far, 1.0)[:, None]
+        ends, _ = self._along(tree, near, phi, None)
+        went = ends != near
+        domain = tree.domain
+        stuck = near[~went]
+        domain[stuck] = np.where(
+            np.isinf(domain[stuck]), how.domain, np.maximum(domain[stuck] * _SHRINK, how.least_domain)
+        )
+        domain[near[went]] *= _GROW
+        found: np.ndarray = ends[went]
+        return found
+
+    def joined(self, side: int, added: np.ndarray) -> np.ndarray | None:
+        """The other tree grows to these nodes of one: a path, where it gets there and all of it is free."""
+        space, a, b = self.space, self.trees[side], self.trees[1 - side]
+        targets = a.q[added]
+        near = space.between(b.q, targets).argmin(axis=1)
+        ends, there = self._along(b, near, space.difference(b.q[near], targets), targets)
+        for k in np.flatnonzero(there):
+            path = self._proved(side, int(added[k]), int(ends[k]))
+            if path is not None:
+                return path
+            break  # places of nodes are others now
+        return None
+
+    def _drawn(self, tree: PlanningTree) -> np.ndarray:
+        samples = self.samples.take(3 * self.many)
+        local = int(self.how.local * self.many)
+        if local:
+            about = tree.q[self.rng.integers(tree.count, size=local)]
+            moved = self.space.integrate(about, self.rng.normal(size=(local, len(self.space.weights))) * self.how.near)
+            samples = np.concatenate([moved[self.space.within(moved)], samples])
+        return samples
+
+    def _along(
+        self, tree: PlanningTree, near: np.ndarray, phi: np.ndarray, targets: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """From nodes along φ as far as it seems free: where each ends, and whether it is whole."""
+        points, which, at, counts, good = seen_ways(self.space, tree.q[near], phi, self.spacing, targets)
+        every = max(int(self.how.node / self.spacing), 1)
+        kept = (at < good[which]) & (((at + 1) % every == 0) | (at == good[which] - 1))
+        of = which[kept]
+        parent = np.arange(len(of)) + tree.count - 1
+        first = np.ones(len(of), dtype=bool)
+        first[1:] = of[1:] != of[:-1]
+        parent[first] = near[of[first]]
+        places = tree.extend(points[kept], parent)
+        ends = near.copy()
+        ends[of] = places  # the last one of each stays
+        return ends, good == counts
+
+    def _proved(self, side: int, first: int, second: int) -> np.ndarray | None:
+        """The path over two nodes that are one, or nothing, without the edges that are not free."""
+        a, b = self.trees[side], self.trees[1 - side]
+        here, there = a.nodes_to(first), b.nodes_to(second)
+        up = [(a, child, parent) for child, parent in pairwise(here)]
+        down = [(b, child, parent) for child, parent in pairwise(there)]
+        edges = up + down
+        if edges:
+            q0 = np.array([tree.q[parent] for tree, _, parent in edges])
+            q1 = np.array([tree.q[child] for tree, child, _ in edges])
+            free = self.space.edges_are_free(q0, q1)
+            if not free.all():
+                for tree in (a, b):
+                    broken = [edges[k][1] for k in np.flatnonzero(~free) if edges[k][0] is tree]
+                    if broken:
+                        tree.cut(broken)
+                self.spacing = max(0.5 * self.spacing, _LEAST_SPACING)
+                return None
+        path = np.concatenate([a.q[here[::-1]], b.q[there[1:]]])
+        return path if side == 0 else path[::-1].copy()
 
 
-def _joined(
-    space: PlanningSpace, a: PlanningTree, b: PlanningTree, added: np.ndarray, step: float
-) -> tuple[int, int] | None:
-    """From the other tree towards each of these nodes of the first as far as it is free; the nodes that met."""
-    square = space.between(b.q, a.q[added])
-    near = square.argmin(axis=1)
-    far = np.sqrt(np.maximum(square[np.arange(len(added)), near], 0.0))
-    counts = np.maximum(np.ceil(far / step).astype(int), 1)
-    q0, phi = b.q[near], space.difference(b.q[near], a.q[added])
-    which = np.repeat(np.arange(len(added)), counts)
-    k = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    low, high = (k / counts[which])[:, None], ((k + 1) / counts[which])[:, None]
-    begin = space.integrate(q0[which], low * phi[which])
-    end = np.where(high == 1.0, a.q[added][which], space.integrate(q0[which], high * phi[which]))
-    free = space.edges_are_free(begin, end)
-    met = None
-    place = 0
-    for i, count in enumerate(counts):
-        own = free[place : place + count]
-        node = int(near[i])
-        for j in range(count):
-            if not own[j]:
-                break
-            node = b.add(end[place + j], node)
-        if own.all() and (met is None):
-            met = (int(added[i]), node)
-        place += int(count)
-    return met
+def seen_ways(
+    space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: float, targets: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Configurations along q0 ⊕ t φ, 0 < t ≤ 1, all of them looked at in one call.
+
+    They, whose they are, which one of those, how many each way has, and how many of them are free before the first
+    that is not.  The last is the ``target``, to the bit.
+    """
+    counts = np.maximum(np.ceil(space.length(phi) / spacing).astype(int), 1)
+    which = np.repeat(np.arange(len(counts)), counts)
+    begin = np.cumsum(counts) - counts
+    at = np.arange(len(which)) - begin[which]
+    points = space.integrate(q0[which], phi[which] * ((at + 1) / counts[which])[:, None])
+    if targets is not None:
+        points[begin + counts - 1] = targets
+    good = np.minimum.reduceat(np.where(space.free(points), counts[which], at), begin)
+    return points, which, at, counts, good

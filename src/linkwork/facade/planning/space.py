@@ -42,6 +42,7 @@ class PlanningSpace:
         self.method, self.resolution = edges, resolution
         self.weights = np.ones(robot.nv) if weights is None else weights
         self.lower, self.upper = (robot.lower, robot.upper) if limits is None else limits
+        self.limited = limits is not None
         self.is_plain = CurveSpace.of(robot.tree).is_plain
         self.turning, self._turning_q = self._turning()
         self.turns = bool(self.turning.any())

@@ -8,10 +8,13 @@ __all__ = ["PlanningTree"]
 
 
 class PlanningTree:
-    """Grows by doubling; roots have no parent (−1), and ``domain`` is how far from a node samples count."""
+    """Grows by doubling; roots have no parent (−1) and come first, parents before children.
+
+    ``domain`` is how far from a node samples count.
+    """
 
     def __init__(self, roots: np.ndarray) -> None:
-        self.count = len(roots)
+        self.roots = self.count = len(roots)
         room = max(64, 2 * self.count)
         self._q = np.empty((room, roots.shape[1]))
         self._parent = np.full(room, -1)
@@ -24,24 +27,56 @@ class PlanningTree:
         return self._q[: self.count]
 
     @property
+    def parent(self) -> np.ndarray:
+        """By node (n,), −1 of roots."""
+        return self._parent[: self.count]
+
+    @property
     def domain(self) -> np.ndarray:
         """By node (n,)."""
         return self._domain[: self.count]
 
     def add(self, q: np.ndarray, parent: int) -> int:
         """A node more, and its place."""
-        if self.count == len(self._q):
-            self._q = np.concatenate([self._q, np.empty_like(self._q)])
-            self._parent = np.concatenate([self._parent, np.full(self.count, -1)])
-            self._domain = np.concatenate([self._domain, np.full(self.count, np.inf)])
-        self._q[self.count], self._parent[self.count] = q, parent
-        self.count += 1
-        return self.count - 1
+        return int(self.extend(q[None], np.array([parent]))[0])
 
-    def way(self, node: int) -> list[np.ndarray]:
-        """From a node to its root."""
+    def extend(self, q: np.ndarray, parent: np.ndarray) -> np.ndarray:
+        """Nodes more (m, nq), whose parents (m,) may be among them, and their places."""
+        first, last = self.count, self.count + len(q)
+        if last > len(self._q):
+            room = 2 * last
+            for name, fill in (("_q", 0.0), ("_parent", -1), ("_domain", np.inf)):
+                old = getattr(self, name)
+                new = np.full((room, *old.shape[1:]), fill, dtype=old.dtype)
+                new[: self.count] = old[: self.count]
+                setattr(self, name, new)
+        self._q[first:last], self._parent[first:last] = q, parent
+        self.count = last
+        return np.arange(first, last)
+
+    def nodes_to(self, node: int) -> list[int]:
+        """From a node to its root, both included."""
         found = []
         while node >= 0:
-            found.append(self._q[node])
+            found.append(node)
             node = int(self._parent[node])
         return found
+
+    def way(self, node: int) -> list[np.ndarray]:
+        """The configurations from a node to its root."""
+        return [self._q[k] for k in self.nodes_to(node)]
+
+    def cut(self, nodes: list[int]) -> None:
+        """Without these nodes, none of them a root, and what grew on them."""
+        gone = np.zeros(self.count, dtype=bool)
+        gone[nodes] = True
+        parent = self.parent
+        for k in range(min(nodes), self.count):
+            if parent[k] >= 0 and gone[parent[k]]:
+                gone[k] = True
+        kept = np.flatnonzero(~gone)
+        place = np.cumsum(~gone) - 1
+        self._q[: len(kept)] = self._q[kept]
+        self._domain[: len(kept)] = self._domain[kept]
+        self._parent[: len(kept)] = np.where(parent[kept] >= 0, place[parent[kept]], -1)
+        self.count = len(kept)

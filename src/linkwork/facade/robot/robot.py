@@ -35,6 +35,7 @@ from .mobility import MobilityMethods
 from .momentum import MomentumMethods
 from .motion import MotionMethods
 from .parameters import ParameterMethods
+from .planning import PlanningMethods
 from .points import PointMethods
 from .profiles import ProfileMethods
 from .regressors import RegressorMethods
@@ -62,6 +63,7 @@ class Robot(
     ReducedMethods,
     MobilityMethods,
     MotionMethods,
+    PlanningMethods,
     ParameterMethods,
     RegressorMethods,
     ClosedFormMethods,

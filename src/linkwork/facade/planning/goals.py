@@ -1,0 +1,149 @@
+"""Where a path may end: configurations, poses, regions, sets of any, as configurations that can be planned to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import UnknownNameError
+from ...tasks.frames import PoseTask
+from ..assembly.wanted import read_configuration
+from .collisions import collisions_of, limits_of
+from .region import PoseRegion
+from .space import PlanningSpace
+
+__all__ = ["GoalsFound", "WantedGoal", "goals_found", "read_goals"]
+
+_POSES = 48  # that are drawn from a region
+
+
+@dataclass(frozen=True)
+class WantedGoal:
+    """One of what people wrote: a configuration, or poses of frames, any of which will do."""
+
+    label: str
+    q: np.ndarray | None = None
+    poses: Mapping[str, np.ndarray] | None = None  # by frame (n, 4, 4)
+
+
+@dataclass(frozen=True)
+class GoalsFound:
+    """Configurations (n, nq), which of the goals each is of, and why others are none: a status and a sentence."""
+
+    q: np.ndarray
+    of: np.ndarray
+    reasons: list[tuple[str, str]]
+
+
+def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[WantedGoal]:
+    """What ``goal`` of `Robot.plan` is.  Raises ValueError, TypeError and UnknownNameError."""
+    found = _read(robot, goal, frame, seed, "goal")
+    if not found:
+        raise ValueError("plan: goal: expected one at least, got none")
+    return found
+
+
+def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> list[WantedGoal]:
+    if isinstance(goal, PoseRegion):
+        _check_frame(robot, goal.frame)
+        return [WantedGoal(label, poses={goal.frame: goal.sampled(_POSES, seed=seed)})]
+    if isinstance(goal, Mapping):
+        if goal and all(np.shape(x) == (4, 4) for x in goal.values()):
+            for name in goal:
+                _check_frame(robot, name)
+            return [WantedGoal(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
+        return [WantedGoal(label, q=read_configuration(robot, "plan", label, goal))]
+    if isinstance(goal, (list, tuple)) and _is_mixed(goal):
+        parts = [_read(robot, one, frame, seed, f"{label}[{k}]") for k, one in enumerate(goal)]
+        return [one for part in parts for one in part]
+    shape = np.shape(goal)
+    if frame is not None:
+        _check_frame(robot, frame)
+        if shape[-2:] != (4, 4) or len(shape) > 3:
+            raise ValueError(
+                f"plan: {label}: expected a pose (4, 4) of frame {frame!r} or several (n, 4, 4), got shape {shape}"
+            )
+        if len(shape) == 2:
+            return [WantedGoal(label, poses={frame: _poses(label, goal)})]
+        return [WantedGoal(f"{label}[{k}]", poses={frame: _poses(f"{label}[{k}]", x)}) for k, x in enumerate(goal)]
+    if shape[-2:] == (4, 4) and robot.nq != 4:
+        raise ValueError(f"plan: {label}: of a pose (4, 4) say the frame: frame={robot.frames[-1]!r}")
+    q = read_configuration(robot, "plan", label, goal)
+    if q.ndim == 1:
+        return [WantedGoal(label, q=q)]
+    if q.ndim != 2:
+        raise ValueError(f"plan: {label}: expected one configuration or several (n, {robot.nq}), got shape {q.shape}")
+    return [WantedGoal(f"{label}[{k}]", q=one) for k, one in enumerate(q)]
+
+
+def _is_mixed(goal: Sequence[Any]) -> bool:
+    """Whether a list is one of goals, and not of numbers."""
+    return any(isinstance(one, (PoseRegion, Mapping)) or np.ndim(one) for one in goal)
+
+
+def _check_frame(robot: Any, name: Any) -> None:
+    if name not in robot.frames:
+        raise UnknownNameError("frame", str(name), [*robot.frames])
+
+
+def _poses(label: str, X: Any) -> np.ndarray:
+    found = np.asarray(X, dtype=float)
+    if not np.isfinite(found).all():
+        raise ValueError(f"plan: {label}: expected a pose of finite numbers, got {X!r}")
+    return found[None]
+
+
+def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray, answers: int) -> GoalsFound:
+    """Configurations within limits that are free, of all goals: of poses several answers of inverse kinematics."""
+    q, of, reasons = [], [], []
+    for k, one in enumerate(wanted):
+        if one.q is not None:
+            candidates, what = one.q[None], one.label
+        else:
+            candidates, why = _solved(space, one, seed, answers)
+            what = f"{one.label}: none of the {len(candidates)} configurations that inverse kinematics found is free"
+            if not len(candidates):
+                reasons.append(("goal unreachable", f"{one.label} is unreachable: {why}"))
+                continue
+        within = space.within(candidates)
+        if not within.any():
+            reasons.append(("goal outside limits", f"{one.label}: {limits_of(space, candidates[0])}"))
+            continue
+        candidates = candidates[within]
+        free = space.free(candidates)
+        if not free.any():
+            told = collisions_of(space, candidates[0])
+            first = f"{what} is in collision: {told}" if one.q is not None else f"{what}; of the first: {told}"
+            reasons.append(("goal in collision", first))
+            continue
+        q.append(candidates[free])
+        of += [k] * int(free.sum())
+    found = np.concatenate(q) if q else np.empty((0, space.robot.nq))
+    return GoalsFound(found, np.array(of, dtype=int), reasons)
+
+
+def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> tuple[np.ndarray, str]:
+    """Configurations at which frames have poses, and why there is none."""
+    robot, poses = space.robot, one.poses or {}
+    limits = (space.lower, space.upper) if space.limited else None
+    if len(poses) == 1:
+        ((frame, X),) = poses.items()
+        if len(X) == 1:
+            found = robot.inverse_kinematics(X[0], frame, seed=seed, count=answers, limits=limits)
+        else:
+            found = robot.inverse_kinematics(X, frame, seed=seed, limits=limits)
+    else:
+        problem = robot.ik_problem([PoseTask(frame, name=f"at {frame}") for frame in poses], limits=limits)
+        found = problem.solve(seed, count=answers, **{f"at {frame}": X[0] for frame, X in poses.items()})
+    q = np.atleast_2d(found.q)[np.atleast_1d(found.success)]
+    why = "" if len(q) else _why(found)
+    return q, why
+
+
+def _why(found: Any) -> str:
+    if np.ndim(found.success):
+        return f"none of {len(found.success)} poses has an answer; of the first: {found.explain(0)}"
+    return str(found.explain())

@@ -1,0 +1,260 @@
+"""Paths among obstacles, as people ask for them: what they hand over, read and checked, becomes a search."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from ..._progress import Progress
+from ..._terminal import Stream
+from ..._text import nearest
+from ...bridge.arguments import real_array
+from ...errors import UnknownNameError
+from ..assembly.wanted import read_configuration
+from ..distances.edges import METHODS
+from ..ik.reading import read_limits
+from .collisions import base_inside, collisions_of, limits_of
+from .connect import SearchOptions, connected
+from .goals import GoalsFound, WantedGoal, goals_found, read_goals
+from .result import PlanResult, PlanTree
+from .shorten import shortened
+from .space import PlanningSpace
+from .trees import PlanningTree
+
+__all__ = ["PLANNERS", "plan_path", "read_space"]
+
+PLANNERS = ("connect",)
+_NODES = 200_000  # of both trees: more are no help
+
+
+def plan_path(
+    robot: Any,
+    start: Any,
+    goal: Any,
+    scene: Any,
+    *,
+    frame: str | None,
+    method: str,
+    edges: str,
+    resolution: float,
+    margin: float,
+    seed: int,
+    time_budget: float,
+    weights: Any,
+    limits: Any,
+    simplify: bool,
+    answers: int,
+    progress: bool | Callable[[float, int], Any],
+) -> PlanResult:
+    """What `Robot.plan` gives."""
+    begun = time.perf_counter()
+    _one_of("method", method, PLANNERS)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"plan: seed: expected a whole number that is not negative, got {seed!r}")
+    budget = _positive("time_budget", time_budget, "[s]", least=0.0)
+    space = read_space(robot, scene, edges, resolution, margin, weights, limits)
+    starts = np.atleast_2d(read_configuration(robot, "plan", "start", start))
+    if starts.ndim != 2:
+        raise ValueError(f"plan: start: expected a configuration, or several (n, {robot.nq}), got {starts.shape}")
+    wanted = read_goals(robot, goal, frame, int(seed))
+    query = _Query(space, wanted, begun)
+    starts, refused = query.checked_starts(starts)
+    if refused is not None:
+        return refused
+    goals = goals_found(space, wanted, starts[0], answers)
+    if not len(goals.q):
+        return query.without_goals(goals)
+    clock = _Clock(begun, budget, progress)
+    with clock:
+        path, trees = connected(space, starts, goals.q, seed=int(seed), going=clock.going)
+        if path is not None and simplify:
+            path = shortened(space, path, seed=int(seed), spacing=SearchOptions().spacing)
+    return query.found(path, trees, goals, clock)
+
+
+def read_space(
+    robot: Any, scene: Any, edges: str, resolution: float, margin: float, weights: Any, limits: Any
+) -> PlanningSpace:
+    """The space that is planned in.  Raises ValueError and TypeError."""
+    _one_of("edges", edges, METHODS)
+    if robot.tree.constraints:
+        raise ValueError(
+            f"plan: robot {robot.name!r} obeys constraints ({robot.tree.constraints[0].name!r}), which straight ways "
+            f"between configurations do not keep"
+        )
+    if isinstance(margin, bool) or not np.isfinite(real_array("plan: margin: expected a number [m]", margin)):
+        raise ValueError(f"plan: margin: expected a finite number [m], got {margin!r}")
+    bounds = None if limits is None else read_limits("plan", robot, _named(robot, limits))
+    return PlanningSpace(
+        robot,
+        scene,
+        margin=float(margin),
+        edges=edges,  # type: ignore[arg-type]
+        resolution=_positive("resolution", resolution, "[rad, m]"),
+        weights=None if weights is None else _weights(robot, weights),
+        limits=bounds,
+    )
+
+
+class _Query:
+    """What was asked, and what becomes of it."""
+
+    def __init__(self, space: PlanningSpace, wanted: list[WantedGoal], begun: float) -> None:
+        self.space, self.wanted, self.begun = space, wanted, begun
+
+    def checked_starts(self, starts: np.ndarray) -> tuple[np.ndarray, PlanResult | None]:
+        """Those that can be started from, or why none can."""
+        space = self.space
+        within = space.within(starts)
+        if not within.any():
+            return starts, self.refused(
+                "start outside limits", f"the start is outside limits: {limits_of(space, starts[0])}"
+            )
+        starts = starts[within]
+        free = space.free(starts)
+        if free.any():
+            return starts[free], None
+        told = f"the start is in collision: {collisions_of(space, starts[0])}"
+        base = base_inside(space.robot, space.scene)
+        return starts, self.refused("start in collision", f"{told}; {base}" if base else told)
+
+    def without_goals(self, goals: GoalsFound) -> PlanResult:
+        told = "; ".join(text for _, text in goals.reasons[:3])
+        rest = len(goals.reasons) - 3
+        told += f"; and {rest} more goals are none either" if rest > 0 else ""
+        base = base_inside(self.space.robot, self.space.scene)
+        return self.refused(goals.reasons[0][0], f"{told}; {base}" if base else told)
+
+    def refused(self, status: str, reason: str) -> PlanResult:
+        return self._result(status, reason, None, (), None, 0)
+
+    def found(
+        self, path: np.ndarray | None, trees: tuple[PlanningTree, PlanningTree], goals: GoalsFound, clock: _Clock
+    ) -> PlanResult:
+        if path is not None:
+            last = self.space.length(self.space.difference(goals.q, path[-1]))
+            which = int(goals.of[int(last.argmin())])
+            label = self.wanted[which].label
+            reason = f"a path to {label}" if len(self.wanted) > 1 else "a path to the goal"
+            return self._result("solved", reason, self.space.counted(path), trees, which, clock.rounds)
+        here, there = trees
+        reason = (
+            f"no path was found in {time.perf_counter() - self.begun:.3g} s: {here.count} configurations explored from "
+            f"the start and {there.count} from {_counted(len(goals.q), 'goal configuration')}, {clock.rounds} rounds, "
+            f"{self.space.checked} edges proved; plot() draws them, time_budget= gives more time"
+        )
+        if goals.reasons:
+            reason += f"; besides, {goals.reasons[0][1]}"
+        base = base_inside(self.space.robot, self.space.scene)
+        return self._result("budget spent", f"{reason}; {base}" if base else reason, None, trees, None, clock.rounds)
+
+    def _result(
+        self,
+        status: str,
+        reason: str,
+        path: np.ndarray | None,
+        trees: tuple[PlanningTree, ...],
+        goal: int | None,
+        rounds: int,
+    ) -> PlanResult:
+        space = self.space
+        return PlanResult(
+            status=status,
+            reason=reason,
+            path=np.empty((0, space.robot.nq)) if path is None else path,
+            cost=np.inf if path is None else space.cost(path),
+            goal=goal,
+            seconds=time.perf_counter() - self.begun,
+            nodes=sum(tree.count for tree in trees),
+            rounds=rounds,
+            edges_checked=space.checked,
+            robot=space.robot,
+            scene=space.scene,
+            trees=tuple(PlanTree(tree.q, tree.parent) for tree in trees),
+        )
+
+
+class _Clock:
+    """Says how long the search goes on, and tells how far it is."""
+
+    def __init__(self, begun: float, budget: float, progress: bool | Callable[[float, int], Any]) -> None:
+        self.begun, self.budget, self.rounds = begun, budget, 0
+        self.progress = progress
+        self.shown = 0
+        self.bar: Progress | None = None
+        self.stack = ExitStack()
+
+    def __enter__(self) -> _Clock:
+        if self.progress is True:
+            self.bar = self.stack.enter_context(Progress(Stream(sys.stderr), "planning: time", 100))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.stack.close()
+
+    def going(self, nodes: int) -> bool:
+        """Whether there is to be another round."""
+        spent = time.perf_counter() - self.begun
+        if self.bar is not None:
+            share = int(100.0 * min(spent / self.budget, 1.0)) if self.budget > 0.0 else 100
+            self.bar.advance(share - self.shown)
+            self.shown = share
+        elif self.progress:
+            self.progress(spent, nodes)  # type: ignore[operator]
+        if spent >= self.budget or nodes > _NODES:
+            return False
+        self.rounds += 1
+        return True
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _one_of(what: str, given: Any, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise ValueError(f"plan: {what}: got {given!r}: {nearest(str(given), known)}")
+
+
+def _positive(what: str, x: Any, unit: str, least: float | None = None) -> float:
+    found = real_array(f"plan: {what}: expected a number {unit}", x)
+    fine = found.ndim == 0 and bool(found > 0.0 if least is None else found >= least)
+    if not fine or isinstance(x, bool):
+        raise ValueError(f"plan: {what}: expected a number above zero {unit}, got {x!r}")
+    return float(found)
+
+
+def _weights(robot: Any, weights: Any) -> np.ndarray:
+    """Numbers (nv,), or one for all, or a dict by number of v."""
+    if isinstance(weights, Mapping):
+        found = np.ones(robot.nv)
+        for name, x in weights.items():
+            found[robot.v_index([name])] = x
+    else:
+        found = np.array(real_array(f"plan: weights: expected numbers ({robot.nv},)", weights), dtype=float)
+    if found.shape not in ((), (robot.nv,)) or not (np.isfinite(found) & (found > 0.0)).all():
+        raise ValueError(f"plan: weights: expected numbers ({robot.nv},) above zero, got {weights!r}")
+    return np.array(np.broadcast_to(found, robot.nv))
+
+
+def _named(robot: Any, limits: Any) -> Any:
+    """A dict of limits by name as two arrays."""
+    if not isinstance(limits, Mapping):
+        return limits
+    lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
+    known = {*robot.q_names, *(joint.name for joint in robot.joints)}
+    for name, pair in limits.items():
+        if name not in known:
+            raise UnknownNameError("number of q", str(name), sorted(known))
+        try:
+            low, high = pair
+        except (TypeError, ValueError):
+            raise ValueError(f"plan: limits: {name!r}: expected (lower, upper), got {pair!r}") from None
+        at = robot.q_index([name])
+        lower[at], upper[at] = low, high
+    return lower, upper

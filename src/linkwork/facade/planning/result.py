@@ -1,0 +1,104 @@
+"""What a planner found: a path, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..motion.spline import spline_of
+from ..motion.timing.timing import TimedPath, time_optimal
+from ..motion.trajectory import Trajectory
+from .picture import plot_plan
+
+__all__ = ["PlanResult", "PlanTree"]
+
+
+class PlanTree(NamedTuple):
+    """What a search has explored from one side: configurations (n, nq), and the places of their parents (n,), −1 of
+    where it began."""
+
+    q: np.ndarray
+    parent: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PlanResult:
+    """A path, or why there is none; its truth value is whether there is one.
+
+    ``status`` is "solved", "start outside limits", "start in collision", "goal outside limits", "goal in collision",
+    "goal unreachable" or "budget spent", and ``reason`` a sentence with names.  ``path`` (k, nq) is what straight ways
+    lead along from the start to the goal, (0, nq) where there is none; angles without limits are counted along it.
+    ``cost`` is its length, infinite without one, and ``goal`` says which of several goals it leads to.
+    """
+
+    status: str
+    reason: str
+    path: np.ndarray
+    cost: float
+    goal: int | None
+    seconds: float
+    nodes: int  # of both trees
+    rounds: int
+    edges_checked: int
+    robot: Any = field(repr=False)
+    scene: Any = field(repr=False)
+    trees: tuple[PlanTree, ...] = field(repr=False, default=())
+
+    @property
+    def success(self) -> bool:
+        """Whether there is a path."""
+        return self.status == "solved"
+
+    def __bool__(self) -> bool:
+        return self.success
+
+    @property
+    def tree(self) -> PlanTree:
+        """All that was explored, from both sides."""
+        if not self.trees:
+            return PlanTree(np.empty((0, self.robot.nq)), np.empty(0, dtype=int))
+        first = [0, *np.cumsum([len(tree.q) for tree in self.trees])[:-1].tolist()]
+        parent = [np.where(t.parent < 0, -1, t.parent + k) for t, k in zip(self.trees, first, strict=True)]
+        return PlanTree(np.concatenate([tree.q for tree in self.trees]), np.concatenate(parent))
+
+    def trajectory(self) -> Trajectory:
+        """The path as a trajectory of straight pieces, of which each takes as many seconds as it is long [rad, m].
+
+        Raises ValueError where there is no path.
+        """
+        self._require("trajectory")
+        phi = self.robot.difference(self.path[:-1], self.path[1:])
+        lengths = np.linalg.norm(phi, axis=-1)
+        kept = np.concatenate([[True], lengths > 0.0])
+        if kept.sum() < 2:
+            times, path = np.array([0.0, 1.0]), np.repeat(self.path[:1], 2, axis=0)
+        else:
+            times, path = np.concatenate([[0.0], np.cumsum(lengths[lengths > 0.0])]), self.path[kept]
+        given = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}
+        return spline_of(self.robot, times, path, "linear", None, given, False)
+
+    def timed(self, **limits: Any) -> TimedPath:
+        """The path in the least time within limits, those of `linkwork.motion.time_optimal`: it stops at corners.
+
+        Raises ValueError where there is no path.
+        """
+        self._require("timed")
+        return time_optimal(self.trajectory(), **limits)
+
+    def plot(self, frame: str | None = None, axes: Any = None) -> Any:
+        """The path of a frame's origin among the obstacles, and what was explored, drawn with matplotlib; its axes.
+
+        The frame is the last one of the robot if none is named.
+        """
+        return plot_plan(self, frame, axes)
+
+    def _require(self, what: str) -> None:
+        if not self.success:
+            raise ValueError(f"{what}: there is no path: {self.reason}")
+
+    def __str__(self) -> str:
+        if self.success:
+            return f"solved: {len(self.path)} configurations, {self.cost:.4g} long, in {1e3 * self.seconds:.3g} ms"
+        return f"{self.status}: {self.reason}"

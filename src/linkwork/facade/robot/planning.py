@@ -1,0 +1,86 @@
+"""Paths of a robot among obstacles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from ...geometry.scene import Scene
+from ..planning.planning import plan_path
+from ..planning.result import PlanResult
+from .base import Array, RobotBase
+
+__all__ = ["PlanningMethods"]
+
+
+class PlanningMethods(RobotBase):
+    """Paths among obstacles (see the page on motion)."""
+
+    __slots__ = ()
+
+    def plan(
+        self,
+        start: Array,
+        goal: Any,
+        scene: Scene | None = None,
+        *,
+        frame: str | None = None,
+        method: Literal["connect"] = "connect",
+        edges: Literal["certified", "sampled"] = "certified",
+        resolution: float = 0.05,
+        margin: float = 0.0,
+        seed: int = 0,
+        time_budget: float = 5.0,
+        weights: ArrayLike | None = None,
+        limits: Any = None,
+        simplify: bool = True,
+        answers: int = 8,
+        progress: bool | Callable[[float, int], Any] = False,
+    ) -> PlanResult:
+        """A path from a configuration to a goal that is free of collisions, with the scene and with itself.
+
+        ``start`` is a configuration, or several (n, nq) of which any will do.  ``goal`` is
+
+        - a configuration, or several (n, nq);
+        - a pose (4, 4) of ``frame``, or several (n, 4, 4); or a dict of poses by frame, all at once: inverse kinematics
+          finds up to so many ``answers`` for each, and those that are free are goals;
+        - a `linkwork.motion.PoseRegion`, whose poses are drawn;
+        - a list of any of these.
+
+        ``edges`` says what free means: ``"certified"``, which is proved of all of the path, or ``"sampled"``, free at
+        configurations ``resolution`` apart [rad, m], where nothing is said of what lies between.  All distances are
+        more than ``margin`` [m].  The path is as short as shortcuts make it unless ``simplify`` is false; its length is
+        that of differences, times ``weights`` (nv,).  ``limits`` are (lower, upper) or a dict of pairs by name, besides
+        the robot's; lengths that nothing bounds need some.  The same ``seed`` gives the same path, to the bit, unless
+        the ``time_budget`` [s] ends the search, which looks at the clock between rounds.  ``progress`` shows a bar, or
+        is called with the seconds spent and the number of configurations explored.
+
+        What is not found is told, not raised: see `linkwork.motion.PlanResult`.  Raises ValueError and TypeError for
+        what is no configuration, pose, scene or option, UnknownNameError for names.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("arm7")
+        >>> found = robot.plan(robot.neutral(), [1.0, 0.5, 0.2, -1.0, 0.3, 0.8, 0.0])
+        >>> found.status, found.path.shape
+        ('solved', (2, 7))
+        """
+        return plan_path(
+            self,
+            start,
+            goal,
+            scene,
+            frame=frame,
+            method=method,
+            edges=edges,
+            resolution=resolution,
+            margin=margin,
+            seed=seed,
+            time_budget=time_budget,
+            weights=weights,
+            limits=limits,
+            simplify=simplify,
+            answers=answers,
+            progress=progress,
+        )
