@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from compiler.support import TARGETS, every_target
+from linkwork.compiler.direct import TWICE
 from linkwork.compiler.kernel import Kernel, call_state
 from linkwork.compiler.real import SINGLE
 from linkwork.compiler.target import Target, host
@@ -311,17 +312,21 @@ def test_all_targets_are_tried() -> None:
 
 
 @every_target
-def test_short_programs_go_from_arrays_to_registers_with_the_same_bits(target: Target) -> None:
+@pytest.mark.parametrize("steps", [0, 40], ids=["a vector", "two vectors"])
+def test_short_programs_go_from_arrays_to_registers_with_the_same_bits(steps: int, target: Target) -> None:
     """Whole vectors of contiguous samples, beside the ordinary way: by strides, by what all samples share, one by one;
     and numbers that nothing uses are looked at for NaN all the same."""
 
     def function(X: np.ndarray, p: np.ndarray, t: object) -> dict[str, object]:
         moved = [X[i, 3] / (p[0] * p[0] + 1.5) + X[i, 0] * p[i] for i in range(3)]
+        for k in range(steps):
+            moved[k % 3] = moved[(k + 1) % 3] * moved[k % 3] + X[1, k % 4]
         pair, six = [moved[2], X[0, 0]], [*moved, *p]
         arrays = {"moved": moved, "still": [t, 2.0], "pair": pair, "six": six}
         return {"d": moved[0] / (t * t + 0.3), **{name: np.array(x, dtype=object) for name, x in arrays.items()}}
 
     kernel = Kernel(trace(function, "short", {"X": (4, 4), "p": (3,), "t": ()}), target=target)
+    assert (len(kernel.program.instructions) in TWICE) == bool(steps)
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):
         X, p, t = (rng.normal(size=(37, *shape)).astype(dtype) for shape in ((4, 4), (3,), ()))

@@ -15,9 +15,10 @@ from .llvm import Instructions
 from .packing import SIDE_BY_SIDE, pack_into_registers, some_not_finite, unpack_from_registers
 from .straight import Layout, block_on_registers
 
-__all__ = ["direct_function", "is_direct"]
+__all__ = ["TWICE", "direct_function", "is_direct"]
 
 _SHORT = 500  # instructions: what a longer program takes is its own, and compiling it twice takes long
+TWICE = range(50, 160)  # instructions: one vector of samples goes on where another waits; less of them wait for memory
 _FEW = 64  # numbers that go in, and that come out
 
 
@@ -38,7 +39,6 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
     signature = "define internal i64 @.direct(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)"
     f = Instructions(signature, layout.target, real, lanes, unchanging=False)
     f.end = "ret i64 %first"
-    inputs = range(len(program.inputs))
     ports = [*program.inputs, *program.outputs]
     steps = [f.load("i64", f.at("%steps", 8 * j)) for j in range(len(ports))]
     usual, core = [], len(ports)
@@ -53,31 +53,46 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
             usual.append(f.let(f"icmp eq i64 {step}, {port.size * real.bytes}"))
     with f.when(f.all_of(usual)):
         starts = [f.load("ptr", f.at("%args", 8 * j)) for j in range(len(ports))]
-        many = f.let(f"and i64 {f.let('sub i64 %stop, %first')}, {-lanes}")
-        stop = f.let(f"add i64 %first, {many}")
-        with f.loop(stop, start="%first", step=lanes) as sample:
-            arrays = [
-                f.at(start, f.let(f"mul i64 {sample}, {step}")) for start, step in zip(starts, steps, strict=True)
-            ]
-            elements, totals = [], []
-            for j in inputs:
-                columns, sums = pack_into_registers(f, ports[j], arrays[j], steps[j], real, lanes)
-                elements += columns
-                totals += sums
-            if totals:
-                with f.when(some_not_finite(f, totals, real, lanes)):
-                    f.store("i1", "true", "%nan")
-            results = block_on_registers(f, layout, elements)
-            start = 0
-            for j, port in enumerate(program.outputs, len(program.inputs)):
-                unpack_from_registers(f, port, arrays[j], steps[j], results[start : start + port.size], real, lanes)
-                start += port.size
-            if program.guards:
-                with f.when(_some_off(f, results[start:])):
-                    f.let(f"atomicrmw add ptr {f.at('%data', off_calls)}, i64 1 monotonic")
+        count, stop = f.let("sub i64 %stop, %first"), "%first"
+        for vectors in (2, 1) if len(program.instructions) in TWICE else (1,):
+            start, many = stop, f.let(f"and i64 {count}, {-lanes * vectors}")
+            stop = f.let(f"add i64 %first, {many}")
+            with f.loop(stop, start=start, step=lanes * vectors) as sample:
+                samples = [sample, *(f.let(f"add i64 {sample}, {lanes * k}") for k in range(1, vectors))]
+                arrays = [
+                    [f.at(a, f.let(f"mul i64 {one}, {step}")) for a, step in zip(starts, steps, strict=True)]
+                    for one in samples
+                ]
+                packed = [_packed(f, layout, here, steps) for here in arrays]
+                totals = [total for _, some in packed for total in some]
+                if totals:
+                    with f.when(some_not_finite(f, totals, real, lanes)):
+                        f.store("i1", "true", "%nan")
+                results = [block_on_registers(f, layout, elements) for elements, _ in packed]
+                for here, found in zip(arrays, results, strict=True):
+                    place = 0
+                    for j, port in enumerate(program.outputs, len(program.inputs)):
+                        columns = found[place : place + port.size]
+                        unpack_from_registers(f, port, here[j], steps[j], columns, real, lanes)
+                        place += port.size
+                    if program.guards:
+                        with f.when(_some_off(f, found[place:])):
+                            f.let(f"atomicrmw add ptr {f.at('%data', off_calls)}, i64 1 monotonic")
         f.do(f"ret i64 {stop}")
         f.label("other")
     return f
+
+
+def _packed(
+    f: Instructions, layout: Layout, arrays: Sequence[str], steps: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """A vector of samples: their numbers, and sums of these."""
+    elements, totals = [], []
+    for port, array, step in zip(layout.program.inputs, arrays, steps, strict=False):
+        columns, sums = pack_into_registers(f, port, array, step, layout.real, layout.lanes)
+        elements += columns
+        totals += sums
+    return elements, totals
 
 
 def _some_off(f: Instructions, guards: Sequence[str]) -> str:

@@ -164,9 +164,15 @@ def _strip(
 ) -> tuple[list[str], str]:
     """So many numbers of all samples, from one on, a vector each; and the sum of them all."""
     offset = f.let(f"shl i64 {first}, {real.shift}") if isinstance(first, str) else real.bytes * first
-    taken = [f.load(real.vector(numbers), f.at(row, offset), real.bytes) for row in rows]
-    joined = [_joined(f, taken[k::numbers], real, numbers) for k in range(numbers)]
-    return transpose(f, joined, real, lanes), f.added(real.vector(lanes), joined)
+    rows = [f.at(row, offset) for row in rows]
+    half = numbers // 2 if numbers == lanes > 2 else numbers  # halves are joined as they are loaded
+    columns, joined = [], []
+    for place in range(0, numbers, half):
+        taken = [f.load(real.vector(half), f.at(row, real.bytes * place), real.bytes) for row in rows]
+        here = [_joined(f, taken[k::half], real, half) for k in range(half)]
+        columns += transpose(f, here, real, lanes)
+        joined += here
+    return columns, f.added(real.vector(lanes), joined)
 
 
 def _alone(f: Function, rows: list[str], k: int, real: Real, lanes: int) -> str:

@@ -4,12 +4,13 @@ The nearest point is x_i = r_i² p_i/(t + r_i²), and the signed distance t ‖p
 
     S(t) = Σ (r_i p_i/(t + r_i²))² = 1.
 
-1/√S is concave and almost straight, so Newton's method on it from the left, t += S (√S − 1)/Σ (r_i p_i)²/(t + r_i²)³,
-rises to the root without ever passing it.  With τ = t + min r² nothing cancels.  For a point inside, on a plane of
+1/√S is concave and almost straight, so Halley's method on it is there after three or four steps, from wherever one of
+the terms alone is 1, which is on the left.  With τ = t + min r² nothing cancels.  For a point inside, on a plane of
 symmetry, τ vanishes as its coordinate does: that is kept above zero by nothing that counts.
 
 Sources: Eberly, Distance from a Point to an Ellipse, an Ellipsoid, or a Hyperellipsoid, 2013 (the equation and where it
-begins); Moré, Sorensen, Computing a Trust Region Step, 1983 (Newton's method on 1/√S).
+begins); Moré, Sorensen, Computing a Trust Region Step, 1983 (1/√S in the place of S); Gander, On Halley's Iteration
+Method, 1985.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = ["point_ellipsoid"]
 _THIN = 1e-15  # radii are no smaller than that part of the largest one
 _ASIDE = 1e-20  # nor is the point nearer to a plane of symmetry; both in units of the largest radius
 _LEVEL = 1e-14
+_STILL = 1e-6  # a relative step
 _TINY = 1e-30  # [m]
 
 
@@ -42,21 +44,22 @@ def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
     scaled = [x * r for x, r in zip(at, radii, strict=True)]
     start = fmax(fmax(*(x - y for x, y in zip(scaled[:2], above[:2], strict=True))), scaled[2] - above[2])
 
-    def ratios(tau: Any) -> tuple[Any, Any]:
-        """S, and Σ (r p)²/(τ + …)³.  Products of what is divided by could be too small for single precision."""
-        inverses = [1.0 / (tau + y) for y in above]
-        squares = [(x * y) * (x * y) for x, y in zip(scaled, inverses, strict=True)]
-        slopes = [square * x for square, x in zip(squares, inverses, strict=True)]
-        return squares[0] + squares[1] + squares[2], slopes[0] + slopes[1] + slopes[2]
-
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
         tau, _ = state
-        S, slope = ratios(tau)
-        way = S * (sqrt(S) - 1.0) / slope
-        return tau + fmax(way, 0.0), way
+        inverses = [1.0 / (tau + y) for y in above]
+        # S and, times τ and τ², its next two derivatives without their factors: so all are near 1
+        S, slope, bend = 0.0, 0.0, 0.0
+        for x, inverse in zip(scaled, inverses, strict=True):
+            square, part = (x * inverse) * (x * inverse), tau * inverse
+            S, slope, bend = S + square, slope + square * part, bend + square * part * part
+        off, least = sqrt(S) - 1.0, slope * slope
+        way = tau * (S * off * slope / fmax(least + 1.5 * off * (least - S * bend), 0.25 * least))
+        after = fmax(tau + way, start)
+        return after, after - tau
 
-    first = step((start, start))
-    tau, _ = while_loop(lambda state: lt(2e-16 * state[0], state[1]), step, first, at_most=80).state
+    # steps are of third order: after one of 1e-6 nothing is left to do
+    first = step(step((start, start)))
+    tau, _ = while_loop(lambda state: lt(_STILL * state[0], fabs(state[1])), step, first, at_most=80).state
     inverses = [1.0 / (tau + y) for y in above]
     gradient = Vec3(*(copysign(x * y, at_p) for x, y, at_p in zip(at, inverses, p, strict=True)))
     length = sqrt(gradient.dot(gradient))
