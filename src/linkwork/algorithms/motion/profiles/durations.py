@@ -13,11 +13,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ....expr.control.choices import cond
 from ....expr.control.loops import while_loop
 from ....expr.functions import and_, exp, fabs, fmax, fmin, log, not_, or_, sqrt, where
-from .third_order import ENDLESS, Ends, Family, JointBounds, family_of, mirrored, phases, way_and_rate
+from .third_order import (
+    ENDLESS,
+    Ends,
+    Family,
+    Inverses,
+    JointBounds,
+    Phases,
+    family_of,
+    mirrored,
+    phases,
+    way_and_rate,
+)
 
-__all__ = ["DurationSpan", "first_fitting", "later_duration", "span_of"]
+__all__ = ["NEVER", "ROUNDS", "Reached", "first_fitting", "least_duration", "reached", "shared", "went_on"]
 
 Scalar = Any
 
@@ -28,45 +40,112 @@ NEVER = 1e30
 ROUNDS = 8  # times that a joint may have to go on to a later duration
 
 
-class DurationSpan(NamedTuple):
-    """The durations of one joint's motions."""
+class Gap(NamedTuple):
+    """Between T_x and T_y a joint has no motion, whatever the way; both are −1 where there is no such gap."""
 
-    way: Scalar
-    farthest: Family
-    least: Family  # of the mirrored joint
-    T_v: Scalar
-    T_x: Scalar  # between T_x and T_y there is none
+    T_x: Scalar
     T_y: Scalar
 
 
-def span_of(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> DurationSpan:
-    """The durations of motions between two states that are a way apart."""
-    other_ends, other_limits = mirrored(ends, limits, lowest)
-    farthest, least = family_of(ends, limits), family_of(other_ends, other_limits)
+class Reached(NamedTuple):
+    """The farthest and the least far motion of a duration, the latter of the mirrored joint, and their ways."""
+
+    far: Phases
+    near: Phases
+    far_way: Scalar
+    near_way: Scalar
+
+
+def oriented(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, JointBounds]:
+    """The joint itself where ``up`` holds, else the mirrored one."""
+    sense = where(up, 1.0, -1.0)
+    other = JointBounds(lowest, limits.B, limits.A, limits.down, limits.up)
+    chosen = JointBounds(*(where(up, x, y) for x, y in zip(limits, other, strict=True)))
+    return Ends(*(sense * x for x in ends)), chosen
+
+
+def least_duration(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> Scalar:
+    """The least duration of a motion between two states that are a way apart; where that leads into a gap, its end,
+    which may not fit."""
     a0, a1 = ends.a0, ends.a1
+    inverses = Inverses.of(limits)
     turned = 0.5 * where(a1 >= a0, limits.up, -limits.down) * (a1 * a1 - a0 * a0)  # gained by the change of a alone
     gains = ends.v1 - ends.v0 >= turned
-    T_up, x_up, y_up = _fastest(farthest, least)
-    T_down, x_down, y_down = _fastest(least, farthest)
-    return DurationSpan(
-        way, farthest, least, where(gains, T_up, T_down), where(gains, x_up, x_down), where(gains, y_up, y_down)
-    )
+    own_ends, own_limits = oriented(gains, ends, limits, lowest)
+    T, reach, gap = _fastest(own_ends, own_limits, inverses)
+    own_way = where(gains, way, -way)
+    forth = own_way >= reach
+    up = where(gains, where(forth, 1.0, 0.0), where(forth, 0.0, 1.0)) > 0.5
+    family = family_of(*oriented(up, ends, limits, lowest), inverses)
+    return _searched(_search(family, where(up, way, -way), T), gap, T)
 
 
-def _fastest(f: Family, g: Family) -> tuple[Scalar, Scalar, Scalar]:
-    """The least duration where the velocity gains, and between which ones there are none; g is the mirrored f."""
-    a0, a1, (_, A, B, up, down), m = f.ends.a0, f.ends.a1, f.limits, f.m
-    rise = fmax(-g.c1 - f.c0, 0.0)  # from the start's parabola up to the end's parabola down
+def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar, Gap]:
+    """The least duration where the velocity gains, the way then, and between which durations there are none."""
+    (v0, a0, v1, a1), (_, A, _, up, down), (m, inverse, _) = ends, limits, inverses
+    c0, c1 = v0 - 0.5 * up * a0 * a0, v1 + 0.5 * down * a1 * a1
+    rise = fmax(c1 - c0, 0.0)  # from the start's parabola up to the end's parabola down
     most = fmax(a0, a1)
-    peak = fmax(fmin(sqrt(rise * f.inverse), A), most)
-    T_v = up * (peak - a0) + down * (peak - a1) + fmax(rise - m * A * A, 0.0) / A
-    dip = -g.c0 - f.c1  # from the start's parabola down to the end's parabola up
-    lowest = sqrt(fmax(dip, 0.0) * f.inverse)
+    peak = fmax(fmin(sqrt(rise * inverse), A), most)
+    hold = fmax(rise - m * A * A, 0.0) / A
+    T = up * (peak - a0) + down * (peak - a1) + hold
+    cube = peak * peak * peak
+    way = up * (c0 * (peak - a0) + up * (cube - a0 * a0 * a0) * (1.0 / 6.0))
+    way = way + hold * (c0 + 0.5 * (up * peak * peak + A * hold))
+    way = way + down * (c1 * (peak - a1) - down * (cube - a1 * a1 * a1) * (1.0 / 6.0))
+    return T, way, _gap(ends, limits, inverses)
+
+
+def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> Gap:
+    """Where the velocity gains."""
+    (v0, a0, v1, a1), (_, _, B, up, down), (m, inverse, _) = ends, limits, inverses
+    dip = v0 + 0.5 * down * a0 * a0 - (v1 - 0.5 * up * a1 * a1)  # from the start's parabola down to the end's up
+    lowest = sqrt(fmax(dip, 0.0) * inverse)
     few = fmin(lowest, B)
     T_x = down * (a0 - lowest) + up * (a1 - lowest)
     T_y = down * (a0 + few) + up * (a1 + few) + fmax(dip - m * B * B, 0.0) / B
-    gap = and_(dip > 0.0, lowest < fmin(a0, a1))
-    return T_v, where(gap, T_x, -1.0), where(gap, T_y, -1.0)
+    there = and_(dip > 0.0, lowest < fmin(a0, a1))
+    return Gap(where(there, T_x, -1.0), where(there, T_y, -1.0))
+
+
+def reached(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, T: Scalar) -> tuple[Scalar, Reached]:
+    """A duration that is no less than the least, if it fits, or a later one that may, before which none fits; and the
+    extreme motions of the one asked for."""
+    inverses = Inverses.of(limits)
+    a0, a1 = ends.a0, ends.a1
+    turned = 0.5 * where(a1 >= a0, limits.up, -limits.down) * (a1 * a1 - a0 * a0)
+    gap = _gap(*oriented(ends.v1 - ends.v0 >= turned, ends, limits, lowest), inverses)
+    inside = and_(gap.T_x * (1.0 + ROUNDING) < T, gap.T_y * (1.0 - ROUNDING) > T)
+    T = where(inside, gap.T_y, T)
+    farthest, least = family_of(ends, limits, inverses), family_of(*mirrored(ends, limits, lowest), inverses)
+    far, near = phases(farthest, T), phases(least, T)
+    (far_way, _), (near_way, _) = way_and_rate(farthest, far), way_and_rate(least, near)
+    found = Reached(far, near, far_way, near_way)
+    short, long = way - far_way, -near_way - way
+    up = short >= long
+    fits = where(up, short, long) <= where(up, _noise(farthest, way, T), _noise(least, way, T))
+
+    def later() -> Scalar:
+        family = _select(up, farthest, least)
+        return _searched(_search(family, where(up, way, -way), T), gap, T)
+
+    return cond(fits, lambda: 1.0 * T, later), found
+
+
+def shared(T: Sequence[Scalar]) -> list[Scalar]:
+    """The latest for all."""
+    most = T[0]
+    for t in T[1:]:
+        most = fmax(most, t)
+    return [most] * len(T)
+
+
+def went_on(T: Sequence[Scalar], following: Sequence[Scalar]) -> Scalar:
+    """Whether one of the durations is later than it was."""
+    moved = following[0] > T[0] * (1.0 + ROUNDING)
+    for new, t in zip(following[1:], T[1:], strict=True):
+        moved = or_(moved, new > t * (1.0 + ROUNDING))
+    return moved
 
 
 def first_fitting(
@@ -77,41 +156,19 @@ def first_fitting(
     ``later`` gives of each joint's duration the same one if it fits, and else a later one before which none fits.
     """
     count = len(start)
-
-    def shared(T: Sequence[Scalar]) -> list[Scalar]:
-        if not together:
-            return list(T)
-        most = T[0]
-        for t in T[1:]:
-            most = fmax(most, t)
-        return [most] * count
+    own = shared if together else list
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         T = list(state[:count])
         following = later(T)
-        moved = following[0] > T[0] * (1.0 + ROUNDING)
-        for new, t in zip(following[1:], T[1:], strict=True):
-            moved = or_(moved, new > t * (1.0 + ROUNDING))
-        return (*shared(following), moved)
+        return (*own(following), went_on(T, following))
 
-    found = while_loop(lambda s: s[-1], step, (*shared(start), start[0] < ENDLESS), at_most=ROUNDS * count)
+    found = while_loop(lambda s: s[-1], step, (*own(start), start[0] < ENDLESS), at_most=ROUNDS * count)
     last = list(found.state[:count])
     missed = found.status > 0.0
     for t in last:
         missed = or_(missed, not_(t < NEVER))
     return last, missed
-
-
-def later_duration(span: DurationSpan, T: Scalar) -> Scalar:
-    """The duration if it fits, or a later one that may, before which none fits."""
-    T = fmax(T, span.T_v)
-    gap = and_(span.T_x * (1.0 + ROUNDING) < T, span.T_y * (1.0 - ROUNDING) > T)
-    T = where(gap, span.T_y, T)
-    search = _search(span, T)
-    start = (search.start, search.low, search.high, search.waits)
-    found = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, at_most=STEPS).state[0]
-    beyond = and_(span.T_x >= T, found > span.T_x)
-    return where(search.waits, where(beyond, fmax(span.T_y, T), found), T)
 
 
 class _Search(NamedTuple):
@@ -126,18 +183,22 @@ class _Search(NamedTuple):
     waits: Scalar
 
 
-def _search(span: DurationSpan, T: Scalar) -> _Search:
-    far, rate_far = way_and_rate(span.farthest, phases(span.farthest, T))
-    near, rate_near = way_and_rate(span.least, phases(span.least, T))
-    short, long = span.way - far, -near - span.way
-    up = short >= long
-    missing = where(up, short, long)
-    rate = where(up, rate_far, rate_near)
-    one = _select(up, span.farthest, span.least)
-    way = where(up, span.way, -span.way)
-    waits = missing > _noise(one, way, T)
-    guess = _guess(one, fmax(missing, 0.0), rate)
-    return _Search(way, one, *_begin(one, way, T, missing, rate, guess), guess, waits)
+def _searched(search: _Search, gap: Gap, T: Scalar) -> Scalar:
+    """What is found from T on, outside of the gap."""
+    start = (search.start, search.low, search.high, search.waits)
+    found = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, at_most=STEPS).state[0]
+    beyond = and_(gap.T_x >= T, found > gap.T_x)
+    return where(search.waits, where(beyond, fmax(gap.T_y, T), found), T)
+
+
+def _search(family: Family, way: Scalar, T: Scalar) -> _Search:
+    """From T on, where it does not come far enough."""
+    there = phases(family, T)
+    far, rate = way_and_rate(family, there)
+    missing = way - far
+    guess = _guess(family, fmax(missing, 0.0), rate)
+    waits = missing > _noise(family, way, T)
+    return _Search(way, family, *_begin(family, way, T, missing, rate, guess, there), guess, waits)
 
 
 def _select(up: Scalar, f: Any, g: Any) -> Any:
@@ -165,10 +226,9 @@ def _guess(f: Family, missing: Scalar, rate: Scalar) -> Scalar:
 
 
 def _begin(
-    f: Family, way: Scalar, T: Scalar, missing: Scalar, rate: Scalar, guess: Scalar
+    f: Family, way: Scalar, T: Scalar, missing: Scalar, rate: Scalar, guess: Scalar, found: Phases
 ) -> tuple[Scalar, Scalar, Scalar]:
     """Where to begin, and bounds."""
-    found = phases(f, T)
     cruising = way >= f.d_flat
     limit = fmax(f.T_flat, T)
     speed = fmax(f.limits.V, 1e-200)

@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ....expr.control.choices import cond
 from ....expr.control.each import each
-from ....expr.functions import and_, fabs, fmax, fmin, or_, sqrt, where
-from .durations import DurationSpan, first_fitting, later_duration, span_of
+from ....expr.control.loops import while_loop
+from ....expr.functions import and_, fabs, fmax, fmin, not_, or_, sqrt, where
+from .durations import NEVER, ROUNDS, least_duration, reached, shared, went_on
 from .mixture import Profile, merged, pieces_of, share_of
-from .third_order import Ends, Family, JointBounds, Phases, phases, way_and_rate
+from .third_order import Ends, JointBounds, Phases
 
 __all__ = ["PIECES", "JointRequest", "jerk_limited"]
 
@@ -49,15 +51,12 @@ def jerk_limited(
     Durations are no shorter than ``shortest``.  The status is 1 where a state at an end is outside of the limits or
     leads there whatever comes before or after it, and 2 where no duration fits all joints.
     """
+    count = len(joints)
     rows = [[x.q0, x.q1, *x.ends, *x.limits, x.V_down] for x in joints]
-
-    def later(T: list[Scalar]) -> list[Scalar]:
-        given = [[*row, t] for row, t in zip(rows, T, strict=True)]
-        return [t for (t,) in each(_later, given, in_loops=True, alike=True)]
-
-    start = [fmax(0.0, t) for t in shortest or [0.0] * len(joints)]
-    T, missed = first_fitting(later, start, together=together)
-    given = [[*row, t] for row, t in zip(rows, T, strict=True)]
+    first = [t for (t,) in each(_least, rows, in_loops=True, alike=True)]
+    start = [fmax(t, x) for t, x in zip(first, shortest or [0.0] * count, strict=True)]
+    T, states, missed = _fitting(rows, start, together=together)
+    given = [[*row, t, *state] for row, t, state in zip(rows, T, states, strict=True)]
     found = each(_motion, given, in_loops=True, alike=True)
     possible = found[0][-1] > 0.5
     for row in found[1:]:
@@ -68,21 +67,69 @@ def jerk_limited(
     return Profile(T, times, pieces, status)
 
 
-def _request(row: Sequence[Scalar]) -> tuple[JointRequest, DurationSpan]:
-    joint = JointRequest(row[0], row[1], Ends(*row[2:6]), JointBounds(*row[6:11]), row[11])
-    return joint, span_of(joint.q1 - joint.q0, joint.ends, joint.limits, joint.V_down)
+_Tried = tuple[tuple[Scalar, ...], tuple[tuple[Scalar, ...], ...], Scalar]
 
 
-def _later(row: Sequence[Scalar]) -> list[Scalar]:
-    return [later_duration(_request(row)[1], row[-1])]
+def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: bool) -> _Tried:
+    """The first durations that fit, the extreme motions then as numbers, and whether there are none.
+
+    As a rule those at the start do, and all else is left out.
+    """
+
+    def tried(T: Sequence[Scalar]) -> _Tried:
+        T = shared(T) if together else T
+        found = each(_extremes, [[*row, t] for row, t in zip(rows, T, strict=True)], in_loops=True, alike=True)
+        later = [row[0] for row in found]
+        moved = went_on(T, later)
+        return (
+            tuple(where(moved, new, t) for new, t in zip(later, T, strict=True)),
+            tuple(tuple(row[1:]) for row in found),
+            moved,
+        )
+
+    def on(found: _Tried) -> _Tried:
+        last = while_loop(lambda s: s[2], lambda s: tried(s[0]), found, at_most=ROUNDS * len(rows))
+        return last.state[0], last.state[1], last.status > 0.0
+
+    def done(found: _Tried) -> _Tried:
+        return found
+
+    T, states, missed = cond((found := tried(start))[2], on, done, found)
+    for t in T:
+        missed = or_(missed, not_(t < NEVER))
+    return T, states, missed
+
+
+def _least(row: Sequence[Scalar]) -> list[Scalar]:
+    joint = _request(row)
+    return [least_duration(joint.q1 - joint.q0, joint.ends, joint.limits, joint.V_down)]
+
+
+def _request(row: Sequence[Scalar]) -> JointRequest:
+    return JointRequest(row[0], row[1], Ends(*row[2:6]), JointBounds(*row[6:11]), row[11])
+
+
+def _extremes(row: Sequence[Scalar]) -> list[Scalar]:
+    """A later duration, if the one that is asked for does not fit, and the extreme motions of that."""
+    joint = _request(row)
+    T, found = reached(joint.q1 - joint.q0, joint.ends, joint.limits, joint.V_down, row[12])
+    return [T, found.far_way, *found.far[:5], found.near_way, *found.near[:5]]
 
 
 def _motion(row: Sequence[Scalar]) -> list[Scalar]:
     """Times and coefficients, and 1 where both states are possible."""
-    joint, span = _request(row)
-    times, jerks = _mixed(span, joint, row[-1])
+    joint, T = _request(row), row[12]
+    far, near = (_Extreme(x[0], Phases(*x[1:], 0.0)) for x in (row[13:19], row[19:25]))
+    times, jerks = _mixed(joint, T, far, near)
     pieces = pieces_of(joint.q0, joint.ends.v0, joint.ends.a0, times, jerks)
     return [*times, *(x for piece in pieces for x in piece), where(_possible(joint), 1.0, 0.0)]
+
+
+class _Extreme(NamedTuple):
+    """The farthest motion, or the least far one as that of the mirrored joint, and its way."""
+
+    way: Scalar
+    phases: Phases
 
 
 def _possible(joint: JointRequest) -> Scalar:
@@ -109,16 +156,18 @@ class _Steps(NamedTuple):
     way: Scalar
 
 
-def _mixed(span: DurationSpan, joint: JointRequest, T: Scalar) -> tuple[list[Scalar], list[Scalar]]:
+def _mixed(joint: JointRequest, T: Scalar, farthest: _Extreme, least: _Extreme) -> tuple[list[Scalar], list[Scalar]]:
     """Times and jerks of the motion of the duration T: a mixture of two."""
-    limits = joint.limits
+    ends, limits = joint.ends, joint.limits
     up, down = 1.0 / limits.up, 1.0 / limits.down
-    far, near = _extreme(span.farthest, T, up, down, 1.0), _extreme(span.least, T, down, up, -1.0)
+    far = _extreme(farthest, ends.a0, limits.up, limits.down, up, down, 1.0)
+    near = _extreme(least, -ends.a0, limits.down, limits.up, down, up, -1.0)
     rest, takes = _rest(joint, T)
+    way = joint.q1 - joint.q0
     rests = takes <= T
-    one = _either(and_(rests, span.way < rest.way), near, far)
+    one = _either(and_(rests, way < rest.way), near, far)
     other = _either(rests, rest, near)
-    part = share_of(span.way, one.way, other.way)
+    part = share_of(way, one.way, other.way)
     left = 1.0 - part
     pairs = merged(
         [(t, part * jump) for t, jump in zip(one.breaks, one.jumps, strict=True)],
@@ -138,11 +187,11 @@ def _either(condition: Scalar, x: _Steps, y: _Steps) -> _Steps:
     return _Steps(breaks, jumps, where(condition, x.first, y.first), where(condition, x.way, y.way))
 
 
-def _extreme(f: Family, T: Scalar, up: Scalar, down: Scalar, sense: float) -> _Steps:
-    """The farthest motion of a family: jerk up, 0, −down, 0, −down, 0, up."""
-    found = phases(f, T)
-    up, down = sense * up, sense * down
-    return _Steps(_breaks(f, found), [-up, -down, down, -down, down, up], up, sense * way_and_rate(f, found)[0])
+def _extreme(found: _Extreme, a0: Scalar, up: Scalar, down: Scalar, rise: Scalar, fall: Scalar, sense: float) -> _Steps:
+    """The farthest motion of a joint: jerk up, 0, −down, 0, −down, 0, up; of the mirrored one in its own sense."""
+    breaks = _breaks(found.phases, a0, up, down)
+    rise, fall = sense * rise, sense * fall
+    return _Steps(breaks, [-rise, -fall, fall, -fall, fall, rise], rise, sense * found.way)
 
 
 def _rest(joint: JointRequest, T: Scalar) -> tuple[_Steps, Scalar]:
@@ -185,14 +234,13 @@ def _stopped(v: Scalar, a: Scalar, limits: JointBounds) -> _Stop:
     return _Stop(up * (peak - a), hold, down * peak, sense / up, -sense / down, sense * way)
 
 
-def _breaks(f: Family, found: Phases) -> list[Scalar]:
+def _breaks(found: Phases, a0: Scalar, up: Scalar, down: Scalar) -> list[Scalar]:
     """When the phases end, but for the last."""
-    up, down = f.limits.up, f.limits.down
     cruises = found.at_speed > 0.0
     high = where(cruises, found.peak, found.peak - found.trough)
     times, now = [], 0.0
     for phase in (
-        up * (found.peak - f.ends.a0),
+        up * (found.peak - a0),
         found.at_peak,
         down * high,
         found.at_speed,

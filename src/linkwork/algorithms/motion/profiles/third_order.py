@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ....expr.functions import and_, fabs, fmax, fmin, sqrt, where
 
-__all__ = ["Ends", "Family", "JointBounds", "Phases", "family_of", "mirrored", "phases", "way_and_rate"]
+__all__ = ["Ends", "Family", "Inverses", "JointBounds", "Phases", "family_of", "mirrored", "phases", "way_and_rate"]
 
 Scalar = Any
 
@@ -45,6 +45,21 @@ class JointBounds(NamedTuple):
     down: Scalar  # 1/Jn
 
 
+class Inverses(NamedTuple):
+    """What a joint and the same one mirrored share: m = (1/Jp + 1/Jn)/2 (v changes by m α² when the acceleration goes
+    from 0 to α and back), 1/m, 1/(A + B)."""
+
+    m: Scalar
+    inverse: Scalar
+    each: Scalar
+
+    @staticmethod
+    def of(limits: JointBounds) -> Inverses:
+        """Those of a joint's limits."""
+        m = 0.5 * (limits.up + limits.down)
+        return Inverses(m, 1.0 / m, 1.0 / (limits.A + limits.B))
+
+
 class Family(NamedTuple):
     """The farthest motions between two states, by their duration."""
 
@@ -52,7 +67,7 @@ class Family(NamedTuple):
     limits: JointBounds
     inverse: Scalar  # 1/m
     each: Scalar  # 1/(A + B)
-    m: Scalar  # (1/Jp + 1/Jn)/2: v changes by m α² when the acceleration goes from 0 to α and back
+    m: Scalar
     c0: Scalar
     c1: Scalar
     K: Scalar  # (c1 − c0)/m = peak² − trough², without plateaus
@@ -79,14 +94,13 @@ def mirrored(ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, Joi
     return Ends(*(-x for x in ends)), JointBounds(lowest, B, A, down, up)
 
 
-def family_of(ends: Ends, limits: JointBounds) -> Family:
+def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None) -> Family:
     """The farthest motions."""
     v0, a0, v1, a1 = ends
-    V, A, B, up, down = limits
-    m = 0.5 * (up + down)
+    V, A, B, up, _ = limits
+    m, inverse, each = inverses or Inverses.of(limits)
     half = 0.5 * up
     c0, c1 = v0 - half * a0 * a0, v1 - half * a1 * a1
-    inverse, each = 1.0 / m, 1.0 / (A + B)
     K = (c1 - c0) * inverse
     base = up * (c1 * a1 - c0 * a0) + up * up * (a1 * a1 * a1 - a0 * a0 * a0) * (1.0 / 6.0)
     first, at_peak = _towards(V - c0, A, m, inverse)
@@ -108,7 +122,7 @@ def phases(f: Family, T: Scalar) -> Phases:
     V, A, B, up, _ = f.limits
     m, K = f.m, f.K
     u = (T - up * (f.ends.a1 - f.ends.a0)) * (0.5 * f.inverse)  # peak − trough, without plateaus
-    u = fmax(u, 1e-12 * sqrt(fabs(K)) + 1e-150)
+    u = fmax(u, 1e-12 * sqrt(fabs(K)) + 1e-60)
     q = K / u
     peak, trough = 0.5 * (q + u), 0.5 * (q - u)
     high = peak > A
