@@ -23,31 +23,33 @@ from .third_order import (
     Inverses,
     JointBounds,
     Phases,
+    bend,
     family_of,
     mirrored,
     phases,
     way_and_rate,
 )
 
-__all__ = ["NEVER", "ROUNDS", "Reached", "first_fitting", "least_duration", "reached", "shared", "went_on"]
+__all__ = ["NEVER", "ROUNDS", "ExtremeMotions", "first_fitting", "least_duration", "reached", "shared", "went_on"]
 
 Scalar = Any
 
 ROUNDING = 4e-16
-CLOSE = 1e-10  # relative: after a step so short, the next one would be rounding
+CLOSE = 1e-9  # relative: after a step so short, the next one would be rounding
+SLIGHT = 0.2  # part of the rate that changes on a step
 STEPS = 100  # of Newton's method
 NEVER = 1e30
 ROUNDS = 8  # times that a joint may have to go on to a later duration
 
 
-class Gap(NamedTuple):
+class DurationGap(NamedTuple):
     """Between T_x and T_y a joint has no motion, whatever the way; both are −1 where there is no such gap."""
 
     T_x: Scalar
     T_y: Scalar
 
 
-class Reached(NamedTuple):
+class ExtremeMotions(NamedTuple):
     """The farthest and the least far motion of a duration, the latter of the mirrored joint, and their ways."""
 
     far: Phases
@@ -80,7 +82,7 @@ def least_duration(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar)
     return _searched(_search(family, where(up, way, -way), T), gap, T)
 
 
-def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar, Gap]:
+def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar, DurationGap]:
     """The least duration where the velocity gains, the way then, and between which durations there are none."""
     (v0, a0, v1, a1), (_, A, _, up, down), (m, inverse, _) = ends, limits, inverses
     c0, c1 = v0 - 0.5 * up * a0 * a0, v1 + 0.5 * down * a1 * a1
@@ -96,7 +98,7 @@ def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scala
     return T, way, _gap(ends, limits, inverses)
 
 
-def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> Gap:
+def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> DurationGap:
     """Where the velocity gains."""
     (v0, a0, v1, a1), (_, _, B, up, down), (m, inverse, _) = ends, limits, inverses
     dip = v0 + 0.5 * down * a0 * a0 - (v1 - 0.5 * up * a1 * a1)  # from the start's parabola down to the end's up
@@ -105,10 +107,10 @@ def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> Gap:
     T_x = down * (a0 - lowest) + up * (a1 - lowest)
     T_y = down * (a0 + few) + up * (a1 + few) + fmax(dip - m * B * B, 0.0) / B
     there = and_(dip > 0.0, lowest < fmin(a0, a1))
-    return Gap(where(there, T_x, -1.0), where(there, T_y, -1.0))
+    return DurationGap(where(there, T_x, -1.0), where(there, T_y, -1.0))
 
 
-def reached(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, T: Scalar) -> tuple[Scalar, Reached]:
+def reached(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, T: Scalar) -> tuple[Scalar, ExtremeMotions]:
     """A duration that is no less than the least, if it fits, or a later one that may, before which none fits; and the
     extreme motions of the one asked for."""
     inverses = Inverses.of(limits)
@@ -120,7 +122,7 @@ def reached(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, T: Sca
     farthest, least = family_of(ends, limits, inverses), family_of(*mirrored(ends, limits, lowest), inverses)
     far, near = phases(farthest, T), phases(least, T)
     (far_way, _), (near_way, _) = way_and_rate(farthest, far), way_and_rate(least, near)
-    found = Reached(far, near, far_way, near_way)
+    found = ExtremeMotions(far, near, far_way, near_way)
     short, long = way - far_way, -near_way - way
     up = short >= long
     fits = where(up, short, long) <= where(up, _noise(farthest, way, T), _noise(least, way, T))
@@ -183,7 +185,7 @@ class _Search(NamedTuple):
     waits: Scalar
 
 
-def _searched(search: _Search, gap: Gap, T: Scalar) -> Scalar:
+def _searched(search: _Search, gap: DurationGap, T: Scalar) -> Scalar:
     """What is found from T on, outside of the gap."""
     start = (search.start, search.low, search.high, search.waits)
     found = while_loop(lambda s: s[3], lambda s: _newton(search, *s), start, at_most=STEPS).state[0]
@@ -241,12 +243,16 @@ def _begin(
 
 
 def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) -> tuple[Scalar, ...]:
-    """One step, if the search goes on."""
-    way, rate = way_and_rate(s.family, phases(s.family, T))
+    """One step, if the search goes on; where the rate hardly changes on the way, with what the bend adds to it."""
+    there = phases(s.family, T)
+    way, rate = way_and_rate(s.family, there)
     missing = s.way - way
     left = missing > 0.0
     low, high = where(left, T, low), where(left, high, T)
-    step = T + missing / where(rate > 0.0, rate, 1e-200)
+    each = 1.0 / fmax(rate, 1e-60)
+    straight = missing * each
+    bent = 0.5 * straight * each * bend(s.family, there)
+    step = T + straight * where(fabs(bent) < SLIGHT, 1.0 - bent * (1.0 - 2.0 * bent), 1.0)
     inside = and_(rate > 0.0, and_(step >= low, step <= high))
     between = where(high < ENDLESS, 0.5 * (low + high), low + s.jump + fabs(T - low))
     following = where(inside, step, between)

@@ -64,7 +64,7 @@ def jerk_limited(
     status = where(possible, where(missed, 2.0, 0.0), 1.0)
     times = [row[: PIECES + 1] for row in found]
     pieces = [[row[k : k + 4] for k in range(PIECES + 1, len(row) - 1, 4)] for row in found]
-    return Profile(T, times, pieces, status)
+    return Profile([*T], times, pieces, status)
 
 
 _Tried = tuple[tuple[Scalar, ...], tuple[tuple[Scalar, ...], ...], Scalar]
@@ -119,7 +119,7 @@ def _extremes(row: Sequence[Scalar]) -> list[Scalar]:
 def _motion(row: Sequence[Scalar]) -> list[Scalar]:
     """Times and coefficients, and 1 where both states are possible."""
     joint, T = _request(row), row[12]
-    far, near = (_Extreme(x[0], Phases(*x[1:], 0.0)) for x in (row[13:19], row[19:25]))
+    far, near = (_Extreme(x[0], Phases(x[1], x[2], x[3], x[4], x[5], 0.0)) for x in (row[13:19], row[19:25]))
     times, jerks = _mixed(joint, T, far, near)
     pieces = pieces_of(joint.q0, joint.ends.v0, joint.ends.a0, times, jerks)
     return [*times, *(x for piece in pieces for x in piece), where(_possible(joint), 1.0, 0.0)]

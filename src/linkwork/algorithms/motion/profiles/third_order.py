@@ -18,7 +18,18 @@ from typing import Any, NamedTuple
 
 from ....expr.functions import and_, fabs, fmax, fmin, sqrt, where
 
-__all__ = ["Ends", "Family", "Inverses", "JointBounds", "Phases", "family_of", "mirrored", "phases", "way_and_rate"]
+__all__ = [
+    "Ends",
+    "Family",
+    "Inverses",
+    "JointBounds",
+    "Phases",
+    "bend",
+    "family_of",
+    "mirrored",
+    "phases",
+    "way_and_rate",
+]
 
 Scalar = Any
 
@@ -145,6 +156,20 @@ def way_and_rate(f: Family, found: Phases) -> tuple[Scalar, Scalar]:
     """How far the motion comes, and how fast that grows with its duration."""
     rate = where(found.at_speed > 0.0, f.limits.V, found.c - 0.5 * f.limits.down * found.peak * found.trough)
     return _way(f, found), rate
+
+
+def bend(f: Family, found: Phases) -> Scalar:
+    """How fast the rate grows with the duration: 0 where the velocity is at its limit."""
+    A, B = f.limits.A, f.limits.B
+    down, (p, r) = f.limits.down, found[:2]
+    high, low = found.at_peak > 0.0, found.at_trough > 0.0
+    n = 0.5 * f.inverse  # how fast peak − trough grows
+    both = p - r  # without plateaus p' = −r n / (p − r), r' = −p n / (p − r)
+    p_rate = where(high, 0.0, where(low, B, -r) * n / fmax(where(low, p + B, both), 1e-60))
+    r_rate = where(low, 0.0, -where(high, A, p) * n / fmax(where(high, A - r, both), 1e-60))
+    c_rate = 2.0 * f.m * where(high, r * r_rate, p * p_rate)
+    free = c_rate - 0.5 * down * (p_rate * r + p * r_rate)
+    return where(found.at_speed > 0.0, 0.0, where(and_(high, low), A * B * f.each, free))
 
 
 def _way(f: Family, found: Phases) -> Scalar:
