@@ -47,7 +47,7 @@ SEARCHED = (
     ("cone", "hull"),
     ("hull", "hull"),
 )
-"""Pairs that have no formula: every kind of body, and of those whose farthest points may be many, with each other."""
+"""Pairs with loops: every kind of body, and of those whose farthest points may be many, with each other."""
 
 
 @cache

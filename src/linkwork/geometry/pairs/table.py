@@ -25,7 +25,7 @@ from .point_round import point_cone, point_cylinder
 from .segments import segment_segment
 from .varied import varied
 
-__all__ = ["PAIRS", "is_closed_form", "signed_distance"]
+__all__ = ["LONG", "PAIRS", "is_closed_form", "signed_distance"]
 
 PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, PointCore): point_point,
@@ -41,19 +41,33 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
 }
 """By the types of the two cores, in one of the two orders; `convex` measures the pairs of bounded cores left."""
 
+LONG: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
+    (SegmentCore, CylinderCore): partial(varied, "segment_cylinder"),
+    (BoxCore, CylinderCore): partial(varied, "box_cylinder"),
+}
+"""Of those left, what has functions of its own whose code is long, with short loops."""
+
 
 def is_closed_form(a: type, b: type) -> bool:
     """Whether there is a function of the pair, in one of the two orders."""
     return (a, b) in PAIRS or (b, a) in PAIRS
 
 
+def _own(a: type, b: type) -> tuple[Callable[[Any, Any], SignedDistance] | None, bool]:
+    """The function of a pair that has one, and whether it takes the two the other way round."""
+    for table in (PAIRS, LONG):
+        for kinds, turned in (((a, b), False), ((b, a), True)):
+            if kinds in table:
+                return table[kinds], turned
+    return None, False
+
+
 def signed_distance(a: Solid, b: Solid) -> SignedDistance:
     """Of two solids, over any scalar.  Raises TypeError for a pair that nothing measures, such as two half-spaces."""
     kinds = type(a.core), type(b.core)
-    if kinds in PAIRS:
-        found = PAIRS[kinds](a.core, b.core)
-    elif kinds[::-1] in PAIRS:
-        found = PAIRS[kinds[::-1]](b.core, a.core).flipped()
+    measure, turned = _own(*kinds)
+    if measure is not None:
+        found = measure(b.core, a.core).flipped() if turned else measure(a.core, b.core)
     elif isinstance(a.core, FieldCore) and kinds[1] in SUPPORTS:
         found = a.core.measure(b.core)
     elif isinstance(b.core, FieldCore) and kinds[0] in SUPPORTS:

@@ -31,6 +31,7 @@ from ..directions import across, unit
 from ..distance import SignedDistance
 from ..rows import HEAD, KINDS, SolidKind, solid_row
 from ..surfaces import SURFACES, Surface, surface
+from .box_cylinder import box_cylinder, segment_cylinder
 from .boxes import box_box
 from .convex import convex
 from .point_ellipsoid import point_ellipsoid
@@ -45,6 +46,8 @@ MEASURES: Mapping[str, Callable[[Any, Any], SignedDistance]] = {
     "point_ellipsoid": point_ellipsoid,
     "box_box": box_box,
     "segment_box": segment_box,
+    "segment_cylinder": segment_cylinder,
+    "box_cylinder": box_cylinder,
 }
 """By name: what measures pairs in loops of unknown length, or at more operations than the equations take."""
 

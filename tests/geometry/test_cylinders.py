@@ -1,0 +1,100 @@
+"""Boxes, segments and cylinders: at poses where features of both are parallel, nearly so, or in one place."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import linkwork as lw
+from linkwork.geometry.pairs.convex import convex
+
+from .pairs import CORES, compiled, heights, moved, off_surface, rotations, rows
+
+PAIRS = (("segment", "cylinder"), ("box", "cylinder"))
+MANY = 240
+
+
+@cache
+def searched(a, b):
+    """The distance alone, by what knows support functions only."""
+    (na, core_a), (nb, core_b) = CORES[a], CORES[b]
+    return lw.compile(lambda x, y: convex(core_a(x), core_b(y)).distance, x=na, y=nb)
+
+
+def turned(kind, x, R):
+    """With axes, or the direction, of rotations."""
+    x = x.copy()
+    if kind == "segment":
+        x[:, 3:] = R[:, :, 2] * np.linalg.norm(x[:, 3:], axis=1)[:, None]
+    else:
+        x[:, :9] = R.reshape(-1, 9)
+    return x
+
+
+def quarters(rng, n):
+    """Rotations by quarter turns."""
+    return np.rint(Rotation.create_group("O").as_matrix())[rng.integers(24, size=n)]
+
+
+def cases(a, b):
+    """Names and rows of pairs."""
+    rng = np.random.default_rng(11)
+    place = slice(0, 3) if a == "segment" else slice(9, 12)
+    x, y = rows(a, rng, MANY, 0.4), rows(b, rng, MANY, 0.4)
+    one, other = np.tile(np.eye(3), (MANY, 1, 1)), quarters(rng, MANY)
+    yield "aligned", turned(a, x, one), turned(b, y, other)
+    grid_x, grid_y = (np.rint(4.0 * v) / 4.0 for v in (turned(a, x, one), turned(b, y, other)))
+    grid_y[:, 12:] += 0.25
+    yield "on a grid", grid_x, grid_y
+    R = rotations(rng, MANY)
+    hardly = Rotation.from_rotvec(rng.normal(size=(MANY, 3)) * 10.0 ** rng.uniform(-16.0, -3.0, (MANY, 1))).as_matrix()
+    x, y = turned(a, x, R), turned(b, y, R @ other @ hardly)
+    yield "nearly aligned", x, y
+    thin = y.copy()
+    thin[::2, 12] *= 1e-3
+    thin[1::2, 13] *= 1e-3
+    yield "thin", x, thin
+    none = y.copy()
+    none[::3, 12], none[1::3, 13], none[2::3, 12:] = 0.0, 0.0, 0.0
+    yield "without a size", x, none
+    x, y = x.copy(), y.copy()
+    x[:, place], y[:, 9:12] = 0.0, 0.0
+    yield "in one place", x, y
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_answers_are_proved_where_features_are_parallel(a, b) -> None:
+    """Planes across the normal keep the distance, and points apart by it are on both: apart that is all there is to
+    prove.  Of overlaps a search of all directions finds nothing less."""
+    kernel = compiled(a, b)
+    for name, x, y in cases(a, b):
+        found = kernel(x, y)
+        d, n = found[:, 0], found[:, 1:4]
+        assert np.isfinite(found).all() and np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 4e-15, name
+        planes = -heights(a, x, n[:, None])[:, 0] - heights(b, y, -n[:, None])[:, 0]
+        assert np.abs(planes - d).max() < 3e-14, name
+        assert np.abs(found[:, 7:10] - found[:, 4:7] - d[:, None] * n).max() < 1e-14, name
+        flat = y[:, 12:].min(axis=1) <= 0.0  # all of it is surface
+        for kind, core, points in ((a, x, found[:, 4:7]), (b, y, found[:, 7:10])):
+            off = off_surface(kind, core, points)
+            assert off[~flat].max(initial=0.0) < 3e-13 and (kind == b or off.max() < 3e-13), (name, kind)
+        assert (searched(a, b)(x, y)[d < 0.0] <= d[d < 0.0] + 1e-12).all(), name
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_next_to_touching(a, b) -> None:
+    """However small the gap, it is known to rounding."""
+    kernel = compiled(a, b)
+    rng = np.random.default_rng(12)
+    x, y = rows(a, rng, 4000, 0.6), rows(b, rng, 4000, 0.6)
+    found = kernel(x, y)
+    x, y, found = (v[found[:, 0] > 0.0] for v in (x, y, found))
+    for gap in (1e-1, 1e-3, 1e-6, 1e-9, 1e-12, 0.0):
+        at = moved(b, y, np.eye(3), (gap - found[:, :1]) * found[:, 1:4])
+        near = kernel(x, at)
+        assert np.abs(near[:, 0] - gap).max() < 2e-14, gap
+        assert off_surface(a, x, near[:, 4:7]).max() < 2e-14 and off_surface(b, at, near[:, 7:10]).max() < 2e-14, gap
+        assert np.abs(near[:, 1:4] - found[:, 1:4]).max() < 3e-15 / gap + 1e-13 if gap else True
