@@ -3,6 +3,9 @@
 `Robot.spline` and `Robot.profile` make trajectories of a robot; `spline` and `profile` here those of plain numbers.
 """
 
+from .facade.motion.cartesian.followed import Deviation, FollowedPath
+from .facade.motion.cartesian.making import arc, line, polyline, pose_spline
+from .facade.motion.cartesian.path import CartesianPath
 from .facade.motion.extremes import Extremes
 from .facade.motion.profiles.kernels import ProfileNumbers
 from .facade.motion.profiles.profile import ProfileFunction, profile
@@ -14,7 +17,10 @@ from .facade.planning.region import PoseRegion
 from .facade.planning.result import PlanResult, PlanTree
 
 __all__ = [
+    "CartesianPath",
+    "Deviation",
     "Extremes",
+    "FollowedPath",
     "MotionLimit",
     "PlanResult",
     "PlanTree",
@@ -24,6 +30,10 @@ __all__ = [
     "TimedPath",
     "Trajectory",
     "TrajectoryState",
+    "arc",
+    "line",
+    "polyline",
+    "pose_spline",
     "profile",
     "spline",
     "time_optimal",

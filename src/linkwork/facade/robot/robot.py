@@ -12,6 +12,7 @@ from ...model.tree import Report
 from ..inherited_names import named_after
 from ..making.loading import Continuous, Inertias, Mimicry, Options, read_robot
 from .assembling import AssemblyMethods
+from .cartesian import CartesianMethods
 from .closed_form import ClosedFormMethods
 from .collision_hulls import CollisionHullMethods
 from .collisions import CollisionMethods
@@ -64,6 +65,7 @@ class Robot(
     MobilityMethods,
     MotionMethods,
     PlanningMethods,
+    CartesianMethods,
     ParameterMethods,
     RegressorMethods,
     ClosedFormMethods,

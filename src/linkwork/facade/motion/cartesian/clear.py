@@ -1,0 +1,107 @@
+"""Whether what follows a path stays clear of a scene, and of itself.
+
+Edges are straight and curves are not: the curve is cut into pieces that are so near to their chords that no point of
+the robot is farther off than a small bound, and chords keep that much more room.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ....model.body import WORLD
+from ....model.collisions import link_shapes
+from ....model.couple import bounds as tree_bounds
+from .filling import Curve
+
+__all__ = ["Met", "first_met", "levers"]
+
+_NEAR = 5e-4  # [m]: what points may be off when curves are taken for chords
+
+
+class Met(NamedTuple):
+    """What is met first: where on the path, the configuration, how it is known, the pair and its distance [m]."""
+
+    s: float
+    q: np.ndarray
+    status: str
+    pair: tuple[str, str]
+    distance: float
+
+
+def first_met(
+    robot: Any,
+    curves: tuple[Curve, ...],
+    scene: Any,
+    edges: Literal["certified", "sampled"],
+    margin: float,
+    resolution: float,
+) -> Met | None:
+    """The first place at which something is no farther than a margin [m], if there is one."""
+    found = [_chords(robot, curve) for curve in curves]
+    s, ends = (np.concatenate(part) for part in zip(*[(s, ends) for s, ends, _ in found], strict=True))
+    room = max(room for _, _, room in found) if edges == "certified" else 0.0
+    free = robot.edge_is_free(ends[:, 0], ends[:, 1], scene, method=edges, margin=margin + room, resolution=resolution)
+    if free.free.all():
+        return None
+    k = int(np.flatnonzero(~free.free)[0])
+    t = float(free.t[k])
+    q = np.asarray(free.q[k])
+    near = robot.nearest(q, scene=scene)
+    return Met(float(s[k, 0] + t * (s[k, 1] - s[k, 0])), q, str(free.status[k]), near.pairs[0], float(near.distance[0]))
+
+
+def _chords(robot: Any, curve: Curve) -> tuple[np.ndarray, np.ndarray, float]:
+    """Places (n, 2), ends of chords (n, 2, nq), and how far points are off at most [m]."""
+    h = np.diff(curve.s)[:, None]
+    way = np.asarray(robot.difference(curve.q[:-1], curve.q[1:]))
+    # of a cubic, Bézier's inner control points are off the chord by these, and the curve by 3/4 of the larger at most
+    off = 0.75 * np.maximum(np.abs(h * curve.v[:-1] / 3.0 - way / 3.0), np.abs(h * curve.v[1:] / 3.0 - way / 3.0))
+    far = off @ levers(robot)
+    count = np.maximum(np.ceil(np.sqrt(far / _NEAR)).astype(int), 1)
+    which = np.repeat(np.arange(len(count)), count)
+    k = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    u = np.stack([k, k + 1], axis=-1) / count[which][:, None]
+    s = curve.s[which][:, None] + u * h[which]
+    q = robot.spline(curve.s, curve.q, "hermite", velocity=curve.v)(np.minimum(s, curve.s[-1])).q
+    return s, q, float((far / count**2).max(initial=0.0))
+
+
+def levers(robot: Any) -> np.ndarray:
+    """By number of v: how far any point of a collision shape moves at most, for each rad or m [m].
+
+    Raises TypeError for joints that turn about axes that move, ValueError where a joint slides without end.
+    """
+    tree = robot.tree
+    reach = np.zeros(len(tree.bodies))
+    for shape in link_shapes(tree):
+        if shape.body != WORLD:
+            far = _norm(shape.placement.translation) + float(shape.shape.reach or np.inf)
+            reach[shape.body] = max(reach[shape.body], far)
+    bounds = tree_bounds(tree)
+    found = np.zeros(robot.nv)
+    for i in range(len(tree.bodies) - 1, -1, -1):  # children come after their parents
+        body = tree.bodies[i]
+        if not body.joint.has_fixed_subspaces:
+            raise TypeError(
+                f"joint {body.joint_name!r} ({body.joint.type_name()}): nothing bounds how far a curve takes it from a "
+                f'chord: use edges="sampled"'
+            )
+        columns = body.joint.S(body.joint.zero()).columns
+        own = reach[i] + _norm(body.rotor.translation)
+        ratio = 1.0 if body.coupling is None else abs(body.coupling.ratio)
+        found[tree.v_slices[i]] += [ratio * (_norm(c.linear) + _norm(c.angular) * own) for c in columns]
+        travel = 0.0
+        for column, low, high in zip(columns, *bounds[i], strict=True):
+            if _norm(column.linear) > 0.0:
+                travel += _norm(column.linear) * max(abs(low), abs(high))
+        if body.parent != WORLD:
+            reach[body.parent] = max(reach[body.parent], own + _norm(body.placement.translation) + travel)
+    if not np.isfinite(found).all():
+        raise ValueError('a shape, or a joint that slides, has no end, so no bound is known: use edges="sampled"')
+    return found
+
+
+def _norm(v: Any) -> float:
+    return float(np.linalg.norm([*v]))

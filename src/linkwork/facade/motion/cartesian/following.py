@@ -1,0 +1,245 @@
+"""Joints that follow a path in space: asked, tracked or chosen by branches, filled in, and looked at in a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...._text import nearest
+from ....bridge.arguments import real_array
+from ....errors import UnknownNameError
+from ....geometry.scene import Scene
+from ...assembly.wanted import read_configuration
+from ..given import finite_number
+from .asked import FREE_ROWS, AskedPath
+from .branches import branch_steps
+from .clear import first_met, levers
+from .filling import Curve, filled
+from .followed import Deviation, FollowedPath
+from .path import CartesianPath
+from .reasons import Ended, ended
+from .steps import Steps, grid
+from .tracking import tracked
+
+__all__ = ["followed_path"]
+
+WHO = "move_along"
+STEP = 0.05  # [m]: of the path, to begin with
+_NEAR = 1e-3  # [m, rad]: a start that is so near to the path's is moved onto it
+_EDGES = ("certified", "sampled")
+
+
+def followed_path(
+    robot: Any,
+    path: Any,
+    frame: str,
+    *,
+    start: Any,
+    relative_to: str,
+    orientation: str,
+    tolerance: Any,
+    largest_step: Any,
+    finest: float,
+    reconfigure: bool,
+    starts: int,
+    limits: Any,
+    locked: Sequence[str],
+    scene: Scene | None,
+    edges: Any,
+    margin: float,
+    resolution: float,
+) -> FollowedPath:
+    """See `Robot.move_along`."""
+    if not isinstance(path, CartesianPath):
+        raise TypeError(
+            f"{WHO}: path: expected a CartesianPath, as linkwork.motion.line, arc, pose_spline and polyline make it, "
+            f"got {type(path).__name__}"
+        )
+    for name in (frame, relative_to):
+        if name not in robot.frames and name != "world":
+            raise UnknownNameError("frame", name, robot.frames)
+    for what, given, known in (("orientation", orientation, tuple(FREE_ROWS)), ("edges", edges, _EDGES)):
+        if given not in known:
+            raise ValueError(f"{WHO}: {what}: got {given!r}: {nearest(str(given), known)}")
+    allowed = _pair(tolerance)
+    largest = _largest(robot, largest_step)
+    if isinstance(starts, bool) or not isinstance(starts, (int, np.integer)) or starts < 1:
+        raise ValueError(f"{WHO}: starts: expected a whole number from 1, got {starts!r}")
+    smallest = finite_number(f"{WHO}: finest", finest)
+    if not smallest > 0.0:
+        raise ValueError(f"{WHO}: finest: expected metres above 0, got {finest!r}")
+    margin = finite_number(f"{WHO}: margin", margin)
+    if scene is not None:
+        if not isinstance(scene, Scene):
+            raise TypeError(f"{WHO}: scene: expected a Scene, got {type(scene).__name__}")
+        if edges == "certified":
+            levers(robot)
+    begin = None if start is None else _one(robot, start)
+    asked = AskedPath(robot, path, frame, relative_to, orientation, limits, locked, begin, smallest, WHO)
+    if begin is not None:
+        begin = _on_path(asked, begin)
+    places = grid(path.knots, STEP)
+    free = None if scene is None else lambda q: ~np.asarray(robot.in_collision(q, scene, margin=margin), dtype=bool)
+    steps = _steps(asked, places, begin, largest, bool(reconfigure), int(starts), free)
+    if steps is None:
+        found = asked.problem.solve(X_path=path(0.0))
+        told = Ended("collision", "at 0 % of the path every answer found collides")
+        if not found.success:
+            word = "joint limit" if found.status == "at limits" else "out of reach"
+            told = Ended(word, f"at 0 % of the path the first pose has no configuration: {found.explain()}")
+        return FollowedPath(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
+    told = Ended("followed", "the path is followed to its end")
+    if steps.missed is not None:
+        told = ended(asked, steps.q[-1], steps.end, steps.missed, largest)
+    done = filled(asked, steps, allowed)
+    curves, begins, end = done.curves, done.begins, steps.end
+    if done.wrong is not None:
+        q = curves[-1].q[-1] if curves else steps.q[0]
+        told, end = _off(asked, q, done.wrong, allowed), done.wrong
+    if scene is not None and curves:
+        met = first_met(robot, curves, scene, edges, margin, resolution)
+        if met is not None:
+            curves, begins = _before(curves, begins, met.s)
+            end = met.s
+            at = f"at {100.0 * met.s / path.length:.4g} % of the path"
+            word = "collides with" if met.distance <= 0.0 else f"is {met.distance:.3g} m from"
+            told = Ended("collision", f"{at} {met.pair[0]!r} {word} {met.pair[1]!r} ({met.status})")
+    curves = tuple(curve for curve in curves if len(curve.s) > 1)
+    begins = tuple(k for k in begins if k < len(curves))
+    fraction = 1.0 if told.status == "followed" else min(end / path.length, 1.0)
+    return FollowedPath(robot, path, frame, relative_to, *told, fraction, Deviation(*done.off), curves, begins)
+
+
+def _steps(
+    asked: AskedPath,
+    places: np.ndarray,
+    begin: np.ndarray | None,
+    largest: np.ndarray,
+    reconfigure: bool,
+    starts: int,
+    free: Any,
+) -> Steps | None:
+    """Way points from place to place; None where there is nowhere to begin."""
+    form = asked.problem.form if not asked.free else None
+    if form is not None and asked.plain:
+        base = asked.robot.neutral() if begin is None else begin
+        turning = np.isin(np.arange(asked.robot.nq), _turning(asked.robot, form.joints))
+
+        def nodes(at: np.ndarray) -> list[np.ndarray]:
+            found = form.branches(asked.path(at), limits=False, seed=base)
+            q = [own[valid] for own, valid in zip(found.q, found.valid, strict=True)]
+            return q if free is None else [x[free(x)] if len(x) else x for x in q]
+
+        first = begin[None] if begin is not None else _within(asked, nodes(places[:1])[0], turning)
+        if not len(first):
+            return None
+        return branch_steps(asked, places, nodes, first, turning, largest, reconfigure)
+    if begin is not None:
+        return tracked(asked, places, begin[None], largest, reconfigure)[0]
+    found = asked.problem.solve(X_path=asked.path(0.0), count=starts)
+    first = np.asarray(found.q)[np.asarray(found.success)]
+    if free is not None and len(first):
+        first = first[free(first)]
+    if not len(first):
+        return None
+    ways = tracked(asked, places, first, largest, reconfigure)
+    if free is not None:
+        ways = [_until_met(way, free(way.q)) for way in ways]
+    return min(ways, key=lambda way: (-way.end, way.changed.sum(), _motion(asked, way)))
+
+
+def _until_met(way: Steps, free: np.ndarray) -> Steps:
+    """As far as nothing collides."""
+    if free.all():
+        return way
+    k = int(np.flatnonzero(~free)[0])
+    return Steps(way.s[: k + 1], way.q[: k + 1], way.changed[: k + 1], way.missed if k == len(free) - 1 else None)
+
+
+def _motion(asked: AskedPath, way: Steps) -> float:
+    return float(np.linalg.norm(asked.difference(way.q[:-1], way.q[1:]), axis=-1).sum())
+
+
+def _turning(robot: Any, joints: Sequence[str]) -> list[int]:
+    return [robot.joint(name).q_slice.start for name in joints]
+
+
+def _within(asked: AskedPath, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
+    """Those of configurations that are within limits, their angles by whole turns as near to the middle as can be."""
+    p = asked.problem
+    turn = 2.0 * np.pi
+    with np.errstate(invalid="ignore"):
+        least, most = np.ceil((p.lower - q) / turn), np.floor((p.upper - q) / turn)
+    wanted = np.clip(np.round((p.middle - q) / turn), least, np.maximum(least, most))
+    found = np.where(turning, q + turn * wanted, q)
+    return found[((found >= p.lower) & (found <= p.upper)).all(axis=-1)]
+
+
+def _before(curves: tuple[Curve, ...], begins: tuple[int, ...], s: float) -> tuple[tuple[Curve, ...], tuple[int, ...]]:
+    """What of curves is before a place."""
+    kept = []
+    for curve in curves:
+        if curve.s[0] >= s:
+            break
+        here = curve.s <= s
+        kept.append(Curve(curve.s[here], curve.q[here], curve.v[here]))
+    return tuple(kept), tuple(k for k in begins if k < len(kept))
+
+
+def _off(asked: AskedPath, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ended:
+    least = asked.singular(q)
+    at = f"at {100.0 * s / asked.path.length:.4g} % of the path"
+    if least < 0.05:
+        return Ended(
+            "singularity", f"{at} the robot is next to a singularity, with a least singular value of {least:.2g}"
+        )
+    return Ended(
+        "deviation",
+        f"{at} way points as near as they can be do not keep the frame within {allowed[0]:g} m and {allowed[1]:g} rad",
+    )
+
+
+def _pair(given: Any) -> tuple[float, float]:
+    """What may be left of the path [m, rad].  Raises ValueError."""
+    expected = f"{WHO}: tolerance: expected (metres, radians) above 0"
+    found = np.asarray(real_array(expected, given), dtype=float)
+    if found.shape != (2,) or not (found >= 1e-6).all() or not np.isfinite(found).all():
+        raise ValueError(f"{expected}, 1e-6 at least, got {given!r}")
+    return float(found[0]), float(found[1])
+
+
+def _largest(robot: Any, given: Any) -> np.ndarray:
+    expected = f"{WHO}: largest_step: expected a positive number, or {robot.nv} [rad, m]"
+    found = np.asarray(real_array(expected, given), dtype=float)
+    if found.shape not in ((), (robot.nv,)) or not (found > 0.0).all():
+        raise ValueError(f"{expected}, got {given!r}")
+    return np.broadcast_to(found, (robot.nv,))
+
+
+def _one(robot: Any, start: Any) -> np.ndarray:
+    q = read_configuration(robot, WHO, "start", start)
+    if q.shape != (robot.nq,):
+        raise ValueError(f"{WHO}: start: expected one configuration ({robot.nq},), got shape {q.shape}")
+    return q
+
+
+def _on_path(asked: AskedPath, q: np.ndarray) -> np.ndarray:
+    """The start, moved onto the path where it is next to it.  Raises ValueError where it is not, or beyond limits."""
+    outside = (q < asked.lower) | (q > asked.upper)
+    if asked.problem.plain and outside.any():
+        k = int(np.flatnonzero(outside)[0])
+        raise ValueError(
+            f"{WHO}: start: {asked.robot.q_names[k]!r} is {q[k]:.6g}, beyond its limits {asked.lower[k]:.6g} to "
+            f"{asked.upper[k]:.6g}"
+        )
+    way, turn = asked.off(q[None], np.zeros(1))[0]
+    found, done = asked.solved(q[None], asked.path(0.0)[None])
+    if way > _NEAR or turn > _NEAR or not done[0]:
+        raise ValueError(
+            f"{WHO}: start: {asked.frame!r} is {way:.3g} m and {turn:.3g} rad away from where the path begins: "
+            f"begin it at robot.pose(start, {asked.frame!r}), or leave start out"
+        )
+    onto: np.ndarray = found[0]
+    return onto

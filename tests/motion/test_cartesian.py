@@ -1,0 +1,311 @@
+"""Paths in space: what they are, and joints that follow them, by forward kinematics of their own."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.arms import chain_text
+from linkwork.errors import UnknownNameError
+from linkwork.facade.motion.cartesian.branches import Labels, advanced
+from linkwork.facade.motion.cartesian.clear import levers
+
+ARM = lw.load("arm6")
+SEVEN = lw.load("arm7")
+Q = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
+Q7 = np.array([0.2, 0.3, 0.1, -1.8, 0.3, 2.0, 0.4])
+A = lw.pose()
+B = lw.pose((0.4, 0.1, 0.0), rpy=(0.3, 0.2, 1.0))
+C = lw.pose((0.4, 0.5, 0.2), rpy=(0.3, 0.8, -1.0))
+VIA = (0.2, 0.3, 0.1)
+
+PATHS = {
+    "line": lw.motion.line(A, B),
+    "screw": lw.motion.line(A, B, orientation="screw"),
+    "arc": lw.motion.arc(A, VIA, B),
+    "carried": lw.motion.arc(A, center=(0.0, 0.3, 0.0), axis=(0.0, 0.1, 1.0), angle=-7.0, orientation="carried"),
+    "spline": lw.motion.pose_spline([A, B, C]),
+    "screws": lw.motion.pose_spline([A, B, C], orientation="screw"),
+    "polyline": lw.motion.polyline([A, B, B, C, A]),
+    "blends": lw.motion.polyline([A, B, C, A], blend=[0.05, 0.2]).with_approach(0.1).with_retreat(0.2, "-x"),
+    "turn": lw.motion.line(A, lw.pose(rpy=(0.0, 0.0, 2.0))),
+}
+
+
+def far(robot, q, X, frame, rows=slice(None)):
+    """How far a frame is from poses [rad, m], by forward kinematics and the logarithm."""
+    return np.abs(lw.pose_difference(robot.pose(q, frame), X)[..., rows]).max(initial=0.0)
+
+
+def test_ways_are_smooth_and_their_twists_are_derivatives():
+    h = 1e-6
+    for name, path in PATHS.items():
+        s = np.linspace(0.0, path.length, 40)
+        s = s[np.abs(s[:, None] - path.knots).min(axis=1) > 10 * h]
+        X, V = path.moving(s)
+        assert np.allclose(lw.pose_difference(path(s - h), path(s + h)) / (2 * h), V, atol=1e-7), name
+        assert np.allclose(np.swapaxes(X[:, :3, :3], 1, 2) @ X[:, :3, :3], np.eye(3), atol=1e-12), name
+        back = path.reversed()
+        assert np.allclose(back(path.length - s), X, atol=1e-12) and np.allclose(back.reversed()(s), X, atol=1e-12)
+        assert np.allclose(back.moving(path.length - s)[1], -V, atol=1e-9), name
+        inner = path.knots[1:-1]
+        jumps = [
+            k for k in range(len(inner)) if not np.allclose(path.ending(k)[1], path.moving(inner[k])[1], atol=1e-6)
+        ]
+        assert np.array_equal(inner[jumps], path.corners), name
+        assert np.allclose(path(np.maximum(inner - 1e-9, 0.0)), path(inner), atol=1e-7), name
+
+
+def test_ways_go_where_they_should():
+    line, screw, arc = PATHS["line"], PATHS["screw"], PATHS["arc"]
+    for path, end in ((line, B), (screw, B), (arc, B), (PATHS["spline"], C), (PATHS["polyline"], A)):
+        assert np.allclose(path(0.0), A, atol=1e-12) and np.allclose(path(path.length), end, atol=1e-9)
+    assert line.length == pytest.approx(np.linalg.norm(B[:3, 3]), abs=1e-12)
+    assert np.allclose(np.cross(line(line.length / 3)[:3, 3], B[:3, 3]), 0.0, atol=1e-12)
+    twist = screw.moving([0.0, 0.3])[1]
+    X = screw([0.0, 0.3])
+    own = [np.concatenate([x[:3, :3].T @ v[:3], x[:3, :3].T @ v[3:]]) for x, v in zip(X, twist, strict=True)]
+    assert np.allclose(own[0], own[1], atol=1e-12)  # one screw, in the frame's own axes
+    # a circle through three places: all as far from its center, and one of them is the middle one
+    s = np.linspace(0.0, arc.length, 4001)
+    p = arc(s)[:, :3, 3]
+    u, v = p[1000] - p[0], p[3000] - p[0]
+    n = np.cross(u, v)
+    center = p[0] + (np.cross(n, u) * (v @ v) + np.cross(v, n) * (u @ u)) / (2 * n @ n)
+    assert np.ptp(np.linalg.norm(p - center, axis=1)) < 1e-12 and np.linalg.norm(p - VIA, axis=1).min() < 1e-3
+    turned = PATHS["carried"]
+    assert np.allclose(turned(turned.length)[:3, :3], lw.pose(axis=(0.0, 0.1, 1.0), angle=-7.0)[:3, :3], atol=1e-12)
+    assert np.allclose(
+        turned(turned.length)[:3, 3] - (0.0, 0.3, 0.0),
+        lw.pose(axis=(0.0, 0.1, 1.0), angle=-7.0)[:3, :3] @ (0.0, -0.3, 0.0),
+    )
+    near = np.linalg.norm(PATHS["blends"](np.linspace(0.0, PATHS["blends"].length, 2000))[:, :3, 3] - B[:3, 3], axis=1)
+    assert 0.005 < near.min() < 0.05  # rounded, next to the corner
+    assert np.allclose(PATHS["blends"](0.0), A @ lw.pose((0.0, 0.0, -0.1)))
+    assert np.allclose(PATHS["blends"](PATHS["blends"].length), A @ lw.pose((0.2, 0.0, 0.0)), atol=1e-9)
+    assert len(PATHS["blends"].corners) == 2 and len(PATHS["polyline"].corners) == 2
+    # a spline of places is the spline of the poses' places
+    clamped = lw.motion.pose_spline([A, B, C], boundary="clamped")
+    times = np.concatenate([[0.0], np.cumsum([np.linalg.norm(B[:3, 3]), np.linalg.norm(C[:3, 3] - B[:3, 3])])])
+    plain = lw.motion.spline(times, [A[:3, 3], B[:3, 3], C[:3, 3]], boundary="clamped")
+    assert np.allclose(clamped(0.3)[:3, 3], plain(0.3).q, atol=1e-12)
+
+
+def test_a_frame_stays_on_its_path():
+    """At a thousand places between way points, in both directions, with and without corners; and limits are kept."""
+    X, X7 = ARM.pose(Q, "tool"), SEVEN.pose(Q7, "hand")
+    there = lw.pose((-0.1, 0.15, 0.1), rpy=(0.2, 0.0, 0.3)) @ X
+    cases = [
+        (ARM, "tool", Q, lw.motion.polyline([X, there, lw.pose((0.0, 0.1, 0.0)) @ X], blend=0.02), {}),
+        (ARM, "tool", None, lw.motion.line(X, there).with_approach(0.05), {"tolerance": (1e-5, 1e-4)}),
+        (SEVEN, "hand", Q7, lw.motion.arc(X7, center=X7[:3, 3] + [0, 0, 0.1], axis=(1, 0, 0), angle=4.0), {}),
+        (SEVEN, "hand", None, lw.motion.line(X7, lw.pose((0.0, 0.2, 0.05)) @ X7), {"orientation": "z"}),
+        (SEVEN, "hand", Q7, lw.motion.line(X7, lw.pose((0.0, 0.3, 0.1)) @ X7), {"orientation": "free"}),
+    ]
+    for robot, frame, start, path, options in cases:
+        found = robot.move_along(path, frame, start=start, **options)
+        assert found and found.fraction == 1.0 and found.reconfigurations == 0, found.reason
+        assert start is None or np.abs(found.q[0] - start).max() < 1e-6
+        assert found.largest_step <= 0.2 + 1e-9
+        trajectory = found.trajectory()
+        s = np.linspace(0.0, path.length, 1000)
+        q = trajectory(s).q
+        assert (q >= robot.lower).all() and (q <= robot.upper).all()
+        m, rad = options.get("tolerance", (1e-4, 1e-3))
+        off = lw.pose_difference(robot.pose(q, frame), path(s))
+        assert np.linalg.norm(off[:, 3:], axis=1).max() <= m
+        if options.get("orientation") == "z":
+            assert np.arccos(np.clip((robot.pose(q, frame)[:, :3, 2] * path(s)[:, :3, 2]).sum(1), -1, 1)).max() <= rad
+            assert np.linalg.norm(off[:, :3], axis=1).max() > 1e-3  # it did turn
+        elif "orientation" not in options:
+            assert np.linalg.norm(off[:, :3], axis=1).max() <= rad
+        assert found.deviation.position <= m
+        back = robot.move_along(path.reversed(), frame, start=q[-1], **options)
+        assert back and np.abs(back.q[0] - q[-1]).max() < 1e-6
+        if robot is ARM:  # nothing is left over, so it is the same way back
+            assert np.abs(back.q[-1] - q[0]).max() < 1e-5
+    knots = found.trajectory(0.25)
+    assert knots.duration == pytest.approx(path.length / 0.25) and knots.start_time == 0.0
+
+
+def test_in_the_least_time():
+    X = ARM.pose(Q, "tool")
+    path = lw.motion.polyline([X, lw.pose((-0.1, 0.15, 0.1)) @ X, lw.pose((0.0, 0.1, 0.0)) @ X])
+    found = ARM.move_along(path, "tool", start=Q)
+    timed = found.timed(speed=0.2, acceleration=20.0, velocity=2.0)
+    t = np.linspace(0.0, timed.duration, 500)
+    q, v, a = timed.trajectory(t)
+    speed = np.linalg.norm(ARM.twist(q, v, "tool")[:, 3:], axis=1)
+    assert speed.max() <= 0.2 * (1 + 1e-6) and speed.max() > 0.19
+    assert np.abs(v).max() <= 2.0 + 1e-9 and np.abs(a).max() <= 20.0 + 1e-6
+    corner = timed.t[np.argmin(np.abs(timed.s - path.corners[0]))]
+    assert np.abs(timed.trajectory(corner).v).max() < 1e-6  # it stops there
+    assert timed.duration > path.length / 0.2
+
+
+def test_a_wrist_that_has_to_flip_is_counted():
+    """The tool turns 4 rad about its own axis, and the last joint may turn 3.4: the wrist goes over once."""
+    q = np.array([0.3, -1.2, 1.4, -0.9, -1.1, -1.6])
+    lower, upper = ARM.lower.copy(), ARM.upper.copy()
+    lower[[0, 2, 5]], upper[[0, 2, 5]] = (-0.5, 0.2, -1.7), (1.0, 3.0, 1.7)  # neither shoulder nor elbow
+    X = ARM.pose(q, "tool")
+    path = lw.motion.polyline([X, X @ lw.pose(rpy=(0, 0, 2.0)), X @ lw.pose(rpy=(0, 0, 4.0))])
+    refused = ARM.move_along(path, "tool", start=q, limits=(lower, upper))
+    assert not refused and refused.status == "joint limit" and "'wrist_3' is at its upper limit, 1.7" in refused.reason
+    assert refused.fraction == pytest.approx(3.3 / 4.0, abs=1e-3)
+    assert far(ARM, refused.q[-1], path(refused.s[-1]), "tool") < 1e-7
+    for start in (q, None):
+        found = ARM.move_along(path, "tool", start=start, limits=(lower, upper), reconfigure=True)
+        assert found and found.reconfigurations == 1
+        one, other = found.parts()
+        assert one.end_time == other.start_time  # it stands still in space
+        before, after = one(one.end_time).q, other(other.start_time).q
+        assert far(ARM, before, path(one.end_time), "tool") < 1e-6 > far(ARM, after, path(one.end_time), "tool")
+        assert np.sign(before[4]) == -np.sign(after[4]) and abs(abs(before[5] - after[5]) - np.pi) < 1e-3
+        for part in (one, other):
+            s = np.linspace(part.start_time, part.end_time, 200)
+            assert far(ARM, part(s).q, path(s), "tool") < 1e-3
+        with pytest.raises(ValueError, match="reconfigured at"):
+            found.trajectory()
+    # an arm without a closed form, by searches
+    found = SEVEN.move_along(
+        lw.motion.line(SEVEN.pose(Q7, "hand"), SEVEN.pose(Q7, "hand") @ lw.pose(rpy=(0, 0, 2.0))), "hand", start=Q7
+    )
+    assert found.reconfigurations == 0
+
+
+def test_a_line_next_to_a_singularity_says_so():
+    """The wrist's two axes come to lie on a line, but for 2 mm: from the side it would have to turn at once."""
+    X = ARM.pose(np.array([0.3, -1.2, 1.4, -0.9, 0.05, 0.2]), "tool")
+    first, last = (X @ lw.pose(axis=(0, 1, 0), angle=a) @ lw.pose((0.002, y, 0)) for a, y in ((-0.3, 0.002), (0.3, 0)))
+    path = lw.motion.line(first, last)
+    starts = ARM.closed_form("tool").branches(first, seed=Q).configurations
+    ways = [ARM.move_along(path, "tool", start=q, largest_step=0.1) for q in starts]
+    (through,) = {way.status for way in ways} - {"followed"}
+    assert through == "singularity"
+    for way in ways:
+        if not way:
+            J = ARM.jacobian(way.q[-1], "tool")
+            assert np.linalg.svd(J)[1][-1] < 0.05 and "least singular value" in way.reason
+            assert 0.0 < way.fraction < 1.0 and f"{100 * way.fraction:.4g} %" in way.reason
+    assert ARM.move_along(path, "tool")  # another branch knows a way
+
+
+def test_branches_are_the_best_of_all_sequences():
+    """Beside all sequences of a small case, one by one: fewest reconfigurations, then the least motion."""
+    rng = np.random.default_rng(3)
+    free = np.full(2, -np.inf), np.full(2, np.inf)
+    for limits in (free, (np.full(2, -2.0), np.full(2, 2.0))):
+        for _ in range(20):
+            layers = [rng.uniform(-1.9, 1.9, (3, 2)) for _ in range(5)]
+            largest = np.full(2, 1.5)
+            zero = np.zeros(3, dtype=int)
+            labels = Labels(0.0, layers[0], zero, zero.astype(float), zero, zero.astype(bool))
+            turning = np.zeros(2, dtype=bool)  # plain numbers, so that there is one way between two
+            for nodes in layers[1:]:
+                labels, _ = advanced(labels, 0.0, nodes, turning, limits, largest, True)
+            best = min(
+                (
+                    sum(bool((np.abs(b - a) > largest).any()) for a, b in itertools.pairwise(way)),
+                    sum(np.linalg.norm(b - a) for a, b in itertools.pairwise(way)),
+                )
+                for way in itertools.product(*layers)
+            )
+            assert labels.count[0] == best[0] and labels.motion[0] == pytest.approx(best[1], abs=1e-12)
+    # angles go the short way round, and are counted on
+    start = Labels(
+        0.0, np.array([[3.1]]), np.zeros(1, dtype=int), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, bool)
+    )
+    turns = np.ones(1, dtype=bool)
+    near, whole = advanced(start, 1.0, np.array([[-3.1]]), turns, (free[0][:1], free[1][:1]), np.ones(1), False)
+    assert whole and near.q[0, 0] == pytest.approx(2 * np.pi - 3.1)
+    bound = np.full(1, np.pi)
+    none, whole = advanced(start, 1.0, np.array([[-3.1]]), turns, (-bound, bound), np.ones(1), False)
+    assert not whole and not len(none.q)
+    over, _ = advanced(start, 1.0, np.array([[-3.1]]), turns, (-bound, bound), np.ones(1), True)
+    assert over.q[0, 0] == -3.1 and over.count[0] == 1
+
+
+def test_why_it_ends():
+    """Out of reach, a collision: at which part of the path, with what."""
+    X = SEVEN.pose(Q7, "hand")
+    far_away = SEVEN.move_along(lw.motion.line(X, lw.pose((2.0, 0.0, 0.0)) @ X), "hand", start=Q7)
+    assert far_away.status == "out of reach" and 0.0 < far_away.fraction < 0.5
+    assert far_away.s[-1] == pytest.approx(2.0 * far_away.fraction, abs=2e-3)
+    nowhere = lw.motion.line(lw.pose((5, 0, 0)) @ X, lw.pose((6, 0, 0)) @ X)
+    found = SEVEN.move_along(nowhere, "hand")
+    assert found.status == "out of reach" and found.fraction == 0.0 and not len(found.q)
+    with pytest.raises(ValueError, match="nothing of the path"):
+        found.trajectory()
+
+
+def test_what_is_in_the_way_is_named():
+    """A ball in the way of a hand that is a ball: they meet where their surfaces touch."""
+    arm = chain_text(
+        [
+            ("revolute", "0 0 1", "0 0 0", -3, 3),
+            ("revolute", "0 1 0", "0 0 0.3", -2, 2),
+            ("revolute", "0 1 0", "0.4 0 0", -2.5, 2.5),
+        ],
+        "0.4 0 0",
+    )
+    q = np.array([-0.3, 0.2, 0.9])
+    X = arm.pose(q, "l4")
+    robot = arm.with_collisions("l4", lw.shapes.Sphere(0.05))
+    path = lw.motion.line(X, lw.pose((0.0, 0.3, 0.0)) @ X)
+    scene = lw.Scene().with_sphere("ball", 0.05, X[:3, 3] + [0.0, 0.25, 0.0])
+    for edges, near in (("certified", 5e-3), ("sampled", 0.02)):
+        met = robot.move_along(path, "l4", start=q, orientation="free", scene=scene, edges=edges, resolution=0.01)
+        assert met.status == "collision" and "'l4'" in met.reason and "'ball'" in met.reason
+        assert met.s[-1] <= 0.3 * met.fraction + 1e-12 and met.fraction == pytest.approx(0.5, abs=near)
+        assert (robot.minimum_distance(met.q, scene) > 0.0).all()
+    assert robot.move_along(path, "l4", start=q, orientation="free", scene=scene.moved("ball", (0.0, 0.0, 3.0)))
+    # no point of the hand moves farther than the levers say
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-2.0, 2.0, (200, 3))
+    J = np.linalg.norm(robot.jacobian(q, "l4")[:, 3:], axis=1)
+    assert (levers(robot) >= J).all() and (J.max(axis=0) > 0.8 * (levers(robot) - 0.35)).all()
+
+
+def test_bad_input_says_what():
+    X = ARM.pose(Q, "tool")
+    nan = X.copy()
+    nan[0, 3] = np.nan
+    path = lw.motion.line(X, lw.pose((0.1, 0, 0)) @ X)
+    motion = lw.motion
+    for call, error, text in (
+        (lambda: motion.polyline([X]), ValueError, "two at least"),
+        (lambda: motion.pose_spline([X]), ValueError, "two at least"),
+        (lambda: motion.line(X, X), ValueError, "same pose"),
+        (lambda: motion.pose_spline([X, B, B]), ValueError, "poses 1 and 2 are the same"),
+        (lambda: motion.polyline([X, X]), ValueError, "all poses are the same"),
+        (lambda: motion.line(X, nan), ValueError, "X1"),
+        (lambda: motion.polyline([A, nan]), ValueError, "pose 1"),
+        (lambda: motion.polyline([A, B, C], blend=np.nan), ValueError, "blend"),
+        (lambda: motion.polyline([A, B, C], blend=0.1, orientation="screw"), ValueError, "screws have corners"),
+        (lambda: motion.line(A, B, orientation="screwed"), ValueError, "did you mean 'screw'"),
+        (lambda: motion.arc(A, (0.1, 0, 0), (0.2, 0, 0)), ValueError, "on one line"),
+        (lambda: motion.arc(A, (0.1, 0, 0), center=(0, 0, 0)), ValueError, "expected via and X1, or center"),
+        (lambda: motion.arc(A, center=(0, 0, 1), axis=(0, 0, 1), angle=1.0), ValueError, "on the axis"),
+        (lambda: motion.arc(A, center=(1, 0, 0), axis=(0, 0, 1), angle=np.nan), ValueError, "angle"),
+        (lambda: path(0.2), ValueError, "from 0 to 0.1"),
+        (lambda: path.with_approach(0.0), ValueError, "distance"),
+        (lambda: path.with_retreat(0.1, "w"), ValueError, "axis"),
+        (lambda: path.then(path), ValueError, "0.1 m and 0 rad away"),
+        (lambda: ARM.move_along(path, "tol"), UnknownNameError, "tool"),
+        (lambda: ARM.move_along([X, B], "tool"), TypeError, "CartesianPath"),
+        (lambda: ARM.move_along(path, "tool", start=Q + 0.1), ValueError, "away from where the path begins"),
+        (lambda: ARM.move_along(path, "tool", start=Q[:3]), ValueError, "start"),
+        (lambda: ARM.move_along(path, "tool", start=Q + np.array([0, 0, 9, 0, 0, 0])), ValueError, "beyond its limits"),
+        (lambda: ARM.move_along(path, "tool", start=Q * np.nan), ValueError, "start"),
+        (lambda: ARM.move_along(path, "tool", tolerance=(0.0, 1.0)), ValueError, "tolerance"),
+        (lambda: ARM.move_along(path, "tool", largest_step=np.nan), ValueError, "largest_step"),
+        (lambda: ARM.move_along(path, "tool", orientation="w"), ValueError, "orientation"),
+        (lambda: ARM.move_along(path, "tool", starts=0), ValueError, "starts"),
+        (lambda: ARM.move_along(path, "tool", scene=3), TypeError, "Scene"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
