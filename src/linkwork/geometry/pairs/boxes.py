@@ -8,8 +8,9 @@ parallel, and no axis is left out.
 
 Apart, the nearest points are at a vertex of one of them, or on an edge of each; of pairs of edges only those come
 into question whose axis has the largest gap, since the nearest points' direction has the largest gap of all.  So there
-are sixteen vertices to look at, each against a box, and one pair of edges.  Where boxes overlap, the second is first
-moved out along the axis: so the same search gives points on both surfaces.
+are sixteen vertices to look at, each against a box, and one pair of edges.  Where boxes overlap, the axis says which
+vertex or which edges touch; but where edges are all but parallel to faces, the second box is moved out along the axis,
+and the same search gives points on both surfaces.
 
 Source: Gottschalk, Lin, Manocha, OBBTree, 1996, section 5 (the axes); Boyd, Vandenberghe, Convex Optimization, 2004,
 section 8.1.3 (a distance is the largest gap).
@@ -29,6 +30,7 @@ from ..distance import SignedDistance
 __all__ = ["box_box", "box_box_gap"]
 
 _TIE = 1e-12  # squares of lengths, relative, that differ by less are as good
+_ASLANT = 1e-4  # sines of angles above which a vertex or a pair of edges is all that boxes touch with
 _FLAT = 1e-6  # sines of angles below which edges are looked at as if they were parallel to a face
 _LEVEL = 1e-13  # sines of angles below it are rounding
 _ROUNDING = 1e-15  # of sizes
@@ -57,6 +59,7 @@ class _Chosen(NamedTuple):
     of_a: tuple[Any, Any, Any]
     of_b: tuple[Any, Any, Any]
     crossed: Any  # whether it is across an edge of each
+    by_b: Any  # whether it is normal to a face of B
     i: Vec3  # A's axis
     b: Vec3  # B's
     n: Vec3
@@ -71,20 +74,50 @@ def box_box(a: BoxCore, b: BoxCore) -> SignedDistance:
     scale, along = 1.0 / sqrt(best.square), chosen.n.dot(placed.t)
     depth, facet = best.gap * scale, chosen.n * copysign(scale, along)
     overlap = le(depth, 0.0)
-    size = placed.h.x + placed.h.y + placed.h.z + placed.g.x + placed.g.y + placed.g.z
-    apart = placed._replace(t=placed.t + facet * where(overlap, size - depth, 0.0))
-    way, on_a = _nearest(apart, chosen)
+    # boxes that overlap may be parted as well along another axis, or the other way along the same
+    several = or_(_tie(best, axes), le(fabs(along), _TIE * fabs(best.gap)))
+    least = fmin(*(fmin(fmin(fabs(n.x), fabs(n.y)), fabs(n.z)) for n in placed.axes[:2]))
+    least = fmin(least, fmin(fmin(*(fabs(x) for x in tuple(placed.axes[2])[:2])), fabs(placed.axes[2].z)))
+
+    def touching() -> tuple[Any, Vec3, Vec3, Any]:
+        return depth, facet, _touching(placed, chosen, facet, depth, scale), where(several, 0.0, 1.0)
+
+    def any_way() -> tuple[Any, Vec3, Vec3, Any]:
+        return _any_way(placed, chosen, facet, depth, several)
+
+    distance, normal, on_a, unique = cond(and_(overlap, lt(_ASLANT, least)), touching, any_way)
+    n, point = a.pose.rotation @ normal, a.pose.point(on_a)
+    return SignedDistance(distance, n, point, point + n * distance, unique)
+
+
+def _touching(p: _Placed, axis: _Chosen, n: Vec3, depth: Any, scale: Any) -> Vec3:
+    """A's point where boxes that overlap, none of whose edges is parallel to a face of the other, touch when they are
+    parted along n: a vertex of one on a face of the other, or an edge of each."""
+    a = Vec3(*(copysign(h, x) for h, x in zip(p.h, n, strict=True)))
+    b = p.t
+    for column, side in zip(p.axes, p.edges, strict=True):
+        b = b - side * copysign(1.0, column.dot(n))
+    start, common = b - a, axis.b.dot(axis.i)
+    s = (axis.b - axis.i * common).dot(start) * (scale * scale)
+    on_edge = a + axis.i * (start.dot(axis.i) - common * s)
+    found = choose(axis.crossed, on_edge, choose(axis.by_b, a, b - n * depth))
+    return Vec3(*(clamp(x, h) for x, h in zip(found, p.h, strict=True)))
+
+
+def _any_way(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any) -> tuple[Any, Vec3, Vec3, Any]:
+    """Distance, normal, A's point and whether they are the only ones, of boxes that lie in any way."""
+    overlap = le(depth, 0.0)
+    size = p.h.x + p.h.y + p.h.z + p.g.x + p.g.y + p.g.z
+    apart = p._replace(t=p.t + facet * where(overlap, size - depth, 0.0))
+    way, on_a = _nearest(apart, axis)
     square = way.dot(way)
     known = and_(not_(overlap), lt(NOTHING, square))
     length, scale = length_and_scale(square, known)
     aside = way - facet * facet.dot(way)  # of boxes that all but touch, the way has no digits left, the axis has all
     known = and_(known, lt(_ROUNDING * _ROUNDING * size * size, aside.dot(aside)))
-    distance, normal = where(overlap, depth, length), choose(known, way * scale, facet)
-    # boxes that overlap may be parted as well along another axis, or the other way along the same
-    tie = or_(_tie(best, axes), le(fabs(along), _TIE * fabs(best.gap)))
-    several = or_(_flush(placed, normal), and_(overlap, tie))
-    n, point = a.pose.rotation @ normal, a.pose.point(on_a)
-    return SignedDistance(distance, n, point, point + n * distance, where(several, 0.0, 1.0))
+    normal = choose(known, way * scale, facet)
+    unique = where(or_(_flush(p, normal), and_(overlap, several)), 0.0, 1.0)
+    return where(overlap, depth, length), normal, on_a, unique
 
 
 def box_box_gap(a: BoxCore, b: BoxCore) -> Any:
@@ -167,7 +200,8 @@ def _chosen(p: _Placed, code: Any) -> _Chosen:
     of_b = (and_(lt(-0.5, column), lt(column, 0.5)), and_(lt(0.5, column), lt(column, 1.5)), lt(1.5, column))
     i = Vec3(*(where(here, 1.0, 0.0) for here in of_a))
     b = choose(of_b[0], p.axes[0], choose(of_b[1], p.axes[1], p.axes[2]))
-    return _Chosen(of_a, of_b, crossed, i, b, choose(crossed, i.cross(b), choose(lt(code, 2.5), i, b)))
+    by_b = and_(lt(2.5, code), not_(crossed))
+    return _Chosen(of_a, of_b, crossed, by_b, i, b, choose(crossed, i.cross(b), choose(by_b, b, i)))
 
 
 def _nearest(p: _Placed, axis: _Chosen) -> tuple[Vec3, Vec3]:
@@ -276,7 +310,7 @@ def _nearest_corner(middle: Vec3, sides: Any, h: Vec3) -> Vec3:
 
 def _edges(p: _Placed, axis: _Chosen) -> tuple[Any, Vec3, Vec3]:
     """The edges that face each other along an axis across both: whether their insides do, the way, and A's point."""
-    of_a, of_b, crossed, i, b, n = axis
+    of_a, of_b, crossed, _, i, b, n = axis
     square = n.dot(n)
     way = n.dot(p.t)
     a = Vec3(*(where(here, 0.0, copysign(x, v * way)) for here, x, v in zip(of_a, p.h, n, strict=True)))
