@@ -20,6 +20,7 @@ from linkwork.cli.output import Stream, Terminal, table
 
 from .machine import machine
 from .motion_page import PAGE, as_data, write
+from .motion_planning import planning_rows
 from .motion_profiles import profile_rows
 from .motion_rows import MotionRow
 from .motion_splines import spline_rows
@@ -29,7 +30,12 @@ __all__ = ["PARTS", "main"]
 
 Rows = Callable[[bool], list[MotionRow]]
 
-PARTS: dict[str, Rows] = {"profiles": profile_rows, "splines": spline_rows, "timing": timing_rows}
+PARTS: dict[str, Rows] = {
+    "profiles": profile_rows,
+    "splines": spline_rows,
+    "timing": timing_rows,
+    "planning": planning_rows,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
