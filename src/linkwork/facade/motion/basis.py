@@ -39,28 +39,27 @@ def basis_polynomials(knots: np.ndarray, degree: int) -> np.ndarray:
     By powers of the time since the span's beginning, lowest first; by Cox's and de Boor's recursion.
     """
     places = spans(knots, degree)
-    found = np.zeros((len(places), degree + 1, degree + 1))
-    found[:, 0, 0] = 1.0
+    found = np.zeros((degree + 1, degree + 1, len(places)))  # by function and power
+    found[0, 0] = 1.0
     start = knots[places]
     for d in range(1, degree + 1):
         before, found = found, np.zeros_like(found)
-        for r in range(d):  # what function i − d + 1 + r of degree d − 1 gives to two of degree d
-            i = places - d + 1 + r
-            left, right = knots[i], knots[i + d]
-            part = before[:, r] / (right - left)[:, None]
-            shifted = np.concatenate([np.zeros((len(places), 1)), part[:, :-1]], axis=1)  # times u
-            found[:, r + 1] += shifted + part * (start - left)[:, None]
-            found[:, r] += part * (right - start)[:, None] - shifted
-    return found
+        i = places + np.arange(1 - d, 1)[:, None]  # function i of degree d − 1 gives to two of degree d
+        left, right = knots[i], knots[i + d]
+        part = before[:d, :d] / (right - left)[:, None]
+        found[1 : d + 1, 1 : d + 1] = part  # times u
+        found[:d, 1 : d + 1] -= part
+        found[1 : d + 1, :d] += part * (start - left)[:, None]
+        found[:d, :d] += part * (right - start)[:, None]
+    return found.transpose(2, 0, 1)
 
 
-def values_at(knots: np.ndarray, degree: int, t: np.ndarray) -> list[dict[int, float]]:
-    """What the basis functions are at times: by function, those that are not zero."""
-    places, polynomials = spans(knots, degree), basis_polynomials(knots, degree)
+def values_at(knots: np.ndarray, degree: int, polynomials: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The basis functions that are not zero at times (n,): the first of them, and the values (n, degree + 1)."""
+    places = spans(knots, degree)
     which = np.clip(np.searchsorted(knots[places], t, side="right") - 1, 0, len(places) - 1)
-    u = t - knots[places[which]]
-    values = (polynomials[which] * u[:, None, None] ** np.arange(degree + 1)).sum(axis=-1)
-    return [
-        {int(places[k]) - degree + j: float(x) for j, x in enumerate(row) if x != 0.0}
-        for k, row in zip(which, values, strict=True)
-    ]
+    u, c = (t - knots[places[which]])[:, None], polynomials[which]
+    values = c[..., degree]
+    for k in range(degree - 1, -1, -1):
+        values = values * u + c[..., k]
+    return places[which] - degree, values

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...algorithms.motion.curves import KINDS, CurveSpace
-from ...algorithms.motion.splines.banded import solve_banded
 from ...expr.arrays import array
+from .bands import solved_rows
 from .basis import basis_polynomials, control_knots, interpolation_knots, spans, values_at
 from .corrected import settled
 from .pieces import Rows, each, one_sign
@@ -16,7 +16,12 @@ __all__ = ["of_control_points", "through_points"]
 
 
 def of_control_points(
-    space: CurveSpace, t: np.ndarray, q: Rows, degree: int, knots: np.ndarray | None = None
+    space: CurveSpace,
+    t: np.ndarray,
+    q: Rows,
+    degree: int,
+    knots: np.ndarray | None = None,
+    basis: np.ndarray | None = None,
 ) -> Section:
     """The spline of control points (n, nq): it begins with the first, ends with the last, and passes the others by.
 
@@ -24,18 +29,24 @@ def of_control_points(
     """
     knots = control_knots(t, degree) if knots is None else knots
     places = spans(knots, degree)
-    basis = basis_polynomials(knots, degree)
+    basis = basis_polynomials(knots, degree) if basis is None else basis
     starts, end = knots[places], float(knots[-1])
     first = places - degree
     if space.is_plain:
-        rows = [
-            sum(q[first[i] + j][:, None] * basis[i, j][None, :] for j in range(degree + 1)) for i in range(len(places))
-        ]
-        c = array([[[*x] for x in row] for row in rows]) if q.dtype == object else np.array(rows)
+        c = _polynomials(q, first, basis)
         return Section(space, KINDS["polynomial"], {"starts": starts, "coefficients": c}, starts[0], end)
     q = one_sign(space, q)
     steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])
     return _cumulative(space, q, steps, degree, knots)
+
+
+def _polynomials(q: Rows, first: np.ndarray, basis: np.ndarray) -> Rows:
+    """Coefficients (spans, nv, terms) of Σ q_i B_i, of plain numbers."""
+    count = basis.shape[1]
+    if q.dtype != object:
+        return q[first[:, None] + np.arange(count)].swapaxes(1, 2) @ basis
+    rows = [sum(q[first[i] + j][:, None] * basis[i, j][None, :] for j in range(count)) for i in range(len(first))]
+    return array([[[*x] for x in row] for row in rows])
 
 
 def _cumulative(space: CurveSpace, q: Rows, steps: Rows, degree: int, knots: np.ndarray) -> Section:
@@ -55,11 +66,12 @@ def _cumulative(space: CurveSpace, q: Rows, steps: Rows, degree: int, knots: np.
 def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, who: str) -> Section:
     """The spline through points (n, nq) at times t, with all derivatives continuous but the last."""
     knots = interpolation_knots(t, degree)
-    rows = values_at(knots, degree, t)
+    basis = basis_polynomials(knots, degree)
+    rows = values_at(knots, degree, basis, t)
     if space.is_plain:
-        solved = solve_banded(rows, [*q])
-        control = array([[*x] for x in solved]) if q.dtype == object else np.array(solved)
-        return of_control_points(space, t, control, degree, knots)
+        solved = solved_rows(*rows, q)
+        control = array([[*x] for x in solved]) if q.dtype == object else solved
+        return of_control_points(space, t, control, degree, knots, basis)
     if q.dtype == object:
         raise TypeError(
             f'{who}: control points of kind="bspline" follow from equations that are no linear ones where a joint is '
@@ -79,7 +91,7 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, who: 
         section = _cumulative(space, c, x[1:], degree, knots)
         there = np.stack(section.kind.q(space, section.padded()[0], t, t), axis=-1)
         left = each(lambda a, b: space.in_fixed_axes(a, space.local(a, b)), there, q)
-        moves = each(space.from_fixed_axes, c, np.array(solve_banded(rows, [*left])))
+        moves = each(space.from_fixed_axes, c, solved_rows(*rows, left))
         return np.concatenate([moves[:1], each(space.step_rates, c[:-1], x[1:], moves[:-1], moves[1:])])
 
     steps = each(lambda a, b: space.local(a, b), q[:-1], q[1:])

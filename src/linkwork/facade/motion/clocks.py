@@ -28,9 +28,14 @@ def monotone_clock(new: np.ndarray, old: np.ndarray) -> Clock:
 
 
 def cubic_pieces(h: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Cubics (n, 4), lowest first, over lengths h (n,), with values and slopes (n + 1,) at their ends."""
-    rate, a, b = np.diff(values) / h, slopes[:-1], slopes[1:]
-    return np.stack([values[:-1], a, (3.0 * rate - 2.0 * a - b) / h, (a + b - 2.0 * rate) / (h * h)], axis=1)
+    """Cubics (n, ..., 4), lowest first, over lengths h (n,), with values and slopes (n + 1, ...) at their ends."""
+    found = np.empty((*slopes[1:].shape, 4))
+    each = (1.0 / h).reshape(-1, *(1,) * (values.ndim - 1))
+    rate, a, b = (values[1:] - values[:-1]) * each, slopes[:-1], slopes[1:]
+    bend = (a + b - 2.0 * rate) * each
+    found[..., 0], found[..., 1] = values[:-1], a
+    found[..., 2], found[..., 3] = (rate - a) * each - bend, bend * each
+    return found
 
 
 def clocked(sections: Iterable[Section], clock: Clock, new: np.ndarray, old: np.ndarray) -> list[Section]:

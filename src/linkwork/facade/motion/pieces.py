@@ -11,7 +11,7 @@ from ...algorithms.motion.curves import KINDS, CurveSpace
 from ...expr.arrays import array
 from .section import Section
 
-__all__ = ["between_points", "each", "one_sign"]
+__all__ = ["between_points", "each", "of_pieces", "one_sign"]
 
 Rows = Any  # (n, ...) of numbers or symbols
 
@@ -49,5 +49,9 @@ def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows
         return Section(space, KINDS["retracted"], arrays, t[0], t[-1])
     own = np.array(coefficients, dtype=object if q.dtype == object else float)
     own[..., 0] = q[:-1]
-    own = array(own.tolist()) if q.dtype == object else own
-    return Section(space, KINDS["polynomial"], {"starts": t[:-1], "coefficients": own}, t[0], t[-1])
+    return of_pieces(space, t, array(own.tolist()) if q.dtype == object else own)
+
+
+def of_pieces(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:
+    """The section of polynomials (n - 1, nv, terms) of plain numbers between times (n,)."""
+    return Section(space, KINDS["polynomial"], {"starts": t[:-1], "coefficients": coefficients}, t[0], t[-1])

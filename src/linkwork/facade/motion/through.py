@@ -15,7 +15,8 @@ from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
 from ...expr.arrays import array
 from .corrected import settled
-from .pieces import Rows, between_points, each, one_sign
+from .pieces import Rows, between_points, each, of_pieces, one_sign
+from .plain import plain_cubics
 from .quintic import through_states
 from .section import Section
 
@@ -50,6 +51,8 @@ def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows |
 
 def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows | None, who: str) -> Section:
     """Cubics whose accelerations have no jump: natural, clamped (with velocities of the ends), or periodic."""
+    if space.is_plain and q.dtype != object and (ends is None or ends.dtype != object):
+        return of_pieces(space, t, plain_cubics(t, q, boundary, ends))
     q, h = one_sign(space, q), np.diff(t).tolist()
     v = [np.zeros(space.nv) for _ in t]
     if boundary == "clamped" and ends is not None:

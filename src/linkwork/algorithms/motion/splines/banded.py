@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["solve_banded", "solve_cyclic"]
+from ....expr.control.loops import scan
+
+__all__ = ["solve_band", "solve_banded", "solve_cyclic"]
 
 
 def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> list[Any]:
@@ -39,6 +41,37 @@ def solve_banded(rows: Sequence[Mapping[int, float]], right: Sequence[Any]) -> l
                 x[k] = x[k] - x[j] * entry
         x[k] = x[k] * (1.0 / left[k][k])
     return x
+
+
+def solve_band(band: Any, right: Any) -> Any:
+    """The same of a band (n, 2 w + 1), row i of which has the columns from i − w to i + w, in two loops.
+
+    What would be beyond the matrix is 0.  A step of the first loop eliminates what is left of the diagonal by the w
+    rows before, which it carries, and divides by the pivot; the second goes back.
+    """
+    w = (len(band[0]) - 1) // 2
+
+    def eliminate(state: Any, row: Any) -> Any:
+        before, (entries, x) = state, row
+        left = list(entries)
+        for j, (upper, y) in enumerate(before):  # the farthest first
+            factor = left[j]
+            for k in range(w):
+                left[j + 1 + k] = left[j + 1 + k] - factor * upper[k]
+            x = x - factor * y
+        each = 1.0 / left[w]
+        upper, x = tuple(u * each for u in left[w + 1 :]), x * each
+        return (*before[1:], (upper, x)), (upper, x)
+
+    def back(after: Any, row: Any) -> Any:
+        upper, x = row
+        for u, y in zip(upper, after, strict=True):
+            x = x - u * y
+        return (x, *after[:-1]), x
+
+    zeros = (0.0,) * w
+    _, rows = scan(eliminate, tuple((zeros, 0.0) for _ in range(w)), (band, right))
+    return scan(back, zeros, rows, backward=True)[1]
 
 
 def solve_cyclic(
