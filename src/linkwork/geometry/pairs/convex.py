@@ -14,6 +14,7 @@ from ..distance import SignedDistance
 from ..support import support_is_one
 from .cells import SAME_VALLEY, deepest
 from .difference import Difference, Moved, length_of
+from .ellipsoids import between_ellipsoids
 from .features import CURVED, feature
 from .polish import polished
 from .simplex import Kept, Simplex, nearest
@@ -38,6 +39,20 @@ _ROUNDS = 6  # of asking where curved bodies touch, while their normal becomes b
 def convex(a: Core, b: Core) -> SignedDistance:
     """Of two bounded cores."""
     difference = Difference.of(a, b)
+    if not (isinstance(a, EllipsoidCore) and isinstance(b, EllipsoidCore)):
+        return difference.seen_outside(_searched(difference))
+    distance, normal, on_a, proved = between_ellipsoids(difference)
+
+    def known() -> SignedDistance:
+        one = fmax(support_is_one(difference.a, normal), support_is_one(difference.b, -normal))
+        return SignedDistance(distance, normal, on_a, on_a, one)
+
+    return difference.seen_outside(cond(proved, known, lambda: _searched(difference)))
+
+
+def _searched(difference: Difference) -> SignedDistance:
+    """Of any two, in the difference's axes; of the points, that on A is given."""
+    a, b = difference.a, difference.b
     curved = isinstance(a, CURVED) or isinstance(b, CURVED)
     smooth = isinstance(a, EllipsoidCore) and isinstance(b, EllipsoidCore)
     s = nearest(difference, gap=_NEAR_SMOOTH if smooth else _NEAR if curved else _EXACT)
@@ -55,7 +70,7 @@ def convex(a: Core, b: Core) -> SignedDistance:
         g, n = where(worse, found.distance, g), choose(worse, found.normal, n)
         found = found._replace(distance=g, normal=n, on_a=on_a, start=n)
     unique = where(lt(0.5, found.tied), 0.0, _unique(difference, found))
-    return difference.seen_outside(SignedDistance(found.distance, found.normal, found.on_a, found.on_a, unique))
+    return SignedDistance(found.distance, found.normal, found.on_a, found.on_a, unique)
 
 
 class _Found(NamedTuple):

@@ -22,7 +22,7 @@ from .difference import Difference, length_of
 from .features import Feature, feature
 from .simplex import Kept
 
-__all__ = ["polished"]
+__all__ = ["absolute", "polished"]
 
 _STEPS = 12
 _FAR = 0.3  # [rad] no step is longer
@@ -105,7 +105,7 @@ def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
     tu = where(rows.one, 0.0, bent_a(t, u) + bent_b(t, u))
     uu = where(rows.one, 1.0, bent_a(u, u) + bent_b(u, u) + force)
     x, y = r.dot(t), where(rows.one, 0.0, r.dot(u))
-    tt, tu, uu = _absolute(tt, tu, uu)
+    tt, tu, uu = absolute(tt, tu, uu)
     det = tt * uu - tu * tu
     known = lt(1e-300, det)
     scale = where(known, 1.0, 0.0) / where(known, det, 1.0)
@@ -116,7 +116,7 @@ def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
     return rows.restored(n + t * a + u * b), a * a + b * b
 
 
-def _absolute(tt: Any, tu: Any, uu: Any) -> tuple[Any, Any, Any]:
+def absolute(tt: Any, tu: Any, uu: Any) -> tuple[Any, Any, Any]:
     """The symmetric matrix with the absolute eigenvalues: where g is not concave, a step goes up all the same.
 
     √(M²) = (M² + |det M| 1)/√(tr M² + 2 |det M|).

@@ -1,0 +1,77 @@
+"""Two ellipsoids: what is proved is best, whatever it began with; and the distances, by directions everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.expr.functions import where
+from linkwork.geometry import EllipsoidCore
+from linkwork.geometry.pairs import ellipsoids
+from linkwork.geometry.pairs.difference import Difference
+from linkwork.spatial import Vec3
+
+from .pairs import compiled, heights, off_surface, placed, rows
+
+PAIRS, STARTS = 60, 40
+
+
+def drawn(seed: int, count: int, spread: float) -> tuple[np.random.Generator, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng, rows("ellipsoid", rng, count, spread), rows("ellipsoid", rng, count, spread)
+
+
+def test_what_is_proved_is_best() -> None:
+    """From many directions on: where two valleys are settled in, only the deeper is proved, and most of those are."""
+
+    def settled(x: Any, y: Any, start: Any) -> Any:
+        a, b = (EllipsoidCore(placed(v), Vec3.of(v[12:15])) for v in (x, y))
+        pair = ellipsoids._Pair(Difference.of(a, b))
+        g, n, there = ellipsoids._settled(pair, Vec3.of(start))
+        proved = ellipsoids._is_best(pair, n, g, ellipsoids._TURNS)
+        return g, where(there, 1.0, 0.0), where(proved, 1.0, 0.0)
+
+    kernel = lw.compile(settled, x=15, y=15, start=3)
+    rng, x, y = drawn(0, PAIRS, 0.25)
+    starts = rng.normal(size=(PAIRS, STARTS, 3))
+    starts /= np.linalg.norm(starts, axis=-1, keepdims=True)
+    g, there, proved = kernel(x[:, None], y[:, None], starts)
+    there, proved = there == 1.0, (there == 1.0) & (proved == 1.0)
+    best = np.where(there, g, -np.inf).max(axis=1)
+    assert there.mean() > 0.75 and (best < 0.0).sum() > 30
+    worse = there & (g < best[:, None] - 1e-9)
+    assert worse.sum() > 200 and not (worse & proved).any()
+    assert (best[:, None] - g)[proved].max() < 1e-14 and proved.any(axis=1).mean() > 0.9
+
+
+def test_no_direction_is_better() -> None:
+    kernel = compiled("ellipsoid", "ellipsoid")
+    for seed, spread in ((1, 0.0), (2, 0.15), (3, 1.0)):
+        rng, x, y = drawn(seed, PAIRS, spread)
+        if seed == 1:
+            y[::2, 13] = y[::2, 12] * (1.0 + 1e-9)  # almost round, about one center
+        found = kernel(x, y)
+        d, n, on_a, on_b = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10]
+        assert np.abs(on_b - on_a - d[:, None] * n).max() < 2e-15 and np.abs((n * n).sum(1) - 1.0).max() < 2e-15
+        assert max(off_surface("ellipsoid", v, p).max() for v, p in ((x, on_a), (y, on_b))) < 1e-14
+        gap = lambda u: -heights("ellipsoid", x, u) - heights("ellipsoid", y, -u)  # noqa: B023, E731
+        assert np.abs(gap(n[:, None])[:, 0] - d).max() < 2e-15
+        for near in (None, 1e-1, 1e-4):
+            u = rng.normal(size=(PAIRS, 3000, 3))
+            u = u if near is None else n[:, None] + near * u
+            assert (gap(u / np.linalg.norm(u, axis=-1, keepdims=True)).max(axis=1) <= d + 3e-15).all(), near
+
+
+def test_one_of_two_may_be_flat_or_thin() -> None:
+    """Left to the search for any two bodies: with a radius that is nothing, or next to nothing."""
+    kernel = compiled("ellipsoid", "ellipsoid")
+    _, x, y = drawn(4, 40, 0.5)
+    x[:20, 12], x[20:, 13] = 0.0, 1e-9
+    found = kernel(x, y)
+    d, n = found[:, 0], found[:, 1:4]
+    kept = -heights("ellipsoid", x, n[:, None])[:, 0] - heights("ellipsoid", y, -n[:, None])[:, 0]
+    assert np.isfinite(found).all() and np.abs(kept - d).max() < 1e-14
+    length = np.linalg.norm(found[:, 7:10] - found[:, 4:7], axis=1)
+    assert np.abs(length - np.abs(d)).max() < 1e-14 and 5 < (d > 0.0).sum() < 35
