@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import linkwork
-from linkwork import constraints, errors, expr, identify, joints, motion, parameters, robots, shapes, spatial
+from linkwork import constraints, control, errors, expr, identify, joints, motion, parameters, robots, shapes, spatial
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
@@ -22,6 +22,7 @@ MODULES = {
     "linkwork.identify": identify,
     "linkwork.joints": joints,
     "linkwork.motion": motion,
+    "linkwork.control": control,
     "linkwork.parameters": parameters,
     "linkwork.robots": robots,
     "linkwork.shapes": shapes,

@@ -22,6 +22,7 @@ Robots:
   any type.
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
+- `control` has linear-quadratic regulators.
 - `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
   robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
   `distance_field` makes a grid of distances of shapes.
@@ -44,7 +45,7 @@ Pages, in docs/ of the source and in share/doc/linkwork of the environment that 
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
 other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md,
 distances_figures.md, joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, inverse_kinematics.md,
-inverse_kinematics_figures.md, motion.md, motion_figures.md, identification.md, compiler.md,
+inverse_kinematics_figures.md, motion.md, motion_figures.md, control.md, identification.md, compiler.md,
 control_flow.md, differentiation.md, expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject
 each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
 
@@ -55,7 +56,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from . import constraints, errors, expr, ik, joints, motion, parameters, robots, shapes, spatial
+from . import constraints, control, errors, expr, ik, joints, motion, parameters, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -139,6 +140,7 @@ __all__ = [
     "cond",
     "constraints",
     "contact_points",
+    "control",
     "distance_field",
     "errors",
     "expr",

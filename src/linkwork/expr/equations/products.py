@@ -1,0 +1,54 @@
+"""Products of matrices that are lists of rows: of large ones, a row of the result in each step of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..control.each import each
+from ..linalg.methods import METHODS
+from ..linalg.pivots import Pivots
+from ..linalg.sums import dot, mirrored, product, transposed
+
+__all__ = ["Matrix", "products", "shifted", "solved_columns", "squares", "symmetric_products"]
+
+Matrix = list[list[Any]]
+
+_SMALL = 300  # products of numbers that are written out
+
+
+def products(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> Matrix:
+    """left · right."""
+    columns = transposed(right)
+    large = len(left) * len(columns) * len(right) > _SMALL
+    return each(lambda row: [dot(row, column) for column in columns], left, in_loops=large, alike=True)
+
+
+def symmetric_products(factor: Sequence[Sequence[Any]], middle: Sequence[Sequence[Any]]) -> Matrix:
+    """factorᵀ · middle · factor, of a symmetric middle."""
+    half = products(middle, factor)
+    columns = transposed(factor)
+    full = product(columns, half) if len(columns) < 3 else products(columns, half)
+    return mirrored(full)
+
+
+def shifted(A: Sequence[Sequence[Any]], by: Any) -> Matrix:
+    """A + by · 1."""
+    return [[x + by if i == j else x for j, x in enumerate(row)] for i, row in enumerate(A)]
+
+
+def squares(A: Sequence[Sequence[Any]]) -> Any:
+    """The sum of the squares of its elements."""
+    flat = [x for row in A for x in row]
+    return dot(flat, flat)
+
+
+def solved_columns(A: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]], assume: str = "gen") -> Matrix:
+    """X of A X = right."""
+    n, k = len(A), len(right[0])
+    method = METHODS[assume]
+    factors = method.factors([list(row) for row in A], Pivots("riccati", positive=method.positive, told=True))
+    columns = transposed(right)
+    return transposed(
+        each(lambda column: method.solved(factors, list(column)), columns, in_loops=n * n * k > _SMALL, alike=True)
+    )

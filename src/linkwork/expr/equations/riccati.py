@@ -1,0 +1,241 @@
+"""Algebraic Riccati equations over any scalar, by doubling; matrices are lists of rows.
+
+In steps of time     X = AᵀXA − (AᵀXB + N)(R + BᵀXB)⁻¹(AᵀXB + N)ᵀ + Q,
+in continuous time   0 = AᵀX + XA − (XB + N) R⁻¹ (XB + N)ᵀ + Q;
+
+of their solutions the one that stabilises, with the gains K = (R + BᵀXB)⁻¹(AᵀXB + N)ᵀ or R⁻¹(XB + N)ᵀ.  Without N,
+which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹Bᵀ, H = Q,
+
+    A ← A (1 + G H)⁻¹ A,   G ← G + A (1 + G H)⁻¹ G Aᵀ,   H ← H + Aᵀ H (1 + G H)⁻¹ A
+
+leads from one step of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes
+first.  One step of Newton's method follows, a Lyapunov equation, which takes off what rounding has left.
+
+The derivative of X is the solution of a Lyapunov equation with A − B K, whatever the way to X was.
+
+Sources: Chu, Fan, Lin and Wang, Structure-preserving algorithms for periodic discrete-time algebraic Riccati equations,
+Int. J. Control 77 (8), 2004; Chu, Fan and Lin, A structure-preserving doubling algorithm for continuous-time algebraic
+Riccati equations, Linear Algebra Appl. 396, 2005; Lancaster and Rodman, Algebraic Riccati Equations, 1995.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..control.loops import while_loop
+from ..functions import and_, fmax, le, lt, sqrt, where
+from ..linalg.sums import added, identity, mirrored, negated, rows_of, transposed
+from ..rules import Rule, ruled
+from .linear_quadratic import LinearQuadratic
+from .lyapunov import lyapunov
+from .products import Matrix, products, shifted, solved_columns, squares, symmetric_products
+
+__all__ = ["RiccatiSolution", "riccati"]
+
+_MOST = 60  # doublings
+_LEFT = 1e-15  # of X: changes that are rounding
+_LARGE = 1e200
+_FINE = 1e-11  # of X: what may be left of the equation
+_REFINED = 3
+
+
+class RiccatiSolution(NamedTuple):
+    """X and the gains K, how large what is left of the equation is beside X (infinite where motions do
+    not end), and how many doublings there were."""
+
+    X: Matrix
+    K: Matrix
+    residual: Any
+    iterations: Any
+
+
+def riccati(of: LinearQuadratic, *, continuous: bool) -> RiccatiSolution:
+    """The solution that stabilises."""
+    n, m = len(of.A), len(of.R)
+    rule = _Riccati(n, m, continuous)
+    found = ruled(rule, of.values())
+    X = mirrored(rows_of(found, n, n))
+    return RiccatiSolution(X, rows_of(found[n * n :], n, m), found[-2], found[-1])
+
+
+@dataclass(frozen=True)
+class _Riccati(Rule):
+    """X, K, what is left and the number of steps, by A, B, Q, R and N."""
+
+    n: int
+    m: int
+    continuous: bool
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        given = LinearQuadratic.of_values(inputs, self.n, self.m)
+        X, stable, iterations = _doubled(given, self.continuous)
+        X, K, residual = self._refined(given, X)
+        residual = where(stable, residual, math.inf)
+        return [*_flat(X), *_flat(K), residual, iterations], _flat(_closed(given, K))
+
+    def _refined(self, given: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix, Any]:
+        """Steps of Newton's method, where rounding has left more than it must; K, and what is left beside X."""
+
+        def looked_at(X: Matrix) -> tuple[Matrix, Matrix, Any]:
+            left, K = self._left(given, X)
+            return left, K, sqrt(squares(left) / fmax(squares(X), 1e-300))
+
+        def more(state: Any) -> Any:
+            *_, residual, before = state
+            return and_(lt(_FINE, residual), lt(residual, 0.5 * before))
+
+        def step(state: Any) -> Any:
+            X, left, K, residual, _ = state
+            X = added(X, lyapunov(_closed(given, K), left, continuous=self.continuous))
+            left, K, now = looked_at(X)
+            return X, left, K, now, residual
+
+        left, K, residual = looked_at(X)
+        found = while_loop(more, step, (X, left, K, residual, 1e300), at_most=_REFINED)
+        X, _, K, residual, _ = found.state
+        return [list(row) for row in X], [list(row) for row in K], residual
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        n, m = self.n, self.m
+        given, d = LinearQuadratic.of_values(inputs, n, m), LinearQuadratic.of_values(direction, n, m)
+        X, K, closed = rows_of(results, n, n), rows_of(results[n * n :], n, m), rows_of(extra, n, n)
+        # of the cost x'Q x + 2 x'N u + u'R u with u = -K x, and of where the motion leads
+        crossed = products(transposed(K), transposed(d.N))
+        force = added(d.Q, negated(added(crossed, transposed(crossed))), symmetric_products(K, d.R))
+        after = added(d.A, negated(products(d.B, K)))
+        reached = X if self.continuous else products(X, closed)  # X symmetric
+        pulled = products(transposed(after), reached)
+        dX = lyapunov(closed, added(force, pulled, transposed(pulled)), continuous=self.continuous)
+        # K = S⁻¹ T:  dK = S⁻¹ (dT − dS K)
+        if self.continuous:
+            S, dS = given.R, d.R
+            dT = added(products(transposed(d.B), X), products(transposed(given.B), dX), transposed(d.N))
+        else:
+            XB, dXB = products(X, given.B), added(products(dX, given.B), products(X, d.B))
+            S = added(given.R, products(transposed(given.B), XB))
+            dS = added(d.R, products(transposed(d.B), XB), products(transposed(given.B), dXB))
+            dT = added(
+                products(transposed(d.B), products(X, given.A)),
+                products(transposed(given.B), added(products(dX, given.A), products(X, d.A))),
+                transposed(d.N),
+            )
+        dK = solved_columns(S, added(dT, negated(products(dS, K))), "pos")
+        return [*_flat(dX), *_flat(dK), 0.0, 0.0]
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        n, m = self.n, self.m
+        given = LinearQuadratic.of_values(inputs, n, m)
+        X, K, closed = rows_of(results, n, n), rows_of(results[n * n :], n, m), rows_of(extra, n, n)
+        by_X, by_K = rows_of(weights, n, n), rows_of(weights[n * n :], n, m)
+        # K = S⁻¹ T: Y is the gradient by T, and U that by S
+        XB = products(X, given.B)
+        S = given.R if self.continuous else added(given.R, products(transposed(given.B), XB))
+        Y = solved_columns(S, by_K, "pos")
+        U = _symmetric(negated(products(Y, transposed(K))))
+        if self.continuous:
+            by_X, by_B = added(by_X, products(given.B, Y)), transposed(products(Y, X))
+        else:
+            pulled = products(given.B, added(products(Y, transposed(given.A)), products(U, transposed(given.B))))
+            by_X, by_B = added(by_X, pulled), products(X, transposed(products(Y, transposed(given.A))))
+            by_B = added(by_B, _times(2.0, products(XB, U)))
+        P = lyapunov(transposed(closed), _symmetric(by_X), continuous=self.continuous)
+        KP = products(K, P)
+        by_A = _times(2.0, products(X if self.continuous else products(X, closed), P))
+        by_B = added(by_B, negated(products(by_A, transposed(K))))
+        if not self.continuous:
+            by_A = added(by_A, products(XB, Y))
+        by_R = added(U, products(KP, transposed(K)))
+        by_N = added(transposed(Y), _times(-2.0, transposed(KP)))
+        return LinearQuadratic(by_A, by_B, P, by_R, by_N).values()
+
+    def _left(self, given: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
+        """What is left of the equation, and the gains."""
+        XB = products(X, given.B)
+        if self.continuous:
+            T = added(transposed(XB), transposed(given.N))
+            K = solved_columns(given.R, T, "pos")
+            AX = products(transposed(given.A), X)
+            left = added(AX, transposed(AX), given.Q)
+        else:
+            XA = products(X, given.A)
+            T = added(products(transposed(given.B), XA), transposed(given.N))
+            S = added(given.R, products(transposed(given.B), XB))
+            K = solved_columns(S, T, "pos")
+            left = added(products(transposed(given.A), XA), negated(X), given.Q)
+        return mirrored(added(left, negated(products(transposed(T), K)))), K
+
+
+def _closed(given: LinearQuadratic, K: Matrix) -> Matrix:
+    """A − B K."""
+    return added(given.A, negated(products(given.B, K)))
+
+
+def _times(factor: Any, M: Matrix) -> Matrix:
+    return [[factor * x for x in row] for row in M]
+
+
+def _symmetric(M: Matrix) -> Matrix:
+    """The part of M that is symmetric."""
+    return [
+        [0.5 * (a + b) for a, b in zip(row, column, strict=True)] for row, column in zip(M, transposed(M), strict=True)
+    ]
+
+
+def _flat(M: Sequence[Sequence[Any]]) -> list[Any]:
+    return [x for row in M for x in row]
+
+
+def _doubled(given: LinearQuadratic, continuous: bool) -> tuple[Matrix, Any, Any]:
+    """X but for rounding, whether motions end, as (A − B K)ᵏ says, and how many doublings it took."""
+    n = len(given.A)
+    both = solved_columns(
+        given.R, [[*b, *c] for b, c in zip(transposed(given.B), transposed(given.N), strict=True)], "pos"
+    )
+    by_B, by_N = [row[:n] for row in both], [row[n:] for row in both]
+    A = added(given.A, negated(products(given.B, by_N)))
+    G = mirrored(products(given.B, by_B))
+    H = mirrored(added(given.Q, negated(products(given.N, by_N))))
+    if continuous:
+        A, G, H = _cayley(A, G, H)
+
+    def more(state: Any) -> Any:
+        A, _, H = state
+        going = squares(A)  # what H changes by, at most, relative to itself
+        return and_(lt(_LEFT, going), lt(going + squares(H), _LARGE))
+
+    def step(state: Any) -> Any:
+        A, G, H = state
+        both = solved_columns(shifted(products(G, H), 1.0), [[*a, *g] for a, g in zip(A, G, strict=True)])
+        WA, WG = [row[:n] for row in both], [row[n:] for row in both]
+        change = mirrored(products(transposed(A), products(H, WA)))
+        G = mirrored(added(G, products(products(A, WG), transposed(A))))
+        return products(A, WA), G, added(H, change)
+
+    found = while_loop(more, step, (A, G, H), at_most=_MOST)
+    A, _, H = found.state
+    return [list(row) for row in H], le(squares(A), _LEFT), found.iterations
+
+
+def _cayley(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """The matrices in steps of time that have the X of those in continuous time."""
+    n = len(A)
+    gamma = 1e-3 + sqrt(sqrt(squares(A) / n) ** 2 + sqrt(squares(G) * squares(H)) / n)
+    less = shifted(A, -gamma)
+    both = solved_columns(less, [[*g, *e] for g, e in zip(G, identity(n), strict=True)])
+    LG, inverse = [row[:n] for row in both], [row[n:] for row in both]  # (A − γ)⁻¹ G, (A − γ)⁻¹
+    W = added(transposed(less), products(H, LG))
+    both = solved_columns(W, [[*e, *h] for e, h in zip(identity(n), products(H, inverse), strict=True)])
+    W_inverse, WH = [row[:n] for row in both], [row[n:] for row in both]
+    doubled = 2.0 * gamma
+    return (
+        shifted([[doubled * x for x in row] for row in transposed(W_inverse)], 1.0),
+        mirrored([[doubled * x for x in row] for row in products(LG, W_inverse)]),
+        mirrored([[doubled * x for x in row] for row in WH]),
+    )

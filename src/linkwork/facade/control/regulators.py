@@ -1,0 +1,221 @@
+"""Linear-quadratic regulators: on symbols as they come, on numbers by a kernel for each size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.arrays import array, is_traced
+from ...expr.equations.linear_quadratic import LinearQuadratic
+from ...expr.equations.riccati import riccati
+from ...expr.equations.riccati_sweep import riccati_sweep
+
+__all__ = ["HorizonRegulator", "Regulator", "lqr", "lqr_horizon"]
+
+_KERNELS: Once[Kernel] = Once(64)
+_NAMES = ("A", "B", "Q", "R", "N")
+_FINE = 1e-8  # beside X: an equation of which more is left has not been solved
+_MOVED = 1e-9  # beside A and B: what inputs move less than that they do not move
+
+
+class Regulator(NamedTuple):
+    """u = −K x, and what it costs to come to rest from x: xᵀ X x (½ of that, where the cost has a ½).
+
+    ``K`` (..., m, n), ``X`` (..., n, n), ``residual`` (...): how large what is left of Riccati's equation is beside X,
+    which is NaN or infinite where there is no solution that stabilises.
+    """
+
+    K: Any
+    X: Any
+    residual: Any
+
+
+class HorizonRegulator(NamedTuple):
+    """u_t = −K_t x_t over T steps, and what the rest costs from there: x_tᵀ X_t x_t.
+
+    ``K`` (..., T, m, n), ``X`` (..., T + 1, n, n).
+    """
+
+    K: Any
+    X: Any
+
+
+def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False) -> Regulator:
+    """The linear-quadratic regulator without end of ẋ = A x + B u, or with ``discrete`` of x⁺ = A x + B u.
+
+    u = −K x makes ∫ xᵀQ x + 2 xᵀN u + uᵀR u dt, or the sum over all steps, the least.  A and Q (..., n, n), B and N
+    (..., n, m), R (..., m, m); Q and R are symmetric (their lower triangles are read), R is positive definite, and so
+    is what the cost is of x and u, at least semidefinite; what does not end
+    by itself has to cost something.  Leading dimensions are a batch, and broadcast.
+
+    On symbols it becomes part of what is compiled, and is differentiated as the solution that it is: exactly, forward
+    and in reverse.  On numbers, a kernel of these sizes is compiled with the first call.  Of one system ValueError
+    says why there is no regulator; in a batch its ``residual`` does.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> found = lw.control.lqr([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], np.eye(2), [[1.0]])
+    >>> found.K.round(6).tolist()    # of a double integrator: 1 and √3
+    [[1.0, 1.732051]]
+
+    Raises ValueError for shapes that do not fit, for numbers that are not finite, and for costs that are none.
+
+    Sources: Anderson and Moore, Optimal Control: Linear Quadratic Methods, 1990; Chu, Fan and Lin, 2005.
+    """
+    given, n, m = _read("lqr", {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+    if any(map(is_traced, given.values())):
+        return _solved(given, not discrete)
+    _check_costs("lqr", given)
+    kernel = _KERNELS.get((n, m, discrete), lambda: _compiled(n, m, not discrete))
+    with np.errstate(all="ignore"):
+        found = Regulator(*kernel(**given))
+    if np.ndim(found.residual) == 0 and not found.residual < _FINE:
+        raise ValueError(f"lqr: {_reason(given, discrete)}")
+    return found
+
+
+def lqr_horizon(
+    A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, end: Any = None, steps: int | None = None
+) -> HorizonRegulator:
+    """The regulator of x_{t+1} = A_t x_t + B_t u_t over T steps.
+
+    u_t = −K_t x_t makes Σ xᵀQ x + 2 xᵀN u + uᵀR u plus x_Tᵀ ``end`` x_T the least.  Matrices are those of `lqr`, one
+    for all ``steps``, or with a dimension T before the last two for one a step; all that have it have the same T.
+    Further leading dimensions are a batch.  ``end`` (..., n, n) is Q, or the last of it, if it is left out.
+
+    Raises ValueError for shapes that do not fit, for numbers that are not finite, and for costs that are none.
+    """
+    who = "lqr_horizon"
+    matrices = {name: _matrix(who, name, x) for name, x in (("A", A), ("B", B), ("Q", Q), ("R", R)) if x is not None}
+    many = _steps(who, matrices, N, steps)
+    last = matrices["Q"][..., -1, :, :] if matrices["Q"].ndim > 2 else matrices["Q"]
+    given, n, m = _read(who, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+    given = {name: x if x.ndim > 2 else np.broadcast_to(x, (many, *x.shape)) for name, x in given.items()}
+    given["end"] = last if end is None else _matrix(who, "end", end)
+    if given["end"].shape[-2:] != (n, n):
+        raise ValueError(f"{who}: end: expected (..., {n}, {n}), got {given['end'].shape}")
+    if any(map(is_traced, given.values())):
+        X, K = riccati_sweep([given[name] for name in _NAMES], given["end"])
+        return HorizonRegulator(array(K), array(X))
+    _check_costs(who, given)
+    kernel = _KERNELS.get((n, m, many, "horizon"), lambda: _compiled_sweep(n, m, many))
+    return HorizonRegulator(*kernel(**given))
+
+
+def _solved(given: Mapping[str, Any], continuous: bool) -> Regulator:
+    found = riccati(LinearQuadratic.of(*(given[name] for name in _NAMES)), continuous=continuous)
+    return Regulator(array(found.K), array(found.X), found.residual)
+
+
+def _compiled(n: int, m: int, continuous: bool) -> Kernel:
+    def function(**given: Any) -> tuple[Any, ...]:
+        return tuple(_solved(given, continuous))
+
+    return compile(function, name="lqr", **_sizes(n, m))
+
+
+def _compiled_sweep(n: int, m: int, many: int) -> Kernel:
+    def function(*, end: Any, **given: Any) -> tuple[Any, Any]:
+        X, K = riccati_sweep([given[name] for name in _NAMES], end)
+        return array(K), array(X)
+
+    sizes = {name: (many, *size) for name, size in _sizes(n, m).items()}
+    return compile(function, name="lqr_horizon", **sizes, end=(n, n))
+
+
+def _sizes(n: int, m: int) -> dict[str, tuple[int, int]]:
+    return {"A": (n, n), "B": (n, m), "Q": (n, n), "R": (m, m), "N": (n, m)}
+
+
+def _matrix(who: str, name: str, given: Any) -> np.ndarray:
+    found = given if is_traced(given) else np.asarray(given)
+    if not is_traced(given) and found.dtype.kind in "biu":
+        found = found.astype(float)
+    if not is_traced(given) and found.dtype.kind != "f":
+        raise TypeError(f"{who}: {name}: expected an array of real numbers, got {given!r}")
+    if found.ndim < 2:
+        raise ValueError(
+            f"{who}: {name}: expected a matrix, an array (..., rows, columns), got the shape {found.shape}"
+        )
+    if not is_traced(found) and not np.isfinite(found).all():
+        raise ValueError(f"{who}: {name}: expected finite numbers, got {found[~np.isfinite(found)][0]}")
+    return np.asarray(found) if not is_traced(found) else found
+
+
+def _read(who: str, matrices: Mapping[str, Any]) -> tuple[dict[str, Any], int, int]:
+    """The matrices as arrays, and how many states and inputs there are."""
+    given = {name: _matrix(who, name, x) for name, x in matrices.items() if x is not None}
+    n, m = given["A"].shape[-1], given["B"].shape[-1]
+    if matrices["N"] is None:
+        given["N"] = np.zeros((n, m))
+    for name, shape in _sizes(n, m).items():
+        if given[name].shape[-2:] != shape:
+            raise ValueError(
+                f"{who}: {name}: expected (..., {shape[0]}, {shape[1]}), for A (..., {n}, {n}) and B (..., {n}, {m}), "
+                f"got {given[name].shape}"
+            )
+    return given, n, m
+
+
+def _steps(who: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int | None) -> int:
+    told = {name: x.shape[-3] for name, x in matrices.items() if x.ndim > 2}
+    if N is not None and np.ndim(N) > 2:
+        told["N"] = np.shape(N)[-3]
+    if steps is not None:
+        if isinstance(steps, bool) or int(steps) != steps or steps < 1:
+            raise ValueError(f"{who}: steps: expected a whole number from 1 on, got {steps!r}")
+        told["steps"] = int(steps)
+    if not told:
+        raise ValueError(f"{who}: steps: expected how many, or matrices (T, ...) with one a step")
+    if len(set(told.values())) > 1:
+        raise ValueError(f"{who}: expected as many steps everywhere, got {told}")
+    return int(next(iter(told.values())))
+
+
+def _check_costs(who: str, given: Mapping[str, np.ndarray]) -> None:
+    """Raises ValueError for an R that is not positive definite, and a cost that can be negative."""
+    lower = np.tril(given["R"])
+    R = lower + np.tril(lower, -1).swapaxes(-1, -2)
+    least = np.linalg.eigvalsh(R)[..., 0].min()
+    if not least > 0.0:
+        raise ValueError(f"{who}: R: expected a positive definite matrix, got one with the eigenvalue {least:.6g}")
+    lower = np.tril(given["Q"])
+    Q = lower + np.tril(lower, -1).swapaxes(-1, -2)
+    rest = Q - given["N"] @ np.linalg.solve(R, np.swapaxes(given["N"], -1, -2))
+    sizes = np.abs(Q).max(axis=(-1, -2))
+    least = (np.linalg.eigvalsh(0.5 * (rest + rest.swapaxes(-1, -2)))[..., 0] + 1e-9 * sizes).min()
+    if least < 0.0:
+        raise ValueError(
+            f"{who}: Q: expected a cost that is nowhere negative, but Q - N inv(R) N' has the eigenvalue {least:.6g}"
+        )
+
+
+def _reason(given: Mapping[str, np.ndarray], discrete: bool) -> str:
+    """Why one system has no regulator: a motion that no input moves, or that costs nothing and does not end."""
+    A, B, Q, R, N = (np.asarray(given[name], dtype=float) for name in ("A", "B", "Q", "R", "N"))
+    n = len(A)
+    scale = max(np.abs(A).max(), np.abs(B).max(), 1e-300)
+    for root in np.linalg.eigvals(A):
+        ends = abs(root) < 1.0 - 1e-9 if discrete else root.real < -1e-9 * scale
+        moved = np.linalg.svd(np.hstack([root * np.eye(n) - A, B]), compute_uv=False)[-1]
+        if not ends and moved < _MOVED * scale:
+            return (
+                f"it cannot be stabilised: the motion of the eigenvalue {_shown(root)} of A does not end, and B has no "
+                f"input that moves it"
+            )
+    shifted = A - B @ np.linalg.solve(R, N.T)
+    rest = Q - N @ np.linalg.solve(R, N.T)
+    for root in np.linalg.eigvals(shifted):
+        idle = abs(root) > 1.0 - 1e-6 if discrete else root.real > -1e-6 * scale
+        seen = np.linalg.svd(np.vstack([root * np.eye(n) - shifted, rest]), compute_uv=False)[-1]
+        if idle and seen < _MOVED * max(scale, np.abs(rest).max()):
+            return f"no cost makes the motion of the eigenvalue {_shown(root)} end: expected a Q to which it counts"
+    return "no solution of Riccati's equation was found: its matrices differ too much in size, or are nearly singular"
+
+
+def _shown(root: complex) -> str:
+    return f"{root.real:.6g}" if abs(root.imag) < 1e-12 * abs(root) else f"{root:.6g}"

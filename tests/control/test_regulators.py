@@ -1,0 +1,154 @@
+"""Regulators: against SciPy, formulas and the costs of motions; derivatives; what has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_continuous_are, solve_discrete_are
+
+import linkwork as lw
+from linkwork.control import lqr, lqr_horizon
+from linkwork.expr import adjoint, tangent
+
+_SIZES = (3, 2)
+
+
+def _systems(seed: int, many: int, n: int, m: int, discrete: bool) -> list[np.ndarray]:
+    """A, B, Q, R, N with a cost that is positive."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(many, n, n)) * 0.5 + discrete * np.eye(n)
+    B, F = rng.normal(size=(many, n, m)), rng.normal(size=(many, n + m, n + m))
+    C = F @ F.swapaxes(-1, -2) + 0.1 * np.eye(n + m)
+    return [A, B, C[:, :n, :n], C[:, n:, n:], C[:, :n, n:]]
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_regulators_are_those_of_scipy_and_make_motions_end(discrete: bool) -> None:
+    solver = solve_discrete_are if discrete else solve_continuous_are
+    A, B, Q, R, N = _systems(0, 40, *_SIZES, discrete)
+    found = lqr(A, B, Q, R, N, discrete=discrete)
+    assert found.residual.max() < 1e-10
+    roots = np.linalg.eigvals(A - B @ found.K)
+    assert (np.abs(roots) < 1.0).all() if discrete else (roots.real < 0.0).all()
+    for k in range(40):
+        known = solver(A[k], B[k], Q[k], R[k], s=N[k])
+        assert np.abs(found.X[k] - known).max() < 1e-7 * np.abs(known).max()
+        one = lqr(A[k], B[k], Q[k], R[k], N[k], discrete=discrete)
+        assert all(np.array_equal(a, b[k]) for a, b in zip(one, found, strict=True))  # the same alone and in a batch
+    # of Q and R the lower triangle is read
+    upper = np.triu(np.ones(_SIZES[0]), 1)
+    assert np.array_equal(lqr(A, B, Q + upper, R, N, discrete=discrete).X, found.X)
+    # without N
+    plain = lqr(A[0], B[0], Q[0], R[0], discrete=discrete)
+    assert np.abs(plain.X - solver(A[0], B[0], Q[0], R[0])).max() < 1e-8 * np.abs(plain.X).max()
+
+
+def test_formulas_and_scales() -> None:
+    # a pushed mass: X = [[√3, 1], [1, √3]]; times and lengths in other units change nothing but units
+    for time in (1e-3, 1.0, 1e3):
+        A, B = [[0.0, 1.0 / time], [0.0, 0.0]], [[0.0], [1.0 / time]]
+        found = lqr(A, B, np.eye(2) / time, [[1.0 / time]])
+        assert np.abs(found.X - [[3**0.5, 1.0], [1.0, 3**0.5]]).max() < 1e-9
+    # what costs nothing and ends by itself is left alone
+    found = lqr([[-1.0]], [[1.0]], [[0.0]], [[1.0]])
+    assert abs(found.K[0, 0]) < 1e-12 and found.residual < 1e-9
+
+
+def test_horizons_cost_what_they_say() -> None:
+    n, m = _SIZES
+    A, B, Q, R, N = _systems(1, 12, n, m, True)  # twelve steps
+    end = np.diag([1.0, 2.0, 3.0])
+    found = lqr_horizon(A, B, Q, R, N, end=end)
+    rng = np.random.default_rng(2)
+    x = start = rng.normal(size=n)
+    cost, worse = 0.0, 0.0
+    y = start
+    for k in range(12):
+        u, w = -found.K[k] @ x, -found.K[k] @ y + 0.1 * rng.normal(size=m)
+        cost += x @ Q[k] @ x + 2.0 * x @ N[k] @ u + u @ R[k] @ u
+        worse += y @ Q[k] @ y + 2.0 * y @ N[k] @ w + w @ R[k] @ w
+        x, y = A[k] @ x + B[k] @ u, A[k] @ y + B[k] @ w
+    cost, worse = cost + x @ end @ x, worse + y @ end @ y
+    assert abs(cost - start @ found.X[0] @ start) < 1e-9 * cost and worse > cost
+    # of one system, many steps lead to the regulator without end; batches go along
+    long = lqr_horizon(A[:2, None] * 0.5, B[:2, None], Q[0], R[0], steps=None, end=np.zeros((n, n)))
+    assert long.K.shape == (2, 1, m, n)
+    settled = lqr_horizon(A[0], B[0], Q[0], R[0], steps=400)
+    assert np.abs(settled.X[0] - lqr(A[0], B[0], Q[0], R[0], discrete=True).X).max() < 1e-8 * np.abs(settled.X[0]).max()
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_derivatives_are_those_of_the_solution(discrete: bool) -> None:
+    n, m = 2, 1
+    shapes = [(n, n), (n, m), (n, n), (m, m), (n, m)]
+    ends = np.cumsum([a * b for a, b in shapes])
+
+    def answer(p: Any) -> Any:
+        A, B, Q, R, N = (p[e - a * b : e].reshape(a, b) for e, (a, b) in zip(ends, shapes, strict=True))
+        found = lqr(A, B, 0.5 * (Q + Q.T), R, N, discrete=discrete)
+        return np.concatenate([found.X.ravel(), found.K.ravel()])
+
+    size, out = int(ends[-1]), n * n + n * m
+    value = lw.compile(answer, p=size)
+    forward = lw.compile(lambda p, d: np.array(tangent(list(answer(p)), p, list(d))), p=size, d=size)
+    reverse = lw.compile(lambda p, w: np.array(adjoint(list(answer(p)), p, list(w))), p=size, w=out)
+    p = np.concatenate([x[0].ravel() for x in _systems(3, 1, n, m, discrete)])
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        d, w, h = rng.normal(size=size), rng.normal(size=out), 1e-5
+        difference = (value(p + h * d) - value(p - h * d)) / (2.0 * h)
+        rate = forward(p, d)
+        assert np.abs(rate - difference).max() < 1e-6 * np.abs(difference).max()
+        assert abs(reverse(p, w) @ d - rate @ w) < 1e-9 * (np.abs(rate) @ np.abs(w))
+
+
+def test_robots_are_held() -> None:
+    arm = lw.load("arm6")
+    n = arm.nv
+    q, v = arm.random_configuration(seed=0), np.zeros(n)
+    tau = arm.inverse_dynamics(q, v, v)
+    K = lqr(*arm.linearize(q, v, tau, step=0.01), np.eye(2 * n), 1e-3 * np.eye(n), discrete=True).K
+    at, rate = arm.integrate(q, np.full(n, 0.02)), v
+    for _ in range(1500):
+        x = np.concatenate([arm.difference(q, at), rate])
+        rate = rate + 0.01 * arm.forward_dynamics(at, rate, tau - K @ x)
+        at = arm.integrate(at, 0.01 * rate)
+    assert np.abs(arm.difference(q, at)).max() < 1e-4 and np.abs(rate).max() < 1e-4
+
+
+def test_what_is_refused() -> None:
+    A, B, Q, R = np.diag([1.0, -1.0]), np.array([[0.0], [1.0]]), np.eye(2), np.eye(1)
+    for how in ({}, {"discrete": True}):
+        with pytest.raises(ValueError, match="eigenvalue 1 of A does not end, and B has no input"):
+            lqr(A, B, Q, R, **how)
+    with pytest.raises(ValueError, match="expected a Q to which it counts"):
+        lqr([[0.0, 1.0], [0.0, 0.0]], B, np.diag([0.0, 1.0]), R)
+    with pytest.raises(ValueError, match="eigenvalue 2 end: expected a Q to which it counts"):
+        lqr([[2.0]], [[1.0]], [[0.0]], R)
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"R": [[0.0]]}, "R: expected a positive definite matrix"),
+        ({"Q": -np.eye(2)}, "nowhere negative"),
+        ({"N": [[0.0], [3.0]]}, "nowhere negative"),
+        ({"B": np.eye(3)}, r"B: expected \(..., 2, 3\)"),
+        ({"A": np.full((2, 2), np.nan)}, "A: expected finite numbers, got nan"),
+        ({"Q": np.ones(2)}, "Q: expected a matrix"),
+    ]
+    for change, message in cases:
+        given = {"A": A, "B": B, "Q": Q, "R": R, **change}
+        with pytest.raises(ValueError, match=message):
+            lqr(**given)
+        with pytest.raises(ValueError, match=message):
+            lqr_horizon(**given, steps=3)
+    with pytest.raises(TypeError, match="expected an array of real numbers"):
+        lqr(A * 1j, B, Q, R)
+    with pytest.raises(ValueError, match="steps: expected how many"):
+        lqr_horizon(A, B, Q, R)
+    with pytest.raises(ValueError, match="as many steps everywhere"):
+        lqr_horizon(np.tile(A, (3, 1, 1)), B, Q, R, steps=4)
+    # in a batch, one that has no regulator leaves the others alone
+    good = np.array([[0.0, 1.0], [0.0, 0.0]])
+    both = lqr(np.array([A, good]), B, Q, R)
+    assert not np.isfinite(both.residual[0])
+    assert np.array_equal(both.K[1], lqr(good, B, Q, R).K)
