@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 from ..errors import Issue, ModelError, UnknownNameError
 from ..facade.making.loading import Continuous, Inertias, Mimicry
 from ..facade.robot.robot import Robot, load
+from ..geometry.scene import Scene
 from .output import Terminal, escaped
 
 __all__ = [
@@ -20,8 +24,10 @@ __all__ = [
     "from_zero",
     "issue_text",
     "load_robot",
+    "number_from",
     "positive",
     "robot_of",
+    "scene_of",
 ]
 
 FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
@@ -89,6 +95,33 @@ def from_zero(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {text!r}")
     return value
+
+
+def number_from(least: float) -> Callable[[str], float]:
+    """A finite number from a bound on, as argparse's ``type``."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value < math.inf:
+            raise argparse.ArgumentTypeError(f"expected a number of at least {least:g}, got {text!r}")
+        return value
+
+    return read
+
+
+def scene_of(file: str | None) -> Scene | None:
+    """The scene of a file, if one is named.  Raises CommandError."""
+    if file is None:
+        return None
+    try:
+        return Scene.from_json(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(USAGE, f"cannot read {escaped(file)}: {error.strerror or error}") from error
+    except (TypeError, ValueError) as error:
+        raise CommandError(USAGE, f"{escaped(file)}: {escaped(str(error))}") from error
 
 
 def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:

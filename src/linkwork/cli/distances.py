@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from .. import __version__
 from .._progress import Progress
 from ..facade.robot.robot import Robot
 from ..geometry.scene import Scene
-from .arguments import BAD_MODEL, USAGE, CommandError, add_json, add_robot, from_zero, positive, robot_of
+from .arguments import BAD_MODEL, CommandError, add_json, add_robot, from_zero, positive, robot_of, scene_of
 from .output import Terminal, escaped, label, quantity, table
 
 __all__ = ["HELP", "add_arguments", "run"]
@@ -51,7 +50,7 @@ class Clearances:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    scene = _scene(arguments.scene)
+    scene = scene_of(arguments.scene)
     try:
         found = _clearances(robot, scene, arguments, terminal)
     except (TypeError, ValueError) as error:  # no shapes, or some that nothing measures
@@ -61,18 +60,6 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     else:
         terminal.out.lines(_text(robot, found, arguments))
     return 0
-
-
-def _scene(file: str | None) -> Scene | None:
-    """Raises CommandError."""
-    if file is None:
-        return None
-    try:
-        return Scene.from_json(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CommandError(USAGE, f"cannot read {escaped(file)}: {error.strerror or error}") from error
-    except (TypeError, ValueError) as error:
-        raise CommandError(USAGE, f"{escaped(file)}: {escaped(str(error))}") from error
 
 
 def _configurations(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:

@@ -1,0 +1,294 @@
+"""`linkwork plan`: a path of a robot among a scene's obstacles, from a configuration to a goal."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import __version__
+from .._progress import Progress
+from ..errors import UnknownNameError
+from ..facade.motion.trajectory import Trajectory
+from ..facade.planning.result import PlanResult
+from ..facade.posing import pose
+from ..facade.robot.robot import Robot
+from .arguments import (
+    BAD_MODEL,
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_robot,
+    from_zero,
+    number_from,
+    robot_of,
+    scene_of,
+)
+from .output import Terminal, escaped, finite, label, number, quantity
+from .tables import columns_of, folded
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "find a path of a robot among obstacles, and write it as a trajectory"
+
+_POSE = ("X", "Y", "Z", "R", "P", "Y")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="Q",
+        nargs="+",
+        help="where it starts: the numbers of q, or NAME=NUMBER of some, the others at zero (default: all of them)",
+    )
+    parser.add_argument(
+        "--to",
+        dest="goals",
+        metavar="Q",
+        nargs="+",
+        action="append",
+        default=[],
+        help="a goal: the numbers of q, or NAME=NUMBER of some, the others as at the start; may be repeated",
+    )
+    parser.add_argument(
+        "--pose",
+        dest="poses",
+        metavar=("FRAME", "X"),
+        nargs="+",
+        action="append",
+        default=[],
+        help="a goal: FRAME X Y Z and, as URDF has them, roll, pitch and yaw, 0 if left out [m, rad]; may be repeated",
+    )
+    parser.add_argument(
+        "--margin", metavar="M", type=number_from(0.0), default=0.0, help="room to keep [m] (default: 0)"
+    )
+    parser.add_argument(
+        "--edges",
+        choices=("certified", "sampled"),
+        default="certified",
+        help="whether ways are proved free, or looked at in steps (default: certified)",
+    )
+    parser.add_argument("--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="of sampled ones")
+    parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
+    parser.add_argument("--budget", metavar="S", type=number_from(0.0), default=5.0, help="seconds (default: 5)")
+    parser.add_argument(
+        "--acceleration",
+        metavar="A",
+        type=number_from(1e-9),
+        help="of all joints [rad/s², m/s²]: the least time within that and the robot's limits of velocity",
+    )
+    parser.add_argument("--output", metavar="FILE", help="write the trajectory, to the bit (.npz) or in samples (.csv)")
+    parser.add_argument("--plot", metavar="FILE", help="draw the path among the obstacles, with matplotlib")
+    parser.add_argument("--frame", metavar="NAME", help="the frame whose way is drawn (default: the last one)")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = robot_of(arguments, terminal)
+    scene = scene_of(arguments.scene)
+    _check_files(arguments)
+    try:
+        start = _configuration(robot, "--from", arguments.start or [], robot.neutral())
+        goals = _goals(robot, arguments, start)
+    except (UnknownNameError, ValueError) as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    with Progress(terminal.log, "planning: time", 100) as progress:
+        shown = [0]
+
+        def told(spent: float, _: int) -> None:
+            share = int(100.0 * min(spent / arguments.budget, 1.0)) if arguments.budget > 0.0 else 100
+            progress.advance(share - shown[0])
+            shown[0] = share
+
+        try:
+            found = robot.plan(
+                start,
+                goals,
+                scene,
+                edges=arguments.edges,
+                resolution=arguments.resolution,
+                margin=arguments.margin,
+                seed=arguments.seed,
+                time_budget=arguments.budget,
+                progress=told,
+            )
+        except UnknownNameError as error:
+            raise CommandError(USAGE, escaped(str(error))) from error
+        except (TypeError, ValueError) as error:  # no shapes, constraints, joints without limits
+            raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    moving = _moving(found, arguments)
+    _write(found, moving, arguments)
+    if arguments.json:
+        terminal.out.json(_data(robot, found, moving, arguments))
+    else:
+        terminal.out.lines(_text(robot, found, moving, arguments, columns_of(terminal.out)))
+    return 0 if found.success else FAILED
+
+
+# -- what is asked
+
+
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Before anything is computed.  Raises CommandError."""
+    output = arguments.output
+    if output is not None and Path(output).suffix not in (".npz", ".csv"):
+        raise CommandError(USAGE, f"--output: expected a file that ends in .npz or .csv, got {escaped(output)}")
+    for option, file in (("--output", output), ("--plot", arguments.plot)):
+        if file is not None and not Path(file).absolute().parent.is_dir():
+            raise CommandError(USAGE, f"{option}: cannot write {escaped(file)}: there is no such folder")
+    if arguments.plot is not None:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            raise CommandError(FAILED, '--plot needs matplotlib: pip install "linkwork[figures]"') from None
+
+
+def _words(given: Sequence[str]) -> list[str]:
+    """What spaces and commas separate."""
+    return [word for text in given for word in re.split(r"[\s,]+", text.strip()) if word]
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = np.nan
+    if not np.isfinite(found):
+        raise ValueError(f"{option}: expected a finite number, got {text!r}")
+    return found
+
+
+def _configuration(robot: Robot, option: str, given: Sequence[str], others: np.ndarray) -> np.ndarray:
+    """All numbers of q, or some of them by name.  Raises ValueError and UnknownNameError."""
+    words = _words(given)
+    q = np.array(others, dtype=float)
+    if all("=" in word for word in words):
+        for word in words:
+            name, _, text = word.rpartition("=")
+            if name not in robot.q_names:
+                raise UnknownNameError("number of q", name, robot.q_names)
+            q[robot.q_names.index(name)] = _number(f"{option}: {name}", text)
+        return q
+    if any("=" in word for word in words):
+        raise ValueError(f"{option}: expected numbers, or NAME=NUMBER each, got both")
+    if len(words) != robot.nq:
+        raise ValueError(f"{option}: expected {robot.nq} numbers, those of q, got {len(words)}")
+    return np.array([_number(option, word) for word in words])
+
+
+def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
+    """All of them.  Raises ValueError and UnknownNameError."""
+    found: list[Any] = [_configuration(robot, "--to", given, start) for given in arguments.goals]
+    for frame, *given in arguments.poses:
+        if frame not in robot.frames:
+            raise UnknownNameError("frame", frame, [*robot.frames])
+        numbers = [_number("--pose", word) for word in _words(given)]
+        if len(numbers) not in (3, 6):
+            raise ValueError(
+                f"--pose: expected FRAME and {' '.join(_POSE)}, or {' '.join(_POSE[:3])}, got {len(numbers)}"
+            )
+        found.append({frame: pose(numbers[:3], rpy=numbers[3:] or None)})
+    if not found:
+        raise ValueError("expected a goal: --to a configuration, or --pose of a frame")
+    return found
+
+
+# -- what is found
+
+
+class Moving(NamedTuple):
+    """A path by time, and when its way points are passed: by length, or by the fastest motion [s]."""
+
+    trajectory: Trajectory
+    times: np.ndarray
+
+
+def _moving(found: PlanResult, arguments: argparse.Namespace) -> Moving | None:
+    """If there is a path.  Raises CommandError."""
+    if not found.success:
+        return None
+    steps = np.linalg.norm(found.robot.difference(found.path[:-1], found.path[1:]), axis=-1)
+    lengths = np.concatenate([[0.0], np.cumsum(steps)])
+    if arguments.acceleration is None:
+        return Moving(found.trajectory(), lengths)
+    try:
+        timed = found.timed(acceleration=arguments.acceleration)
+    except ValueError as error:
+        raise CommandError(FAILED, escaped(str(error))) from error
+    return Moving(timed.trajectory, np.interp(lengths, timed.s, timed.t))
+
+
+def _write(found: PlanResult, moving: Moving | None, arguments: argparse.Namespace) -> None:
+    """The files that were asked for.  Raises CommandError."""
+    try:
+        if moving is not None and arguments.output is not None:
+            moving.trajectory.save(arguments.output)
+        if arguments.plot is not None:
+            import matplotlib as mpl
+
+            mpl.use("agg")
+            axes = found.plot(arguments.frame)
+            axes.figure.savefig(arguments.plot)
+    except OSError as error:
+        name = escaped(str(error.filename or arguments.output))
+        raise CommandError(FAILED, f"cannot write {name}: {error.strerror or error}") from error
+    except (UnknownNameError, ValueError) as error:  # a frame, or a kind of picture, that is none
+        raise CommandError(USAGE, escaped(str(error))) from error
+
+
+def _text(
+    robot: Robot,
+    found: PlanResult,
+    moving: Moving | None,
+    arguments: argparse.Namespace,
+    columns: int | None,
+) -> list[str]:
+    work = f"{quantity(found.nodes, 'configuration')} explored, {quantity(found.edges_checked, 'edge')} looked at"
+    lines = [f"{label(robot.name)}: {found.status}", "", escaped(found.reason)]
+    if moving is not None:
+        free = "proved free" if arguments.edges == "certified" else f"free in steps of {number(arguments.resolution)}"
+        lines += [f"{quantity(len(found.path), 'way point')}, {number(found.cost)} long [rad, m], {free}"]
+        if arguments.acceleration is not None:
+            lines += [f"it takes {number(moving.trajectory.duration)} s"]
+    lines += [f"{work}, in {found.seconds:.3g} s, of which compiling is a part the first time"]
+    if moving is not None:
+        rows = [
+            [str(k), f"{t:.4g}", *(f"{x:.4f}" for x in q)]
+            for k, (t, q) in enumerate(zip(moving.times, found.path, strict=True))
+        ]
+        unit = "length" if arguments.acceleration is None else "t [s]"
+        lines += ["", *folded(["", unit, *map(escaped, robot.q_names)], rows, columns, left=())]
+    if moving is not None and arguments.output is not None:
+        lines += ["", f"written to {escaped(arguments.output)}"]
+    return [*lines, "", f"linkwork {__version__}; float64; random numbers {arguments.seed}"]
+
+
+def _data(robot: Robot, found: PlanResult, moving: Moving | None, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "linkwork": __version__,
+        "robot": robot.name,
+        "scene": arguments.scene,
+        "status": found.status,
+        "reason": found.reason,
+        "names": list(robot.q_names),
+        "path": found.path.tolist(),
+        "cost": finite([found.cost])[0],
+        "goal": found.goal,
+        "times": None if moving is None else moving.times.tolist(),
+        "timed": arguments.acceleration is not None,
+        "nodes": found.nodes,
+        "edges": arguments.edges,
+        "edges_checked": found.edges_checked,
+        "margin": arguments.margin,
+        "seed": arguments.seed,
+        "seconds": found.seconds,
+        "output": None if moving is None else arguments.output,
+    }

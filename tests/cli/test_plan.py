@@ -1,0 +1,114 @@
+"""`linkwork plan`: what it prints and writes is the path that the robot finds."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+ARM = """<robot name="arm"><link name="base"/>
+<link name="upper"><collision><origin xyz="0.2 0 0" rpy="0 1.5707963267948966 0"/>
+<geometry><cylinder radius="0.03" length="0.34"/></geometry></collision></link>
+<link name="hand"><collision><origin xyz="0.2 0 0"/><geometry><sphere radius="0.05"/></geometry></collision></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" effort="1" velocity="2"/></joint>
+<joint name="k" type="revolute"><parent link="upper"/><child link="hand"/><axis xyz="0 0 1"/><origin xyz="0.4 0 0"/>
+<limit lower="-2.5" upper="2.5" effort="1" velocity="1"/></joint></robot>"""
+
+
+@pytest.fixture
+def files(tmp_path, urdf):
+    scene = tmp_path / "scene.json"
+    obstacles = lw.Scene().with_sphere("post", 0.06, (0.55, 0.0, 0.0))
+    scene.write_text(obstacles.to_json(), encoding="utf-8")
+    return urdf(ARM), str(scene), obstacles
+
+
+def test_the_path_is_the_robots(linkwork, files, tmp_path):
+    file, scene, obstacles = files
+    robot = lw.load(file)
+    start, goal = np.array([-1.0, 0.3]), np.array([1.0, -0.3])
+    asked = (file, "--scene", scene, "--from", "j=-1", "k=0.3", "--to", "1.0,", "-0.3", "--seed", "2")
+    ran = linkwork("plan", *asked, "--json")
+    assert ran.code == 0, ran.err
+    data = json.loads(ran.out)
+    found = robot.plan(start, [goal], obstacles, seed=2)
+    assert data["status"] == "solved" and data["path"] == found.path.tolist() and data["cost"] == found.cost
+    assert data["names"] == ["j", "k"] and data["seed"] == 2 and not data["timed"] and data["output"] is None
+    steps = np.linalg.norm(np.diff(found.path, axis=0), axis=1)
+    assert np.allclose(data["times"], [0.0, *np.cumsum(steps)])
+    # timed, and written: the same from the file as from the robot
+    for ending in ("npz", "csv"):
+        output = tmp_path / f"way.{ending}"
+        ran = linkwork("plan", *asked, "--acceleration", "5", "--output", str(output), "--json")
+        data = json.loads(ran.out)
+        timed = found.timed(acceleration=5.0).trajectory
+        written = lw.motion.Trajectory.load(output, robot=robot)
+        assert data["timed"] and data["output"] == str(output)
+        assert written.duration == pytest.approx(timed.duration) == pytest.approx(data["times"][-1])
+        assert np.allclose(written(data["times"]).q, found.path, atol=1e-6)
+    assert written.extremes(1).upper.max() <= 2.0 + 1e-6
+    # people get a table of the same way points
+    ran = linkwork("plan", *asked, "--acceleration", "5")
+    rows = [line.split() for line in ran.out.splitlines()]
+    first = next(k for k, row in enumerate(rows) if row == ["t", "[s]", "j", "k"])
+    shown = np.array([[float(x) for x in row] for row in rows[first + 2 : first + 2 + len(found.path)]])
+    assert np.allclose(shown[:, 2:], found.path, atol=5e-5) and np.allclose(shown[:, 1], data["times"], rtol=1e-3)
+    assert "proved free" in ran.out and "planning" not in ran.out
+
+
+def test_goals_of_every_kind(linkwork, files):
+    """A pose, several goals, sampled edges, and one that cannot be."""
+    file, scene, _ = files
+    robot = lw.load(file)
+    X = robot.pose([0.9, -0.5], "hand")
+    place = [f"{x:.17g}" for x in X[:3, 3]]
+    yaw = f"{np.arctan2(X[1, 0], X[0, 0]):.17g}"
+    asked = ("--pose", "hand", *place, "0", "0", yaw, "--json")
+    data = json.loads(linkwork("plan", file, "--scene", scene, "--from=-1,0.3", *asked, "--edges", "sampled").out)
+    assert data["status"] == "solved" and data["edges"] == "sampled" and data["goal"] == 0
+    assert np.abs(lw.pose_difference(robot.pose(data["path"][-1], "hand"), X)).max() < 1e-5
+    # two goals, the first of which is where the post is
+    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=0", "--to", "j=-1.3", "--json")
+    data = json.loads(ran.out)
+    assert ran.code == 0 and data["goal"] == 1 and data["path"][-1] == [-1.3, 0.0]
+    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=0", "--json")
+    data = json.loads(ran.out)
+    assert ran.code == 1 and data["status"] == "goal in collision" and "post" in data["reason"]
+    assert data["path"] == [] and data["cost"] is None and data["times"] is None
+    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=0")
+    assert ran.code == 1 and "goal in collision" in ran.out and "'post'" in ran.out
+
+
+def test_a_picture_is_written(linkwork, files, tmp_path):
+    pytest.importorskip("matplotlib")
+    file, scene, _ = files
+    picture = tmp_path / "way.svg"
+    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=1", "--plot", str(picture))
+    assert ran.code == 0, ran.err
+    assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
+
+
+def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
+    file, _, _ = files
+    bare = urdf('<robot name="bare"><link name="a"/></robot>', "bare.urdf")
+    for arguments, code, said in (
+        ((file,), 2, "expected a goal"),
+        ((file, "--to", "1"), 2, "--to: expected 2 numbers, those of q, got 1"),
+        ((file, "--to", "1", "nan"), 2, "--to: expected a finite number, got 'nan'"),
+        ((file, "--to", "jj=1"), 2, "did you mean 'j'"),
+        ((file, "--to", "j=1", "2"), 2, "got both"),
+        ((file, "--from", "j=x", "--to", "j=1"), 2, "--from: j: expected a finite number"),
+        ((file, "--pose", "hnad", "0", "0", "0"), 2, "hand"),
+        ((file, "--pose", "hand", "0", "0"), 2, "--pose: expected FRAME"),
+        ((file, "--to", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
+        ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "no such folder"),
+        ((file, "--to", "j=1", "--budget", "nan"), 2, "at least 0"),
+        ((file, "--to", "j=1", "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
+        ((bare, "--to", "0"), 2, "expected 0 numbers"),
+    ):
+        ran = linkwork("plan", *arguments)
+        assert ran.code == code and said in ran.err and not ran.out, (arguments, ran.err)
