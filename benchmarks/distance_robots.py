@@ -26,7 +26,7 @@ from .robots import ROBOTS, NotInstalled, example_robots
 from .targets import DISTANCES, Target
 from .verdicts import Verdict
 
-__all__ = ["boxes", "humanoid", "measured", "panda"]
+__all__ = ["boxes", "checked_edges", "humanoid", "measured", "panda"]
 
 BATCH = 1024
 EDGES, CHECKED, SAMPLES = 256, 25_600, 100  # timed, looked at again, and samples on each
@@ -172,26 +172,38 @@ def _hulls(effort: Effort, quick: bool) -> Part:
 def _edges(effort: Effort, quick: bool) -> Part:
     """Edges of length 1, which are certified, and whether samples on those that are free agree."""
     robot, scene = panda(), boxes()
-    rng = np.random.default_rng(2)
-    seconds, free, wrong, count = 0.0, 0, 0, EDGES if quick else CHECKED
+    count = EDGES if quick else CHECKED
     with threads(1):
-        for k in range(count // EDGES):
-            q0 = robot.random_configuration(rng, size=EDGES)
-            step = rng.normal(size=q0.shape)
-            q1 = np.clip(q0 + step / np.linalg.norm(step, axis=1, keepdims=True), robot.lower, robot.upper)
-            certified = np.asarray(robot.edge_is_free(q0, q1, scene).free, bool)
-            if k == 0:
-                names = {"ask": robot.edge_is_free, "q0": q0, "q1": q1, "scene": scene}
-                seconds = compare(Call("ask(q0, q1, scene)", names), None, effort).ours / EDGES
-            free += int(certified.sum())
-            if certified.any():
-                s = rng.uniform(0.0, 1.0, (SAMPLES, 1, 1))
-                way = q0[certified] + s * (q1 - q0)[certified]
-                wrong += int(np.asarray(robot.in_collision(way, scene)).any(0).sum())
+        q0, q1 = _edges_of(robot, np.random.default_rng(2), EDGES)
+        names = {"ask": robot.edge_is_free, "q0": q0, "q1": q1, "scene": scene}
+        seconds = compare(Call("ask(q0, q1, scene)", names), None, effort).ours / EDGES
+    free, wrong = checked_edges(count, 2)
     what = f"panda, {len(scene)} boxes"
     for measure, value in (("edge of 1 rad", seconds), ("edges wrongly certified", float(wrong))):
         record = {"what": what, "measure": measure, "seconds": value, "free": free / count, "count": count}
         yield {**record, "wrong": bool(wrong)}, [_row((what, measure), value)]
+
+
+def checked_edges(count: int, seed: int) -> tuple[int, int]:
+    """Of so many random edges of length 1 how many are certified free, and of how many of those samples say no."""
+    robot, scene, rng = panda(), boxes(), np.random.default_rng(seed)
+    free, wrong = 0, 0
+    for start in range(0, count, EDGES):
+        q0, q1 = _edges_of(robot, rng, min(EDGES, count - start))
+        certified = np.asarray(robot.edge_is_free(q0, q1, scene).free, bool)
+        free += int(certified.sum())
+        if certified.any():
+            s = rng.uniform(0.0, 1.0, (SAMPLES, int(certified.sum()), 1))
+            way = q0[certified] + s * (q1 - q0)[certified]
+            wrong += int(np.asarray(robot.in_collision(way, scene)).any(0).sum())
+    return free, wrong
+
+
+def _edges_of(robot: lw.Robot, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random edges of length 1, or what of them is within limits."""
+    q0 = robot.random_configuration(rng, size=count)
+    step = rng.normal(size=q0.shape)
+    return q0, np.clip(q0 + step / np.linalg.norm(step, axis=1, keepdims=True), robot.lower, robot.upper)
 
 
 def _compiled(effort: Effort, quick: bool) -> Part:
