@@ -127,7 +127,8 @@ def primitive_inertia(shape: ET.Element, mass: float) -> tuple[np.ndarray, float
 
 @every_robot
 def test_inertias_are_those_of_the_first_shape(robot):
-    """The first visual shape of a link is the solid its mass is spread over; a collision shape is the same solid."""
+    """The first visual shape of a link is the solid its mass is spread over; a collision shape is the same solid, or a
+    sphere about its centre that is no wider than it."""
     for link in massive_links(robot.name):
         inertial, visual, collision = link.find("inertial"), link.find("visual"), link.find("collision")
         mass = float(inertial.find("mass").get("value"))
@@ -136,6 +137,12 @@ def test_inertias_are_those_of_the_first_shape(robot):
         np.testing.assert_allclose(given, moments, rtol=1e-8)
         assert all(float(inertial.find("inertia").get(key)) == 0 for key in ("ixy", "ixz", "iyz"))
         assert 300 < mass / volume < 3000, link.get("name")
-        for other in (visual,) if collision is None else (visual, collision):
-            assert other.find("origin").attrib == inertial.find("origin").attrib
-            assert other.find("geometry")[0].attrib == visual.find("geometry")[0].attrib
+        assert visual.find("origin").attrib == inertial.find("origin").attrib
+        if collision is not None and collision.find("geometry")[0].tag == visual.find("geometry")[0].tag:
+            assert collision.find("origin").attrib == inertial.find("origin").attrib
+            assert collision.find("geometry")[0].attrib == visual.find("geometry")[0].attrib
+        elif collision is not None:
+            (sphere,), solid = collision.find("geometry"), visual.find("geometry")[0]
+            assert collision.find("origin").get("xyz") == inertial.find("origin").get("xyz")
+            assert sphere.tag == "sphere" and solid.tag == "cylinder"
+            assert float(sphere.get("radius")) <= float(solid.get("radius"))
