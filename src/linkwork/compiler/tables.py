@@ -22,6 +22,7 @@ __all__ = ["CHOSEN", "Memory", "Standing", "bundle", "lane_of", "offsets", "row_
 Memory = Callable[[int], "tuple[str, int] | None"]  # of a value: a pointer, and how many numbers further on
 
 CHOSEN = 16  # numbers of a table that is a chain of choices
+_TOGETHER = 4  # numbers of a row that lanes may take as vectors
 _ON_STACK = 1 << 13  # bytes of a table that is put there
 
 
@@ -92,8 +93,7 @@ def _taken(f: Instructions, take: Take, args: Sequence[int], name: Callable[[int
             for k, value in enumerate(values):
                 f.put(name(value), standing.pointer, k)
         if standing is not None:
-            where = offsets(f, row, standing.distance * f.align, f.real.bytes)
-            found = _read(f, where, standing.pointer, [place * f.align for place in standing.columns])
+            found = _stood(f, row, standing)
         else:
             found = _chosen(f, row, [name(value) for value in values], take)
     unknown = f.let(f"fcmp uno {f.type} {at}, {at}")
@@ -123,6 +123,27 @@ def _chosen(f: Instructions, row: str, numbers: Sequence[str], take: Take) -> li
         above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")
         here = numbers[k * take.columns : (k + 1) * take.columns]
         found = [f.select(above, x, y) for x, y in zip(here, found, strict=True)]
+    return found
+
+
+def _stood(f: Instructions, row: str, standing: Standing) -> list[str]:
+    """A row of a table that has a vector for each number: as vectors where all lanes want the same row, as they do more
+    often than not (times in their order, one scene for all), else lane by lane."""
+    each, columns = standing.distance * f.align, [place * f.align for place in standing.columns]
+    if f.lanes == 1 or len(columns) < _TOGETHER:
+        return _read(f, offsets(f, row, each, f.real.bytes), standing.pointer, columns)
+    start = offsets(f, row, each, 0)
+    first, kind = lane_of(f, "i32", start, 0), vector("i32", f.lanes)
+    every = f.let(f"shufflevector {kind} {start}, {kind} poison, <{f.lanes} x i32> zeroinitializer")
+    apart = f.let(f"icmp ne i{f.lanes} {f.bits(f.let(f'icmp ne {kind} {start}, {every}'))}, 0")
+    kinds = [f.type] * len(columns)
+    with f.instead(apart, kinds, ["poison"] * len(columns)) as each_own:
+        steps = ", ".join(f"i32 {lane * f.real.bytes}" for lane in range(f.lanes))
+        where = f.let(f"add {kind} {start}, <{steps}>")
+        each_own[:] = _read(f, where, standing.pointer, columns)
+    with f.instead(f.let(f"xor i1 {apart}, true"), kinds, each_own) as found:
+        at = f.at(standing.pointer, f.let(f"zext i32 {first} to i64"))
+        found[:] = [f.let(f"load {f.type}, ptr {f.at(at, column)}, align {f.align}") for column in columns]
     return found
 
 
