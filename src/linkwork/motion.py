@@ -15,6 +15,7 @@ from .facade.motion.timing.timing import TimedPath, time_optimal
 from .facade.motion.trajectory import Trajectory, TrajectoryState
 from .facade.planning.region import PoseRegion
 from .facade.planning.result import PlanResult, PlanTree
+from .facade.planning.roadmap import Roadmap
 
 __all__ = [
     "CartesianPath",
@@ -27,6 +28,7 @@ __all__ = [
     "PoseRegion",
     "ProfileFunction",
     "ProfileNumbers",
+    "Roadmap",
     "TimedPath",
     "Trajectory",
     "TrajectoryState",

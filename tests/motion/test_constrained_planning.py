@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.facade.planning.connect import connected
 from linkwork.facade.planning.constrained import ConstrainedSpace
 from linkwork.facade.planning.kept import KeptTasks
-from linkwork.facade.planning.shorten import shortcut, straightened
 
 UPRIGHT = lw.ik.AlignTask("hand.z", target=(0.0, 0.0, 1.0), name="cup")
 ROOM = (
@@ -23,15 +21,11 @@ def _space(robot, scene=None, keep=(), bound=1e-3, **options):
     return ConstrainedSpace(robot, scene, kept=kept, **options)
 
 
-def _way(space, start, goal, seed=0):
-    """Way points of a simplified path, and the path that was found first."""
-    first, _ = connected(
-        space, start[None], goal[None], seed=seed, step=0.5, at_once=16, going=lambda a, b: a + b < 2000
-    )
-    assert first is not None
-    found = straightened(space, shortcut(space, straightened(space, first), seed=seed, rounds=30))
-    assert np.array_equal(found[0], start) and np.array_equal(found[-1], goal)
-    return space.detailed(found), space.detailed(first)
+def _plan(robot, start, goal, scene, seed=0, **options):
+    """A path, of which the same seed gives the same."""
+    found = robot.plan(start, goal, scene, seed=seed, time_budget=60.0, **options)
+    assert found and np.allclose(found.path[0], start, atol=1e-9) and np.allclose(found.path[-1], goal, atol=1e-9)
+    return found
 
 
 def _finely(robot, way, count=40):
@@ -48,15 +42,16 @@ def test_a_cup_is_held_upright_around_a_wall():
         at = lw.pose((0.45, y, 0.4))
         found = (robot.inverse_kinematics(at, "hand", seed=robot.random_configuration(seed=k)).q for k in range(20))
         ends.append(next(q for q in found if space.free(q[None])[0]))
-    assert space.dimension(ends[0]) == 5
+    assert space.dimension() == 5
     for seed in range(2):
-        way, first = _way(space, *ends, seed=seed)
+        found = _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT)
+        way = found.path
         q = _finely(robot, way)
         tilt = np.arccos(np.clip(robot.pose(q, "hand")[:, 2, 2], -1.0, 1.0))
         assert tilt.max() < 1e-3 and np.arccos(robot.pose(way, "hand")[:, 2, 2].clip(-1, 1)).max() < 3e-6
         assert not robot.in_collision(q, ROOM).any() and space.within(q).all()
-        assert space.cost(way) <= space.cost(first)
-        assert np.array_equal(way, _way(space, *ends, seed=seed)[0])
+        assert found.cost <= _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT, simplify=False).cost
+        assert np.array_equal(way, _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT).path)
     free = space.edges_are_free(np.array(ends), np.array(ends[::-1]))
     assert not free.any()  # the straight way leads through the wall
 
@@ -71,8 +66,8 @@ def test_loops_stay_closed(name):
         ends[:, 4:7] = (0.1, 0.05, 0.03), (-0.1, -0.05, 0.05)
         ends = np.array([robot.assemble(q, hold={"carried": q[:7]}).q for q in ends])
     space = _space(robot, NOWHERE)
-    assert space.dimension(ends[0]) == robot.mobility(ends[0]).mobility
-    way, _ = _way(space, *ends)
+    assert space.dimension() == robot.mobility(ends[0]).mobility
+    way = _plan(robot, *ends, NOWHERE).path
     assert np.abs(robot.constraint_error(way)).max() < 1e-7
     assert np.abs(robot.constraint_error(_finely(robot, way))).max() < 1e-3
     lengths = space.length(space.difference(way[:-1], way[1:]))
@@ -126,7 +121,7 @@ def test_edges_converge_or_are_refused():
     inside = np.array([[1.0, 0.5], [1.4, 0.3]])
     assert np.array_equal(above.kept.projected(inside)[0], inside) and len(above.detailed(inside)) < 5
     assert (robot.pose(above.samples(0).take(30), "tip")[:, 1, 3] > 0.2 - 1e-5).all()
-    assert above.dimension(inside[0]) == 2
+    assert above.dimension() == 2
 
 
 def test_what_is_no_way_to_keep_is_told():
@@ -147,3 +142,10 @@ def test_what_is_no_way_to_keep_is_told():
         _space(robot, NOWHERE, "line")
     with pytest.raises(ValueError, match="a constraint of velocities"):
         _space(lw.load("differential_drive"), NOWHERE)
+    on, off = np.array([0.0, np.pi / 2]), np.zeros(2)
+    for start, goal, status in ((off, on, "start violates constraints"), (on, off, "goal violates constraints")):
+        found = robot.plan(start, goal, NOWHERE, keep=line)
+        assert found.status == status and "'line' is off by 1 m, and 0.001 is allowed" in found.reason
+    drive = lw.load("fourbar")
+    found = drive.plan(drive.neutral(), drive.neutral() + 0.2, NOWHERE)
+    assert found.status == "goal violates constraints" and "'pin: " in found.reason

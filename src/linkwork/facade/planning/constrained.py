@@ -129,6 +129,21 @@ class ConstrainedSpace(PlanningSpace):
             raise ValueError(f"detailed: edge {int(np.argmin(walked.kept))} of the path cannot be kept")
         return np.concatenate([walked.begin, path[-1:]])
 
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return tuple(task for task in self.kept.problem.tasks if not task.own)
+
+    @property
+    def is_flat(self) -> bool:
+        return False
+
+    def edge_lengths(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        walked = self.walked(q0, q1)
+        found: np.ndarray = np.bincount(
+            walked.edge, self.length(self.difference(walked.begin, walked.end)), minlength=len(q0)
+        )
+        return found
+
     def samples(self, seed: int) -> ProjectedSamples:
         """Configurations in which all holds, near such as are spread over the limits."""
         far = 2.0 * characteristic_length(self.robot.tree)
@@ -142,9 +157,13 @@ class ConstrainedSpace(PlanningSpace):
         if not self.robot.constraints:
             super()._check_lengths()
 
-    def dimension(self, q: np.ndarray) -> int:
-        """How many directions of velocity are left in a configuration (nq,)."""
-        return self.kept.dimension(q)
+    def dimension(self) -> int:
+        """How many directions of velocity are left, where nothing special happens."""
+        q = self.samples(0).take(3)
+        return max((self.kept.dimension(one) for one in q), default=int(self.robot.nv))
+
+    def violation(self, q: np.ndarray) -> str | None:
+        return self.kept.violation(q)
 
 
 def _later(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:

@@ -114,6 +114,10 @@ def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray
             continue
         candidates = candidates[within]
         free = space.free(candidates)
+        told = None if free.any() else space.violation(candidates[0])
+        if told is not None:
+            reasons.append(("goal violates constraints", f"at {one.label} {told}"))
+            continue
         if not free.any():
             told = collisions_of(space, candidates[0])
             first = f"{what} is in collision: {told}" if one.q is not None else f"{what}; of the first: {told}"
@@ -129,15 +133,18 @@ def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: in
     """Configurations at which frames have poses, and why there is none."""
     robot, poses = space.robot, one.poses or {}
     limits = (space.lower, space.upper) if space.limited else None
-    if len(poses) == 1:
+    kept = space.tasks
+    if len(poses) == 1 and not kept:
         ((frame, X),) = poses.items()
         if len(X) == 1:
             found = robot.inverse_kinematics(X[0], frame, seed=seed, count=answers, limits=limits)
         else:
             found = robot.inverse_kinematics(X, frame, seed=seed, limits=limits)
     else:
-        problem = robot.ik_problem([PoseTask(frame, name=f"at {frame}") for frame in poses], limits=limits)
-        found = problem.solve(seed, count=answers, **{f"at {frame}": X[0] for frame, X in poses.items()})
+        at = [PoseTask(frame, name=f"at {frame}") for frame in poses]
+        problem, many = robot.ik_problem([*at, *kept], limits=limits), len(next(iter(poses.values()))) > 1
+        targets = {f"at {frame}": X if many else X[0] for frame, X in poses.items()}
+        found = problem.solve(seed, count=None if many else answers, **targets)
     q = np.atleast_2d(found.q)[np.atleast_1d(found.success)]
     why = "" if len(q) else _why(found)
     return q, why

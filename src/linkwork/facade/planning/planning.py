@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,18 @@ from ..distances.edges import METHODS
 from ..ik.reading import read_limits
 from .collisions import base_inside, collisions_of, limits_of
 from .connect import SearchOptions, connected
-from .goals import GoalsFound, WantedGoal, goals_found, read_goals
-from .result import PlanResult, PlanTree
+from .constrained import ConstrainedSpace
+from .goals import GoalsFound, goals_found, read_goals
+from .kept import KeptTasks
+from .optimal import improved
+from .result import CostSoFar, PlanResult, PlanTree
 from .shorten import shortened
 from .space import PlanningSpace
 from .trees import PlanningTree
 
-__all__ = ["PLANNERS", "plan_path", "read_space"]
+__all__ = ["PLANNERS", "PlanQuery", "plan_path", "read_space"]
 
-PLANNERS = ("connect",)
+PLANNERS = ("connect", "optimal")
 _NODES = 200_000  # of both trees: more are no help
 
 
@@ -47,6 +51,9 @@ def plan_path(
     time_budget: float,
     weights: Any,
     limits: Any,
+    keep: Any,
+    keep_tolerance: float,
+    iterations: int | None,
     simplify: bool,
     answers: int,
     progress: bool | Callable[[float, int], Any],
@@ -57,59 +64,95 @@ def plan_path(
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"plan: seed: expected a whole number that is not negative, got {seed!r}")
     budget = _positive("time_budget", time_budget, "[s]", least=0.0)
-    space = read_space(robot, scene, edges, resolution, margin, weights, limits)
-    starts = np.atleast_2d(read_configuration(robot, "plan", "start", start))
-    if starts.ndim != 2:
-        raise ValueError(f"plan: start: expected a configuration, or several (n, {robot.nq}), got {starts.shape}")
-    wanted = read_goals(robot, goal, frame, int(seed))
-    query = _Query(space, wanted, begun)
-    starts, refused = query.checked_starts(starts)
+    if iterations is not None and (
+        isinstance(iterations, bool) or not isinstance(iterations, (int, np.integer)) or iterations < 0
+    ):
+        raise ValueError(f"plan: iterations: expected a whole number, or None, got {iterations!r}")
+    space = read_space(robot, scene, edges, resolution, margin, weights, limits, keep, keep_tolerance)
+    query = PlanQuery(space, start, goal, frame, int(seed), begun)
+    starts, goals, refused = query.ends(answers)
     if refused is not None:
         return refused
-    goals = goals_found(space, wanted, starts[0], answers)
-    if not len(goals.q):
-        return query.without_goals(goals)
-    clock = _Clock(begun, budget, progress)
+
+    def shorter(path: np.ndarray) -> np.ndarray:
+        return shortened(space, path, seed=int(seed), spacing=SearchOptions().spacing) if simplify else path
+
+    space.edges_are_free(starts[:1], starts[:1])  # what is compiled on the way takes none of the budget
+    clock = _Clock(time.perf_counter(), budget, progress)
+    history: list[CostSoFar] = []
     with clock:
         path, trees = connected(space, starts, goals.q, seed=int(seed), going=clock.going)
-        if path is not None and simplify:
-            path = shortened(space, path, seed=int(seed), spacing=SearchOptions().spacing)
-    return query.found(path, trees, goals, clock)
+        if path is not None:
+            path = shorter(path)
+        if path is not None and method == "optimal":
+            path, history = improved(
+                space,
+                path,
+                starts,
+                goals.q,
+                seed=int(seed),
+                iterations=iterations,
+                going=clock.going,
+                shorten=shorter,
+                begun=begun,
+            )
+    return query.found(path, trees, goals, clock.rounds, history)
 
 
 def read_space(
-    robot: Any, scene: Any, edges: str, resolution: float, margin: float, weights: Any, limits: Any
+    robot: Any,
+    scene: Any,
+    edges: str,
+    resolution: float,
+    margin: float,
+    weights: Any,
+    limits: Any,
+    keep: Any = (),
+    keep_tolerance: float = 1e-3,
 ) -> PlanningSpace:
-    """The space that is planned in.  Raises ValueError and TypeError."""
+    """The space that is planned in, with what is to be kept in it, and a robot's own constraints.  Raises ValueError
+    and TypeError."""
     _one_of("edges", edges, METHODS)
-    if robot.tree.constraints:
-        raise ValueError(
-            f"plan: robot {robot.name!r} obeys constraints ({robot.tree.constraints[0].name!r}), which straight ways "
-            f"between configurations do not keep"
-        )
     if isinstance(margin, bool) or not np.isfinite(real_array("plan: margin: expected a number [m]", margin)):
         raise ValueError(f"plan: margin: expected a finite number [m], got {margin!r}")
     bounds = None if limits is None else read_limits("plan", robot, _named(robot, limits))
-    return PlanningSpace(
-        robot,
-        scene,
-        margin=float(margin),
-        edges=edges,  # type: ignore[arg-type]
-        resolution=_positive("resolution", resolution, "[rad, m]"),
-        weights=None if weights is None else _weights(robot, weights),
-        limits=bounds,
-    )
+    options: dict[str, Any] = {
+        "margin": float(margin),
+        "edges": edges,
+        "resolution": _positive("resolution", resolution, "[rad, m]"),
+        "weights": None if weights is None else _weights(robot, weights),
+        "limits": bounds,
+    }
+    if not robot.tree.constraints and isinstance(keep, (list, tuple)) and not keep:
+        return PlanningSpace(robot, scene, **options)
+    ends = (robot.lower, robot.upper) if bounds is None else bounds
+    kept = KeptTasks(robot, keep, bound=keep_tolerance, limits=ends, who="plan")
+    return ConstrainedSpace(robot, scene, kept=kept, **options)
 
 
-class _Query:
-    """What was asked, and what becomes of it."""
+class PlanQuery:
+    """What was asked of a space, and what becomes of it."""
 
-    def __init__(self, space: PlanningSpace, wanted: list[WantedGoal], begun: float) -> None:
-        self.space, self.wanted, self.begun = space, wanted, begun
+    def __init__(self, space: PlanningSpace, start: Any, goal: Any, frame: str | None, seed: int, begun: float) -> None:
+        """Raises what `Robot.plan` does of a start and goals."""
+        self.space, self.begun = space, begun
+        self.starts = np.atleast_2d(read_configuration(space.robot, "plan", "start", start))
+        if self.starts.ndim != 2:
+            expected = f"expected a configuration, or several (n, {space.robot.nq})"
+            raise ValueError(f"plan: start: {expected}, got {self.starts.shape}")
+        self.wanted = read_goals(space.robot, goal, frame, seed)
 
-    def checked_starts(self, starts: np.ndarray) -> tuple[np.ndarray, PlanResult | None]:
+    def ends(self, answers: int) -> tuple[np.ndarray, GoalsFound, PlanResult | None]:
+        """Starts and goals that are free, or why there are none."""
+        starts, refused = self._checked_starts()
+        if refused is not None:
+            return starts, GoalsFound(starts[:0], np.empty(0, dtype=int), []), refused
+        goals = goals_found(self.space, self.wanted, starts[0], answers)
+        return starts, goals, None if len(goals.q) else self.without_goals(goals)
+
+    def _checked_starts(self) -> tuple[np.ndarray, PlanResult | None]:
         """Those that can be started from, or why none can."""
-        space = self.space
+        space, starts = self.space, self.starts
         within = space.within(starts)
         if not within.any():
             return starts, self.refused(
@@ -119,6 +162,9 @@ class _Query:
         free = space.free(starts)
         if free.any():
             return starts[free], None
+        told = space.violation(starts[0])
+        if told is not None:
+            return starts, self.refused("start violates constraints", f"at the start {told}")
         told = f"the start is in collision: {collisions_of(space, starts[0])}"
         base = base_inside(space.robot, space.scene)
         return starts, self.refused("start in collision", f"{told}; {base}" if base else told)
@@ -131,27 +177,39 @@ class _Query:
         return self.refused(goals.reasons[0][0], f"{told}; {base}" if base else told)
 
     def refused(self, status: str, reason: str) -> PlanResult:
+        """There is no path, for a reason."""
         return self._result(status, reason, None, (), None, 0)
 
     def found(
-        self, path: np.ndarray | None, trees: tuple[PlanningTree, PlanningTree], goals: GoalsFound, clock: _Clock
+        self,
+        path: np.ndarray | None,
+        trees: tuple[PlanningTree, PlanningTree],
+        goals: GoalsFound,
+        rounds: int,
+        history: Sequence[CostSoFar] = (),
     ) -> PlanResult:
         if path is not None:
-            last = self.space.length(self.space.difference(goals.q, path[-1]))
-            which = int(goals.of[int(last.argmin())])
-            label = self.wanted[which].label
-            reason = f"a path to {label}" if len(self.wanted) > 1 else "a path to the goal"
-            return self._result("solved", reason, self.space.counted(path), trees, which, clock.rounds)
+            return replace(self.solved(path, goals, trees, rounds), history=tuple(history))
         here, there = trees
         reason = (
             f"no path was found in {time.perf_counter() - self.begun:.3g} s: {here.count} configurations explored from "
-            f"the start and {there.count} from {_counted(len(goals.q), 'goal configuration')}, {clock.rounds} rounds, "
+            f"the start and {there.count} from {_counted(len(goals.q), 'goal configuration')}, {rounds} rounds, "
             f"{self.space.checked} edges proved; plot() draws them, time_budget= gives more time"
         )
         if goals.reasons:
             reason += f"; besides, {goals.reasons[0][1]}"
         base = base_inside(self.space.robot, self.space.scene)
-        return self._result("budget spent", f"{reason}; {base}" if base else reason, None, trees, None, clock.rounds)
+        return self._result("budget spent", f"{reason}; {base}" if base else reason, None, trees, None, rounds)
+
+    def solved(
+        self, path: np.ndarray, goals: GoalsFound, trees: tuple[PlanningTree, ...] = (), rounds: int = 0
+    ) -> PlanResult:
+        space = self.space
+        last = space.length(space.difference(goals.q, path[-1]))
+        which = int(goals.of[int(last.argmin())])
+        label = self.wanted[which].label
+        reason = f"a path to {label}" if len(self.wanted) > 1 else "a path to the goal"
+        return self._result("solved", reason, space.counted(space.detailed(path)), trees, which, rounds)
 
     def _result(
         self,

@@ -12,7 +12,15 @@ from ..motion.timing.timing import TimedPath, time_optimal
 from ..motion.trajectory import Trajectory
 from .picture import plot_plan
 
-__all__ = ["PlanResult", "PlanTree"]
+__all__ = ["CostSoFar", "PlanResult", "PlanTree"]
+
+
+class CostSoFar(NamedTuple):
+    """How long the best path was after so many seconds, and so many batches of samples."""
+
+    seconds: float
+    iterations: int
+    cost: float
 
 
 class PlanTree(NamedTuple):
@@ -28,9 +36,11 @@ class PlanResult:
     """A path, or why there is none; its truth value is whether there is one.
 
     ``status`` is "solved", "start outside limits", "start in collision", "goal outside limits", "goal in collision",
-    "goal unreachable" or "budget spent", and ``reason`` a sentence with names.  ``path`` (k, nq) is what straight ways
+    "goal unreachable", "start violates constraints", "goal violates constraints", "not joined" (of a roadmap) or
+    "budget spent", and ``reason`` a sentence with names.  ``path`` (k, nq) is what straight ways
     lead along from the start to the goal, (0, nq) where there is none; angles without limits are counted along it.
     ``cost`` is its length, infinite without one, and ``goal`` says which of several goals it leads to.
+    ``history`` says how it became shorter, of the method "optimal".
     """
 
     status: str
@@ -45,6 +55,7 @@ class PlanResult:
     robot: Any = field(repr=False)
     scene: Any = field(repr=False)
     trees: tuple[PlanTree, ...] = field(repr=False, default=())
+    history: tuple[CostSoFar, ...] = field(repr=False, default=())
 
     @property
     def success(self) -> bool:

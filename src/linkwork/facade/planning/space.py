@@ -131,6 +131,40 @@ class PlanningSpace:
         """Configurations spread over the limits, the same ones for a seed."""
         return Samples(self.robot.tree, self.lower, self.upper, seed)
 
+    def dimension(self) -> int:
+        """In how many directions one may move."""
+        return int(self.robot.nv)
+
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        """What is to hold besides, as tasks of inverse kinematics; nothing here."""
+        return ()
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether lengths are those of arrows between arrays, and all between limits is what may be gone through."""
+        return self.is_plain and not self.turns
+
+    def edge_lengths(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """How long edges (n, nq) are that are free."""
+        return self.length(self.difference(q0, q1))
+
+    def detailed(self, path: np.ndarray) -> np.ndarray:
+        """The configurations (k, nq) between which straight ways are what edges of a path are."""
+        return path
+
+    def violation(self, q: np.ndarray) -> str | None:
+        """What is to hold in a configuration (nq,) and does not; nothing here."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but machine code, which is made where it is needed."""
+        return {key: x for key, x in self.__dict__.items() if key not in ("_asked", "_edge")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._asked, self._edge = self.robot._about("plan", self.scene, None), None
+
     def _places(self) -> list[tuple[Any, slice, slice]]:
         """Joints and the places of their numbers in q and v."""
         tree = self.robot.tree

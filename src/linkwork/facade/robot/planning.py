@@ -27,7 +27,7 @@ class PlanningMethods(RobotBase):
         scene: Scene | None = None,
         *,
         frame: str | None = None,
-        method: Literal["connect"] = "connect",
+        method: Literal["connect", "optimal"] = "connect",
         edges: Literal["certified", "sampled"] = "certified",
         resolution: float = 0.05,
         margin: float = 0.0,
@@ -35,6 +35,9 @@ class PlanningMethods(RobotBase):
         time_budget: float = 5.0,
         weights: ArrayLike | None = None,
         limits: Any = None,
+        keep: Any = (),
+        keep_tolerance: float = 1e-3,
+        iterations: int | None = None,
         simplify: bool = True,
         answers: int = 8,
         progress: bool | Callable[[float, int], Any] = False,
@@ -56,6 +59,14 @@ class PlanningMethods(RobotBase):
         the robot's; lengths that nothing bounds need some.  The same ``seed`` gives the same path, to the bit, unless
         the ``time_budget`` [s] ends the search, which looks at the clock between rounds.  ``progress`` shows a bar, or
         is called with the seconds spent and the number of configurations explored.
+
+        ``keep`` are tasks and constraints that hold along the way, as
+        ``[lw.ik.AlignTask("hand.z", target=(0, 0, 1))]``; what closes a robot's loops holds without being named.  The
+        path then has as many way points as that needs: all holds at them, and between them, on straight ways, within
+        the ``keep_tolerance`` [m, rad].
+
+        ``method="optimal"`` goes on where ``"connect"`` ends, until the time budget is spent, or after so many
+        ``iterations``: it looks for shorter and shorter paths, and ``history`` of the result has their lengths.
 
         What is not found is told, not raised: see `linkwork.motion.PlanResult`.  Raises ValueError and TypeError for
         what is no configuration, pose, scene or option, UnknownNameError for names.
@@ -80,6 +91,9 @@ class PlanningMethods(RobotBase):
             time_budget=time_budget,
             weights=weights,
             limits=limits,
+            keep=keep,
+            keep_tolerance=keep_tolerance,
+            iterations=iterations,
             simplify=simplify,
             answers=answers,
             progress=progress,

@@ -1,0 +1,230 @@
+"""A roadmap as people hold it: made once for a robot and a scene, asked often, kept in files."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...geometry.scene import Scene
+from .connect import SearchOptions
+from .fingerprint import fingerprint
+from .planning import PlanQuery, read_space
+from .result import PlanResult
+from .shorten import shortened
+from .way_graph import WayGraph
+
+__all__ = ["Roadmap"]
+
+_FORMAT = "linkwork roadmap 1"
+_ARRAYS = ("q", "edges", "lengths", "state")
+
+
+class Roadmap:
+    """Free configurations of a robot in a scene, and free ways between them: for many queries in one scene.
+
+    So many ``nodes`` are spread over the limits, each joined to its k nearest: ``neighbours`` of them, or
+    k = e (1 + 1/d) log n, with which ways tend to the shortest as nodes become many.  Edges are looked at when the
+    roadmap is made, or, where it is ``lazy``, when a way would use them.  ``edges``, ``resolution``, ``margin``,
+    ``weights``, ``limits``, ``keep`` and ``keep_tolerance`` are those of `Robot.plan`, and so is what `plan` gives.
+    The same ``seed`` gives the same roadmap.  ``progress`` says whether a bar shows; None: where standard error is a
+    terminal.
+
+    It is a value: `extended` gives a larger one, it pickles, several threads may ask it, and `save` keeps it in a file.
+    (What a lazy one has learned of its edges stays with it.)
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> robot = lw.load("arm7")
+    >>> scene = lw.Scene().with_box("wall", (0.3, 0.05, 0.6), (0.5, 0.0, 0.3))
+    >>> roadmap = lw.motion.Roadmap(robot, scene, nodes=100, lazy=True)
+    >>> found = roadmap.plan([-1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0], [1.0, 0.8, 0.0, -1.2, 0.0, 1.0, 0.0])
+    >>> found.status
+    'solved'
+
+    Raises ValueError and TypeError as `Robot.plan` does, and ValueError where hardly any configuration is free.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        scene: Scene | None = None,
+        *,
+        nodes: int = 500,
+        neighbours: int | None = None,
+        lazy: bool = False,
+        seed: int = 0,
+        edges: Literal["certified", "sampled"] = "certified",
+        resolution: float = 0.05,
+        margin: float = 0.0,
+        weights: ArrayLike | None = None,
+        limits: Any = None,
+        keep: Any = (),
+        keep_tolerance: float = 1e-3,
+        progress: bool | None = None,
+    ) -> None:
+        count = _whole("nodes", nodes, 1)
+        self._options: dict[str, Any] = {
+            "edges": edges,
+            "resolution": resolution,
+            "margin": margin,
+            "weights": weights,
+            "limits": limits,
+            "keep": keep,
+            "keep_tolerance": keep_tolerance,
+        }
+        space = read_space(robot, scene, **self._options)
+        joined = None if neighbours is None else _whole("neighbours", neighbours, 1)
+        self._graph = WayGraph(space, seed=_whole("seed", seed, 0), neighbours=joined, lazy=bool(lazy))
+        self._graph = self._graph.grown(count, progress)
+
+    # -- what is in it
+
+    @property
+    def robot(self) -> Any:
+        """The robot that it is of."""
+        return self._graph.space.robot
+
+    @property
+    def scene(self) -> Scene | None:
+        """The scene that it is of."""
+        scene: Scene | None = self._graph.space.scene
+        return scene
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Free configurations (n, nq)."""
+        return self._graph.q
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Pairs (m, 2) of nodes that are joined; of a lazy one, those that are not known to be blocked."""
+        return self._graph.joined
+
+    @property
+    def components(self) -> np.ndarray:
+        """By node (n,), the least number of a node that edges join it with: equal where there is a way."""
+        return self._graph.components
+
+    def __len__(self) -> int:
+        return len(self._graph.q)
+
+    # -- asking
+
+    def plan(
+        self, start: Any, goal: Any, *, frame: str | None = None, simplify: bool = True, answers: int = 8
+    ) -> PlanResult:
+        """A path from a configuration to a goal, both as of `Robot.plan`: along the roadmap, made shorter.
+
+        Its status is "not joined" where the roadmap has no way; the reason says whether start or goal is alone.
+        """
+        graph, space = self._graph, self._graph.space
+        query = PlanQuery(space, start, goal, frame, graph.seed, time.perf_counter())
+        starts, goals, refused = query.ends(answers)
+        if refused is not None:
+            return refused
+        way = graph.way(starts, goals.q)
+        if way.path is None:
+            return replace(query.refused("not joined", way.reason), edges_checked=way.edges)
+        path = way.path
+        if simplify:
+            path = shortened(space, path, seed=graph.seed, spacing=SearchOptions().spacing)
+        return replace(query.solved(path, goals), edges_checked=way.edges, nodes=len(graph.q))
+
+    # -- others made of it
+
+    def extended(self, nodes: int, *, progress: bool | None = None) -> Self:
+        """The roadmap with so many nodes more, and edges from them to their neighbours, old and new."""
+        return self._of(self._graph.grown(_whole("nodes", nodes, 1), progress))
+
+    def _of(self, graph: WayGraph) -> Self:
+        other = object.__new__(type(self))
+        other._options, other._graph = self._options, graph
+        return other
+
+    # -- files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file named .npz, with a name for the robot and the scene that it is of."""
+        where, graph = _named_npz("save", path), self._graph
+        said = {
+            "format": _FORMAT,
+            "of": self._fingerprint(),
+            "robot": self.robot.name,
+            "seed": graph.seed,
+            "neighbours": graph.neighbours,
+            "lazy": graph.lazy,
+            "batches": graph.batches,
+        }
+        arrays = {name: getattr(graph, name) for name in _ARRAYS}
+        np.savez(where, said=np.array(json.dumps(said)), **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], robot: Any, scene: Scene | None = None, **options: Any) -> Self:
+        """Read it, for the robot, the scene and the options that it was made with.
+
+        Raises ValueError for a file that is no roadmap, and for another robot, scene or options: nothing of it need be
+        free there.
+        """
+        where = _named_npz("load", path)
+        known = {"edges", "resolution", "margin", "weights", "limits", "keep", "keep_tolerance"}
+        for name in options:
+            if name not in known:
+                raise TypeError(f"Roadmap.load: expected options {', '.join(sorted(known))}, got {name!r}")
+        try:
+            with np.load(where, allow_pickle=False) as file:
+                said, arrays = json.loads(str(file["said"])), {name: file[name] for name in _ARRAYS}
+        except (zipfile.BadZipFile, ValueError, KeyError, EOFError) as error:
+            raise ValueError(f"{where}: expected a roadmap, as save writes it: {error}") from None
+        if said.get("format") != _FORMAT:
+            raise ValueError(f"{where}: expected {_FORMAT!r}, got {said.get('format')!r}")
+        defaults = {"edges": "certified", "resolution": 0.05, "margin": 0.0, "weights": None, "limits": None}
+        found = object.__new__(cls)
+        found._options = {**defaults, "keep": (), "keep_tolerance": 1e-3, **options}
+        space = read_space(robot, scene, **found._options)
+        graph = WayGraph(space, seed=said["seed"], neighbours=said["neighbours"], lazy=said["lazy"])
+        graph.filled(arrays, said["batches"])
+        found._graph = graph
+        if found._fingerprint() != said["of"]:
+            raise ValueError(
+                f"{where}: a roadmap of robot {said['robot']!r}: this robot, this scene or these options are others, "
+                f"and nothing of it need be free with them"
+            )
+        return found
+
+    def _fingerprint(self) -> str:
+        space = self._graph.space
+        options = [
+            self._options["edges"],
+            *(float(self._options[name]) for name in ("resolution", "margin", "keep_tolerance")),
+        ]
+        tasks = [*self._options["keep"]] if isinstance(self._options["keep"], (list, tuple)) else self._options["keep"]
+        return fingerprint(self.robot, self.scene, options, space.weights, space.lower, space.upper, tasks)
+
+    def __repr__(self) -> str:
+        graph = self._graph
+        parts = len(np.unique(graph.components))
+        return (
+            f"<Roadmap of {self.robot.name!r}: {len(graph.q)} nodes, {len(self.edges)} edges, "
+            f"{parts} part{'' if parts == 1 else 's'}>"
+        )
+
+
+def _whole(what: str, x: Any, least: int) -> int:
+    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
+        raise ValueError(f"Roadmap: {what}: expected a whole number from {least}, got {x!r}")
+    return int(x)
+
+
+def _named_npz(what: str, path: str | os.PathLike[str]) -> Path:
+    where = Path(path)
+    if where.suffix != ".npz":
+        raise ValueError(f"Roadmap.{what}: expected a file named .npz, got {str(where)!r}")
+    return where

@@ -1,0 +1,141 @@
+"""Roadmaps: the same ways as by hand, many queries, files that are checked, threads, and why there is no way."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.motion import Roadmap
+
+
+def _gantry(own: float = 0.1) -> lw.Robot:
+    x, y = lw.joints.Prismatic((1, 0, 0)), lw.joints.Prismatic((0, 1, 0))
+    limits = {"lower": -2.0, "upper": 2.0}
+    return lw.Robot.build(
+        "gantry",
+        lw.Link("beam", mass=1.0),
+        lw.Joint.of(x, name="x", parent="world", child="beam", **limits),
+        lw.Link("tool", mass=1.0),
+        lw.Joint.of(y, name="y", parent="beam", child="tool", **limits),
+    ).with_collisions("tool", lw.shapes.Box((own, own, own)))
+
+
+ROBOT = _gantry()
+WALL = lw.Scene().with_box("wall", (0.2, 3.0, 1.0))
+CLOSED = lw.Scene().with_box("wall", (0.2, 5.0, 1.0))
+START, GOAL = np.array([-1.5, 0.1]), np.array([1.5, -0.1])
+SHORTEST = 2 * np.hypot(1.35, 1.45) + 0.3  # with the wall grown by half of the tool
+
+
+def _free(path):
+    """No configuration on straight ways is in the grown wall."""
+    for a, b in itertools.pairwise(path):
+        q = a + np.linspace(0, 1, 1000)[:, None] * (b - a)
+        if ((np.abs(q[:, 0]) < 0.15) & (np.abs(q[:, 1]) < 1.55)).any():
+            return False
+    return True
+
+
+def test_ways_are_free_and_short_lazy_or_not():
+    full = Roadmap(ROBOT, WALL, nodes=300, seed=2)
+    lazy = Roadmap(ROBOT, WALL, nodes=300, seed=2, lazy=True)
+    assert np.array_equal(full.nodes, lazy.nodes) and len(full) == 300 and len(np.unique(full.components)) == 1
+    assert len(full.edges) < len(lazy.edges) and "300 nodes" in repr(full)
+    rng = np.random.default_rng(0)
+    for k in range(30):
+        start, goal = rng.uniform(-1.9, 1.9, (2, 2)) * [0.9, 1.0]
+        start[0], goal[0] = -abs(start[0]) - 0.2, abs(goal[0]) + 0.2
+        found = full.plan(start, goal, simplify=False)
+        same = lazy.plan(start, goal, simplify=False)
+        assert found and _free(found.path) and np.array_equal(found.path, same.path)
+        assert np.array_equal(found.path[[0, -1]], [start, goal])
+        if k < 5:
+            shorter = full.plan(start, goal)
+            assert shorter.cost <= found.cost and _free(shorter.path)
+    assert len(lazy.edges) > len(full.edges)  # most were never looked at
+    found = full.plan(START, [[1.5, 1.9], GOAL.tolist()])
+    assert found.goal == 0 and found.nodes == 300 and found.edges_checked > 0
+    dense = full.extended(500)
+    assert len(dense) == 800 and np.array_equal(dense.nodes[:300], full.nodes)
+    costs = [roadmap.plan(START, GOAL, simplify=False).cost for roadmap in (full, dense)]
+    assert SHORTEST <= dense.plan(START, GOAL).cost <= costs[1] <= costs[0] * 1.05
+    assert costs[1] < 1.1 * SHORTEST
+
+
+def test_why_there_is_no_way():
+    roadmap = Roadmap(ROBOT, CLOSED, nodes=60, neighbours=8)
+    found = roadmap.plan(START, GOAL)
+    assert found.status == "not joined" and not found and len(found.path) == 0
+    assert "parts of the roadmap that no edge joins" in found.reason and "of its 60 nodes" in found.reason
+    assert len(np.unique(roadmap.components)) == 2
+    assert roadmap.plan([0.0, 0.0], GOAL).status == "start in collision"
+    assert roadmap.plan(START, [0.0, 0.0]).status == "goal in collision"
+    pocket = lw.Scene()
+    for k, (x, y) in enumerate([(-0.3, 0.0), (0.3, 0.0), (0.0, -0.3), (0.0, 0.3)]):
+        pocket = pocket.with_box(f"wall {k}", (0.1, 0.8, 1.0) if x else (0.8, 0.1, 1.0), (x, y, 0.0))
+    found = Roadmap(ROBOT, pocket, nodes=60).plan([1.0, 1.0], [0.0, 0.0])
+    assert "no free edge leads from the goal to any of" in found.reason or "parts of the roadmap" in found.reason
+    full = lw.Scene().with_box("all", (9.0, 9.0, 1.0))
+    for make, said in (
+        (lambda: Roadmap(ROBOT, full), "hardly any configuration is free: 0 of"),
+        (lambda: Roadmap(ROBOT, WALL, nodes=0), "nodes: expected a whole number from 1"),
+        (lambda: Roadmap(ROBOT, WALL, neighbours=1.5), "neighbours: expected"),
+        (lambda: roadmap.save("roadmap.txt"), "named .npz"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            make()
+
+
+def test_files_pickles_and_threads(tmp_path):
+    roadmap = Roadmap(ROBOT, WALL, nodes=120, lazy=True, seed=1)
+    where = tmp_path / "roadmap.npz"
+    roadmap.save(where)
+    wanted = roadmap.plan(START, GOAL).path
+    for again in (Roadmap.load(where, _gantry(), WALL), pickle.loads(pickle.dumps(roadmap))):
+        assert np.array_equal(again.nodes, roadmap.nodes) and np.array_equal(again.plan(START, GOAL).path, wanted)
+        assert np.array_equal(again.extended(20).nodes, roadmap.extended(20).nodes)
+    for robot, scene, options in (
+        (_gantry(0.11), WALL, {}),
+        (ROBOT, CLOSED, {}),
+        (ROBOT, WALL, {"margin": 0.01}),
+        (ROBOT, WALL, {"limits": {"x": (-1.9, 1.9)}}),
+        (ROBOT.with_attached("cup", lw.shapes.Sphere(0.1), "tool"), WALL, {}),
+    ):
+        with pytest.raises(ValueError, match="this robot, this scene or these options are others"):
+            Roadmap.load(where, robot, scene, **options)
+    (tmp_path / "broken.npz").write_bytes(b"PK not a file")
+    np.savez(tmp_path / "other.npz", q=np.zeros(3))
+    for name in ("broken", "other"):
+        with pytest.raises(ValueError, match="expected a roadmap"):
+            Roadmap.load(tmp_path / f"{name}.npz", ROBOT, WALL)
+    with pytest.raises(TypeError, match="got 'margn'"):
+        Roadmap.load(where, ROBOT, WALL, margn=0.0)
+    fresh = Roadmap.load(where, ROBOT, WALL)
+    goals = np.random.default_rng(3).uniform(0.3, 1.9, (8, 2))
+    answers: dict[int, np.ndarray] = {}
+    threads = [
+        threading.Thread(target=lambda k=k: answers.update({k: fresh.plan(START, goals[k], simplify=False).path}))
+        for k in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    one = Roadmap.load(where, ROBOT, WALL)
+    for k in range(8):
+        assert np.array_equal(answers[k], one.plan(START, goals[k], simplify=False).path)
+
+
+def test_a_roadmap_of_closed_loops():
+    robot = lw.load("fourbar")
+    scene = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))
+    roadmap = Roadmap(robot, scene, nodes=40, lazy=True)
+    assert np.abs(robot.constraint_error(roadmap.nodes)).max() < 1e-7
+    ends = robot.follow({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
+    found = roadmap.plan(*ends)
+    assert found and np.abs(robot.constraint_error(found.path)).max() < 1e-7
