@@ -31,7 +31,7 @@ class SearchOptions(NamedTuple):
 
     step: float = 2.0  # how far a tree grows towards a sample
     node: float = 0.8  # how far apart nodes are on a way
-    spacing: float = 0.15  # how far apart configurations are that are looked at
+    spacing: float = 0.2  # how far apart configurations are that are looked at
     domain: float = 4.0  # how far from a node that led nowhere samples count
     least_domain: float = 2.0
     local: float = 0.25  # the share of samples that are drawn next to nodes

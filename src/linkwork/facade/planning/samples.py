@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ...algorithms.motion.curves import CurveSpace
 from ...model.tree import Tree
 
 __all__ = ["Samples", "halton"]
+
+_KEPT = 1 << 13  # points that are computed once
 
 
 class Samples:
@@ -39,7 +43,14 @@ class Samples:
     def take(self, count: int) -> np.ndarray:
         """The next ones (count, nq)."""
         first, self._next = self._next, self._next + count
-        u = np.modf(halton(first, count, self._primes) + self._shift)[0]
+        last = first + count
+        if last > _KEPT:
+            u = halton(first, count, self._primes)
+        else:
+            room = max(64, 1 << (last - 1).bit_length())
+            u = _table(room, len(self._primes))[first:last]
+        u = u + self._shift
+        u -= np.floor(u)
         if not self._others:
             return np.asarray(self._low + u * self._wide)
         found = np.empty((count, self._nq))
@@ -64,6 +75,15 @@ def halton(first: int, count: int, primes: list[int]) -> np.ndarray:
     return found
 
 
+@lru_cache(32)
+def _table(room: int, dimension: int) -> np.ndarray:
+    """The first points from the zeroth on: what most searches take."""
+    found = halton(0, room, _primes(dimension))
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache(256)
 def _primes(count: int) -> list[int]:
     found: list[int] = []
     candidate = 2

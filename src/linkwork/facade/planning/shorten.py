@@ -1,9 +1,10 @@
-"""Shorter paths: what corners see each other, and shortcuts between places on the path, many at a time.
+"""Shorter paths: the shortest way among places on the path that see each other, again with other places.
 
-Ways are looked at in configurations that are some spacing apart first, and those that are taken are then asked of
-`edges_are_free`, so all that is given out is as free as the space says.
+Ways are looked at in configurations that are some spacing apart, all of a round in two calls; what is taken is then
+asked of `edges_are_free`, so all that is given out is as free as the space says.
 
-Source: Geraerts and Overmars, Creating high-quality paths for motion planning, 2007.
+Sources: Geraerts and Overmars, Creating high-quality paths for motion planning, 2007; the way through a graph of what
+sees each other as in Latombe, Robot motion planning, 1991, chapter 4.
 """
 
 from __future__ import annotations
@@ -12,21 +13,29 @@ from itertools import pairwise
 
 import numpy as np
 
-from .connect import seen_ways
 from .space import PlanningSpace
 
-__all__ = ["corners", "shortcut", "shortened", "straightened"]
+__all__ = ["corners", "seem_free", "shortened", "straightened"]
 
-_SEEN = 16  # corners among which all ways are looked at
+_PLACES = 14  # on a path, among which all ways are looked at
+_FIRST = np.array([0.5, 0.25, 0.75])  # places of a way that are looked at first
 _STRAIGHT = 1e-9  # of directions
-_WORTH = 1e-3  # of the path's length: what is saved by less is left
+_WORTH, _LITTLE = 1e-3, 2e-2  # of the path's length: what saves less is left, and what rounds end with
+_GOLDEN = 0.6180339887498949
 
 
-def shortened(space: PlanningSpace, path: np.ndarray, *, seed: int, spacing: float, rounds: int = 12) -> np.ndarray:
+def shortened(space: PlanningSpace, path: np.ndarray, *, seed: int, spacing: float, rounds: int = 10) -> np.ndarray:
     """A path from one end to the other that is no longer, every edge of which is free."""
-    path = straightened(space, corners(space, path), spacing)
-    path = shortcut(space, path, seed=seed, spacing=spacing, rounds=rounds)
-    return straightened(space, path, spacing)
+    found, idle, cost = corners(space, path), 0, np.inf
+    for k in range(rounds):
+        if len(found) <= 2:
+            break
+        found = straightened(space, *_places(space, found, ((seed + k) * _GOLDEN) % 1.0 if k else None), spacing)
+        last, cost = cost, space.cost(found)
+        idle = idle + 1 if last - cost < _LITTLE * cost else 0
+        if idle == 2:
+            break
+    return found if space.edges_are_free(found[:-1], found[1:]).all() else path
 
 
 def corners(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
@@ -36,38 +45,83 @@ def corners(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
     phi = space.difference(path[:-1], path[1:])
     unit = phi / np.maximum(space.length(phi), 1e-300)[:, None]
     turned = space.length(unit[1:] - unit[:-1]) > _STRAIGHT
-    free = np.concatenate([[True], turned, [True]])
-    found: np.ndarray = path[free]
-    if not space.edges_are_free(found[:-1], found[1:]).all():
-        return path
+    found: np.ndarray = path[np.concatenate([[True], turned, [True]])]
     return found
 
 
-def straightened(space: PlanningSpace, path: np.ndarray, spacing: float) -> np.ndarray:
-    """The shortest way along corners that see each other."""
-    if len(path) <= 2:
-        return path
-    if len(path) > _SEEN:
-        parts = [straightened(space, path[k : k + _SEEN], spacing) for k in range(0, len(path) - 1, _SEEN - 1)]
-        return np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
-    n = len(path)
-    i, j = np.triu_indices(n, 2)
-    phi = space.difference(path[i], path[j])
-    _, _, _, counts, good = seen_ways(space, path[i], phi, spacing)
+def _places(space: PlanningSpace, path: np.ndarray, phase: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Corners, and places between them that are equally far apart, from a part of that on: their piece each."""
+    own = np.arange(len(path), dtype=float)
+    more = _PLACES - len(path)
+    if phase is None or more <= 0:
+        return path, own
+    step = space.difference(path[:-1], path[1:])
+    lengths = space.length(step)
+    at = np.concatenate([[0.0], np.cumsum(lengths)])
+    s = at[-1] * (np.arange(more) + phase) / more
+    piece = np.clip(np.searchsorted(at, s, side="right") - 1, 0, len(lengths) - 1)
+    t = np.clip((s - at[piece]) / np.maximum(lengths[piece], 1e-300), 0.0, 1.0)
+    between = space.integrate(path[piece], t[:, None] * step[piece])
+    order = np.argsort(np.concatenate([own, piece + t]), kind="stable")
+    return np.concatenate([path, between])[order], np.concatenate([own, piece + t])[order]
+
+
+def straightened(space: PlanningSpace, places: np.ndarray, at: np.ndarray, spacing: float) -> np.ndarray:
+    """The shortest way among places (n, nq) on a path that see each other, ``at`` being how many of its corners are
+    before each."""
+    n = len(places)
+    if n > 2 * _PLACES:
+        parts = [slice(k, k + _PLACES) for k in range(0, n - 1, _PLACES - 1)]
+        found = [straightened(space, places[part], at[part], spacing) for part in parts]
+        return np.concatenate([found[0], *(part[1:] for part in found[1:])])
+    i, j = np.triu_indices(n, 1)
+    phi = space.difference(places[i], places[j])
+    direct = space.length(phi)
+    known = np.floor(at[i]) + 1.0 >= at[j]  # on one piece of the path
     length = np.full((n, n), np.inf)
-    length[i, j] = np.where(good == counts, space.length(phi), np.inf)
-    near = np.arange(n - 1)
-    length[near, near + 1] = space.length(space.difference(path[:-1], path[1:]))
+    length[i, j] = np.where(known, direct, np.inf)
+    along = np.concatenate([[0.0], np.cumsum(length[np.arange(n - 1), np.arange(1, n)])])
+    new = np.flatnonzero(~known & (along[j] - along[i] - direct > _WORTH * along[-1]))
+    new = new[seem_free(space, places[i[new]], phi[new], spacing)]
+    length[i[new], j[new]] = direct[new]
     while True:
         way = _shortest(length)
-        new = [(a, b) for a, b in pairwise(way) if b > a + 1]
-        if not new:
-            return path[way]
-        a, b = np.array(new).T
-        free = space.edges_are_free(path[a], path[b])
+        asked = [(a, b) for a, b in pairwise(way) if np.floor(at[a]) + 1.0 < at[b]]
+        if not asked:
+            return np.asarray(places[way])
+        a, b = np.array(asked).T
+        free = space.edges_are_free(places[a], places[b])
         if free.all():
-            return path[way]
+            return corners(space, np.asarray(places[way]))
         length[a[~free], b[~free]] = np.inf
+
+
+def seem_free(space: PlanningSpace, q0: np.ndarray, phi: np.ndarray, spacing: float) -> np.ndarray:
+    """Whether ways q0 ⊕ t φ are free at configurations some spacing apart: the middles first, as most that are not free
+    are not free there, and the rest of those that are."""
+    found: np.ndarray = np.ones(len(q0), dtype=bool)
+    left = np.arange(len(q0))
+    counts = np.maximum(np.ceil(space.length(phi) / spacing).astype(int), 1)
+    for part in (_FIRST, None):
+        if part is None:
+            t, which = _rest(counts[left])
+        else:
+            t, which = np.tile(part, len(left)), np.repeat(np.arange(len(left)), len(part))
+        if len(t):
+            own = left[which]
+            free = space.free(space.integrate(q0[own], phi[own] * t[:, None]))
+            found[own[~free]] = False
+            left = left[found[left]]
+    return found
+
+
+def _rest(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places of ways and whose they are, k/n between the ends, without those that were first."""
+    inner = counts - 1
+    which = np.repeat(np.arange(len(counts)), inner)
+    k = np.arange(len(which)) - (np.cumsum(inner) - inner)[which] + 1
+    new = (4 * k) % counts[which] != 0
+    return (k / counts[which])[new], which[new]
 
 
 def _shortest(length: np.ndarray) -> list[int]:
@@ -83,45 +137,3 @@ def _shortest(length: np.ndarray) -> list[int]:
     while way[-1]:
         way.append(int(before[way[-1]]))
     return way[::-1]
-
-
-def shortcut(
-    space: PlanningSpace, path: np.ndarray, *, seed: int, spacing: float, rounds: int, at_once: int = 24, idle: int = 3
-) -> np.ndarray:
-    """Straight ways between random places on the path, where they are free and shorter; after some rounds without
-    any, the path stays."""
-    rng = np.random.default_rng([seed, 3])
-    waited = 0
-    for _ in range(rounds):
-        if len(path) <= 2 or waited >= idle:
-            break
-        waited += 1
-        step = space.difference(path[:-1], path[1:])
-        lengths = space.length(step)
-        at = np.concatenate([[0.0], np.cumsum(lengths)])
-        s = np.sort(rng.uniform(0.0, at[-1], (at_once, 2)), axis=1)
-        piece = np.clip(np.searchsorted(at, s, side="right") - 1, 0, len(lengths) - 1)
-        t = (s - at[piece]) / np.maximum(lengths[piece], 1e-300)
-        q = space.integrate(path[piece], t[..., None] * step[piece])
-        phi = space.difference(q[:, 0], q[:, 1])
-        saved = (s[:, 1] - s[:, 0]) - space.length(phi)
-        worth = (piece[:, 0] < piece[:, 1]) & (saved > _WORTH * at[-1])
-        if not worth.any():
-            continue
-        q, piece, saved = q[worth], piece[worth], saved[worth]
-        _, _, _, counts, good = seen_ways(space, q[:, 0], phi[worth], spacing)
-        taken: list[int] = []
-        for k in np.argsort(-saved, kind="stable"):
-            apart = all(piece[k, 1] < piece[m, 0] or piece[k, 0] > piece[m, 1] for m in taken)
-            if good[k] == counts[k] and apart:
-                taken.append(int(k))
-        if not taken:
-            continue
-        # what is left of the pieces that are cut is free where the space's ways are straight, and asked elsewhere
-        begin = np.concatenate([q[taken, 0], path[piece[taken, 0]], q[taken, 1]])
-        end = np.concatenate([q[taken, 1], q[taken, 0], path[piece[taken, 1] + 1]])
-        free = np.asarray(space.edges_are_free(begin, end).reshape(3, -1).all(axis=0))
-        for k in sorted((taken[m] for m in np.flatnonzero(free)), key=lambda k: -piece[k, 0]):
-            path = np.concatenate([path[: piece[k, 0] + 1], q[k], path[piece[k, 1] + 1 :]])
-            waited = 0
-    return path

@@ -41,6 +41,7 @@ class PlanningSpace:
         self.upper: np.ndarray
         self.method, self.resolution = edges, resolution
         self.weights = np.ones(robot.nv) if weights is None else weights
+        self._even = bool((self.weights == 1.0).all())
         self.lower, self.upper = (robot.lower, robot.upper) if limits is None else limits
         self.limited = limits is not None
         self.is_plain = CurveSpace.of(robot.tree).is_plain
@@ -49,9 +50,9 @@ class PlanningSpace:
         self.checked = 0  # edges so far
         self._check_lengths()
         self._asked = robot._about("plan", scene, None)
-        if edges == METHODS[0]:
+        if edges == METHODS[0] and f"edge_is_free {edges}" not in self._asked.kernels:
             check_edges(self._asked.asked)
-        self._edge: Any = None
+        self._edge: dict[str, Any] | None = None  # what is called, by name
 
     # -- its geometry
 
@@ -69,15 +70,18 @@ class PlanningSpace:
 
     def length(self, phi: np.ndarray) -> np.ndarray:
         """Of differences (..., nv)."""
-        scaled = phi * self.weights
+        scaled = phi if self._even else phi * self.weights
         found: np.ndarray = np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
         return found
 
     def between(self, rows: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Squares of lengths from each of q (b, nq) to each of the rows (n, nq): (b, n)."""
         if self.is_plain and not self.turns:
-            a, b = rows * self.weights, q * self.weights
-            found: np.ndarray = (b * b).sum(-1)[:, None] - 2.0 * (b @ a.T) + (a * a).sum(-1)
+            a, b = (rows, q) if self._even else (rows * self.weights, q * self.weights)
+            found: np.ndarray = b @ a.T
+            found *= -2.0
+            found += np.einsum("ij,ij->i", b, b)[:, None]
+            found += np.einsum("ij,ij->i", a, a)
             np.maximum(found, 0.0, out=found)
             return found
         scaled = self.difference(q[:, None], rows[None]) * self.weights
@@ -106,24 +110,34 @@ class PlanningSpace:
 
     def free(self, q: np.ndarray) -> np.ndarray:
         """Whether configurations (n, nq) are free of collisions."""
-        return ~np.asarray(self.robot.in_collision(q, self.scene, margin=self.margin), dtype=bool)
+        kernel, more = self._call("in_collision" if self.margin >= 0.0 else "in_collision deeper")
+        return np.asarray(kernel(q, *more) < 0.5)
 
     def edges_are_free(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """Whether the straight ways (n, nq) each are free of collisions, all of them at once."""
         self.checked += len(q0)
         if self.turns:
             q1 = self.integrate(q0, self.difference(q0, q1))
-        if self._edge is None:
-            self._edge = self._edge_call()
-        kernel, more = self._edge
+        kernel, more = self._call(f"edge_is_free {self.method}")
         found: np.ndarray = np.asarray(kernel(q0, q1, *more))[:, 0] == 0.0
         return found
 
-    def _edge_call(self) -> tuple[Any, tuple[np.ndarray, ...]]:
-        kernel = edge_kernel(self.method, self._asked.asked, self.robot.configuration_space)
-        step = _TOLERANCE if self.method == METHODS[0] else self.resolution
-        rows = self._asked.inputs(self._asked.scene.rows_by_distance)
-        return kernel, (np.array(float(self.margin)), np.array(float(step)), *rows)
+    def _call(self, what: str) -> tuple[Any, tuple[np.ndarray, ...]]:
+        """A kernel, and what it takes after configurations."""
+        if self._edge is None:
+            self._edge = {}
+        found: tuple[Any, tuple[np.ndarray, ...]] | None = self._edge.get(what)
+        if found is None:
+            numbers = [np.array(float(self.margin))]
+            kernels, place = self._asked.kernels, self.robot.configuration_space
+            if what.startswith("edge"):
+                numbers.append(np.array(float(_TOLERANCE if self.method == METHODS[0] else self.resolution)))
+                if what not in kernels:
+                    kernels[what] = edge_kernel(self.method, self._asked.asked, place)
+            kernel = kernels[what] if what in kernels else self._asked.kernel(what, place)
+            rows = self._asked.inputs(self._asked.scene.rows_by_distance)
+            found = self._edge[what] = (kernel, (*numbers, *rows))
+        return found
 
     # -- samples
 
