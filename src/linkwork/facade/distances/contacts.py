@@ -29,7 +29,7 @@ _WIDTH = 8  # numbers of a point: whether it is there, depth, on a, on b
 
 
 class ContactPoints:
-    """Where two bodies A and B touch, once or a batch: n places for points, 1 to 4 by the kinds of the two shapes.
+    """Where two bodies A and B touch, once or a batch: n places for points, 1 to 12 by the kinds of the two shapes.
 
     ``mask`` (..., n) says at which of the n there is a point; what is elsewhere means nothing, but is finite.
     """
@@ -80,10 +80,13 @@ class ContactPoints:
 def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, within: float = 0.0) -> ContactPoints:
     """Where two convex shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4) touch: points with depths.
 
-    What overlaps touches, and what is no farther apart than ``within`` [m].  A box on a half-space or on another box
-    has up to four points, as have cylinders, cones and polytopes on a half-space; a capsule on a half-space or on a
-    box has two; other pairs have the one that `signed_distance` gives.  Leading dimensions are a batch and broadcast;
-    a kernel is compiled for each pair of shapes.  On symbols it becomes part of what is compiled.
+    What overlaps touches, and what is no farther apart than ``within`` [m].  Two boxes have all corners of what their
+    faces share, up to eight in twelve places, so that none jumps as they move; a polytope on a half-space has all its
+    vertices if there are up to eight, else four of them; a box, a cylinder or a cone there has up to four points; a
+    capsule on a half-space or on a box has two; other pairs have the one that `signed_distance` gives.
+
+    Leading dimensions are a batch and broadcast; a kernel is compiled for each pair of shapes.  On symbols it becomes
+    part of what is compiled.
 
     >>> import linkwork as lw
     >>> box, floor = lw.shapes.Box((0.4, 0.2, 0.1)), lw.shapes.HalfSpace()

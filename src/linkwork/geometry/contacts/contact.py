@@ -10,9 +10,10 @@ from ...expr.functions import and_, copysign, fabs, fmax, le, lt, where
 from ...spatial import Vec3
 from ..distance import SignedDistance
 
-__all__ = ["Contact", "Touching", "chosen", "four_of", "one_point"]
+__all__ = ["Contact", "Touching", "chosen", "one_point", "some_of"]
 
 _NONE = -1e30
+_MOST = 8  # contacts of which all are given
 _ONE = 1e-18  # squares of distances between points that are one [m²]
 _FLAT = 1e-9  # of a triangle: its height relative to its longest side
 
@@ -52,10 +53,10 @@ def one_point(found: SignedDistance, within: Any) -> Touching:
     return Touching(found.normal, (Contact(found.on_a, found.on_b, -found.distance, there),))
 
 
-def four_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
-    """Four of many contacts: the deepest, the one that is farthest from it, that which makes the largest triangle with
-    these two, and that which adds most to it."""
-    if len(candidates) <= 4:
+def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
+    """Up to eight contacts, or four of more: the deepest, the one that is farthest from it, that which makes the
+    largest triangle with these two, and that which adds most to it."""
+    if len(candidates) <= _MOST:
         return Touching(normal, tuple(candidates))
     first = _best(candidates, lambda c: c.depth)
     line: Callable[[Contact], Vec3] = lambda c: c.on_b - first.on_b  # noqa: E731

@@ -1,10 +1,11 @@
 """Contacts of faces: what two faces have in common, seen along the normal, and how deep it is there.
 
 The faces of two boxes that look most along the normal, and against it, are parallelograms when seen along it; what they
-share is a polygon, whose corners are ends of one face's edges within the other, crossings of edges, and corners of the
-other face.  At each the depth is measured along the normal, from face to face.  It is linear over the polygon, so its
-corners are deepest, and of what is tilted only those are in contact that are deep enough: two for an edge on a face,
-one for edges that cross.
+share is a polygon of up to eight corners, which are ends of one face's edges within the other, crossings of edges, and
+corners of the other face.  At each the depth is measured along the normal, from face to face.  It is linear over the
+polygon, so its corners are deepest, and of what is tilted only those are in contact that are deep enough: two for an
+edge on a face, one for edges that cross.  All of them are given, each at a place of its own, since no choice of some
+goes on without a jump as bodies move: a corner comes and goes where another one is.
 
 Source: Ericson, Real-Time Collision Detection, 2005, section 5.3.8 (Liang and Barsky, A new concept and method for line
 clipping, 1984).
@@ -14,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, where
 from ...spatial import Vec3
 from ..cores import BoxCore, SegmentCore
 from ..distance import SignedDistance
-from .contact import Contact, Touching, chosen, four_of
+from .contact import Contact, Touching, chosen
 
 __all__ = ["box_box", "segment_box"]
 
@@ -55,21 +56,28 @@ class _Face:
 
 
 def box_box(a: BoxCore, b: BoxCore, found: SignedDistance, within: Any) -> Touching:
-    """Four corners at most of what their faces share; the nearest points where faces share nothing."""
+    """The corners of what their faces share, eight at most; the nearest points where faces share nothing.
+
+    There are twelve places: where each edge of B's face begins to be over A's and where it ends, and A's corners.
+    """
     n = found.normal
     on_a, on_b = _face(a, n, 1.0), _face(b, n, -1.0)
     both = and_(on_a.seen, on_b.seen)
-    candidates = []
+    begun, ended, inside = [], [], []
     corners = [on_b.point(s, t) for s, t in _ROUND]
     for k, corner in enumerate(corners):
-        for at, p, there in _clipped(on_a, corner, corners[(k + 1) % 4] - corner):
-            candidates.append(_contact(n, on_a.point(*at), p, and_(both, there), within))
+        first, last = _clipped(on_a, corner, corners[(k + 1) % 4] - corner)
+        begun.append(_contact(n, on_a.point(*first.at), first.point, and_(both, first.there), within))
+        # the end of an edge is where the next one begins
+        apart = and_(lt(first.part + _BESIDE, last.part), lt(last.part, 1.0 - _BESIDE))
+        ended.append(_contact(n, on_a.point(*last.at), last.point, and_(both, and_(last.there, apart)), within))
     for s, t in _ROUND:
         p = on_a.point(s, t)
         at = on_b.places(p - on_b.center)
-        over = and_(*(le(fabs(x), 1.0 + _BESIDE) for x in at))
-        candidates.append(_contact(n, p, on_b.point(*at), and_(both, over), within))
-    return four_of(n, [*_or_nearest(candidates, found, within), *candidates])
+        over = and_(*(lt(fabs(x), 1.0 - _BESIDE) for x in at))  # what is on an edge is an end of it
+        inside.append(_contact(n, p, on_b.point(*at), and_(both, over), within))
+    (nearest,) = _or_nearest([*begun, *ended, *inside], found, within)
+    return Touching(n, (chosen(nearest.there, nearest, begun[0]), *begun[1:], *ended, *inside))
 
 
 def segment_box(a: SegmentCore, b: BoxCore, found: SignedDistance, within: Any) -> Touching:
@@ -77,8 +85,8 @@ def segment_box(a: SegmentCore, b: BoxCore, found: SignedDistance, within: Any) 
     n = found.normal
     face = _face(b, n, -1.0)
     ends = [
-        _contact(n, p, face.point(*at), and_(face.seen, there), within)
-        for at, p, there in _clipped(face, a.center - a.half, a.half * 2.0)
+        _contact(n, end.point, face.point(*end.at), and_(face.seen, end.there), within)
+        for end in _clipped(face, a.center - a.half, a.half * 2.0)
     ]
     (nearest,) = _or_nearest(ends, found, within)
     return Touching(n, (chosen(nearest.there, nearest, ends[0]), ends[1]))
@@ -106,8 +114,18 @@ def _face(box: BoxCore, n: Vec3, sign: float) -> _Face:
     return _Face.of(box.pose.point(center), R @ u, R @ v, n)
 
 
-def _clipped(face: _Face, start: Vec3, way: Vec3) -> list[tuple[tuple[Any, Any], Vec3, Any]]:
-    """The two ends of the part of a line that is over a face: where on the face, where on the line, whether there."""
+class _End(NamedTuple):
+    """Of the part of a line that is over a face: where it is on the face, how far along the line, the point of the
+    line, and whether there is such a part."""
+
+    at: tuple[Any, Any]
+    part: Any
+    point: Vec3
+    there: Any
+
+
+def _clipped(face: _Face, start: Vec3, way: Vec3) -> tuple[_End, _End]:
+    """The two ends of the part of a line that is over a face."""
     origin, rate = face.places(start - face.center), face.places(way)
     first: Any = 0.0
     last: Any = 1.0
@@ -120,10 +138,11 @@ def _clipped(face: _Face, start: Vec3, way: Vec3) -> list[tuple[tuple[Any, Any],
         last = fmin(last, where(along, fmax(one, other), 1.0))
         there = and_(there, le(where(along, 0.0, fabs(x)), 1.0 + _BESIDE))
     there = and_(there, le(first, last + _BESIDE))
-    ends = []
-    for k in (first, last):
-        ends.append((tuple(x + k * dx for x, dx in zip(origin, rate, strict=True)), start + way * k, there))
-    return ends
+
+    def end(k: Any) -> _End:
+        return _End((origin[0] + k * rate[0], origin[1] + k * rate[1]), k, start + way * k, there)
+
+    return end(first), end(last)
 
 
 def _contact(n: Vec3, on_a: Vec3, on_b: Vec3, there: Any, within: Any) -> Contact:

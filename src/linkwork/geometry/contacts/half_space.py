@@ -18,7 +18,7 @@ from ..cores import (
     SegmentCore,
 )
 from ..support import support
-from .contact import Contact, Touching, four_of
+from .contact import Contact, Touching, some_of
 
 __all__ = ["ON_HALF_SPACES", "half_space_box", "half_space_cylinder", "half_space_polytope", "half_space_segment"]
 
@@ -73,8 +73,8 @@ def half_space_ellipsoid(a: HalfSpaceCore, b: EllipsoidCore, within: Any) -> Tou
 
 
 def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touching:
-    """Four of the vertices that are under the plane."""
-    return four_of(a.normal, [*_under(a, within, [b.pose.point(vertex) for vertex in b.vertices])])
+    """The vertices that are under the plane, or four of them where there are more than eight vertices."""
+    return some_of(a.normal, [*_under(a, within, [b.pose.point(vertex) for vertex in b.vertices])])
 
 
 def _rim(a: HalfSpaceCore, b: CylinderCore | ConeCore, at: Any = None) -> tuple[tuple[Vec3, Vec3, Vec3], Any, Any, Any]:
