@@ -156,6 +156,6 @@ def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: in
 
 
 def _why(found: Any) -> str:
-    if np.ndim(found.success):
-        return f"none of {len(found.success)} poses has an answer; of the first: {found.explain(0)}"
-    return str(found.explain())
+    many = max(np.ndim(X) for X in found.targets.values()) > 2
+    first = str(found.explain(0) if np.ndim(found.success) else found.explain())
+    return f"none of {len(found.success)} poses has an answer; of the first: {first}" if many else first
