@@ -9,7 +9,7 @@ import numpy as np
 
 from ...bridge.arguments import real_array
 
-__all__ = ["margins_of"]
+__all__ = ["margins_of", "read_bounds"]
 
 _ORDER = {"velocity": 1, "acceleration": 2, "jerk": 3}
 
@@ -56,3 +56,16 @@ def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
         if place.is_plain:
             found[place.in_v] = limit[place.in_q]
     return found
+
+
+def read_bounds(who: str, name: str, value: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper bounds (n,): of a pair, or of magnitudes.  Raises ValueError."""
+    pair = isinstance(value, tuple) and len(value) == 2
+    expected = f"{who}: {name}: expected a number for all, or {size}, or a pair (lower, upper)"
+    sides = value if pair else (value, value)
+    low, high = (np.asarray(real_array(expected, side), dtype=float) for side in sides)
+    if not pair:
+        low = -low
+    if any(x.shape not in ((), (size,)) or np.isnan(x).any() for x in (low, high)) or not (low <= high).all():
+        raise ValueError(f"{expected}, got {value!r}")
+    return np.broadcast_to(low, (size,)), np.broadcast_to(high, (size,))

@@ -372,11 +372,33 @@ class Trajectory:
         """
         return cast(Trajectory, load_trajectory(cls, path, robot))
 
-    def plot(self, axes: Any = None, *, n: int = 500) -> Any:
-        """q, v, a and the jerk by time, drawn with matplotlib: (``pip install "linkwork[figures]"``); its axes."""
+    def plot(self, axes: Any = None, *, n: int = 500, limits: Any = None, columns: int = 1) -> Any:
+        """q, v, a and the jerk by time, drawn with matplotlib: (``pip install "linkwork[figures]"``); its axes.
+
+        ``limits`` are shaded: True for the robot's own, of position and velocity, or a dict of "position", "velocity",
+        "acceleration" and "jerk" besides, each a number, one for each, or a pair (lower, upper).  With several
+        ``columns`` coordinates are shared out among them, and axes are (4, columns).
+        """
         from .plotting import plot_trajectory
 
-        return plot_trajectory(self, axes, n)
+        return plot_trajectory(self, axes, n, limits, columns)
+
+    def plot_path(
+        self,
+        frame: str | Sequence[str] | None = None,
+        axes: Any = None,
+        *,
+        scene: Any = None,
+        shapes: int = 4,
+        n: int = 200,
+    ) -> Any:
+        """The way of frames' origins in space, the robot's last if none is named, drawn with matplotlib; its axes.
+
+        With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
+        """
+        from .workspace import plot_ways
+
+        return plot_ways(self._robot, [self.sampled(n=n)[1].q], frame, axes, scene=scene, shapes=shapes)
 
     # -- a value
 

@@ -98,12 +98,12 @@ class PlanResult:
         self._require("timed")
         return time_optimal(self.trajectory(), **limits)
 
-    def plot(self, frame: str | None = None, axes: Any = None) -> Any:
+    def plot(self, frame: str | None = None, axes: Any = None, *, shapes: int = 0) -> Any:
         """The path of a frame's origin among the obstacles, and what was explored, drawn with matplotlib; its axes.
 
-        The frame is the last one of the robot if none is named.
+        The frame is the last one of the robot if none is named; ``shapes`` says how often the robot is drawn.
         """
-        return plot_plan(self, frame, axes)
+        return plot_plan(self, frame, axes, shapes)
 
     def _require(self, what: str) -> None:
         if not self.success:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ....geometry.scene import Scene
 from ..timing.timing import TimedPath, time_optimal
 from ..trajectory import Trajectory
+from ..workspace import plot_ways
 from .filling import Curve
 from .path import CartesianPath
 
@@ -119,6 +122,21 @@ class FollowedPath:
         if speed is not None:
             more["speed"] = {**(more.get("speed") or {}), self.frame: speed}
         return time_optimal(self.trajectory(), velocity=velocity, acceleration=acceleration, **more)
+
+    def plot(
+        self, frame: str | Sequence[str] | None = None, axes: Any = None, *, scene: Scene | None = None, shapes: int = 4
+    ) -> Any:
+        """The way of the frame's origin in space, and what is not followed of the path, with matplotlib; its axes.
+
+        With a ``scene`` its obstacles are drawn, and so many times the robot's ``shapes``.
+        """
+        frame = self.frame if frame is None else frame
+        ways = [part.sampled(n=200)[1].q for part in self.parts()] if self.curves else []
+        axes = plot_ways(self.robot, ways, frame, axes, scene=scene, shapes=shapes)
+        if not self and self.relative_to == "world":
+            rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
+            axes.plot(*rest.T, color="tab:red", linestyle=":", label="not followed")
+        return axes
 
     def _once(self) -> list[tuple[Curve, int]]:
         """Curves, and where they begin: way points that two share count once."""

@@ -13,11 +13,11 @@ from ....algorithms.motion.timing import NODES
 from ....bridge.arguments import real_array
 from ....errors import UnknownNameError
 from ..clocks import clocked
-from ..plotting import new_axes
 from ..trajectory import Trajectory
 from .grid import again, grid
 from .kernels import solved
 from .limits import MotionLimit, PathNumbers, PathRows, rows_of, sides
+from .picture import plot_phase_plane
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
@@ -46,14 +46,27 @@ class TimedPath(NamedTuple):
         """How long it takes [s]."""
         return float(self.t[-1])
 
-    def plot(self, axes: Any = None) -> Any:
-        """The phase plane, speed by place on the path, drawn with matplotlib; its axes."""
-        axes = new_axes(1, (8.0, 4.0)) if axes is None else axes
-        axes.plot(self.s, self.speed)
-        axes.set_xlabel("place on the path, s")
-        axes.set_ylabel("ds/dt")
-        axes.set_ylim(bottom=0.0)
-        return axes
+    def plot(
+        self,
+        axes: Any = None,
+        *,
+        velocity: Any = None,
+        acceleration: Any = None,
+        torque: Any = None,
+        speed: Mapping[str, float] | None = None,
+        limits: Sequence[MotionLimit] = (),
+        robot: Robot | None = None,
+    ) -> Any:
+        """The phase plane, speed by place on the path, drawn with matplotlib; its axes.
+
+        With the limits that it was made with, those of `time_optimal`, it shows the greatest speed that they allow at
+        each place, whatever the acceleration is, and by colour which of them holds the motion back.
+        """
+        asked = None
+        if acceleration is not None or torque or limits:
+            robot = self.trajectory.robot if robot is None else robot
+            asked = _Asked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
+        return plot_phase_plane(self, asked, axes)
 
 
 def time_optimal(

@@ -1,0 +1,121 @@
+"""Pictures of motion, drawn without a display: what is on them is what the numbers say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.arms import chain_text
+from linkwork.facade.motion.timing.limits import PathNumbers, PathRows
+from linkwork.facade.motion.timing.picture import fastest_speeds
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def arm():
+    joints = [("revolute", "0 0 1", "0 0 0.3", -3, 3), ("revolute", "0 1 0", "0.3 0 0", -2, 0.6)]
+    return chain_text(joints, "0.4 0 0").with_collisions("l3", lw.shapes.Box((0.1, 0.2, 0.3)))
+
+
+def test_limits_are_shaded_and_joints_named(arm):
+    way = arm.spline([0.0, 1.0, 2.0], [[0.0, 0.0], [1.0, 0.55], [0.5, 0.0]])
+    axes = way.plot(limits={"acceleration": (-1.0, 2.0)}, columns=2, n=50)
+    assert axes.shape == (4, 2)
+    assert [t.get_text() for t in axes[0, 1].get_legend().get_texts()] == [arm.q_names[1]]
+    assert np.allclose(axes[0, 1].lines[0].get_ydata(), way.sampled(n=50)[1].q[:, 1])
+    shaded = [line.get_ydata()[0] for line in axes[0, 1].lines if line.get_linestyle() == "--"]
+    assert shaded == [0.6]  # the robot's own upper limit; the lower is far away
+    for axis in axes[2]:
+        bounds = {line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"}
+        assert bounds <= {-1.0, 2.0} and len(axis.collections) == len(bounds) > 0
+    assert not way.plot(n=10)[0].collections and way.plot(limits=True, n=10).shape == (4,)
+    for options, text in (
+        ({"limits": {"speed": 1.0}}, "position, velocity"),
+        ({"limits": {"velocity": np.nan}}, "velocity"),
+        ({"limits": 3.0}, "expected True"),
+        ({"columns": 0}, "columns"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            way.plot(**options)
+
+
+def test_the_phase_plane_says_what_holds_back():
+    path = lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 2.0, 1.0], [0.0, 0.5, 0.0]]])
+    limits = {"velocity": 1.0, "acceleration": (-2.0, 2.0)}
+    timed = lw.motion.time_optimal(path, **limits)
+    assert len(timed.plot().lines) == 1
+    axis = timed.plot(**limits)
+    drawn = {line.get_label(): line for line in axis.lines if not line.get_label().startswith("_")}
+    s, most = (np.asarray(x) for x in drawn["greatest speed"].get_data())
+    inside = (s > 0.1) & (s < 0.9)
+    assert np.allclose(most[inside], 1.0 / (2.0 + 2.0 * s[inside]), rtol=1e-6)  # the first coordinate's velocity
+    assert np.interp(s, timed.s, timed.speed).max() <= most.max() * (1 + 1e-9)
+    assert {"velocity of 0", "acceleration of 0"} <= {*drawn}
+    held = np.isfinite(drawn["velocity of 0"].get_ydata())
+    v = timed.trajectory(np.interp(s[held], timed.s, timed.t)).v[:, 0]
+    assert held.any() and v.min() > 0.97
+
+
+def test_the_greatest_speed_is_where_nothing_obeys_all_limits():
+    """Beside a search over s̈ and ṡ of many."""
+    rng = np.random.default_rng(0)
+    A, B, C = rng.normal(size=(3, 30, 1, 3))
+    C *= 0.3
+    A[:5, :, 0] = 0.0
+    rows = PathRows(A, B, C, np.full(3, -1.5), np.full(3, 2.0), None, None)
+    once = np.zeros((30, 1, 2))
+    found = fastest_speeds(PathNumbers(once, once, once), rows, (np.full(2, -1.0), np.full(2, 1.0)))
+    u = np.linspace(-60.0, 60.0, 6001)
+    for k in range(30):
+        for factor, fine in ((0.98, True), (1.02, False)):
+            if np.isfinite(found[k]) and found[k] < 4.0:
+                value = A[k, 0] * u[:, None] + B[k, 0] * (factor * found[k]) ** 2 + C[k, 0]
+                room = np.minimum(value + 1.5, 2.0 - value).min(axis=1).max()
+                assert (room > -2e-2) if fine else (room < 2e-2), (k, factor, room)
+    assert np.isfinite(found).sum() > 20
+
+
+def test_ways_in_space_with_shapes_and_obstacles(arm):
+    way = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.5]])
+    scene = (
+        lw.Scene()
+        .with_box("box", (0.2, 0.3, 0.1), (1.0, 0.0, 0.0))
+        .with_cylinder("can", 0.1, 0.3, (0.0, 1.0, 0.0))
+        .with_shape("floor", lw.shapes.HalfSpace(), lw.pose((0, 0, -1.0)))
+        .with_shape("cloud", lw.shapes.PointCloud(np.random.default_rng(0).normal(size=(50, 3)), 0.01), lw.pose())
+    )
+    axes = way.plot_path("l3", scene=scene, shapes=3, n=20)
+    (line,) = axes.lines
+    t = np.linspace(0.0, 1.0, 20)
+    assert np.allclose(np.array(line.get_data_3d()).T, arm.pose(way(t).q, "l3")[:, :3, 3])
+    assert len(axes.collections) == 4 + 3
+    box = axes.collections[0]
+    corners = np.concatenate([np.asarray(side) for side in box._faces])
+    assert np.allclose(corners.max(axis=0), (1.1, 0.15, 0.05))
+    assert np.allclose(corners.min(axis=0), (0.9, -0.15, -0.05))
+    assert len(way.plot_path(["l2", "l3"], n=5).lines) == 2
+    with pytest.raises(lw.errors.UnknownNameError, match="l3"):
+        way.plot_path("l9")
+    with pytest.raises(ValueError, match="plain numbers"):
+        lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]).plot_path()
+    with pytest.raises(ValueError, match="shapes"):
+        way.plot_path("l3", shapes=-1)
+    # of a path that is not followed to its end the rest is drawn, too
+    X = arm.pose([0.0, 0.2], "l3")
+    path = lw.motion.arc(X, center=(0, 0, X[2, 3]), axis=(0, 0, 1), angle=4.0)
+    found = arm.move_along(path, "l3", start=[0.0, 0.2], orientation="free")
+    assert found.status == "joint limit" and found.fraction == pytest.approx(3.0 / 4.0, abs=1e-2)
+    followed, rest = found.plot(shapes=0).lines
+    assert rest.get_label() == "not followed"
+    assert np.allclose(np.array(rest.get_data_3d())[:, -1], path(path.length)[:3, 3])
+    assert np.linalg.norm(np.array(rest.get_data_3d())[:, 0] - np.array(followed.get_data_3d())[:, -1]) < 0.01
