@@ -52,6 +52,13 @@ def test_a_cup_is_held_upright_around_a_wall():
         assert not robot.in_collision(q, ROOM).any() and space.within(q).all()
         assert found.cost <= _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT, simplify=False).cost
         assert np.array_equal(way, _plan(robot, *ends, ROOM, seed=seed, keep=UPRIGHT).path)
+    found = robot.plan(ends[0], robot.pose(ends[1], "hand"), ROOM, frame="hand", keep=[UPRIGHT], time_budget=60.0)
+    assert (
+        found
+        and np.abs(lw.pose_difference(robot.pose(found.path[-1], "hand"), robot.pose(ends[1], "hand"))).max() < 1e-5
+    )
+    better = _plan(robot, *ends, ROOM, keep=UPRIGHT, method="optimal", iterations=2)
+    assert better.cost == better.history[-1].cost <= better.history[0].cost
     free = space.edges_are_free(np.array(ends), np.array(ends[::-1]))
     assert not free.any()  # the straight way leads through the wall
 
@@ -122,6 +129,30 @@ def test_edges_converge_or_are_refused():
     assert np.array_equal(above.kept.projected(inside)[0], inside) and len(above.detailed(inside)) < 5
     assert (robot.pose(above.samples(0).take(30), "tip")[:, 1, 3] > 0.2 - 1e-5).all()
     assert above.dimension() == 2
+
+
+def test_projection_leads_to_the_nearest():
+    robot = _planar()
+    line = lw.PointOnPlane("tip", "world.y", offset=1.0, name="line")
+    problem = robot.ik_problem(line, solver="projection")
+    a = np.linspace(-np.pi, np.pi, 4001)  # all of the curve: sin a + sin(a + b) = 1
+    b = np.arcsin(np.clip(1.0 - np.sin(a), -1.0, 1.0))
+    curve = np.concatenate([np.stack([a, x - a], axis=1) for x in (b, np.pi - b)])
+    curve = curve[np.abs(np.sin(curve[:, 0]) + np.sin(curve.sum(axis=1)) - 1.0) < 1e-9]
+    rng = np.random.default_rng(0)
+    on = np.array([[0.3, 1.2], [0.8, -0.4]])
+    on = problem.solve(on).q
+    q = on[rng.integers(2, size=50)] + rng.normal(size=(50, 2)) * 0.02
+    found = problem.solve(q)
+    assert found.success.all() and np.abs(problem.errors_and_rows(found.q)[0]).max() < 1e-6
+    least = np.linalg.norm(q[:, None] - curve, axis=-1).min(axis=1)
+    assert (np.linalg.norm(found.q - q, axis=1) < least * 1.02 + 1e-5).all()
+    errors, rows = problem.errors_and_rows(q)
+    step = 1e-6 * np.eye(2)
+    slopes = [(problem.errors_and_rows(q + h)[0] - problem.errors_and_rows(q - h)[0])[:, 0] / 2e-6 for h in step]
+    assert errors.shape == (50, 1) and np.abs(rows[:, 0] - np.array(slopes).T).max() < 1e-8
+    far = robot.ik_problem(lw.PointOnPlane("tip", "world.y", offset=3.0, name="far"), solver="projection", at_most=30)
+    assert not far.solve(q[0]).success  # 2 m reach no farther
 
 
 def test_what_is_no_way_to_keep_is_told():

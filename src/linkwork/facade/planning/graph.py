@@ -16,8 +16,19 @@ import numpy as np
 
 from .space import PlanningSpace
 
-__all__ = ["Adjacency", "ShortestLengths", "components", "near_pairs", "nearest_nodes", "needed_neighbours"]
+__all__ = [
+    "BLOCKED",
+    "FREE",
+    "UNKNOWN",
+    "Adjacency",
+    "ShortestLengths",
+    "components",
+    "near_pairs",
+    "nearest_nodes",
+    "needed_neighbours",
+]
 
+UNKNOWN, FREE, BLOCKED = 0, 1, 2  # what is known of an edge
 _AT_ONCE = 1 << 21  # distances in one table
 
 

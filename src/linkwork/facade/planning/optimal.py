@@ -20,14 +20,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .graph import ShortestLengths, near_pairs, needed_neighbours
+from .graph import BLOCKED, FREE, UNKNOWN, ShortestLengths, near_pairs, needed_neighbours
 from .informed import InformedSamples, least_ways
 from .result import CostSoFar
 from .space import PlanningSpace
 
 __all__ = ["improved"]
 
-UNKNOWN, FREE, BLOCKED = 0, 1, 2
 _BATCH = 128  # samples
 _EDGES = 256  # looked at at once
 _SAME = 1e-9  # part of a length by which another is no shorter

@@ -20,12 +20,11 @@ import numpy as np
 from ..._notice import shown_elsewhere
 from ..._progress import Progress
 from ..._terminal import Stream
-from .graph import Adjacency, components, near_pairs, nearest_nodes, needed_neighbours
+from .graph import BLOCKED, FREE, UNKNOWN, Adjacency, components, near_pairs, nearest_nodes, needed_neighbours
 from .space import PlanningSpace
 
 __all__ = ["Roadway", "WayGraph"]
 
-UNKNOWN, FREE, BLOCKED = 0, 1, 2
 _BATCH = 256  # samples that are looked at together
 _EDGES = 2048  # edges that are
 _HARDLY = 200  # samples for each node, from which on it is said that hardly any configuration is free
@@ -57,6 +56,7 @@ class WayGraph:
 
     def _settle(self) -> None:
         self._adjacency = Adjacency(len(self.q), self.edges, self.lengths)
+        self._open: list[bool] = (self.state != BLOCKED).tolist()
         self._label: np.ndarray | None = None
 
     # -- growing
@@ -159,7 +159,7 @@ class WayGraph:
         ahead = (np.sqrt(space.between(goals, self.q).min(axis=1)) * (1.0 - 1e-12)).tolist()
         begin, end = ({node: length for node, (length, _) in ends.items()} for ends in (first, last))
         while True:
-            nodes = self._adjacency.shortest(begin, end, ahead, (self.state != BLOCKED).tolist())
+            nodes = self._adjacency.shortest(begin, end, ahead, self._open)
             if nodes is None:
                 return Roadway(None, self._apart(begin, end), looked)
             looked += self._made_sure(nodes)
@@ -195,6 +195,8 @@ class WayGraph:
             with self._lock:
                 self.state[unknown] = np.where(free, FREE, BLOCKED)
                 self._label = None
+                for number, good in zip(unknown.tolist(), free.tolist(), strict=True):
+                    self._open[number] = good
         return len(unknown)
 
     def _joined(self, q: np.ndarray) -> tuple[dict[int, float], int]:
