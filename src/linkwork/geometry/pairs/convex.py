@@ -15,6 +15,7 @@ from ..support import support_is_one
 from .cells import SAME_VALLEY, deepest
 from .difference import Difference, Moved, length_of
 from .ellipsoids import between_ellipsoids
+from .facets import has_facets, least_of_facets
 from .features import CURVED, feature
 from .polish import polished
 from .simplex import Kept, Simplex, nearest
@@ -101,8 +102,12 @@ def _overlap(difference: Difference, apart: _Found, scale: Any, curved: bool) ->
         return apart._replace(distance=g, normal=n, start=n)
     near = _NEAR if curved else _EXACT
     ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
-    found = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0)
-    touching = apart._replace(distance=-found.depth, normal=found.n)
+    if has_facets(difference):
+        n = least_of_facets(difference)
+        touching = apart._replace(distance=difference.kept(n), normal=n)
+    else:
+        found = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0)
+        touching = apart._replace(distance=-found.depth, normal=found.n)
     rounding = _ROUNDING * scale
 
     def step(state: tuple[_Found, Any, Any]) -> tuple[_Found, Any, Any]:
