@@ -9,6 +9,7 @@ from scipy.interpolate import BSpline, CubicSpline, make_interp_spline
 import linkwork as lw
 from linkwork import joints
 from linkwork.facade.motion.basis import control_knots
+from linkwork.facade.motion.turning import free_angles
 from linkwork.model.random import random_tree
 from linkwork.motion import spline
 
@@ -162,6 +163,19 @@ def test_angles_are_counted_or_go_the_short_way():
     assert np.allclose(np.cos(found - q), 1.0) and np.abs(np.diff(found[:, 0])).max() <= np.pi
     compiled = lw.compile(lambda q: robot.spline(times, q, turns="short")(1.5).q, q=(4, 1))
     assert np.allclose(compiled(q), robot.spline(times, q, turns="short")(1.5).q)
+
+
+def test_which_angles_turn_freely():
+    """Not those with limits, of screws, or that others follow; profiles and splines ask the same function."""
+    robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=(joints.Revolute, joints.Helical)))
+    turning = [robot.joints[k].type.__class__ is joints.Revolute for k in range(4)]
+    assert True in turning and False in turning
+    assert free_angles(robot) == [k for k in range(4) if turning[k]]
+    q = np.array([[3.0] * 4, [-3.0] * 4])
+    expected = np.where(turning, 2.0 * np.pi - 6.0, -6.0)
+    assert np.allclose(np.diff(robot.spline([0.0, 1.0], q, "linear", turns="short")([0.0, 1.0]).q, axis=0), expected)
+    way = robot.profile(*q, velocity=1.0, acceleration=1.0, jerk=1.0)
+    assert np.allclose(way(way.duration).q - q[0], expected)
 
 
 def test_screws_and_straight_lines():

@@ -188,6 +188,9 @@ def test_limits_are_kept_or_not():
     assert curve.limits_kept(velocity=[3.0, 1.5]) and not curve.limits_kept(velocity=[3.0, 1.49])
     assert np.allclose(curve.limit_margins(lower=-1.0)["lower"], 1.0)
     assert np.allclose(curve.limit_margins(acceleration=4.0)["acceleration"], [2.0, 1.0])
+    low, high = curve.extremes(2)
+    pair = curve.limit_margins(acceleration=(-3.5, [4.0, 3.25]))["acceleration"]
+    assert np.allclose(pair, np.minimum(low + 3.5, [4.0, 3.25] - high))
     robot = lw.load("arm7")
     q = np.stack([robot.lower, robot.upper])
     fast = robot.spline([0.0, 0.1], q)
@@ -195,7 +198,7 @@ def test_limits_are_kept_or_not():
     assert fast.retimed(1.001 * np.max(fast.extremes(1).upper / robot.velocity_limits)).limits_kept()
     mixed = through(FEW_TYPES)
     assert mixed.limits_kept(velocity=np.inf) and not mixed.limits_kept(velocity=1e9)  # of rotations nothing is proved
-    with pytest.raises(ValueError, match="below 0"):
+    with pytest.raises(ValueError, match="lets it rest"):
         curve.limits_kept(jerk=-1.0)
 
 

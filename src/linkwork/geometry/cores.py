@@ -78,6 +78,10 @@ class EllipsoidCore:
     pose: Pose
     radii: Vec3
 
+    def stretched(self, v: Vec3) -> Vec3:
+        """E v, E being diagonal with the radii, in its own axes."""
+        return Vec3(*(r * x for r, x in zip(self.radii, v, strict=True)))
+
 
 @dataclass(frozen=True, slots=True)
 class PolytopeCore:

@@ -75,11 +75,11 @@ def _cone(core: ConeCore, direction: Vec3) -> Vec3:
 def _ellipsoid(core: EllipsoidCore, direction: Vec3) -> Vec3:
     """E² d/‖E d‖, E being diagonal with the radii."""
     d = core.pose.rotation.inv_act(direction)
-    scaled = Vec3(*(r * x for r, x in zip(core.radii, d, strict=True)))
+    scaled = core.stretched(d)
     square = scaled.dot(scaled)
     known = lt(NOTHING, square)
     scale = where(known, 1.0 / sqrt(where(known, square, 1.0)), 0.0)
-    return core.pose.point(Vec3(*(r * x * scale for r, x in zip(core.radii, scaled, strict=True))))
+    return core.pose.point(core.stretched(scaled) * scale)
 
 
 def _polytope(core: PolytopeCore, direction: Vec3) -> Vec3:

@@ -217,14 +217,14 @@ def _ellipsoid(core: EllipsoidCore, p: Vec3, n: Vec3) -> Surface:
     """c(n) = E² n/‖E n‖ varies by (E² − c cᵀ)/‖E n‖."""
     R = core.pose.rotation
     c, m = R.inv_act(p - core.pose.translation), R.inv_act(n)
-    scaled = Vec3(*(r * x for r, x in zip(core.radii, m, strict=True)))
+    scaled = core.stretched(m)
     square = scaled.dot(scaled)
     known = lt(NOTHING, square)
     scale = where(known, 1.0, 0.0) / sqrt(where(known, square, 1.0))
 
     def bent(v: Vec3) -> Vec3:
         x = R.inv_act(v)
-        grown = Vec3(*(r * r * y for r, y in zip(core.radii, x, strict=True)))
+        grown = core.stretched(core.stretched(x))
         found: Vec3 = R @ ((grown - c * c.dot(x)) * scale)
         return found
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...bridge.arguments import real_array
+from .reading import places_of, read_limit
 
 __all__ = ["margins_of", "read_bounds"]
 
@@ -17,25 +18,30 @@ _ORDER = {"velocity": 1, "acceleration": 2, "jerk": 3}
 def margins_of(who: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """By limit, the least room (nv,) that there is to it: below 0 where it is exceeded.
 
-    Limits are numbers for all or one for each; of ``lower`` and ``upper`` (nq,), ``velocity``, those of the robot where
-    they are left out.  For a coordinate that is no polynomial there is −inf, but to no limit.
+    ``lower`` and ``upper`` (nq,) are numbers for all or one for each, other limits what `read_limit` takes; those of q
+    and ``velocity`` are the robot's where they are left out.  Where nothing is known there is −inf, but to no limit.
     """
     robot, space = trajectory.robot, trajectory.sections[0].space
+    names = [f"coordinate {k}" for k in range(space.nv)] if robot is None else list(robot.v_names)
     found = {}
     for name, value in given.items():
-        size = space.nq if name in ("lower", "upper") else space.nv
         if value is None and robot is not None:
             own = {"lower": "lower", "upper": "upper", "velocity": "velocity_limits"}.get(name)
             value = None if own is None else getattr(robot, own)
         if value is None:
             continue
-        limit = _read(who, name, value, size)
-        if size == space.nq and not space.is_plain:
-            limit = _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
-        low, high = trajectory.extremes(_ORDER.get(name, 0))
+        order = _ORDER.get(name, 0)
+        if order:
+            up, down = read_limit(who, name, value, names, None if robot is None else places_of(robot))
+        else:
+            limit = _read(who, name, value, space.nq)
+            limit = limit if space.is_plain else _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
+            none = np.full(space.nv, np.inf)
+            up, down = (none, -limit) if name == "lower" else (limit, none)
+        low, high = trajectory.extremes(order)
         with np.errstate(invalid="ignore"):
-            room = {"lower": low - limit, "upper": limit - high}.get(name, limit - np.maximum(-low, high))
-        found[name] = np.where(np.isinf(limit), np.inf, room)
+            rooms = [np.where(np.isinf(x), np.inf, x - y) for x, y in ((up, high), (down, -low))]
+        found[name] = np.minimum(*rooms)
     return found
 
 
@@ -44,8 +50,6 @@ def _read(who: str, name: str, value: Any, size: int) -> np.ndarray:
     found = np.asarray(real_array(expected, value), dtype=float)
     if found.shape not in ((), (size,)) or np.isnan(found).any():
         raise ValueError(f"{expected}, got {value!r}")
-    if name in _ORDER and (found < 0.0).any():
-        raise ValueError(f"{expected}, none below 0, got {value!r}")
     return np.broadcast_to(found, (size,))
 
 

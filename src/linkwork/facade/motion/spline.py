@@ -11,10 +11,10 @@ from ..._text import nearest
 from ...algorithms.motion.curves import CurveSpace
 from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
-from ...expr.functions import floor
 from . import bsplines, through
 from .given import increasing
 from .trajectory import Trajectory
+from .turning import free_angles, nearer_turns
 
 __all__ = ["spline", "spline_of"]
 
@@ -72,7 +72,7 @@ def spline_of(
     t = increasing(who, times)
     points = _points(who, robot, q, len(t))
     _one_of(who, "turns", turns, _TURNS)
-    if turns == "short":
+    if turns == "short" and robot is not None:
         points = _short_way(robot, points)
     space = _space(who, robot, kind, floating, points)
     velocity, acceleration, degree = given["velocity"], given["acceleration"], given["degree"]
@@ -124,17 +124,11 @@ def _points(who: str, robot: Any, q: Any, count: int) -> Any:
 
 
 def _short_way(robot: Any, points: Any) -> Any:
-    """The points with whole turns added to angles without limits, so that each is less than half a turn from the one
-    before."""
-    lower, upper = robot.lower, robot.upper
-    found = array(points.copy()) if points.dtype == object else np.array(points)
-    for place in (place for place in robot.joints if place.type.nq == place.type.nv):
-        for k, unit in zip(range(place.q_slice.start, place.q_slice.stop), place.type.q_units, strict=True):
-            if unit == "rad" and np.isneginf(lower[k]) and np.isposinf(upper[k]):
-                for i in range(1, len(found)):
-                    step = (found[i, k] - found[i - 1, k]) / (2.0 * np.pi)
-                    found[i, k] = found[i, k] - 2.0 * np.pi * floor(step + 0.5)
-    return found
+    """The points, each without more than half a turn from the one before in angles that turn without end."""
+    found, places = [points[0]], free_angles(robot)
+    for q in points[1:]:
+        found.append(nearer_turns(robot, found[-1], q, places))
+    return array([[*q] for q in found]) if points.dtype == object else np.array(found)
 
 
 def _space(who: str, robot: Any, kind: str, floating: str | None, points: Any) -> CurveSpace:

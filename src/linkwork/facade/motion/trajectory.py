@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -14,13 +14,13 @@ from ...bridge.arguments import real_array
 from ...expr.arrays import array, is_traced
 from ...expr.functions import le, where
 from ..robot.base import RobotBase
-from .arc_length import clock_by_length, length_of, speed_of
-from .clocks import clocked, monotone_clock
+from .arc_length import length_of, speed_of
 from .extremes import Extremes, extremes_of
 from .files import load_trajectory, save_trajectory
-from .given import finite_number, increasing
+from .given import finite_number
 from .limits import margins_of
 from .made import coordinate_section, polynomial_section
+from .remade import at_one_speed, at_other_times, chained, refuse_jumps
 from .section import Section
 
 __all__ = ["Trajectory", "TrajectoryState"]
@@ -226,14 +226,15 @@ class Trajectory:
         *,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
-        jerk: ArrayLike | None = None,
+        velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     ) -> dict[str, np.ndarray]:
         """The least room (nv,) to each limit at any time, below 0 where it is exceeded: by `extremes`, not by samples.
 
-        A limit is a number for all or one for each; ``lower`` and ``upper`` (nq,) and ``velocity`` are the robot's own
-        where they are left out.  What is no polynomial has no room, −inf, to limits of it.
+        A limit is a number for all or one for each, or of v, a and the jerk a pair (lower, upper) of these; ``lower``
+        and ``upper`` (nq,) and ``velocity`` are the robot's own where they are left out.  There is no room, −inf, where
+        nothing is known.
         """
         given = {"lower": lower, "upper": upper, "velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         return margins_of("limit_margins", self, given)
@@ -243,9 +244,9 @@ class Trajectory:
         *,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
-        velocity: ArrayLike | None = None,
-        acceleration: ArrayLike | None = None,
-        jerk: ArrayLike | None = None,
+        velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         tolerance: float = 1e-9,
     ) -> bool:
         """Whether limits are proved to be kept at all times, up to a tolerance: see `limit_margins`."""
@@ -292,24 +293,16 @@ class Trajectory:
         if other._space != self._space or other._robot != self._robot:
             raise ValueError(f"spliced: expected a trajectory of the same, {self._of()}, got one of {other._of()}")
         if not allow_jump:
-            end, begin = self(self.end_time), other(other.start_time)
-            gap = np.abs(np.asarray(self._space.local([*end.q], [*begin.q]), dtype=float))
-            for what, apart in (("q", gap), ("v", np.abs(begin.v - end.v))):
-                if apart.size and apart.max() > tolerance:
-                    k = int(apart.argmax())
-                    raise ValueError(
-                        f"spliced: {what} of {self._name(k)} jumps by {apart[k]:.6g} where the other begins; "
-                        f"allow_jump=True lets it"
-                    )
-        return Trajectory(_chained([*self._sections, *other._sections], self.start_time), self._robot)
+            refuse_jumps(self, other, self._name, tolerance)
+        return Trajectory(chained([*self._sections, *other._sections], self.start_time), self._robot)
 
     def reversed(self) -> Trajectory:
         """The same way back, in the same time: q(t) is q(start + end − t), v the opposite of that there."""
-        return Trajectory(_chained([s.turned(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
+        return Trajectory(chained([s.turned(0.0) for s in self._sections[::-1]], self.start_time), self._robot)
 
     def moved(self, start_time: float) -> Trajectory:
         """The same, beginning at another time [s]."""
-        return Trajectory(_chained(self._sections, finite_number("moved: start_time", start_time)), self._robot)
+        return Trajectory(chained(self._sections, finite_number("moved: start_time", start_time)), self._robot)
 
     def retimed(self, times: ArrayLike | float) -> Trajectory:
         """The same way in other times: all longer by a factor, or new times for its `knots`.
@@ -317,18 +310,8 @@ class Trajectory:
         Of new times (n,) the clock between is a cubic that never runs back (Fritsch and Carlson's), so v is continuous
         where it was, and a may jump at knots.
         """
-        if np.ndim(times) == 0:
-            scale = finite_number("retimed: scale", times)
-            if scale <= 0.0:
-                raise ValueError(f"retimed: expected a factor above 0, got {times!r}")
-            return Trajectory(_chained([s.scaled(0.0, scale) for s in self._sections], self.start_time), self._robot)
-        knots = self.knots
-        new = increasing("retimed", times)
-        if len(new) != len(knots):
-            raise ValueError(f"retimed: expected {len(knots)} times, one for each of its knots, got {len(new)}")
-        if np.array_equal(new, knots):
-            return self
-        return Trajectory(clocked(self._sections, monotone_clock(new, knots), new, knots), self._robot)
+        found = at_other_times(self, times)
+        return self if found is self._sections else Trajectory(found, self._robot)
 
     def path_length(self, *, weights: ArrayLike | None = None, frame: str | None = None) -> float:
         """How long its way is: ∫ √(Σ w_j v_j²) dt, or that of the origin of a robot's ``frame`` in the world [m].
@@ -345,14 +328,7 @@ class Trajectory:
         The speed is right to 1e-7 of it.  v has no jumps where it had none; a may have, between pieces of the clock.
         Raises ValueError where the trajectory stands still.
         """
-        who = "by_length"
-        wanted = finite_number(f"{who}: speed", speed)
-        if wanted <= 0.0:
-            raise ValueError(f"{who}: speed: expected a number above 0, got {speed!r}")
-        knots = self.knots
-        rate = speed_of(who, self, weights, frame)
-        clock, new = clock_by_length(who, knots, rate, wanted, self.start_time)
-        return Trajectory(clocked(self._sections, clock, new, knots), self._robot)
+        return Trajectory(at_one_speed(self, speed, weights, frame), self._robot)
 
     # -- files and pictures
 
@@ -422,11 +398,3 @@ class Trajectory:
 
     def _name(self, k: int) -> str:
         return f"coordinate {k}" if self._robot is None else repr(self._robot.v_names[k])
-
-
-def _chained(sections: Iterable[Section], start: float) -> list[Section]:
-    """One after the other, from a time on."""
-    found: list[Section] = []
-    for section in sections:
-        found.append(section.moved(found[-1].end if found else start))
-    return found

@@ -9,9 +9,9 @@ import numpy as np
 from ....algorithms.motion.curves import CurveSpace
 from ....algorithms.row import quantity_of
 from ....bridge.arguments import real_array, stacked
-from ....joints.contract import JointType
 from ..reading import places_of
 from ..trajectory import Trajectory
+from ..turning import nearer_turns
 from .asked import AskedProfile, in_lines, read_limits, read_options, solved
 from .profile import trajectory_of
 
@@ -36,7 +36,7 @@ def robot_profile(
     q0, q1 = (_configuration(robot, name, x) for name, x in zip(("q0", "q1"), states[:2], strict=True))
     rates = [_rates(robot, name, x) for name, x in zip(("v0", "v1", "a0", "a1"), states[2:], strict=True)]
     space = CurveSpace.of(robot.tree)
-    way = _short_ways(robot, np.asarray(robot.difference(q0, q1), dtype=float))
+    way = np.asarray(robot.difference(q0, nearer_turns(robot, q0, q1)), dtype=float)
     names = list(robot.v_names)
     limits = read_limits(_WHO, kind, names, given, places_of(robot))
     if given["velocity"] is None:
@@ -96,22 +96,3 @@ def _rates(robot: Any, name: str, x: Any) -> np.ndarray:
     if not np.isfinite(found).all():
         raise ValueError(f"{expected} of finite numbers, got one that is not finite")
     return np.broadcast_to(found, (robot.nv,)).copy()
-
-
-def _short_ways(robot: Any, way: np.ndarray) -> np.ndarray:
-    """Angles of joints that turn without end, and that no others follow, go the short way."""
-    found = way.copy()
-    tree, lower, upper = robot.tree, robot.lower, robot.upper
-    followed = {place.start for body, place in zip(tree.bodies, tree.v_slices, strict=True) if body.coupling}
-    for body, in_q, in_v in zip(tree.bodies, tree.q_slices, tree.v_slices, strict=True):
-        joint = body.joint
-        angle = joint.nq == joint.nv == 1 and joint.q_units == ("rad",) and in_v.start not in followed
-        if angle and np.isinf([lower[in_q], upper[in_q]]).all() and _turns(joint):
-            found[in_v] -= 2.0 * np.pi * np.round(found[in_v] / (2.0 * np.pi))
-    return found
-
-
-def _turns(joint: JointType) -> bool:
-    """Whether a whole turn of a joint leads back: of a screw it does not."""
-    here, there = (np.array(joint.X([q]).elements(), dtype=float) for q in (0.0, 2.0 * np.pi))
-    return bool(np.abs(here - there).max() < 1e-9)
