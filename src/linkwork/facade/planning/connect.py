@@ -31,12 +31,13 @@ class SearchOptions(NamedTuple):
 
     step: float = 2.0  # how far a tree grows towards a sample
     node: float = 0.8  # how far apart nodes are on a way
+    begin: float = 1.0  # how much of a way to the other tree is looked at first
     spacing: float = 0.2  # how far apart configurations are that are looked at
     domain: float = 4.0  # how far from a node that led nowhere samples count
     least_domain: float = 2.0
-    local: float = 0.25  # the share of samples that are drawn next to nodes
+    local: float = 0.2  # the share of samples that are drawn next to nodes
     near: float = 0.4  # how far from them, by number of v
-    first: int = 8  # samples of the first round
+    first: int = 16  # samples of the first round
     most: int = 32  # and of a later one
 
 
@@ -102,13 +103,29 @@ class _Search:
         space, a, b = self.space, self.trees[side], self.trees[1 - side]
         targets = a.q[added]
         near = space.between(b.q, targets).argmin(axis=1)
-        ends, there = self._along(b, near, space.difference(b.q[near], targets), targets)
+        ends, there = self._towards(b, near, targets)
         for k in np.flatnonzero(there):
             path = self._proved(side, int(added[k]), int(ends[k]))
             if path is not None:
                 return path
             break  # places of nodes are others now
         return None
+
+    def _towards(self, tree: PlanningTree, near: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `_along`, to targets: a first part of each way, and the rest of those whose first part is free."""
+        phi = self.space.difference(tree.q[near], targets)
+        far = self.space.length(phi)
+        short = far <= 1.5 * self.how.begin
+        if short.all():
+            return self._along(tree, near, phi, targets)
+        part = np.where(short, 1.0, self.how.begin / np.maximum(far, 1e-300))
+        begun = np.where(short[:, None], targets, self.space.integrate(tree.q[near], phi * part[:, None]))
+        ends, whole = self._along(tree, near, phi * part[:, None], begun)
+        there, more = whole & short, np.flatnonzero(whole & ~short)
+        if len(more):
+            rest = self.space.difference(tree.q[ends[more]], targets[more])
+            ends[more], there[more] = self._along(tree, ends[more], rest, targets[more])
+        return ends, there
 
     def _drawn(self, tree: PlanningTree) -> np.ndarray:
         samples = self.samples.take(3 * self.many)
