@@ -19,6 +19,7 @@ from linkwork import set_num_threads
 from linkwork.cli.output import Stream, Terminal, table
 
 from .machine import machine
+from .motion_cartesian import cartesian_rows
 from .motion_page import PAGE, as_data, write
 from .motion_planning import planning_rows
 from .motion_profiles import profile_rows
@@ -35,6 +36,7 @@ PARTS: dict[str, Rows] = {
     "splines": spline_rows,
     "timing": timing_rows,
     "planning": planning_rows,
+    "cartesian": cartesian_rows,
 }
 
 

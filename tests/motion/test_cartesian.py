@@ -242,6 +242,18 @@ def test_why_it_ends():
         found.trajectory()
 
 
+def test_loops_stay_closed_on_the_way():
+    leg = lw.load("leg")
+    q = leg.assemble().q
+    X = leg.pose(q, "foot")
+    path = lw.motion.line(X, lw.pose((0.0, 0.0, 0.03)) @ X)
+    found = leg.move_along(path, "foot", start=q, orientation="free")
+    assert found
+    s = np.linspace(0.0, path.length, 300)
+    q = found.trajectory()(s).q
+    assert np.abs(leg.constraint_error(q)).max() < 1e-4 and far(leg, q, path(s), "foot", slice(3, 6)) < 1e-4
+
+
 def test_what_is_in_the_way_is_named():
     """A ball in the way of a hand that is a ball: they meet where their surfaces touch."""
     arm = chain_text(

@@ -21,8 +21,10 @@ _NEAR = 5e-4  # [m]: what points may be off when curves are taken for chords
 
 
 class Met(NamedTuple):
-    """What is met first: where on the path, the configuration, how it is known, the pair and its distance [m]."""
+    """What is met first: until where the path is free, where it is met and in which configuration, how that is known,
+    the pair and its distance [m]."""
 
+    free_until: float
     s: float
     q: np.ndarray
     status: str
@@ -49,7 +51,8 @@ def first_met(
     t = float(free.t[k])
     q = np.asarray(free.q[k])
     near = robot.nearest(q, scene=scene)
-    return Met(float(s[k, 0] + t * (s[k, 1] - s[k, 0])), q, str(free.status[k]), near.pairs[0], float(near.distance[0]))
+    at = float(s[k, 0] + t * (s[k, 1] - s[k, 0]))
+    return Met(float(s[k, 0]), at, q, str(free.status[k]), near.pairs[0], float(near.distance[0]))
 
 
 def _chords(robot: Any, curve: Curve) -> tuple[np.ndarray, np.ndarray, float]:

@@ -20,7 +20,9 @@ __all__ = ["Curve", "Filled", "filled"]
 
 _PLACES = np.array([0.25, 0.5, 0.75])
 _ENOUGH = 0.8  # of a tolerance: what is measured at places may be a little more between them
-_ROUNDS = 16
+_ROUNDS = 24
+_LEAST = 1.0 / 64.0  # of the finest step: where a curve is not near enough with way points so near, it ends
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -50,51 +52,55 @@ class _Part:
 
 
 def filled(asked: AskedPath, steps: Steps, tolerance: tuple[float, float]) -> Filled:
-    """Curves through steps that are no farther from the path than a tolerance [m, rad] at what is between."""
+    """Curves through steps that are no farther from the path than a tolerance [m, rad] at what is between.
+
+    Where that cannot be they end.
+    """
     parts, begins = _parts(asked, steps)
-    if not parts:
-        return Filled((), (), (0.0, 0.0), None)
-    least = asked.finest / 64.0
     allowed = _ENOUGH * np.array(tolerance)
-    most = np.zeros(2)
     wrong: float | None = None
-    for _ in range(_ROUNDS):
+    for left in range(_ROUNDS, -1, -1):
+        if not parts:
+            return Filled((), (), (0.0, 0.0), wrong)
         v = _velocities(asked, parts)
-        between, places = _between(asked, parts, v)
-        off = asked.off(between, places.ravel()).reshape(-1, len(_PLACES), 2).max(axis=1)
-        low, high = asked.lower - 1e-9, asked.upper + 1e-9
-        beyond = ((between < low) | (between > high)).any(axis=-1).reshape(-1, len(_PLACES)).any(axis=1)
+        off, beyond, middle = _looked_at(asked, parts, v)
         bad = (off > allowed).any(axis=-1) | beyond
-        most = off[~bad].max(axis=0, initial=0.0)
-        if not bad.any():
-            break
         ends = np.concatenate([np.stack([p.s[:-1], p.s[1:]], axis=1) for p in parts])
-        middle = between.reshape(-1, len(_PLACES), between.shape[-1])[:, 1]
-        small = bad & (ends[:, 1] - ends[:, 0] <= least)
-        if small.any():
-            wrong = float(ends[small][0, 0])
+        if not bad.any():
             break
         chosen = np.flatnonzero(bad)
         at = 0.5 * (ends[chosen, 0] + ends[chosen, 1])
         X, V = asked.path.moving(at)
         found, done = asked.solved(middle[chosen], X)
-        if not done.all():
-            wrong = float(ends[chosen[~done]][0, 0])
-            break
+        lost = ~done | (ends[chosen, 1] - ends[chosen, 0] <= asked.finest * _LEAST) | (left <= 1)
+        if lost.any():
+            wrong = float(ends[chosen[lost]][0, 0])
+            parts = _cut(parts, wrong)
+            continue
         _insert(parts, chosen, at, found, V)
-    else:
-        wrong = float(ends[bad][0, 0])
+    most = off[~bad].max(axis=0, initial=0.0)
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
-    curves = [Curve(p.s, p.q, own) for p, own in zip(parts, np.split(v, rows), strict=True)]
-    if wrong is not None:
-        curves = [_until(curve, wrong) for curve in curves if curve.s[0] < wrong]
-        begins = [k for k in begins if k < len(curves)]
-    return Filled(tuple(curves), tuple(begins), (float(most[0]), float(most[1])), wrong)
+    curves = tuple(Curve(p.s, p.q, own) for p, own in zip(parts, np.split(v, rows), strict=True))
+    return Filled(curves, tuple(k for k in begins if k < len(curves)), (float(most[0]), float(most[1])), wrong)
 
 
-def _until(curve: Curve, s: float) -> Curve:
-    kept = curve.s <= s
-    return Curve(curve.s[kept], curve.q[kept], curve.v[kept])
+def _looked_at(asked: AskedPath, parts: list[_Part], v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each step (n, ...): what is off at most [m, rad], whether it goes beyond limits, and its middle."""
+    between, places = _between(asked, parts, v)
+    off = asked.off(between, places.ravel()).reshape(-1, len(_PLACES), 2).max(axis=1)
+    outside = np.any((between < asked.lower - _ROUNDING) | (between > asked.upper + _ROUNDING), axis=-1)
+    middle = between.reshape(-1, len(_PLACES), between.shape[-1])[:, 1]
+    return off, np.any(outside.reshape(-1, len(_PLACES)), axis=1), middle
+
+
+def _cut(parts: list[_Part], s: float) -> list[_Part]:
+    """What is before a place."""
+    found = []
+    for part in parts:
+        kept = part.s <= s
+        if kept.sum() > 1:
+            found.append(_Part(part.s[kept], part.q[kept], part.V[kept]))
+    return found
 
 
 def _parts(asked: AskedPath, steps: Steps) -> tuple[list[_Part], list[int]]:

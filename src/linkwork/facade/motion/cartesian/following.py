@@ -16,7 +16,7 @@ from ..given import finite_number
 from .asked import FREE_ROWS, AskedPath
 from .branches import branch_steps
 from .clear import first_met, levers
-from .filling import Curve, filled
+from .filling import Curve, Filled, filled
 from .followed import Deviation, FollowedPath
 from .path import CartesianPath
 from .reasons import Ended, ended
@@ -28,6 +28,7 @@ __all__ = ["followed_path"]
 WHO = "move_along"
 STEP = 0.05  # [m]: of the path, to begin with
 _NEAR = 1e-3  # [m, rad]: a start that is so near to the path's is moved onto it
+_TRIED = 4  # of several ways that come to the end
 _EDGES = ("certified", "sampled")
 
 
@@ -82,18 +83,18 @@ def followed_path(
         begin = _on_path(asked, begin)
     places = grid(path.knots, STEP)
     free = None if scene is None else lambda q: ~np.asarray(robot.in_collision(q, scene, margin=margin), dtype=bool)
-    steps = _steps(asked, places, begin, largest, bool(reconfigure), int(starts), free)
-    if steps is None:
+    ways = _ways(asked, places, begin, largest, bool(reconfigure), int(starts), free)
+    if not ways:
         found = asked.problem.solve(X_path=path(0.0))
         told = Ended("collision", "at 0 % of the path every answer found collides")
         if not found.success:
             word = "joint limit" if found.status == "at limits" else "out of reach"
             told = Ended(word, f"at 0 % of the path the first pose has no configuration: {found.explain()}")
         return FollowedPath(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
+    steps, done = _farthest(asked, ways, allowed)
     told = Ended("followed", "the path is followed to its end")
     if steps.missed is not None:
         told = ended(asked, steps.q[-1], steps.end, steps.missed, largest)
-    done = filled(asked, steps, allowed)
     curves, begins, end = done.curves, done.begins, steps.end
     if done.wrong is not None:
         q = curves[-1].q[-1] if curves else steps.q[0]
@@ -101,7 +102,7 @@ def followed_path(
     if scene is not None and curves:
         met = first_met(robot, curves, scene, edges, margin, resolution)
         if met is not None:
-            curves, begins = _before(curves, begins, met.s)
+            curves, begins = _before(robot, curves, begins, met.free_until)
             end = met.s
             at = f"at {100.0 * met.s / path.length:.4g} % of the path"
             word = "collides with" if met.distance <= 0.0 else f"is {met.distance:.3g} m from"
@@ -112,7 +113,7 @@ def followed_path(
     return FollowedPath(robot, path, frame, relative_to, *told, fraction, Deviation(*done.off), curves, begins)
 
 
-def _steps(
+def _ways(
     asked: AskedPath,
     places: np.ndarray,
     begin: np.ndarray | None,
@@ -120,8 +121,8 @@ def _steps(
     reconfigure: bool,
     starts: int,
     free: Any,
-) -> Steps | None:
-    """Way points from place to place; None where there is nowhere to begin."""
+) -> list[Steps]:
+    """Way points from place to place, the best way first; none where there is nowhere to begin."""
     form = asked.problem.form if not asked.free else None
     if form is not None and asked.plain:
         base = asked.robot.neutral() if begin is None else begin
@@ -134,20 +135,34 @@ def _steps(
 
         first = begin[None] if begin is not None else _within(asked, nodes(places[:1])[0], turning)
         if not len(first):
-            return None
-        return branch_steps(asked, places, nodes, first, turning, largest, reconfigure)
+            return []
+        return [branch_steps(asked, places, nodes, first, turning, largest, reconfigure)]
     if begin is not None:
-        return tracked(asked, places, begin[None], largest, reconfigure)[0]
+        return tracked(asked, places, begin[None], largest, reconfigure)
     found = asked.problem.solve(X_path=asked.path(0.0), count=starts)
     first = np.asarray(found.q)[np.asarray(found.success)]
     if free is not None and len(first):
         first = first[free(first)]
     if not len(first):
-        return None
+        return []
     ways = tracked(asked, places, first, largest, reconfigure)
     if free is not None:
         ways = [_until_met(way, free(way.q)) for way in ways]
-    return min(ways, key=lambda way: (-way.end, way.changed.sum(), _motion(asked, way)))
+    return sorted(ways, key=lambda way: (-way.end, way.changed.sum(), _motion(asked, way)))
+
+
+def _farthest(asked: AskedPath, ways: list[Steps], allowed: tuple[float, float]) -> tuple[Steps, Filled]:
+    """The first way whose curves come as far as its steps, or the one that comes farthest."""
+    best: tuple[float, Steps, Filled] | None = None
+    for way in ways[:_TRIED]:
+        done = filled(asked, way, allowed)
+        end = way.end if done.wrong is None else done.wrong
+        if best is None or end > best[0]:
+            best = end, way, done
+        if done.wrong is None:
+            break
+    assert best is not None
+    return best[1], best[2]
 
 
 def _until_met(way: Steps, free: np.ndarray) -> Steps:
@@ -177,14 +192,21 @@ def _within(asked: AskedPath, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
     return found[((found >= p.lower) & (found <= p.upper)).all(axis=-1)]
 
 
-def _before(curves: tuple[Curve, ...], begins: tuple[int, ...], s: float) -> tuple[tuple[Curve, ...], tuple[int, ...]]:
+def _before(
+    robot: Any, curves: tuple[Curve, ...], begins: tuple[int, ...], s: float
+) -> tuple[tuple[Curve, ...], tuple[int, ...]]:
     """What of curves is before a place."""
     kept = []
     for curve in curves:
         if curve.s[0] >= s:
             break
-        here = curve.s <= s
-        kept.append(Curve(curve.s[here], curve.q[here], curve.v[here]))
+        here = curve.s < s
+        if not here.all():
+            q, v, _ = robot.spline(curve.s, curve.q, "hermite", velocity=curve.v)(s)
+            points = (np.append(curve.s[here], s), np.vstack([curve.q[here], q]), np.vstack([curve.v[here], v]))
+            kept.append(Curve(*points))
+            break
+        kept.append(curve)
     return tuple(kept), tuple(k for k in begins if k < len(kept))
 
 
