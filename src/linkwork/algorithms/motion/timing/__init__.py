@@ -2,5 +2,16 @@
 
 from .reachability import PathLimits, PathTiming, PathValues, fastest
 from .rows import NODES
+from .smooth import SmoothLimits, SmoothTiming, SmoothValues, smoothest
 
-__all__ = ["NODES", "PathLimits", "PathTiming", "PathValues", "fastest"]
+__all__ = [
+    "NODES",
+    "PathLimits",
+    "PathTiming",
+    "PathValues",
+    "SmoothLimits",
+    "SmoothTiming",
+    "SmoothValues",
+    "fastest",
+    "smoothest",
+]

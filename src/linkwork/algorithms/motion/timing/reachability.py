@@ -46,7 +46,7 @@ class PathValues(NamedTuple):
 
 
 class PathLimits(NamedTuple):
-    """Of rates (r,), of what is of second order (m,), and of speeds (w,)."""
+    """Of rates (r,), of what is of second order (m,), and of speeds (w,); or with a row for each segment."""
 
     slowest: Any
     fastest: Any
@@ -74,11 +74,12 @@ def fastest(
     """
     many = len(steps)
     given = [x for x in along if x is not None]
+    by_segment = {name: x for name, x in limits._asdict().items() if np.ndim(x) == 2}
 
     def back(state: tuple[Any, Any, Any], row: Any) -> tuple[tuple[Any, Any, Any], Any]:
         low, high, blocked = state
-        *values, step, cap, k = row
-        upper, lower, largest, last = _bounds(_along(values, along), limits, step)
+        *values, own, step, cap, k = row
+        upper, lower, largest, last = _bounds(_along(values, along), limits._replace(**own), step)
         following = _joined(Lines(upper, lower), low, fmin(high, last), step)
         x1 = corner(following, fmin(largest, cap), falling=True)
         fine = not_(following.gap(x1)[2])
@@ -91,7 +92,7 @@ def fastest(
         x1, x0 = where(fine, x1, largest), where(fine, x0, 0.0)
         return (x0, x1, blocked), (array(upper), x0, x1)
 
-    rows = (*given, steps, caps[:-1], np.arange(float(many)))
+    rows = (*given, by_segment, steps, caps[:-1], np.arange(float(many)))
     at_end = fmin(end, caps[many])
     first = (at_end, at_end, where(lt(at_end, end), float(many - 1), -1.0))
     (_, _, blocked), (upper, low, high) = scan(back, first, rows, backward=True)

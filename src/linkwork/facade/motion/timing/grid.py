@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["again", "grid"]
+__all__ = ["again", "grid", "shared"]
 
 _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serve all
 
@@ -14,7 +14,7 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
     least = max(points, 2 * (len(knots) - 1))
     many = next((n for n in _COUNTS if n >= least), least)
     shares = np.diff(knots) / (knots[-1] - knots[0])
-    counts = _shared(shares, many)
+    counts = shared(shares, many)
     found = [knots[:1]]
     for k, count in enumerate(counts):
         t = np.arange(1, count + 1) / count
@@ -34,7 +34,7 @@ def again(knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(np.sqrt(x))))])
     weight = t / t[-1] + changes / max(changes[-1], 1e-300)
     at = np.interp(knots, s, weight)
-    counts = _shared(np.diff(at) / weight[-1], len(s) - 1)
+    counts = shared(np.diff(at) / weight[-1], len(s) - 1)
     found = [knots[:1]]
     for k, count in enumerate(counts):
         times = np.interp(at[k] + np.arange(1, count) / count * (at[k + 1] - at[k]), weight, t)
@@ -46,7 +46,7 @@ def again(knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.
     return made if (np.diff(made) > 0.0).all() else grid(knots, len(s) - 1)
 
 
-def _shared(shares: np.ndarray, many: int) -> np.ndarray:
+def shared(shares: np.ndarray, many: int) -> np.ndarray:
     """So many segments by part, one at least in each."""
     counts: np.ndarray = np.maximum(np.round(shares * many).astype(int), 1)
     while counts.sum() > many:

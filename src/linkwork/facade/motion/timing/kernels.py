@@ -27,7 +27,8 @@ def solved(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """x at the ends of segments, u on them, and the segment that cannot be passed, or −1."""
     rest = 0.0 if rows.rest is None else rows.rest
-    may_rest = bool((rows.lower <= rest).all() and (rest <= rows.upper).all())
+    low, high = (x if x.ndim == 1 else x[:, None] for x in (rows.lower, rows.upper))  # of each segment
+    may_rest = bool((low <= rest).all() and (rest <= high).all())
     given: dict[str, Any] = {"rates": rates, "second": rows.second, "slowest": velocity[0], "highest": velocity[1]}
     if rows.first is not rates:
         given["first"] = rows.first

@@ -9,30 +9,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....algorithms.motion.curves import Clock
-from ....algorithms.motion.timing import NODES
-from ....bridge.arguments import real_array
-from ....errors import UnknownNameError
 from ..clocks import clocked
+from ..section import Section
 from ..trajectory import Trajectory
+from .asked import MotionAsked, count_of, part_of, speed_of_end
 from .grid import again, grid
-from .kernels import solved
-from .limits import MotionLimit, PathNumbers, PathRows, rows_of, sides
+from .jerk import with_jerk
+from .limits import MotionLimit
 from .picture import plot_phase_plane
+from .sweeps import Blocked, Grid, times_of
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
 
 __all__ = ["TimedPath", "time_optimal"]
 
-_PLACES = 3  # places of a segment that are looked at, of pieces of third degree; 5 of others
 _CORNER = 1e-7  # of the path's rate: a jump of it is a corner
+_BEND = 1e-6  # of the path's second derivative: a jump of it
+_FINEST = 6400  # segments
 
 
 class TimedPath(NamedTuple):
     """A path in the least time, and how it is run through.
 
-    ``s`` (n + 1,) are places on the path, its own times; ``t`` when they are passed [s], ``speed`` ṡ there, and
-    ``acceleration`` (n,) s̈ between.
+    ``s`` (n + 1,) are places on the path, its own times, or those of the curve beneath where it is one that was run
+    through otherwise already; ``t`` when they are passed [s], ``speed`` ṡ there, and ``acceleration`` s̈: (n,) that of
+    segments, or within limits of jerk (n + 1,) that at s, which is linear in time between.
     """
 
     trajectory: Trajectory
@@ -65,7 +67,7 @@ class TimedPath(NamedTuple):
         asked = None
         if acceleration is not None or torque or limits:
             robot = self.trajectory.robot if robot is None else robot
-            asked = _Asked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
+            asked = MotionAsked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
         return plot_phase_plane(self, asked, axes)
 
 
@@ -74,6 +76,7 @@ def time_optimal(
     *,
     velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    jerk: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     torque: bool | ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     speed: Mapping[str, float] | None = None,
     limits: Sequence[MotionLimit] = (),
@@ -82,172 +85,120 @@ def time_optimal(
     robot: Robot | None = None,
     points: int = 400,
     passes: int = 2,
+    tolerance: float | None = 1e-6,
 ) -> TimedPath:
     """The way of a path in the least time within limits: how fast it was run through before does not matter.
 
     ``velocity`` [rad/s, m/s] are limits of v: a number, numbers (nv,), a pair (lower, upper), or a dict of these by
     joint; the robot's if they are left out.  ``acceleration`` [rad/s², m/s²] are limits of a, and ``torque`` those of
-    the robot's joint forces [N·m, N], True for the robot's own; one of them has to be given.  ``speed`` says by frame
-    how fast its origin may move [m/s].  ``limits`` are one's own, of second order.  ``robot`` is the one whose dynamics
-    and frames count, the path's if it is left out: the same with a payload, for example.  ``start_speed`` and
-    ``end_speed`` are ṡ at the path's ends, 1 being as fast as the path itself.
+    the robot's joint forces [N·m, N], True for the robot's own; one of them has to be given.  ``jerk`` [rad/s³, m/s³]
+    are limits of the derivative of a, which then has no jumps: s̈ is 0 where the motion rests, and as it may at an end
+    with a speed.  ``speed`` says by frame how fast its origin may move [m/s].  ``limits`` are one's own, of second
+    order.  ``robot`` is the one whose dynamics and frames count, the path's if it is left out: the same with a payload,
+    for example.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends, 1 being as fast as the path itself.
 
-    Limits of v and a hold at all times between, by control points of the polynomials that they are along a path of
-    polynomial pieces; on other paths, and for torques, speeds and limits of one's own, those of the polynomials that
-    agree with them at places of each of at least ``points`` segments.  After the first of ``passes`` segments are made
-    anew, of equal times.  At corners of the path the motion stops.
+    All limits hold at all times, not at points of the path: those of v and a along a path of polynomial pieces by
+    control points of the polynomials that they are; others, those of jerk among them, to a part ``tolerance`` of
+    theirs, by the control points of polynomials that agree with them at nine times of each segment.  Where they are
+    passed they are made narrower and the motion made anew; None leaves that away, but for jerk.  The grid has at least
+    ``points`` segments; after the first of ``passes`` they are made anew, of equal times.  At corners of the path the
+    motion stops, and within limits of jerk where its curvature jumps.
 
     Raises ValueError where a limit is not one, where a joint that may not move does, and where no speed obeys them all.
 
-    Source: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018.
+    Sources: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018;
+    Debrouwere and others, Time-optimal path following for robots with convex-concave constraints using sequential
+    convex programming, 2013.
     """
     who = "time_optimal"
     if not isinstance(path, Trajectory):
         raise TypeError(f"{who}: path: expected a trajectory, got {path!r}")
     robot = path.robot if robot is None else robot
-    asked = _Asked.read(who, path, robot, velocity, acceleration, torque, speed, limits)
-    ends = [_speed(who, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
-    for name, count in (("points", points), ("passes", passes)):
-        if isinstance(count, bool) or int(count) != count or count < 1:
-            raise ValueError(f"{who}: {name}: expected a whole number from 1 on, got {count!r}")
+    asked = MotionAsked.read(who, path, robot, velocity, acceleration, torque, speed, limits, jerk)
+    ends = [speed_of_end(who, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
+    points, passes = count_of(who, "points", points), count_of(who, "passes", passes)
+    tolerance = part_of(who, "tolerance", tolerance)
+    path, rates = _beneath(path)
+    ends = [x * rate for x, rate in zip(ends, rates, strict=True)]
     knots = path.knots
-    corners = _corners(path, knots)
-    s = grid(knots, int(points))
-    x, u = _swept(who, path, asked, s, knots[corners], ends)
-    t = _times(s, x)
-    for _ in range(int(passes) - 1):
-        s = again(knots, s, t, x, u)
-        x, u = _swept(who, path, asked, s, knots[corners], ends)
-        t = _times(s, x)
-    return TimedPath(_with_clock(path, s, t, x, u), s, t, np.sqrt(x), u)
+    stops = knots[_corners(path, knots, bends=asked.jerk is not None)]
+    while True:
+        try:
+            s, x, u = _swept(who, path, asked, knots, stops, ends, points, passes, tolerance)
+            break
+        except Blocked as error:
+            if points < _FINEST and tolerance is not None and error.refined:
+                points *= 2
+                continue
+            raise ValueError(error.told(who, ends[0])) from None
+    if asked.jerk is not None:
+        part = 1e-6 if tolerance is None else tolerance
+        motion = with_jerk(who, path, asked, (s, x, u), stops, points, passes, ends, part)
+        clock = Clock(motion.t[:-1], motion.pieces)
+        sections = clocked(path.sections, clock, motion.t, motion.s)
+        return TimedPath(Trajectory(sections, path.robot), motion.s, motion.t, motion.speed, motion.acceleration)
+    t = times_of(s, x)
+    clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
+    return TimedPath(Trajectory(clocked(path.sections, clock, t, s), path.robot), s, t, np.sqrt(x), u)
 
 
-class _Asked(NamedTuple):
-    """What limits a motion."""
-
-    velocity: tuple[np.ndarray, np.ndarray]
-    acceleration: tuple[np.ndarray, np.ndarray] | None
-    own: tuple[MotionLimit, ...]
-    robot: Robot | None
-    speed: Mapping[str, float]
-    names: tuple[str, ...]
-
-    @staticmethod
-    def read(
-        who: str,
-        path: Trajectory,
-        robot: Robot | None,
-        velocity: Any,
-        acceleration: Any,
-        torque: Any,
-        speed: Any,
-        limits: Sequence[MotionLimit],
-    ) -> _Asked:
-        names = tuple(map(str, range(path.nv))) if path.robot is None else tuple(path.robot.v_names)
-        if robot is not None and (robot.nq, robot.nv) != (path.nq, path.nv):
-            raise ValueError(
-                f"{who}: robot: expected one with q of {path.nq} and v of {path.nv} numbers, as the path has, got "
-                f"{robot.nq} and {robot.nv}"
-            )
-        if velocity is None:
-            velocity = np.inf if path.robot is None else path.robot.velocity_limits
-        own = []
-        for limit in limits:
-            if not isinstance(limit, MotionLimit):
-                raise TypeError(f"{who}: limits: expected MotionLimit(function, lower, upper), got {limit!r}")
-            own.append(limit)
-        if torque is not None and torque is not False:
-            if robot is None:
-                raise ValueError(f"{who}: torque: expected a path of a robot, or robot=")
-            low, high = sides(who, "torque", robot.effort_limits if torque is True else torque, names, path.robot)
-            own.append(MotionLimit(robot.inverse_dynamics, low, high, "torque"))
-        if acceleration is None and not own:
-            raise ValueError(
-                f"{who}: expected limits of acceleration= or torque=: within those of velocity alone a motion may "
-                f"start at any speed at once"
-            )
-        speed = {} if speed is None else speed
-        if speed and robot is None:
-            raise ValueError(f"{who}: speed: expected a path of a robot, or robot=")
-        for frame, most in speed.items():
-            if robot is not None and frame not in robot.frames:
-                raise UnknownNameError("frame", frame, robot.frames)
-            if not most > 0.0:
-                raise ValueError(f"{who}: speed: {frame!r}: expected metres a second above 0, got {most!r}")
-        return _Asked(
-            sides(who, "velocity", velocity, names, path.robot),
-            None if acceleration is None else sides(who, "acceleration", acceleration, names, path.robot),
-            tuple(own),
-            robot,
-            speed,
-            names,
-        )
-
-    def rows(self, who: str, path: PathNumbers) -> PathRows:
-        """Along a path."""
-        return rows_of(who, path, self.acceleration, self.own, self.robot, self.speed)
+def _swept(
+    who: str,
+    path: Trajectory,
+    asked: MotionAsked,
+    knots: np.ndarray,
+    stops: np.ndarray,
+    ends: Sequence[float],
+    points: int,
+    passes: int,
+    tolerance: float | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """s, x and u of the fastest motion, within all limits but those of jerk."""
+    s = grid(knots, points)
+    for left in range(passes - 1, -1, -1):
+        made = Grid(who, path, asked, s, stops)
+        x, u = made.swept(ends, tolerance if not left else None)
+        if left:
+            s = again(knots, s, times_of(s, x), x, u)
+    return s, x, u
 
 
-def _speed(who: str, name: str, given: Any) -> float:
-    found = real_array(f"{who}: {name}: expected a number from 0 on", given)
-    if found.ndim or not (np.isfinite(found) and found >= 0.0):
-        raise ValueError(f"{who}: {name}: expected a number from 0 on, got {given!r}")
-    return float(found)
+def _beneath(path: Trajectory) -> tuple[Trajectory, tuple[float, float]]:
+    """The curve that a path of one section runs along, without its clock, and how fast it does at both ends."""
+    section = path.sections[0]
+    clock = section.clock
+    if len(path.sections) > 1 or clock is None or section.is_symbolic:
+        return path, (1.0, 1.0)
+    first, last = (float(section.parameter(np.array(t))) for t in (section.start, section.end))
+    starts, c = clock.starts, clock.coefficients
+    rates = []
+    for t, k in ((section.start, 0), (section.end, len(starts) - 1)):
+        u, powers = t - starts[k], np.arange(1, c.shape[1])
+        rates.append(abs(float((c[k, 1:] * powers * u ** (powers - 1)).sum())))
+    if first < last:
+        found = Section(section.space, section.kind, section.arrays, first, last)
+    elif last < first:
+        found = Section(section.space, section.kind, section.arrays, last, first).turned(0.0)
+    else:
+        return path, (1.0, 1.0)
+    return Trajectory([found], path.robot), (rates[0], rates[1])
 
 
-def _corners(path: Trajectory, knots: np.ndarray) -> np.ndarray:
-    """The inner knots (as places among them) at which the path's direction jumps."""
+def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool) -> np.ndarray:
+    """The inner knots (as places among them) at which the path's direction jumps, or with ``bends`` its curvature."""
     inner = np.arange(1, len(knots) - 1)
     if not len(inner):
         return inner
     room = 1e-9 * np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
-    before, after = path(knots[inner] - room).v, path(knots[inner] + room).v
+    before, after = path(knots[inner] - room), path(knots[inner] + room)
+    jumps = _jumps(before.v, after.v, _CORNER)
+    if bends:
+        jumps |= _jumps(before.a, after.a, _BEND)
+    found: np.ndarray = inner[jumps]
+    return found
+
+
+def _jumps(before: np.ndarray, after: np.ndarray, part: float) -> np.ndarray:
     size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
-    found: np.ndarray = inner[np.abs(after - before).max(-1) > _CORNER * np.maximum(size, 1e-300) + 1e-12]
+    found: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
     return found
-
-
-def _swept(
-    who: str, path: Trajectory, asked: _Asked, s: np.ndarray, corners: np.ndarray, ends: Sequence[float]
-) -> tuple[np.ndarray, np.ndarray]:
-    """x and u of the fastest motion on these segments."""
-    steps = np.diff(s)
-    places = _PLACES if _is_of_third_degree(path) else 5
-    at = s[:-1, None] + steps[:, None] * np.array(NODES[places])
-    numbers = PathNumbers(*path(at))
-    rows = asked.rows(who, numbers)
-    low, high = asked.velocity
-    for k in np.flatnonzero((low == 0.0) | (high == 0.0)):
-        moves = numbers.first[..., k]
-        if (moves.max() > 1e-12 and high[k] == 0.0) or (moves.min() < -1e-12 and low[k] == 0.0):
-            raise ValueError(f"{who}: velocity: {asked.names[k]!r} moves along the path, and its limit is 0")
-    smallest = 1e-12  # where a limit is 0 nothing moves: any number says so
-    velocity = np.where(low == 0.0, -smallest, low), np.where(high == 0.0, smallest, high)
-    caps = np.full(len(s), 1e30)
-    caps[np.isin(s, corners)] = 0.0
-    rates = numbers.first
-    x, u, blocked = solved(rates, velocity, rows, steps, caps, ends[0] ** 2, ends[1] ** 2)
-    if blocked >= 0:
-        where = f"between s = {s[blocked]:.6g} and {s[blocked + 1]:.6g}"
-        if blocked == 0 and ends[0] > 0.0:
-            raise ValueError(f"{who}: start_speed: no motion within the limits begins with {ends[0]:g}")
-        raise ValueError(f"{who}: no speed along the path obeys all limits {where}")
-    return x, u
-
-
-def _times(s: np.ndarray, x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
-    return found
-
-
-def _is_of_third_degree(path: Trajectory) -> bool:
-    return all(
-        section.clock is None and section.kind.name == "polynomial" and section.arrays["coefficients"].shape[-1] <= 4
-        for section in path.sections
-    )
-
-
-def _with_clock(path: Trajectory, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> Trajectory:
-    """The path run through so."""
-    clock = Clock(t[:-1], np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1))
-    return Trajectory(clocked(path.sections, clock, t, s), path.robot)

@@ -1,0 +1,175 @@
+"""A motion along a path within limits of jerk: part by part between the places where it rests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..trajectory import Trajectory
+from .asked import MotionAsked, never_zero
+from .bounds import Numbers, Pieces, Room, Third, rooms
+from .limits import PathNumbers
+from .smoothing import PathAsked, SmoothPart, anew, beginning, smoothed
+
+__all__ = ["SmoothMotion", "with_jerk"]
+
+_COUNTS = (25, 50, 100, 200, 400)  # segments of a part
+_ROUNDS = 10
+
+
+class SmoothMotion(NamedTuple):
+    """s, ṡ and s̈ at times t (n + 1,), and the cubics (n, 4) that s is between."""
+
+    s: np.ndarray
+    t: np.ndarray
+    speed: np.ndarray
+    acceleration: np.ndarray
+    pieces: np.ndarray
+
+
+def with_jerk(
+    who: str,
+    path: Trajectory,
+    asked: MotionAsked,
+    fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
+    stops: np.ndarray,
+    points: int,
+    passes: int,
+    ends: Sequence[float],
+    tolerance: float,
+) -> SmoothMotion:
+    """From the fastest motion without them, s, and ṡ² = x there and s̈ = u between.  Raises ValueError."""
+    s, x, u = fastest
+    first, last = float(s[0]), float(s[-1])
+    cuts = np.concatenate([[0], np.flatnonzero(np.isin(s[1:-1], stops)) + 1, [len(s) - 1]])
+    shares = np.diff(cuts) / (len(s) - 1)
+    found: list[SmoothMotion] = []
+    for (b, e), share in zip(pairwise(cuts), shares, strict=True):
+        resting = (bool(b > 0 or ends[0] == 0.0), bool(e < len(s) - 1 or ends[1] == 0.0))
+        many = next((n for n in _COUNTS if n >= share * points), _COUNTS[-1])
+        own = s[b : e + 1], x[b : e + 1], u[b:e]
+        part = _part(who, path, asked, tolerance, (first, last), own, many, passes, resting)
+        if part is None:
+            raise ValueError(
+                f"{who}: jerk: no motion within the limits was found between s = {s[b]:.6g} and {s[e]:.6g}"
+                + ("" if all(resting) else ", with these speeds at its ends")
+            )
+        found.append(part)
+    return _joined(found)
+
+
+def _part(
+    who: str,
+    path: Trajectory,
+    asked: MotionAsked,
+    tolerance: float,
+    ends: tuple[float, float],
+    fastest: tuple[np.ndarray, np.ndarray, np.ndarray],
+    points: int,
+    passes: int,
+    resting: tuple[bool, bool],
+) -> SmoothMotion | None:
+    """Between two places of rest, or ends of the path."""
+    s, x, u = fastest
+    assert asked.jerk is not None
+
+    def numbers(s: np.ndarray) -> PathNumbers:
+        return PathNumbers(*path(np.clip(s, *ends)))
+
+    def third(s: np.ndarray) -> np.ndarray:
+        return path.jerk(np.clip(s, *ends))
+
+    knots = path.knots
+    inner = knots[(knots > s[0]) & (knots < s[-1])]
+    velocity, jerk = never_zero(asked.velocity), never_zero(asked.jerk)
+    asked = replace(asked, jerk=jerk, velocity=velocity)
+    law = PathAsked(numbers, third, lambda x: asked.rows(who, x), velocity, jerk)
+    begun = beginning(law, s, x, u, points, resting, inner)
+    if begun is None:
+        return None
+    laws, made = begun
+    for _ in range(passes - 1):
+        first = smoothed(laws, made, resting)
+        if first is None:
+            break
+        finer = anew(law, first, points, inner)
+        if smoothed(*finer, resting) is None:
+            break
+        laws, made = finer
+    motion, found = None, list[Room]()
+    for _ in range(_ROUNDS):
+        following = smoothed(laws, made, resting)
+        if following is None:
+            break
+        following_motion = _exact(following)
+        if not np.isfinite(following_motion.pieces).all():
+            break
+        made, motion = following, following_motion
+        found = _rooms(asked, numbers, third, motion)
+        if not any(room.worst() > 0.5 * tolerance for room in found):
+            return motion
+        laws = laws.narrower(found, tolerance)
+    if motion is None or not all(resting):
+        kept = all(room.worst() <= tolerance for room in found)
+        return motion if kept else None
+    for _ in range(_ROUNDS):  # what is left is kept in a little more time
+        longer = max((room.longer() for room in found if room.worst() > 0.5 * tolerance), default=1.0)
+        if not np.isfinite(longer):
+            return None
+        if longer <= 1.0:
+            return motion
+        motion = _slower(motion, longer)
+        found = _rooms(asked, numbers, third, motion)
+    return None
+
+
+def _rooms(asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion) -> list[Room]:
+    c = motion.pieces
+    pieces = Pieces(c[:, 0], c[:, 1], 2.0 * c[:, 2], 6.0 * c[:, 3], np.diff(motion.t))
+    return rooms(asked, numbers, third, pieces, all_of_it=True)
+
+
+def _exact(part: SmoothPart) -> SmoothMotion:
+    """With the same times and very nearly the same s̈, so that s and ṡ are where they have to be."""
+    h = np.diff(part.t)
+    tau = part.t / part.t[-1]
+    bumps = np.stack([np.sin(np.pi * tau), np.sin(2.0 * np.pi * tau)])
+    bumps[:, [0, -1]] = 0.0
+
+    def run(u: np.ndarray, speed: float) -> tuple[np.ndarray, np.ndarray]:
+        w = speed + np.concatenate([[0.0], np.cumsum(0.5 * (u[1:] + u[:-1]) * h)])
+        s = np.concatenate([[0.0], np.cumsum(w[:-1] * h + (2.0 * u[:-1] + u[1:]) * h * h / 6.0)])
+        return s, w
+
+    u = part.acceleration.copy()
+    effects = np.array([[y[-1] for y in run(bump, 0.0)] for bump in bumps]).T
+    for _ in range(2):
+        s, w = run(u, part.speed[0])
+        wanted = np.array([part.s[-1] - part.s[0] - s[-1], part.speed[-1] - w[-1]])
+        u += np.linalg.solve(effects, wanted) @ bumps
+    s, w = run(u, part.speed[0])
+    s, w = np.clip(part.s[0] + s, part.s[0], part.s[-1]), np.maximum(w, 0.0)
+    s[-1], w[-1] = part.s[-1], part.speed[-1]
+    return SmoothMotion(s, part.t, w, u, np.stack([s[:-1], w[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * h)], axis=-1))
+
+
+def _slower(motion: SmoothMotion, by: float) -> SmoothMotion:
+    powers = by ** -np.arange(4.0)
+    return SmoothMotion(motion.s, motion.t * by, motion.speed / by, motion.acceleration / by**2, motion.pieces * powers)
+
+
+def _joined(parts: Sequence[SmoothMotion]) -> SmoothMotion:
+    found = parts[0]
+    for part in parts[1:]:
+        found = SmoothMotion(
+            np.concatenate([found.s, part.s[1:]]),
+            np.concatenate([found.t, found.t[-1] + part.t[1:]]),
+            np.concatenate([found.speed, part.speed[1:]]),
+            np.concatenate([found.acceleration, part.acceleration[1:]]),
+            np.concatenate([found.pieces, part.pieces]),
+        )
+    return found

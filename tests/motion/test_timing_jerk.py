@@ -1,0 +1,130 @@
+"""Timing along a path within limits of jerk: beside exact durations, and what holds at all times."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+
+import linkwork as lw
+from linkwork.motion import Trajectory, profile, time_optimal
+
+
+def _line(length: float) -> Trajectory:
+    return Trajectory.polynomial([0.0, 1.0], [[[0.3, length]]])
+
+
+def _cubic(seed: int, n: int = 2) -> Trajectory:
+    rng = np.random.default_rng(seed)
+    knots = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, 4))])
+    spline = CubicSpline(knots, rng.uniform(-1.5, 1.5, (5, n)), bc_type="natural")
+    return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
+
+
+def test_straight_lines_take_what_profiles_take():
+    cases = [
+        (2.0, 1.0, 2.0, 8.0),  # all of seven phases
+        (0.1, 1.0, 2.0, 8.0),  # of jerk alone
+        (1.0, 1.0, 50.0, 8.0),  # no constant acceleration
+        (0.5, 10.0, 1.0, 30.0),  # no constant velocity
+        (20.0, 1.0, 2.0, (-8.0, 5.0)),
+        (1.0, (-0.4, 0.9), (-1.0, 3.0), (-20.0, 7.0)),
+    ]
+    for length, v, a, j in cases:
+        found = time_optimal(_line(length), velocity=v, acceleration=a, jerk=j, points=100)
+        exact = profile([0.3], [0.3 + length], velocity=v, acceleration=a, jerk=j).duration
+        assert exact * (1.0 - 1e-6) < found.duration < 1.01 * exact
+        assert abs(found.trajectory(found.duration).q[0] - 0.3 - length) < 1e-12
+        ends = found.trajectory([0.0, found.duration])
+        assert np.abs(ends.v).max() < 1e-9 and np.abs(ends.a).max() < 1e-9
+    # within wider limits it takes less, and as little as without them in the end
+    how = {"velocity": 2.0, "acceleration": 3.0}
+    times = [time_optimal(_line(1.0), jerk=j, points=100, **how).duration for j in (3.0, 30.0, 300.0)]
+    free = time_optimal(_line(1.0), **how).duration
+    assert times[0] > times[1] > times[2] > free and times[2] < 1.02 * free
+
+
+def test_all_limits_hold_at_all_times():
+    for seed in range(3):
+        rng, path = np.random.default_rng(seed), _cubic(seed)
+        v, a, j = ((-rng.uniform(0.5, 1.0, 2) * x, rng.uniform(0.5, 1.0, 2) * x) for x in (2.0, 5.0, 40.0))
+        found = time_optimal(path, velocity=v, acceleration=a, jerk=j, points=100)
+        n = int(found.duration / 1e-4)
+        times = np.linspace(0.0, found.duration, n)
+        state = found.trajectory(times)
+        for x, (low, high) in ((state.v, v), (state.a, a), (found.trajectory.jerk(times), j)):
+            assert np.maximum(x - high, low - x).max() < 1e-6 * np.abs(high).max()
+        low, high = found.trajectory.extremes(3)  # by polynomials
+        assert (low >= j[0] * (1.0 + 1e-6)).all() and (high <= j[1] * (1.0 + 1e-6)).all()
+        # accelerations have no jumps, and something is at its limit nearly always
+        assert np.abs(np.diff(state.a, axis=0)).max() < 1.01e-4 * max(-low.min(), high.max()) + 1e-6
+        at = [np.maximum(x / y[1], x / y[0]).max(-1) for x, y in ((state.v, v), (state.a, a))]
+        at.append(np.maximum(found.trajectory.jerk(times) / j[1], found.trajectory.jerk(times) / j[0]).max(-1))
+        assert np.quantile(np.max(at, axis=0), 0.1) > 0.8
+        free = time_optimal(path, velocity=v, acceleration=a)
+        assert free.duration < found.duration < 1.15 * free.duration
+        # the same again, of what it made
+        again = time_optimal(found.trajectory, velocity=v, acceleration=a, jerk=j, points=100)
+        assert abs(again.duration - found.duration) < 1e-3 * found.duration
+
+
+def test_rest_and_speeds_at_ends():
+    polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0, "points": 100}
+    found = time_optimal(polyline, **how)
+    leg = profile([0.0], [1.0], velocity=1.0, acceleration=2.0, jerk=8.0).duration
+    assert abs(found.duration - 2.0 * leg) < 0.02 * leg
+    corner = found.trajectory(found.t[len(found.t) // 2])
+    assert np.abs(corner.v).max() < 1e-9 and np.abs(corner.a).max() < 1e-9
+    # curvature that jumps: a quarter of a turn after a straight line
+    s = np.linspace(0.0, 1.5, 5)
+    arc = CubicSpline(
+        s, np.stack([np.sin(s), 1.0 - np.cos(s)], -1), bc_type=((1, [1.0, 0.0]), (1, [np.cos(1.5), np.sin(1.5)]))
+    )
+    c = np.moveaxis(arc.c[::-1], (0, 1, 2), (2, 0, 1))
+    straight = np.array([[[-1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]])
+    bent = Trajectory.polynomial(np.concatenate([[-1.0], s]), np.concatenate([straight, c]))
+    found = time_optimal(bent, **how)
+    assert abs(found.trajectory(np.interp(0.0, found.s, found.t)).v).max() < 1e-6
+    assert found.trajectory.limits_kept(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
+
+    path = _cubic(5)
+    found = time_optimal(path, velocity=2.0, acceleration=4.0, jerk=50.0, start_speed=0.5, end_speed=0.3, points=100)
+    assert np.allclose(found.speed[[0, -1]], [0.5, 0.3], atol=1e-9)
+    assert np.allclose(found.trajectory(0.0).v, 0.5 * path(path.start_time).v, atol=1e-9)
+    assert found.trajectory.limits_kept(velocity=2.0, acceleration=4.0, jerk=50.0, tolerance=5e-5)
+    rest = time_optimal(path, velocity=2.0, acceleration=4.0, jerk=50.0, points=100)
+    assert found.duration < rest.duration
+
+
+def test_a_loaded_arm():
+    arm = lw.load("arm7")
+    loaded = arm.with_payload(arm.frames[-1], 2.0)
+    knots = np.linspace(0.0, 1.0, 4)
+    spline = CubicSpline(knots, np.random.default_rng(3).uniform(-0.6, 0.6, (4, 7)), bc_type="natural")
+    path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), robot=arm)
+    q = path(np.linspace(0.0, 1.0, 200)).q
+    torque = 1.2 * np.abs(loaded.inverse_dynamics(q, 0.0 * q, 0.0 * q)).max(0) + 1.0
+    found = time_optimal(
+        path, velocity=2.0, acceleration=6.0, jerk=100.0, torque=torque, robot=loaded, points=50, passes=1
+    )
+    times = np.linspace(0.0, found.duration, int(found.duration / 1e-4))
+    state = found.trajectory(times)
+    used = np.abs(loaded.inverse_dynamics(*state)) / torque
+    assert 0.9 < used.max() < 1.0 + 1e-6
+    assert np.abs(state.a).max() < 6.0 * (1.0 + 1e-6)
+    assert np.abs(found.trajectory.jerk(times)).max() < 100.0 * (1.0 + 1e-6)
+
+
+def test_what_is_refused():
+    path = _cubic(0)
+    cases = [
+        ({"jerk": -1.0}, "jerk of 0: expected a limit that lets it rest, got -1"),
+        ({"jerk": float("nan")}, "jerk of 0: expected a limit that lets it rest, got nan"),
+        ({"jerk": [0.0, 1.0]}, "jerk: '0' moves along the path, and its limit is 0"),
+        ({"jerk": 1.0, "tolerance": 0.0}, "tolerance: expected a number above 0, or None"),
+        ({"jerk": 1e-3, "start_speed": 1.0, "points": 25}, "no motion within the limits was found between s = 0"),
+    ]
+    for how, text in cases:
+        with pytest.raises(ValueError, match=text):
+            time_optimal(path, velocity=2.0, acceleration=4.0, **{"points": 100, **how})
