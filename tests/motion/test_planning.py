@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.facade.planning.blended import joint_reaches
 from linkwork.facade.planning.samples import halton
 from linkwork.facade.planning.space import PlanningSpace
 from linkwork.facade.planning.trees import PlanningTree
@@ -180,6 +181,35 @@ def test_trajectories_go_along_the_path(arm: lw.Robot) -> None:
     q = timed.trajectory(np.linspace(0.0, timed.duration, 2000)).q
     assert float(arm.minimum_distance(q, SCENE).min()) > 0.0
     assert np.allclose(q[[0, -1]], found.path[[0, -1]])
+
+
+def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
+    found = arm.plan(START, GOAL, SCENE)
+    smooth, straight = found.trajectory(smooth=True), found.trajectory()
+    assert len(found.path) > 2 and abs(smooth.duration - straight.duration) < 1e-12
+    t = np.linspace(0.0, smooth.duration, 20_001)
+    state = smooth(t)
+    assert float(arm.minimum_distance(state.q, SCENE).min()) > 0.0
+    assert np.allclose(state.q[[0, -1]], found.path[[0, -1]]) and np.abs(state.q - straight(t).q).max() < 0.6
+    jump = np.abs(np.diff(state.v, axis=0)).max()
+    assert jump < 0.05 < np.abs(np.diff(straight(t).v, axis=0)).max()
+    limits = {"velocity": 1.0, "acceleration": 5.0}
+    assert found.timed(smooth=True, **limits).duration < found.timed(**limits).duration
+    # how far points move is bounded
+    slide = lw.Joint.of(
+        lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", lower=-1.0, upper=2.0
+    )
+    cart = lw.Robot.build("cart", lw.Link("cart", lw.shapes.Box((0.1, 0.1, 0.1)), mass=1.0), slide)
+    rng = np.random.default_rng(0)
+    for robot, link, place in ((arm, "fore", [0.0, 0.0, 0.34]), (cart, "cart", [0.05, 0.05, 0.05])):
+        reach = joint_reaches(robot.tree, robot.lower, robot.upper)
+        assert reach is not None
+        q = robot.random_configuration(rng, size=500)
+        delta = rng.uniform(-0.1, 0.1, q.shape)
+        moved = [robot.pose(x, link) @ [*place, 1.0] for x in (q, q + delta)]
+        assert (np.linalg.norm(moved[0] - moved[1], axis=1) <= np.abs(delta) @ reach + 1e-12).all()
+    ball = lw.Robot(random_tree(rng, 2, types=[lw.joints.Spherical]))
+    assert joint_reaches(ball.tree, ball.lower, ball.upper) is None
 
 
 def test_why_there_is_no_path(arm: lw.Robot) -> None:

@@ -233,6 +233,7 @@ class PlanQuery:
             edges_checked=space.checked,
             robot=space.robot,
             scene=space.scene,
+            space=space,
             trees=tuple(PlanTree(tree.q, tree.parent) for tree in trees),
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..motion.spline import spline_of
 from ..motion.timing.timing import TimedPath, time_optimal
 from ..motion.trajectory import Trajectory
+from .blended import blended
 from .picture import plot_plan
 
 __all__ = ["CostSoFar", "PlanResult", "PlanTree"]
@@ -54,6 +55,7 @@ class PlanResult:
     edges_checked: int
     robot: Any = field(repr=False)
     scene: Any = field(repr=False)
+    space: Any = field(repr=False)
     trees: tuple[PlanTree, ...] = field(repr=False, default=())
     history: tuple[CostSoFar, ...] = field(repr=False, default=())
 
@@ -74,8 +76,12 @@ class PlanResult:
         parent = [np.where(t.parent < 0, -1, t.parent + k) for t, k in zip(self.trees, first, strict=True)]
         return PlanTree(np.concatenate([tree.q for tree in self.trees]), np.concatenate(parent))
 
-    def trajectory(self) -> Trajectory:
+    def trajectory(self, *, smooth: bool = False) -> Trajectory:
         """The path as a trajectory of straight pieces, of which each takes as many seconds as it is long [rad, m].
+
+        ``smooth`` blends its corners by parabolas, so that v has no jump: each is proved to be free as the path is, and
+        as large as that lets it be, up to the middle of an edge; corners where none is free stay.  So do all where the
+        robot has other than joints of one degree of freedom, or something is to be kept.
 
         Raises ValueError where there is no path.
         """
@@ -87,16 +93,21 @@ class PlanResult:
             times, path = np.array([0.0, 1.0]), np.repeat(self.path[:1], 2, axis=0)
         else:
             times, path = np.concatenate([[0.0], np.cumsum(lengths[lengths > 0.0])]), self.path[kept]
+        if smooth and len(path) > 2:
+            pieces = blended(self.space, path, np.diff(times))
+            if pieces is not None:
+                return Trajectory.polynomial(*pieces, robot=self.robot)
         given = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}
         return spline_of(self.robot, times, path, "linear", None, given, False)
 
-    def timed(self, **limits: Any) -> TimedPath:
-        """The path in the least time within limits, those of `linkwork.motion.time_optimal`: it stops at corners.
+    def timed(self, *, smooth: bool = False, **limits: Any) -> TimedPath:
+        """The path in the least time within limits, those of `linkwork.motion.time_optimal`: it stops at corners, of
+        which ``smooth`` leaves few.
 
         Raises ValueError where there is no path.
         """
         self._require("timed")
-        return time_optimal(self.trajectory(), **limits)
+        return time_optimal(self.trajectory(smooth=smooth), **limits)
 
     def plot(self, frame: str | None = None, axes: Any = None, *, shapes: int = 0) -> Any:
         """The path of a frame's origin among the obstacles, and what was explored, drawn with matplotlib; its axes.

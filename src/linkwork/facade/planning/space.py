@@ -122,6 +122,12 @@ class PlanningSpace:
         found: np.ndarray = np.asarray(kernel(q0, q1, *more))[:, 0] == 0.0
         return found
 
+    def edges_are_clear(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
+        """Whether straight ways (n, nq), as numbers are counted, are free with so much more margin (n,) [m] each."""
+        self.checked += len(q0)
+        kernel, (margin, *rest) = self._call(f"edge_is_free {self.method}")
+        return np.asarray(np.asarray(kernel(q0, q1, margin + more, *rest))[:, 0] == 0.0)
+
     def _call(self, what: str) -> tuple[Any, tuple[np.ndarray, ...]]:
         """A kernel, and what it takes after configurations."""
         if self._edge is None:
