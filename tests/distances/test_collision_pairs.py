@@ -9,6 +9,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelError, UnknownNameError
+from linkwork.facade.distances import finding, never
+from linkwork.model.collisions import link_shapes
 from linkwork.shapes import Box, Sphere
 
 LINKS = ("base", "upper", "lower", "tip")
@@ -50,6 +52,83 @@ def test_what_is_never_and_what_is_sometimes() -> None:
         assert kinds["base", "tip"] == ("always", proved)  # depths that are searched for prove nothing
     few = arm(2.9).find_collision_pairs(samples=1, seed=0)
     assert any(pair.kind == "sometimes" and pair.least > 0.0 for pair in few.found)  # refuted by the proof
+
+
+def chain(rng, shapes, limit):
+    """Hinges about any axes, with a shape on each link."""
+    names = [f"link{k}" for k in range(len(shapes))]
+    parts = [lw.Link(name, mass=1.0) for name in names]
+    for k, (a, b) in enumerate(pairwise(names)):
+        axis, at = rng.normal(size=3), rng.uniform(0.2, 0.5, 3)
+        parts.append(
+            lw.Joint.of(
+                lw.joints.Revolute(axis), name=f"j{k}", parent=a, child=b, placement=at, lower=-limit, upper=limit
+            )
+        )
+    robot = lw.Robot.build("chain", *parts)
+    for name, shape in zip(names, shapes, strict=True):
+        robot = robot.with_collisions(name, shape.at(rng.uniform(-0.1, 0.1, 3)))
+    return robot
+
+
+def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
+    """Against distances at configurations in it, for every kind of shape."""
+    rng = np.random.default_rng(0)
+    hull = lw.shapes.Polytope(rng.uniform(-0.2, 0.2, (8, 3)))
+    box, cone = Box((0.3, 0.1, 0.2)), lw.shapes.Cone(0.2, 0.3)
+    robot = chain(rng, [cone, lw.shapes.Ellipsoid((0.1, 0.2, 0.3)), lw.shapes.Capsule(0.1, 0.3), box, hull], 2.0)
+    asked, proved = [], []
+    for a, b in robot.collision_pairs:
+        ranges = never.Ranges.between(robot.tree, a, b)
+        links = [[shape for shape in link_shapes(robot.tree) if shape.link == name] for name in (a, b)]
+        own = [*range(int(a[4:]), int(b[4:]))]
+        centers, half = rng.uniform(-1.0, 1.0, (6, len(own))), 10.0 ** rng.uniform(-2.0, -0.5, (6, len(own)))
+        proved.append(never._looked(robot.tree, links, ranges, centers, half))
+        q = np.zeros((6, 30, robot.nq))
+        q[..., own] = centers[:, None] + half[:, None] * rng.uniform(-1.0, 1.0, (6, 30, len(own)))
+        q[:, :20, own] = centers[:, None] + half[:, None] * rng.choice([-1.0, 1.0], (6, 20, len(own)))
+        q[:, 0, own] = centers
+        asked.append(q)
+    tight = 0
+    for k, found in enumerate(proved):
+        d = robot.distances(asked[k]).distance[..., k]
+        assert (found.apart <= d[:, 0] + 1e-12).all() and (found.gap <= d.min(1)).all()
+        tight += (found.apart - found.gap < 5.0 * (d[:, 0] - d.min(1))).sum()
+    assert tight >= 5  # and it is no idle bound
+
+
+def test_many_joints_and_whole_turns() -> None:
+    rng = np.random.default_rng(1)
+    small = chain(rng, [Sphere(0.05)] * 7, 0.3)
+    found = {(pair.a, pair.b): pair for pair in small.find_collision_pairs(samples=20).found}
+    assert found["link0", "link6"].kind == "never" and found["link0", "link6"].proved
+    # what samples miss is found where a proof meets it
+    straight = arm(1.2)
+    straight = straight.with_collisions("base", Sphere(0.05).at((0.5, 1.95, 0.0)))
+    few = {(pair.a, pair.b): pair for pair in straight.find_collision_pairs(samples=1, seed=3).found}
+    assert few["base", "tip"].kind == "sometimes" and few["base", "tip"].least > 0.0
+    parts = [lw.Link(name, mass=1.0) for name in LINKS[:3]]
+    for a, b in pairwise(LINKS[:3]):
+        hinge = lw.joints.Revolute((0.0, 0.0, 1.0))
+        parts.append(lw.Joint.of(hinge, name=b, parent=a, child=b, placement=(0.2, 0.0, 0.4)))
+    turning = lw.Robot.build("turning", *parts).with_collisions("base", Sphere(0.1))
+    turning = turning.with_collisions("lower", lw.shapes.Cylinder(0.2, 0.3)).with_collisions("upper", Sphere(0.01))
+    (pair,) = [pair for pair in turning.find_collision_pairs(samples=20).found if pair.kind != "adjacent"]
+    assert (pair.kind, pair.proved) == ("never", True)
+
+
+def test_what_first_samples_settle_is_not_sampled_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = arm(2.9)
+    whole = robot.find_collision_pairs(samples=400, prove=False)
+    monkeypatch.setattr(finding, "_MANY", 0)
+    asked = []
+    measure = type(robot).distances
+    monkeypatch.setattr(
+        type(robot), "distances", lambda self, q, **more: asked.append(more) or measure(self, q, **more)
+    )
+    again = robot.find_collision_pairs(samples=400, prove=False)
+    assert [(one.a, one.b, one.kind) for one in whole.found] == [(one.a, one.b, one.kind) for one in again.found]
+    assert ("base", "tip") in asked[1]["pairs"] and ("base", "tip") not in asked[2]["pairs"]
 
 
 def test_pairs_are_chosen_and_written() -> None:

@@ -1,10 +1,12 @@
 """Which pairs of links can never touch, and which always do: by sampling, and by proof where that is possible.
 
-A proof splits the ranges of the joints between two links into boxes.  In a box about a configuration, distances change
-by no more than Σ_i ρ_i h_i: h_i is half of the range of joint i, and ρ_i the farthest that any point of what it carries
-can be from its axis, or 1 where it slides.  A box whose distance is above that is proved free, one below minus that
-proved to touch; others are split.  That a pair always touches is proved of depths that have closed forms alone: one
-that is searched for may be larger than it is.
+That a pair never touches is proved of bodies that contain its shapes (see `never`), or else of the shapes themselves,
+where few joints are between its links, as it is that it always does.  Such a proof splits the ranges of the joints
+between two links into boxes.  In a box about a configuration, distances change by no more than Σ_i ρ_i h_i: h_i is half
+of the range of joint i, and ρ_i the farthest that any point of what it carries can be from its axis, or 1 where it
+slides.  A box whose distance is above that is proved free, one below minus that proved to touch; others are split.
+That a pair always touches is proved of depths that have closed forms alone: one that is searched for may be larger than
+it is.
 
 Source: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in
 complex environments, 2005 (how far points move).
@@ -15,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -23,15 +26,17 @@ from ...geometry.fields import FIELDS
 from ...geometry.pairs.table import is_closed_form
 from ...geometry.rows import anchor, reach_of
 from ...geometry.solids import SOLIDS, solid
-from ...model.body import Body, DisabledPair
+from ...model.body import DisabledPair
 from ...model.collisions import LinkShape, adjacent, link_shapes, pairs_of_links
 from ...model.couple import bounds
 from ...model.tree import Tree
 from ...spatial import Pose
+from .never import is_simple, never_touch
 from .results import RobotDistances
 
 __all__ = ["CollisionPairs", "FoundPair", "candidates", "sorted_out"]
 
+_FIRST, _MANY = 256, 200_000  # samples of all pairs, where there are more pairs times samples than that
 _MOST = 4096  # boxes that a proof may look at
 _DEEP = 3  # joints between links of a proof, at most
 
@@ -48,7 +53,7 @@ class FoundPair:
     b: str
     kind: str
     proved: bool  # for all configurations within limits; else it was so in all samples
-    least: float  # distance among the samples [m]
+    least: float  # distance among the samples that were looked at [m]
     most: float
 
     def __str__(self) -> str:
@@ -87,42 +92,99 @@ def candidates(tree: Tree) -> list[tuple[str, str]]:
     return [(a.name, b.name) for a, b in pairs_of_links(tree) if a.body != b.body]
 
 
-def sorted_out(
-    tree: Tree,
-    distances: Callable[[np.ndarray], RobotDistances],
-    drawn: np.ndarray,
-    neutral: np.ndarray,
-    prove: bool,
-) -> CollisionPairs:
-    """What samples (n, nq) say of pairs, and proofs; ``distances`` measures all candidates."""
+Measure = Callable[[np.ndarray, Sequence[tuple[str, str]]], RobotDistances]
+"""Configurations (n, nq) and pairs of links, to the distances of their shapes."""
+
+
+def sorted_out(tree: Tree, measure: Measure, drawn: np.ndarray, neutral: np.ndarray, prove: bool) -> CollisionPairs:
+    """What samples (n, nq) say of pairs, and proofs."""
     pairs = candidates(tree)
-    found = _by_links(tree, pairs, distances(drawn))
-    at_rest = _by_links(tree, pairs, distances(neutral[np.newaxis]))
-    results = []
-    for k, (a, b) in enumerate(pairs):
-        d = found[:, k]
-        kind, proved = "sometimes", False
-        if adjacent(tree, tree.frame(a), tree.frame(b)):
-            kind, proved = "adjacent", True
-        elif d.min() > 0.0 and at_rest[0, k] > 0.0:
-            kind = "never"
-        elif d.max() <= 0.0 and at_rest[0, k] <= 0.0:
-            kind = "always"
-        elif at_rest[0, k] <= 0.0:
-            kind, proved = "default", True
-        if prove and (kind == "never" or (kind == "always" and _has_exact_depths(tree, a, b))):
-            box = _box(tree, a, b)
+    looked = _sampled(tree, measure, pairs, drawn, neutral)
+    kinds = {pair: _kind(tree, pair, looked[pair]) for pair in pairs}
+    proved = {pair: kind in ("adjacent", "default") for pair, kind in kinds.items()}
+    left: dict[tuple[str, str], _Box] = {}
+    doubts: dict[tuple[str, str], np.ndarray] = {}
+    for pair, kind in kinds.items() if prove else ():
+        if kind == "never":
+            proved[pair], doubts[pair] = never_touch(tree, *pair, looked[pair].nearest)
+        if (kind == "never" and not proved[pair]) or (kind == "always" and _has_exact_depths(tree, *pair)):
+            box = _box(tree, *pair)
             if box is not None:
-                sign = 1.0 if kind == "never" else -1.0
+                left[pair] = box
+    for pair in _refuted(tree, measure, {pair: q for pair, q in doubts.items() if len(q) and pair not in left}):
+        kinds[pair] = "sometimes"
+    asked = list(left)
 
-                def distance(q: np.ndarray, k: int = k) -> np.ndarray:
-                    return _by_links(tree, pairs, distances(q))[:, k]
+    def distance(q: np.ndarray, k: int) -> np.ndarray:
+        return _by_links(tree, asked, measure(q, asked))[:, k]
 
-                verdict = _proved(distance, neutral, box, sign)
-                proved = verdict is True
-                kind = "sometimes" if verdict is False else kind
-        results.append(FoundPair(a, b, kind, proved, float(d.min()), float(d.max())))
-    return CollisionPairs(tuple(results), len(drawn))
+    for k, (pair, box) in enumerate(left.items()):
+        verdict = _proved(partial(distance, k=k), neutral, box, 1.0 if kinds[pair] == "never" else -1.0)
+        proved[pair] = verdict is True
+        kinds[pair] = "sometimes" if verdict is False else kinds[pair]
+    found = [FoundPair(*pair, kinds[pair], proved[pair], looked[pair].least, looked[pair].most) for pair in pairs]
+    return CollisionPairs(tuple(found), len(drawn))
+
+
+def _refuted(tree: Tree, measure: Measure, doubts: dict[tuple[str, str], np.ndarray]) -> list[tuple[str, str]]:
+    """The pairs that touch in one of the configurations in which they may."""
+    if not doubts:
+        return []
+    d = _by_links(tree, list(doubts), measure(np.concatenate([*doubts.values()]), list(doubts)))
+    found, start = [], 0
+    for k, (pair, q) in enumerate(doubts.items()):
+        if (d[start : start + len(q), k] <= 0.0).any():
+            found.append(pair)
+        start += len(q)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What samples say of a pair."""
+
+    least: float  # [m]
+    most: float
+    nearest: np.ndarray  # the configuration of the least
+    at_rest: float
+
+    @property
+    def settled(self) -> bool:
+        """Whether it was seen to touch, and not to."""
+        return min(self.least, self.at_rest) <= 0.0 < max(self.most, self.at_rest)
+
+
+def _sampled(
+    tree: Tree, measure: Measure, pairs: list[tuple[str, str]], drawn: np.ndarray, neutral: np.ndarray
+) -> dict[tuple[str, str], _Looked]:
+    """By pair: what samples say.  Of many pairs those that the first have settled are not looked at any more."""
+    at_rest = _by_links(tree, pairs, measure(neutral[np.newaxis], pairs))[0]
+    first = _FIRST if len(pairs) * len(drawn) > _MANY else len(drawn)
+    found: dict[tuple[str, str], _Looked] = {}
+    asked = pairs
+    for q in (drawn[:first], drawn[first:]):
+        if not len(q) or not asked:
+            break
+        d = _by_links(tree, asked, measure(q, asked))
+        for k, pair in enumerate(asked):
+            rest, before = float(at_rest[pairs.index(pair)]), found.get(pair)
+            here = _Looked(float(d[:, k].min()), float(d[:, k].max()), q[int(d[:, k].argmin())], rest)
+            if before is not None:
+                nearest = before.nearest if before.least <= here.least else here.nearest
+                here = _Looked(min(before.least, here.least), max(before.most, here.most), nearest, rest)
+            found[pair] = here
+        asked = [pair for pair in pairs if not found[pair].settled and not adjacent(tree, *map(tree.frame, pair))]
+    return found
+
+
+def _kind(tree: Tree, pair: tuple[str, str], looked: _Looked) -> str:
+    if adjacent(tree, *map(tree.frame, pair)):
+        return "adjacent"
+    if looked.least > 0.0 and looked.at_rest > 0.0:
+        return "never"
+    if looked.most <= 0.0 and looked.at_rest <= 0.0:
+        return "always"
+    return "default" if looked.at_rest <= 0.0 else "sometimes"
 
 
 def _by_links(tree: Tree, pairs: Sequence[tuple[str, str]], found: RobotDistances) -> np.ndarray:
@@ -156,7 +218,7 @@ def _box(tree: Tree, a: str, b: str) -> _Box | None:
         reach = max(_reach(shape) for shape in link_shapes(tree) if shape.link == name)
         for i in reversed(chain):
             body = tree.bodies[i]
-            if body.coupling is not None or any(other.coupling for other in tree.bodies) or not _simple(body):
+            if body.coupling is not None or any(other.coupling for other in tree.bodies) or not is_simple(body):
                 return None
             low, high = limits[i][0][0], limits[i][1][0]
             if not (math.isfinite(low) and math.isfinite(high)):
@@ -190,12 +252,6 @@ def _reach(shape: LinkShape) -> float:
         return math.hypot(*shape.placement.translation) + FIELDS[type(shape.shape)].reach(shape.shape)
     placed = solid(shape.shape, shape.placement)
     return math.hypot(*anchor(placed.core)) + reach_of(solid(shape.shape, Pose.identity()))
-
-
-def _simple(body: Body) -> bool:
-    """Whether it is one number along one fixed twist."""
-    joint = body.joint
-    return (joint.nq, joint.nv) == (1, 1) and joint.has_fixed_subspaces
 
 
 def _proved(distance: Callable[[np.ndarray], np.ndarray], q: np.ndarray, box: _Box, sign: float) -> bool | None:

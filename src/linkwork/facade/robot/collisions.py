@@ -63,8 +63,10 @@ class CollisionMethods(DistanceMethods):
     def find_collision_pairs(self, *, samples: int = 2000, seed: int = 0, prove: bool = True) -> CollisionPairs:
         """Which pairs of links can never touch, always do, or sometimes: from random configurations within limits.
 
-        Where few joints are between two links, what no sample contradicts is proved, or refuted, for all
-        configurations within limits; else it is only what was so in all samples.
+        Where up to eight joints are between two links it is tried to prove, for all configurations within limits,
+        that they never touch, as no sample does; where up to three are, also that they always do, or to refute it.
+        What is not proved is only what was so in all samples: `FoundPair.proved` says which.  Many pairs are looked
+        at until they were seen to touch and not to.
 
         Raises ValueError for a robot without collision shapes, and for a number of samples that is none.
         """
@@ -76,7 +78,7 @@ class CollisionMethods(DistanceMethods):
             return CollisionPairs((), int(samples))
         configurations: Any = self
         drawn = configurations.random_configuration(seed=seed, size=int(samples))
-        measured = lambda q: self.distances(q, pairs=pairs)  # noqa: E731
+        measured = lambda q, asked: self.distances(q, pairs=asked)  # noqa: E731
         return sorted_out(self._tree, measured, drawn, configurations.neutral(), prove)
 
     def srdf_document(self) -> str:
