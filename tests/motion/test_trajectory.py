@@ -2,6 +2,7 @@
 
 import pickle
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -183,6 +184,28 @@ def test_extremes_are_those_of_samples_and_reached():
                 assert (values.max(axis=0) >= found.upper - tight).all()
 
 
+def test_bounds_hold_on_manifolds_and_are_tight():
+    """Between samples nothing passes them, and samples come as near as is promised."""
+    types = (joints.Floating, joints.UnboundedRevolute, joints.Planar, joints.SphericalEuler)
+    robot, rng = robot_of(types), np.random.default_rng(2)
+    q = [robot.random_configuration(seed=0)]
+    for _ in range(2):
+        q.append(robot.integrate(q[-1], 0.7 * rng.normal(size=robot.nv)))
+    for kind, floating in (("cubic", "decoupled"), ("bspline", "screw"), ("hermite", "screw")):
+        options = {"degree": 2} if kind == "bspline" else {}
+        curve = robot.spline([0.0, 0.6, 1.5], q, kind, floating=floating, **options).retimed(1.3)
+        inside = np.concatenate([np.linspace(a + 1e-9, b - 1e-9, 2001) for a, b in pairwise(curve.knots)])
+        for order, x in ((1, curve(inside).v), (2, curve(inside).a)):
+            low, high = curve.extremes(order)
+            known = np.isfinite(low) & np.isfinite(high)
+            assert known.all()
+            size = np.abs(x[:, known]).max()
+            room = np.stack([x.min(axis=0) - low, high - x.max(axis=0)])[:, known] / size
+            assert room.min() > -1e-12 and room.max() < 3e-6, (kind, order)
+    with np.errstate(invalid="raise"):
+        assert np.isinf(robot.spline([0.0, 0.6, 1.5], q, "squad").extremes(1).upper[:6]).all()
+
+
 def test_limits_are_kept_or_not():
     curve = by_coordinate()  # v is up to 3 and 1.5, a from -3 to 3
     assert curve.limits_kept(velocity=[3.0, 1.5]) and not curve.limits_kept(velocity=[3.0, 1.49])
@@ -197,7 +220,9 @@ def test_limits_are_kept_or_not():
     assert not fast.limits_kept() and fast.limits_kept(velocity=np.inf)
     assert fast.retimed(1.001 * np.max(fast.extremes(1).upper / robot.velocity_limits)).limits_kept()
     mixed = through(FEW_TYPES)
-    assert mixed.limits_kept(velocity=np.inf) and not mixed.limits_kept(velocity=1e9)  # of rotations nothing is proved
+    assert mixed.limits_kept(velocity=np.inf)
+    fastest = np.maximum(-mixed.extremes(1).lower, mixed.extremes(1).upper)
+    assert mixed.limits_kept(velocity=fastest) and not mixed.limits_kept(velocity=fastest * (1.0 - 1e-5))
     with pytest.raises(ValueError, match="lets it rest"):
         curve.limits_kept(jerk=-1.0)
 

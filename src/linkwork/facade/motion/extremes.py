@@ -10,6 +10,7 @@ import numpy as np
 
 from .polynomials import polynomials_of
 from .section import Section
+from .twisting import twisting_extremes
 
 __all__ = ["Extremes", "bernstein", "extremes_of", "polynomial_extremes"]
 
@@ -22,14 +23,22 @@ class Extremes(NamedTuple):
 
 
 def extremes_of(sections: Sequence[Section], order: int) -> Extremes:
-    """Over all sections; infinite for coordinates that are no polynomials."""
+    """Over all sections; infinite for coordinates of which nothing is known."""
     if order not in (0, 1, 2, 3):
         raise ValueError(f"extremes: order: expected 0 (q), 1 (v), 2 (a) or 3 (jerk), got {order!r}")
     found = []
     for section in sections:
         times, c, plain = polynomials_of(section)
+        for place in section.space.joints:
+            if order and place.joint.nv == 1:
+                plain[place.in_v] |= c.shape[-1] > 1  # v is the rate of the one local coordinate, whatever q is
         low, high = polynomial_extremes(np.diff(times), c, order)
-        found.append((np.where(plain, low, -np.inf), np.where(plain, high, np.inf)))
+        low, high = np.where(plain, low, -np.inf), np.where(plain, high, np.inf)
+        for place in section.space.joints:
+            bounds = None if plain[place.in_v].all() else twisting_extremes(section, place, order)
+            if bounds is not None:
+                low[place.in_v], high[place.in_v] = bounds
+        found.append((low, high))
     return Extremes(np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0))
 
 

@@ -38,6 +38,9 @@ def margins_of(who: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str,
             limit = limit if space.is_plain else _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
             none = np.full(space.nv, np.inf)
             up, down = (none, -limit) if name == "lower" else (limit, none)
+        if np.isinf([up, down]).all():
+            found[name] = np.full(space.nv, np.inf)
+            continue
         low, high = trajectory.extremes(order)
         with np.errstate(invalid="ignore"):
             rooms = [np.where(np.isinf(x), np.inf, x - y) for x, y in ((up, high), (down, -low))]

@@ -22,10 +22,14 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
     for place in space.joints:
         plain[place.in_v] = place.is_plain
     knots = section.knots()
-    if name not in ("polynomial", "retracted", "by_coordinate"):
+    if name == "squad":
         plain[:] = False
         return knots, np.zeros((len(knots) - 1, space.nv, 1)), plain
-    starts, coefficients = section.arrays["starts"], section.arrays["coefficients"]
+    starts = section.arrays["starts"]
+    if name == "cumulative":
+        coefficients = section.arrays["steps"].swapaxes(1, 2) @ section.arrays["weights"]
+    else:
+        coefficients = section.arrays["coefficients"]
     own = starts.ndim == 2
     terms = coefficients.shape[-1]
     moments = 2 if section.clock is None else section.clock.coefficients.shape[1]
