@@ -16,6 +16,7 @@ import numpy as np
 mpl.use("svg")
 import clearances
 import matplotlib.pyplot as plt
+import motions
 import reaching
 
 import mechanisms
@@ -111,3 +112,5 @@ if __name__ == "__main__":
             saved(drawn(), f"ik_{drawn.__name__}")
         for drawn in clearances.ALL:
             saved(drawn(), f"distance_{drawn.__name__}")
+        for drawn in motions.ALL:
+            saved(drawn(), f"motion_{drawn.__name__}")

@@ -49,12 +49,12 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
                 (drawn,) = axis.plot(t, x[:, k], label=str(k) if names is None else names[k])
                 if order in known:
                     _shade(axis, t, known[order], int(k), drawn.get_color())
-            for knot in trajectory.knots[:: max(len(trajectory.knots) // 50, 1)]:
-                axis.axvline(knot, color="0.9", linewidth=0.5, zorder=0)
+            knots = trajectory.knots[:: max(len(trajectory.knots) // 50, 1)]
+            axis.vlines(knots, 0.0, 1.0, transform=axis.get_xaxis_transform(), color="0.9", linewidth=0.5, zorder=0)
             axis.set_ylabel(what if j == 0 else "")
             axis.set_xlabel("t [s]" if order == len(rows) - 1 else "")
             if order == 0 and len(own) <= _LEGEND:
-                axis.legend(fontsize="small", ncols=min(len(own), 4))
+                axis.legend(fontsize="small", ncols=4 if columns == 1 else 1)
         if given is not None and order + 1 == len(np.atleast_1d(given)):
             axis.set_xlabel("t [s]")
             break

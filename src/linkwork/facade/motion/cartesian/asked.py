@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ....algorithms.motion.curves import CurveSpace
 from ....tasks.frames import PoseTask
 from ...ik.problem import IKProblem
+from ...ik.reading import read_limits
 from ...posing import pose_difference
 from .path import CartesianPath
 
@@ -49,8 +51,7 @@ class AskedPath:
         task = PoseTask(frame, relative_to=relative_to, name="X_path")
         tolerance = np.full(6, _EXACT)
         tolerance[list(self.free)] = np.inf
-        whole = IKProblem(robot, task, limits=limits, locked=locked, tolerance=tolerance, who=who)
-        self.lower, self.upper, self.locked = whole.lower, whole.upper, whole.locked
+        self.lower, self.upper = read_limits(who, robot, limits)
         room = np.full(robot.nq, _ROOM)
         with np.errstate(invalid="ignore"):
             room = np.minimum(room, 0.25 * (self.upper - self.lower))
@@ -59,12 +60,18 @@ class AskedPath:
         self.problem = IKProblem(
             robot, task, limits=(self.lower + room, self.upper - room), locked=locked, tolerance=tolerance, who=who
         )
-        self.unlimited = IKProblem(robot, task, limits=False, locked=locked, tolerance=tolerance, who=who)
         self.spare = robot.nv - len(self.problem.still) > len(self.kept)
         self.plain = robot.nq == robot.nv and self.problem.plain and bool(_adds_up(robot))
         self.looped = any(constraint.holonomic for constraint in robot.tree.constraints)
         wide = self.upper - self.lower
         self._wide = np.where(np.isfinite(wide), wide, np.inf)
+
+    @cached_property
+    def unlimited(self) -> IKProblem:
+        """The same without limits: it tells what is in the way."""
+        p = self.problem
+        options: dict[str, Any] = {"limits": False, "locked": p.locked, "tolerance": p.tolerances, "who": self.who}
+        return IKProblem(self.robot, PoseTask(self.frame, relative_to=self.relative_to, name="X_path"), **options)
 
     # -- configurations for poses
 

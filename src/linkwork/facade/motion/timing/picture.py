@@ -18,6 +18,9 @@ __all__ = ["fastest_speeds", "plot_phase_plane"]
 _ACTIVE = 0.98  # of a limit
 _STILL = 1e-6  # of the greatest speed: below it nothing is known of the path
 _NONE = 1e29
+_COLORS = [
+    f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown", "pink", "gray", "olive", "cyan")
+]
 
 
 def plot_phase_plane(timed: Any, asked: Any, axes: Any) -> Any:
@@ -33,8 +36,9 @@ def plot_phase_plane(timed: Any, asked: Any, axes: Any) -> Any:
         axes.plot(s, finite, color="black", linewidth=0.8, linestyle="--", label="greatest speed")
         shares, names = _shares(path, rows, asked, speed, rate)
         active = np.where(shares.max(axis=-1) >= _ACTIVE, shares.argmax(axis=-1), -1)
-        for k in np.unique(active[active >= 0]):
-            axes.plot(s, np.where(active == k, speed, np.nan), linewidth=2.5, label=names[k])
+        for place, k in enumerate(np.unique(active[active >= 0])):
+            held = np.where(active == k, speed, np.nan)
+            axes.plot(s, held, color=f"C{place}" if place > 9 else _COLORS[place], linewidth=2.5, label=names[k])
         if np.isfinite(finite).any():
             top = max(top, min(1.15 * float(np.nanmax(finite)), 2.0 * top))
         axes.legend(fontsize="small", ncols=2)
