@@ -32,7 +32,7 @@ class Samples:
             if not plain.get(body.joint_name, True):
                 even[q] = False
                 self._others.append((body, q, lower[q].tolist(), upper[q].tolist()))
-        bottom, top = np.isneginf(low), np.isposinf(high)
+        bottom, top = low == -np.inf, high == np.inf
         low = np.where(bottom, np.where(top, -np.pi, high - 2.0 * np.pi), low)
         high = np.where(top, np.where(bottom, np.pi, low + 2.0 * np.pi), high)
         self._even = np.flatnonzero(even)

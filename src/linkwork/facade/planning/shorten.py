@@ -26,14 +26,13 @@ _GOLDEN = 0.6180339887498949
 
 def shortened(space: PlanningSpace, path: np.ndarray, *, seed: int, spacing: float, rounds: int = 10) -> np.ndarray:
     """A path from one end to the other that is no longer, every edge of which is free."""
-    found, idle, cost = corners(space, path), 0, np.inf
+    found, cost = corners(space, path), np.inf
     for k in range(rounds):
         if len(found) <= 2:
             break
         found = straightened(space, *_places(space, found, ((seed + k) * _GOLDEN) % 1.0 if k else None), spacing)
         last, cost = cost, space.cost(found)
-        idle = idle + 1 if last - cost < _LITTLE * cost else 0
-        if idle == 2:
+        if k and last - cost < _LITTLE * cost:
             break
     return found if space.edges_are_free(found[:-1], found[1:]).all() else path
 
@@ -126,14 +125,13 @@ def _rest(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _shortest(length: np.ndarray) -> list[int]:
     """From the first to the last, always onward."""
-    n = len(length)
-    best, before = np.full(n, np.inf), np.zeros(n, dtype=int)
-    best[0] = 0.0
+    rows = length.T.tolist()  # to each, from those before it
+    n = len(rows)
+    best, before = [0.0] * n, [0] * n
     for k in range(1, n):
-        through = best[:k] + length[:k, k]
-        before[k] = int(through.argmin())
-        best[k] = through[before[k]]
+        row = rows[k]
+        best[k], before[k] = min((best[i] + row[i], i) for i in range(k))
     way = [n - 1]
     while way[-1]:
-        way.append(int(before[way[-1]]))
+        way.append(before[way[-1]])
     return way[::-1]

@@ -14,6 +14,7 @@ __all__ = ["EdgeMethod", "PlanningSpace"]
 
 EdgeMethod = Literal["certified", "sampled"]
 
+_KNOWN = "planning"  # what a robot remembers of a space within its own limits
 _TOLERANCE = 1e-4  # [m]: distances that are no farther above the margin are not told from a collision
 
 
@@ -44,11 +45,18 @@ class PlanningSpace:
         self._even = bool((self.weights == 1.0).all())
         self.lower, self.upper = (robot.lower, robot.upper) if limits is None else limits
         self.limited = limits is not None
-        self.is_plain = CurveSpace.of(robot.tree).is_plain
-        self.turning, self._turning_q = self._turning()
+        known = None if self.limited else robot._calls.get(_KNOWN)
+        if known is None:
+            known = (CurveSpace.of(robot.tree).is_plain, *self._turning())
+            self._check_lengths()
+            if not self.limited:
+                robot._calls[_KNOWN] = known
+        self.is_plain: bool
+        self.turning: np.ndarray
+        self._turning_q: np.ndarray
+        self.is_plain, self.turning, self._turning_q = known
         self.turns = bool(self.turning.any())
         self.checked = 0  # edges so far
-        self._check_lengths()
         self._asked = robot._about("plan", scene, None)
         if edges == METHODS[0] and f"edge_is_free {edges}" not in self._asked.kernels:
             check_edges(self._asked.asked)
@@ -135,12 +143,14 @@ class PlanningSpace:
         found: tuple[Any, tuple[np.ndarray, ...]] | None = self._edge.get(what)
         if found is None:
             numbers = [np.array(float(self.margin))]
-            kernels, place = self._asked.kernels, self.robot.configuration_space
+            kernels = self._asked.kernels
             if what.startswith("edge"):
                 numbers.append(np.array(float(_TOLERANCE if self.method == METHODS[0] else self.resolution)))
                 if what not in kernels:
-                    kernels[what] = edge_kernel(self.method, self._asked.asked, place)
-            kernel = kernels[what] if what in kernels else self._asked.kernel(what, place)
+                    kernels[what] = edge_kernel(self.method, self._asked.asked, self.robot.configuration_space)
+            if what not in kernels:
+                self._asked.kernel(what, self.robot.configuration_space)
+            kernel = kernels[what]
             rows = self._asked.inputs(self._asked.scene.rows_by_distance)
             found = self._edge[what] = (kernel, (*numbers, *rows))
         return found
