@@ -27,11 +27,11 @@ from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or
 from ...spatial import Vec3
 from ..directions import NOTHING, choose, unit
 from .can import Can
-from .stack import entry, table_of
 
-__all__ = ["least_along_edges"]
+__all__ = ["along_axis", "least_along_edges"]
 
-_STEPS = 40
+_STEPS = 5
+_MORE = 40  # steps that are needed next to touching
 _ENOUGH = 1e-9  # of 1/cos φ, after which a step converges to rounding
 _STEEP = 1e30  # the largest 1/cos φ
 _NEVER = 1e300
@@ -64,52 +64,85 @@ def least_along_edges(can: Can, edges: Sequence[int], depth: Any, n: Vec3, going
 
     And the way from the axis to where the cylinder is farthest along n: next to the axis, an edge knows it better.
     """
-    arcs = [arc for i in edges for arc in (_arcs(can, i) if len(edges) > 1 else _single(can, i))]
-    table = table_of([[x.q1, x.q2, x.kappa, x.bent, x.z, *x.v1, *x.v2, *x.e] for x in arcs])
 
-    def following(index: Any, depth: Any) -> Any:
-        most = where(lt(0.0, depth), depth * depth, 0.0)
-        found: Any = float(len(arcs))
-        for k, arc in reversed(list(enumerate(arcs))):
-            found = where(and_(lt(index, float(k)), lt(arc.key, most * arc.square)), float(k), found)
-        return found
-
-    def step(state: tuple[Any, Any, Vec3, Vec3]) -> tuple[Any, Any, Vec3, Vec3]:
-        index, depth, n, out = state
-        row = entry(table, index)
-        m, way = _root(*row[:5], *(Vec3(*row[k : k + 3]) for k in (5, 8, 11)))
+    def better(
+        can: Can, arcs: Sequence[_Arc], index: Any, depth: Any, n: Vec3, out: Vec3, going: Any
+    ) -> tuple[Any, Any, Vec3, Vec3]:
+        index, arc = _following(arcs, index, depth, going)
+        m, way = _root(arc, lt(index, len(arcs) - 0.5))
         h = can.height(m)
-        less = lt(h, depth)
-        depth, n, out = where(less, h, depth), choose(less, m, n), choose(less, way, out)
-        return following(index, depth), depth, n, out
+        less = and_(lt(index, len(arcs) - 0.5), lt(h, depth))
+        return index, where(less, h, depth), choose(less, m, n), choose(less, way, out)
 
-    first = where(going, following(-1.0 + 0.0 * depth, depth), float(len(arcs)))
-    out = n - can.axis * can.axis.dot(n)
-    _, depth, n, out = while_loop(
-        lambda state: lt(state[0], len(arcs) - 0.5), step, (first, depth, n, out), at_most=len(arcs)
-    ).state
-    return depth, n, out
+    def step(state: tuple[Can, Any, Any, Vec3, Vec3]) -> tuple[Can, Any, Any, Vec3, Vec3]:
+        can = state[0]
+        return can, *better(can, _all_arcs(can, edges), *state[1:], going=True)
+
+    arcs = _all_arcs(can, edges)
+    index, depth, n, out = better(can, arcs, None, depth, n, n - can.axis * can.axis.dot(n), going)
+    if len(arcs) == 1:
+        return depth, n, out
+    # hardly ever there is another: a loop over numbers that it brings along, so that others do not wait for it in memory
+    left = _following(arcs, index, depth, True)[0]
+    state = (can, where(lt(left, len(arcs) - 0.5), index, float(len(arcs))), depth, n, out)
+    return while_loop(lambda s: lt(s[1], len(arcs) - 0.5), step, state, at_most=len(arcs)).state[2:]  # type: ignore[no-any-return]
 
 
-def _root(q1: Any, q2: Any, kappa: Any, bent: Any, z: Any, v1: Vec3, v2: Vec3, e: Vec3) -> tuple[Vec3, Vec3]:
+def _following(arcs: Sequence[_Arc], index: Any, depth: Any, going: Any) -> tuple[Any, _Arc]:
+    """The number of the next arc, and that, in which h may be less than the depth; their number where there is none."""
+    most = where(lt(0.0, depth), depth * depth, 0.0)
+    found, number = arcs[-1], float(len(arcs)) + 0.0 * depth
+    for k, arc in reversed(list(enumerate(arcs))):
+        here = and_(lt(arc.key, most * arc.square), going)
+        here = here if index is None else and_(here, lt(index, float(k)))
+        found, number = _chosen(here, arc, found), where(here, float(k), number)
+    return number, found
+
+
+def _all_arcs(can: Can, edges: Sequence[int]) -> list[_Arc]:
+    return [arc for i in edges for arc in (_arcs(can, i) if len(edges) > 1 else _single(can, i))]
+
+
+def _chosen(condition: Any, a: _Arc, b: _Arc) -> _Arc:
+    pairs = zip(a[:-2], b[:-2], strict=True)
+    parts = [choose(condition, x, y) if isinstance(x, Vec3) else where(condition, x, y) for x, y in pairs]
+    return _Arc(*parts, a.key, a.square)
+
+
+def along_axis(can: Can) -> tuple[Vec3, Vec3]:
+    """The normal across z where a cylinder and what is round about z are nearest, or deepest, with a rim of the cylinder; and
+    the way from the cylinder's axis to that."""
+    arc = _single(can, 2)[0]
+    return _root(arc, lt(arc.key, 0.5 * _NEVER))
+
+
+def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
     """The normal where E rises through 0, and the way from the axis to the rim there."""
-    slope = kappa * q1
+    q2, bent, slope, z = arc.q2, arc.bent, arc.kappa * arc.q1, arc.z
+    before = z
+    for _ in range(_STEPS):
+        before, z = z, _nearer(z, q2, bent, slope)
+    more = and_(going, lt(_ENOUGH * z, fabs(z - before)))
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
-        z, _ = state
-        x, y = slope * z + bent, q2 * z
-        square = x * x + y * y
-        rise = x * x * x + slope * (q2 * q2) * (z * z * z)
-        some = lt(0.0, rise)
-        further = where(some, square * (sqrt(where(some, square, 1.0)) - z * x), 0.0) / where(some, rise, 1.0)
-        following = fmin(fmax(z + further, 1.0), _STEEP)
-        return following, where(lt(_ENOUGH * z, fabs(following - z)), 1.0, 0.0)
+        following = _nearer(state[0], q2, bent, slope)
+        return following, where(lt(_ENOUGH * following, fabs(following - state[0])), 1.0, 0.0)
 
-    z, _ = while_loop(lambda state: lt(0.5, state[1]), step, (z, 1.0 + 0.0 * z), at_most=_STEPS).state
+    z = while_loop(lambda state: lt(0.5, state[1]), step, (z, where(more, 1.0, 0.0)), at_most=_MORE).state[0]
     x, y = slope * z + bent, q2 * z
-    n, out = v1 * x + v2 * (kappa * y), e * x + v2 * y
+    n, out = arc.v1 * x + arc.v2 * (arc.kappa * y), arc.e * x + arc.v2 * y
     some = lt(NOTHING, n.dot(n))
-    return choose(some, unit(n), v1), choose(some, unit(out), e)
+    return choose(some, unit(n), arc.v1), choose(some, unit(out), arc.e)
+
+
+def _nearer(z: Any, q2: Any, bent: Any, slope: Any) -> Any:
+    """A step of Newton's method."""
+    x, y = slope * z + bent, q2 * z
+    square = x * x + y * y
+    rise = x * x * x + slope * (q2 * q2) * (z * z * z)
+    some = lt(0.0, rise)
+    further = where(some, square * (sqrt(square) - z * x), 0.0) / where(some, rise, 1.0)
+    return fmin(fmax(z + further, 1.0), _STEEP)
 
 
 class _Seen(NamedTuple):
@@ -184,7 +217,10 @@ def _arc(
     across = start[0] * end[1] - start[1] * end[0]
     chord = (end[0] - start[0], end[1] - start[1])
     square = chord[0] * chord[0] + chord[1] * chord[1]
-    key = where(simple, _key(across, square), where(double, -1.0, _NEVER))
+    key = _key(across, square)
+    if begins:  # of the ends of an arc with a second extremum, b₁ is not known otherwise
+        key = where(lt(q1, 0.0), fmin(key, start[0] * start[0] * square), key)
+    key = where(or_(simple, double), key, _NEVER)
     return _Arc(q1, q2, kappa, bent, fmin(z, _STEEP), *v, key, square)
 
 
@@ -232,5 +268,6 @@ def _single(can: Can, i: int) -> list[_Arc]:
     x, y = r * seen.kappa - q1, r - q2
     across = x * y - q1 * q2
     square = r * r * (1.0 + seen.kappa * seen.kappa)
-    key = where(there, where(lt(q1, 0.0), -1.0, _key(across, square)), _NEVER)
+    key = _key(across, square)
+    key = where(there, where(lt(q1, 0.0), fmin(key, x * x * square), key), _NEVER)
     return [_Arc(q1, q2, seen.kappa, seen.bent, z, seen.v1, seen.v2, seen.e, key, square)]

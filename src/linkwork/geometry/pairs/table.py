@@ -44,6 +44,7 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
 LONG: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (SegmentCore, CylinderCore): partial(varied, "segment_cylinder"),
     (BoxCore, CylinderCore): partial(varied, "box_cylinder"),
+    (CylinderCore, CylinderCore): partial(varied, "cylinder_cylinder"),
 }
 """Of those left, what has functions of its own whose code is long, with short loops."""
 

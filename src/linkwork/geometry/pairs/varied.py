@@ -34,6 +34,7 @@ from ..surfaces import SURFACES, Surface, surface
 from .box_cylinder import box_cylinder, segment_cylinder
 from .boxes import box_box
 from .convex import convex
+from .cylinders import cylinder_cylinder
 from .point_ellipsoid import point_ellipsoid
 from .segment_box import segment_box
 
@@ -48,6 +49,7 @@ MEASURES: Mapping[str, Callable[[Any, Any], SignedDistance]] = {
     "segment_box": segment_box,
     "segment_cylinder": segment_cylinder,
     "box_cylinder": box_cylinder,
+    "cylinder_cylinder": cylinder_cylinder,
 }
 """By name: what measures pairs in loops of unknown length, or at more operations than the equations take."""
 

@@ -1,0 +1,322 @@
+"""Two cylinders: by the few directions at which what planes keep between them can be extreme.
+
+A − B is the sum of two segments, the axes, and two discs.  Unless these are parallel its surface is smooth everywhere:
+
+- flat where n is along an axis, or across both;
+- where the side of one touches a rim of the other, n is across the one's axis, along which the other is an ellipse that is
+  drawn out, as in `rims.py`;
+- where two rims touch, n is anywhere, and Newton's method finds it on the sphere.
+
+−h(n) is extreme at one of these.  Apart there is one such place, and it shows: the points that n leads to are on both.  So
+rims are only asked where the best of what is known without them does not show it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...expr.control.loops import while_loop
+from ...expr.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
+from ...spatial import Pose, Vec3
+from ..cores import CylinderCore, SegmentCore
+from ..directions import NOTHING, choose, unit
+from ..distance import SignedDistance
+from .can import Can
+from .rims import along_axis
+from .segments import nearest_of_segments
+
+__all__ = ["cylinder_cylinder"]
+
+_LEVEL = 1e-13
+_TIE = 1e-14
+_SAME = 1e-9
+_STEPS = 30
+_FAR = 0.3
+_ASIDE = 0.2
+_BESIDE = 0.05
+_WAYS = 3.0
+_FEW = 6
+_ROUNDING = 4e-15
+_CLOSE = 1e-12
+_ACROSS = 0.1
+_ENOUGH = 1e-18
+_PROVED = 1e-12
+_Z = Vec3(0.0, 0.0, 1.0)
+
+
+class _Two(NamedTuple):
+    """B's center and axis in A's axes, and the sizes of both."""
+
+    c: Vec3
+    a: Vec3
+    ra: Any
+    la: Any
+    rb: Any
+    lb: Any
+
+    def height(self, n: Vec3) -> Any:
+        """h(n): the sum of what both reach along n or −n, less the way between their centers."""
+        t, u = n.cross(_Z), n.cross(self.a)
+        reach = self.la * fabs(n.z) + self.lb * fabs(n.dot(self.a)) + self.ra * _length(t) + self.rb * _length(u)
+        return reach - fabs(n.dot(self.c))
+
+    @property
+    def size(self) -> Any:
+        return self.ra + self.la + self.rb + self.lb
+
+
+def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
+    """Of two cylinders."""
+    X = a.pose.inv() @ b.pose
+    two = _Two(X.translation, X.rotation @ _Z, a.radius, a.half, b.radius, b.half)
+    known = _known(two, X)
+    h, n, out_a, out_b = known[0]
+    for other, m, s, t in known[1:]:
+        less = lt(other, h)
+        h, n = where(less, other, h), choose(less, m, n)
+        out_a, out_b = choose(less, s, out_a), choose(less, t, out_b)
+    sign = copysign(1.0, n.dot(two.c))
+    n, out_a, out_b = n * sign, out_a * sign, out_b * sign
+    best = _beside_ends(two, known, _Best(h, n, out_a, out_b))
+    h, n, out_a, out_b = _with_rims(two, best)
+    at = _touching(two, n, out_a, out_b)
+    tie = and_(lt(0.0, h), _tied(two, known, h, n))
+    normal, p = a.pose.rotation @ n, a.pose.point(at.on_a)
+    return SignedDistance(-h, normal, p, p - normal * h, where(and_(at.one, not_(tie)), 1.0, 0.0))
+
+
+def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
+    """h, n, and the ways from both axes to where they are farthest along n: of all but two rims."""
+    a, c = two.a, two.c
+    sine = _length(Vec3(a.x, a.y, 0.0))
+    cap = two.la + two.lb * fabs(a.z) + two.rb * sine - fabs(c.z)
+    other_cap = two.lb + two.la * fabs(a.z) + two.ra * sine - fabs(c.dot(a))
+    found = [(cap, _Z, Vec3.zero(), _Z - a * a.z), (other_cap, a, a - _Z * a.z, Vec3.zero())]
+    some = lt(1e-150, sine)
+    scale = where(some, 1.0, 0.0) / where(some, sine, 1.0)
+    m = Vec3(-a.y * scale, a.x * scale, 0.0)
+    found.append((where(some, two.ra + two.rb - fabs(m.dot(c)), 1e150), m, m, m))
+    here = Can(c, a, two.rb, two.lb, Vec3.zero(), (1.0, 1.0, sine))
+    R = X.rotation
+    there = Can(-R.inv_act(c), R.inv_act(_Z), two.ra, two.la, Vec3.zero(), (1.0, 1.0, sine))
+    n, out = along_axis(here)
+    found.append((two.height(n), n, n, out))
+    n, out = along_axis(there)
+    n, out = R @ n, R @ out
+    found.append((two.height(n), n, out, n))
+    return found
+
+
+class _Touching(NamedTuple):
+    """Points of both that are farthest along n and next to each other, and whether n has no others."""
+
+    n: Vec3
+    on_a: Vec3
+    on_b: Vec3
+    one: Any
+
+    def way(self, h: Any) -> Vec3:
+        """From A's point, moved by the distance, to B's."""
+        return self.on_b - self.on_a + self.n * h
+
+
+def _touching(two: _Two, n: Vec3, out_a: Vec3, out_b: Vec3) -> _Touching:
+    along = n.dot(two.a)
+    t, u = n.cross(_Z), n.cross(two.a)
+    level = [le(fabs(x), _LEVEL) for x in (n.z, along)]
+    flat = [le(x.dot(x), _LEVEL * _LEVEL) for x in (t, u)]
+    ra, rb = (where(x, 0.0, r) for x, r in zip(flat, (two.ra, two.rb), strict=True))
+    a = unit(out_a) * ra + _Z * where(level[0], 0.0, copysign(two.la, n.z))
+    b = two.c - unit(out_b) * rb - two.a * where(level[1], 0.0, copysign(two.lb, along))
+    side_a, side_b = _Z * where(level[0], two.la, 0.0), two.a * where(level[1], two.lb, 0.0)
+    near = nearest_of_segments(SegmentCore(a, side_a), SegmentCore(b, side_b))
+    p, q = a + side_a * near.s, b + side_b * near.t
+    # what is flat has all points of its end
+    q_end = _in_disc(p, b, two.a, two.rb)
+    p_end = _in_disc(q, a, _Z, two.ra)
+    q_end = choose(flat[0], _in_disc(p_end, b, two.a, two.rb), q_end)
+    p, q = choose(flat[0], p_end, p), choose(flat[1], q_end, q)
+    many = [or_(and_(x, lt(0.0, half)), and_(y, lt(0.0, r)))
+            for x, y, half, r in zip(level, flat, (two.la, two.lb), (two.ra, two.rb), strict=True)]  # fmt: skip
+    sine = two.a.x * two.a.x + two.a.y * two.a.y
+    crossing = and_(and_(level[0], level[1]), lt(1e-16, sine))
+    return _Touching(n, p, q, or_(crossing, not_(and_(many[0], many[1]))))
+
+
+def _in_disc(p: Vec3, center: Vec3, axis: Vec3, radius: Any) -> Vec3:
+    """The point of a disc that is nearest to a point."""
+    away = p - center
+    away = away - axis * axis.dot(away)
+    length = _length(away)
+    return center + away * (fmin(length, radius) / where(lt(0.0, length), length, 1.0))
+
+
+class _Best(NamedTuple):
+    """The least h so far, its n, and the ways from both axes to where they are farthest along n."""
+
+    h: Any
+    n: Vec3
+    out_a: Vec3
+    out_b: Vec3
+
+    def with_normal(self, two: _Two, m: Vec3, rounding: Any = 0.0) -> _Best:
+        """With another normal, if it is better, or as good but for rounding."""
+        m = m * copysign(1.0, m.dot(two.c))
+        h = two.height(m)
+        less = lt(h, self.h + rounding)
+        ways = m - _Z * m.z, m - two.a * m.dot(two.a)
+        return _Best(where(less, h, self.h), choose(less, m, self.n), choose(less, ways[0], self.out_a),
+                     choose(less, ways[1], self.out_b))  # fmt: skip
+
+
+def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Best) -> _Best:
+    """With what rims are least beside both flat ends, of cylinders that overlap.
+
+    There two places may be least next to each other, so what shows where both touch need not be the least.
+    """
+    aligned = copysign(1.0, two.a.z)
+    starts = []
+    for which, (_, n, out_a, out_b) in enumerate(known[:2]):
+        sign = copysign(1.0, n.dot(two.c))
+        n = n * sign
+        at = _touching(two, n, out_a * sign, out_b * sign)
+        to_b, to_a = at.on_b, at.on_a - two.c
+        aside = Vec3(to_b.x, to_b.y, 0.0) if which == 0 else two.a * two.a.dot(to_a) - to_a
+        starts.append((unit(n + unit(aside) * _BESIDE), copysign(1.0, n.z if which == 0 else n.dot(two.a))))
+
+    def step(state: tuple[_Best, Any]) -> tuple[_Best, Any]:
+        best, k = state
+        first, turned = or_(lt(k, 0.5), lt(fabs(k - 2.0), 0.5)), lt(1.5, k)
+        n = choose(first, starts[0][0], starts[1][0])
+        end = where(first, starts[0][1], starts[1][1])
+        other = end * where(turned, -aligned, aligned)
+        corner = _corner(two, where(first, end, other), where(first, other, end))
+        return best.with_normal(two, _on_sphere(two, n, corner, _CLOSE, _FEW)), k + 1.0
+
+    most = where(lt(0.0, best.h), where(lt(fabs(two.a.z), _ACROSS), 4.0, 2.0), 0.0)
+    found: _Best = while_loop(lambda state: lt(state[1], most - 0.5), step, (best, 0.0 * best.h), at_most=4).state[0]
+    return found
+
+
+def _with_rims(two: _Two, first: _Best) -> _Best:
+    """With what rims are least near the best that is known, until what is best shows where both touch."""
+    at = _touching(two, first.n, first.out_a, first.out_b)
+    to_b, to_a = at.on_b, at.on_a - two.c
+    e, f = unit(Vec3(to_b.x, to_b.y, 0.0)), unit(to_a - two.a * two.a.dot(to_a))
+    t, u = first.n.cross(_Z), first.n.cross(two.a)
+    start = first.n + choose(lt(t.dot(t), 1e-4), e * _ASIDE, Vec3.zero())
+    start = unit(start - choose(lt(u.dot(u), 1e-4), f * _ASIDE, Vec3.zero()))
+    along = first.n.dot(two.a)
+    end_a = copysign(1.0, where(lt(fabs(first.n.z), _LEVEL), to_b.z, first.n.z))
+    end_b = copysign(1.0, where(lt(fabs(along), _LEVEL), -to_a.dot(two.a), along))
+    corner = _corner(two, end_a, end_b)
+
+    def shown(best: _Best, at: _Touching) -> Any:
+        return le(_length(at.way(best.h)), _PROVED * two.size)
+
+    def step(state: tuple[_Best, Any]) -> tuple[_Best, Any]:
+        best, k = state
+        m = choose(lt(k, 0.5), _on_sphere(two, start, corner, _ENOUGH), _on_rims(two, e, f, corner, k))
+        best = best.with_normal(two, m, _ROUNDING * two.size)
+        at = _touching(two, best.n, best.out_a, best.out_b)
+        return best, where(shown(best, at), _WAYS, k + 1.0)
+
+    begin = where(shown(first, at), _WAYS, 0.0)
+    best: _Best = while_loop(lambda state: lt(state[1], _WAYS - 0.5), step, (first, begin), at_most=int(_WAYS)).state[0]
+    return best
+
+
+def _corner(two: _Two, end_a: Any, end_b: Any) -> Vec3:
+    """From the center of a disc of A to that of one of B; n points away from the ends, whose signs are those of n."""
+    return two.c - _Z * (two.la * end_a) - two.a * (two.lb * end_b)
+
+
+def _on_sphere(two: _Two, n: Vec3, corner: Vec3, enough: float, most: int = _STEPS) -> Vec3:
+    """The normal of two rims, by Newton's method on the sphere."""
+
+    def step(state: tuple[Vec3, Any]) -> tuple[Vec3, Any]:
+        m, square = _turned(two, state[0], corner)
+        return m, where(lt(enough, square), 1.0, 0.0)
+
+    found: Vec3 = while_loop(lambda state: lt(0.5, state[1]), step, (n, 1.0 + 0.0 * n.x), at_most=most).state[0]
+    return found
+
+
+def _turned(two: _Two, m: Vec3, corner: Vec3) -> tuple[Vec3, Any]:
+    """A step, and its square: h has the gradient r and the second derivative J_A + J_B − h."""
+    t, u = m.cross(_Z), m.cross(two.a)
+    i, j = _inverse(t), _inverse(u)
+    r = (m - _Z * m.z) * (two.ra * i) + (m - two.a * m.dot(two.a)) * (two.rb * j) - corner
+    height = r.dot(m)
+    t = t * i
+    s = m.cross(t)
+    x, y = u.dot(t) * j, u.dot(s) * j
+    bent = two.rb * j
+    tt, ts, ss = _absolute(two.ra * i + bent * x * x - height, bent * x * y, bent * y * y - height)
+    d, e, square, short = _newton(tt, ts, ss, r.dot(t), r.dot(s))
+    return unit(m + (t * d + s * e) * short), square
+
+
+def _on_rims(two: _Two, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
+    """The normal of two rims by points of both, in directions e and f from the axes: next to a flat end, where the
+    normal hardly turns and the points do.
+
+    First half the square of what is between them is made less, then extreme.
+    """
+    ra, rb = (where(lt(0.0, r), r, 1.0) for r in (two.ra, two.rb))
+
+    def step(state: tuple[Vec3, Vec3, Any]) -> tuple[Vec3, Vec3, Any]:
+        e, f, _ = state
+        t, u = _Z.cross(e), two.a.cross(f)
+        way = corner + f * two.rb - e * two.ra
+        tt, ts, ss = 1.0 + way.dot(e) / ra, -t.dot(u), 1.0 - way.dot(f) / rb
+        absolute = _absolute(tt, ts, ss)
+        tt, ts, ss = (where(lt(1.5, k), x, y) for x, y in zip((tt, ts, ss), absolute, strict=True))
+        x, y, _, _ = _newton(tt, ts, ss, -way.dot(t), way.dot(u))
+        x, y = x / ra, y / rb
+        square = x * x + y * y
+        short = fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
+        return unit(e + t * (x * short)), unit(f + u * (y * short)), where(lt(_ENOUGH, square), 1.0, 0.0)
+
+    e, f, _ = while_loop(lambda state: lt(0.5, state[2]), step, (e, f, 1.0 + 0.0 * e.x), at_most=_STEPS).state
+    return unit(_Z.cross(e).cross(two.a.cross(f)))
+
+
+def _newton(tt: Any, ts: Any, ss: Any, g: Any, k: Any) -> tuple[Any, Any, Any, Any]:
+    """The step from a gradient by a second derivative, its square, and how much of it is taken."""
+    det = tt * ss - ts * ts
+    some = lt(1e-300, fabs(det))
+    scale = where(some, 1.0, 0.0) / where(some, det, 1.0)
+    x, y = -(ss * g - ts * k) * scale, -(tt * k - ts * g) * scale
+    square = x * x + y * y
+    return x, y, square, fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
+
+
+def _absolute(tt: Any, ts: Any, ss: Any) -> tuple[Any, Any, Any]:
+    """The symmetric matrix with the absolute eigenvalues: √(M²) = (M² + |det M| 1)/√(tr M² + 2 |det M|)."""
+    det = fabs(tt * ss - ts * ts)
+    p, q, r = tt * tt + ts * ts + det, ts * (tt + ss), ss * ss + ts * ts + det
+    trace = p + r
+    some = lt(1e-300, trace)
+    scale = where(some, 1.0, 0.0) / sqrt(where(some, trace, 1.0))
+    return p * scale, q * scale, r * scale
+
+
+def _inverse(v: Vec3) -> Any:
+    square = v.dot(v)
+    some = lt(1e-30, square)
+    return where(some, 1.0, 0.0) / sqrt(where(some, square, 1.0))
+
+
+def _length(v: Vec3) -> Any:
+    square = v.dot(v)
+    some = lt(NOTHING, square)
+    return where(some, sqrt(where(some, square, 1.0)), 0.0)
+
+
+def _tied(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], h: Any, n: Vec3) -> Any:
+    """Whether another direction is as good, or the opposite one."""
+    tied = le(fabs(n.dot(two.c)), _TIE * two.size)
+    for other, m, _, _ in known:
+        tied = or_(tied, and_(lt(other, h + _TIE * two.size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
+    return tied
