@@ -41,6 +41,7 @@ CORES = {
 SEARCHED = (
     ("segment", "cylinder"),
     ("box", "cylinder"),
+    ("cylinder", "cylinder"),
     ("cylinder", "ellipsoid"),
     ("cone", "ellipsoid"),
     ("box", "hull"),

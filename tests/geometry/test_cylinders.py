@@ -13,7 +13,7 @@ from linkwork.geometry.pairs.convex import convex
 
 from .pairs import CORES, compiled, heights, moved, off_surface, rotations, rows
 
-PAIRS = (("segment", "cylinder"), ("box", "cylinder"))
+PAIRS = (("segment", "cylinder"), ("box", "cylinder"), ("cylinder", "cylinder"))
 MANY = 240
 
 

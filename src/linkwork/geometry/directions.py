@@ -7,7 +7,7 @@ from typing import Any
 from ..expr.functions import fabs, fmax, fmin, lt, sqrt, where
 from ..spatial import Vec3
 
-__all__ = ["NOTHING", "across", "choose", "clamp", "length_and_scale", "radial", "unit"]
+__all__ = ["NOTHING", "across", "choose", "clamp", "length", "length_and_scale", "radial", "unit"]
 
 NOTHING = 1e-300  # squares of lengths below it are zero [m²]
 
@@ -35,6 +35,13 @@ def unit(v: Vec3) -> Vec3:
     known = lt(NOTHING, square)
     found: Vec3 = v * (where(known, 1.0, 0.0) / sqrt(where(known, square, 1.0)))
     return found
+
+
+def length(v: Vec3) -> Any:
+    """Of a vector; 0 where its square is `NOTHING`, so that it has a derivative."""
+    square = v.dot(v)
+    known = lt(NOTHING, square)
+    return where(known, sqrt(where(known, square, 1.0)), 0.0)
 
 
 def length_and_scale(square: Any, known: Any) -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ...expr.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
 from ...spatial import Pose, Rotation, Vec3
 from ..cores import BoxCore, CylinderCore, SegmentCore
-from ..directions import NOTHING, across, choose, clamp, unit
+from ..directions import NOTHING, across, choose, clamp, length, unit
 from ..distance import SignedDistance
 from .can import Can
 from .rims import least_along_edges
@@ -43,12 +43,12 @@ def segment_cylinder(a: SegmentCore, b: CylinderCore) -> SignedDistance:
     """Of a segment, which may be a point, and a cylinder."""
     square = a.half.dot(a.half)
     some = lt(NOTHING, square)
-    length = sqrt(where(some, square, 1.0))
-    x = choose(some, a.half * (1.0 / length), _AXES[0])
+    long = sqrt(where(some, square, 1.0))
+    x = choose(some, a.half * (1.0 / long), _AXES[0])
     y = unit(across(x))
     z = x.cross(y)
     rows = (Vec3(*row) for row in zip(x, y, z, strict=True))
-    return _measured(Pose(Rotation(*rows), a.center), Vec3(where(some, length, 0.0), 0.0, 0.0), b, (0,))
+    return _measured(Pose(Rotation(*rows), a.center), Vec3(where(some, long, 0.0), 0.0, 0.0), b, (0,))
 
 
 def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> SignedDistance:
@@ -130,7 +130,7 @@ def _corner(can: Can, edges: Sequence[int]) -> _Corner:
         vertex = Vec3(*(sign * side for sign, side in zip(signed, can.box, strict=True)))
         v = can.center - vertex
         z = can.axis.dot(v)
-        out, beyond = fmax(_length(v - can.axis * z) - can.radius, 0.0), fmax(fabs(z) - can.half, 0.0)
+        out, beyond = fmax(length(v - can.axis * z) - can.radius, 0.0), fmax(fabs(z) - can.half, 0.0)
         square = out * out + beyond * beyond
         if least is None:
             least, best, side = square, v, Vec3(*signed)
@@ -139,22 +139,16 @@ def _corner(can: Can, edges: Sequence[int]) -> _Corner:
             least, best, side = where(less, square, least), choose(less, v, best), choose(less, Vec3(*signed), side)
     z = can.axis.dot(best)
     away = best - can.axis * z
-    rho = _length(away)
+    rho = length(away)
     scale = fmax(rho - can.radius, 0.0) / where(lt(0.0, rho), rho, 1.0)
     way = away * scale + can.axis * copysign(fmax(fabs(z) - can.half, 0.0), z)
     square = way.dot(way)
     some = lt(NOTHING, square)
-    length = sqrt(where(some, square, 1.0))
-    n = way * (1.0 / length)
+    distance = sqrt(where(some, square, 1.0))
+    n = way * (1.0 / distance)
     for x, s, most in zip(n, side, can.box, strict=True):
         some = and_(some, or_(le(0.0, x * s), le(most, 0.0)))
-    return _Corner(length, n, can.center - best, some)
-
-
-def _length(v: Vec3) -> Any:
-    square = v.dot(v)
-    some = lt(NOTHING, square)
-    return where(some, sqrt(where(some, square, 1.0)), 0.0)
+    return _Corner(distance, n, can.center - best, some)
 
 
 def _witness(can: Can, n: Vec3, out: Vec3, distance: Any) -> tuple[Vec3, Any]:

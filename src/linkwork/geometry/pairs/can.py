@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.functions import fabs, lt, sqrt, where
+from ...expr.functions import fabs
 from ...spatial import Vec3
+from ..directions import length
 
 __all__ = ["Can"]
 
@@ -26,18 +27,17 @@ class Can:
     @staticmethod
     def of(center: Vec3, axis: Vec3, radius: Any, half: Any, box: Vec3) -> Can:
         """With its sines."""
-        x, y, z = (v * v for v in axis)
-        return Can(center, axis, radius, half, box, tuple(_root(s) for s in (y + z, z + x, x + y)))
+        sines = (
+            length(Vec3(axis.y, axis.z, 0.0)),
+            length(Vec3(axis.z, axis.x, 0.0)),
+            length(Vec3(axis.x, axis.y, 0.0)),
+        )
+        return Can(center, axis, radius, half, box, sines)
 
     def height(self, n: Vec3) -> Any:
         """h(n): the sum of what both reach along n, of length 1, or −n, less the way between their centers."""
         turned = n.cross(self.axis)
-        reach = self.half * fabs(n.dot(self.axis)) + self.radius * _root(turned.dot(turned))
+        reach = self.half * fabs(n.dot(self.axis)) + self.radius * length(turned)
         for x, side in zip(n, self.box, strict=True):
             reach = reach + side * fabs(x)
         return reach - fabs(n.dot(self.center))
-
-
-def _root(square: Any) -> Any:
-    known = lt(1e-300, square)
-    return where(known, sqrt(where(known, square, 1.0)), 0.0)

@@ -82,7 +82,7 @@ def least_along_edges(can: Can, edges: Sequence[int], depth: Any, n: Vec3, going
     index, depth, n, out = better(can, arcs, None, depth, n, n - can.axis * can.axis.dot(n), going)
     if len(arcs) == 1:
         return depth, n, out
-    # hardly ever there is another: a loop over numbers that it brings along, so that others do not wait for it in memory
+    # hardly ever there is another: its loop brings its numbers along, so that arcs do not wait for it in memory
     left = _following(arcs, index, depth, True)[0]
     state = (can, where(lt(left, len(arcs) - 0.5), index, float(len(arcs))), depth, n, out)
     return while_loop(lambda s: lt(s[1], len(arcs) - 0.5), step, state, at_most=len(arcs)).state[2:]  # type: ignore[no-any-return]
@@ -104,14 +104,15 @@ def _all_arcs(can: Can, edges: Sequence[int]) -> list[_Arc]:
 
 
 def _chosen(condition: Any, a: _Arc, b: _Arc) -> _Arc:
-    pairs = zip(a[:-2], b[:-2], strict=True)
-    parts = [choose(condition, x, y) if isinstance(x, Vec3) else where(condition, x, y) for x, y in pairs]
-    return _Arc(*parts, a.key, a.square)
+    """One of two, by all but its chord."""
+    q1, q2, kappa, bent, z = (where(condition, x, y) for x, y in zip(a[:5], b[:5], strict=True))
+    v1, v2, e = (choose(condition, x, y) for x, y in zip(a[5:8], b[5:8], strict=True))
+    return _Arc(q1, q2, kappa, bent, z, v1, v2, e, a.key, a.square)
 
 
 def along_axis(can: Can) -> tuple[Vec3, Vec3]:
-    """The normal across z where a cylinder and what is round about z are nearest, or deepest, with a rim of the cylinder; and
-    the way from the cylinder's axis to that."""
+    """The normal across z where a cylinder's rim is nearest to what is round about z, or deepest in it, and the way
+    from the cylinder's axis to that."""
     arc = _single(can, 2)[0]
     return _root(arc, lt(arc.key, 0.5 * _NEVER))
 
