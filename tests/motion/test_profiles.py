@@ -164,6 +164,24 @@ def test_far_apart_numbers():
     assert abs(endless.duration - 1.0) < 1e-12
 
 
+def test_infinite_limits_are_none():
+    """Of velocity and acceleration, between any states: as those that nothing reaches."""
+    rng = np.random.default_rng(4)
+    q1, v0, v1, a0, a1 = rng.normal(size=(5, 4000, 1))
+    few = rng.random((4, 4000, 1)) < 0.5
+    kernel, jerk, zero = profile_kernel(KINDS["jerk"], 1, True, False), np.full((4000, 1), 2.0), 0.0 * q1
+    found = []
+    for v, a in ((1e6, 1e4), (1e60, 1e60)):
+        limits = [
+            np.where(few[k], large, own) for k, large, own in ((0, v, 6.0), (1, v, 6.0), (2, a, 5.0), (3, a, 5.0))
+        ]
+        found.append(kernel(zero, q1, v0, v1, a0, a1, *limits, jerk, jerk, np.zeros(1)))
+    assert np.array_equal(found[0].status, found[1].status) and (found[0].status == 0).mean() > 0.99
+    np.testing.assert_allclose(found[1].durations, found[0].durations, rtol=1e-12)
+    way = lw.motion.profile(0.0, 1.0, acceleration=np.inf, jerk=32.0)
+    assert abs(way.duration - 1.0) < 1e-12
+
+
 def test_a_joint_with_time_moves_no_more_than_it_has_to():
     way = lw.motion.profile([0.0, 0.0, 1.0], [1.0, 0.1, 1.0], velocity=1.0, acceleration=(-2.0, 1.0), jerk=8.0)
     low, high = way.extremes(0)

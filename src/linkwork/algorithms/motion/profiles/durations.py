@@ -254,7 +254,7 @@ def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) ->
     bent = 0.5 * straight * each * bend(s.family, there)
     step = T + straight * where(fabs(bent) < SLIGHT, 1.0 - bent * (1.0 - 2.0 * bent), 1.0)
     inside = and_(rate > 0.0, and_(step >= low, step <= high))
-    between = where(high < ENDLESS, 0.5 * (low + high), low + s.jump + fabs(T - low))
+    between = fmin(0.5 * (low + high), low + s.jump + fabs(T - low))  # high may be as far as limits are
     following = where(inside, step, between)
     exact = fabs(missing) <= 0.25 * _noise(s.family, s.way, T)
     last = or_(exact, and_(inside, fabs(following - T) <= CLOSE * T))

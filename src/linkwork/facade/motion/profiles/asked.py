@@ -60,7 +60,7 @@ def read_limits(
                 f"or an array of shape ({len(names)},)"
             )
         up, down = read_limit(who, what, np.inf if limit is None else limit, names, places)
-        if 2 <= order <= kind.order and not (np.isfinite(up) & np.isfinite(down)).all():
+        if order == kind.order > 1 and not (np.isfinite(up) & np.isfinite(down)).all():
             k = int(np.argmin(np.isfinite(up) & np.isfinite(down)))
             other = '; kind="trapezoid" has no limit of jerk' if what == "jerk" else ""
             raise ValueError(f'{who}: {what} of {names[k]}: kind="{kind.name}" needs a limit, got none{other}')
