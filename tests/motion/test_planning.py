@@ -173,6 +173,27 @@ def test_angles_without_limits_go_the_short_way(arm: lw.Robot) -> None:
     assert abs(found.trajectory().path_length() - found.cost) < 1e-6
 
 
+def test_what_floats_goes_through_a_window() -> None:
+    rod = lw.Robot.build("rod", lw.Link("rod", lw.shapes.Capsule(0.05, 0.5), mass=1.0), floating_base=True)
+    window = lw.Scene()
+    for name, size, place in (
+        ("low", (0.1, 2.0, 0.6), (0.0, 0.0, -0.7)),
+        ("high", (0.1, 2.0, 0.6), (0.0, 0.0, 0.2)),
+        ("left", (0.1, 0.6, 2.0), (0.0, -1.0, 0.0)),
+        ("right", (0.1, 0.6, 2.0), (0.0, 1.0, 0.0)),
+    ):
+        window = window.with_box(name, size, place)
+    here, there = np.array([1.0, 0, 0, 0, -0.8, 0, 0]), np.array([-1.0, 0, 0, 0, 0.8, 0, 0])
+    with pytest.raises(ValueError, match=r"'floating_base.x' is a length .*limits="):
+        rod.plan(here, there, window)
+    limits = {"floating_base.x": (-1.0, 1.0), "floating_base.y": (-0.9, 0.9), "floating_base.z": (-0.9, 0.9)}
+    found = rod.plan(here, there, window, limits=limits, time_budget=60.0)
+    assert found and len(found.path) > 2 and _least(rod, found.path, window) > 0.0
+    assert np.allclose(np.linalg.norm(found.path[:, :4], axis=1), 1.0)
+    assert np.abs(rod.difference(found.path[-1], there)).max() < 1e-9
+    assert abs(found.trajectory(smooth=True).duration - found.cost) < 1e-9
+
+
 def test_trajectories_go_along_the_path(arm: lw.Robot) -> None:
     found = arm.plan(START, GOAL, SCENE)
     straight = found.trajectory()
