@@ -21,10 +21,12 @@ import numpy as np
 
 import linkwork as lw
 from linkwork import shapes
+from linkwork.cli.peer import CannotCompare
 
 from .distance_peers import CoalRobot
 from .distance_robots import _PANDA, panda
 from .ik_peers import module
+from .motion_planning_peers import OmplPlanner
 from .motion_rows import MotionRow
 from .motion_scenes import KINDS
 from .robots import ROBOTS, NotInstalled
@@ -208,6 +210,10 @@ def planning_rows(quick: bool) -> list[MotionRow]:
             ("longer than the best of ten", 100.0 * float(np.median(longer)), "%"),
         ):
             rows.append(MotionRow(f"{name}, {many} problems: {what}", value, unit, target=judged.get(what)))
+        ours, theirs = (np.concatenate([getattr(part, x) for part in parts.values()]) for x in ("one", "ompl"))
+        peer = float(np.median(theirs)) if len(theirs) else None
+        what = f"{name}, to one goal each: median; ompl's RRT-Connect with linkwork's in_collision, sampled"
+        rows.append(MotionRow(what, float(np.median(ours)), "s", peer=peer, peer_name="ompl"))
         touching = float(sum(looked)) if looked else None
         rows.append(MotionRow(f"{name}: paths that touch, by coal", touching, target=_TARGETS["collisions"]))
     return rows
@@ -221,6 +227,8 @@ class Measured:
     seconds: np.ndarray
     cost: np.ndarray
     touching: int | None
+    one: np.ndarray  # seconds to one goal (problems,), and ompl's, where it is installed
+    ompl: np.ndarray
 
     @property
     def median(self) -> float:
@@ -237,7 +245,11 @@ class Measured:
 def measured(arm: PlanningArm, kind: str, count: int, runs: int) -> Measured:
     """Each problem is asked once before it is timed, so that nothing is compiled then."""
     seconds, cost, touching, many = [], [], 0, 0
-    looked = True
+    looked, one, ompl = True, [], []
+    try:
+        peer = OmplPlanner(arm.robot)
+    except CannotCompare:
+        peer = None
     for problem in problems(arm, kind, count):
         many += 1
         arm.robot.plan(problem.start, problem.goals, problem.scene)
@@ -250,11 +262,17 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int) -> Measured:
             if seed == 0 and found and looked:
                 try:
                     touching += _Coal(arm.robot, problem.scene).touches(found.path) > 0
-                except (ImportError, ModuleNotFoundError):
+                except CannotCompare:
                     looked = False
         cost.append(costs)
+        begun = time.perf_counter()
+        arm.robot.plan(problem.start, problem.goals[0], problem.scene, time_budget=2.0)
+        one.append(time.perf_counter() - begun)
+        if peer is not None:
+            ompl.append(peer.seconds(problem.start, problem.goals[0], problem.scene))
     shape = (-1, runs)
-    return Measured(many, np.array(seconds), np.array(cost).reshape(shape), touching if looked else None)
+    touched = touching if looked else None
+    return Measured(many, np.array(seconds), np.array(cost).reshape(shape), touched, np.array(one), np.array(ompl))
 
 
 def queries(count: int) -> Iterator[str]:
