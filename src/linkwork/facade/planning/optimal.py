@@ -58,7 +58,8 @@ def improved(
         while search.looked_on():
             better = search.better()
             if better is not None:
-                search.take(shorten(better), done + 1)
+                if not search.take(shorten(better), done + 1) and not search.take(better, done + 1):
+                    break  # shorter by rounding alone
             elif not going(len(search.q)):
                 return search.path, search.history
         done += 1
@@ -87,11 +88,11 @@ class _Improving:
         self.history: list[CostSoFar] = []
         self.take(path, 0)
 
-    def take(self, path: np.ndarray, iteration: int) -> None:
-        """A path that is known to be free, if it is shorter than the best."""
+    def take(self, path: np.ndarray, iteration: int) -> bool:
+        """A path that is known to be free, if it is shorter than the best: whether it is."""
         cost = self.space.cost(self.space.detailed(path))
         if not cost < self.cost:
-            return
+            return False
         self.path, self.cost = path, cost
         self.history.append(CostSoFar(time.perf_counter() - self.begun, iteration, cost))
         places = [self._place(path[0], 0, self.ends[0]), *range(len(self.q), len(self.q) + len(path) - 2)]
@@ -100,6 +101,7 @@ class _Improving:
         self.places = np.array(places)
         pairs = np.sort(np.stack([self.places[:-1], self.places[1:]], axis=1), axis=1)
         self._add(pairs, FREE)
+        return True
 
     def _place(self, q: np.ndarray, low: int, high: int) -> int:
         """Which of the starts, or of the goals, a configuration is."""

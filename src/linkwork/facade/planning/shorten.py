@@ -34,7 +34,11 @@ def shortened(space: PlanningSpace, path: np.ndarray, *, seed: int, spacing: flo
         last, cost = cost, space.cost(found)
         if k and last - cost < _LITTLE * cost:
             break
-    return found if space.edges_are_free(found[:-1], found[1:]).all() else path
+    if not space.edges_are_free(found[:-1], found[1:]).all():
+        return path
+    # between corners as edges are: where something is kept along them, they are longer than straight ways
+    shorter = space.cost(space.detailed(found)) <= space.cost(space.detailed(path))
+    return found if shorter else path
 
 
 def corners(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
