@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from helpers.arms import chain_text
+from helpers.arms import chain_text, planar
 from linkwork.errors import UnknownNameError
 from linkwork.facade.motion.cartesian.branches import Labels, advanced
 from linkwork.facade.motion.cartesian.clear import levers
@@ -177,6 +177,25 @@ def test_a_wrist_that_has_to_flip_is_counted():
     assert found.reconfigurations == 0
 
 
+def test_without_a_closed_form_it_goes_over_to_the_nearest_other_answer():
+    """The first joint may not turn past a bound that the tip's circle leads through with the elbow as it is."""
+    arm, tip = planar([1.0, 1.0], limits=[(-0.6, 0.6), (-2.5, 2.5)])
+    q = np.array([0.5, -1.0])
+    X = arm.pose(q, tip)
+    path = lw.motion.arc(X, center=(0, 0, 0), axis=(0, 0, 1), angle=0.8)
+    ended = arm.move_along(path, tip, start=q, orientation="free")
+    assert ended.status == "joint limit" and "'j0' is at its upper limit, 0.6" in ended.reason
+    assert ended.fraction == pytest.approx(0.1 / 0.8, abs=2e-3)
+    found = arm.move_along(path, tip, start=q, orientation="free", reconfigure=True)
+    assert found and found.reconfigurations == 1
+    one, other = found.parts()
+    assert (one.sampled(n=50)[1].q[:, 1] < 0.0).all() and (other.sampled(n=50)[1].q[:, 1] > 0.0).all()
+    assert one.end_time == other.start_time == pytest.approx(ended.fraction * path.length, abs=2e-3)
+    for part in (one, other):
+        s = np.linspace(part.start_time, part.end_time, 300)
+        assert far(arm, part(s).q, path(s), tip, slice(3, 6)) < 1e-4
+
+
 def test_a_line_next_to_a_singularity_says_so():
     """The wrist's two axes come to lie on a line, but for 2 mm: from the side it would have to turn at once."""
     X = ARM.pose(np.array([0.3, -1.2, 1.4, -0.9, 0.05, 0.2]), "tool")
@@ -275,6 +294,22 @@ def test_what_is_in_the_way_is_named():
         assert met.s[-1] <= 0.3 * met.fraction + 1e-12 and met.fraction == pytest.approx(0.5, abs=near)
         assert (robot.minimum_distance(met.q, scene) > 0.0).all()
     assert robot.move_along(path, "l4", start=q, orientation="free", scene=scene.moved("ball", (0.0, 0.0, 3.0)))
+    # beside the ball with some room, and no more: the curve itself is certified, not its chords alone
+    beside = scene.moved("ball", X[:3, 3] + [0.11, 0.15, 0.0])
+    for margin, free in ((0.005, True), (0.02, False)):
+        passed = robot.move_along(path, "l4", start=q, orientation="free", scene=beside, margin=margin)
+        clearance = robot.minimum_distance(passed.trajectory()(np.linspace(0.0, passed.s[-1], 2000)).q, beside)
+        assert bool(passed) == free and clearance.min() > margin
+    assert passed.status == "collision" and "m from 'ball'" in passed.reason
+    # an arm with a closed form whose branches all meet the same
+    six = ARM.with_collisions("tool", lw.shapes.Sphere(0.05)).with_collision_pairs([])
+    X = six.pose(Q, "tool")
+    path = lw.motion.line(X, lw.pose((0.0, 0.2, 0.0)) @ X)
+    ball = lw.Scene().with_sphere("ball", 0.05, X[:3, 3] + [0.0, 0.15, 0.0])
+    for start in (Q, None):
+        met = six.move_along(path, "tool", start=start, scene=ball, edges="sampled", resolution=0.01)
+        assert met.status == "collision" and "'tool' collides with 'ball'" in met.reason
+        assert met.fraction == pytest.approx(0.25, abs=0.02)
     # no point of the hand moves farther than the levers say
     rng = np.random.default_rng(0)
     q = rng.uniform(-2.0, 2.0, (200, 3))

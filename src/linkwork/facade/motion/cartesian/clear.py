@@ -74,7 +74,8 @@ def _chords(robot: Any, curve: Curve) -> tuple[np.ndarray, np.ndarray, float]:
 def levers(robot: Any) -> np.ndarray:
     """By number of v: how far any point of a collision shape moves at most, for each rad or m [m].
 
-    Raises TypeError for joints that turn about axes that move, ValueError where a joint slides without end.
+    Raises TypeError for joints that turn about axes that move, or whose configurations are no plain numbers, ValueError
+    where a joint slides without end.
     """
     tree = robot.tree
     reach = np.zeros(len(tree.bodies))
@@ -86,7 +87,7 @@ def levers(robot: Any) -> np.ndarray:
     found = np.zeros(robot.nv)
     for i in range(len(tree.bodies) - 1, -1, -1):  # children come after their parents
         body = tree.bodies[i]
-        if not body.joint.has_fixed_subspaces:
+        if not body.joint.has_fixed_subspaces or body.joint.nq != body.joint.nv:
             raise TypeError(
                 f"joint {body.joint_name!r} ({body.joint.type_name()}): nothing bounds how far a curve takes it from a "
                 f'chord: use edges="sampled"'

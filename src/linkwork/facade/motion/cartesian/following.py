@@ -15,11 +15,11 @@ from ...assembly.wanted import read_configuration
 from ..given import finite_number
 from .asked import FREE_ROWS, AskedPath
 from .branches import branch_steps
-from .clear import first_met, levers
-from .filling import Curve, Filled, filled
+from .clear import levers
 from .followed import Deviation, FollowedPath
+from .outcome import SceneAsked, farthest
 from .path import CartesianPath
-from .reasons import Ended, ended
+from .reasons import Ended
 from .steps import Steps, grid
 from .tracking import tracked
 
@@ -28,7 +28,6 @@ __all__ = ["followed_path"]
 WHO = "move_along"
 STEP = 0.05  # [m]: of the path, to begin with
 _NEAR = 1e-3  # [m, rad]: a start that is so near to the path's is moved onto it
-_TRIED = 4  # of several ways that come to the end
 _EDGES = ("certified", "sampled")
 
 
@@ -82,8 +81,8 @@ def followed_path(
     if begin is not None:
         begin = _on_path(asked, begin)
     places = grid(path.knots, STEP)
-    free = None if scene is None else lambda q: ~np.asarray(robot.in_collision(q, scene, margin=margin), dtype=bool)
-    ways = _ways(asked, places, begin, largest, bool(reconfigure), int(starts), free)
+    around = None if scene is None else SceneAsked(scene, edges, margin, resolution)
+    ways = _ways(asked, places, begin, largest, bool(reconfigure), int(starts), around)
     if not ways:
         found = asked.problem.solve(X_path=path(0.0))
         told = Ended("collision", "at 0 % of the path every answer found collides")
@@ -91,26 +90,10 @@ def followed_path(
             word = "joint limit" if found.status == "at limits" else "out of reach"
             told = Ended(word, f"at 0 % of the path the first pose has no configuration: {found.explain()}")
         return FollowedPath(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
-    steps, done = _farthest(asked, ways, allowed)
-    told = Ended("followed", "the path is followed to its end")
-    if steps.missed is not None:
-        told = ended(asked, steps.q[-1], steps.end, steps.missed, largest)
-    curves, begins, end = done.curves, done.begins, steps.end
-    if done.wrong is not None:
-        q = curves[-1].q[-1] if curves else steps.q[0]
-        told, end = _off(asked, q, done.wrong, allowed), done.wrong
-    if scene is not None and curves:
-        met = first_met(robot, curves, scene, edges, margin, resolution)
-        if met is not None:
-            curves, begins = _before(robot, curves, begins, met.free_until)
-            end = met.s
-            at = f"at {100.0 * met.s / path.length:.4g} % of the path"
-            word = "collides with" if met.distance <= 0.0 else f"is {met.distance:.3g} m from"
-            told = Ended("collision", f"{at} {met.pair[0]!r} {word} {met.pair[1]!r} ({met.status})")
-    curves = tuple(curve for curve in curves if len(curve.s) > 1)
-    begins = tuple(k for k in begins if k < len(curves))
-    fraction = 1.0 if told.status == "followed" else min(end / path.length, 1.0)
-    return FollowedPath(robot, path, frame, relative_to, *told, fraction, Deviation(*done.off), curves, begins)
+    came = farthest(asked, ways, allowed, largest, around)
+    fraction = 1.0 if came.told.status == "followed" else min(came.end / path.length, 1.0)
+    off = Deviation(*came.off)
+    return FollowedPath(robot, path, frame, relative_to, *came.told, fraction, off, came.curves, came.begins)
 
 
 def _ways(
@@ -120,10 +103,11 @@ def _ways(
     largest: np.ndarray,
     reconfigure: bool,
     starts: int,
-    free: Any,
+    around: SceneAsked | None,
 ) -> list[Steps]:
     """Way points from place to place, the best way first; none where there is nowhere to begin."""
     form = asked.problem.form if not asked.free else None
+    free = None if around is None else lambda q: around.free(asked.robot, q)
     if form is not None and asked.plain:
         base = asked.robot.neutral() if begin is None else begin
         turning = np.isin(np.arange(asked.robot.nq), _turning(asked.robot, form.joints))
@@ -136,7 +120,11 @@ def _ways(
         first = begin[None] if begin is not None else _within(asked, nodes(places[:1])[0], turning)
         if not len(first):
             return []
-        return [branch_steps(asked, places, nodes, first, turning, largest, reconfigure)]
+        best = branch_steps(asked, places, nodes, first, turning, largest, reconfigure)
+        if around is None or len(first) == 1:
+            return [best]
+        each = [branch_steps(asked, places, nodes, q[None], turning, largest, reconfigure) for q in first]
+        return [best, *_in_order(asked, each)]  # where the way between places of the best is not free, another may be
     if begin is not None:
         return tracked(asked, places, begin[None], largest, reconfigure)
     found = asked.problem.solve(X_path=asked.path(0.0), count=starts)
@@ -148,21 +136,12 @@ def _ways(
     ways = tracked(asked, places, first, largest, reconfigure)
     if free is not None:
         ways = [_until_met(way, free(way.q)) for way in ways]
+    return _in_order(asked, ways)
+
+
+def _in_order(asked: AskedPath, ways: list[Steps]) -> list[Steps]:
+    """Those that come farthest first, then those of the fewest reconfigurations and the least motion."""
     return sorted(ways, key=lambda way: (-way.end, way.changed.sum(), _motion(asked, way)))
-
-
-def _farthest(asked: AskedPath, ways: list[Steps], allowed: tuple[float, float]) -> tuple[Steps, Filled]:
-    """The first way whose curves come as far as its steps, or the one that comes farthest."""
-    best: tuple[float, Steps, Filled] | None = None
-    for way in ways[:_TRIED]:
-        done = filled(asked, way, allowed)
-        end = way.end if done.wrong is None else done.wrong
-        if best is None or end > best[0]:
-            best = end, way, done
-        if done.wrong is None:
-            break
-    assert best is not None
-    return best[1], best[2]
 
 
 def _until_met(way: Steps, free: np.ndarray) -> Steps:
@@ -190,37 +169,6 @@ def _within(asked: AskedPath, q: np.ndarray, turning: np.ndarray) -> np.ndarray:
     wanted = np.clip(np.round((p.middle - q) / turn), least, np.maximum(least, most))
     found = np.where(turning, q + turn * wanted, q)
     return found[((found >= p.lower) & (found <= p.upper)).all(axis=-1)]
-
-
-def _before(
-    robot: Any, curves: tuple[Curve, ...], begins: tuple[int, ...], s: float
-) -> tuple[tuple[Curve, ...], tuple[int, ...]]:
-    """What of curves is before a place."""
-    kept = []
-    for curve in curves:
-        if curve.s[0] >= s:
-            break
-        here = curve.s < s
-        if not here.all():
-            q, v, _ = robot.spline(curve.s, curve.q, "hermite", velocity=curve.v)(s)
-            points = (np.append(curve.s[here], s), np.vstack([curve.q[here], q]), np.vstack([curve.v[here], v]))
-            kept.append(Curve(*points))
-            break
-        kept.append(curve)
-    return tuple(kept), tuple(k for k in begins if k < len(kept))
-
-
-def _off(asked: AskedPath, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ended:
-    least = asked.singular(q)
-    at = f"at {100.0 * s / asked.path.length:.4g} % of the path"
-    if least < 0.05:
-        return Ended(
-            "singularity", f"{at} the robot is next to a singularity, with a least singular value of {least:.2g}"
-        )
-    return Ended(
-        "deviation",
-        f"{at} way points as near as they can be do not keep the frame within {allowed[0]:g} m and {allowed[1]:g} rad",
-    )
 
 
 def _pair(given: Any) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .asked import AskedPath
 
-__all__ = ["Ended", "ended"]
+__all__ = ["Ended", "ended", "left_path", "meets"]
 
 _SINGULAR = 0.05  # [1, m]: a least singular value that explains why joints move much
 
@@ -62,3 +62,23 @@ def _beyond(asked: AskedPath, q: np.ndarray, wanted: np.ndarray) -> str | None:
     name = asked.robot.q_names[k]
     side, bound = ("lower", asked.lower[k]) if wanted[k] < inner.lower[k] else ("upper", asked.upper[k])
     return f"joint {name!r} is at its {side} limit, {bound:.6g}, and would have to go on to {wanted[k]:.6g}"
+
+
+def meets(part: float, pair: tuple[str, str], distance: float, status: str) -> Ended:
+    """Of a pair that is too near, at so much of the path."""
+    word = "collides with" if distance <= 0.0 else f"is {distance:.3g} m from"
+    return Ended("collision", f"at {100.0 * part:.4g} % of the path {pair[0]!r} {word} {pair[1]!r} ({status})")
+
+
+def left_path(asked: AskedPath, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ended:
+    """Of a curve that does not stay near enough to the path."""
+    least = asked.singular(q)
+    at = f"at {100.0 * s / asked.path.length:.4g} % of the path"
+    if least < _SINGULAR:
+        return Ended(
+            "singularity", f"{at} the robot is next to a singularity, with a least singular value of {least:.2g}"
+        )
+    return Ended(
+        "deviation",
+        f"{at} way points as near as they can be do not keep the frame within {allowed[0]:g} m and {allowed[1]:g} rad",
+    )

@@ -65,7 +65,7 @@ class TimedPath(NamedTuple):
         each place, whatever the acceleration is, and by colour which of them holds the motion back.
         """
         asked = None
-        if acceleration is not None or torque or limits:
+        if acceleration is not None or not (torque is None or torque is False) or limits:
             robot = self.trajectory.robot if robot is None else robot
             asked = MotionAsked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
         return plot_phase_plane(self, asked, axes)
