@@ -32,7 +32,7 @@ Step = Callable[..., tuple[Any, list[Any]]]
 Near = Callable[..., Any]
 """(state, a, b, *extra) to whether a step with them may change the state: then it may be done twice, too."""
 
-_TOGETHER = 4  # pairs that are left out at a time
+_TOGETHER = (6, 4)  # pairs that are left out at a time, where that divides how many there are
 FEW = 3  # up to so many pairs of two kinds are written out, where that takes no loop
 
 
@@ -140,7 +140,9 @@ def listed(row: Any) -> list[Any]:
 
 def _together(count: int) -> int:
     """How many of so many pairs are left out at a time."""
-    return _TOGETHER if count > 2 * _TOGETHER else _TOGETHER // 2
+    if count <= 2 * _TOGETHER[-1]:
+        return _TOGETHER[-1] // 2
+    return next((some for some in _TOGETHER if count % some == 0), _TOGETHER[-1])
 
 
 def _scanned(
