@@ -9,7 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import linkwork as lw
+from linkwork.geometry import Solid
 from linkwork.geometry.pairs.convex import convex
+from linkwork.geometry.pairs.within import within
 
 from .pairs import CORES, compiled, heights, moved, off_surface, rotations, rows
 
@@ -98,3 +100,20 @@ def test_next_to_touching(a, b) -> None:
         assert np.abs(near[:, 0] - gap).max() < 2e-14, gap
         assert off_surface(a, x, near[:, 4:7]).max() < 2e-14 and off_surface(b, at, near[:, 7:10]).max() < 2e-14, gap
         assert np.abs(near[:, 1:4] - found[:, 1:4]).max() < 3e-15 / gap + 1e-13 if gap else True
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_yes_or_no_is_what_the_distance_says(a, b) -> None:
+    (na, core_a), (nb, core_b) = CORES[a], CORES[b]
+
+    def near(x, y, most):
+        return lw.expr.where(within(Solid(core_a(x)), Solid(core_b(y)), most[0]), 1.0, 0.0)
+
+    kernel = lw.compile(near, x=na, y=nb, most=1)
+    rng = np.random.default_rng(13)
+    for _, x, y in cases(a, b):
+        d = compiled(a, b)(x, y)[:, 0]
+        for most in (np.zeros(MANY), rng.uniform(0.0, 0.5, MANY), np.maximum(d - 1e-9, 0.0), np.maximum(d + 1e-9, 0.0)):
+            found = kernel(x, y, most[:, None]).ravel()
+            clear = np.abs(d - most) > 1e-12
+            assert np.array_equal(found[clear] == 1.0, (d <= most)[clear])

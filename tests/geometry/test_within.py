@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.geometry import EllipsoidCore, HalfSpaceCore, PolytopeCore, Solid, signed_distance
 from linkwork.geometry.pairs import WITHIN, within
-from linkwork.geometry.pairs.table import is_closed_form
+from linkwork.geometry.pairs.table import has_own
 from linkwork.spatial import Pose, Rotation, Vec3
 
 from .pairs import CORES, rows
@@ -103,6 +103,6 @@ def test_parallel_and_degenerate_bodies_are_told_apart() -> None:
         Solid(CORES["point"][1]([0.0, 0.0, 1.0]), 0.25),
     )
     assert within(plane, ball, 0.75 + 1e-12) and not within(ball, plane, 0.74)
-    assert all(is_closed_form(*kinds) for kinds in WITHIN)
+    assert all(has_own(*kinds) for kinds in WITHIN)
     with pytest.raises(TypeError, match="nothing measures"):
         within(plane, plane, 0.0)

@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...expr.control.choices import cond
 from ...expr.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
 from ...spatial import Pose, Rotation, Vec3
 from ..cores import BoxCore, CylinderCore, SegmentCore
@@ -26,17 +27,28 @@ from .can import Can
 from .rims import least_along_edges
 from .segment_box import nearest_to_box
 
-__all__ = ["box_cylinder", "segment_cylinder"]
+__all__ = ["box_cylinder", "box_cylinder_within", "segment_cylinder"]
 
 _LEVEL = 1e-13  # sines of angles below which a direction is across an edge, or along the axis
 _TIE = 1e-14  # of sizes: depths that differ by less are as good
 _SAME = 1e-9  # 1 less the cosine of directions that are one
+_EDGES = (0, 1, 2)
 _AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 
 def box_cylinder(a: BoxCore, b: CylinderCore) -> SignedDistance:
     """Of a box, any of whose sides may be zero, and a cylinder."""
-    return _measured(a.pose, a.half, b, (0, 1, 2))
+    return _measured(a.pose, a.half, b, _EDGES)
+
+
+def box_cylinder_within(a: BoxCore, b: CylinderCore, most: Any) -> Any:
+    """Whether they are no farther apart than that: edges on rims are asked where faces and vertices leave it open."""
+    can, _, h, n = _begun(a.pose, a.half, b, _EDGES)
+    corner = _corner(can, _EDGES)
+    far = or_(lt(most, -h), and_(corner.leads, lt(most, corner.distance)))
+    near = and_(corner.leads, le(corner.distance, most))
+    open_ = not_(or_(far, near))
+    return cond(open_, lambda: le(-least_along_edges(can, _EDGES, h, n, open_)[0], most), lambda: near)
 
 
 def segment_cylinder(a: SegmentCore, b: CylinderCore) -> SignedDistance:
@@ -51,8 +63,8 @@ def segment_cylinder(a: SegmentCore, b: CylinderCore) -> SignedDistance:
     return _measured(Pose(Rotation(*rows), a.center), Vec3(where(some, long, 0.0), 0.0, 0.0), b, (0,))
 
 
-def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> SignedDistance:
-    """Of a box at a pose, whose edges are those that have a length."""
+def _begun(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> tuple[Can, list[tuple[Any, Vec3]], Any, Vec3]:
+    """The cylinder in the box's axes; h and n that are known without edges on rims, and the least of them."""
     axis = X.rotation.inv_act(b.pose.rotation @ _AXES[2])
     can = Can.of(X.inv().point(b.pose.translation), axis, b.radius, b.half, box)
     known = _known(can, edges)
@@ -60,6 +72,12 @@ def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> Sign
     for other, m in known[1:]:
         less = lt(other, h)
         h, n = where(less, other, h), choose(less, m, n)
+    return can, known, h, n
+
+
+def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> SignedDistance:
+    """Of a box at a pose, whose edges are those that have a length."""
+    can, known, h, n = _begun(X, box, b, edges)
     corner = _corner(can, edges)
     h, n, out = least_along_edges(can, edges, h, n, not_(corner.leads))
     sign = copysign(1.0, n.dot(can.center))

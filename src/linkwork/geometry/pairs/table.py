@@ -25,7 +25,7 @@ from .point_round import point_cone, point_cylinder
 from .segments import segment_segment
 from .varied import varied
 
-__all__ = ["LONG", "PAIRS", "is_closed_form", "signed_distance"]
+__all__ = ["LONG", "PAIRS", "has_own", "is_closed_form", "signed_distance"]
 
 PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (PointCore, PointCore): point_point,
@@ -52,6 +52,11 @@ LONG: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
 def is_closed_form(a: type, b: type) -> bool:
     """Whether there is a function of the pair, in one of the two orders."""
     return (a, b) in PAIRS or (b, a) in PAIRS
+
+
+def has_own(a: type, b: type) -> bool:
+    """Whether there is a function of the pair, in one of the two orders, though it may be long."""
+    return _own(a, b)[0] is not None
 
 
 def _own(a: type, b: type) -> tuple[Callable[[Any, Any], SignedDistance] | None, bool]:

@@ -12,15 +12,16 @@ from typing import Any
 from ...expr.control import cond
 from ...expr.functions import and_, fabs, fmax, le, lt, not_
 from ...spatial import Vec3
-from ..cores import BoxCore, Core, PointCore, SegmentCore, Solid
+from ..cores import BoxCore, Core, CylinderCore, PointCore, SegmentCore, Solid
 from ..directions import NOTHING, clamp
 from ..support import SUPPORTS
+from .box_cylinder import box_cylinder_within
 from .boxes import box_box, box_box_gap
 from .difference import Difference
 from .segment_box import nearest_to_box
 from .segments import nearest_of_segments
 from .simplex import nearest
-from .table import is_closed_form, signed_distance
+from .table import has_own, signed_distance
 
 __all__ = ["WITHIN", "within"]
 
@@ -38,7 +39,7 @@ def within(a: Solid, b: Solid, distance: Any) -> Any:
         return WITHIN[kinds](a.core, b.core, most)
     if kinds[::-1] in WITHIN:
         return WITHIN[kinds[::-1]](b.core, a.core, most)
-    if not is_closed_form(*kinds) and all(kind in SUPPORTS for kind in kinds):
+    if not has_own(*kinds) and all(kind in SUPPORTS for kind in kinds):
         return _convex(a.core, b.core, most)
     return le(signed_distance(a, b).distance, distance)
 
@@ -101,5 +102,6 @@ WITHIN: Mapping[tuple[type, type], Callable[[Any, Any, Any], Any]] = {
     (PointCore, BoxCore): _point_box,
     (SegmentCore, BoxCore): _segment_box,
     (BoxCore, BoxCore): _boxes,
+    (BoxCore, CylinderCore): box_cylinder_within,
 }
 """By the types of the two cores, in one of the two orders: whether they are no farther apart than a number."""
