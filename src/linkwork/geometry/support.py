@@ -135,19 +135,29 @@ def support_is_one(core: Core, direction: Vec3) -> Any:
     if isinstance(core, EllipsoidCore):
         return where(_flat(core.radii, d), 0.0, 1.0)
     if isinstance(core, PolytopeCore):
-        heights = [vertex.dot(d) for vertex in core.vertices]
-        best, size = heights[0], fabs(heights[0])
-        for height in heights[1:]:
-            best, size = where(lt(best, height), height, best), where(lt(size, fabs(height)), fabs(height), size)
-        top = support(core, direction)
-        local = core.pose.inv().point(top)
-        one = True
-        for vertex, height in zip(core.vertices, heights, strict=True):
-            away = vertex - local
-            same = le(away.dot(away), _LEVEL * _LEVEL * size * size)
-            one = and_(one, or_(same, lt(height, best - _LEVEL * size)))
-        return where(one, 1.0, 0.0)
+        return where(_is_one_vertex(core.vertices, d), 1.0, 0.0)
     raise TypeError(f"support_is_one: expected a bounded core, got {core!r}")
+
+
+def _is_one_vertex(vertices: Sequence[Vec3], d: Vec3) -> Any:
+    """Whether all vertices that are farthest in a direction are one; then, being corners, their mean is one of them."""
+    heights = [vertex.dot(d) for vertex in vertices]
+    highest, lowest = heights[0], heights[0]
+    for h in heights[1:]:
+        highest, lowest = where(lt(highest, h), h, highest), where(lt(h, lowest), h, lowest)
+    size = where(lt(fabs(highest), fabs(lowest)), fabs(lowest), fabs(highest))
+    far = [le(highest - _LEVEL * size, h) for h in heights]
+    many: Any = 0.0
+    for one in far:
+        many = many + where(one, 1.0, 0.0)
+    if all(isinstance(x, (float, int)) for v in vertices for x in v) and len({tuple(v) for v in vertices}) == len(vertices):
+        return lt(many, 1.5)
+    top, total = vertices[0], Vec3.zero()
+    for one, vertex in zip(far, vertices, strict=True):
+        top = Vec3(*(where(one, x, y) for x, y in zip(vertex, top, strict=True)))
+        total = total + Vec3(*(where(one, x, 0.0) for x in vertex))
+    away = total - top * many
+    return le(away.dot(away), (_LEVEL * size) * (_LEVEL * size) * many)
 
 
 def _zero(v: Vec3) -> Any:

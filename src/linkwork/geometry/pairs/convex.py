@@ -30,6 +30,7 @@ _NEARLY = {0: 1e-6, 1: 1e-5}  # by how many of the two are ellipsoids
 _NEARLY_SMOOTH = 0.03  # the same of two ellipsoids, after the polish of two starts
 _VALLEYS = 2
 _TOUCHING = 1e-13  # of the size of A − B
+_CLOSE = 1e-4  # the same: normals of polytopes farther apart are known
 _TOUCHING_CURVED = 1e-5  # of such pairs' nearest points rounding leaves too little to tell features by
 _ROUNDING = 1e-14
 _OUT = 1e-3  # of the size, by which overlapping bodies are moved further
@@ -58,10 +59,15 @@ def _searched(difference: Difference) -> SignedDistance:
     smooth = isinstance(a, EllipsoidCore) and isinstance(b, EllipsoidCore)
     s = nearest(difference, gap=_NEAR_SMOOTH if smooth else _NEAR if curved else _EXACT)
     distance, normal, on_a = _apart(s)
-    scale = _length(difference.between()) + _length(s.w)
+    scale = _length(difference.between()) + _length(s.p[0])
     touches = le(distance, (_TOUCHING_CURVED if curved else _TOUCHING) * scale)
     if not curved:  # of a normal that is not known well, as between two that all but touch, planes across it keep less
-        touches = or_(touches, lt(difference.kept(normal), distance - _ROUNDING * scale))
+        less = cond(
+            lt(distance, _CLOSE * scale),
+            lambda: lt(difference.kept(normal), distance - _ROUNDING * scale),
+            lambda: lt(1.0, 0.0 * distance),
+        )
+        touches = or_(touches, less)
     over = or_(s.inside, touches)
     apart = _Found(Kept(s.p, s.a, s.weights), distance, normal, on_a, normal, 0.0 * distance)
     found = cond(over, lambda: _tied(difference, _overlap(difference, apart, scale, curved), scale), lambda: apart)

@@ -36,14 +36,13 @@ class Kept(NamedTuple):
 class Simplex(NamedTuple):
     """Points of A − B that are far from 0 no more, where they come from, and weights (0: no part of it).
 
-    ``inside``: with the last point w they are a tetrahedron about 0.
+    ``inside``: with one more point they are a tetrahedron about 0.
     """
 
     p: tuple[Vec3, ...]
     a: tuple[Vec3, ...]
     weights: tuple[Any, ...]
     v: Vec3
-    w: Vec3
     inside: Any
     going: Any
 
@@ -53,7 +52,7 @@ def nearest(difference: Difference | Moved, *, gap: float) -> Simplex:
     between = difference.between()
     p, a = difference.support(choose(lt(0.0, between.dot(between)), between, _ASKEW))
     yes = lt(-1.0, p.dot(p))
-    start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, p, not_(yes), yes)
+    start = Simplex((p, p, p), (a, a, a), (1.0, 0.0, 0.0), p, not_(yes), yes)
     found: Simplex = while_loop(lambda s: s.going, lambda s: _step(difference, s, gap), start, at_most=_STEPS).state
     return found
 
@@ -86,7 +85,6 @@ def _step(difference: Difference | Moved, s: Simplex, least: float) -> Simplex:
         tuple(choose(here, on_a, a) for here, a in zip(take, s.a, strict=True)),
         tuple(where(here, rest, where(nearer, x, y)) for here, x, y in zip(take, weights, s.weights, strict=True)),
         choose(nearer, v, s.v),
-        w,
         inside,
         and_(nearer, lt(0.0, v.dot(v))),
     )
