@@ -150,7 +150,8 @@ def _is_one_vertex(vertices: Sequence[Vec3], d: Vec3) -> Any:
     many: Any = 0.0
     for one in far:
         many = many + where(one, 1.0, 0.0)
-    if all(isinstance(x, (float, int)) for v in vertices for x in v) and len({tuple(v) for v in vertices}) == len(vertices):
+    known = all(isinstance(x, (float, int)) for v in vertices for x in v)
+    if known and len({tuple(v) for v in vertices}) == len(vertices):
         return lt(many, 1.5)
     top, total = vertices[0], Vec3.zero()
     for one, vertex in zip(far, vertices, strict=True):
