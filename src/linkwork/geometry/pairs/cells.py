@@ -23,6 +23,7 @@ from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fabs, floor, fmax, fmin, le, lt, not_, or_, sqrt, where
 from ...spatial import Vec3
 from ..directions import choose
+from .best import Best
 from .difference import Difference, length_of
 from .stack import entry, table_of, with_entry
 
@@ -88,7 +89,7 @@ def deepest(
         if len(rows) < len(_CORNERS):
             rows.append([*way, *w])
             scale = fmax(scale, w.dot(w))
-        depth, n = _better(depth, n, way.dot(w), way)
+        depth, n = Best(depth, n).better(way.dot(w), way)
     rounding = _ROUNDING * sqrt(where(lt(0.0, scale), scale, 1.0))
     points = table_of([rows[min(k, len(_CORNERS) - 1)] for k in range(_POINTS)])
     first = []
@@ -102,11 +103,6 @@ def deepest(
         lambda s: lt(0.5, s.many), lambda s: _step(difference, s, rounding, gap, valleys), start, at_most=_STEPS
     ).state
     return found
-
-
-def _better(depth: Any, n: Vec3, h: Any, other: Vec3) -> tuple[Any, Vec3]:
-    less = lt(h, depth)
-    return where(less, h, depth), choose(less, other, n)
 
 
 def _code(i: Any, j: Any, k: Any, side: Any) -> Any:
@@ -126,7 +122,7 @@ def _step(difference: Difference, s: Deepest, rounding: Any, gap: float, valleys
     cut = cut * (1.0 / sqrt(length_of(cut)))
     point, _ = difference.support(cut)
     h = cut.dot(point)
-    depth, best = _better(s.depth, s.n, h, cut)
+    depth, best = Best(s.depth, s.n).better(h, cut)
     other, m = s.other, s.m
     if valleys:
         far = lt(h, other)

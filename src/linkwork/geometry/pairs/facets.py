@@ -29,6 +29,7 @@ from ...spatial import Pose, Vec3
 from ..cores import BoxCore, PolytopeCore, SegmentCore
 from ..directions import choose
 from ..support import support
+from .best import Best
 from .difference import Difference, length_of
 from .stack import entry, table_of
 
@@ -120,16 +121,6 @@ def has_facets(difference: Difference) -> bool:
     return _sides(difference) is not None
 
 
-class _Best(NamedTuple):
-    h: Any
-    n: Vec3
-
-
-def _better(best: _Best, h: Any, n: Vec3) -> _Best:
-    less = lt(h, best.h)
-    return _Best(where(less, h, best.h), choose(less, n, best.n))
-
-
 def least_of_facets(difference: Difference) -> Vec3:
     """The direction in which h is least, of an A − B that 0 is in; elsewhere one of the facets' normals."""
     sides = _sides(difference)
@@ -137,14 +128,14 @@ def least_of_facets(difference: Difference) -> Vec3:
     hull, faces, other = sides.hull, sides.faces, sides.other
     farthest = _farthest(other)
 
-    def face(best: _Best, plane: Any) -> tuple[_Best, Any]:
+    def face(best: Best, plane: Any) -> tuple[Best, Any]:
         n = Vec3.of(plane[:3])
         b = farthest(-n)
         h = plane[3] - n.dot(b)
-        return _better(best, h, n), np.array([*b, h], dtype=object)
+        return best.better(h, n), np.array([*b, h], dtype=object)
 
     zero = 0.0 * hull.pose.translation.x
-    start = _Best(1e150 + zero, Vec3(zero, zero, 1.0 + zero))
+    start = Best(1e150 + zero, Vec3(zero, zero, 1.0 + zero))
     best, ends = scan(face, start, np.column_stack([faces.normals, faces.offsets]))
     best = _of_other(sides, best)
     scale = sqrt(length_of(Vec3.of(ends[0][:3])) + length_of(hull.vertices[0]))
@@ -182,20 +173,20 @@ def _turned(sides: _Sides, n: Vec3) -> Vec3:
     return -found if sides.turned else found
 
 
-def _of_other(sides: _Sides, best: _Best) -> _Best:
+def _of_other(sides: _Sides, best: Best) -> Best:
     """The best of it and of the other body's faces."""
     other = sides.other
     if isinstance(other, SegmentCore):
         return best
     vertices, pose = sides.hull.vertices, other.pose
 
-    def asked(best: _Best, m: Vec3, offset: Any) -> _Best:
+    def asked(best: Best, m: Vec3, offset: Any) -> Best:
         n = -(pose.rotation @ m)
         heights = [v.dot(n) for v in vertices]
         while len(heights) > 1:
             pairs = zip(heights[::2], heights[1::2], strict=False)
             heights = [where(lt(x, y), y, x) for x, y in pairs] + heights[len(heights) - len(heights) % 2 :]
-        return _better(best, heights[0] + offset - n.dot(pose.translation), n)
+        return best.better(heights[0] + offset - n.dot(pose.translation), n)
 
     if sides.others is None:
         for k in range(3):
@@ -203,7 +194,7 @@ def _of_other(sides: _Sides, best: _Best) -> _Best:
                 best = asked(best, Vec3(*(sign if j == k else 0.0 for j in range(3))), [*other.half][k])
         return best
     planes = np.column_stack([sides.others.normals, sides.others.offsets])
-    found: _Best = scan(lambda best, plane: (asked(best, Vec3.of(plane[:3]), plane[3]), None), best, planes)[0]
+    found: Best = scan(lambda best, plane: (asked(best, Vec3.of(plane[:3]), plane[3]), None), best, planes)[0]
     return found
 
 
@@ -244,7 +235,7 @@ class _Walk(NamedTuple):
 
 
 def _walked(
-    sides: _Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], best: _Best, rounding: Any
+    sides: _Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], best: Best, rounding: Any
 ) -> Vec3:
     faces, vertices = sides.faces, sides.hull.vertices
     rows = [[f, g, *faces.normals[f], *faces.normals[g], *vertices[v]] for f, g, v in faces.edges]
