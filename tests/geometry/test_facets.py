@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 import linkwork as lw
 from linkwork import shapes
@@ -23,6 +24,87 @@ CASES = (
     (shapes.Box((0.6, 0.4, 0.5)), shapes.Polytope(ROUND)),
     (shapes.Polytope(NEEDLE), shapes.Capsule(0.01, 0.7)),
 )
+FEW = (
+    0.13,
+    0.15,
+    0.26,
+    -0.0,
+    -0.1,
+    0.48,
+    0.1,
+    0.23,
+    0.04,
+    -0.11,
+    0.01,
+    -0.31,
+    -0.36,
+    0.03,
+    -0.18,
+    0.14,
+    -0.08,
+    -0.39,
+    0.18,
+    0.16,
+    -0.26,
+)
+MORE = (
+    0.31,
+    -0.08,
+    -0.26,
+    -0.26,
+    0.02,
+    0.25,
+    0.01,
+    -0.16,
+    0.08,
+    0.07,
+    0.1,
+    -0.13,
+    -0.09,
+    -0.05,
+    -0.03,
+    0.18,
+    -0.11,
+    -0.31,
+    0.04,
+    -0.17,
+    0.03,
+    0.19,
+    0.18,
+    0.09,
+    0.03,
+    0.02,
+    -0.26,
+    0.17,
+    -0.03,
+    0.43,
+)
+PLACE = (
+    (0.3788752479470092, -0.04107638872469721, -0.9245357087654482, 0.26),
+    (0.4581301440544382, 0.8763408526187668, 0.14880685851153652, 0.11),
+    (0.8040959629308879, -0.4799369128549609, 0.35084218970571035, 0.28),
+)
+
+
+def test_what_is_unique() -> None:
+    """Cubes on faces, along edges, and about one center have many points or normals; askew they have one."""
+    a = shapes.Polytope(CUBE)
+    X = np.tile(np.eye(4), (4, 1, 1))
+    X[:3, :3, 3] = (0.55, 0.1, 0.02), (0.1, 0.35, 0.1), (0.0, 0.0, 0.0)
+    X[3, :3, :3] = rotations(np.random.default_rng(2), 1)[0]
+    X[3, :3, 3] = (0.3, 0.1, 0.2)
+    found = lw.signed_distance(a, lw.pose(), a, X)
+    assert found.unique.tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert np.abs(found.distance[:3] - (-0.05, -0.05, -0.4)).max() < 1e-15
+
+
+def test_an_arc_whose_bound_is_below_zero() -> None:
+    """Two hulls off their origins: the least is in an arc whose bound is less than nothing."""
+    a, b = np.reshape(FEW, (-1, 3)), np.reshape(MORE, (-1, 3))
+    X = np.eye(4)
+    X[:3] = PLACE
+    found = lw.signed_distance(shapes.Polytope(a), lw.pose(), shapes.Polytope(b), X)
+    assert abs(found.distance - signed_distance_of_hulls(a, b @ X[:3, :3].T + X[:3, 3])) < 1e-15
 
 
 def corners(shape) -> np.ndarray:
@@ -59,6 +141,13 @@ def test_depths_are_those_of_facets() -> None:
         assert np.abs(on_b - on_a - d[:, None] * n).max() < 1e-14
         kept = [(v @ m).min() - (corners(a) @ m).max() - round_ for v, m in zip(there, n, strict=True)]
         assert np.abs(kept - d).max() < 1e-14, (a, b)
+        if not round_:
+            outside = [
+                max((hull.equations @ [*p, 1.0]).max() for hull, p in ((ConvexHull(corners(a)), p), (ConvexHull(v), q)))
+                for v, p, q in zip(there, on_a, on_b, strict=True)
+            ]
+            assert np.abs(np.array(outside)[d < 0.0]).max() < 1e-14, (a, b)  # each lies on its body
+        assert (found.unique[16:] == 1.0).all()
         back = lw.signed_distance(b, X, a, at)
         assert np.abs(back.distance - d).max() < 1e-14
         alone = [lw.signed_distance(a, at, b, x).distance for x in X[:3]]

@@ -109,11 +109,17 @@ def _overlap(difference: Difference, apart: _Found, scale: Any, curved: bool) ->
     near = _NEAR if curved else _EXACT
     ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
     if has_facets(difference):
-        n = least_of_facets(difference)
-        touching = apart._replace(distance=difference.kept(n), normal=n)
-    else:
-        found = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0)
-        touching = apart._replace(distance=-found.depth, normal=found.n)
+        facet = least_of_facets(difference)
+        touching = apart._replace(distance=difference.kept(facet.n), normal=facet.n)
+        known_points = touching._replace(kept=facet.kept, on_a=facet.on_a)
+        return cond(facet.sure, lambda: known_points, lambda: _settled(difference, touching, scale, near, curved))  # type: ignore[no-any-return]
+    found = deepest(difference, known, True, gap=_NEARLY[ellipsoids] if curved else 0.0)
+    touching = apart._replace(distance=-found.depth, normal=found.n)
+    return _settled(difference, touching, scale, near, curved)
+
+
+def _settled(difference: Difference, touching: _Found, scale: Any, near: float, curved: bool) -> _Found:
+    """What bodies that are moved out show: by what they touch, and with that the normal and the points."""
     rounding = _ROUNDING * scale
 
     def step(state: tuple[_Found, Any, Any]) -> tuple[_Found, Any, Any]:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...expr.control.loops import scan, while_loop
-from ...expr.functions import and_, le, lt, not_, or_, sqrt, where
+from ...expr.functions import and_, fabs, le, lt, not_, or_, sqrt, where
 from ...shapes.quickhull import hull_triangles
 from ...spatial import Pose, Vec3
 from ..cores import BoxCore, PolytopeCore, SegmentCore
@@ -31,24 +31,27 @@ from ..directions import choose
 from ..support import support
 from .best import Best
 from .difference import Difference, length_of
+from .simplex import Kept
 from .stack import entry, table_of
 
-__all__ = ["has_facets", "least_of_facets"]
+__all__ = ["Facet", "has_facets", "least_of_facets"]
 
 _MOST = 200_000  # products for the heights of vertices over faces: then cells take less
 _STEPS = 1000
 _BITS = 32  # arcs whose marks are one number
 _ROUNDING = 4e-15  # of lengths: what rounding leaves between bounds
 _ALMOST = 1.0 - 1e-15
+_PARALLEL = 1e-16  # sin² of the angle of edges that do not cross
 
 
 @dataclass(frozen=True, slots=True)
 class _Hull:
-    """Of vertices that are numbers: planes of the faces, and edges as (face, other face, a vertex)."""
+    """Of vertices that are numbers: planes and corners of the faces, and edges as (face, other face, two vertices)."""
 
     normals: np.ndarray
     offsets: np.ndarray
-    edges: list[tuple[int, int, int]]
+    corners: np.ndarray
+    edges: list[tuple[int, int, int, int]]
 
 
 def _hull_of(core: Any) -> _Hull | None:
@@ -63,9 +66,9 @@ def _hull_of(core: Any) -> _Hull | None:
         return None
     normals = np.array([_normal(*(points[k] for k in triangle)) for triangle in triangles])
     sides = {(t[k], t[(k + 1) % 3]): face for face, t in enumerate(triangles.tolist()) for k in range(3)}
-    edges = [(face, sides[j, i], int(inverse[i])) for (i, j), face in sides.items() if i < j]
+    edges = [(face, sides[j, i], int(inverse[i]), int(inverse[j])) for (i, j), face in sides.items() if i < j]
     edges = [edge for edge in edges if np.abs(np.cross(normals[edge[0]], normals[edge[1]])).max() > 1e-15]
-    return _Hull(normals, (normals @ points.T).max(axis=1), edges)
+    return _Hull(normals, (normals @ points.T).max(axis=1), points[triangles], edges)
 
 
 def _normal(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -121,26 +124,46 @@ def has_facets(difference: Difference) -> bool:
     return _sides(difference) is not None
 
 
-def least_of_facets(difference: Difference) -> Vec3:
-    """The direction in which h is least, of an A − B that 0 is in; elsewhere one of the facets' normals."""
+class Facet(NamedTuple):
+    """The facet of A − B that is nearest to 0, in the difference's axes.
+
+    n from A to B; a point of A and one of B that it is made of, others where it is of two edges; the point of A that
+    touches when B is moved out, and whether that is sure.
+    """
+
+    n: Vec3
+    kept: Kept
+    on_a: Vec3
+    sure: Any
+
+
+def least_of_facets(difference: Difference) -> Facet:
+    """The facet whose normal has the least h, of an A − B that 0 is in; elsewhere one of all."""
     sides = _sides(difference)
     assert sides is not None
     hull, faces, other = sides.hull, sides.faces, sides.other
     farthest = _farthest(other)
 
-    def face(best: Best, plane: Any) -> tuple[Best, Any]:
+    def face(state: tuple[Best, Any], plane: Any) -> tuple[tuple[Best, Any], Any]:
+        best, which = state
         n = Vec3.of(plane[:3])
         b = farthest(-n)
         h = plane[3] - n.dot(b)
-        return best.better(h, n), np.array([*b, h], dtype=object)
+        less = lt(h, best.h)
+        return (best.better(h, n), where(less, plane[4], which)), np.array([*b, h], dtype=object)
 
     zero = 0.0 * hull.pose.translation.x
-    start = Best(1e150 + zero, Vec3(zero, zero, 1.0 + zero))
-    best, ends = scan(face, start, np.column_stack([faces.normals, faces.offsets]))
-    best = _of_other(sides, best)
+    start = Best(1e150 + zero, Vec3(zero, zero, 1.0 + zero)), zero
+    (best, which), ends = scan(face, start, _planes(faces))
+    best, which, of_other = _of_other(sides, best, which)
     scale = sqrt(length_of(Vec3.of(ends[0][:3])) + length_of(hull.vertices[0]))
     words = _marked(sides, ends, best.h)
-    return _turned(sides, _walked(sides, farthest, ends, words, best, _ROUNDING * scale))
+    return _touching(sides, farthest, which, of_other, _walked(sides, farthest, ends, words, best, _ROUNDING * scale))
+
+
+def _planes(faces: _Hull) -> np.ndarray:
+    """Normals, offsets and numbers."""
+    return np.column_stack([faces.normals, faces.offsets, np.arange(len(faces.offsets))])
 
 
 def _farthest(other: Any) -> Callable[[Vec3], Vec3]:
@@ -167,47 +190,48 @@ def _higher(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
     return where(less, y[0], x[0]), where(less, y[1], x[1])
 
 
-def _turned(sides: _Sides, n: Vec3) -> Vec3:
-    """From A to B, in the difference's axes."""
-    found: Vec3 = sides.X.rotation @ n
-    return -found if sides.turned else found
-
-
-def _of_other(sides: _Sides, best: Best) -> Best:
-    """The best of it and of the other body's faces."""
+def _of_other(sides: _Sides, best: Best, which: Any) -> tuple[Best, Any, Any]:
+    """The best of it and of the other body's faces, that face's number, and whether it is one of these."""
     other = sides.other
+    mine = lt(best.h, -1.0)
     if isinstance(other, SegmentCore):
-        return best
+        return best, which, mine
     vertices, pose = sides.hull.vertices, other.pose
 
-    def asked(best: Best, m: Vec3, offset: Any) -> Best:
+    def asked(m: Vec3, offset: Any) -> tuple[Any, Vec3]:
         n = -(pose.rotation @ m)
         heights = [v.dot(n) for v in vertices]
         while len(heights) > 1:
             pairs = zip(heights[::2], heights[1::2], strict=False)
             heights = [where(lt(x, y), y, x) for x, y in pairs] + heights[len(heights) - len(heights) % 2 :]
-        return best.better(heights[0] + offset - n.dot(pose.translation), n)
+        return heights[0] + offset - n.dot(pose.translation), n
 
+    before = best.h
     if sides.others is None:
         for k in range(3):
             for sign in (1.0, -1.0):
-                best = asked(best, Vec3(*(sign if j == k else 0.0 for j in range(3))), [*other.half][k])
-        return best
-    planes = np.column_stack([sides.others.normals, sides.others.offsets])
-    found: Best = scan(lambda best, plane: (asked(best, Vec3.of(plane[:3]), plane[3]), None), best, planes)[0]
-    return found
+                best = best.better(*asked(Vec3(*(sign if j == k else 0.0 for j in range(3))), [*other.half][k]))
+        return best, which, lt(best.h, before)
+
+    def face(state: tuple[Best, Any], plane: Any) -> tuple[tuple[Best, Any], None]:
+        best, which = state
+        h, n = asked(Vec3.of(plane[:3]), plane[3])
+        return (best.better(h, n), where(lt(h, best.h), plane[4], which)), None
+
+    best, which = scan(face, (best, which), _planes(sides.others))[0]
+    return best, which, lt(best.h, before)
 
 
 def _marked(sides: _Sides, ends: Any, least: Any) -> list[Any]:
     """Of each arc a bit, which is set where h may be less than the least so far."""
     words: list[Any] = []
     bound = least * least * _ALMOST
-    for k, (f, g, _) in enumerate(sides.faces.edges):
+    for k, (f, g, _, _) in enumerate(sides.faces.edges):
         (n, p), (m, q) = ((Vec3.of(sides.faces.normals[j].tolist()), float(sides.faces.offsets[j])) for j in (f, g))
         (*at_f, x), (*at_g, y) = ends[f], ends[g]
         s, t = x - (p - n.dot(Vec3.of(at_g))), y - (q - m.dot(Vec3.of(at_f)))
         height = t * x + s * (y - t)
-        open_ = lt(height * height, bound * (t * t + s * (s + (2.0 * n.dot(m)) * t)))
+        open_ = lt(height * fabs(height), bound * (t * t + s * (s + (2.0 * n.dot(m)) * t)))
         bit = where(open_, 2.0 ** (k % _BITS), 0.0)
         if k % _BITS == 0:
             words.append(bit)
@@ -217,8 +241,8 @@ def _marked(sides: _Sides, ends: Any, least: Any) -> list[Any]:
 
 
 class _Walk(NamedTuple):
-    """Arcs that wait; the part of an arc between l and r with the other body's points there, its end, and the hull's
-    point in all of it; whether there is one, and whether r is its end; the best so far."""
+    """Arcs that wait; the part of an arc between l and r with the other body's points there, its end, and the ends of
+    the hull's edge; whether there is one, and whether r is its end; the best so far, and whether it is of two edges."""
 
     words: list[Any]
     l: Vec3
@@ -228,17 +252,19 @@ class _Walk(NamedTuple):
     end: Vec3
     at_end: Vec3
     v: Vec3
+    w: Vec3
     there: Any
     last: Any
-    h: Any
-    n: Vec3
+    best: Best
+    edges: tuple[Vec3, Vec3, Vec3, Vec3]
+    found: Any
 
 
 def _walked(
     sides: _Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], best: Best, rounding: Any
-) -> Vec3:
+) -> _Walk:
     faces, vertices = sides.faces, sides.hull.vertices
-    rows = [[f, g, *faces.normals[f], *faces.normals[g], *vertices[v]] for f, g, v in faces.edges]
+    rows = [[f, g, *faces.normals[f], *faces.normals[g], *vertices[v], *vertices[w]] for f, g, v, w in faces.edges]
     arcs, ends = np.array(rows, dtype=float), table_of([row[:3] for row in ends])
 
     def waiting(s: _Walk) -> Any:
@@ -262,7 +288,8 @@ def _walked(
             free = and_(free, lt(x, 0.5))
         row = entry(arcs, where(new, base + number, 0.0))
         at_f, at_g = (Vec3(*entry(ends, row[k])) for k in (0, 1))
-        f, g, v = Vec3(*row[2:5]), Vec3(*row[5:8]), choose(new, Vec3(*row[8:11]), s.v)
+        f, g = Vec3(*row[2:5]), Vec3(*row[5:8])
+        v, w = choose(new, Vec3(*row[8:11]), s.v), choose(new, Vec3(*row[11:14]), s.w)
         l, at_l = choose(new, f, s.l), choose(new, at_f, s.at_l)
         r, at_r = choose(new, g, s.r), choose(new, at_g, s.at_r)
         end, at_end = choose(new, g, s.end), choose(new, at_g, s.at_end)
@@ -271,12 +298,12 @@ def _walked(
         x, y = l.dot(way), -r.dot(way)
         m = l * y + r * x
         height, square = m.dot(v - at_l), length_of(m)
-        open_ = and_(and_(lt(0.0, x), lt(0.0, y)), lt(height * _size(height), s.h * s.h * _ALMOST * square))
+        open_ = and_(and_(lt(0.0, x), lt(0.0, y)), lt(height * fabs(height), s.best.h * s.best.h * _ALMOST * square))
         size = 1.0 / sqrt(square)
         m = m * size
         at_m = farthest(-m)
         h = m.dot(v - at_m)
-        less = and_(open_, lt(h, s.h))
+        less = and_(open_, lt(h, s.best.h))
         cut = and_(open_, lt(height * size + rounding, h))
         done = and_(not_(cut), lt(0.5, last))
         return _Walk(
@@ -288,20 +315,80 @@ def _walked(
             end,
             at_end,
             v,
+            w,
             where(done, 0.0, 1.0),
             where(cut, 0.0, 1.0),
-            where(less, h, s.h),
-            choose(less, m, s.n),
+            Best(where(less, h, s.best.h), choose(less, m, s.best.n)),
+            tuple(choose(less, x, y) for x, y in zip((v, w, at_l, at_r), s.edges, strict=True)),  # type: ignore[arg-type]
+            where(less, 1.0, s.found),
         )
 
     z = best.n * 0.0
-    start = _Walk(words, z, z, z, z, z, z, z, 0.0 * best.h, 0.0 * best.h, best.h, best.n)
+    none = 0.0 * best.h
+    start = _Walk(words, z, z, z, z, z, z, z, z, none, none, best, (z, z, z, z), none)
     found: _Walk = while_loop(waiting, step, start, at_most=_STEPS).state
-    return found.n
+    return found
 
 
-def _size(x: Any) -> Any:
-    return where(lt(x, 0.0), -x, x)
+def _touching(sides: _Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_other: Any, walk: _Walk) -> Facet:
+    """Where the two touch: a corner of one in a face of the other, or where edges cross."""
+    n, other = walk.best.n, sides.other
+    on_h, on_o = support(PolytopeCore(Pose.identity(), sides.hull.vertices), n), farthest(-n)
+    h = n.dot(on_h - on_o)
+    v, w, at_l, at_r = walk.edges
+    e, x, r = w - v, at_r - at_l, at_l - v
+    m = e.cross(x)
+    mm = m.dot(m)
+    known = lt(_PARALLEL * e.dot(e) * x.dot(x), mm)
+    scale = 1.0 / where(known, mm, 1.0)
+    s, t = r.cross(x).dot(m) * scale, r.cross(e).dot(m) * scale
+    apart = r + x * t - e * s + n * h  # nothing, if the least is where these two edges cross
+    size = _ROUNDING * (sqrt(length_of(on_h)) + sqrt(length_of(on_o)))
+    crossing = and_(and_(known, and_(_between(s), _between(t))), le(apart.dot(apart), size * size))
+    below, above = on_o + n * h, on_h - n * h
+    mine = _within(_corners(entry(_flat(sides.faces), which)), below, n)
+    if isinstance(other, SegmentCore):
+        theirs = of_other
+    elif sides.others is None:
+        at = other.pose.inv().point(above)
+        most = _ROUNDING * (other.half.x + other.half.y + other.half.z)
+        theirs = of_other
+        for x, half in zip(at, other.half, strict=True):
+            theirs = and_(theirs, le(fabs(x), half + most))
+    else:
+        corners = [other.pose.point(corner) for corner in _corners(entry(_flat(sides.others), which))]
+        theirs = _within(corners, above, -n)
+    edges = lt(0.5, walk.found)
+    there = choose(edges, v + e * s, choose(of_other, on_h, below))
+    sure = or_(and_(edges, crossing), and_(not_(edges), or_(and_(of_other, theirs), and_(not_(of_other), mine))))
+    of_h, of_o = (choose(edges, v, on_h), w), (choose(edges, at_l, on_o), at_r)
+    X, R = sides.X, sides.X.rotation
+    a, b = [[X.point(p) for p in points] for points in ((of_o, of_h) if sides.turned else (of_h, of_o))]
+    half = where(edges, 0.5, 0.0)
+    kept = Kept((a[0] - b[0], a[1] - b[1], a[0] - b[0]), (a[0], a[1], a[0]), (1.0 - half, half, 0.0 * half))
+    if not sides.turned:
+        return Facet(R @ n, kept, X.point(there), sure)
+    return Facet(-(R @ n), kept, X.point(there - n * h), sure)
+
+
+def _flat(faces: _Hull) -> np.ndarray:
+    return faces.corners.reshape(-1, 9)
+
+
+def _corners(row: list[Any]) -> list[Vec3]:
+    return [Vec3(*row[k : k + 3]) for k in (0, 3, 6)]
+
+
+def _between(s: Any) -> Any:
+    return and_(le(0.0, s), le(s, 1.0))
+
+
+def _within(corners: list[Vec3], point: Vec3, n: Vec3) -> Any:
+    """Whether a point of a triangle's plane is in it; n is its normal."""
+    found: Any = True
+    for p, q in zip(corners, corners[1:] + corners[:1], strict=True):
+        found = and_(found, le(0.0, (q - p).cross(point - p).dot(n)))
+    return found
 
 
 def _top(word: Any) -> tuple[Any, Any]:
