@@ -104,3 +104,13 @@ def test_small_results_are_what_they_are_beside_large_ones() -> None:
     for x in (np.ones(2), np.ones(4)[::2], np.array([np.nan, 1.0])):
         assert type(kernel(x).output0) is np.float64
         assert kernel(np.broadcast_to(x, (3, 2))).output0.shape == (3,)
+
+
+def test_who_owns_the_memory_of_an_array() -> None:
+    lent, own = recycled.empty((100_000, 7)), np.ones(10)
+    assert recycled.owner(lent) is recycled.owner(lent[3:9][1:]) is not None and recycled.owner(own[2:]) is own
+    assert (
+        recycled.owner(np.frombuffer(own.data)) is None
+        and recycled.owner(3.0) is None
+        and recycled.owner(np.ma.array([1.0])) is None
+    )

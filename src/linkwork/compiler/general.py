@@ -19,7 +19,7 @@ from .loops import State
 from .on_symbols import on_symbols
 from .program import Port
 from .real import DOUBLE, SINGLE
-from .recycled import LARGE, empty
+from .recycled import LARGE, empty, owner
 from .threads import setting_address
 from .typed_loop import FLOAT64, TypedLoop, are_single, is_double, takes_single
 
@@ -217,13 +217,10 @@ class GeneralCall:
         NumPy copies what overlaps except for one array that is both, and takes a sample to be the same part of it.
         """
         outs = out if isinstance(out, tuple) else (out,)
-        written_to = {*map(id, outs)}
-        for x in (*outs, *arrays):  # arrays with memory of their own share none with each other, which is soon seen
-            if x.__class__ is not np.ndarray or not x.flags.owndata:
-                break
-        else:
-            if written_to.isdisjoint(map(id, arrays)):
-                return arrays
+        owners = [*map(owner, outs), *map(owner, arrays)]  # those of different owners share nothing, which is soon seen
+        known = not any(x is None for x in owners)
+        if known and {*map(id, owners[: len(outs)])}.isdisjoint(map(id, owners[len(outs) :])):
+            return arrays
         written = [
             (len(port.shape), y) for port, y in zip(self.outputs, outs, strict=False) if isinstance(y, np.ndarray)
         ]

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._locks import Lock
 
-__all__ = ["LARGE", "empty"]
+__all__ = ["LARGE", "empty", "owner"]
 
 LARGE = 1 << 17  # bytes of an array from which on C's allocator asks the system
 _MOST = 1 << 27  # bytes that are kept while nobody uses them
@@ -60,7 +60,8 @@ def _given_back(lent: Any, give: Callable[[np.ndarray], None] = _kept.give) -> N
 @lru_cache(maxsize=256)
 def _lent_of(size: int) -> Any:
     """A type of what an array and its views hold on to as long as there is one of them: a buffer of so many bytes."""
-    return type("Lent", (ctypes.Array,), {"_type_": ctypes.c_char, "_length_": size, "__del__": _given_back})
+    own = {"_type_": ctypes.c_char, "_length_": size, "__del__": _given_back, "lent": True}
+    return type("Lent", (ctypes.Array,), own)
 
 
 def empty(shape: Sequence[int]) -> np.ndarray:
@@ -75,3 +76,12 @@ def empty(shape: Sequence[int]) -> np.ndarray:
     lent = _lent_of(memory.size).from_buffer(memory)
     lent.memory = memory
     return np.ndarray(shape, np.float64, lent)
+
+
+def owner(x: Any) -> Any:
+    """What holds the memory of an array, as nothing else does: an array of its own, or a loan of `empty`; else None."""
+    while x.__class__ is np.ndarray:
+        if x.flags.owndata:
+            return x
+        x = x.base
+    return x if getattr(x.__class__, "lent", False) else None
