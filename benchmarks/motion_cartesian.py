@@ -30,7 +30,7 @@ def cartesian_rows(quick: bool) -> list[MotionRow]:
         except NotInstalled:
             found.append(MotionRow(f"{name}, from a start, a path of {POSES} poses", None, "s"))
             continue
-        ways = _ways(robot, 5 if quick else 50)
+        ways = _ways(robot, 5 if quick else 20)
         paths = [lw.motion.pose_spline(robot.pose(way(np.linspace(0.0, 3.0, POSES)).q, frame)) for way in ways]
         starts = [way(0.0).q for way in ways]
         cases = {"from a start": starts, "wherever it comes farthest": [None] * len(paths)}

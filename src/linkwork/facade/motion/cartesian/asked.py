@@ -14,10 +14,13 @@ from ...ik.reading import read_limits
 from ...posing import pose_difference
 from .path import CartesianPath
 
-__all__ = ["FREE_ROWS", "AskedPath"]
+__all__ = ["FREE_ROWS", "HABITS", "AskedPath"]
 
 FREE_ROWS = {"fixed": (), "free": (0, 1, 2), "x": (0,), "y": (1,), "z": (2,)}
 """By word: which rotations about the frame's own axes are free."""
+
+HABITS = 3
+"""How many ways there are to take a choice that a robot has: see `AskedPath.pushed`."""
 
 _EXACT = 1e-8  # [m, rad]: what inverse kinematics leaves
 _FEW = np.array(30.0)  # steps from a neighbour
@@ -97,14 +100,18 @@ class AskedPath:
         nearest: np.ndarray = answers[np.argsort(self.far(q[None], answers), kind="stable")]
         return nearest
 
-    def pushed(self, q: np.ndarray, way: float) -> np.ndarray:
-        """Where to look next: away from limits that joints are near, if there is a choice; by how far the way is."""
+    def pushed(self, q: np.ndarray, way: float, habits: np.ndarray) -> np.ndarray:
+        """Where to look next from q (n, nq), by how far the way is, where there is a choice: by habit (n,) of `HABITS`,
+        away from limits that joints are near; from where they are; or towards the middle of limits."""
         if not self.spare or not self.plain:
             return q
         with np.errstate(invalid="ignore"):
             low = np.clip(1.0 - (q - self.lower) / (_PUSH * self._wide), 0.0, 1.0)
             high = np.clip(1.0 - (self.upper - q) / (_PUSH * self._wide), 0.0, 1.0)
-        found: np.ndarray = q + np.nan_to_num(low - high) * min(2.0 * way, 0.1)
+        away = np.nan_to_num(low - high) * min(2.0 * way, 0.1)
+        inward = (self.problem.middle - q) * min(2.0 * way, 0.1)
+        habits = habits[:, None]
+        found: np.ndarray = q + np.where(habits == 0, away, np.where(habits == 2, inward, 0.0))
         return found
 
     def difference(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:

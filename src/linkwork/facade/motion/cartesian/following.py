@@ -13,7 +13,7 @@ from ....errors import UnknownNameError
 from ....geometry.scene import Scene
 from ...assembly.wanted import read_configuration
 from ..given import finite_number
-from .asked import FREE_ROWS, AskedPath
+from .asked import FREE_ROWS, HABITS, AskedPath
 from .branches import branch_steps
 from .clear import levers
 from .followed import Deviation, FollowedPath
@@ -126,14 +126,16 @@ def _ways(
         each = [branch_steps(asked, places, nodes, q[None], turning, largest, reconfigure) for q in first]
         return [best, *_in_order(asked, each)]  # where the way between places of the best is not free, another may be
     if begin is not None:
-        return tracked(asked, places, begin[None], largest, reconfigure)
+        habits = range(HABITS) if asked.spare and asked.plain else range(1)
+        ways = tracked(asked, places, np.repeat(begin[None], len(habits), axis=0), habits, largest, reconfigure)
+        return _in_order(asked, ways)
     found = asked.problem.solve(X_path=asked.path(0.0), count=starts)
     first = np.asarray(found.q)[np.asarray(found.success)]
     if free is not None and len(first):
         first = first[free(first)]
     if not len(first):
         return []
-    ways = tracked(asked, places, first, largest, reconfigure)
+    ways = tracked(asked, places, first, [0] * len(first), largest, reconfigure)
     if free is not None:
         ways = [_until_met(way, free(way.q)) for way in ways]
     return _in_order(asked, ways)

@@ -6,6 +6,8 @@ jump.  Where the smallest step jumps or fails, the way ends there; or the robot 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .asked import AskedPath
@@ -19,7 +21,8 @@ _CHANGES = 50  # of one path: more are no way to go
 class _Track:
     """What one start has come to."""
 
-    def __init__(self, q: np.ndarray) -> None:
+    def __init__(self, q: np.ndarray, habit: int) -> None:
+        self.habit = np.array([habit])
         self.s, self.q, self.changed = [0.0], [q], [False]
         self.missed: float | None = None
 
@@ -33,17 +36,23 @@ class _Track:
 
 
 def tracked(
-    asked: AskedPath, places: np.ndarray, starts: np.ndarray, largest: np.ndarray, reconfigure: bool
+    asked: AskedPath,
+    places: np.ndarray,
+    starts: np.ndarray,
+    habits: Sequence[int],
+    largest: np.ndarray,
+    reconfigure: bool,
 ) -> list[Steps]:
-    """The ways from starts (n, nq), which are on the path's beginning, through places."""
+    """The ways from starts (n, nq), which are on the path's beginning, through places, by habits of `pushed`."""
     X = asked.path(places)
-    tracks = [_Track(q) for q in starts]
+    tracks = [_Track(q, habit) for q, habit in zip(starts, habits, strict=True)]
     for k in range(len(places) - 1):
         going = [track for track in tracks if track.missed is None]
         if not going:
             break
         before = np.array([track.q[-1] for track in going])
-        seeds = asked.pushed(before, float(places[k + 1] - places[k]))
+        own = np.concatenate([track.habit for track in going])
+        seeds = asked.pushed(before, float(places[k + 1] - places[k]), own)
         found, done = asked.solved(seeds, np.repeat(X[k + 1][None], len(going), axis=0))
         near = done & (np.abs(asked.difference(before, found)) <= largest).all(axis=-1)
         for track, q, fine in zip(going, found, near, strict=True):
@@ -62,7 +71,7 @@ def _divided(asked: AskedPath, track: _Track, begin: float, end: float, largest:
         begin, end = waiting.pop()
         q = track.q[-1]
         X = asked.path(end)
-        found, done = asked.solved(asked.pushed(q, end - begin)[None], X[None])
+        found, done = asked.solved(asked.pushed(q[None], end - begin, track.habit), X[None])
         if done[0] and (np.abs(asked.difference(q, found[0])) <= largest).all():
             track.add(end, found[0])
         elif end - begin > least:
