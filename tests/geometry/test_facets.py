@@ -152,3 +152,5 @@ def test_depths_are_those_of_facets() -> None:
         assert np.abs(back.distance - d).max() < 1e-14
         alone = [lw.signed_distance(a, at, b, x).distance for x in X[:3]]
         assert np.array_equal(alone, d[:3])
+        single = lw.signed_distance(a, at.astype(np.float32), b, X.astype(np.float32)).distance
+        assert np.abs(single - d).max() < 1e-6, (a, b)

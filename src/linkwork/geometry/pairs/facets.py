@@ -38,7 +38,7 @@ __all__ = ["Facet", "has_facets", "least_of_facets"]
 
 _MOST = 200_000  # products for the heights of vertices over faces: then cells take less
 _STEPS = 1000
-_BITS = 32  # arcs whose marks are one number
+_BITS = 24  # arcs whose marks are one number, exactly in single precision too
 _ROUNDING = 4e-15  # of lengths: what rounding leaves between bounds
 _ALMOST = 1.0 - 1e-15
 _PARALLEL = 1e-16  # sin² of the angle of edges that do not cross
@@ -395,7 +395,7 @@ def _top(word: Any) -> tuple[Any, Any]:
     """The number of the highest bit of a whole number above 0, and that bit."""
     number: Any = 0.0
     bit: Any = 1.0
-    shift = _BITS // 2
+    shift = 16  # less than the bits that there are
     while shift:
         high = le(2.0**shift, word)
         word = where(high, word * 0.5**shift, word)
