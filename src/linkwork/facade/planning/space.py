@@ -15,6 +15,7 @@ __all__ = ["EdgeMethod", "PlanningSpace"]
 EdgeMethod = Literal["certified", "sampled"]
 
 _KNOWN = "planning"  # what a robot remembers of a space within its own limits
+_BLOCK = 4096  # rows that distances are measured to at once
 _TOLERANCE = 1e-4  # [m]: distances that are no farther above the margin are not told from a collision
 
 
@@ -92,9 +93,11 @@ class PlanningSpace:
             found += np.einsum("ij,ij->i", a, a)
             np.maximum(found, 0.0, out=found)
             return found
-        scaled = self.difference(q[:, None], rows[None]) * self.weights
-        squares: np.ndarray = np.einsum("...i,...i->...", scaled, scaled)
-        return squares
+        squares = []
+        for k in range(0, max(len(rows), 1), _BLOCK):  # so that memory stays small
+            scaled = self.difference(q[:, None], rows[None, k : k + _BLOCK]) * self.weights
+            squares.append(np.einsum("...i,...i->...", scaled, scaled))
+        return np.concatenate(squares, axis=1)
 
     def cost(self, path: np.ndarray) -> float:
         """How long a path (k, nq) is."""
