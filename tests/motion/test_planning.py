@@ -140,6 +140,9 @@ def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
     club = arm.with_attached("club", lw.shapes.Capsule(0.25, 0.01), "tip")
     told = club.plan(START, near, SCENE)
     assert told.status == "goal in collision" and "'club' is" in told.reason and "'wall'" in told.reason
+    for scale in (2.0**-7, 2.0**7):
+        scaled = arm.plan(START, GOAL, SCENE, weights=scale)
+        assert abs(scaled.cost - scale * arm.plan(START, GOAL, SCENE).cost) < 1e-9 * scaled.cost
     heavy = arm.plan(START, GOAL, SCENE, weights={"pan": 3.0})
     way = np.diff(heavy.path, axis=0) * [3.0, 1.0, 1.0]
     assert heavy and abs(heavy.cost - np.linalg.norm(way, axis=1).sum()) < 1e-12
@@ -277,6 +280,7 @@ def test_what_is_refused(arm: lw.Robot) -> None:
         ((START, GOAL), {"margin": np.nan}, ValueError, "margin"),
         ((START, GOAL), {"resolution": 0.0}, ValueError, "resolution"),
         ((START, GOAL), {"time_budget": np.nan}, ValueError, "time_budget"),
+        ((START, GOAL), {"progress": 3}, TypeError, "progress"),
         ((START, GOAL), {"weights": [1.0, 0.0, 1.0]}, ValueError, "weights"),
         ((START, GOAL), {"limits": {"elbo": (0.0, 1.0)}}, lw.errors.UnknownNameError, "elbow"),
     ):

@@ -22,12 +22,13 @@ from .trees import PlanningTree
 
 __all__ = ["SearchOptions", "connected", "seen_ways"]
 
+_LENGTHS = ("step", "node", "begin", "spacing", "domain", "least_domain")  # of options
 _SHRINK, _GROW = 0.9, 1.5
 _LEAST_SPACING = 0.02
 
 
 class SearchOptions(NamedTuple):
-    """Lengths are those of the space."""
+    """Lengths are those of the space, in its units."""
 
     step: float = 2.0  # how far a tree grows towards a sample
     node: float = 0.8  # how far apart nodes are on a way
@@ -70,6 +71,7 @@ class _Search:
     def __init__(
         self, space: PlanningSpace, trees: tuple[PlanningTree, PlanningTree], how: SearchOptions, seed: int
     ) -> None:
+        how = how._replace(**{name: space.unit * getattr(how, name) for name in _LENGTHS})
         self.space, self.trees, self.how = space, trees, how
         self.samples, self.rng = space.samples(seed), np.random.default_rng([seed, 2])
         self.spacing, self.many = how.spacing, how.first
@@ -169,7 +171,7 @@ class _Search:
                     broken = [edges[k][1] for k in np.flatnonzero(~free) if edges[k][0] is tree]
                     if broken:
                         tree.cut(broken)
-                self.spacing = max(0.5 * self.spacing, _LEAST_SPACING)
+                self.spacing = max(0.5 * self.spacing, _LEAST_SPACING * self.space.unit)
                 return None
         path = np.concatenate([a.q[here[::-1]], b.q[there[1:]]])
         return path if side == 0 else path[::-1].copy()

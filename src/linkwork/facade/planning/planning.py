@@ -63,6 +63,10 @@ def plan_path(
     _one_of("method", method, PLANNERS)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"plan: seed: expected a whole number that is not negative, got {seed!r}")
+    if not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(
+            f"plan: progress: expected True, False or what is called with seconds and nodes, got {progress!r}"
+        )
     budget = _positive("time_budget", time_budget, "[s]", least=0.0)
     if iterations is not None and (
         isinstance(iterations, bool) or not isinstance(iterations, (int, np.integer)) or iterations < 0
@@ -79,6 +83,7 @@ def plan_path(
 
     space.edges_are_free(starts[:1], starts[:1])  # what is compiled on the way takes none of the budget
     clock = _Clock(time.perf_counter(), budget, progress)
+    query.searched_since = clock.begun
     history: list[CostSoFar] = []
     with clock:
         path, trees = connected(space, starts, goals.q, seed=int(seed), going=clock.going)
@@ -136,6 +141,7 @@ class PlanQuery:
     def __init__(self, space: PlanningSpace, start: Any, goal: Any, frame: str | None, seed: int, begun: float) -> None:
         """Raises what `Robot.plan` does of a start and goals."""
         self.space, self.begun = space, begun
+        self.searched_since = begun  # after what was compiled
         self.starts = np.atleast_2d(read_configuration(space.robot, "plan", "start", start))
         if self.starts.ndim != 2:
             expected = f"expected a configuration, or several (n, {space.robot.nq})"
@@ -191,10 +197,11 @@ class PlanQuery:
         if path is not None:
             return replace(self.solved(path, goals, trees, rounds), history=tuple(history))
         here, there = trees
+        spent = time.perf_counter() - self.searched_since
+        of_goals = f"{there.count} from {_counted(len(goals.q), 'goal configuration')}"
         reason = (
-            f"no path was found in {time.perf_counter() - self.begun:.3g} s: {here.count} configurations explored from "
-            f"the start and {there.count} from {_counted(len(goals.q), 'goal configuration')}, {rounds} rounds, "
-            f"{self.space.checked} edges proved; plot() draws them, time_budget= gives more time"
+            f"no path was found in {spent:.3g} s: {here.count} configurations explored from the start and {of_goals}, "
+            f"{rounds} rounds, {self.space.checked} edges proved; plot() draws them, time_budget= gives more time"
         )
         if goals.reasons:
             reason += f"; besides, {goals.reasons[0][1]}"

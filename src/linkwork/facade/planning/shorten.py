@@ -26,7 +26,7 @@ _GOLDEN = 0.6180339887498949
 
 def shortened(space: PlanningSpace, path: np.ndarray, *, seed: int, spacing: float, rounds: int = 10) -> np.ndarray:
     """A path from one end to the other that is no longer, every edge of which is free."""
-    found, cost = corners(space, path), np.inf
+    found, cost, spacing = corners(space, path), np.inf, spacing * space.unit
     for k in range(rounds):
         if len(found) <= 2:
             break

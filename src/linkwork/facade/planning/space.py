@@ -44,6 +44,7 @@ class PlanningSpace:
         self.method, self.resolution = edges, resolution
         self.weights = np.ones(robot.nv) if weights is None else weights
         self._even = bool((self.weights == 1.0).all())
+        self.unit = float(np.sqrt((self.weights**2).mean())) if robot.nv else 1.0  # what is 1 rad, or 1 m, about
         self.lower, self.upper = (robot.lower, robot.upper) if limits is None else limits
         self.limited = limits is not None
         known = None if self.limited else robot._calls.get(_KNOWN)
