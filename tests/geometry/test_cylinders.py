@@ -117,3 +117,15 @@ def test_yes_or_no_is_what_the_distance_says(a, b) -> None:
             found = kernel(x, y, most[:, None]).ravel()
             clear = np.abs(d - most) > 1e-12
             assert np.array_equal(found[clear] == 1.0, (d <= most)[clear])
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_points_in_single_precision(a, b) -> None:
+    """What a normal was made across or along is known without comparing it with rounding."""
+    rng = np.random.default_rng(14)
+    x, y = rows(a, rng, 2000, 0.5), rows(b, rng, 2000, 0.5)
+    found, single = compiled(a, b)(x, y), compiled(a, b)(x.astype(np.float32), y.astype(np.float32))
+    assert single.dtype == np.float32 and np.isfinite(single).all()
+    assert np.quantile(np.abs(single[:, 0] - found[:, 0]), 0.99) < 1e-5
+    off = np.maximum(off_surface(a, x, single[:, 4:7]), off_surface(b, y, single[:, 7:10]))
+    assert np.quantile(off, 0.99) < 1e-5

@@ -33,6 +33,7 @@ _LEVEL = 1e-13  # sines of angles below which a direction is across an edge, or 
 _TIE = 1e-14  # of sizes: depths that differ by less are as good
 _SAME = 1e-9  # 1 less the cosine of directions that are one
 _EDGES = (0, 1, 2)
+_ALONG, _OTHER, _ACROSS = 0.0, 1.0, 2.0  # what n is to the axis, where it was made so
 _AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 
@@ -43,7 +44,7 @@ def box_cylinder(a: BoxCore, b: CylinderCore) -> SignedDistance:
 
 def box_cylinder_within(a: BoxCore, b: CylinderCore, most: Any) -> Any:
     """Whether they are no farther apart than that: edges on rims are asked where faces and vertices leave it open."""
-    can, _, h, n = _begun(a.pose, a.half, b, _EDGES)
+    can, _, h, n, _ = _begun(a.pose, a.half, b, _EDGES)
     corner = _corner(can, _EDGES)
     far = or_(lt(most, -h), and_(corner.leads, lt(most, corner.distance)))
     near = and_(corner.leads, le(corner.distance, most))
@@ -63,43 +64,46 @@ def segment_cylinder(a: SegmentCore, b: CylinderCore) -> SignedDistance:
     return _measured(Pose(Rotation(*rows), a.center), Vec3(where(some, long, 0.0), 0.0, 0.0), b, (0,))
 
 
-def _begun(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> tuple[Can, list[tuple[Any, Vec3]], Any, Vec3]:
-    """The cylinder in the box's axes; h and n that are known without edges on rims, and the least of them."""
+def _begun(
+    X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]
+) -> tuple[Can, list[tuple[Any, Vec3, Any]], Any, Vec3, Any]:
+    """The cylinder in the box's axes; h, n and kinds that are known without edges on rims, and the least of them."""
     axis = X.rotation.inv_act(b.pose.rotation @ _AXES[2])
     can = Can.of(X.inv().point(b.pose.translation), axis, b.radius, b.half, box)
     known = _known(can, edges)
-    h, n = known[0]
-    for other, m in known[1:]:
+    h, n, kind = known[0][0], known[0][1], known[0][2] + 0.0 * known[0][0]
+    for other, m, its in known[1:]:
         less = lt(other, h)
-        h, n = where(less, other, h), choose(less, m, n)
-    return can, known, h, n
+        h, n, kind = where(less, other, h), choose(less, m, n), where(less, its, kind)
+    return can, known, h, n, kind
 
 
 def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> SignedDistance:
     """Of a box at a pose, whose edges are those that have a length."""
-    can, known, h, n = _begun(X, box, b, edges)
+    can, known, least, n, kind = _begun(X, box, b, edges)
     corner = _corner(can, edges)
-    h, n, out = least_along_edges(can, edges, h, n, not_(corner.leads))
+    h, n, out = least_along_edges(can, edges, least, n, not_(corner.leads))
+    kind = where(lt(h, least), _OTHER, kind)
     sign = copysign(1.0, n.dot(can.center))
     n, out = n * sign, out * sign
     distance, n = where(corner.leads, corner.distance, -h), choose(corner.leads, corner.n, n)
-    on_a, one = _witness(can, n, out, distance)
+    on_a, one = _witness(can, n, out, distance, kind)
     on_a = choose(corner.leads, corner.vertex, on_a)
     tie = and_(lt(distance, 0.0), _tied(can, known, h, n))
     normal, p = X.rotation @ n, X.point(on_a)
     return SignedDistance(distance, normal, p, p + normal * distance, where(and_(one, not_(tie)), 1.0, 0.0))
 
 
-def _known(can: Can, edges: Sequence[int]) -> list[tuple[Any, Vec3]]:
-    """h and n of faces, and beside the vertex that is nearest to the axis."""
+def _known(can: Can, edges: Sequence[int]) -> list[tuple[Any, Vec3, Any]]:
+    """h and n of faces, and beside the vertex that is nearest to the axis; and what n is to the axis."""
     a, c, sides, r = tuple(can.axis), tuple(can.center), tuple(can.box), can.radius
     cap = can.half - fabs(can.axis.dot(can.center))
     for side, x in zip(sides, a, strict=True):
         cap = cap + side * fabs(x)
-    found = [(cap, can.axis)]
+    found = [(cap, can.axis, _ALONG)]
     if len(edges) == 3:
         for i, n in enumerate(_AXES):
-            found.append((sides[i] + can.half * fabs(a[i]) + r * can.sines[i] - fabs(c[i]), n))
+            found.append((sides[i] + can.half * fabs(a[i]) + r * can.sines[i] - fabs(c[i]), n, _OTHER))
     for i in edges:
         j, k = (i + 1) % 3, (i + 2) % 3
         known = lt(1e-150, can.sines[i])
@@ -108,7 +112,7 @@ def _known(can: Can, edges: Sequence[int]) -> list[tuple[Any, Vec3]]:
         reach = sides[j] * fabs(y) + sides[k] * fabs(x) + r - fabs(c[k] * x - c[j] * y)
         way = [0.0, 0.0, 0.0]
         way[j], way[k] = -y, x
-        found.append((where(known, reach, 1e150), Vec3(*way)))
+        found.append((where(known, reach, 1e150), Vec3(*way), _ACROSS))
     # across the axis, where only what is beside the shadow of the box has its own
     toward = can.center - can.axis * can.axis.dot(can.center)
     seen = [n - can.axis * x for n, x in zip(_AXES, a, strict=True)]
@@ -125,8 +129,9 @@ def _known(can: Can, edges: Sequence[int]) -> list[tuple[Any, Vec3]]:
             least, best = where(less, square, least), choose(less, w, best)
     some = lt(NOTHING, least)
     n = choose(some, best * (1.0 / sqrt(where(some, least, 1.0))), can.axis)
-    n = choose(lt(fabs(n.dot(can.axis)), 1e-6), n, can.axis)
-    found.append((can.height(n), n))
+    level = and_(some, lt(fabs(n.dot(can.axis)), 1e-6))
+    n = choose(level, n, can.axis)
+    found.append((can.height(n), n, where(level, _ACROSS, _ALONG)))
     return found
 
 
@@ -169,21 +174,21 @@ def _corner(can: Can, edges: Sequence[int]) -> _Corner:
     return _Corner(distance, n, can.center - best, some)
 
 
-def _witness(can: Can, n: Vec3, out: Vec3, distance: Any) -> tuple[Vec3, Any]:
+def _witness(can: Can, n: Vec3, out: Vec3, distance: Any, kind: Any) -> tuple[Vec3, Any]:
     """The point of the box, and whether it is the only one."""
     along = n.dot(can.axis)
     square = out.dot(out)
-    level, upright = le(fabs(along), _LEVEL), le(square, _LEVEL * _LEVEL)
-    turned = n.cross(can.axis)
-    flat = le(turned.dot(turned), _LEVEL * _LEVEL)
+    level = or_(le(fabs(along), _LEVEL), lt(_OTHER + 0.5, kind))
+    end, turned = lt(kind, _OTHER - 0.5), n.cross(can.axis)
+    upright, flat = or_(end, le(square, _LEVEL * _LEVEL)), or_(end, le(turned.dot(turned), _LEVEL * _LEVEL))
     scale = where(upright, 0.0, can.radius) / sqrt(where(upright, 1.0, square))
     side = can.center - out * scale
-    end = side - can.axis * copysign(can.half, along)
+    tip = side - can.axis * copysign(can.half, along)
     size = can.radius + can.half
     for x in (*can.box, *can.center):
         size = size + fabs(x)
     s = nearest_to_box(side + n * (size - distance), can.axis * can.half, can.box)
-    point = choose(level, side + can.axis * (can.half * s), end)
+    point = choose(level, side + can.axis * (can.half * s), tip)
     free = [le(fabs(x), _LEVEL) for x in n]
     numbers = zip(free, point, n, can.box, strict=True)
     on_box = Vec3(*(where(here, clamp(p, most), copysign(most, x)) for here, p, x, most in numbers))
@@ -198,10 +203,10 @@ def _witness(can: Can, n: Vec3, out: Vec3, distance: Any) -> tuple[Vec3, Any]:
     return on_box, or_(or_(lt(wide, 0.5), round_one), crossing)
 
 
-def _tied(can: Can, known: Sequence[tuple[Any, Vec3]], h: Any, n: Vec3) -> Any:
+def _tied(can: Can, known: Sequence[tuple[Any, Vec3, Any]], h: Any, n: Vec3) -> Any:
     """Whether another direction is as good, or the opposite one."""
     size = can.radius + can.half + fabs(can.box.x) + fabs(can.box.y) + fabs(can.box.z)
     tied = le(fabs(n.dot(can.center)), _TIE * size)
-    for other, m in known:
+    for other, m, _ in known:
         tied = or_(tied, and_(lt(other, h + _TIE * size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
     return tied

@@ -42,6 +42,7 @@ _CLOSE = 1e-12  # the same, of starts for overlaps
 _WAYS = 3.0  # in which rims are asked for
 _PROVED = 1e-14  # of sizes, by which points are off each other where a normal shows them
 _ROUNDING = 4e-15
+_END_A, _END_B, _CROSSED, _SIDE_A, _SIDE_B, _RIMS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # places, as `_known` has them
 _Z = Vec3(0.0, 0.0, 1.0)
 
 
@@ -72,15 +73,16 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     two = _Two(X.translation, X.rotation @ _Z, a.radius, a.half, b.radius, b.half)
     known = _known(two, X)
     h, n, out_a, out_b = known[0]
-    for other, m, s, t in known[1:]:
+    kind: Any = 0.0 * h
+    for number, (other, m, s, t) in enumerate(known[1:], 1):
         less = lt(other, h)
-        h, n = where(less, other, h), choose(less, m, n)
+        h, n, kind = where(less, other, h), choose(less, m, n), where(less, float(number), kind)
         out_a, out_b = choose(less, s, out_a), choose(less, t, out_b)
     sign = copysign(1.0, n.dot(two.c))
-    n, out_a, out_b = n * sign, out_a * sign, out_b * sign
-    best = _beside_ends(two, known, _Best(h, n, out_a, out_b))
-    h, n, out_a, out_b = _with_rims(two, best)
-    at = _touching(two, n, out_a, out_b)
+    best = _beside_ends(two, known, _Best(h, n * sign, out_a * sign, out_b * sign, kind))
+    best = _with_rims(two, best)
+    h, n = best.h, best.n
+    at = _touching(two, best)
     tie = and_(lt(0.0, h), _tied(two, known, h, n))
     normal, p = a.pose.rotation @ n, a.pose.point(at.on_a)
     return SignedDistance(-h, normal, p, p - normal * h, where(and_(at.one, not_(tie)), 1.0, 0.0))
@@ -122,11 +124,15 @@ class _Touching(NamedTuple):
         return way
 
 
-def _touching(two: _Two, n: Vec3, out_a: Vec3, out_b: Vec3) -> _Touching:
+def _touching(two: _Two, best: _Best) -> _Touching:
+    n, out_a, out_b = best.n, best.out_a, best.out_b
     along = n.dot(two.a)
     t, u = n.cross(_Z), n.cross(two.a)
-    level = [le(fabs(x), _LEVEL) for x in (n.z, along)]
-    flat = [le(x.dot(x), _LEVEL * _LEVEL) for x in (t, u)]
+    level = [or_(le(fabs(x), _LEVEL), made) for x, made in zip((n.z, along), best.levels(), strict=True)]
+    flat = [
+        or_(le(x.dot(x), _LEVEL * _LEVEL), lt(fabs(best.kind - number), 0.5))
+        for x, number in ((t, _END_A), (u, _END_B))
+    ]
     ra, rb = (where(x, 0.0, r) for x, r in zip(flat, (two.ra, two.rb), strict=True))
     a = unit(out_a) * ra + _Z * where(level[0], 0.0, copysign(two.la, n.z))
     b = two.c - unit(out_b) * rb - two.a * where(level[1], 0.0, copysign(two.lb, along))
@@ -155,12 +161,18 @@ def _in_disc(p: Vec3, center: Vec3, axis: Vec3, radius: Any) -> Vec3:
 
 
 class _Best(NamedTuple):
-    """The least h so far, its n, and the ways from both axes to where they are farthest along n."""
+    """The least h so far, its n, the ways from both axes to where they are farthest along n, and which place it is."""
 
     h: Any
     n: Vec3
     out_a: Vec3
     out_b: Vec3
+    kind: Any
+
+    def levels(self) -> tuple[Any, Any]:
+        """Whether n was made to be across an axis, of both."""
+        crossed = lt(fabs(self.kind - _CROSSED), 0.5)
+        return tuple(or_(crossed, lt(fabs(self.kind - number), 0.5)) for number in (_SIDE_A, _SIDE_B))
 
     def with_normal(self, two: _Two, m: Vec3, rounding: Any = 0.0) -> _Best:
         """With another normal, if it is better, or as good but for rounding."""
@@ -169,7 +181,7 @@ class _Best(NamedTuple):
         less = and_(lt(h, self.h + rounding), lt(0.5, m.dot(m)))
         ways = m - _Z * m.z, m - two.a * m.dot(two.a)
         return _Best(where(less, h, self.h), choose(less, m, self.n), choose(less, ways[0], self.out_a),
-                     choose(less, ways[1], self.out_b))  # fmt: skip
+                     choose(less, ways[1], self.out_b), where(less, _RIMS, self.kind))  # fmt: skip
 
 
 def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Best) -> _Best:
@@ -182,7 +194,7 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
     for which, (_, n, out_a, out_b) in enumerate(known[:2]):
         sign = copysign(1.0, n.dot(two.c))
         n = n * sign
-        at = _touching(two, n, out_a * sign, out_b * sign)
+        at = _touching(two, _Best(0.0 * best.h, n, out_a * sign, out_b * sign, float(which) + 0.0 * best.h))
         to_b, to_a = at.on_b, at.on_a - two.c
         aside = Vec3(to_b.x, to_b.y, 0.0) if which == 0 else two.a * two.a.dot(to_a) - to_a
         starts.append((unit(n + unit(aside) * _BESIDE), copysign(1.0, n.z if which == 0 else n.dot(two.a))))
@@ -210,15 +222,16 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
 
 def _with_rims(two: _Two, first: _Best) -> _Best:
     """With what rims are least near the best that is known, until what is best shows where both touch."""
-    at = _touching(two, first.n, first.out_a, first.out_b)
+    at = _touching(two, first)
     to_b, to_a = at.on_b, at.on_a - two.c
     e, f = unit(Vec3(to_b.x, to_b.y, 0.0)), unit(to_a - two.a * two.a.dot(to_a))
     t, u = first.n.cross(_Z), first.n.cross(two.a)
     start = first.n + choose(lt(t.dot(t), 1e-4), e * _ASIDE, Vec3.zero())
     start = unit(start - choose(lt(u.dot(u), 1e-4), f * _ASIDE, Vec3.zero()))
     along = first.n.dot(two.a)
-    end_a = copysign(1.0, where(lt(fabs(first.n.z), _LEVEL), to_b.z, first.n.z))
-    end_b = copysign(1.0, where(lt(fabs(along), _LEVEL), -to_a.dot(two.a), along))
+    level_a, level_b = first.levels()
+    end_a = copysign(1.0, where(or_(level_a, lt(fabs(first.n.z), _LEVEL)), to_b.z, first.n.z))
+    end_b = copysign(1.0, where(or_(level_b, lt(fabs(along), _LEVEL)), -to_a.dot(two.a), along))
     corner = _corner(two, end_a, end_b)
 
     def shown(best: _Best, at: _Touching) -> Any:
@@ -228,7 +241,7 @@ def _with_rims(two: _Two, first: _Best) -> _Best:
         best, k = state
         m = choose(lt(k, 0.5), _on_sphere(two, start, corner, lt(k, 0.5)), _on_rims(two, e, f, corner, k))
         best = best.with_normal(two, m, _ROUNDING * two.size)
-        at = _touching(two, best.n, best.out_a, best.out_b)
+        at = _touching(two, best)
         return best, where(shown(best, at), _WAYS, k + 1.0)
 
     begin = where(shown(first, at), _WAYS, 0.0)
