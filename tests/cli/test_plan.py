@@ -40,6 +40,8 @@ def test_the_path_is_the_robots(linkwork, files, tmp_path):
     assert data["names"] == ["j", "k"] and data["seed"] == 2 and not data["timed"] and data["output"] is None
     steps = np.linalg.norm(np.diff(found.path, axis=0), axis=1)
     assert np.allclose(data["times"], [0.0, *np.cumsum(steps)])
+    ran = linkwork("plan", *asked, "--method", "optimal", "--budget", "1", "--json")
+    assert json.loads(ran.out)["cost"] <= found.cost + 1e-9
     # timed, and written: the same from the file as from the robot
     for ending in ("npz", "csv"):
         output = tmp_path / f"way.{ending}"

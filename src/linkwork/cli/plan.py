@@ -14,6 +14,7 @@ from .. import __version__
 from .._progress import Progress
 from ..errors import UnknownNameError
 from ..facade.motion.trajectory import Trajectory
+from ..facade.planning.planning import PLANNERS
 from ..facade.planning.result import PlanResult
 from ..facade.posing import pose
 from ..facade.robot.robot import Robot
@@ -76,6 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="certified",
         help="whether ways are proved free, or looked at in steps (default: certified)",
     )
+    parser.add_argument(
+        "--method",
+        choices=PLANNERS,
+        default=PLANNERS[0],
+        help=f"{PLANNERS[0]}: the first path, shortened; {PLANNERS[1]}: shorter ones until the budget ends",
+    )
     parser.add_argument("--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="of sampled ones")
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
     parser.add_argument("--budget", metavar="S", type=number_from(0.0), default=5.0, help="seconds (default: 5)")
@@ -113,6 +120,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 start,
                 goals,
                 scene,
+                method=arguments.method,
                 edges=arguments.edges,
                 resolution=arguments.resolution,
                 margin=arguments.margin,
