@@ -40,12 +40,32 @@ def test_durations_that_are_known():
     # at a speed that is given at both ends, and kept
     found = time_optimal(line, velocity=0.5, acceleration=1.0, start_speed=0.5, end_speed=0.5)
     assert abs(found.duration - 2.0) < 1e-6
-    # a circle at constant speed is all that its centripetal acceleration allows: v² = a r
+    # around a circle, where one coordinate turns back it has all of the centripetal acceleration: v² = a r there, and
+    # rates that are 0 but for rounding do not spoil it
     turn = np.linspace(0.0, 4.0 * np.pi, 161)
     ring = CubicSpline(turn, np.stack([np.cos(turn), np.sin(turn)], -1), bc_type="periodic")
     path = Trajectory.polynomial(turn, np.moveaxis(ring.c[::-1], (0, 1, 2), (2, 0, 1)))
     found = time_optimal(path, velocity=10.0, acceleration=1.0)
-    assert abs(np.median(found.speed) - 1.0) < 5e-3
+    quarters = np.interp(np.pi * np.arange(1, 8) / 2.0, found.s, found.speed)
+    assert np.abs(quarters - 1.0).max() < 5e-3 and found.speed.max() < 2.0**0.25 * 1.01
+    assert np.abs(np.array(found.trajectory.extremes(2))).max() < 1.0 + 1e-8
+
+
+def test_many_paths_at_once():
+    paths = [_cubic(seed, 2) for seed in range(5)] + [_cubic(9, 2, many=3)]
+    how = {"velocity": 1.0, "acceleration": (-2.0, 3.0), "points": 50}
+    found = time_optimal(paths, **how)
+    for path, one in zip(paths, found, strict=True):
+        alone = time_optimal(path, **how)
+        assert one.trajectory == alone.trajectory and one.t.tobytes() == alone.t.tobytes()
+        assert one.trajectory.limits_kept(velocity=1.0, acceleration=3.0, tolerance=1e-8)
+    rounded = time_optimal([paths[0], paths[0].reversed()], jerk=30.0, **how)
+    assert rounded[0].duration > found[0].duration and len(rounded) == 2
+    assert time_optimal([], **how) == []
+    with pytest.raises(TypeError, match="path 1: expected a trajectory, got 3"):
+        time_optimal([paths[0], 3], **how)
+    with pytest.raises(ValueError, match="path 1: expected one of the same as path 0"):
+        time_optimal([paths[0], _cubic(0, 3)], **how)
 
 
 def test_limits_hold_at_all_times_between():

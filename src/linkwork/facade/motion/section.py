@@ -25,11 +25,15 @@ _MANY = 16  # times that a piece has where it is worth a call for a few of them
 
 def frozen(x: Any) -> Any:
     """An array that nobody can write to; one of symbols as it is."""
-    if isinstance(x, np.ndarray) and x.dtype == object:
+    if isinstance(x, np.ndarray) and (x.dtype == object or _is_frozen(x)):
         return x
     found = np.array(x, dtype=np.float64)
     found.setflags(write=False)
     return found
+
+
+def _is_frozen(x: np.ndarray) -> bool:
+    return x.dtype == np.float64 and x.base is None and not x.flags.writeable
 
 
 class Section:

@@ -107,7 +107,8 @@ class PlanResult:
         Raises ValueError where there is no path.
         """
         self._require("timed")
-        return time_optimal(self.trajectory(smooth=smooth), **limits)
+        found: TimedPath = time_optimal(self.trajectory(smooth=smooth), **limits)
+        return found
 
     def plot(self, frame: str | None = None, axes: Any = None, *, shapes: int = 0) -> Any:
         """The path of a frame's origin among the obstacles, and what was explored, drawn with matplotlib; its axes.

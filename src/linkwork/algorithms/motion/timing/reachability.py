@@ -25,8 +25,9 @@ from .rows import NODES, control_points, product
 
 __all__ = ["PathLimits", "PathTiming", "PathValues", "fastest"]
 
-_FLAT = 1e-13  # of what a limit spans: what u changes less than that is not bound by it
+_FLAT = 1e-9  # of what a limit spans: what u changes less than that is not bound by it
 _ROUNDING = 1e-13
+_TINY, _ENDLESS, _UNLIMITED = 1e-300, 1e30, 1e20
 _AT_ONCE = 1e-9  # [s] segments along which nothing moves are passed in that time
 
 
@@ -79,7 +80,7 @@ def fastest(
     def back(state: tuple[Any, Any, Any], row: Any) -> tuple[tuple[Any, Any, Any], Any]:
         low, high, blocked = state
         *values, own, step, cap, k = row
-        upper, lower, largest, last = _bounds(_along(values, along), limits._replace(**own), step)
+        upper, lower, largest, last = _bounds(_along(values, along), limits._replace(**own), step, may_rest)
         following = _joined(Lines(upper, lower), low, fmin(high, last), step)
         x1 = corner(following, fmin(largest, cap), falling=True)
         fine = not_(following.gap(x1)[2])
@@ -122,32 +123,39 @@ def _joined(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
     return Lines([*lines.upper, (high * k, -k)], [*lines.lower, (low * k, -k)])
 
 
-def _bounds(along: PathValues, limits: PathLimits, step: Any) -> tuple[list[Any], list[Any], Any, Any]:
+def _bounds(along: PathValues, limits: PathLimits, step: Any, may_rest: bool) -> tuple[list[Any], list[Any], Any, Any]:
     """Upper and lower lines of a segment, and the largest x at its beginning and at its end."""
     weights = _slowness(along, limits)
     degree = len(weights)
     slowest = (_AT_ONCE * _AT_ONCE) / (step * step)
     largest, last = 1.0 / fmax(weights[0], slowest), 1.0 / fmax(weights[-1], slowest)
-    upper, lower = [], []
+    upper, lower, top = [], [], largest
     nodes = NODES[len(along.first)]
     for j, (low, high) in enumerate(zip(limits.lower, limits.upper, strict=True)):
         second = [row[j] for row in along.second]
         first = [row[j] + (2.0 * t * step) * b for t, row, b in zip(nodes, along.first, second, strict=True)]
         a, b = control_points(first), control_points(second)
         c = [0.0] * len(a) if along.rest is None else control_points([row[j] for row in along.rest])
-        flat = _FLAT * (high - low) * step / largest
+        width = where(lt(high - low, _UNLIMITED), high - low, fmax(fmin(fabs(high), fabs(low)), _FLAT))
+        flat = _FLAT * width * step / largest
         for ai, bi, ci in zip(a, b, c, strict=True):
-            inverse = 1.0 / where(lt(fabs(ai), flat), flat, ai)
+            bound = lt(fabs(ai), flat)
+            inverse = 1.0 / where(bound, flat, ai)
             up, k = lt(0.0, inverse), -bi * inverse
             one, other = (low - ci) * inverse, (high - ci) * inverse
-            upper.append((where(up, other, one), k))
-            lower.append((where(up, one, other), k))
+            one, other = where(up, one, other), where(up, other, one)
+            if may_rest:  # a line that is nearly upright bounds x, and would spoil the others by rounding
+                most = fmax(where(lt(0.0, bi), high - ci, ci - low), 0.0) / fmax(fabs(bi), _TINY)
+                top = where(bound, fmin(top, most), top)
+                one, other, k = where(bound, -_ENDLESS, one), where(bound, _ENDLESS, other), where(bound, 0.0, k)
+            upper.append((other, k))
+            lower.append((one, k))
     for k in range(1, degree):
         slope = (2.0 * k / degree) * step * weights[k - 1]
         inverse = 1.0 / fmax(slope, _FLAT * step / largest)
         both = ((degree - k) / degree) * weights[k] + (k / degree) * weights[k - 1]
         upper.append((inverse, -both * inverse))
-    return upper, lower, largest, last
+    return upper, lower, top, last
 
 
 def _slowness(along: PathValues, limits: PathLimits) -> list[Any]:

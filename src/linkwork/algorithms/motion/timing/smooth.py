@@ -187,21 +187,15 @@ def smoothest(
         def one(least: Any, row: Any) -> tuple[Any, None]:
             (x0, u0, x1, u1, step, cap, slowest, *values), (dx0, du0, dx1, du1) = row
             given = le(x0, 0.0)  # an end that does not change
-            before = _rooms(x0, u0, x1, u1, step, (cap, slowest), values, given)
-            moved = x0 + part * dx0, u0 + part * du0, x1 + part * dx1, u1 + part * du1
-            after = _rooms(*moved, step, (cap, slowest), values, given)
-            for b, a in zip(before, after, strict=True):
-                least = fmin(least, a / b)
+            now = x0, u0, x1, u1
+            then = x0 + part * dx0, u0 + part * du0, x1 + part * dx1, u1 + part * du1
+            least = _least_room(least, (now, then), step, (cap, slowest), values, given)
             return where(lt(fabs(dx1) + fabs(du1), _FAR), least, -1.0), None  # no numbers are no step
 
         n = len(steps)
-        before, after = (
-            _rooms_of_second_order(y, along.first[n], along.second[n], rest, limits.lower[n], limits.upper[n])
-            for y in ((x[n], u[n]), (x[n] + part * dx[n], u[n] + part * du[n]))
-        )
-        least = 1.0 + 0.0 * part
-        for b, a in zip(before, after, strict=True):
-            least = fmin(least, a / b)
+        ends = (x[n], u[n]), (x[n] + part * dx[n], u[n] + part * du[n])
+        own = along.first[n], along.second[n], limits.lower[n], limits.upper[n], *(() if rest is None else (rest,))
+        least = _least_of_second_order(1.0 + 0.0 * part, ends, own)
         both = rows(x, u), (dx[:-1], du[:-1], dx[1:], du[1:])
         return scan(one, least, both)[0]
 
@@ -276,16 +270,20 @@ def _of_second_order(
     x: Any, u: Any, first: Any, second: Any, rest: Any, lower: Any, upper: Any, mu: Any, *, also_x: bool = True
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Second and first derivatives of the barrier to limits of second order, by x and u."""
-    xx, xu, uu, gx, gu = (0.0 * mu for _ in range(5))
-    for j, (low, high) in enumerate(zip(lower, upper, strict=True)):
-        a, b = first[j], second[j]
-        value = a * u + b * x + (0.0 if rest is None else rest[j])
+
+    def one(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
+        xx, xu, uu, gx, gu = state
+        a, b, low, high, *c = row
+        value = a * u + b * x + (c[0] if c else 0.0)
         above, below = 1.0 / (high - value), 1.0 / (value - low)
         g = mu * (above - below)
         h = mu * (above * above + below * below)
-        gx, gu = gx + g * b, gu + g * a
         hb = h * b
-        xx, xu, uu = xx + hb * b, xu + hb * a, uu + h * a * a
+        return (xx + hb * b, xu + hb * a, uu + h * a * a, gx + g * b, gu + g * a), None
+
+    nothing = 0.0 * mu
+    rows = (first, second, lower, upper, *(() if rest is None else (rest,)))
+    xx, xu, uu, gx, gu = scan(one, (nothing,) * 5, rows)[0]
     return ((xx, xu, uu), (gx, gu)) if also_x else ((xu, uu), (gx, gu))
 
 
@@ -332,15 +330,26 @@ def _stage(
     # the mean speed is below the cap, too, so that nothing is gained by swinging between the ends of segments
     inside = 1.0 / (slow - slowest)
     gc, cc = -mu * inside, mu * inside * inside
-    ax: Any = 0.0
-    au: Any = 0.0
-    ad: Any = 0.0
+    nothing = 0.0 * mu
+    state = gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, nothing, nothing, nothing, cc
     for end, (speed, i, x, u) in enumerate(((w0, i0, x0, u0), (w1, i1, x1, u1))):
         r = speed * slow
-        for j, (least, most) in enumerate(zip(limits.least_jerk, limits.most_jerk, strict=True)):
-            p = rates[end][j] * per
-            bent = thirds[end][j] * x + 3.0 * bends[end][j] * u
-            b, c = r * thirds[end][j] + 0.5 * slow * bent * i, 3.0 * r * bends[end][j]
+
+        def of_joint(
+            state: tuple[Any, ...],
+            row: Any,
+            end: int = end,
+            r: Any = r,
+            i: Any = i,
+            speed: Any = speed,
+            x: Any = x,
+            u: Any = u,
+        ) -> tuple[tuple[Any, ...], None]:
+            gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, ax, au, ad, cc = state
+            rate, bend, third, least, most = row
+            p = rate * per
+            bent = third * x + 3.0 * bend * u
+            b, c = r * third + 0.5 * slow * bent * i, 3.0 * r * bend
             jx, ju, jd = (b, c, p) if not end else (b * one, b * double + c, b * along + c + p)
             # room to both sides: up and down times 1/w, less and more p δ
             up, down, value = most - speed * bent, least - speed * bent, p * d
@@ -348,11 +357,13 @@ def _stage(
             g, gq = mu * (above - below), mu * (down * below - up * above)
             above, below = mu * above * above, mu * below * below
             h, hq, m = above + below, up * above + down * below, up * up * above + down * down * below
-            gx, gu, gd, gc = gx + g * jx, gu + g * ju, gd + g * jd, gc + gq
             hx, hu = h * jx, h * ju
-            xx, xu, xd = xx + hx * jx, xu + hx * ju, xd + hx * jd
-            uu, ud, dd = uu + hu * ju, ud + hu * jd, dd + h * jd * jd
-            ax, au, ad, cc = ax + hq * jx, au + hq * ju, ad + hq * jd, cc + m
+            first = gx + g * jx, gu + g * ju, gd + g * jd, gc + gq
+            own = xx + hx * jx, xu + hx * ju, xd + hx * jd, uu + hu * ju, ud + hu * jd, dd + h * jd * jd
+            return (*first, *own, ax + hq * jx, au + hq * ju, ad + hq * jd, cc + m), None
+
+        state = scan(of_joint, state, (rates[end], bends[end], thirds[end], limits.least_jerk, limits.most_jerk))[0]
+    gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, ax, au, ad, cc = state
     gx, gu, gd = gx + gc * cx, gu + gc * cu, gd + gc * cd
     xx, xu, xd = (
         xx + (cc * cx - 2.0 * ax) * cx,
@@ -367,28 +378,54 @@ def _stage(
     return (xx, xu, xd, uu, ud, dd), (gx, gu, gd)
 
 
-def _rooms(
-    x0: Any, u0: Any, x1: Any, u1: Any, step: Any, caps: tuple[Any, Any], values: Sequence[Any], given: Any
-) -> list[Any]:
-    """The rooms to all limits on a segment."""
+def _least_room(
+    least: Any, both: Sequence[tuple[Any, ...]], step: Any, caps: tuple[Any, Any], values: Sequence[Any], given: Any
+) -> Any:
+    """The least share of the rooms to all limits on a segment that is left from one motion to another."""
     first, second, rates, bends, thirds, limits, *rest = values
-    own = _segment(x0, u0, x1, u1, step)
-    found = [where(given, 1.0, x0), where(given, 1.0, caps[0] - x0), 1.0 / own.mean - caps[1]]
-    found += _rooms_of_second_order((x0, u0), first, second, rest[0] if rest else None, limits.lower, limits.upper)
-    slow, per, d = 1.0 / own.mean, 1.0 / step, u1 - u0
-    for end, (speed, x, u) in enumerate(((own.speeds[0], x0, u0), (own.speeds[1], x1, u1))):
-        r = speed * slow
-        for j, (least, most) in enumerate(zip(limits.least_jerk, limits.most_jerk, strict=True)):
-            value = r * (thirds[end][j] * x + 3.0 * bends[end][j] * u) + rates[end][j] * per * d
-            found += [most * slow - value, value - least * slow]
-    return found
+    own = [_segment(x0, u0, x1, u1, step) for x0, u0, x1, u1 in both]
+    x0, x = both[0][0], both[1][0]
+    shares = (
+        where(given, 1.0, x / where(given, 1.0, x0)),
+        where(given, 1.0, (caps[0] - x) / where(given, 1.0, caps[0] - x0)),
+        (1.0 / own[1].mean - caps[1]) / (1.0 / own[0].mean - caps[1]),
+    )
+    for share in shares:
+        least = fmin(least, share)
+    least = _least_of_second_order(least, both, (first, second, limits.lower, limits.upper, *rest))
+    per = 1.0 / step
+
+    def one(least: Any, row: Any) -> tuple[Any, None]:
+        rates, bends, thirds, low, high = row
+        for end in range(2):
+            found = []
+            for (x0, u0, x1, u1), segment in zip(both, own, strict=True):
+                slow, (x, u) = 1.0 / segment.mean, ((x0, u0), (x1, u1))[end]
+                bent = segment.speeds[end] * slow * (thirds[end] * x + 3.0 * bends[end] * u)
+                value = bent + rates[end] * per * (u1 - u0)
+                found.append((high * slow - value, value - low * slow))
+            for before, after in zip(*found, strict=True):
+                least = fmin(least, after / before)
+        return least, None
+
+    def columns(x: Any) -> Any:
+        return np.stack([x[0], x[1]], axis=-1)
+
+    rows = (columns(rates), columns(bends), columns(thirds), limits.least_jerk, limits.most_jerk)
+    return scan(one, least, rows)[0]
 
 
-def _rooms_of_second_order(
-    at: tuple[Any, Any], first: Any, second: Any, rest: Any, lower: Any, upper: Any
-) -> list[Any]:
-    found = []
-    for j, (low, high) in enumerate(zip(lower, upper, strict=True)):
-        value = first[j] * at[1] + second[j] * at[0] + (0.0 if rest is None else rest[j])
-        found += [high - value, value - low]
-    return found
+def _least_of_second_order(least: Any, both: Sequence[tuple[Any, ...]], rows: Any) -> Any:
+    """Of limits of second order, from x and u to others."""
+
+    def one(least: Any, row: Any) -> tuple[Any, None]:
+        a, b, low, high, *c = row
+        found = []
+        for x, u, *_ in both:
+            value = a * u + b * x + (c[0] if c else 0.0)
+            found.append((high - value, value - low))
+        for before, after in zip(*found, strict=True):
+            least = fmin(least, after / before)
+        return least, None
+
+    return scan(one, least, rows)[0]

@@ -121,7 +121,8 @@ class FollowedPath:
         more = dict(limits)
         if speed is not None:
             more["speed"] = {**(more.get("speed") or {}), self.frame: speed}
-        return time_optimal(self.trajectory(), velocity=velocity, acceleration=acceleration, **more)
+        found: TimedPath = time_optimal(self.trajectory(), velocity=velocity, acceleration=acceleration, **more)
+        return found
 
     def plot(
         self, frame: str | Sequence[str] | None = None, axes: Any = None, *, scene: Scene | None = None, shapes: int = 4

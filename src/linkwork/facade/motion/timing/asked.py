@@ -90,6 +90,12 @@ class MotionAsked:
         """Along a path."""
         return rows_of(who, path, self.acceleration, self.own, self.robot, self.speed)
 
+    @property
+    def stands(self) -> bool:
+        """Whether a limit is 0, so that a joint stands still."""
+        given = [limits for limits in (self.velocity, self.acceleration, self.jerk) if limits is not None]
+        return not all(x.all() for limits in given for x in limits)
+
     def standing(self, who: str, first: np.ndarray) -> None:
         """Raises ValueError where what moves, by q' (..., nv), has a limit of 0."""
         for what, limits in (("velocity", self.velocity), ("acceleration", self.acceleration), ("jerk", self.jerk)):

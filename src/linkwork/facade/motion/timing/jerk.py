@@ -17,7 +17,7 @@ from .smoothing import PathAsked, SmoothPart, anew, beginning, smoothed
 
 __all__ = ["SmoothMotion", "with_jerk"]
 
-_COUNTS = (25, 50, 100, 200, 400)  # segments of a part
+_COUNTS = (25, 50, 100, 200)  # segments of a part
 _ROUNDS = 10
 
 
@@ -86,7 +86,8 @@ def _part(
     knots = path.knots
     inner = knots[(knots > s[0]) & (knots < s[-1])]
     velocity, jerk = never_zero(asked.velocity), never_zero(asked.jerk)
-    asked = replace(asked, jerk=jerk, velocity=velocity)
+    acceleration = None if asked.acceleration is None else never_zero(asked.acceleration)
+    asked = replace(asked, jerk=jerk, velocity=velocity, acceleration=acceleration)
     law = PathAsked(numbers, third, lambda x: asked.rows(who, x), velocity, jerk)
     begun = beginning(law, s, x, u, points, resting, inner)
     if begun is None:
@@ -100,31 +101,47 @@ def _part(
         if smoothed(*finer, resting) is None:
             break
         laws, made = finer
+    best: tuple[float, SmoothMotion] | None = None  # of those that more time makes keep all limits
     motion, found = None, list[Room]()
     for _ in range(_ROUNDS):
         following = smoothed(laws, made, resting)
         if following is None:
             break
-        following_motion = _exact(following)
-        if not np.isfinite(following_motion.pieces).all():
+        exact = _exact(following)
+        if not np.isfinite(exact.pieces).all() or not exact.t[-1] > 0.0:
             break
-        made, motion = following, following_motion
+        made, motion = following, exact
         found = _rooms(asked, numbers, third, motion)
-        if not any(room.worst() > 0.5 * tolerance for room in found):
-            return motion
+        longer = _longer(found, 0.5 * tolerance)
+        if longer <= 1.0:
+            best = min(best, (motion.t[-1], motion), key=_duration) if best else (motion.t[-1], motion)
+            break
+        if best is not None and all(resting) and motion.t[-1] > best[0]:
+            break
+        if np.isfinite(longer) and (best is None or longer * motion.t[-1] < best[0]):
+            best = longer * motion.t[-1], motion
         laws = laws.narrower(found, tolerance)
-    if motion is None or not all(resting):
-        kept = all(room.worst() <= tolerance for room in found)
+    if best is None or not all(resting):
+        kept = motion is not None and all(room.worst() <= tolerance for room in found)
         return motion if kept else None
+    motion = best[1]
     for _ in range(_ROUNDS):  # what is left is kept in a little more time
-        longer = max((room.longer() for room in found if room.worst() > 0.5 * tolerance), default=1.0)
+        longer = _longer(_rooms(asked, numbers, third, motion), 0.5 * tolerance)
         if not np.isfinite(longer):
             return None
         if longer <= 1.0:
             return motion
         motion = _slower(motion, longer)
-        found = _rooms(asked, numbers, third, motion)
     return None
+
+
+def _duration(found: tuple[float, SmoothMotion]) -> float:
+    return found[0]
+
+
+def _longer(found: Sequence[Room], tolerance: float) -> float:
+    """In how many times the time all limits are kept; 1 where they are."""
+    return max((room.longer() for room in found if not room.worst() <= tolerance), default=1.0)
 
 
 def _rooms(asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion) -> list[Room]:

@@ -58,6 +58,9 @@ class PathRows:
 
 def sides(who: str, what: str, given: Any, names: Sequence[str], robot: Robot | None) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits (n,) by coordinate, as `read_limit` takes them.  Raises ValueError."""
+    if given.__class__ is float and given >= 0.0:
+        most = np.full(len(names), min(given, _ENDLESS))
+        return -most, most
     up, down = read_limit(who, what, given, names, None if robot is None else places_of(robot))
     return -np.minimum(down, _ENDLESS), np.minimum(up, _ENDLESS)
 

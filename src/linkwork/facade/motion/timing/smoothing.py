@@ -96,8 +96,10 @@ class Laws(NamedTuple):
                 caps = caps * np.maximum(1.0 - _at_ends(part).max(axis=1), 0.5) ** 2
             else:
                 here = slice(at, at + below.shape[1])
-                lower[:, here] += _at_ends(below)
-                upper[:, here] -= _at_ends(above)
+                rest = 0.0 if self.along.rest is None else self.along.rest[:, here]
+                low, high = rest - lower[:, here], upper[:, here] - rest  # half of the room is left
+                lower[:, here] = rest - np.maximum(low - _at_ends(below), 0.5 * low)
+                upper[:, here] = rest + np.maximum(high - _at_ends(above), 0.5 * high)
                 at += below.shape[1]
         return self._replace(limits=SmoothLimits(lower, upper, least, most), caps=caps)
 

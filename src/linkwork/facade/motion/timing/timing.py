@@ -17,6 +17,7 @@ from .grid import again, grid
 from .jerk import with_jerk
 from .limits import MotionLimit
 from .picture import plot_phase_plane
+from .quick import QuickMotion, is_quick, quick
 from .sweeps import Blocked, Grid, times_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class TimedPath(NamedTuple):
 
 
 def time_optimal(
-    path: Trajectory,
+    path: Trajectory | Sequence[Trajectory],
     *,
     velocity: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
@@ -86,7 +87,7 @@ def time_optimal(
     points: int = 400,
     passes: int = 2,
     tolerance: float | None = 1e-6,
-) -> TimedPath:
+) -> Any:
     """The way of a path in the least time within limits: how fast it was run through before does not matter.
 
     ``velocity`` [rad/s, m/s] are limits of v: a number, numbers (nv,), a pair (lower, upper), or a dict of these by
@@ -104,6 +105,9 @@ def time_optimal(
     ``points`` segments; after the first of ``passes`` they are made anew, of equal times.  At corners of the path the
     motion stops, and within limits of jerk where its curvature jumps.
 
+    It is a `TimedPath`; of several paths, of the same robot or as many numbers, a list of them, each as it would be
+    alone: those of polynomials of degree three within limits of v and a alone are found side by side in one kernel.
+
     Raises ValueError where a limit is not one, where a joint that may not move does, and where no speed obeys them all.
 
     Sources: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018;
@@ -111,15 +115,61 @@ def time_optimal(
     convex programming, 2013.
     """
     who = "time_optimal"
-    if not isinstance(path, Trajectory):
-        raise TypeError(f"{who}: path: expected a trajectory, got {path!r}")
-    robot = path.robot if robot is None else robot
-    asked = MotionAsked.read(who, path, robot, velocity, acceleration, torque, speed, limits, jerk)
+    paths = [path] if isinstance(path, Trajectory) else _several(who, path)
+    if not paths:
+        return []
+    first = paths[0]
+    robot = first.robot if robot is None else robot
+    asked = MotionAsked.read(who, first, robot, velocity, acceleration, torque, speed, limits, jerk)
     ends = [speed_of_end(who, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
     points, passes = count_of(who, "points", points), count_of(who, "passes", passes)
     tolerance = part_of(who, "tolerance", tolerance)
-    path, rates = _beneath(path)
-    ends = [x * rate for x, rate in zip(ends, rates, strict=True)]
+    found: list[Any] = [None] * len(paths)
+    together: list[tuple[int, Trajectory]] = []
+    for k, one in enumerate(paths):
+        under, rates = _beneath(one)
+        own = [x * rate for x, rate in zip(ends, rates, strict=True)]
+        if own == ends and is_quick(under, asked):
+            together.append((k, under))
+        else:
+            found[k] = _timed(who, under, asked, own, points, passes, tolerance)
+    if together:
+        made = quick([under for _, under in together], asked, ends, points, passes)
+        for (k, under), motion in zip(together, made, strict=True):
+            # where there is none, the long way says why
+            blocked = motion.blocked >= 0
+            found[k] = _timed(who, under, asked, ends, points, passes, tolerance) if blocked else _of(under, motion)
+    return found[0] if isinstance(path, Trajectory) else found
+
+
+def _several(who: str, given: Any) -> list[Trajectory]:
+    """Paths of the same coordinates.  Raises TypeError and ValueError."""
+    paths = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    for k, path in enumerate(paths):
+        if not isinstance(path, Trajectory):
+            where = f" {k}" if len(paths) > 1 else ""
+            raise TypeError(f"{who}: path{where}: expected a trajectory, got {path!r}")
+        if path.robot != paths[0].robot or (path.nq, path.nv) != (paths[0].nq, paths[0].nv):
+            raise ValueError(f"{who}: path {k}: expected one of the same as path 0, {paths[0]!r}, got {path!r}")
+    return paths
+
+
+def _of(path: Trajectory, motion: QuickMotion) -> TimedPath:
+    clock, section = Clock(motion.t[:-1], motion.clock), path.sections[0]
+    made = Section(section.space, section.kind, section.arrays, 0.0, float(motion.t[-1]), clock)
+    return TimedPath(Trajectory([made], path.robot), motion.s, motion.t, motion.speed, motion.acceleration)
+
+
+def _timed(
+    who: str,
+    path: Trajectory,
+    asked: MotionAsked,
+    ends: Sequence[float],
+    points: int,
+    passes: int,
+    tolerance: float | None,
+) -> TimedPath:
+    """Of one path.  Raises ValueError."""
     knots = path.knots
     stops = knots[_corners(path, knots, bends=asked.jerk is not None)]
     while True:

@@ -1,0 +1,172 @@
+"""What holds of motions whatever robot, limits and paths they are of."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.model.random import random_tree
+from linkwork.motion import Trajectory, profile, time_optimal
+
+POINTS = {"points": 50, "passes": 1}
+
+
+SIXES = (  # joints of six coordinates together, so that one kernel serves all
+    (joints.Revolute, joints.UnboundedRevolute, joints.Prismatic, joints.Helical, joints.Cylindrical),
+    (joints.Universal,) * 3,
+    (joints.Planar, joints.Translational),
+    (joints.Spherical, joints.SphericalMRP),
+    (joints.SphericalEuler, joints.Ellipsoid),
+    (joints.Floating,),
+    (joints.FloatingMRP,),
+)
+
+
+@cache
+def _robot(types: tuple) -> lw.Robot:
+    return lw.Robot(random_tree(np.random.default_rng(2), len(types), types=types))
+
+
+def _way(robot: lw.Robot, n: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Times, and configurations each near the one before."""
+    rng = np.random.default_rng(5)
+    q = [robot.random_configuration(seed=3)]
+    for _ in range(n - 1):
+        q.append(robot.integrate(q[-1], 0.3 * rng.normal(size=robot.nv)))
+    return np.arange(n) * 0.7, np.array(q)
+
+
+def _plain(seed: int, n: int = 2) -> Trajectory:
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(0.5, 1.5, 4))
+    return lw.motion.spline(times, rng.uniform(-1.0, 1.0, (4, n)))
+
+
+def _limits(rng: np.random.Generator, n: int, size: float) -> tuple[np.ndarray, np.ndarray]:
+    return -size * rng.uniform(0.3, 1.0, n), size * rng.uniform(0.3, 1.0, n)
+
+
+def _consistent(trajectory: Trajectory, tolerance: float = 1e-5) -> None:
+    """Each derivative is that of what is before it, by differences inside of pieces."""
+    knots = trajectory.knots
+    long = np.diff(knots) > 1e-3 * trajectory.duration
+    middle, h = 0.5 * (knots[1:] + knots[:-1])[long], 1e-4 * np.diff(knots)[long]
+    before, here, after = (trajectory(middle + x) for x in (-h, 0.0 * h, h))
+    space = trajectory.sections[0].space
+    for k, step in enumerate(h):
+        moved = np.asarray(space.local([*before.q[k]], [*after.q[k]]), dtype=float)
+        size = 1.0 + np.abs(here.v[k]).max() + np.abs(here.a[k]).max()
+        assert np.abs(moved / (2.0 * step) - here.v[k]).max() < tolerance * size
+        assert np.abs((after.v[k] - before.v[k]) / (2.0 * step) - here.a[k]).max() < tolerance * size
+
+
+def test_timing_on_every_joint_type(tmp_path):
+    for types in SIXES:
+        robot = _robot(types)
+        times, q = _way(robot)
+        path = robot.spline(times, q, "hermite")
+        v, a = (_limits(np.random.default_rng(1), robot.nv, x) for x in (1.0, 3.0))
+        found = time_optimal(path, velocity=v, acceleration=a, **POINTS)
+        state = found.trajectory(np.linspace(0.0, found.duration, 2001))
+        for x, (low, high) in ((state.v, v), (state.a, a)):
+            assert (np.maximum(x - high, low - x) / np.maximum(-low, high)).max() < 1e-6, types
+        ends = found.trajectory(np.array([0.0, found.duration]))
+        assert np.abs(robot.difference(ends.q[1], q[-1])).max() < 1e-6 and np.abs(ends.v).max() < 1e-6
+        _consistent(found.trajectory, 1e-4)
+        # a path that was timed already is the same path
+        again = time_optimal(found.trajectory, velocity=v, acceleration=a, **POINTS)
+        assert again.t.tobytes() == found.t.tobytes()
+        found.trajectory.save(tmp_path / "way.npz")
+        assert Trajectory.load(tmp_path / "way.npz", robot=robot) == found.trajectory
+
+
+def test_timing_within_any_limits():
+    for seed in range(4):
+        rng, path = np.random.default_rng(seed), _plain(seed)
+        v, a, j = (_limits(rng, 2, x) for x in (1.0, 3.0, 30.0))
+        if seed % 3 == 1:
+            v[1][0], a[0][1], j[1][1] = np.inf, -np.inf, np.inf
+        found = time_optimal(path, velocity=v, acceleration=a, **POINTS)
+        rounded = time_optimal(path, velocity=v, acceleration=a, jerk=j, points=100)
+        for timed in (found, rounded):
+            for k, (low, high) in ((1, v), (2, a)):
+                extremes = timed.trajectory.extremes(k)
+                assert (extremes.lower >= low - 1e-6).all() and (extremes.upper <= high + 1e-6).all()
+            _consistent(timed.trajectory)
+        low, high = rounded.trajectory.extremes(3)
+        assert (low >= j[0] - 1e-4).all() and (high <= j[1] + 1e-4).all() and rounded.duration > found.duration
+        # backwards, with limits turned around
+        how = {"velocity": (-v[1], -v[0]), "acceleration": a}
+        fine = time_optimal(path, velocity=v, acceleration=a, points=200)
+        back = time_optimal(path.reversed(), **how, points=200)
+        assert abs(back.duration - fine.duration) < 5e-3 * fine.duration
+        turned = time_optimal(path.reversed(), **how, jerk=(-j[1], -j[0]), points=100)
+        assert abs(turned.duration - rounded.duration) < 1e-2 * rounded.duration
+        # again, and wider limits
+        assert time_optimal(found.trajectory, velocity=v, acceleration=a, **POINTS).t.tobytes() == found.t.tobytes()
+        wider = {"velocity": (2.0 * v[0], 2.0 * v[1]), "acceleration": (4.0 * a[0], 4.0 * a[1])}
+        assert abs(2.0 * time_optimal(path, **wider, **POINTS).duration - found.duration) < 1e-9 * found.duration
+    # what may not move does not have to: limits without width
+    still = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0], [0.5, 0.0]]])
+    how = {"velocity": [1.0, 0.0], "acceleration": [2.0, 0.0]}
+    assert abs(time_optimal(still, **how).duration - 1.5) < 1e-2
+    exact = profile([0.0], [1.0], velocity=1.0, acceleration=2.0, jerk=8.0).duration
+    assert abs(time_optimal(still, **how, jerk=[8.0, 0.0], **POINTS).duration - exact) < 1e-2 * exact
+
+
+def test_profiles_and_time_that_runs_backwards():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        v, a, j = (_limits(rng, 1, x) for x in (1.0, 3.0, 20.0))
+        q0, q1 = rng.uniform(-1.0, 1.0, (2, 1))
+        ends = rng.uniform(0.9 * v[0], 0.9 * v[1], (2, 1))
+        there = profile(q0, q1, v0=ends[0], v1=ends[1], velocity=v, acceleration=a, jerk=j)
+        # q(T − t): velocities change signs, accelerations change places, jerks both
+        how = {"velocity": (-v[1], -v[0]), "acceleration": a, "jerk": (-j[1], -j[0])}
+        back = profile(q1, q0, v0=-ends[1], v1=-ends[0], **how)
+        assert abs(there.duration - back.duration) < 1e-8 * max(there.duration, 1.0)
+        _consistent(there)
+    # velocities at their limits at both ends, and of no room at all
+    there = profile([0.0], [1.0], v0=[1.0], v1=[1.0], velocity=1.0, acceleration=2.0, jerk=8.0)
+    assert abs(there.duration - 1.0) < 1e-9
+    line = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
+    at_limit = time_optimal(line, velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
+    assert abs(at_limit.duration - 1.0) < 1e-9
+
+
+def test_angles_that_turn_without_end_go_the_short_way():
+    robot = lw.Robot(random_tree(np.random.default_rng(0), 1, types=(joints.UnboundedRevolute,)))
+    q0 = robot.random_configuration(seed=0)
+    q1 = robot.integrate(q0, [3.0])
+    q2 = robot.integrate(q1, [1.0])  # four ahead: less than a turn less than that back
+    way = robot.profile(q0, q2, velocity=1.0, acceleration=2.0, jerk=8.0)
+    v = way(np.linspace(0.0, way.duration, 50)).v
+    assert v.max() < 1e-9 and abs(way.path_length() - (2.0 * np.pi - 4.0)) < 1e-6
+
+
+def test_bad_input_is_told():
+    path = _plain(0)
+    cases = [
+        (lambda: lw.motion.spline([0.0, 1.0, 1.0], np.zeros((3, 2))), "increas"),
+        (lambda: lw.motion.spline([0.0], np.zeros((1, 2))), "two|at least"),
+        (lambda: lw.motion.spline([0.0, 1.0], [[0.0], [np.nan]]), "finite|NaN|nan"),
+        (lambda: Trajectory.polynomial([0.0, np.nan], [[[0.0, 1.0]]]), "finite|increas|NaN|nan"),
+        (lambda: time_optimal(path, velocity=[1.0, np.nan], acceleration=1.0), "got nan"),
+        (lambda: time_optimal(path, acceleration=(0.5, 1.0)), "lets it rest"),
+        (lambda: time_optimal(path, acceleration=1.0, points=np.nan), "points: expected a whole number"),
+        (lambda: time_optimal(path, acceleration=1.0, passes=1.5), "passes: expected a whole number"),
+        (lambda: time_optimal(path, acceleration=1.0, tolerance=np.nan), "tolerance"),
+        (lambda: time_optimal(path, acceleration=1.0, end_speed=np.inf), "end_speed: expected a number"),
+    ]
+    for call, text in cases:
+        with pytest.raises(ValueError, match=text):
+            call()
+    # points that are repeated are stood at, or passed at once
+    twice = lw.motion.spline([0.0, 1.0, 2.0, 3.0], [[0.0], [0.5], [0.5], [1.0]], "linear")
+    found = time_optimal(twice, velocity=1.0, acceleration=2.0, **POINTS)
+    assert np.isfinite(found.t).all() and abs(found.trajectory(found.duration).q[0] - 1.0) < 1e-9
+    assert found.duration < 2.2 * 1.0
