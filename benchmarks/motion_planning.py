@@ -237,7 +237,8 @@ class Measured:
     @property
     def longer(self) -> np.ndarray:
         """By run that found a path: by which part it is longer than the best of the problem."""
-        ratio = self.cost / self.cost.min(axis=1, keepdims=True)
+        cost = self.cost[np.isfinite(self.cost).any(axis=1)]
+        ratio = cost / cost.min(axis=1, keepdims=True)
         found: np.ndarray = ratio[np.isfinite(ratio)] - 1.0
         return found
 

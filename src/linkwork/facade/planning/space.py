@@ -16,7 +16,7 @@ EdgeMethod = Literal["certified", "sampled"]
 
 _KNOWN = "planning"  # what a robot remembers of a space within its own limits
 _BLOCK = 4096  # rows that distances are measured to at once
-_TOLERANCE = 1e-4  # [m]: distances that are no farther above the margin are not told from a collision
+_TOLERANCE = 1e-6  # [m]: distances that are no farther above the margin are not told from a collision
 
 
 class PlanningSpace:
