@@ -16,7 +16,8 @@ from .targets import MOTION
 
 __all__ = ["timing_rows"]
 
-JOINTS, SEGMENTS, PATHS = 7, 100, 1024
+JOINTS, SEGMENTS, PATHS, BATCH = 7, 100, 1024, 64
+HARSHEST = 40.0  # [rad/s³]
 FASTEST, HARDEST = 2.0, 4.0  # [rad/s], [rad/s²]
 _KNOTS = np.linspace(0.0, 1.0, 6)
 
@@ -42,6 +43,8 @@ def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
     calls = {
         "time_optimal, velocity and acceleration": lambda: time_optimal(ours, **limits),
         "time_optimal, torque too": lambda: time_optimal(of_robot, torque=torque, **limits),
+        "time_optimal, a path of a batch": lambda: time_optimal([ours] * BATCH, **limits),
+        "time_optimal, jerk too": lambda: time_optimal(ours, **limits, jerk=HARSHEST),
         "the two sweeps, one path": lambda one=_kernel_call(ours, 1): one(),
         "the two sweeps, a path of a batch": lambda many=_kernel_call(ours, PATHS): many(),
     }
@@ -50,6 +53,7 @@ def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
         calls["toppra"] = peer
     seconds = interleaved(calls, 9)
     seconds["the two sweeps, a path of a batch"] /= PATHS
+    seconds["time_optimal, a path of a batch"] /= BATCH
     theirs = seconds.pop("toppra", None)
     targets = {
         "time_optimal, velocity and acceleration": MOTION["timing", "one call"],
