@@ -51,6 +51,10 @@ def test_formulas_and_scales() -> None:
         A, B = [[0.0, 1.0 / time], [0.0, 0.0]], [[0.0], [1.0 / time]]
         found = lqr(A, B, np.eye(2) / time, [[1.0 / time]])
         assert np.abs(found.X - [[3**0.5, 1.0], [1.0, 3**0.5]]).max() < 1e-9
+    # also where an eigenvalue of A is what the transform might have subtracted
+    B = [[(0.999**2 - 0.5) ** 0.5, 0.0], [0.0, 1.0]]
+    found = lqr(np.diag([1.0, 0.0]), B, np.eye(2), np.eye(2))
+    assert np.abs(found.X - solve_continuous_are(np.diag([1.0, 0.0]), B, np.eye(2), np.eye(2))).max() < 1e-12
     # what costs nothing and ends by itself is left alone
     found = lqr([[-1.0]], [[1.0]], [[0.0]], [[1.0]])
     assert abs(found.K[0, 0]) < 1e-12 and found.residual < 1e-9

@@ -72,6 +72,7 @@ def test_answers_are_proved_where_features_are_parallel(a, b) -> None:
     """Planes across the normal keep the distance, and points apart by it are on both: apart that is all there is to
     prove.  Of overlaps a search of all directions finds nothing less."""
     kernel = compiled(a, b)
+    overlapping = 0
     for name, x, y in cases(a, b):
         found = kernel(x, y)
         d, n = found[:, 0], found[:, 1:4]
@@ -84,6 +85,8 @@ def test_answers_are_proved_where_features_are_parallel(a, b) -> None:
             off = off_surface(kind, core, points)
             assert off[~flat].max(initial=0.0) < 3e-13 and (kind == b or off.max() < 3e-13), (name, kind)
         assert (searched(a, b)(x, y)[d < 0.0] <= d[d < 0.0] + 1e-12).all(), name
+        overlapping += int((d < 0.0).sum())
+    assert overlapping > 100
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.geometry import PolytopeCore, Solid, signed_distance
+from linkwork.geometry import PolytopeCore
+from linkwork.geometry.pairs.convex import convex
 from linkwork.spatial import Vec3
 
 from .minkowski import signed_distance_of_hulls
@@ -33,7 +34,7 @@ def core(kind: str, x: Any) -> Any:
 @cache
 def compiled(a: str, b: str, na: int, nb: int) -> lw.Kernel:
     def measured(x: Any, y: Any) -> Any:
-        found = signed_distance(Solid(core(a, x)), Solid(core(b, y)))
+        found = convex(core(a, x), core(b, y))  # the search, also where a pair has a function of its own by now
         return np.array([found.distance, *found.normal, *found.on_a, *found.on_b], dtype=object)
 
     return lw.compile(measured, x=na, y=nb)

@@ -9,7 +9,7 @@ which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹
     A ← A (1 + G H)⁻¹ A,   G ← G + A (1 + G H)⁻¹ G Aᵀ,   H ← H + Aᵀ H (1 + G H)⁻¹ A
 
 leads from one step of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes
-first.  One step of Newton's method follows, a Lyapunov equation, which takes off what rounding has left.
+first.  Where rounding has left more than it must, steps of Newton's method follow, each a Lyapunov equation.
 
 The derivative of X is the solution of a Lyapunov equation with A − B K, whatever the way to X was.
 
@@ -226,7 +226,7 @@ def _doubled(given: LinearQuadratic, continuous: bool) -> tuple[Matrix, Any, Any
 def _cayley(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """The matrices in steps of time that have the X of those in continuous time."""
     n = len(A)
-    gamma = 1e-3 + sqrt(sqrt(squares(A) / n) ** 2 + sqrt(squares(G) * squares(H)) / n)
+    gamma = 1e-3 + sqrt(squares(A) + sqrt(squares(G) * squares(H)))  # more than any eigenvalue of A
     less = shifted(A, -gamma)
     both = solved_columns(less, [[*g, *e] for g, e in zip(G, identity(n), strict=True)])
     LG, inverse = [row[:n] for row in both], [row[n:] for row in both]  # (A − γ)⁻¹ G, (A − γ)⁻¹

@@ -162,12 +162,13 @@ def _sampled(
     first = _FIRST if len(pairs) * len(drawn) > _MANY else len(drawn)
     found: dict[tuple[str, str], _Looked] = {}
     asked = pairs
+    place = {pair: k for k, pair in enumerate(pairs)}
     for q in (drawn[:first], drawn[first:]):
         if not len(q) or not asked:
             break
         d = _by_links(tree, asked, measure(q, asked))
         for k, pair in enumerate(asked):
-            rest, before = float(at_rest[pairs.index(pair)]), found.get(pair)
+            rest, before = float(at_rest[place[pair]]), found.get(pair)
             here = _Looked(float(d[:, k].min()), float(d[:, k].max()), q[int(d[:, k].argmin())], rest)
             if before is not None:
                 nearest = before.nearest if before.least <= here.least else here.nearest

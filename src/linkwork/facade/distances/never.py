@@ -123,7 +123,7 @@ def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, at_most: int = 
     followed = len({*own}) < len(own) or any(tree.bodies[i].coupling for i in (*ranges.to_a, *ranges.to_b))
     with np.errstate(all="ignore"):
         known = nearest[own][np.newaxis]
-        if (_looked(tree, links, ranges, known, np.zeros_like(known)).apart <= _SLACK).any():
+        if not (_looked(tree, links, ranges, known, np.zeros_like(known)).apart > _SLACK).all():
             return nothing
         centers = 0.5 * (ranges.lower + ranges.upper)[np.newaxis]
         halves = 0.5 * (ranges.upper - ranges.lower)[np.newaxis]
@@ -133,12 +133,12 @@ def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, at_most: int = 
             if looked > at_most:
                 return nothing
             found = _looked(tree, links, ranges, centers, halves)
-            overlap = found.apart <= _SLACK
+            overlap = ~(found.apart > _SLACK)  # what is no number proves nothing
             if overlap.any():
                 doubts = np.tile(nearest, (0 if followed else min(_DOUBTS, int(overlap.sum())), 1))
                 doubts[:, own] = centers[overlap][: len(doubts)]
                 return Tried(False, doubts)
-            open_ = found.gap <= _SLACK
+            open_ = ~(found.gap > _SLACK)
             centers, halves = _split(centers[open_], halves[open_], found.shares[open_])
     return Tried(True, nothing.doubts)
 

@@ -193,7 +193,7 @@ def _witness(can: Can, n: Vec3, out: Vec3, distance: Any, kind: Any) -> tuple[Ve
     numbers = zip(free, point, n, can.box, strict=True)
     on_box = Vec3(*(where(here, clamp(p, most), copysign(most, x)) for here, p, x, most in numbers))
     wide: Any = 0.0
-    crossing: Any = lt(0.0, _TIE)
+    crossing: Any = True
     for here, most, x in zip(free, can.box, can.axis, strict=True):
         counts = and_(here, lt(0.0, most))
         wide = wide + where(counts, 1.0, 0.0)

@@ -260,18 +260,20 @@ class _Walk(NamedTuple):
     found: Any
 
 
+def _waits(s: _Walk) -> Any:
+    """Whether there are arcs that have not been looked at."""
+    found = lt(0.5, s.there)
+    for word in s.words:
+        found = or_(found, lt(0.5, word))
+    return found
+
+
 def _walked(
     sides: _Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], best: Best, rounding: Any
 ) -> _Walk:
     faces, vertices = sides.faces, sides.hull.vertices
     rows = [[f, g, *faces.normals[f], *faces.normals[g], *vertices[v], *vertices[w]] for f, g, v, w in faces.edges]
     arcs, ends = np.array(rows, dtype=float), table_of([row[:3] for row in ends])
-
-    def waiting(s: _Walk) -> Any:
-        found = lt(0.5, s.there)
-        for word in s.words:
-            found = or_(found, lt(0.5, word))
-        return found
 
     def step(s: _Walk) -> _Walk:
         new = lt(s.there, 0.5)
@@ -326,7 +328,7 @@ def _walked(
     z = best.n * 0.0
     none = 0.0 * best.h
     start = _Walk(words, z, z, z, z, z, z, z, z, none, none, best, (z, z, z, z), none)
-    found: _Walk = while_loop(waiting, step, start, at_most=_STEPS).state
+    found: _Walk = while_loop(_waits, step, start, at_most=_STEPS).state
     return found
 
 
@@ -361,6 +363,7 @@ def _touching(sides: _Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_ot
     edges = lt(0.5, walk.found)
     there = choose(edges, v + e * s, choose(of_other, on_h, below))
     sure = or_(and_(edges, crossing), and_(not_(edges), or_(and_(of_other, theirs), and_(not_(of_other), mine))))
+    sure = and_(sure, not_(_waits(walk)))
     of_h, of_o = (choose(edges, v, on_h), w), (choose(edges, at_l, on_o), at_r)
     X, R = sides.X, sides.X.rotation
     a, b = [[X.point(p) for p in points] for points in ((of_o, of_h) if sides.turned else (of_h, of_o))]

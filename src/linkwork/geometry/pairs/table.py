@@ -39,7 +39,8 @@ PAIRS: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (BoxCore, BoxCore): partial(varied, "box_box"),
     **{(HalfSpaceCore, kind): half_space_convex for kind in SUPPORTS},
 }
-"""By the types of the two cores, in one of the two orders; `convex` measures the pairs of bounded cores left."""
+"""By the types of the two cores, in one of the two orders;
+the pairs of bounded cores left are in `LONG`, or measured by `convex`."""
 
 LONG: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
     (SegmentCore, CylinderCore): partial(varied, "segment_cylinder"),
@@ -50,7 +51,7 @@ LONG: Mapping[tuple[type, type], Callable[[Any, Any], SignedDistance]] = {
 
 
 def is_closed_form(a: type, b: type) -> bool:
-    """Whether there is a function of the pair, in one of the two orders."""
+    """Whether the pair is in `PAIRS`, in one of the two orders."""
     return (a, b) in PAIRS or (b, a) in PAIRS
 
 

@@ -1,7 +1,8 @@
 """Whether two solids are within a distance of each other: yes or no, for less than the distance takes.
 
-Squares are compared, so there are no roots, and neither witness points nor normals; of what overlaps no depth is
-looked for.  What the axes of a box's faces keep apart is asked first, and no more where all samples side by side agree.
+Squares are compared where they can be, so there are no roots, and neither witness points nor normals, and of what
+overlaps no depth is looked for; pairs of a cylinder with a segment or a cylinder are measured.  What the axes of a
+box's faces keep apart is asked first, and no more where all samples side by side agree.
 """
 
 from __future__ import annotations
