@@ -23,15 +23,13 @@ from ...spatial import Pose, Rotation, Vec3
 from ..cores import BoxCore, CylinderCore, SegmentCore
 from ..directions import NOTHING, across, choose, clamp, length, unit
 from ..distance import SignedDistance
-from .can import Can
+from .can import Can, is_tied
 from .rims import least_along_edges
 from .segment_box import nearest_to_box
 
 __all__ = ["box_cylinder", "box_cylinder_within", "segment_cylinder"]
 
 _LEVEL = 1e-13  # sines of angles below which a direction is across an edge, or along the axis
-_TIE = 1e-14  # of sizes: depths that differ by less are as good
-_SAME = 1e-9  # 1 less the cosine of directions that are one
 _EDGES = (0, 1, 2)
 _ALONG, _OTHER, _ACROSS = 0.0, 1.0, 2.0  # what n is to the axis, where it was made so
 _AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
@@ -89,7 +87,8 @@ def _measured(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) -> Sign
     distance, n = where(corner.leads, corner.distance, -h), choose(corner.leads, corner.n, n)
     on_a, one = _witness(can, n, out, distance, kind)
     on_a = choose(corner.leads, corner.vertex, on_a)
-    tie = and_(lt(distance, 0.0), _tied(can, known, h, n))
+    size = can.radius + can.half + fabs(can.box.x) + fabs(can.box.y) + fabs(can.box.z)
+    tie = and_(lt(distance, 0.0), is_tied([(x, m) for x, m, _ in known], h, n, can.center, size))
     normal, p = X.rotation @ n, X.point(on_a)
     return SignedDistance(distance, normal, p, p + normal * distance, where(and_(one, not_(tie)), 1.0, 0.0))
 
@@ -201,12 +200,3 @@ def _witness(can: Can, n: Vec3, out: Vec3, distance: Any, kind: Any) -> tuple[Ve
     crossing = and_(and_(crossing, lt(wide, 1.5)), level)
     round_one = not_(or_(and_(level, lt(0.0, can.half)), and_(flat, lt(0.0, can.radius))))
     return on_box, or_(or_(lt(wide, 0.5), round_one), crossing)
-
-
-def _tied(can: Can, known: Sequence[tuple[Any, Vec3, Any]], h: Any, n: Vec3) -> Any:
-    """Whether another direction is as good, or the opposite one."""
-    size = can.radius + can.half + fabs(can.box.x) + fabs(can.box.y) + fabs(can.box.z)
-    tied = le(fabs(n.dot(can.center)), _TIE * size)
-    for other, m, _ in known:
-        tied = or_(tied, and_(lt(other, h + _TIE * size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
-    return tied

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.functions import fabs
+from ...expr.functions import and_, fabs, le, lt, or_
 from ...spatial import Vec3
 from ..directions import length
 
-__all__ = ["Can"]
+__all__ = ["Can", "is_tied"]
+
+_TIE = 1e-14  # of sizes: depths that differ by less are as good
+_SAME = 1e-9  # 1 less the cosine of directions that are one
+
+
+def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, size: Any) -> Any:
+    """Whether another direction is as good, of those that are known with their heights, or the opposite one."""
+    tied = le(fabs(n.dot(between)), _TIE * size)
+    for other, m in known:
+        tied = or_(tied, and_(lt(other, h + _TIE * size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
+    return tied
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from ...spatial import Pose, Vec3
 from ..cores import CylinderCore, SegmentCore
 from ..directions import choose, length, unit
 from ..distance import SignedDistance
-from .can import Can
+from .can import Can, is_tied
 from .polish import absolute
 from .rims import along_axis
 from .segments import nearest_of_segments
@@ -31,8 +31,6 @@ from .segments import nearest_of_segments
 __all__ = ["cylinder_cylinder"]
 
 _LEVEL = 1e-13  # sines of angles below which a direction is across an axis, or along it
-_TIE = 1e-14  # of sizes: depths that differ by less are as good
-_SAME = 1e-9  # 1 less the cosine of directions that are one
 _STEPS = 12
 _FEW = 6  # steps from each of the starts for overlaps: what is best after them is made exact
 _FAR = 0.3  # [rad] no step is longer
@@ -83,7 +81,7 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     best = _with_rims(two, best)
     h, n = best.h, best.n
     at = _touching(two, best)
-    tie = and_(lt(0.0, h), _tied(two, known, h, n))
+    tie = and_(lt(0.0, h), is_tied([(x, m) for x, m, *_ in known], h, n, two.c, two.size))
     normal, p = a.pose.rotation @ n, a.pose.point(at.on_a)
     return SignedDistance(-h, normal, p, p - normal * h, where(and_(at.one, not_(tie)), 1.0, 0.0))
 
@@ -322,11 +320,3 @@ def _inverse(v: Vec3) -> Any:
     square = v.dot(v)
     some = lt(1e-30, square)
     return where(some, 1.0, 0.0) / sqrt(where(some, square, 1.0))
-
-
-def _tied(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], h: Any, n: Vec3) -> Any:
-    """Whether another direction is as good, or the opposite one."""
-    tied = le(fabs(n.dot(two.c)), _TIE * two.size)
-    for other, m, _, _ in known:
-        tied = or_(tied, and_(lt(other, h + _TIE * two.size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
-    return tied

@@ -9,19 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...expr.functions import lt, where
+from ...expr.functions import lt, sqrt, where
 from ...spatial import Pose, Vec3
 from ..cores import PointCore, PolytopeCore, SegmentCore
 from ..distance import SignedDistance
 from ..support import support
 
-__all__ = ["Difference", "Moved", "length_of"]
+__all__ = ["Difference", "Moved", "length_of", "unit_of"]
 
 
 def length_of(v: Vec3) -> Any:
     """Its square, and where that is 0, 1: for denominators."""
     square = v.dot(v)
     return where(lt(1e-300, square), square, 1.0)
+
+
+def unit_of(v: Vec3) -> Vec3:
+    """v over its length."""
+    unit: Vec3 = v * (1.0 / sqrt(length_of(v)))
+    return unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from ...expr.control.loops import while_loop
 from ...expr.functions import and_, fabs, fmin, le, lt, or_, sqrt, where
 from ...spatial import Vec3
 from ..directions import across, choose
-from .difference import Difference, length_of
+from .difference import Difference, unit_of
 from .polish import absolute
 
 __all__ = ["between_ellipsoids"]
@@ -113,11 +113,6 @@ def _fat(radii: Vec3) -> Any:
     return lt(_THIN * most, least)
 
 
-def _unit(v: Vec3) -> Vec3:
-    found: Vec3 = v * (1.0 / sqrt(length_of(v)))
-    return found
-
-
 def _start(difference: Difference, pair: _Pair) -> Vec3:
     """Apart, the direction in which an ellipsoid of both is left; else the best of that and the axes."""
     c = pair.c
@@ -126,7 +121,7 @@ def _start(difference: Difference, pair: _Pair) -> Vec3:
     scale = 1.0 / _positive(rows[0].x + rows[1].y + rows[2].z)
     rows = [row * scale for row in rows]
     n = Vec3(*(c.dot(rows[(k + 1) % 3].cross(rows[(k + 2) % 3])) for k in range(3)))  # (D² + Eᵀ E)⁻¹ c, of any length
-    n = choose(lt(1e-200, n.dot(n)), _unit(n), z)
+    n = choose(lt(1e-200, n.dot(n)), unit_of(n), z)
 
     apart: Vec3 = cond(lt(0.0, pair.kept(n)), lambda: n, lambda: _best(difference, pair, n, pair.kept(n)))
     return apart
@@ -149,7 +144,7 @@ def _step(pair: _Pair, n: Vec3) -> tuple[Vec3, Any]:
     u, x, w, y = pair.lengths(n)
     r = pair.c - u - w
     g = r.dot(n)
-    t = _unit(across(n))
+    t = unit_of(across(n))
     s = n.cross(t)
     at, as_, bt, bs = pair.of_a(t), pair.of_a(s), pair.of_b(t), pair.of_b(s)
     ut, us, wt, ws = u.dot(t), u.dot(s), w.dot(t), w.dot(s)
@@ -164,7 +159,7 @@ def _step(pair: _Pair, n: Vec3) -> tuple[Vec3, Any]:
     p, q = (ss * p - ts * q) * scale, (tt * q - ts * p) * scale
     square = p * p + q * q
     short = fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
-    return _unit(n + t * (p * short) + s * (q * short)), square
+    return unit_of(n + t * (p * short) + s * (q * short)), square
 
 
 def _is_best(pair: _Pair, n: Vec3, g: Any, turns: Sequence[float]) -> Any:
@@ -177,7 +172,7 @@ def _is_best(pair: _Pair, n: Vec3, g: Any, turns: Sequence[float]) -> Any:
     D: list[Vec3] = []  # rows of D and E across a and b
     E: list[Vec3] = []
     for direction, radii, rotation, rows in ((a, pair.radii, pair.turned, D), (b, pair.other, pair.back, E)):
-        t = _unit(across(direction))
+        t = unit_of(across(direction))
         for way in (t, direction.cross(t)):
             rows.append(rotation @ Vec3(*(r * k for r, k in zip(radii, way, strict=True))))
     cos, sin = D[0].dot(E[0]) + D[1].dot(E[1]), D[1].dot(E[0]) - D[0].dot(E[1])

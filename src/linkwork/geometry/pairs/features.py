@@ -18,7 +18,7 @@ from ...expr.functions import and_, copysign, fabs, le, lt, not_, or_, sqrt, whe
 from ...spatial import Vec3
 from ..cores import ConeCore, CylinderCore, EllipsoidCore, SegmentCore
 from ..directions import choose
-from .difference import length_of
+from .difference import length_of, unit_of
 
 __all__ = ["CURVED", "Feature", "feature"]
 
@@ -60,11 +60,6 @@ def feature(core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Ve
 
 def _none(t: Vec3, u: Vec3) -> Any:
     return 0.0
-
-
-def _unit(v: Vec3) -> Vec3:
-    unit: Vec3 = v * (1.0 / sqrt(length_of(v)))
-    return unit
 
 
 def _mean(points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Vec3:
@@ -153,7 +148,7 @@ def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n:
         return c, lambda t, u: where(pointed, 0.0, varied(t, u))
 
     def along(n: Vec3) -> Vec3:
-        return _unit(_round(axis, n, core.radius)[0] - axis * (2.0 * core.half))
+        return unit_of(_round(axis, n, core.radius)[0] - axis * (2.0 * core.half))
 
     square = _round(axis, n, core.radius)[2]
     end = and_(lt(square, _END * _END), lt(axis.dot(n), 0.0))
@@ -162,7 +157,7 @@ def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n:
 
 def _segment(core: SegmentCore, shown: Feature, almost: Any) -> Feature:
     """All of it where that is almost so, else what its points show."""
-    q = choose(almost, _unit(core.half), shown.q)
+    q = choose(almost, unit_of(core.half), shown.q)
 
     def at(n: Vec3) -> tuple[Vec3, Callable[[Vec3, Vec3], Any]]:
         return choose(almost, core.center, shown.at(n)[0]), _none
@@ -180,14 +175,14 @@ def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Fea
     longest = choose(lt(longest.dot(longest), squares[2]), e[2], longest)
     square = longest.dot(longest)
     line = lt(_SAME * first.dot(first), square)
-    q = _unit(longest)
+    q = unit_of(longest)
     across, most = e[0].cross(longest), 0.0 * square
     for x in e:
         n3 = x.cross(longest)
         larger = lt(most, n3.dot(n3))
         across, most = choose(larger, n3, across), where(larger, n3.dot(n3), most)
     face = and_(line, lt(1e-20 * square * square, most))
-    normal = _unit(across)
+    normal = unit_of(across)
     normal = choose(lt(normal.dot(n), 0.0), -normal, normal)
     mean = _mean(points, weights)
     return Feature(lambda n: (mean, _none), and_(line, not_(face)), q, 0.0, lambda n: q, face, normal)
