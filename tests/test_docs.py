@@ -33,6 +33,16 @@ def test_document(document: str) -> None:
     assert result.failed == 0
 
 
+def test_every_fence_closes() -> None:
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        begun = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.lstrip().startswith("```"):
+                assert not begun or line.strip() == "```", (page.name, begun, line)
+                begun = "" if begun else line
+        assert not begun, (page.name, begun)
+
+
 def test_docstrings() -> None:
     attempted = 0
     for module in pkgutil.walk_packages(linkwork.__path__, "linkwork."):

@@ -40,8 +40,14 @@ def test_the_path_is_the_robots(linkwork, files, tmp_path):
     assert data["names"] == ["j", "k"] and data["seed"] == 2 and not data["timed"] and data["output"] is None
     steps = np.linalg.norm(np.diff(found.path, axis=0), axis=1)
     assert np.allclose(data["times"], [0.0, *np.cumsum(steps)])
-    ran = linkwork("plan", *asked, "--method", "optimal", "--budget", "1", "--json")
-    assert json.loads(ran.out)["cost"] <= found.cost + 1e-9
+    ran = linkwork("plan", *asked, "--method", "optimal", "--iterations", "2", "--budget", "300", "--json")
+    better = robot.plan(start, [goal], obstacles, seed=2, method="optimal", iterations=2, time_budget=300.0)
+    assert json.loads(ran.out)["path"] == better.path.tolist() and better.cost <= found.cost
+    limits = {"j": (-1.5, 1.2), "k": (-2.0, 2.0)}
+    ran = linkwork("plan", *asked, "--limits", "j=-1.5:1.2", "--limits", "k=-2:2", "--json")
+    assert json.loads(ran.out)["path"] == robot.plan(start, [goal], obstacles, seed=2, limits=limits).path.tolist()
+    ran = linkwork("plan", *asked, "--limits", "j=-1.5:0.5", "--json")
+    assert ran.code == 1 and json.loads(ran.out)["status"] == "goal outside limits"
     # timed, and written: the same from the file as from the robot
     for ending in ("npz", "csv"):
         output = tmp_path / f"way.{ending}"
@@ -96,6 +102,7 @@ def test_a_picture_is_written(linkwork, files, tmp_path):
 
 def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
     file, _, _ = files
+    way = tmp_path / "way.csv"
     bare = urdf('<robot name="bare"><link name="a"/></robot>', "bare.urdf")
     for arguments, code, said in (
         ((file,), 2, "expected a goal"),
@@ -111,6 +118,12 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
         ((file, "--to", "j=1", "--budget", "nan"), 2, "at least 0"),
         ((file, "--to", "j=1", "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
         ((bare, "--to", "0"), 2, "expected 0 numbers"),
+        ((file, "--to", "j=1", "--limits", "jj=0:1"), 2, "did you mean 'j'"),
+        ((file, "--to", "j=1", "--limits", "j=0"), 2, "--limits: expected NAME=LOW:HIGH, got 'j=0'"),
+        ((file, "--to", "j=1", "--limits", "j=0:x"), 2, "--limits: j: expected a finite number, got 'x'"),
+        ((file, "--to", "j=1", "--iterations", "-1"), 2, "at least 0"),
+        ((file, "--to", "j=1", "--frame", "hnad", "--output", str(way)), 2, "did you mean 'hand'"),
     ):
         ran = linkwork("plan", *arguments)
         assert ran.code == code and said in ran.err and not ran.out, (arguments, ran.err)
+    assert not way.exists()

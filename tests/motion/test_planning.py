@@ -56,8 +56,8 @@ def test_points_of_halton_are_those_of_the_book() -> None:
 def test_trees_grow_and_lead_to_their_roots() -> None:
     tree = PlanningTree(np.zeros((1, 2)))
     for k in range(1, 200):
-        assert tree.add(np.array([k, -k]), k // 2 if k > 1 else 0) == k
-    assert [int(q[0]) for q in tree.way(100)] == [100, 50, 25, 12, 6, 3, 1, 0]
+        assert tree.extend(np.array([[k, -k]]), np.array([k // 2 if k > 1 else 0])) == [k]
+    assert [int(tree.q[k, 0]) for k in tree.nodes_to(100)] == [100, 50, 25, 12, 6, 3, 1, 0]
 
 
 def test_a_tree_is_cut_with_what_grew_on_it() -> None:
@@ -160,6 +160,10 @@ def test_goals_of_every_kind(arm: lw.Robot) -> None:
         ({"pan": -0.6, "shoulder": 1.2, "elbow": 0.5}, {}, {0}),
         (inside, {}, {0}),
         ([inside, q[0], {"tip": X[0]}], {}, {0, 1, 2}),
+        (X[0].tolist(), {"frame": "tip"}, {0}),
+        (X.tolist(), {"frame": "tip"}, {0, 1}),
+        ([q[0], X[1]], {"frame": "tip"}, {0, 1}),
+        ([q[0].tolist(), X[1].tolist(), inside], {"frame": "tip"}, {0, 1, 2}),
     ):
         found = arm.plan(START, goal, SCENE, **how)
         assert found and found.goal in which, found.reason
@@ -236,7 +240,7 @@ def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
     assert joint_reaches(ball.tree, ball.lower, ball.upper) is None
 
 
-def test_why_there_is_no_path(arm: lw.Robot) -> None:
+def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = np.array([0.0, 1.4, 0.3])
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
     spent = {"time_budget": 0.1, "limits": apart}
@@ -250,7 +254,14 @@ def test_why_there_is_no_path(arm: lw.Robot) -> None:
         (START, [0.6, 0.5, -3.0], SCENE, {}, "goal outside limits", ["'elbow'", "beyond its limit of -2.6"]),
         (START, far, SCENE, {"frame": "tip"}, "goal unreachable", ["out of reach", "m"]),
         (START, GOAL, around, {}, "start in collision", ["'crate' contains the robot's base", "'base'"]),
-        (START, GOAL, SCENE, spent, "budget spent", ["configurations explored from the start", "rounds"]),
+        (
+            START,
+            GOAL,
+            SCENE,
+            spent,
+            "budget spent",
+            ["configurations explored from the start", "rounds", "time_budget="],
+        ),
     ):
         found = arm.plan(start, goal, scene, **how)
         assert not found and found.status == status, found.reason
@@ -259,6 +270,10 @@ def test_why_there_is_no_path(arm: lw.Robot) -> None:
         with pytest.raises(ValueError, match="there is no path"):
             found.trajectory()
     assert found.nodes >= 2 and found.tree.q.shape == (found.nodes, 3)
+    with monkeypatch.context() as few:
+        few.setattr("linkwork.facade.planning.planning._NODES", 10)
+        full = arm.plan(START, GOAL, SCENE, limits=apart, time_budget=600.0)
+    assert full.status == "budget spent" and "another seed=" in full.reason and "time_budget" not in full.reason
     told: list[tuple[float, int]] = []
     arm.plan(START, GOAL, SCENE, limits=apart, time_budget=0.02, progress=lambda *spent: told.append(spent))
     assert told and told[-1][0] >= 0.02 and told[-1][1] >= 2
@@ -273,6 +288,11 @@ def test_what_is_refused(arm: lw.Robot) -> None:
         ((START, np.eye(4)), {}, ValueError, "say the frame: frame="),
         ((START, np.eye(4)), {"frame": "tap"}, lw.errors.UnknownNameError, "tip"),
         ((START, np.eye(3)), {"frame": "tip"}, ValueError, "expected a pose"),
+        ((START, np.eye(2)), {"frame": "tip"}, ValueError, "expected a pose"),
+        ((START, [START, GOAL]), {"frame": "tip"}, ValueError, "expected a pose"),
+        ((START, 2.0 * np.eye(4)), {"frame": "tip"}, ValueError, "plan: goal: expected a pose.* with a rotation"),
+        ((START, {"tip": 2.0 * np.eye(4)}), {}, ValueError, r"plan: goal\['tip'\]: expected a pose.* with a rotation"),
+        ((np.empty((0, 3)), GOAL), {}, ValueError, r"start: expected a configuration.*got shape \(0, 3\)"),
         ((START, GOAL, "table"), {}, TypeError, "scene"),
         ((START, GOAL), {"method": "conect"}, ValueError, "connect"),
         ((START, GOAL), {"edges": "sample"}, ValueError, "sampled"),
@@ -282,6 +302,10 @@ def test_what_is_refused(arm: lw.Robot) -> None:
         ((START, GOAL), {"time_budget": np.nan}, ValueError, "time_budget"),
         ((START, GOAL), {"progress": 3}, TypeError, "progress"),
         ((START, GOAL), {"weights": [1.0, 0.0, 1.0]}, ValueError, "weights"),
+        ((START, GOAL), {"weights": {"pan": "heavy"}}, ValueError, "plan: weights: 'pan': expected .*'heavy'"),
+        ((START, GOAL), {"weights": {"pan": [1.0, 2.0]}}, ValueError, "plan: weights: 'pan': expected a number"),
+        ((START, GOAL), {"limits": {"pan": ("a", 1.0)}}, ValueError, "plan: limits: 'pan': lower: expected .*'a'"),
+        ((START, GOAL), {"limits": {"pan": (0.0, "b")}}, ValueError, "plan: limits: 'pan': upper: expected .*'b'"),
         ((START, GOAL), {"limits": {"elbo": (0.0, 1.0)}}, lw.errors.UnknownNameError, "elbow"),
     ):
         with pytest.raises(error, match=words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 import threading
 
@@ -10,22 +11,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.gantry import gantry
 from linkwork.motion import Roadmap
 
-
-def _gantry(own: float = 0.1) -> lw.Robot:
-    x, y = lw.joints.Prismatic((1, 0, 0)), lw.joints.Prismatic((0, 1, 0))
-    limits = {"lower": -2.0, "upper": 2.0}
-    return lw.Robot.build(
-        "gantry",
-        lw.Link("beam", mass=1.0),
-        lw.Joint.of(x, name="x", parent="world", child="beam", **limits),
-        lw.Link("tool", mass=1.0),
-        lw.Joint.of(y, name="y", parent="beam", child="tool", **limits),
-    ).with_collisions("tool", lw.shapes.Box((own, own, own)))
-
-
-ROBOT = _gantry()
+ROBOT = gantry()
 WALL = lw.Scene().with_box("wall", (0.2, 3.0, 1.0))
 CLOSED = lw.Scene().with_box("wall", (0.2, 5.0, 1.0))
 START, GOAL = np.array([-1.5, 0.1]), np.array([1.5, -0.1])
@@ -96,11 +85,11 @@ def test_files_pickles_and_threads(tmp_path):
     where = tmp_path / "roadmap.npz"
     roadmap.save(where)
     wanted = roadmap.plan(START, GOAL).path
-    for again in (Roadmap.load(where, _gantry(), WALL), pickle.loads(pickle.dumps(roadmap))):
+    for again in (Roadmap.load(where, gantry(), WALL), pickle.loads(pickle.dumps(roadmap))):
         assert np.array_equal(again.nodes, roadmap.nodes) and np.array_equal(again.plan(START, GOAL).path, wanted)
         assert np.array_equal(again.extended(20).nodes, roadmap.extended(20).nodes)
     for robot, scene, options in (
-        (_gantry(0.11), WALL, {}),
+        (gantry(0.11), WALL, {}),
         (ROBOT, CLOSED, {}),
         (ROBOT, WALL, {"margin": 0.01}),
         (ROBOT, WALL, {"limits": {"x": (-1.9, 1.9)}}),
@@ -110,8 +99,22 @@ def test_files_pickles_and_threads(tmp_path):
             Roadmap.load(where, robot, scene, **options)
     (tmp_path / "broken.npz").write_bytes(b"PK not a file")
     np.savez(tmp_path / "other.npz", q=np.zeros(3))
-    for name in ("broken", "other"):
-        with pytest.raises(ValueError, match="expected a roadmap"):
+    with np.load(where) as file:
+        arrays, said = {name: file[name] for name in file.files if name != "said"}, json.loads(str(file["said"]))
+    for name in ("seed", "of", "batches", "robot"):
+        less = {key: x for key, x in said.items() if key != name}
+        np.savez(tmp_path / f"no {name}.npz", said=np.array(json.dumps(less)), **arrays)
+    np.savez(tmp_path / "later.npz", said=np.array(json.dumps({"format": "linkwork roadmap 2"})))
+    for name, words in (
+        ("broken", "zip|pickle"),
+        ("other", "said"),
+        ("no seed", "'seed'"),
+        ("no of", "'of'"),
+        ("no batches", "'batches'"),
+        ("no robot", "'robot'"),
+        ("later", "expected 'linkwork roadmap 1', got 'linkwork roadmap 2'"),
+    ):
+        with pytest.raises(ValueError, match=f"expected a roadmap, as save writes it: .*({words})"):
             Roadmap.load(tmp_path / f"{name}.npz", ROBOT, WALL)
     with pytest.raises(TypeError, match="got 'margn'"):
         Roadmap.load(where, ROBOT, WALL, margn=0.0)

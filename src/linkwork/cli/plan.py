@@ -14,6 +14,7 @@ from .. import __version__
 from .._progress import Progress
 from ..errors import UnknownNameError
 from ..facade.motion.trajectory import Trajectory
+from ..facade.motion.workspace import frames_to_draw
 from ..facade.planning.planning import PLANNERS
 from ..facade.planning.result import PlanResult
 from ..facade.posing import pose
@@ -83,6 +84,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=PLANNERS[0],
         help=f"{PLANNERS[0]}: the first path, shortened; {PLANNERS[1]}: shorter ones until the budget ends",
     )
+    parser.add_argument(
+        "--iterations",
+        metavar="N",
+        type=from_zero,
+        help=f"with --method {PLANNERS[1]}: so many at most, which give the same path for a seed if the budget allows",
+    )
+    parser.add_argument(
+        "--limits",
+        metavar="NAME=LOW:HIGH",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="of numbers of q, besides the robot's own: what nothing bounds needs some [rad, m]",
+    )
     parser.add_argument("--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="of sampled ones")
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="of the random numbers (default: 0)")
     parser.add_argument("--budget", metavar="S", type=number_from(0.0), default=5.0, help="seconds (default: 5)")
@@ -105,6 +120,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     try:
         start = _configuration(robot, "--from", arguments.start or [], robot.neutral())
         goals = _goals(robot, arguments, start)
+        limits = _limits(robot, arguments.limits)
+        frames_to_draw(robot, arguments.frame)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
     with Progress(terminal.log, "planning: time", 100) as progress:
@@ -126,6 +143,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 margin=arguments.margin,
                 seed=arguments.seed,
                 time_budget=arguments.budget,
+                limits=limits,
+                iterations=arguments.iterations,
                 progress=told,
             )
         except UnknownNameError as error:
@@ -209,6 +228,20 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
     return found
 
 
+def _limits(robot: Robot, given: Sequence[str]) -> dict[str, tuple[float, float]] | None:
+    """By name of a number of q, if there are any.  Raises ValueError and UnknownNameError."""
+    found = {}
+    for word in _words(given):
+        name, _, pair = word.rpartition("=")
+        low, colon, high = pair.partition(":")
+        if not name or not colon:
+            raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
+        if name not in robot.q_names:
+            raise UnknownNameError("number of q", name, robot.q_names)
+        found[name] = _number(f"--limits: {name}", low), _number(f"--limits: {name}", high)
+    return found or None
+
+
 # -- what is found
 
 
@@ -248,7 +281,7 @@ def _write(found: PlanResult, moving: Moving | None, arguments: argparse.Namespa
     except OSError as error:
         name = escaped(str(error.filename or arguments.output))
         raise CommandError(FAILED, f"cannot write {name}: {error.strerror or error}") from error
-    except (UnknownNameError, ValueError) as error:  # a frame, or a kind of picture, that is none
+    except ValueError as error:  # a kind of picture that is none
         raise CommandError(USAGE, escaped(str(error))) from error
 
 

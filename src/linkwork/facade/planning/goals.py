@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import UnknownNameError
+from ...spatial.given import given_pose
 from ...tasks.frames import PoseTask
 from ..assembly.wanted import read_configuration
 from .collisions import collisions_of, limits_of
@@ -40,9 +41,13 @@ class GoalsFound:
 
 def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[WantedGoal]:
     """What ``goal`` of `Robot.plan` is.  Raises ValueError, TypeError and UnknownNameError."""
+    if frame is not None:
+        _check_frame(robot, frame)
     found = _read(robot, goal, frame, seed, "goal")
     if not found:
         raise ValueError("plan: goal: expected one at least, got none")
+    if frame is not None and all(one.q is not None for one in found):
+        raise ValueError(f"plan: goal: expected a pose (4, 4) of frame {frame!r} among them, got configurations alone")
     return found
 
 
@@ -56,21 +61,20 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
                 _check_frame(robot, name)
             return [WantedGoal(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
         return [WantedGoal(label, q=read_configuration(robot, "plan", label, goal))]
-    if isinstance(goal, (list, tuple)) and _is_mixed(goal):
-        parts = [_read(robot, one, frame, seed, f"{label}[{k}]") for k, one in enumerate(goal)]
-        return [one for part in parts for one in part]
-    shape = np.shape(goal)
-    if frame is not None:
-        _check_frame(robot, frame)
-        if shape[-2:] != (4, 4) or len(shape) > 3:
-            raise ValueError(
-                f"plan: {label}: expected a pose (4, 4) of frame {frame!r} or several (n, 4, 4), got shape {shape}"
-            )
+    shape = _shape(goal)
+    if shape[-2:] == (4, 4) and len(shape) <= 3 and (frame is not None or robot.nq != 4):
+        if frame is None:
+            raise ValueError(f"plan: {label}: of a pose (4, 4) say the frame: frame={robot.frames[-1]!r}")
         if len(shape) == 2:
             return [WantedGoal(label, poses={frame: _poses(label, goal)})]
         return [WantedGoal(f"{label}[{k}]", poses={frame: _poses(f"{label}[{k}]", x)}) for k, x in enumerate(goal)]
-    if shape[-2:] == (4, 4) and robot.nq != 4:
-        raise ValueError(f"plan: {label}: of a pose (4, 4) say the frame: frame={robot.frames[-1]!r}")
+    if isinstance(goal, (list, tuple)) and any(_shape(one) or isinstance(one, (PoseRegion, Mapping)) for one in goal):
+        parts = [_read(robot, one, frame, seed, f"{label}[{k}]") for k, one in enumerate(goal)]
+        return [one for part in parts for one in part]
+    if frame is not None and shape[-1:] != (robot.nq,):
+        raise ValueError(
+            f"plan: {label}: expected a pose (4, 4) of frame {frame!r} or several (n, 4, 4), got shape {shape}"
+        )
     q = read_configuration(robot, "plan", label, goal)
     if q.ndim == 1:
         return [WantedGoal(label, q=q)]
@@ -79,9 +83,13 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
     return [WantedGoal(f"{label}[{k}]", q=one) for k, one in enumerate(q)]
 
 
-def _is_mixed(goal: Sequence[Any]) -> bool:
-    """Whether a list is one of goals, and not of numbers."""
-    return any(isinstance(one, (PoseRegion, Mapping)) or np.ndim(one) for one in goal)
+def _shape(goal: Any) -> tuple[int | None, ...]:
+    """That of an array; (None,) of a list whose parts have several."""
+    try:
+        found: tuple[int, ...] = np.shape(goal)
+    except ValueError:
+        return (None,)
+    return found
 
 
 def _check_frame(robot: Any, name: Any) -> None:
@@ -90,10 +98,7 @@ def _check_frame(robot: Any, name: Any) -> None:
 
 
 def _poses(label: str, X: Any) -> np.ndarray:
-    found = np.asarray(X, dtype=float)
-    if not np.isfinite(found).all():
-        raise ValueError(f"plan: {label}: expected a pose of finite numbers, got {X!r}")
-    return found[None]
+    return np.array(given_pose(X, f"plan: {label}").elements(), dtype=float).reshape(1, 4, 4)
 
 
 def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray, answers: int) -> GoalsFound:

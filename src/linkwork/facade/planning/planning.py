@@ -83,7 +83,6 @@ def plan_path(
 
     space.edges_are_free(starts[:1], starts[:1])  # what is compiled on the way takes none of the budget
     clock = _Clock(time.perf_counter(), budget, progress)
-    query.searched_since = clock.begun
     history: list[CostSoFar] = []
     with clock:
         path, trees = connected(space, starts, goals.q, seed=int(seed), going=clock.going)
@@ -101,7 +100,7 @@ def plan_path(
                 shorten=shorter,
                 begun=begun,
             )
-    return query.found(path, trees, goals, clock.rounds, history)
+    return query.found(path, trees, goals, clock, history)
 
 
 def read_space(
@@ -141,11 +140,10 @@ class PlanQuery:
     def __init__(self, space: PlanningSpace, start: Any, goal: Any, frame: str | None, seed: int, begun: float) -> None:
         """Raises what `Robot.plan` does of a start and goals."""
         self.space, self.begun = space, begun
-        self.searched_since = begun  # after what was compiled
         self.starts = np.atleast_2d(read_configuration(space.robot, "plan", "start", start))
-        if self.starts.ndim != 2:
+        if self.starts.ndim != 2 or not len(self.starts):
             expected = f"expected a configuration, or several (n, {space.robot.nq})"
-            raise ValueError(f"plan: start: {expected}, got {self.starts.shape}")
+            raise ValueError(f"plan: start: {expected}, got shape {self.starts.shape}")
         self.wanted = read_goals(space.robot, goal, frame, seed)
 
     def ends(self, answers: int) -> tuple[np.ndarray, GoalsFound, PlanResult | None]:
@@ -191,22 +189,22 @@ class PlanQuery:
         path: np.ndarray | None,
         trees: tuple[PlanningTree, PlanningTree],
         goals: GoalsFound,
-        rounds: int,
+        clock: _Clock,
         history: Sequence[CostSoFar] = (),
     ) -> PlanResult:
         if path is not None:
-            return replace(self.solved(path, goals, trees, rounds), history=tuple(history))
+            return replace(self.solved(path, goals, trees, clock.rounds), history=tuple(history))
         here, there = trees
-        spent = time.perf_counter() - self.searched_since
+        spent = time.perf_counter() - clock.begun
         of_goals = f"{there.count} from {_counted(len(goals.q), 'goal configuration')}"
         reason = (
             f"no path was found in {spent:.3g} s: {here.count} configurations explored from the start and {of_goals}, "
-            f"{rounds} rounds, {self.space.checked} edges proved; plot() draws them, time_budget= gives more time"
+            f"{clock.rounds} rounds, {self.space.checked} edges proved; plot() draws them, {clock.remedy}"
         )
         if goals.reasons:
             reason += f"; besides, {goals.reasons[0][1]}"
         base = base_inside(self.space.robot, self.space.scene)
-        return self._result("budget spent", f"{reason}; {base}" if base else reason, None, trees, None, rounds)
+        return self._result("budget spent", f"{reason}; {base}" if base else reason, None, trees, None, clock.rounds)
 
     def solved(
         self, path: np.ndarray, goals: GoalsFound, trees: tuple[PlanningTree, ...] = (), rounds: int = 0
@@ -251,6 +249,7 @@ class _Clock:
     def __init__(self, begun: float, budget: float, progress: bool | Callable[[float, int], Any]) -> None:
         self.begun, self.budget, self.rounds = begun, budget, 0
         self.progress = progress
+        self.full = False
         self.shown = 0
         self.bar: Progress | None = None
         self.stack = ExitStack()
@@ -272,10 +271,18 @@ class _Clock:
             self.shown = share
         elif self.progress:
             self.progress(spent, nodes)  # type: ignore[operator]
-        if spent >= self.budget or nodes > _NODES:
+        self.full = nodes > _NODES
+        if spent >= self.budget or self.full:
             return False
         self.rounds += 1
         return True
+
+    @property
+    def remedy(self) -> str:
+        """What may help where the search ended without a path."""
+        if self.full:
+            return f"{_NODES} of them are as many as are kept: another seed= looks elsewhere"
+        return "time_budget= gives more time"
 
 
 def _counted(n: int, what: str) -> str:
@@ -300,7 +307,7 @@ def _weights(robot: Any, weights: Any) -> np.ndarray:
     if isinstance(weights, Mapping):
         found = np.ones(robot.nv)
         for name, x in weights.items():
-            found[robot.v_index([name])] = x
+            _put(found, robot.v_index([name]), f"weights: {name!r}", x)
     else:
         found = np.array(real_array(f"plan: weights: expected numbers ({robot.nv},)", weights), dtype=float)
     if found.shape not in ((), (robot.nv,)) or not (np.isfinite(found) & (found > 0.0)).all():
@@ -322,5 +329,15 @@ def _named(robot: Any, limits: Any) -> Any:
         except (TypeError, ValueError):
             raise ValueError(f"plan: limits: {name!r}: expected (lower, upper), got {pair!r}") from None
         at = robot.q_index([name])
-        lower[at], upper[at] = low, high
+        _put(lower, at, f"limits: {name!r}: lower", low)
+        _put(upper, at, f"limits: {name!r}: upper", high)
     return lower, upper
+
+
+def _put(found: np.ndarray, at: np.ndarray, what: str, x: Any) -> None:
+    """A number, or one for each place."""
+    expected = f"plan: {what}: expected a number" + (f", or {len(at)} of them" if len(at) > 1 else "")
+    numbers = real_array(expected, x)
+    if numbers.shape not in ((), at.shape):
+        raise ValueError(f"{expected}, got {x!r}")
+    found[at] = numbers

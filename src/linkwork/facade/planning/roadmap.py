@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import time
@@ -25,6 +26,7 @@ __all__ = ["Roadmap"]
 
 _FORMAT = "linkwork roadmap 1"
 _ARRAYS = ("q", "edges", "lengths", "state")
+_SAID = ("of", "robot", "seed", "neighbours", "lazy", "batches")
 
 
 class Roadmap:
@@ -174,20 +176,13 @@ class Roadmap:
         free there.
         """
         where = _named_npz("load", path)
-        known = {"edges", "resolution", "margin", "weights", "limits", "keep", "keep_tolerance"}
+        known = _defaults()
         for name in options:
             if name not in known:
                 raise TypeError(f"Roadmap.load: expected options {', '.join(sorted(known))}, got {name!r}")
-        try:
-            with np.load(where, allow_pickle=False) as file:
-                said, arrays = json.loads(str(file["said"])), {name: file[name] for name in _ARRAYS}
-        except (zipfile.BadZipFile, ValueError, KeyError, EOFError) as error:
-            raise ValueError(f"{where}: expected a roadmap, as save writes it: {error}") from None
-        if said.get("format") != _FORMAT:
-            raise ValueError(f"{where}: expected {_FORMAT!r}, got {said.get('format')!r}")
-        defaults = {"edges": "certified", "resolution": 0.05, "margin": 0.0, "weights": None, "limits": None}
+        said, arrays = _read(where)
         found = object.__new__(cls)
-        found._options = {**defaults, "keep": (), "keep_tolerance": 1e-3, **options}
+        found._options = {**known, **options}
         space = read_space(robot, scene, **found._options)
         graph = WayGraph(space, seed=said["seed"], neighbours=said["neighbours"], lazy=said["lazy"])
         graph.filled(arrays, said["batches"])
@@ -215,6 +210,25 @@ class Roadmap:
             f"<Roadmap of {self.robot.name!r}: {len(graph.q)} nodes, {len(self.edges)} edges, "
             f"{parts} part{'' if parts == 1 else 's'}>"
         )
+
+
+def _defaults() -> dict[str, Any]:
+    """The options that say what space a roadmap is in."""
+    of_space = inspect.signature(read_space).parameters
+    own = inspect.signature(Roadmap).parameters.values()
+    return {one.name: one.default for one in own if one.kind is one.KEYWORD_ONLY and one.name in of_space}
+
+
+def _read(where: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file says of its roadmap, and its arrays.  Raises ValueError."""
+    try:
+        with np.load(where, allow_pickle=False) as file:
+            said = json.loads(str(file["said"]))
+            if said["format"] != _FORMAT:
+                raise ValueError(f"expected {_FORMAT!r}, got {said['format']!r}")
+            return {name: said[name] for name in _SAID}, {name: file[name] for name in _ARRAYS}
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError) as error:
+        raise ValueError(f"{where}: expected a roadmap, as save writes it: {error}") from None
 
 
 def _whole(what: str, x: Any, least: int) -> int:

@@ -36,10 +36,6 @@ class PlanningTree:
         """By node (n,)."""
         return self._domain[: self.count]
 
-    def add(self, q: np.ndarray, parent: int) -> int:
-        """A node more, and its place."""
-        return int(self.extend(q[None], np.array([parent]))[0])
-
     def extend(self, q: np.ndarray, parent: np.ndarray) -> np.ndarray:
         """Nodes more (m, nq), whose parents (m,) may be among them, and their places."""
         first, last = self.count, self.count + len(q)
@@ -61,10 +57,6 @@ class PlanningTree:
             found.append(node)
             node = int(self._parent[node])
         return found
-
-    def way(self, node: int) -> list[np.ndarray]:
-        """The configurations from a node to its root."""
-        return [self._q[k] for k in self.nodes_to(node)]
 
     def cut(self, nodes: list[int]) -> None:
         """Without these nodes, none of them a root, and what grew on them."""

@@ -57,8 +57,9 @@ class PlanningMethods(RobotBase):
         more than ``margin`` [m].  The path is as short as shortcuts make it unless ``simplify`` is false; its length is
         that of differences, times ``weights`` (nv,).  ``limits`` are (lower, upper) or a dict of pairs by name, besides
         the robot's; lengths that nothing bounds need some.  The same ``seed`` gives the same path, to the bit, unless
-        the ``time_budget`` [s] ends the search, which looks at the clock between rounds.  ``progress`` shows a bar, or
-        is called with the seconds spent and the number of configurations explored.
+        the ``time_budget`` [s] ends the search, which looks at the clock between rounds; the inverse kinematics of
+        goals before it, and making a path shorter once it is found, take their time besides.  ``progress`` shows a bar,
+        or is called with the seconds spent and the number of configurations explored.
 
         ``keep`` are tasks and constraints that hold along the way, as
         ``[lw.ik.AlignTask("hand.z", target=(0, 0, 1))]``; what closes a robot's loops holds without being named.  The

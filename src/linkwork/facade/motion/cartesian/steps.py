@@ -27,11 +27,6 @@ class Steps:
         """How far they come."""
         return float(self.s[-1]) if len(self.s) else 0.0
 
-    def until(self, s: float, missed: float) -> Steps:
-        """Those up to a place."""
-        kept = self.s <= s
-        return Steps(self.s[kept], self.q[kept], self.changed[kept], missed)
-
 
 def grid(knots: np.ndarray, step: float) -> np.ndarray:
     """Places to begin with: all knots, and equal steps between them, two at least and about ``step``."""
