@@ -74,6 +74,8 @@ def test_horizons_cost_what_they_say() -> None:
         cost += x @ Q[k] @ x + 2.0 * x @ N[k] @ u + u @ R[k] @ u
         worse += y @ Q[k] @ y + 2.0 * y @ N[k] @ w + w @ R[k] @ w
         x, y = A[k] @ x + B[k] @ u, A[k] @ y + B[k] @ w
+    upper = np.triu(np.ones((n, n)), 1)  # is not read
+    assert np.array_equal(lqr_horizon(A, B, Q, R, N, end=end + upper).X, found.X)
     cost, worse = cost + x @ end @ x, worse + y @ end @ y
     assert abs(cost - start @ found.X[0] @ start) < 1e-9 * cost and worse > cost
     # of one system, many steps lead to the regulator without end; batches go along
@@ -145,6 +147,9 @@ def test_what_is_refused() -> None:
             lqr(**given)
         with pytest.raises(ValueError, match=message):
             lqr_horizon(**given, steps=3)
+    for end in (np.diag([1.0, -1.0]), [[0.0, 9.0], [1.0, 0.0]]):
+        with pytest.raises(ValueError, match="end: expected a cost that is nowhere negative, .* eigenvalue -1"):
+            lqr_horizon(A, B, Q, R, end=end, steps=3)
     with pytest.raises(TypeError, match="expected an array of real numbers"):
         lqr(A * 1j, B, Q, R)
     with pytest.raises(ValueError, match="steps: expected how many"):

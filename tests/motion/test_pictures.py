@@ -58,6 +58,8 @@ def test_the_phase_plane_says_what_holds_back():
     limits = {"velocity": 1.0, "acceleration": (-2.0, 2.0)}
     timed = lw.motion.time_optimal(path, **limits)
     assert len(timed.plot().lines) == 1
+    (most,) = (line for line in timed.plot(velocity=1.0).lines if line.get_label() == "greatest speed")
+    assert np.allclose(most.get_ydata(), 1.0 / (2.0 + 2.0 * most.get_xdata()), rtol=1e-6)
     axis = timed.plot(**limits)
     drawn = {line.get_label(): line for line in axis.lines if not line.get_label().startswith("_")}
     s, most = (np.asarray(x) for x in drawn["greatest speed"].get_data())

@@ -7,6 +7,9 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import linkwork as lw
+from linkwork.facade.motion.timing import sweeps
+from linkwork.facade.motion.timing.asked import MotionAsked
+from linkwork.facade.motion.timing.quick import quick
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
 
 
@@ -62,6 +65,17 @@ def test_many_paths_at_once():
     rounded = time_optimal([paths[0], paths[0].reversed()], jerk=30.0, **how)
     assert rounded[0].duration > found[0].duration and len(rounded) == 2
     assert time_optimal([], **how) == []
+    # one that is blocked, here at its start, leaves the others as they are alone
+    asked = MotionAsked.read("", paths[0], None, 1.0, 2.0, None, None, ())
+    slow = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.2], [0.0, 0.1]]])
+    fast = Trajectory.polynomial([0.0, 1.0], [[[0.0, 5.0], [0.0, 0.1]]])
+    (alone,), (_, *others) = (quick(x, asked, [1.0, 1.0], 50, 2) for x in ([slow], [fast, slow, slow]))
+    assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
+    with pytest.raises(ValueError, match="time_optimal: path 1: start_speed: no motion within the limits begins with"):
+        time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
+    with pytest.raises(ValueError, match="time_optimal: path 1: '0' moves along the path, and its limit is 0"):
+        flat = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0], [0.0, 0.1]]])
+        time_optimal([flat, slow], velocity=[0.0, 1.0], acceleration=2.0)
     with pytest.raises(TypeError, match="path 1: expected a trajectory, got 3"):
         time_optimal([paths[0], 3], **how)
     with pytest.raises(ValueError, match="path 1: expected one of the same as path 0"):
@@ -115,6 +129,27 @@ def test_along_a_robots_path():
     same = MotionLimit(lambda q, v, a: a, -8.0, 8.0, "a")
     other = time_optimal(path, velocity=3.0, limits=[same], points=100)
     assert abs(other.duration - free.duration) < 1e-9
+
+
+def test_ones_own_limits_hold_between_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _cubic(0, 2)
+    durations = set()
+    for name in ("acceleration", "velocity", "speed", "another"):
+        limit = MotionLimit(lambda q, v, a: a * (1.0 + 0.5 * np.sin(3.0 * q)), -4.0, 4.0, name)
+        found = time_optimal(path, velocity=3.0, acceleration=8.0, limits=[limit], points=50)
+        moved = found.trajectory(np.linspace(0.0, found.duration, 20_001))
+        assert np.abs(limit.function(*moved)).max() < 4.0 * (1.0 + 1e-6)
+        durations.add(found.duration)
+    assert len(durations) == 1
+    # what rounds of narrower limits leave is kept in a little more time, or told where the ends have speeds
+    monkeypatch.setattr(sweeps, "_ROUNDS", 0)
+    slower = time_optimal(path, velocity=3.0, acceleration=8.0, limits=[limit], points=50)
+    moved = slower.trajectory(np.linspace(0.0, slower.duration, 20_001))
+    assert np.abs(limit.function(*moved)).max() < 4.0 * (1.0 + 1e-6)
+    assert found.duration < slower.duration < 1.01 * found.duration
+    monkeypatch.setattr("linkwork.facade.motion.timing.timing._FINEST", 50)
+    with pytest.raises(ValueError, match=r"between points of the grid: another is passed by 0\.\d+ of its limit"):
+        time_optimal(path, velocity=3.0, acceleration=8.0, limits=[limit], points=50, start_speed=0.05)
 
 
 def test_corners_are_stopped_at():

@@ -32,11 +32,13 @@ def riccati_step(of: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def riccati_sweep(matrices: Sequence[Any], end: Any) -> tuple[Any, Any]:
-    """X (T + 1, n, n) and K (T, m, n), of A (T, n, n), B, Q, R and N, a row a step; ``end`` (n, n)."""
+    """X (T + 1, n, n) and K (T, m, n), of A (T, n, n), B, Q, R and N, a row a step; ``end`` (n, n), whose lower
+    triangle is read."""
 
     def step(X: Any, given: Any) -> tuple[Any, Any]:
         now, K = riccati_step(LinearQuadratic.of(*given), [list(row) for row in X])
         return np.array(now), (np.array(now), np.array(K))
 
+    end = np.array(mirrored([list(row) for row in end]))
     _, (X, K) = scan(step, end, tuple(matrices), backward=True)
     return np.concatenate([X, [end]]), K

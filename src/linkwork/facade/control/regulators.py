@@ -85,7 +85,8 @@ def lqr_horizon(
 
     u_t = −K_t x_t makes Σ xᵀQ x + 2 xᵀN u + uᵀR u plus x_Tᵀ ``end`` x_T the least.  Matrices are those of `lqr`, one
     for all ``steps``, or with a dimension T before the last two for one a step; all that have it have the same T.
-    Further leading dimensions are a batch.  ``end`` (..., n, n) is Q, or the last of it, if it is left out.
+    Further leading dimensions are a batch.  ``end`` (..., n, n) is Q, or the last of it, if it is left out; it is read
+    as Q is, and at least semidefinite.
 
     Raises ValueError for shapes that do not fit, for numbers that are not finite, and for costs that are none.
     """
@@ -177,14 +178,12 @@ def _steps(who: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int | No
 
 
 def _check_costs(who: str, given: Mapping[str, np.ndarray]) -> None:
-    """Raises ValueError for an R that is not positive definite, and a cost that can be negative."""
-    lower = np.tril(given["R"])
-    R = lower + np.tril(lower, -1).swapaxes(-1, -2)
+    """Raises ValueError for an R that is not positive definite, and costs that can be negative."""
+    R = _whole(given["R"])
     least = np.linalg.eigvalsh(R)[..., 0].min()
     if not least > 0.0:
         raise ValueError(f"{who}: R: expected a positive definite matrix, got one with the eigenvalue {least:.6g}")
-    lower = np.tril(given["Q"])
-    Q = lower + np.tril(lower, -1).swapaxes(-1, -2)
+    Q = _whole(given["Q"])
     rest = Q - given["N"] @ np.linalg.solve(R, np.swapaxes(given["N"], -1, -2))
     sizes = np.abs(Q).max(axis=(-1, -2))
     least = (np.linalg.eigvalsh(0.5 * (rest + rest.swapaxes(-1, -2)))[..., 0] + 1e-9 * sizes).min()
@@ -192,6 +191,20 @@ def _check_costs(who: str, given: Mapping[str, np.ndarray]) -> None:
         raise ValueError(
             f"{who}: Q: expected a cost that is nowhere negative, but Q - N inv(R) N' has the eigenvalue {least:.6g}"
         )
+    if "end" in given:
+        end = _whole(given["end"])
+        least = (np.linalg.eigvalsh(end)[..., 0] + 1e-9 * np.abs(end).max(axis=(-1, -2))).min()
+        if least < 0.0:
+            raise ValueError(
+                f"{who}: end: expected a cost that is nowhere negative, got a matrix with the eigenvalue {least:.6g}"
+            )
+
+
+def _whole(given: np.ndarray) -> np.ndarray:
+    """The symmetric matrix of a lower triangle."""
+    lower = np.tril(given)
+    found: np.ndarray = lower + np.tril(lower, -1).swapaxes(-1, -2)
+    return found
 
 
 def _reason(given: Mapping[str, np.ndarray], discrete: bool) -> str:

@@ -6,7 +6,7 @@ values: it lies between that polynomial's control points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb
@@ -17,7 +17,7 @@ import numpy as np
 from .asked import MotionAsked
 from .limits import PathNumbers
 
-__all__ = ["Pieces", "Room", "rooms"]
+__all__ = ["Pieces", "Room", "longer", "rooms"]
 
 _PLACES = 9  # of a segment: of the first 8 powers of its time nothing is left out
 _BOUNDLESS = 1e29
@@ -51,7 +51,8 @@ class Pieces(NamedTuple):
 class Room:
     """What has limits (m,): its bounds on each segment (n, m), and what it is where nothing moves, or 0.
 
-    It changes with the ``power`` of how much faster the motion is.
+    It changes with the ``power`` of how much faster the motion is; ``is_own``: it is a limit of one's own, whatever its
+    name.
     """
 
     what: str
@@ -61,6 +62,7 @@ class Room:
     least: np.ndarray
     most: np.ndarray
     still: np.ndarray
+    is_own: bool = False
 
     def passed(self) -> tuple[np.ndarray, np.ndarray]:
         """By how much limits are passed below and above (n, m), 0 where they are kept."""
@@ -90,6 +92,11 @@ class Room:
         return found
 
 
+def longer(found: Sequence[Room], tolerance: float) -> float:
+    """In how many times the time all limits are kept; 1 where they are."""
+    return max((room.longer() for room in found if not room.worst() <= tolerance), default=1.0)
+
+
 def rooms(asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Pieces, *, all_of_it: bool) -> list[Room]:
     """Of a motion; without ``all_of_it`` those of one's own, torques and speeds alone."""
     s, w, u, j = pieces.inside()
@@ -98,9 +105,17 @@ def rooms(asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Pie
     a = path.first * u[..., None] + path.second * (w * w)[..., None]
     found = []
 
-    def add(what: str, power: int, limits: tuple[np.ndarray, np.ndarray], x: np.ndarray, still: np.ndarray) -> None:
+    def add(
+        what: str,
+        power: int,
+        limits: tuple[np.ndarray, np.ndarray],
+        x: np.ndarray,
+        still: np.ndarray,
+        *,
+        is_own: bool = False,
+    ) -> None:
         least, most = _bounds(x)
-        found.append(Room(what, power, *limits, least, most, still))
+        found.append(Room(what, power, *limits, least, most, still, is_own))
 
     none = np.zeros((1, 1))
     if all_of_it:
@@ -117,7 +132,7 @@ def rooms(asked: MotionAsked, numbers: Numbers, third: Third | None, pieces: Pie
         low, high = (
             np.broadcast_to(np.asarray(y, dtype=float), x.shape[-1:]).copy() for y in (limit.lower, limit.upper)
         )
-        add(limit.name, 2, (low, high), x, still)
+        add(limit.name, 2, (low, high), x, still, is_own=True)
     if asked.speed:
         x = frame_speeds(asked, path.q, v)
         most = np.array([*asked.speed.values()], dtype=float)

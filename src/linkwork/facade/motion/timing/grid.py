@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["again", "grid", "shared"]
+__all__ = ["again", "grid", "jumps", "shared"]
 
+_CORNER = 1e-7  # of the path's rate: a jump of it is a corner
 _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serve all
 
 
@@ -54,3 +55,10 @@ def shared(shares: np.ndarray, many: int) -> np.ndarray:
     while counts.sum() < many:
         counts[(shares / counts).argmax()] += 1
     return counts
+
+
+def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER) -> np.ndarray:
+    """Whether rates (..., nv) beside a place differ by more than a part of them."""
+    size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
+    found: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..trajectory import Trajectory
 from .asked import MotionAsked, never_zero
-from .bounds import Numbers, Pieces, Room, Third, rooms
+from .bounds import Numbers, Pieces, Room, Third, longer, rooms
 from .limits import PathNumbers
 from .smoothing import PathAsked, SmoothPart, anew, beginning, smoothed
 
@@ -112,36 +112,31 @@ def _part(
             break
         made, motion = following, exact
         found = _rooms(asked, numbers, third, motion)
-        longer = _longer(found, 0.5 * tolerance)
-        if longer <= 1.0:
+        by = longer(found, 0.5 * tolerance)
+        if by <= 1.0:
             best = min(best, (motion.t[-1], motion), key=_duration) if best else (motion.t[-1], motion)
             break
         if best is not None and all(resting) and motion.t[-1] > best[0]:
             break
-        if np.isfinite(longer) and (best is None or longer * motion.t[-1] < best[0]):
-            best = longer * motion.t[-1], motion
+        if np.isfinite(by) and (best is None or by * motion.t[-1] < best[0]):
+            best = by * motion.t[-1], motion
         laws = laws.narrower(found, tolerance)
     if best is None or not all(resting):
         kept = motion is not None and all(room.worst() <= tolerance for room in found)
         return motion if kept else None
     motion = best[1]
     for _ in range(_ROUNDS):  # what is left is kept in a little more time
-        longer = _longer(_rooms(asked, numbers, third, motion), 0.5 * tolerance)
-        if not np.isfinite(longer):
+        by = longer(_rooms(asked, numbers, third, motion), 0.5 * tolerance)
+        if not np.isfinite(by):
             return None
-        if longer <= 1.0:
+        if by <= 1.0:
             return motion
-        motion = _slower(motion, longer)
+        motion = _slower(motion, by)
     return None
 
 
 def _duration(found: tuple[float, SmoothMotion]) -> float:
     return found[0]
-
-
-def _longer(found: Sequence[Room], tolerance: float) -> float:
-    """In how many times the time all limits are kept; 1 where they are."""
-    return max((room.longer() for room in found if not room.worst() <= tolerance), default=1.0)
 
 
 def _rooms(asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion) -> list[Room]:

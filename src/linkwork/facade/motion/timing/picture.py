@@ -78,6 +78,7 @@ def fastest_speeds(path: PathNumbers, rows: PathRows, velocity: Any) -> np.ndarr
     # a u + b x <= c
     a, b = np.concatenate([A, -A], axis=-1), np.concatenate([B, -B], axis=-1)
     c = np.concatenate([rows.upper - C, C - rows.lower], axis=-1)
+    c = np.where(c < _NONE, c, np.inf)
     small = np.abs(a) <= 1e-12 * np.maximum(np.abs(a).max(axis=-1, keepdims=True), 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):
         square = np.where(small & (b > 0.0), c / b, np.inf).min(axis=-1)

@@ -18,12 +18,11 @@ from ....expr.control import scan
 from ....expr.functions import sqrt
 from ..trajectory import Trajectory
 from .asked import MotionAsked
-from .grid import again, grid
+from .grid import again, grid, jumps
 
 __all__ = ["QuickMotion", "is_quick", "quick"]
 
 _KERNELS: Once[Kernel] = Once(64)
-_CORNER = 1e-7  # of the path's rate: a jump of it is a corner
 _POWERS = np.arange(1.0, 4.0)
 
 
@@ -60,16 +59,16 @@ def is_quick(path: Trajectory, asked: MotionAsked) -> bool:
 def quick(
     paths: Sequence[Trajectory], asked: MotionAsked, ends: Sequence[float], points: int, passes: int
 ) -> list[QuickMotion]:
-    """Of paths of the same coordinates, each as it would be alone."""
+    """Of paths of the same coordinates, each as it would be alone: one that is blocked has no further passes."""
     assert asked.acceleration is not None
     limits = (*asked.velocity, *asked.acceleration, ends[0] ** 2, ends[1] ** 2)
-    found: list[QuickMotion] = []
-    for k in range(passes):
-        grids = [_again(path, motion) for path, motion in zip(paths, found, strict=True)] if k else None
-        laid = [_segments(path, points, grids[j] if grids else None) for j, path in enumerate(paths)]
-        found = _together(laid, limits)
-        if any(motion.blocked >= 0 for motion in found):
-            break
+    laid = [_segments(path, points, None) for path in paths]
+    found = _together(laid, limits)
+    for _ in range(passes - 1):
+        going = [k for k, motion in enumerate(found) if motion.blocked < 0]
+        laid = [_segments(paths[k], points, _again(paths[k], found[k])) for k in going]
+        for k, motion in zip(going, _together(laid, limits), strict=True):
+            found[k] = motion
     return found
 
 
@@ -107,8 +106,7 @@ def _segments(path: Trajectory, points: int, s: np.ndarray | None) -> tuple[np.n
         h = np.diff(starts)[:, None]
         before = rates[:-1, :, 0] + h * (rates[:-1, :, 1] + h * rates[:-1, :, 2])
         after = rates[1:, :, 0]
-        size = np.maximum(np.abs(before), np.abs(after)).max(-1)
-        caps[whole[np.abs(after - before).max(-1) > _CORNER * size + 1e-12]] = 0.0
+        caps[whole[jumps(before, after)]] = 0.0
     return rates[place], begins, steps, caps, s
 
 

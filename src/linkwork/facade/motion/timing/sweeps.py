@@ -11,7 +11,7 @@ import numpy as np
 from ....algorithms.motion.timing import NODES
 from ..trajectory import Trajectory
 from .asked import MotionAsked, never_zero
-from .bounds import Pieces, Room, rooms
+from .bounds import Pieces, Room, longer, rooms
 from .kernels import solved
 from .limits import PathNumbers
 
@@ -19,18 +19,22 @@ __all__ = ["Blocked", "Grid", "pieces_of", "times_of"]
 
 _PLACES = 3  # places of a segment that are looked at, of pieces of third degree; 5 of others
 _ROUNDS = 8
+_LONGEST = 100.0  # times the fastest motion's time: what takes longer is none
 _MORE = 1.1  # of what limits are passed by they are made narrower
 
 
 class Blocked(Exception):
     """No speed obeys all limits on a segment, which may be because they were made narrower."""
 
-    def __init__(self, begin: float, end: float, *, at_start: bool, refined: bool) -> None:
+    def __init__(self, begin: float, end: float, *, at_start: bool, refined: bool, passed: str = "") -> None:
         super().__init__()
         self.begin, self.end, self.at_start, self.refined = begin, end, at_start, refined
+        self.passed = passed
 
     def told(self, who: str, speed: float) -> str:
         """As people are told."""
+        if self.passed:
+            return f"{who}: no motion was found that obeys all limits between points of the grid: {self.passed}"
         if self.at_start and speed > 0.0:
             return f"{who}: start_speed: no motion within the limits begins with {speed:g}"
         return f"{who}: no speed along the path obeys all limits between s = {self.begin:.6g} and {self.end:.6g}"
@@ -56,7 +60,8 @@ class Grid:
         """x at the ends of segments and u on them.  Raises Blocked.
 
         ``tolerance``: limits that are no polynomials of low degree are passed between the grid's points by no more than
-        such a part of theirs; None: it is not looked at.
+        such a part of theirs, the motion taking a little more time where narrower limits do not come to that; None: it
+        is not looked at.
         """
         if tolerance is None or (self.cubic and not self.asked.own and self.rows.speeds is None):
             return self._solved(self.rows, self.velocity, ends)
@@ -75,7 +80,27 @@ class Grid:
                     have[side] += np.where(by > least, _MORE * by + least, 0.0)
             rows, velocity = self._narrower(found, narrower)
             x, u = self._solved(rows, velocity, ends)
+        else:
+            if self.asked.jerk is None:  # of which this is the beginning alone, and what it comes to is looked at
+                return self._kept(x, u, ends, tolerance)
         return x, u
+
+    def _kept(
+        self, x: np.ndarray, u: np.ndarray, ends: Sequence[float], tolerance: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """In so much more time that all limits are kept, where it rests at both ends.  Raises Blocked."""
+        whole = 1.0
+        while True:
+            found = self._rooms(x, u)
+            worst = max(found, key=Room.worst)
+            if worst.worst() <= tolerance:
+                return x, u
+            by = longer(found, 0.5 * tolerance)
+            whole *= by
+            if any(ends) or not whole <= _LONGEST:
+                passed = f"{worst.what} is passed by {worst.worst():.3g} of its limit"
+                raise Blocked(float(self.s[0]), float(self.s[-1]), at_start=False, refined=True, passed=passed)
+            x, u = x / by**2, u / by**2
 
     def _rooms(self, x: np.ndarray, u: np.ndarray) -> list[Room]:
         def numbers(s: np.ndarray) -> PathNumbers:
@@ -92,22 +117,22 @@ class Grid:
         at = 0 if self.asked.acceleration is None else len(self.velocity[0])
         for k, room in enumerate(found):
             below, above = narrower[f"{k} {room.what}"]
-            if room.power == 1 and room.what == "velocity":
-                velocity = (
-                    np.minimum(velocity[0] + below, 0.5 * velocity[0]),
-                    np.maximum(velocity[1] - above, 0.5 * velocity[1]),
-                )
-            elif room.power == 1:
-                assert fastest is not None
-                fastest = np.maximum(fastest - above, 0.5 * fastest)
-            elif k < 2 and room.what == "acceleration" and self.asked.acceleration is not None:
-                lower[:, :at] += below
-                upper[:, :at] -= above
-            else:
+            if room.is_own:
                 here = slice(at, at + below.shape[1])
                 lower[:, here] += below
                 upper[:, here] -= above
                 at += below.shape[1]
+            elif room.what == "velocity":
+                velocity = (
+                    np.minimum(velocity[0] + below, 0.5 * velocity[0]),
+                    np.maximum(velocity[1] - above, 0.5 * velocity[1]),
+                )
+            elif room.what == "speed":
+                assert fastest is not None
+                fastest = np.maximum(fastest - above, 0.5 * fastest)
+            else:
+                lower[:, : below.shape[1]] += below
+                upper[:, : below.shape[1]] -= above
         return replace(rows, lower=lower, upper=upper, fastest=fastest), velocity
 
     def _solved(self, rows: Any, velocity: Any, ends: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:

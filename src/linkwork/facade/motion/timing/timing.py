@@ -13,7 +13,7 @@ from ..clocks import clocked
 from ..section import Section
 from ..trajectory import Trajectory
 from .asked import MotionAsked, count_of, part_of, speed_of_end
-from .grid import again, grid
+from .grid import again, grid, jumps
 from .jerk import with_jerk
 from .limits import MotionLimit
 from .picture import plot_phase_plane
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TimedPath", "time_optimal"]
 
-_CORNER = 1e-7  # of the path's rate: a jump of it is a corner
 _BEND = 1e-6  # of the path's second derivative: a jump of it
 _FINEST = 6400  # segments
 
@@ -62,12 +61,14 @@ class TimedPath(NamedTuple):
     ) -> Any:
         """The phase plane, speed by place on the path, drawn with matplotlib; its axes.
 
-        With the limits that it was made with, those of `time_optimal`, it shows the greatest speed that they allow at
+        With limits, any of those that `time_optimal` made it with, it shows the greatest speed that they allow at
         each place, whatever the acceleration is, and by colour which of them holds the motion back.
         """
         asked = None
-        if acceleration is not None or not (torque is None or torque is False) or limits:
+        of_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0
+        if of_second_order or velocity is not None or speed:
             robot = self.trajectory.robot if robot is None else robot
+            acceleration = acceleration if of_second_order else np.inf
             asked = MotionAsked.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
         return plot_phase_plane(self, asked, axes)
 
@@ -124,6 +125,7 @@ def time_optimal(
     ends = [speed_of_end(who, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
     points, passes = count_of(who, "points", points), count_of(who, "passes", passes)
     tolerance = part_of(who, "tolerance", tolerance)
+    names = [who] if len(paths) == 1 else [f"{who}: path {k}" for k in range(len(paths))]
     found: list[Any] = [None] * len(paths)
     together: list[tuple[int, Trajectory]] = []
     for k, one in enumerate(paths):
@@ -132,13 +134,15 @@ def time_optimal(
         if own == ends and is_quick(under, asked):
             together.append((k, under))
         else:
-            found[k] = _timed(who, under, asked, own, points, passes, tolerance)
+            found[k] = _timed(names[k], under, asked, own, points, passes, tolerance)
     if together:
         made = quick([under for _, under in together], asked, ends, points, passes)
         for (k, under), motion in zip(together, made, strict=True):
             # where there is none, the long way says why
             blocked = motion.blocked >= 0
-            found[k] = _timed(who, under, asked, ends, points, passes, tolerance) if blocked else _of(under, motion)
+            found[k] = (
+                _timed(names[k], under, asked, ends, points, passes, tolerance) if blocked else _of(under, motion)
+            )
     return found[0] if isinstance(path, Trajectory) else found
 
 
@@ -241,14 +245,8 @@ def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool) -> np.ndarray:
         return inner
     room = 1e-9 * np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
     before, after = path(knots[inner] - room), path(knots[inner] + room)
-    jumps = _jumps(before.v, after.v, _CORNER)
+    corners = jumps(before.v, after.v)
     if bends:
-        jumps |= _jumps(before.a, after.a, _BEND)
-    found: np.ndarray = inner[jumps]
-    return found
-
-
-def _jumps(before: np.ndarray, after: np.ndarray, part: float) -> np.ndarray:
-    size = np.maximum(np.abs(before).max(-1), np.abs(after).max(-1))
-    found: np.ndarray = np.abs(after - before).max(-1) > part * np.maximum(size, 1e-300) + 1e-12
+        corners |= jumps(before.a, after.a, _BEND)
+    found: np.ndarray = inner[corners]
     return found
