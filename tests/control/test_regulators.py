@@ -148,7 +148,7 @@ def test_what_is_refused() -> None:
         with pytest.raises(ValueError, match=message):
             lqr_horizon(**given, steps=3)
     for end in (np.diag([1.0, -1.0]), [[0.0, 9.0], [1.0, 0.0]]):
-        with pytest.raises(ValueError, match="end: expected a cost that is nowhere negative, .* eigenvalue -1"):
+        with pytest.raises(ValueError, match=r"end: expected a cost that is nowhere negative, .* eigenvalue -1"):
             lqr_horizon(A, B, Q, R, end=end, steps=3)
     with pytest.raises(TypeError, match="expected an array of real numbers"):
         lqr(A * 1j, B, Q, R)

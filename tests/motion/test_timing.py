@@ -71,10 +71,10 @@ def test_many_paths_at_once():
     fast = Trajectory.polynomial([0.0, 1.0], [[[0.0, 5.0], [0.0, 0.1]]])
     (alone,), (_, *others) = (quick(x, asked, [1.0, 1.0], 50, 2) for x in ([slow], [fast, slow, slow]))
     assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
-    with pytest.raises(ValueError, match="time_optimal: path 1: start_speed: no motion within the limits begins with"):
+    with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path obeys"):
         time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
-    with pytest.raises(ValueError, match="time_optimal: path 1: '0' moves along the path, and its limit is 0"):
-        flat = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0], [0.0, 0.1]]])
+    flat = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0], [0.0, 0.1]]])
+    with pytest.raises(ValueError, match="time_optimal: path 1: velocity: '0' moves along the path"):
         time_optimal([flat, slow], velocity=[0.0, 1.0], acceleration=2.0)
     with pytest.raises(TypeError, match="path 1: expected a trajectory, got 3"):
         time_optimal([paths[0], 3], **how)
