@@ -10,6 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.arms import chain_text, planar
 from linkwork.errors import UnknownNameError
+from linkwork.facade.motion.cartesian import following
 from linkwork.facade.motion.cartesian.branches import Labels, advanced
 from linkwork.facade.motion.cartesian.clear import levers
 
@@ -329,6 +330,25 @@ def test_what_is_in_the_way_is_named():
     q = rng.uniform(-2.0, 2.0, (200, 3))
     J = np.linalg.norm(robot.jacobian(q, "l4")[:, 3:], axis=1)
     assert (levers(robot) >= J).all() and (J.max(axis=0) > 0.8 * (levers(robot) - 0.35)).all()
+
+
+def test_where_no_branch_is_known_searches_begin(monkeypatch):
+    X = ARM.pose(Q, "tool")
+    path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
+    monkeypatch.setattr(following, "_within", lambda asked, q, turning: q[:0])
+    assert ARM.move_along(path, "tool", starts=2)
+    monkeypatch.setattr(following, "_ways", lambda *given: [])
+    found = ARM.move_along(path, "tool")  # of collisions nothing is said without a scene
+    assert found.status == "out of reach" and "no configuration was found to begin at" in found.reason
+
+
+def test_what_bounds_how_far_points_move():
+    point = lw.shapes.PointCloud([[0.0, 0.0, 0.0]])
+    tip = SMALL.with_collisions("l4", point)
+    assert np.allclose(levers(tip), [1.1, 0.8, 0.4])  # lengths from frame to frame, and a reach of 0
+    assert np.allclose(levers(SMALL.with_collisions("l3", point)), [0.7, 0.4, 0.0])  # the last one moves nothing
+    with pytest.raises(ValueError, match=r'has no end.*: use edges="sampled"'):
+        levers(SMALL.with_collisions("l4", lw.shapes.HalfSpace()))
 
 
 def test_bad_input_says_what():

@@ -39,6 +39,8 @@ def test_limits_are_shaded_and_joints_named(arm):
     assert np.allclose(axes[0, 1].lines[0].get_ydata(), way.sampled(n=50)[1].q[:, 1])
     shaded = [line.get_ydata()[0] for line in axes[0, 1].lines if line.get_linestyle() == "--"]
     assert shaded == [0.6]  # the robot's own upper limit; the lower is far away
+    by_joint = way.plot(limits={"velocity": {arm.v_names[0]: 0.5}}, n=50)[1]
+    assert {abs(line.get_ydata()[0]) for line in by_joint.lines if line.get_linestyle() == "--"} == {0.5}
     for axis in axes[2]:
         bounds = {line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"}
         assert bounds <= {-1.0, 2.0} and len(_shaded(axis)) == len(bounds) > 0
@@ -46,6 +48,9 @@ def test_limits_are_shaded_and_joints_named(arm):
     for options, text in (
         ({"limits": {"speed": 1.0}}, "position, velocity"),
         ({"limits": {"velocity": np.nan}}, "velocity"),
+        ({"limits": {"velocity": (0.5, 1.0)}}, "velocity of .*: expected a lower limit that lets it rest"),
+        ({"limits": {"position": (1.0, -1.0)}}, "position: expected lower limits below upper ones"),
+        ({"limits": {"position": "far"}}, "position: expected a number for all, or 2"),
         ({"limits": 3.0}, "expected True"),
         ({"columns": 0}, "columns"),
     ):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.facade.planning.blended import joint_reaches
+from linkwork.algorithms.distances.reaches import joint_reaches
 from linkwork.facade.planning.samples import halton
 from linkwork.facade.planning.space import PlanningSpace
 from linkwork.facade.planning.trees import PlanningTree
@@ -231,13 +231,13 @@ def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
     rng = np.random.default_rng(0)
     for robot, link, place in ((arm, "fore", [0.0, 0.0, 0.34]), (cart, "cart", [0.05, 0.05, 0.05])):
         reach = joint_reaches(robot.tree, robot.lower, robot.upper)
-        assert reach is not None
         q = robot.random_configuration(rng, size=500)
         delta = rng.uniform(-0.1, 0.1, q.shape)
         moved = [robot.pose(x, link) @ [*place, 1.0] for x in (q, q + delta)]
         assert (np.linalg.norm(moved[0] - moved[1], axis=1) <= np.abs(delta) @ reach + 1e-12).all()
     ball = lw.Robot(random_tree(rng, 2, types=[lw.joints.Spherical]))
-    assert joint_reaches(ball.tree, ball.lower, ball.upper) is None
+    with pytest.raises(TypeError, match="nothing bounds how far it takes points"):
+        joint_reaches(ball.tree, ball.lower, ball.upper)
 
 
 def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ...bridge.arguments import real_array
 from .reading import places_of, read_limit
 
-__all__ = ["margins_of", "read_bounds"]
+__all__ = ["margins_of", "read_positions"]
 
 _ORDER = {"velocity": 1, "acceleration": 2, "jerk": 3}
 
@@ -34,7 +34,7 @@ def margins_of(who: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str,
         if order:
             up, down = read_limit(who, name, value, names, None if robot is None else places_of(robot))
         else:
-            limit = _read(who, name, value, space.nq)
+            limit = read_positions(who, name, value, space.nq)
             limit = limit if space.is_plain else _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
             none = np.full(space.nv, np.inf)
             up, down = (none, -limit) if name == "lower" else (limit, none)
@@ -48,7 +48,8 @@ def margins_of(who: str, trajectory: Any, given: Mapping[str, Any]) -> dict[str,
     return found
 
 
-def _read(who: str, name: str, value: Any, size: int) -> np.ndarray:
+def read_positions(who: str, name: str, value: Any, size: int) -> np.ndarray:
+    """A limit (n,) of each coordinate.  Raises ValueError."""
     expected = f"{who}: {name}: expected a number for all, or {size}"
     found = np.asarray(real_array(expected, value), dtype=float)
     if found.shape not in ((), (size,)) or np.isnan(found).any():
@@ -63,16 +64,3 @@ def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
         if place.is_plain:
             found[place.in_v] = limit[place.in_q]
     return found
-
-
-def read_bounds(who: str, name: str, value: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds (n,): of a pair, or of magnitudes.  Raises ValueError."""
-    pair = isinstance(value, tuple) and len(value) == 2
-    expected = f"{who}: {name}: expected a number for all, or {size}, or a pair (lower, upper)"
-    sides = value if pair else (value, value)
-    low, high = (np.asarray(real_array(expected, side), dtype=float) for side in sides)
-    if not pair:
-        low = -low
-    if any(x.shape not in ((), (size,)) or np.isnan(x).any() for x in (low, high)) or not (low <= high).all():
-        raise ValueError(f"{expected}, got {value!r}")
-    return np.broadcast_to(low, (size,)), np.broadcast_to(high, (size,))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .limits import read_bounds
+from .limits import read_positions
+from .reading import places_of, read_limit
 
 __all__ = ["new_axes", "plot_trajectory", "pyplot"]
 
@@ -76,8 +77,23 @@ def _limits(trajectory: Any, given: Any) -> dict[int, tuple[np.ndarray, np.ndarr
         found |= given
     elif given is not True:
         raise ValueError(f"plot: limits: expected True, or a dict of {', '.join(_NAMES)}, got {given!r}")
-    sizes = (trajectory.nq, trajectory.nv, trajectory.nv, trajectory.nv)
-    return {_NAMES[name]: read_bounds("plot", name, x, sizes[_NAMES[name]]) for name, x in found.items()}
+    return {_NAMES[name]: _sides(trajectory, name, x) for name, x in found.items()}
+
+
+def _sides(trajectory: Any, name: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limits: of a pair, or of magnitudes.  Raises ValueError."""
+    if name == "position":
+        pair = isinstance(given, tuple) and len(given) == 2
+        sides = given if pair else (given, given)
+        low, high = (read_positions("plot", name, side, trajectory.nq) for side in sides)
+        low = low if pair else -low
+        if not (low <= high).all():
+            raise ValueError(f"plot: {name}: expected lower limits below upper ones, got {given!r}")
+        return low, high
+    robot = trajectory.robot
+    names = [str(k) for k in range(trajectory.nv)] if robot is None else list(robot.v_names)
+    up, down = read_limit("plot", name, given, names, None if robot is None else places_of(robot))
+    return -down, up
 
 
 def _shade(axis: Any, t: np.ndarray, limits: tuple[np.ndarray, np.ndarray], k: int, color: Any) -> None:

@@ -15,17 +15,12 @@ acceleration and velocity, 2012, who blend with arcs.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ...algorithms.distances.motion_bounds import constant_twist
-from ...model.body import WORLD
-from ...model.collisions import link_shapes
-from ...model.tree import Tree
+from ...algorithms.distances.reaches import joint_reaches
 from .space import PlanningSpace
 
-__all__ = ["blended", "joint_reaches"]
+__all__ = ["blended"]
 
 _CHORDS = 8
 _SIZES = (0.5, 0.25, 0.12, 0.05)  # of the shorter edge: of which the first is taken that is free
@@ -34,8 +29,11 @@ _SIZES = (0.5, 0.25, 0.12, 0.05)  # of the shorter edge: of which the first is t
 def blended(space: PlanningSpace, path: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Times (k + 1,) and coefficients (k, nq, 3) of pieces along a path whose edges take ``lengths`` (n,) [s], without
     the corners that could be blended; nothing where no bound is known."""
-    reaches = joint_reaches(space.robot.tree, space.lower, space.upper)
-    if reaches is None or space.tasks or not space.is_plain or space.robot.tree.constraints:
+    if space.tasks or not space.is_plain or space.robot.tree.constraints:
+        return None
+    try:
+        reaches = joint_reaches(space.robot.tree, space.lower, space.upper)
+    except (TypeError, ValueError):
         return None
     rates = (path[1:] - path[:-1]) / lengths[:, None]
     turn = rates[1:] - rates[:-1]
@@ -72,47 +70,3 @@ def _pieces(
             rows.append([path[k] + before[k] * rates[k], rates[k], np.zeros_like(rates[k])])
             times.append(at[k + 1] - after[k])
     return np.array(times), np.moveaxis(np.array(rows), 1, 2)
-
-
-def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarray | None:
-    """By number of v (nv,): how far any point of a collision shape moves at most by a unit of it [m/rad, m/m].
-
-    Of a joint whose twist (ω; v) in its moving frame stays: |ω| r + |v|, where r bounds how far from that frame's
-    origin points of what it carries may be: the lengths from frame to frame, and how far joints slide.  Nothing where
-    some joint is of another kind.
-    """
-    count = len(tree.bodies)
-    far = np.full(count, -math.inf)  # from the body's origin, of what it carries
-    for one in link_shapes(tree):
-        if one.body == WORLD:
-            continue
-        reach = one.shape.reach
-        if reach is None:
-            return None
-        far[one.body] = max(far[one.body], _size(one.placement.translation) + reach)
-    found = np.zeros(tree.nv)
-    for i in reversed(range(count)):
-        body = tree.bodies[i]
-        if body.joint.nv > 1 or body.joint.nq != body.joint.nv or not constant_twist(body.joint):
-            return None
-        own = far[i] + _size(body.rotor.translation)  # from the moving frame's origin
-        slide = _size(body.joint.X(body.joint.zero()).translation)
-        for k, column in zip(range(tree.v_slices[i].start, tree.v_slices[i].stop), _columns(body), strict=True):
-            w, v = math.hypot(*column[:3]), math.hypot(*column[3:])
-            ratio, offset = (1.0, 0.0) if body.coupling is None else (body.coupling.ratio, body.coupling.offset)
-            if own > -math.inf:
-                found[k] += abs(ratio) * (w * own + v)
-            most = max(abs(lower[tree.q_slices[i]][0]), abs(upper[tree.q_slices[i]][0]))
-            slide += v * (abs(ratio) * most + abs(offset)) if v > 0.0 else 0.0
-        if body.parent != WORLD:
-            far[body.parent] = max(far[body.parent], own + slide + _size(body.placement.translation))
-    return found if np.isfinite(found).all() else None
-
-
-def _columns(body: object) -> list[list[float]]:
-    joint = body.joint  # type: ignore[attr-defined]
-    return [[float(x) for x in column.elements()] for column in joint.S(joint.zero()).columns]
-
-
-def _size(v: object) -> float:
-    return math.hypot(*(float(x) for x in v))  # type: ignore[attr-defined]

@@ -10,9 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ....model.body import WORLD
-from ....model.collisions import link_shapes
-from ....model.couple import bounds as tree_bounds
+from ....algorithms.distances.reaches import joint_reaches
 from .filling import Curve
 
 __all__ = ["Met", "first_met", "levers"]
@@ -74,38 +72,9 @@ def _chords(robot: Any, curve: Curve) -> tuple[np.ndarray, np.ndarray, float]:
 def levers(robot: Any) -> np.ndarray:
     """By number of v: how far any point of a collision shape moves at most, for each rad or m [m].
 
-    Raises TypeError for joints that turn about axes that move, or whose configurations are no plain numbers, ValueError
-    where a joint slides without end.
+    Raises TypeError and ValueError where nothing bounds that: see `joint_reaches`.
     """
-    tree = robot.tree
-    reach = np.zeros(len(tree.bodies))
-    for shape in link_shapes(tree):
-        if shape.body != WORLD:
-            far = _norm(shape.placement.translation) + float(shape.shape.reach or np.inf)
-            reach[shape.body] = max(reach[shape.body], far)
-    bounds = tree_bounds(tree)
-    found = np.zeros(robot.nv)
-    for i in range(len(tree.bodies) - 1, -1, -1):  # children come after their parents
-        body = tree.bodies[i]
-        if not body.joint.has_fixed_subspaces or body.joint.nq != body.joint.nv:
-            raise TypeError(
-                f"joint {body.joint_name!r} ({body.joint.type_name()}): nothing bounds how far a curve takes it from a "
-                f'chord: use edges="sampled"'
-            )
-        columns = body.joint.S(body.joint.zero()).columns
-        own = reach[i] + _norm(body.rotor.translation)
-        ratio = 1.0 if body.coupling is None else abs(body.coupling.ratio)
-        found[tree.v_slices[i]] += [ratio * (_norm(c.linear) + _norm(c.angular) * own) for c in columns]
-        travel = 0.0
-        for column, low, high in zip(columns, *bounds[i], strict=True):
-            if _norm(column.linear) > 0.0:
-                travel += _norm(column.linear) * max(abs(low), abs(high))
-        if body.parent != WORLD:
-            reach[body.parent] = max(reach[body.parent], own + _norm(body.placement.translation) + travel)
-    if not np.isfinite(found).all():
-        raise ValueError('a shape, or a joint that slides, has no end, so no bound is known: use edges="sampled"')
-    return found
-
-
-def _norm(v: Any) -> float:
-    return float(np.linalg.norm([*v]))
+    try:
+        return joint_reaches(robot.tree, robot.lower, robot.upper)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f'{error}: use edges="sampled"') from None

@@ -86,7 +86,9 @@ def followed_path(
     if not ways:
         found = asked.problem.solve(X_path=path(0.0))
         told = Ended("collision", "at 0 % of the path every answer found collides")
-        if not found.success:
+        if found.success and around is None:
+            told = Ended("out of reach", "at 0 % of the path no configuration was found to begin at: give one, start=")
+        elif not found.success:
             word = "joint limit" if found.status == "at limits" else "out of reach"
             told = Ended(word, f"at 0 % of the path the first pose has no configuration: {found.explain()}")
         return FollowedPath(robot, path, frame, relative_to, *told, 0.0, Deviation(0.0, 0.0), (), ())
@@ -118,13 +120,12 @@ def _ways(
             return q if free is None else [x[free(x)] if len(x) else x for x in q]
 
         first = begin[None] if begin is not None else _within(asked, nodes(places[:1])[0], turning)
-        if not len(first):
-            return []
-        best = branch_steps(asked, places, nodes, first, turning, largest, reconfigure)
-        if around is None or len(first) == 1:
-            return [best]
-        each = [branch_steps(asked, places, nodes, q[None], turning, largest, reconfigure) for q in first]
-        return [best, *_in_order(asked, each)]  # where the way between places of the best is not free, another may be
+        if len(first):
+            best = branch_steps(asked, places, nodes, first, turning, largest, reconfigure)
+            if around is None or len(first) == 1:
+                return [best]
+            each = [branch_steps(asked, places, nodes, q[None], turning, largest, reconfigure) for q in first]
+            return [best, *_in_order(asked, each)]  # where the way between places of the best is not free
     if begin is not None:
         habits = range(HABITS) if asked.spare and asked.plain else range(1)
         ways = tracked(asked, places, np.repeat(begin[None], len(habits), axis=0), habits, largest, reconfigure)

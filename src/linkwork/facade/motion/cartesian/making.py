@@ -125,8 +125,6 @@ def pose_spline(poses_given: ArrayLike, *, orientation: str = "decoupled", bound
     if boundary == "periodic" and not np.allclose(X[0], X[-1], atol=_SAME):
         raise ValueError(f'{who}: boundary="periodic" takes a last pose that is the first')
     q = pose_numbers(X)
-    flip = np.cumprod(np.sign((q[1:, :4] * q[:-1, :4]).sum(axis=-1)))  # the same way round from one to the next
-    q[1:, :4] *= np.where(flip < 0.0, -1.0, 1.0)[:, None]
     section = through.cubic(free_space(orientation == "decoupled"), times, q, boundary, None, who)
     return CartesianPath([SplinePiece(Trajectory([section]))])
 
