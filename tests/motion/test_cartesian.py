@@ -329,7 +329,8 @@ def test_what_is_in_the_way_is_named():
     rng = np.random.default_rng(0)
     q = rng.uniform(-2.0, 2.0, (200, 3))
     J = np.linalg.norm(robot.jacobian(q, "l4")[:, 3:], axis=1)
-    assert (levers(robot) >= J).all() and (J.max(axis=0) > 0.8 * (levers(robot) - 0.35)).all()
+    bound = levers(robot, robot.lower, robot.upper)
+    assert (bound >= J).all() and (J.max(axis=0) > 0.8 * (bound - 0.35)).all()
 
 
 def test_where_no_branch_is_known_searches_begin(monkeypatch):
@@ -345,10 +346,20 @@ def test_where_no_branch_is_known_searches_begin(monkeypatch):
 def test_what_bounds_how_far_points_move():
     point = lw.shapes.PointCloud([[0.0, 0.0, 0.0]])
     tip = SMALL.with_collisions("l4", point)
-    assert np.allclose(levers(tip), [1.1, 0.8, 0.4])  # lengths from frame to frame, and a reach of 0
-    assert np.allclose(levers(SMALL.with_collisions("l3", point)), [0.7, 0.4, 0.0])  # the last one moves nothing
+    assert np.allclose(levers(tip, tip.lower, tip.upper), [1.1, 0.8, 0.4])  # from frame to frame, and a reach of 0
+    inner = SMALL.with_collisions("l3", point)
+    assert np.allclose(levers(inner, tip.lower, tip.upper), [0.7, 0.4, 0.0])  # the last one moves nothing
     with pytest.raises(ValueError, match=r'has no end.*: use edges="sampled"'):
-        levers(SMALL.with_collisions("l4", lw.shapes.HalfSpace()))
+        levers(SMALL.with_collisions("l4", lw.shapes.HalfSpace()), tip.lower, tip.upper)
+    # what slides is bounded by the limits that were asked for, and by none where there are none
+    slider = chain_text([("revolute", "0 0 1", "0 0 0", -3, 3), ("prismatic", "1 0 0", "0 0 0", 0, 1)], "0.2 0 0")
+    slider = slider.with_collisions("l3", point)
+    assert np.allclose(levers(slider, slider.lower, np.array([3.0, 0.5])), [0.7, 1.0])
+    scene = lw.Scene().with_sphere("ball", 0.1, (0.0, 0.0, 2.0))
+    path = lw.motion.line(slider.pose([0.0, 0.1], "l3"), slider.pose([0.0, 0.2], "l3"))
+    with pytest.raises(ValueError, match=r'has no end.*: use edges="sampled"'):
+        slider.move_along(path, "l3", orientation="free", scene=scene, limits=False)
+    assert slider.move_along(path, "l3", orientation="free", scene=scene, limits=False, edges="sampled")
 
 
 def test_bad_input_says_what():

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ....algorithms.distances.reaches import joint_reaches
+from .asked import AskedPath
 from .filling import Curve
 
 __all__ = ["Met", "first_met", "levers"]
@@ -31,7 +32,7 @@ class Met(NamedTuple):
 
 
 def first_met(
-    robot: Any,
+    asked: AskedPath,
     curves: tuple[Curve, ...],
     scene: Any,
     edges: Literal["certified", "sampled"],
@@ -39,7 +40,14 @@ def first_met(
     resolution: float,
 ) -> Met | None:
     """The first place at which something is no farther than a margin [m], if there is one."""
-    found = [_chords(robot, curve) for curve in curves]
+    robot = asked.robot
+    try:
+        reaches = levers(robot, asked.lower, asked.upper)
+    except (TypeError, ValueError):
+        if edges == "certified":
+            raise
+        reaches = np.ones(robot.nv)  # samples prove nothing, so no bound is asked for
+    found = [_chords(robot, curve, reaches) for curve in curves]
     s, ends = (np.concatenate(part) for part in zip(*[(s, ends) for s, ends, _ in found], strict=True))
     room = max(room for _, _, room in found) if edges == "certified" else 0.0
     free = robot.edge_is_free(ends[:, 0], ends[:, 1], scene, method=edges, margin=margin + room, resolution=resolution)
@@ -53,13 +61,13 @@ def first_met(
     return Met(float(s[k, 0]), at, q, str(free.status[k]), near.pairs[0], float(near.distance[0]))
 
 
-def _chords(robot: Any, curve: Curve) -> tuple[np.ndarray, np.ndarray, float]:
+def _chords(robot: Any, curve: Curve, reaches: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Places (n, 2), ends of chords (n, 2, nq), and how far points are off at most [m]."""
     h = np.diff(curve.s)[:, None]
     way = np.asarray(robot.difference(curve.q[:-1], curve.q[1:]))
     # of a cubic, Bézier's inner control points are off the chord by these, and the curve by 3/4 of the larger at most
     off = 0.75 * np.maximum(np.abs(h * curve.v[:-1] / 3.0 - way / 3.0), np.abs(h * curve.v[1:] / 3.0 - way / 3.0))
-    far = off @ levers(robot)
+    far = off @ reaches
     count = np.maximum(np.ceil(np.sqrt(far / _NEAR)).astype(int), 1)
     which = np.repeat(np.arange(len(count)), count)
     k = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
@@ -69,12 +77,12 @@ def _chords(robot: Any, curve: Curve) -> tuple[np.ndarray, np.ndarray, float]:
     return s, q, float((far / count**2).max(initial=0.0))
 
 
-def levers(robot: Any) -> np.ndarray:
-    """By number of v: how far any point of a collision shape moves at most, for each rad or m [m].
+def levers(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """By number of v: how far any point of a collision shape moves at most, for each rad or m [m], between limits.
 
     Raises TypeError and ValueError where nothing bounds that: see `joint_reaches`.
     """
     try:
-        return joint_reaches(robot.tree, robot.lower, robot.upper)
+        return joint_reaches(robot.tree, lower, upper)
     except (TypeError, ValueError) as error:
         raise type(error)(f'{error}: use edges="sampled"') from None

@@ -71,13 +71,12 @@ def followed_path(
     if not smallest > 0.0:
         raise ValueError(f"{WHO}: finest: expected metres above 0, got {finest!r}")
     margin = finite_number(f"{WHO}: margin", margin)
-    if scene is not None:
-        if not isinstance(scene, Scene):
-            raise TypeError(f"{WHO}: scene: expected a Scene, got {type(scene).__name__}")
-        if edges == "certified":
-            levers(robot)
+    if scene is not None and not isinstance(scene, Scene):
+        raise TypeError(f"{WHO}: scene: expected a Scene, got {type(scene).__name__}")
     begin = None if start is None else _one(robot, start)
     asked = AskedPath(robot, path, frame, relative_to, orientation, limits, locked, begin, smallest, WHO)
+    if scene is not None and edges == "certified":
+        levers(robot, asked.lower, asked.upper)
     if begin is not None:
         begin = _on_path(asked, begin)
     places = grid(path.knots, STEP)

@@ -58,7 +58,7 @@ def farthest(
         end = way.end if done.wrong is None else done.wrong
         met = None
         if around is not None and done.curves:
-            met = first_met(asked.robot, done.curves, around.scene, around.edges, around.margin, around.resolution)
+            met = first_met(asked, done.curves, around.scene, around.edges, around.margin, around.resolution)
             end = end if met is None else met.s
         if best is None or end > best[0]:
             best = end, way, done, met
