@@ -88,6 +88,16 @@ def _shelves(rng: Draw, kind: str, levels: int, gap: float, wide: float, deep: f
     return PlanningScene(kind, scene, *ends)
 
 
+def _from_aside(
+    rng: Draw, at: np.ndarray, above: tuple[float, float], aside: tuple[float, float], high: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poses for the hand: beside the robot, so far aside and so high, and looking down, so far above a place."""
+    inside = _look((at[0], at[1], at[2] + rng.uniform(*above)), (0.0, 0.0, -1.0), rng.uniform(-1.0, 1.0))
+    side = rng.choice([-1.0, 1.0])
+    outside = _look((rng.uniform(0.3, 0.4), side * rng.uniform(*aside), rng.uniform(*high)), (0.3, side, -0.3), 0.0)
+    return outside, inside
+
+
 def _box(rng: Draw) -> PlanningScene:
     at = np.array([rng.uniform(0.45, 0.55), rng.uniform(-0.2, 0.2), rng.uniform(0.0, 0.1)])
     wide, tall, thick = rng.uniform(0.34, 0.42), rng.uniform(0.2, 0.3), 0.02
@@ -96,12 +106,7 @@ def _box(rng: Draw) -> PlanningScene:
         size = (thick, wide, tall) if dx else (wide, thick, tall)
         aside = np.array([dx * wide / 2, dy * wide / 2, tall / 2])
         scene = scene.with_box(f"wall {k}", size, lw.pose(at + aside))
-    inside = _look((at[0], at[1], at[2] + rng.uniform(0.16, 0.2)), (0.0, 0.0, -1.0), rng.uniform(-1.0, 1.0))
-    side = rng.choice([-1.0, 1.0])
-    outside = _look(
-        (rng.uniform(0.3, 0.4), side * rng.uniform(0.4, 0.5), rng.uniform(0.2, 0.4)), (0.3, side, -0.3), 0.0
-    )
-    return PlanningScene("box", scene, outside, inside)
+    return PlanningScene("box", scene, *_from_aside(rng, at, (0.16, 0.2), (0.4, 0.5), (0.2, 0.4)))
 
 
 def _cage(rng: Draw) -> PlanningScene:
@@ -114,12 +119,7 @@ def _cage(rng: Draw) -> PlanningScene:
             x, y = (dx * wide / 2, s * wide) if dx else (s * wide, dy * wide / 2)
             scene = scene.with_cylinder(f"bar {many}", bar, tall, lw.pose((at[0] + x, at[1] + y, at[2] + tall / 2)))
             many += 1
-    inside = _look((at[0], at[1], at[2] + rng.uniform(0.18, 0.25)), (0.0, 0.0, -1.0), rng.uniform(-1.0, 1.0))
-    side = rng.choice([-1.0, 1.0])
-    outside = _look(
-        (rng.uniform(0.3, 0.4), side * rng.uniform(0.45, 0.55), rng.uniform(0.2, 0.5)), (0.3, side, -0.3), 0.0
-    )
-    return PlanningScene("cage", scene, outside, inside)
+    return PlanningScene("cage", scene, *_from_aside(rng, at, (0.18, 0.25), (0.45, 0.55), (0.2, 0.5)))
 
 
 def _under_table(rng: Draw) -> PlanningScene:

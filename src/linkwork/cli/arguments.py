@@ -97,8 +97,8 @@ def from_zero(text: str) -> int:
     return value
 
 
-def number_from(least: float) -> Callable[[str], float]:
-    """A finite number from a bound on, as argparse's ``type``."""
+def number_from(least: float, why: str = "") -> Callable[[str], float]:
+    """A finite number from a bound on, as argparse's ``type``; ``why`` it is that bound."""
 
     def read(text: str) -> float:
         try:
@@ -106,7 +106,7 @@ def number_from(least: float) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not least <= value < math.inf:
-            raise argparse.ArgumentTypeError(f"expected a number of at least {least:g}, got {text!r}")
+            raise argparse.ArgumentTypeError(f"expected a number of at least {least:g}{why}, got {text!r}")
         return value
 
     return read

@@ -19,7 +19,18 @@ from .. import __version__
 from .._progress import Progress
 from ..errors import UnknownNameError
 from ..facade.robot.robot import Robot
-from .arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, from_zero, positive, robot_of
+from .arguments import (
+    BAD_MODEL,
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_robot,
+    from_zero,
+    number_from,
+    positive,
+    robot_of,
+)
 from .measure import threads
 from .output import Terminal, escaped, label, number, quantity, table
 from .tables import columns_of, folded
@@ -43,23 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance",
         metavar="X",
-        type=_tolerance,
+        type=number_from(_FINEST, ", what can be told from rounding"),
         default=1e-5,
         help=f"of each axis, m and rad, {_FINEST:g} at least (default: 1e-5)",
     )
     add_json(parser)
-
-
-def _tolerance(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not _FINEST <= value < math.inf:
-        raise argparse.ArgumentTypeError(
-            f"expected a number of at least {_FINEST:g}, what can be told from rounding, got {text!r}"
-        )
-    return value
 
 
 @dataclass(frozen=True, slots=True)

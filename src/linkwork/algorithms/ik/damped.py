@@ -15,7 +15,7 @@ manipulator control, ASME J. Dyn. Syst. Meas. Control 108, 1986.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...expr.control.loops import while_loop
@@ -25,9 +25,9 @@ from ...expr.linalg.sums import dot, product, transposed
 from ..configuration.manifold import integrate
 from .box import LimitBox
 from .levenberg import MOST, SearchFound
-from .stack import Stack
+from .stack import Stack, Stacked
 
-__all__ = ["MU", "damped", "newton_step"]
+__all__ = ["MU", "damped", "newton_step", "walked"]
 
 Scalars = Sequence[Any]
 
@@ -45,6 +45,23 @@ def damped(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
     """Where so many steps from the seed lead, or fewer to where all tasks are done; ``first`` is not looked at."""
     weights = stack.counted()
 
+    def step(at: Stacked, beyond: Scalars, _: Scalars) -> list[Any]:
+        J = [[x * w for x in row] for row, w in zip(at.rows, weights, strict=True)]
+        return newton_step(J, [-x * w for x, w in zip(beyond, weights, strict=True)], mu)
+
+    return walked(stack, seed, box, budget, first, step)
+
+
+def walked(
+    stack: Stack,
+    seed: Scalars,
+    box: LimitBox,
+    budget: Any,
+    first: Any,
+    step: Callable[[Stacked, Scalars, Scalars], list[Any]],
+) -> SearchFound:
+    """Where steps lead that are made of errors with their rows, what of them is out of their ranges, and q."""
+
     def more(state: tuple[Any, ...]) -> Any:
         _, done, taken = state
         return and_(lt(done, 0.5), lt(taken, budget))
@@ -53,10 +70,8 @@ def damped(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         q, _, taken = state
         at = stack.at(q)
         beyond = stack.beyond(at.errors)
-        J = [[x * w for x in row] for row, w in zip(at.rows, weights, strict=True)]
-        step = newton_step(J, [-x * w for x, w in zip(beyond, weights, strict=True)], mu)
         done = stack.done(beyond)
-        moved = box.within(integrate(stack.tree, q, step))
+        moved = box.within(integrate(stack.tree, q, step(at, beyond, q)))
         q = tuple(where(and_(not_(done), lt(taken + 1.0, budget)), a, b) for a, b in zip(moved, q, strict=True))
         return q, where(done, 1.0, 0.0), taken + 1.0
 

@@ -113,9 +113,7 @@ def search(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: Any =
         at = stack.at(q)
         beyond = stack.beyond(at.errors)
         done = stack.done(beyond)
-        errors = [x * w for x, w in zip(beyond, weights, strict=True)]
-        resisting = stack.resisting(at.rows, beyond)
-        rows = [[x if is_zero(x) else x * w for x in row] for row, w in zip(resisting, weights, strict=True)]
+        errors, rows = stack.weighed(at.rows, beyond, weights)
         early = and_(lt(state.tried, _BASE_STEPS), not_(lt(0.0, state.stiff)))
         if whole:  # the base alone moves
             moving = where(early, 0.0, 1.0)

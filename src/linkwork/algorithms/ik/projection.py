@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...expr.control.loops import while_loop
-from ...expr.functions import and_, fmin, lt, not_, sqrt, where
-from ...expr.linalg.sums import dot, is_zero
-from ..configuration.manifold import integrate
+from ...expr.functions import fmin, sqrt
+from ...expr.linalg.sums import dot
 from .box import LimitBox
-from .levenberg import MOST, SearchFound, longest_steps
-from .stack import Stack
+from .damped import walked
+from .levenberg import SearchFound, longest_steps
+from .stack import Stack, Stacked
 from .steps import bounded_step, shortened
 
 __all__ = ["projection"]
@@ -35,24 +34,10 @@ def projection(stack: Stack, seed: Scalars, box: LimitBox, budget: Any, first: A
     """Where steps from the seed lead, within a budget of them; ``first`` is not looked at."""
     weights, longest = stack.counted(), longest_steps(stack.tree)
 
-    def more(state: tuple[Any, ...]) -> Any:
-        _, done, taken = state
-        return and_(lt(done, 0.5), lt(taken, budget))
-
-    def stepped(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        q, _, taken = state
-        at = stack.at(q)
-        beyond = stack.beyond(at.errors)
-        done = stack.done(beyond)
-        errors = [x * w for x, w in zip(beyond, weights, strict=True)]
-        resisting = stack.resisting(at.rows, beyond)
-        rows = [[x if is_zero(x) else x * w for x in row] for row, w in zip(resisting, weights, strict=True)]
+    def step(at: Stacked, beyond: Scalars, q: Scalars) -> list[Any]:
+        errors, rows = stack.weighed(at.rows, beyond, weights)
         cost = dot(errors, errors)
         damping = _DAMPING * fmin(cost, _LARGE * sqrt(cost))
-        step = shortened(bounded_step(rows, errors, damping, box, q), longest)
-        moved = box.within(integrate(stack.tree, q, step))
-        q = tuple(where(and_(not_(done), lt(taken + 1.0, budget)), a, b) for a, b in zip(moved, q, strict=True))
-        return q, where(done, 1.0, 0.0), taken + 1.0
+        return shortened(bounded_step(rows, errors, damping, box, q), longest)
 
-    q, done, taken = while_loop(more, stepped, (tuple(box.within(seed)), 0.0, 0.0), at_most=MOST).state
-    return SearchFound(list(q), done, taken, first - first)
+    return walked(stack, seed, box, budget, first, step)

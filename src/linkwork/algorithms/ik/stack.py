@@ -119,6 +119,12 @@ class Stack:
             for row, out, (low, high) in zip(rows, beyond, self.ranges, strict=True)
         ]
 
+    def weighed(self, rows: Sequence[Scalars], beyond: Scalars, weights: Scalars) -> tuple[list[Any], list[list[Any]]]:
+        """What is out of ranges and the rows that resist it, by these weights."""
+        resisting = self.resisting(rows, beyond)
+        weighed = [[x if is_zero(x) else x * w for x in row] for row, w in zip(resisting, weights, strict=True)]
+        return [x * w for x, w in zip(beyond, weights, strict=True)], weighed
+
     def done(self, beyond: Scalars) -> Any:
         """Whether all hard errors are within tolerance."""
         found: Any = True

@@ -8,7 +8,7 @@ from typing import Any
 from ..control.each import each
 from ..linalg.methods import METHODS
 from ..linalg.pivots import Pivots
-from ..linalg.sums import dot, mirrored, product, transposed
+from ..linalg.sums import dot, mirrored, transposed
 
 __all__ = ["Matrix", "products", "shifted", "solved_columns", "squares", "symmetric_products"]
 
@@ -26,10 +26,7 @@ def products(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> M
 
 def symmetric_products(factor: Sequence[Sequence[Any]], middle: Sequence[Sequence[Any]]) -> Matrix:
     """factorᵀ · middle · factor, of a symmetric middle."""
-    half = products(middle, factor)
-    columns = transposed(factor)
-    full = product(columns, half) if len(columns) < 3 else products(columns, half)
-    return mirrored(full)
+    return mirrored(products(transposed(factor), products(middle, factor)))
 
 
 def shifted(A: Sequence[Sequence[Any]], by: Any) -> Matrix:

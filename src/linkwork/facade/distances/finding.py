@@ -31,7 +31,7 @@ from ...model.collisions import LinkShape, adjacent, link_shapes, pairs_of_links
 from ...model.couple import bounds
 from ...model.tree import Tree
 from ...spatial import Pose
-from .never import is_simple, never_touch
+from .never import in_two, is_simple, never_touch
 from .results import RobotDistances
 
 __all__ = ["CollisionPairs", "FoundPair", "candidates", "sorted_out"]
@@ -270,12 +270,5 @@ def _proved(distance: Callable[[np.ndarray], np.ndarray], q: np.ndarray, box: _B
         if (d <= 0.0 if sign > 0.0 else d < 0.0).any():
             return False
         open_ = d <= (halves * box.rates).sum(-1) * (1.0 + 1e-9)
-        centers, halves = centers[open_], halves[open_]
-        widest = np.argmax(halves * box.rates, axis=-1)
-        rows = np.arange(len(centers))
-        halves = halves.copy()
-        halves[rows, widest] *= 0.5
-        step = np.zeros_like(centers)
-        step[rows, widest] = halves[rows, widest]
-        centers, halves = np.concatenate([centers - step, centers + step]), np.concatenate([halves, halves])
+        centers, halves = in_two(centers[open_], halves[open_], (halves * box.rates)[open_])
     return True

@@ -50,7 +50,7 @@ from ...model.tree import Tree
 from ...shapes import HalfSpace
 from ...spatial import Pose, Vec3
 
-__all__ = ["MOST_BOXES", "Ranges", "Tried", "is_simple", "never_touch"]
+__all__ = ["MOST_BOXES", "Ranges", "Tried", "in_two", "is_simple", "never_touch"]
 
 MOST_BOXES = 65_536  # that a proof may look at
 _DOUBTS = 8  # configurations in which links may touch that are given
@@ -139,7 +139,7 @@ def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, at_most: int = 
                 doubts[:, own] = centers[overlap][: len(doubts)]
                 return Tried(False, doubts)
             open_ = ~(found.gap > _SLACK)
-            centers, halves = _split(centers[open_], halves[open_], found.shares[open_])
+            centers, halves = in_two(centers[open_], halves[open_], found.shares[open_])
     return Tried(True, nothing.doubts)
 
 
@@ -149,7 +149,7 @@ def _numbered(tree: Tree, i: int) -> int:
     return i if coupling is None else tree.joint_index(coupling.joint)
 
 
-def _split(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def in_two(centers: np.ndarray, halves: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Boxes in two, along the joint with the largest share."""
     rows, widest = np.arange(len(centers)), np.argmax(shares, axis=-1)
     halves = halves.copy()

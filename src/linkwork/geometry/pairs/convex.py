@@ -15,9 +15,10 @@ from ..support import support_is_one
 from .cells import SAME_VALLEY, deepest
 from .difference import Difference, Moved, length_of
 from .ellipsoids import between_ellipsoids
-from .facets import has_facets, least_of_facets
+from .facets import least_of_facets
 from .features import CURVED, feature
 from .polish import polished
+from .sides import sides_of
 from .simplex import Kept, Simplex, nearest
 
 __all__ = ["convex"]
@@ -108,8 +109,9 @@ def _overlap(difference: Difference, apart: _Found, scale: Any, curved: bool) ->
         return apart._replace(distance=g, normal=n, start=n)
     near = _NEAR if curved else _EXACT
     ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
-    if has_facets(difference):
-        facet = least_of_facets(difference)
+    sides = sides_of(difference)
+    if sides is not None:
+        facet = least_of_facets(sides)
         touching = apart._replace(distance=difference.kept(facet.n), normal=facet.n)
         known_points = touching._replace(kept=facet.kept, on_a=facet.on_a)
         return cond(facet.sure, lambda: known_points, lambda: _settled(difference, touching, scale, near, curved))  # type: ignore[no-any-return]

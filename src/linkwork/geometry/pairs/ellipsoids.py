@@ -31,12 +31,11 @@ from ...expr.functions import and_, fabs, fmin, le, lt, or_, sqrt, where
 from ...spatial import Vec3
 from ..directions import across, choose
 from .difference import Difference, unit_of
-from .polish import absolute
+from .polish import ascent
 
 __all__ = ["between_ellipsoids"]
 
 _STEPS = 12
-_FAR = 0.3  # [rad] no step is longer
 _ENOUGH = 1e-16  # [rad²] of a step after which none is needed
 _CLEAR = 1e-13  # of minors of a matrix of trace 1: what is more is no rounding
 _SAME_VALLEY = 0.95  # cosines of angles between directions
@@ -151,14 +150,7 @@ def _step(pair: _Pair, n: Vec3) -> tuple[Vec3, Any]:
     tt = (at.dot(t) - ut * ut) * x + (bt.dot(t) - wt * wt) * y + g
     ts = (at.dot(s) - ut * us) * x + (bt.dot(s) - wt * ws) * y
     ss = (as_.dot(s) - us * us) * x + (bs.dot(s) - ws * ws) * y + g
-    p, q = r.dot(t), r.dot(s)
-    tt, ts, ss = absolute(tt, ts, ss)
-    det = tt * ss - ts * ts
-    known = lt(1e-300, det)
-    scale = where(known, 1.0, 0.0) / where(known, det, 1.0)
-    p, q = (ss * p - ts * q) * scale, (tt * q - ts * p) * scale
-    square = p * p + q * q
-    short = fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
+    p, q, short, square = ascent(tt, ts, ss, r.dot(t), r.dot(s))
     return unit_of(n + t * (p * short) + s * (q * short)), square
 
 

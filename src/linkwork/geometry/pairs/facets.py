@@ -16,112 +16,29 @@ is, no facet is one of two edges.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...expr.control.loops import scan, while_loop
 from ...expr.functions import and_, fabs, le, lt, not_, or_, sqrt, where
-from ...shapes.quickhull import hull_triangles
 from ...spatial import Pose, Vec3
-from ..cores import BoxCore, PolytopeCore, SegmentCore
+from ..cores import PolytopeCore, SegmentCore
 from ..directions import choose
 from ..support import support
 from .best import Best
-from .difference import Difference, length_of
+from .difference import length_of
+from .sides import KnownHull, Sides
 from .simplex import Kept
 from .stack import entry, table_of
 
-__all__ = ["Facet", "has_facets", "least_of_facets"]
+__all__ = ["Facet", "least_of_facets"]
 
-_MOST = 200_000  # products for the heights of vertices over faces: then cells take less
 _STEPS = 1000
 _BITS = 24  # arcs whose marks are one number, exactly in single precision too
 _ROUNDING = 4e-15  # of lengths: what rounding leaves between bounds
 _ALMOST = 1.0 - 1e-15
 _PARALLEL = 1e-16  # sin² of the angle of edges that do not cross
-
-
-@dataclass(frozen=True, slots=True)
-class _Hull:
-    """Of vertices that are numbers: planes and corners of the faces, and edges as (face, other face, two vertices)."""
-
-    normals: np.ndarray
-    offsets: np.ndarray
-    corners: np.ndarray
-    edges: list[tuple[int, int, int, int]]
-
-
-def _hull_of(core: Any) -> _Hull | None:
-    """None where vertices are not known, or have no inside."""
-    if not isinstance(core, PolytopeCore) or not all(isinstance(x, (float, int)) for v in core.vertices for x in v):
-        return None
-    given = [[float(x) for x in v] for v in core.vertices]
-    points, inverse = np.unique(np.array(given), axis=0, return_index=True)
-    try:
-        triangles = hull_triangles(points)
-    except ValueError:
-        return None
-    normals = np.array([_normal(*(points[k] for k in triangle)) for triangle in triangles])
-    sides = {(t[k], t[(k + 1) % 3]): face for face, t in enumerate(triangles.tolist()) for k in range(3)}
-    edges = [(face, sides[j, i], int(inverse[i]), int(inverse[j])) for (i, j), face in sides.items() if i < j]
-    edges = [edge for edge in edges if np.abs(np.cross(normals[edge[0]], normals[edge[1]])).max() > 1e-15]
-    return _Hull(normals, (normals @ points.T).max(axis=1), points[triangles], edges)
-
-
-def _normal(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Of a triangle, that may be a sliver."""
-    p, q, r = ([Fraction(x) for x in v.tolist()] for v in (a, b, c))
-    u, v = ([x - y for x, y in zip(w, p, strict=True)] for w in (q, r))
-    n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-    most = max(abs(x) for x in n)
-    found = np.array([float(x / most) for x in n])
-    return np.asarray(found / np.linalg.norm(found))
-
-
-class _Sides(NamedTuple):
-    """Two bodies as hull and other; whether the hull is B; and the pose of its axes."""
-
-    hull: PolytopeCore
-    faces: _Hull
-    other: Any
-    others: _Hull | None
-    turned: bool
-    X: Pose
-
-
-def _sides(difference: Difference) -> _Sides | None:
-    """The hull is the one of less edges."""
-    a, b = difference.a, difference.b
-    if not all(isinstance(core, (PolytopeCore, BoxCore, SegmentCore)) for core in (a, b)):
-        return None
-    found = [_hull_of(a), _hull_of(b)]
-    if any(hull is None and isinstance(core, PolytopeCore) for hull, core in zip(found, (a, b), strict=True)):
-        return None
-    known = [k for k in (0, 1) if found[k] is not None]
-    if not known:
-        return None
-    k = min(known, key=lambda k: len(found[k].edges))  # type: ignore[union-attr]
-    hull, other = ((a, b), (b, a))[k]
-    vertices = [len(core.vertices) if isinstance(core, PolytopeCore) else 2 for core in (hull, other)]
-    counts = [0 if found[j] is None else len(found[j].normals) for j in (k, 1 - k)]  # type: ignore[union-attr]
-    if 8 * counts[0] * vertices[1] + 4 * counts[1] * vertices[0] > _MOST:
-        return None
-    X, faces = hull.pose, found[k]
-    assert faces is not None
-    back = X.inv()
-    if isinstance(other, SegmentCore):
-        other = SegmentCore(back.point(other.center), back.rotation @ other.half)
-    else:
-        other = replace(other, pose=back @ other.pose)
-    return _Sides(hull, faces, other, found[1 - k], k == 1, X)
-
-
-def has_facets(difference: Difference) -> bool:
-    """Whether the faces of two polytopes are known, and not too many."""
-    return _sides(difference) is not None
 
 
 class Facet(NamedTuple):
@@ -137,10 +54,8 @@ class Facet(NamedTuple):
     sure: Any
 
 
-def least_of_facets(difference: Difference) -> Facet:
+def least_of_facets(sides: Sides) -> Facet:
     """The facet whose normal has the least h, of an A − B that 0 is in; elsewhere one of all."""
-    sides = _sides(difference)
-    assert sides is not None
     hull, faces, other = sides.hull, sides.faces, sides.other
     farthest = _farthest(other)
 
@@ -161,7 +76,7 @@ def least_of_facets(difference: Difference) -> Facet:
     return _touching(sides, farthest, which, of_other, _walked(sides, farthest, ends, words, best, _ROUNDING * scale))
 
 
-def _planes(faces: _Hull) -> np.ndarray:
+def _planes(faces: KnownHull) -> np.ndarray:
     """Normals, offsets and numbers."""
     return np.column_stack([faces.normals, faces.offsets, np.arange(len(faces.offsets))])
 
@@ -190,7 +105,7 @@ def _higher(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
     return where(less, y[0], x[0]), where(less, y[1], x[1])
 
 
-def _of_other(sides: _Sides, best: Best, which: Any) -> tuple[Best, Any, Any]:
+def _of_other(sides: Sides, best: Best, which: Any) -> tuple[Best, Any, Any]:
     """The best of it and of the other body's faces, that face's number, and whether it is one of these."""
     other = sides.other
     mine = lt(best.h, -1.0)
@@ -222,7 +137,7 @@ def _of_other(sides: _Sides, best: Best, which: Any) -> tuple[Best, Any, Any]:
     return best, which, lt(best.h, before)
 
 
-def _marked(sides: _Sides, ends: Any, least: Any) -> list[Any]:
+def _marked(sides: Sides, ends: Any, least: Any) -> list[Any]:
     """Of each arc a bit, which is set where h may be less than the least so far."""
     words: list[Any] = []
     bound = least * least * _ALMOST
@@ -269,7 +184,7 @@ def _waits(s: _Walk) -> Any:
 
 
 def _walked(
-    sides: _Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], best: Best, rounding: Any
+    sides: Sides, farthest: Callable[[Vec3], Vec3], ends: Any, words: list[Any], best: Best, rounding: Any
 ) -> _Walk:
     faces, vertices = sides.faces, sides.hull.vertices
     rows = [[f, g, *faces.normals[f], *faces.normals[g], *vertices[v], *vertices[w]] for f, g, v, w in faces.edges]
@@ -332,7 +247,7 @@ def _walked(
     return found
 
 
-def _touching(sides: _Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_other: Any, walk: _Walk) -> Facet:
+def _touching(sides: Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_other: Any, walk: _Walk) -> Facet:
     """Where the two touch: a corner of one in a face of the other, or where edges cross."""
     n, other = walk.best.n, sides.other
     on_h, on_o = support(PolytopeCore(Pose.identity(), sides.hull.vertices), n), farthest(-n)
@@ -374,7 +289,7 @@ def _touching(sides: _Sides, farthest: Callable[[Vec3], Vec3], which: Any, of_ot
     return Facet(-(R @ n), kept, X.point(there - n * h), sure)
 
 
-def _flat(faces: _Hull) -> np.ndarray:
+def _flat(faces: KnownHull) -> np.ndarray:
     return faces.corners.reshape(-1, 9)
 
 

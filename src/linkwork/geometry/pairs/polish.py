@@ -22,7 +22,7 @@ from .difference import Difference, length_of
 from .features import Feature, feature
 from .simplex import Kept
 
-__all__ = ["absolute", "polished"]
+__all__ = ["absolute", "ascent", "polished"]
 
 _STEPS = 12
 _FAR = 0.3  # [rad] no step is longer
@@ -105,15 +105,21 @@ def _step(rows: _Rows, n: Vec3) -> tuple[Vec3, Any]:
     tu = where(rows.one, 0.0, bent_a(t, u) + bent_b(t, u))
     uu = where(rows.one, 1.0, bent_a(u, u) + bent_b(u, u) + force)
     x, y = r.dot(t), where(rows.one, 0.0, r.dot(u))
+    a, b, short, _ = ascent(tt, tu, uu, x, y)
+    a, b = where(rows.both, 0.0, a * short), where(rows.both, 0.0, b * short)
+    return rows.restored(n + t * a + u * b), a * a + b * b
+
+
+def ascent(tt: Any, tu: Any, uu: Any, x: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+    """Newton's step (a, b) upward, by the negative Hessian and the slopes x and y; by how much it is to be shortened,
+    and its square."""
     tt, tu, uu = absolute(tt, tu, uu)
     det = tt * uu - tu * tu
     known = lt(1e-300, det)
     scale = where(known, 1.0, 0.0) / where(known, det, 1.0)
     a, b = (uu * x - tu * y) * scale, (tt * y - tu * x) * scale
     square = a * a + b * b
-    short = fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
-    a, b = where(rows.both, 0.0, a * short), where(rows.both, 0.0, b * short)
-    return rows.restored(n + t * a + u * b), a * a + b * b
+    return a, b, fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0))), square
 
 
 def absolute(tt: Any, tu: Any, uu: Any) -> tuple[Any, Any, Any]:
