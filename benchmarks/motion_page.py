@@ -50,9 +50,9 @@ def of_data(rows: Sequence[dict[str, Any]]) -> list[MotionRow]:
     return found
 
 
-def write(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any]) -> None:
-    """Put the tables of what was measured into the page."""
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), tables(parts, about)), encoding="utf-8")
+def write(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any], page: Path = PAGE) -> None:
+    """Put the tables of what was measured into a page."""
+    page.write_text(written(page.read_text(encoding="utf-8"), tables(parts, about)), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -21,6 +21,7 @@ __all__ = [
     "MECHANISMS",
     "MECHANISM_GROWTH",
     "MOTION",
+    "OPTIMAL",
     "QUADRATIC",
     "TARGETS",
     "Target",
@@ -262,3 +263,23 @@ MOTION: dict[tuple[str, str], Target] = {
     ("planning", "other robots, solved"): Target(99.0, at_least=True),
 }
 """Reference motion by part and measure: seconds, shares in %, and how far limits are passed, relative."""
+
+OPTIMAL: dict[tuple[str, str], Target] = {
+    ("paths", "without obstacles"): Target(1e-3),
+    ("paths", "among boxes"): Target(4e-3),
+    ("paths", "8 seeds beside one"): Target(2.0),
+    ("paths", "beside IPOPT"): Target(10.0, at_least=True),
+    ("paths", "cost beside IPOPT's"): Target(1.0 + 1e-6),
+    ("scenes", "feasible"): Target(98.0, at_least=True),
+    ("lqr", "one"): Target(60e-6),
+    ("lqr", "batch"): Target(8e-6),
+    ("lqr", "residual"): Target(1e-10),
+    ("shooting", "iteration"): Target(250e-6),
+    ("shooting", "beside crocoddyl"): Target(1e-6),
+    ("shooting", "solved"): Target(100.0, at_least=True),
+    ("shooting", "limits passed"): Target(1e-8),
+    ("mpc", "step"): Target(500e-6),
+    ("mpc", "99 %"): Target(1e-3),
+    ("derivative", "beside differences"): Target(1e-6),
+}
+"""Optimal motion by part and measure: seconds, shares in %, and how much more than another's."""

@@ -1,0 +1,31 @@
+"""Optimal motion beside others: `python -m benchmarks.optimal`.
+
+Each part is a module with a function ``rows(quick)`` that gives `MotionRow`s: a figure each, with its unit, its target
+and another library's figure, where there are such.  To add a part: name its function in `PARTS`, its targets in
+`targets.OPTIMAL`, and its table in docs/optimal_figures.md, between two comments with the part's name (a test asks for
+them).  Outputs are compared before anything is timed.  ``--write`` measures all parts, or those that are named, and
+puts the tables into that page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .optimal_paths import path_rows
+from .parts import Rows, run_parts
+
+__all__ = ["PAGE", "PARTS", "main"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "optimal_figures.md"
+PARTS: dict[str, Rows] = {"paths": path_rows}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print.  Raises AssertionError where results differ from another library's."""
+    return run_parts("optimal", __doc__ or "", PARTS, PAGE, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

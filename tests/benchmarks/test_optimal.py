@@ -1,0 +1,34 @@
+"""The benchmarks of optimal motion: each part has a place in the page, and rivals solve what they are given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.figures import written
+from benchmarks.motion_page import tables
+from benchmarks.motion_rows import MotionRow
+from benchmarks.optimal import PAGE, PARTS
+from benchmarks.optimal_rivals import CasadiPath, FatropPath, PathCase, SciPyPath
+
+import linkwork as lw
+
+
+def test_the_page_has_every_part():
+    rows = [MotionRow("a measure", 1.0)]
+    about = {"cpu": "a processor", "cores": 2, "date": "2000-01-01"}
+    page = written(PAGE.read_text(encoding="utf-8"), tables(dict.fromkeys(PARTS, rows), about))
+    assert page.count("| a measure | 1 | - | - |") == len(PARTS)
+
+
+def test_rivals_agree():
+    pytest.importorskip("casadi")
+    robot = lw.load("arm7")
+    case = PathCase(robot, "hand", 6, 0.2)
+    start = np.array([0.4, 0.4, 0.4, -1.5, 0.4, 0.9, 0.4])
+    X = robot.pose(start + 0.1, "hand")
+    found = [kind(case).solve(start, X) for kind in (CasadiPath, FatropPath, SciPyPath)]
+    assert all(path.solved and path.violation < 1e-8 for path in found)
+    assert np.ptp([path.cost for path in found]) < 1e-6 * found[0].cost
+    q = np.vstack([start, start, found[0].q])
+    assert np.isclose(0.5 * (np.diff(q, 2, axis=0) ** 2).sum() / case.step**4, found[0].cost)
+    assert np.allclose(robot.pose(found[0].q[-1], "hand"), X, atol=1e-8)
