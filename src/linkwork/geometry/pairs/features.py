@@ -20,7 +20,7 @@ from ..cores import ConeCore, CylinderCore, EllipsoidCore, SegmentCore
 from ..directions import choose
 from .difference import length_of, unit_of
 
-__all__ = ["CURVED", "Feature", "feature"]
+__all__ = ["CURVED", "CoreFeature", "feature"]
 
 CURVED = (CylinderCore, ConeCore, EllipsoidCore)
 _SAME = 1e-18  # squares of distances of points that are one, to those of the points from 0
@@ -29,7 +29,7 @@ _END = 1e-5  # sines of angles to an end's normal below which the end is conside
 
 
 @dataclass(frozen=True)
-class Feature:
+class CoreFeature:
     """What a body is near a point; directions are as the normals that point out of it."""
 
     at: Callable[[Vec3], tuple[Vec3, Callable[[Vec3, Vec3], Any]]]  # n to c(n) and (t, u) to t · J u
@@ -41,7 +41,7 @@ class Feature:
     normal: Vec3  # of what is flat
 
 
-def feature(core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any = False) -> Feature:
+def feature(core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any = False) -> CoreFeature:
     """Of a core near the mean of some of its farthest points, n being about normal.
 
     ``lined``: where n is almost that of a side, it is the side that is touched, and points at its end tell nothing.
@@ -67,7 +67,7 @@ def _mean(points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Vec3:
     return mean
 
 
-def _ellipsoid(core: EllipsoidCore) -> Feature:
+def _ellipsoid(core: EllipsoidCore) -> CoreFeature:
     R, r = core.pose.rotation, core.radii
 
     def at(n: Vec3) -> tuple[Vec3, Callable[[Vec3, Vec3], Any]]:
@@ -86,7 +86,7 @@ def _ellipsoid(core: EllipsoidCore) -> Feature:
 
     never = lt(r.x, -1.0)
     z = Vec3(0.0, 0.0, 1.0)
-    return Feature(at, never, z, 0.0, lambda n: z, never, z)
+    return CoreFeature(at, never, z, 0.0, lambda n: z, never, z)
 
 
 def _axis(core: Any) -> Vec3:
@@ -116,7 +116,9 @@ def _ends(values: list[Any], weights: tuple[Any, ...]) -> tuple[Any, Any]:
     return above, below
 
 
-def _cylinder(core: CylinderCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any) -> Feature:
+def _cylinder(
+    core: CylinderCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any
+) -> CoreFeature:
     axis, center = _axis(core), core.pose.translation
     heights = [axis.dot(p - center) for p in points]
     above, below = _ends(heights, weights)
@@ -131,10 +133,10 @@ def _cylinder(core: CylinderCore, points: tuple[Vec3, ...], weights: tuple[Any, 
 
     square = _round(axis, n, core.radius)[2]
     normal = axis * copysign(1.0, axis.dot(n))
-    return Feature(at, side, axis, 0.0, lambda n: axis, lt(square, _END * _END), normal)
+    return CoreFeature(at, side, axis, 0.0, lambda n: axis, lt(square, _END * _END), normal)
 
 
-def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any) -> Feature:
+def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, lined: Any) -> CoreFeature:
     axis, center = _axis(core), core.pose.translation
     apex, rim = _ends([axis.dot(p - center) for p in points], weights)
     slant = sqrt(length_of(Vec3(core.radius, 2.0 * core.half, 0.0)))
@@ -152,20 +154,20 @@ def _cone(core: ConeCore, points: tuple[Vec3, ...], weights: tuple[Any, ...], n:
 
     square = _round(axis, n, core.radius)[2]
     end = and_(lt(square, _END * _END), lt(axis.dot(n), 0.0))
-    return Feature(at, side, axis, core.radius / slant, along, end, -axis)
+    return CoreFeature(at, side, axis, core.radius / slant, along, end, -axis)
 
 
-def _segment(core: SegmentCore, shown: Feature, almost: Any) -> Feature:
+def _segment(core: SegmentCore, shown: CoreFeature, almost: Any) -> CoreFeature:
     """All of it where that is almost so, else what its points show."""
     q = choose(almost, unit_of(core.half), shown.q)
 
     def at(n: Vec3) -> tuple[Vec3, Callable[[Vec3, Vec3], Any]]:
         return choose(almost, core.center, shown.at(n)[0]), _none
 
-    return Feature(at, or_(almost, shown.line), q, 0.0, lambda n: q, and_(shown.end, not_(almost)), shown.normal)
+    return CoreFeature(at, or_(almost, shown.line), q, 0.0, lambda n: q, and_(shown.end, not_(almost)), shown.normal)
 
 
-def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Feature:
+def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> CoreFeature:
     """A corner, an edge or a face, by how many of the points differ."""
     there = [lt(0.0, weight) for weight in weights]
     first = choose(there[0], points[0], choose(there[1], points[1], points[2]))
@@ -185,4 +187,4 @@ def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3) -> Fea
     normal = unit_of(across)
     normal = choose(lt(normal.dot(n), 0.0), -normal, normal)
     mean = _mean(points, weights)
-    return Feature(lambda n: (mean, _none), and_(line, not_(face)), q, 0.0, lambda n: q, face, normal)
+    return CoreFeature(lambda n: (mean, _none), and_(line, not_(face)), q, 0.0, lambda n: q, face, normal)

@@ -19,7 +19,7 @@ from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, w
 from ...spatial import Vec3
 from ..directions import choose
 from .difference import Difference, length_of
-from .features import Feature, feature
+from .features import CoreFeature, feature
 from .simplex import Kept
 
 __all__ = ["absolute", "ascent", "polished"]
@@ -64,7 +64,7 @@ def polished(difference: Difference, s: Kept, n: Vec3, lined: Any = False) -> tu
 class _Rows:
     """What holds of the normal between two features."""
 
-    def __init__(self, a: Feature, b: Feature) -> None:
+    def __init__(self, a: CoreFeature, b: CoreFeature) -> None:
         self.a, self.b = a, b
         across = a.q.cross(b.q)
         both = and_(and_(a.line, b.line), lt(_PARALLEL, across.dot(across)))

@@ -1,0 +1,105 @@
+"""Rows of features in windows against differences, of joints of every type."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.configuration.manifold import integrate
+from linkwork.algorithms.optimal.window import PathWindow
+from linkwork.features import (
+    AccelerationFeature,
+    ConfigurationFeature,
+    JerkFeature,
+    TaskFeature,
+    VelocityFeature,
+)
+from linkwork.model.random import random_tree
+
+STEP = 1e-6
+
+
+def path_of(tree, rng, count=4):
+    """Successive configurations, near each other."""
+    q = [x for _, body in tree.stacked() for x in body.joint.random(rng, *body.limits.positions, ())]
+    found = [q]
+    for _ in range(count - 1):
+        found.append(integrate(tree, found[-1], list(rng.uniform(-0.2, 0.2, tree.nv))))
+    return found
+
+
+def window(tree, path, tau, force, duration):
+    return PathWindow(
+        tree,
+        path,
+        [tau * duration] * len(path),
+        0.3 + duration,
+        [{"force": f} for f in force],
+        {"duration": [duration], "length": [0.7, 0.2]},
+        [{0: tau}] * len(path) + [{0: 1.0}],
+    )
+
+
+class _Mixed(VelocityFeature):
+    """All that a window has, at once."""
+
+    depth = 3
+
+    def values(self, w, target):
+        a, f, (x, y) = w.jerk(), w.variables("force", 1), w.parameter("length")
+        return [a[0] * f[0] * x, f[1] * y * w.time + w.variables("force", 3)[0], w.step * a[-1]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_derivatives(seed):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, 6)
+    path, force = path_of(tree, rng), [[*rng.uniform(-1, 1, 2)] for _ in range(4)]
+    target = path_of(tree, rng, 1)[0]
+    frame = tree.frames[-1].name
+    features = [
+        (ConfigurationFeature(), target),
+        (VelocityFeature(), [0.1] * tree.nv),
+        (AccelerationFeature(), []),
+        (JerkFeature(), []),
+        (_Mixed(), []),
+        *((TaskFeature(lw.ik.PositionTask(frame), order), [0.1, 0.2, 0.3]) for order in range(4)),
+    ]
+    tau, duration = 0.1, 1.3
+    for feature, aim in features:
+        found = feature.rows(window(tree, path, tau, force, duration), aim)
+        width = tree.nv + 2
+        assert len(found.rows) == feature.depth + 1
+        assert all(len(row) == width for block in found.rows for row in block)
+
+        def moved(back, column, h, feature=feature, aim=aim):
+            new_path, new_force = [list(q) for q in path], [list(f) for f in force]
+            if column < tree.nv:
+                new_path[back] = integrate(tree, path[back], [h * (k == column) for k in range(tree.nv)])
+            else:
+                new_force[back][column - tree.nv] += h
+            return np.array(feature.values(window(tree, new_path, tau, new_force, duration), aim), dtype=float)
+
+        scale = 1.0 + max(abs(x) for x in np.ravel(np.array(found.rows, dtype=float)))
+        for back, block in enumerate(found.rows):
+            for column in range(width):
+                difference = (moved(back, column, STEP) - moved(back, column, -STEP)) / (2.0 * STEP)
+                own = np.array([row[column] for row in block], dtype=float)
+                assert np.abs(own - difference).max(initial=0.0) < 3e-6 * scale, (feature.name, back, column)
+        longer, shorter = (
+            np.array(feature.values(window(tree, path, tau, force, duration + h), aim)) for h in (STEP, -STEP)
+        )
+        own = np.array([row[0] for row in found.parameters], dtype=float)
+        assert np.abs(own - (longer - shorter) / (2.0 * STEP)).max() < 3e-6 * scale, feature.name
+
+
+def test_names_of_windows():
+    rng = np.random.default_rng(0)
+    tree = random_tree(rng, 2)
+    w = window(tree, path_of(tree, rng), 0.1, [[1.0, 2.0]] * 4, 1.0)
+    assert w.columns("force") == slice(tree.nv, tree.nv + 2) and w.width == tree.nv + 2 and w.parameter_count == 3
+    with pytest.raises(KeyError, match=r"no variable of steps named 'forces'.*force"):
+        w.variables("forces")
+    with pytest.raises(KeyError, match="no parameter of the path named 'size'"):
+        w.parameter("size")
+    with pytest.raises(ValueError, match="order: expected 0, 1, 2 or 3, got 4"):
+        TaskFeature(lw.ik.PositionTask("hand"), 4)
