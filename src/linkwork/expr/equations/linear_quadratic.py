@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-from ..linalg.sums import mirrored, rows_of
+from ..functions import fmax, fmin, lt
+from ..linalg.sums import added, mirrored, negated, rows_of
+from .bounded_root import TINY, BoundedRoot
+from .products import Matrix, by_rows, gram, shifted
 
 __all__ = ["LinearQuadratic"]
-
-Matrix = list[list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,16 @@ class LinearQuadratic:
     def values(self) -> list[Any]:
         """All elements."""
         return [x for M in (self.A, self.B, self.Q, self.R, self.N) for row in M for x in row]
+
+    def costs(self, slack: float) -> Any:
+        """Whether roots show that R is positive definite, and that no cost is less than −slack of the size of Q.
+
+        Where it is false (of numbers that are not finite, too) a closer look is needed.
+        """
+        n, m = len(self.A), len(self.R)
+        R_root = BoundedRoot.of(self.R, [TINY] * m)
+        half = by_rows(R_root.solved, self.N, m * m)
+        more = 0.5 * slack * reduce(fmax, (abs(x) for row in self.Q for x in row)) + TINY
+        rest_root = BoundedRoot.of(shifted(added(self.Q, negated(gram(half))), more), [TINY] * n)
+        pivots = (row[-1] for root in (R_root, rest_root) for row in root.rows)
+        return lt(2.0 * TINY**0.5, reduce(fmin, pivots))

@@ -22,14 +22,17 @@ _LEFT = 1e-32  # of X: squares of terms that do not count
 _LARGE = 1e300
 
 
-def lyapunov(A: Matrix, C: Matrix, *, continuous: bool) -> Matrix:
-    """X, for a symmetric C; where A is not stable, something large or no number."""
+def lyapunov(A: Matrix, C: Matrix, *, continuous: bool, gamma: Any = None, left: float = _LEFT) -> Matrix:
+    """X, for a symmetric C; where A is not stable, something large or no number.
+
+    Doublings end where a change is so small, ``left``, a part of X: squares of both.
+    """
     if continuous:
-        A, C = at_rest(A, C)
+        A, C = at_rest(A, C, gamma)
 
     def more(state: Any) -> Any:
         X, _, change = state
-        return and_(lt(_LEFT * squares(X), change), lt(change, _LARGE))
+        return and_(lt(left * squares(X), change), lt(change, _LARGE))
 
     def step(state: Any) -> Any:
         X, A, _ = state
@@ -40,10 +43,10 @@ def lyapunov(A: Matrix, C: Matrix, *, continuous: bool) -> Matrix:
     return [list(row) for row in found.state[0]]
 
 
-def at_rest(A: Matrix, C: Matrix) -> tuple[Matrix, Matrix]:
-    """The A and C of the first equation that has the second one's X."""
+def at_rest(A: Matrix, C: Matrix, gamma: Any = None) -> tuple[Matrix, Matrix]:
+    """The A and C of the first equation that has the second one's X, for a γ near the motions' |λ|."""
     n = len(A)
-    gamma = 1e-3 + sqrt(squares(A) / n)
+    gamma = 1e-3 + sqrt(squares(A) / n) if gamma is None else gamma
     turned = transposed(solved_columns(transposed(shifted(A, -gamma)), identity(n)))
     moved = shifted([[2.0 * gamma * x for x in row] for row in turned], 1.0)
     scaled = symmetric_products(turned, C)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..control.each import each
@@ -10,7 +10,7 @@ from ..linalg.methods import METHODS
 from ..linalg.pivots import Pivots
 from ..linalg.sums import dot, mirrored, transposed
 
-__all__ = ["Matrix", "products", "shifted", "solved_columns", "squares", "symmetric_products"]
+__all__ = ["Matrix", "by_rows", "gram", "products", "shifted", "solved_columns", "squares", "symmetric_products"]
 
 Matrix = list[list[Any]]
 
@@ -22,6 +22,22 @@ def products(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> M
     columns = transposed(right)
     large = len(left) * len(columns) * len(right) > _SMALL
     return each(lambda row: [dot(row, column) for column in columns], left, in_loops=large, alike=True)
+
+
+def by_rows(function: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Sequence[Any]], work: int) -> Matrix:
+    """A function of each row that takes about so many products, of numbers that are all alike."""
+    return each(function, rows, in_loops=len(rows) * work > _SMALL, alike=True)
+
+
+def gram(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]] | None = None) -> Matrix:
+    """left · rightᵀ, which is symmetric; ``right`` is ``left`` unless it is given."""
+    right = left if right is None else right
+    n = len(left)
+    if n * n * len(right[0]) <= _SMALL:
+        return mirrored([[dot(left[i], right[j]) for j in range(i + 1)] for i in range(n)])
+    half = n // 2  # a quarter is above the diagonal, and left out
+    first, second = transposed(right[:half]), transposed(right)
+    return mirrored([*products(left[:half], first), *products(left[half:], second)])
 
 
 def symmetric_products(factor: Sequence[Sequence[Any]], middle: Sequence[Sequence[Any]]) -> Matrix:

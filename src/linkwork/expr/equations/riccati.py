@@ -4,12 +4,9 @@ In steps of time     X = AᵀXA − (AᵀXB + N)(R + BᵀXB)⁻¹(AᵀXB + N)ᵀ
 in continuous time   0 = AᵀX + XA − (XB + N) R⁻¹ (XB + N)ᵀ + Q;
 
 of their solutions the one that stabilises, with the gains K = (R + BᵀXB)⁻¹(AᵀXB + N)ᵀ or R⁻¹(XB + N)ᵀ.  Without N,
-which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹Bᵀ, H = Q,
-
-    A ← A (1 + G H)⁻¹ A,   G ← G + A (1 + G H)⁻¹ G Aᵀ,   H ← H + Aᵀ H (1 + G H)⁻¹ A
-
-leads from one step of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes
-first.  Where rounding has left more than it must, steps of Newton's method follow, each a Lyapunov equation.
+which goes into A − B R⁻¹Nᵀ and Q − N R⁻¹Nᵀ, and with G = B R⁻¹Bᵀ, H = Q, doublings (`doubling.py`) lead from one step
+of time to twice as many, and H to X.  In continuous time a Cayley transform with a γ > 0 comes first.  Where rounding
+has left more than it must, steps of Newton's method follow, each a Lyapunov equation.
 
 The derivative of X is the solution of a Lyapunov equation with A − B K, whatever the way to X was.
 
@@ -26,19 +23,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..control.loops import while_loop
-from ..functions import and_, fmax, le, lt, sqrt, where
-from ..linalg.sums import added, identity, mirrored, negated, rows_of, transposed
+from ..functions import and_, fmax, lt, sqrt, where
+from ..linalg.sums import added, mirrored, negated, rows_of, transposed
 from ..rules import Rule, ruled
+from .doubling import cayley, doubled
 from .linear_quadratic import LinearQuadratic
 from .lyapunov import lyapunov
-from .products import Matrix, products, shifted, solved_columns, squares, symmetric_products
+from .products import Matrix, products, solved_columns, squares, symmetric_products
 
 __all__ = ["RiccatiSolution", "riccati"]
 
-_MOST = 60  # doublings
-_LEFT = 1e-15  # of X: changes that are rounding
-_LARGE = 1e200
-_FINE = 1e-11  # of X: what may be left of the equation
+_FINE = 5e-11  # of X: what may be left of the equation
+_ROUGH = 1e-8  # of a correction: squares of what it may lack
 _REFINED = 3
 
 
@@ -71,12 +67,12 @@ class _Riccati(Rule):
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         given = LinearQuadratic.of_values(inputs, self.n, self.m)
-        X, stable, iterations = _doubled(given, self.continuous)
-        X, K, residual = self._refined(given, X)
+        X, stable, iterations, gamma = _doubled(given, self.continuous)
+        X, K, residual = self._refined(given, X, gamma)
         residual = where(stable, residual, math.inf)
         return [*_flat(X), *_flat(K), residual, iterations], _flat(_closed(given, K))
 
-    def _refined(self, given: LinearQuadratic, X: Matrix) -> tuple[Matrix, Matrix, Any]:
+    def _refined(self, given: LinearQuadratic, X: Matrix, gamma: Any) -> tuple[Matrix, Matrix, Any]:
         """Steps of Newton's method, where rounding has left more than it must; K, and what is left beside X."""
 
         def looked_at(X: Matrix) -> tuple[Matrix, Matrix, Any]:
@@ -89,7 +85,8 @@ class _Riccati(Rule):
 
         def step(state: Any) -> Any:
             X, left, K, residual, _ = state
-            X = added(X, lyapunov(_closed(given, K), left, continuous=self.continuous))
+            closed = _closed(given, K)
+            X = added(X, lyapunov(closed, left, continuous=self.continuous, gamma=gamma, left=_ROUGH))
             left, K, now = looked_at(X)
             return X, left, K, now, residual
 
@@ -192,8 +189,8 @@ def _flat(M: Sequence[Sequence[Any]]) -> list[Any]:
     return [x for row in M for x in row]
 
 
-def _doubled(given: LinearQuadratic, continuous: bool) -> tuple[Matrix, Any, Any]:
-    """X but for rounding, whether motions end, as (A − B K)ᵏ says, and how many doublings it took."""
+def _doubled(given: LinearQuadratic, continuous: bool) -> tuple[Matrix, Any, Any, Any]:
+    """X but for rounding, whether motions end, as (A − B K)ᵏ says, how many doublings it took, and γ."""
     n = len(given.A)
     both = solved_columns(
         given.R, [[*b, *c] for b, c in zip(transposed(given.B), transposed(given.N), strict=True)], "pos"
@@ -202,40 +199,7 @@ def _doubled(given: LinearQuadratic, continuous: bool) -> tuple[Matrix, Any, Any
     A = added(given.A, negated(products(given.B, by_N)))
     G = mirrored(products(given.B, by_B))
     H = mirrored(added(given.Q, negated(products(given.N, by_N))))
+    gamma = 1.0
     if continuous:
-        A, G, H = _cayley(A, G, H)
-
-    def more(state: Any) -> Any:
-        A, _, H = state
-        going = squares(A)  # what H changes by, at most, relative to itself
-        return and_(lt(_LEFT, going), lt(going + squares(H), _LARGE))
-
-    def step(state: Any) -> Any:
-        A, G, H = state
-        both = solved_columns(shifted(products(G, H), 1.0), [[*a, *g] for a, g in zip(A, G, strict=True)])
-        WA, WG = [row[:n] for row in both], [row[n:] for row in both]
-        change = mirrored(products(transposed(A), products(H, WA)))
-        G = mirrored(added(G, products(products(A, WG), transposed(A))))
-        return products(A, WA), G, added(H, change)
-
-    found = while_loop(more, step, (A, G, H), at_most=_MOST)
-    A, _, H = found.state
-    return [list(row) for row in H], le(squares(A), _LEFT), found.iterations
-
-
-def _cayley(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """The matrices in steps of time that have the X of those in continuous time."""
-    n = len(A)
-    gamma = 1e-3 + sqrt(squares(A) + sqrt(squares(G) * squares(H)))  # more than any eigenvalue of A
-    less = shifted(A, -gamma)
-    both = solved_columns(less, [[*g, *e] for g, e in zip(G, identity(n), strict=True)])
-    LG, inverse = [row[:n] for row in both], [row[n:] for row in both]  # (A − γ)⁻¹ G, (A − γ)⁻¹
-    W = added(transposed(less), products(H, LG))
-    both = solved_columns(W, [[*e, *h] for e, h in zip(identity(n), products(H, inverse), strict=True)])
-    W_inverse, WH = [row[:n] for row in both], [row[n:] for row in both]
-    doubled = 2.0 * gamma
-    return (
-        shifted([[doubled * x for x in row] for row in transposed(W_inverse)], 1.0),
-        mirrored([[doubled * x for x in row] for row in products(LG, W_inverse)]),
-        mirrored([[doubled * x for x in row] for row in WH]),
-    )
+        A, G, H, gamma = cayley(A, G, H)
+    return (*doubled(A, G, H), gamma)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,14 @@ from ...expr.arrays import array, is_traced
 from ...expr.equations.linear_quadratic import LinearQuadratic
 from ...expr.equations.riccati import riccati
 from ...expr.equations.riccati_sweep import riccati_sweep
+from ...expr.functions import where
 
 __all__ = ["HorizonRegulator", "Regulator", "lqr", "lqr_horizon"]
 
 _KERNELS: Once[Kernel] = Once(64)
 _NAMES = ("A", "B", "Q", "R", "N")
+_FLOAT = np.dtype(float)
+_SLACK = 1e-9  # of Q: what eigenvalues may be below zero
 _FINE = 1e-8  # beside X: an equation of which more is left has not been solved
 _MOVED = 1e-9  # beside A and B: what inputs move less than that they do not move
 
@@ -66,16 +70,24 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
 
     Sources: Anderson and Moore, Optimal Control: Linear Quadratic Methods, 1990; Chu, Fan and Lin, 2005.
     """
-    given, n, m = _read("lqr", {"A": A, "B": B, "Q": Q, "R": R, "N": N})
-    if any(map(is_traced, given.values())):
-        return _solved(given, not discrete)
-    _check_costs("lqr", given)
+    n, m = _plain_sizes(A, B, Q, R, N)
+    if not m:
+        given, n, m = _read("lqr", {"A": A, "B": B, "Q": Q, "R": R, "N": N})
+        if any(map(is_traced, given.values())):
+            return _solved(given, not discrete)
+        A, B, Q, R, N = (given[name] for name in _NAMES)
     kernel = _KERNELS.get((n, m, discrete), lambda: _compiled(n, m, not discrete))
+    none = _zeros(n, m) if N is None else N
     with np.errstate(all="ignore"):
-        found = Regulator(*kernel(**given))
-    if np.ndim(found.residual) == 0 and not found.residual < _FINE:
-        raise ValueError(f"lqr: {_reason(given, discrete)}")
-    return found
+        K, X, residual, sound = kernel(A, B, Q, R, none)
+    if sound.__class__ is np.ndarray:
+        if not (sound.all() and (residual < _FINE).all()):
+            _check("lqr", A, B, Q, R, none)
+    elif not (sound and residual < _FINE):
+        given = _check("lqr", A, B, Q, R, none)
+        if not residual < _FINE:
+            raise ValueError(f"lqr: {_reason(given, discrete)}")
+    return Regulator(K, X, residual)
 
 
 def lqr_horizon(
@@ -102,7 +114,8 @@ def lqr_horizon(
     if any(map(is_traced, given.values())):
         X, K = riccati_sweep([given[name] for name in _NAMES], given["end"])
         return HorizonRegulator(array(K), array(X))
-    _check_costs(who, given)
+    if not _surely_costs(given):
+        _check_costs(who, given)
     kernel = _KERNELS.get((n, m, many, "horizon"), lambda: _compiled_sweep(n, m, many))
     return HorizonRegulator(*kernel(**given))
 
@@ -113,10 +126,42 @@ def _solved(given: Mapping[str, Any], continuous: bool) -> Regulator:
 
 
 def _compiled(n: int, m: int, continuous: bool) -> Kernel:
+    """K, X, the residual, and whether costs were seen to be some: if not, they may be still."""
+
     def function(**given: Any) -> tuple[Any, ...]:
-        return tuple(_solved(given, continuous))
+        of = LinearQuadratic.of(*(given[name] for name in _NAMES))
+        return (*_solved(given, continuous), where(of.costs(_SLACK), 1.0, 0.0))
 
     return compile(function, name="lqr", **_sizes(n, m))
+
+
+def _plain_sizes(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[int, int]:
+    """How many states and inputs arrays of float64 have that fit; zeros for anything else."""
+    try:
+        n, m = B.shape[-2:]
+        fit = (
+            A.dtype is B.dtype is Q.dtype is R.dtype is _FLOAT
+            and A.shape[-2:] == Q.shape[-2:] == (n, n)
+            and R.shape[-2:] == (m, m)
+            and (N is None or (N.dtype is _FLOAT and N.shape[-2:] == (n, m)))
+        )
+    except (AttributeError, TypeError, ValueError):
+        return 0, 0
+    return (n, m) if fit else (0, 0)
+
+
+@cache
+def _zeros(n: int, m: int) -> np.ndarray:
+    found = np.zeros((n, m))
+    found.setflags(write=False)
+    return found
+
+
+def _check(who: str, *matrices: np.ndarray) -> dict[str, np.ndarray]:
+    """The matrices by name, after a close look."""
+    given, _, _ = _read(who, dict(zip(_NAMES, matrices, strict=True)))
+    _check_costs(who, given)
+    return given
 
 
 def _compiled_sweep(n: int, m: int, many: int) -> Kernel:
@@ -177,6 +222,22 @@ def _steps(who: str, matrices: Mapping[str, np.ndarray], N: Any, steps: int | No
     return int(next(iter(told.values())))
 
 
+def _surely_costs(given: Mapping[str, np.ndarray]) -> bool:
+    """Whether roots say so at once: of R, and of what Q and the end have left with a little more on the diagonal."""
+    try:
+        root = np.linalg.cholesky(given["R"])  # reads the lower triangle
+        Q = given["Q"]
+        if given["N"].any():
+            half = np.linalg.solve(root, np.swapaxes(given["N"], -1, -2))
+            Q = Q - np.swapaxes(half, -1, -2) @ half
+        for M in (Q, given["end"]):
+            size = 0.5 * _SLACK * np.abs(M).max(axis=(-1, -2), keepdims=True)
+            np.linalg.cholesky(M + (size + 1e-300) * np.eye(M.shape[-1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 def _check_costs(who: str, given: Mapping[str, np.ndarray]) -> None:
     """Raises ValueError for an R that is not positive definite, and costs that can be negative."""
     R = _whole(given["R"])
@@ -186,14 +247,14 @@ def _check_costs(who: str, given: Mapping[str, np.ndarray]) -> None:
     Q = _whole(given["Q"])
     rest = Q - given["N"] @ np.linalg.solve(R, np.swapaxes(given["N"], -1, -2))
     sizes = np.abs(Q).max(axis=(-1, -2))
-    least = (np.linalg.eigvalsh(0.5 * (rest + rest.swapaxes(-1, -2)))[..., 0] + 1e-9 * sizes).min()
+    least = (np.linalg.eigvalsh(0.5 * (rest + rest.swapaxes(-1, -2)))[..., 0] + _SLACK * sizes).min()
     if least < 0.0:
         raise ValueError(
             f"{who}: Q: expected a cost that is nowhere negative, but Q - N inv(R) N' has the eigenvalue {least:.6g}"
         )
     if "end" in given:
         end = _whole(given["end"])
-        least = (np.linalg.eigvalsh(end)[..., 0] + 1e-9 * np.abs(end).max(axis=(-1, -2))).min()
+        least = (np.linalg.eigvalsh(end)[..., 0] + _SLACK * np.abs(end).max(axis=(-1, -2))).min()
         if least < 0.0:
             raise ValueError(
                 f"{who}: end: expected a cost that is nowhere negative, got a matrix with the eigenvalue {least:.6g}"
