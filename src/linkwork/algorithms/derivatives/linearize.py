@@ -32,7 +32,7 @@ from ..row import PASSIVE, Option, Output, Row
 from .forward_dynamics_derivatives import forward_dynamics_derivatives
 from .manifold_derivatives import bracket, integrate_derivatives, rate_derivatives
 
-__all__ = ["ROWS", "System", "linear_system", "linearize"]
+__all__ = ["ROWS", "System", "free_accelerations", "linear_system", "linearize"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -54,7 +54,7 @@ def linearize(
 
     Raises ValueError for another integrator than the default where there is no step.
     """
-    return linear_system(System(tree, list(tau), wrenches, passive, _free), q, v, step, integrator)
+    return linear_system(System(tree, list(tau), wrenches, passive, free_accelerations), q, v, step, integrator)
 
 
 def linear_system(
@@ -127,7 +127,7 @@ class System:
         return _Varied(rate, _sum(*(_times(block, x.changes) for block, x in zip(blocks, (q, phi, v), strict=True))))
 
 
-def _free(
+def free_accelerations(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches, passive: bool
 ) -> tuple[list[Any], Sequence[Matrix]]:
     """Of a robot without constraints."""

@@ -1,0 +1,1 @@
+"""Optimal control by forward dynamics: Riccati recursions, roll-outs and their loops."""

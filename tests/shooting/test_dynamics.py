@@ -1,0 +1,78 @@
+"""How steps of robots vary, against differences; what one problem's steps and policies are, on any scalar."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkwork.algorithms.shooting.dynamics import Dynamics
+from linkwork.algorithms.shooting.robot import RobotDynamics
+from linkwork.joints import Floating, Prismatic, Revolute
+from linkwork.model.random import random_tree
+
+
+def _state(dynamics: RobotDynamics, rng: np.random.Generator) -> list[float]:
+    tree = dynamics.tree
+    q = [x for _, body in tree.stacked() for x in body.asked("zero")]
+    there = dynamics.moved([*q, *[0.0] * tree.nv], rng.uniform(-0.6, 0.6, 2 * tree.nv).tolist())
+    return [float(x) for x in there]
+
+
+def _differences(dynamics: Dynamics, x: list[float], u: list[float], h: float = 1e-6) -> np.ndarray:
+    n, y = dynamics.size, dynamics.step(x, u)
+    columns = []
+    for k in range(n + len(u)):
+        ends = []
+        for sign in (h, -h):
+            e = np.zeros(n + len(u))
+            e[k] = sign
+            there = dynamics.step(dynamics.moved(x, e[:n].tolist()), [a + b for a, b in zip(u, e[n:], strict=True)])
+            ends.append(np.array(dynamics.apart(y, there), dtype=float))
+        columns.append((ends[0] - ends[1]) / (2.0 * h))
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta_4"])
+def test_steps_vary_as_differences_say(integrator: str) -> None:
+    """Random trees of joints that turn, slide and float; rows by hand and by differentiation of the step agree."""
+    rng = np.random.default_rng(3)
+    for trial in range(2):
+        tree = random_tree(
+            np.random.default_rng(trial), 3, types=(Revolute, Floating) if trial else (Revolute, Prismatic)
+        )
+        dynamics = RobotDynamics(tree, 0.02, tuple(range(0, tree.nv, 2)), integrator, passive=trial == 1)
+        x, u = _state(dynamics, rng), rng.uniform(-1.0, 1.0, dynamics.controls).tolist()
+        y, linear = dynamics.linear(x, u)
+        assert np.abs(np.subtract(y, dynamics.step(x, u))).max() < 1e-12
+        basis = np.eye(dynamics.size + dynamics.controls)
+        found = np.array([linear.changed(e.tolist()) for e in basis], dtype=float).T
+        known = _differences(dynamics, x, u)
+        size = np.abs(known).max()
+        assert np.abs(found - known).max() < 1e-7 * size
+        by_hand = np.array(Dynamics.linear(dynamics, x, u)[1].factors[0], dtype=float)
+        assert np.abs(found - by_hand).max() < 1e-10 * size
+        V = rng.uniform(-1.0, 1.0, (dynamics.size, dynamics.size))
+        V = V + V.T
+        assert np.abs(np.array(linear.hessian(V.tolist()), dtype=float) - found.T @ V @ found).max() < 1e-10 * size**2
+        assert np.abs(np.array(linear.gradient(V[0].tolist()), dtype=float) - found.T @ V[0]).max() < 1e-10 * size
+
+
+def test_second_derivatives_are_those_of_the_rows() -> None:
+    """Curvature in closed form, where it is, and by differentiation, against differences of Fᵀw."""
+    rng = np.random.default_rng(5)
+    for types in ((Revolute, Prismatic), (Revolute,)):
+        tree = random_tree(np.random.default_rng(1), 3, types=types)
+        dynamics = RobotDynamics(tree, 0.05, (0, 2))
+        n = dynamics.size
+        x, u = _state(dynamics, rng), rng.uniform(-1.0, 1.0, 2).tolist()
+        w = rng.uniform(-1.0, 1.0, n).tolist()
+        found = np.array(dynamics.curvature(x, u, w), dtype=float)
+        assert np.abs(found - np.array(Dynamics.curvature(dynamics, x, u, w), dtype=float)).max() < 1e-10
+        for k in range(n + 2):
+            ends = []
+            for sign in (1e-6, -1e-6):
+                e = np.zeros(n + 2)
+                e[k] = sign
+                there = dynamics.moved(x, e[:n].tolist()), (np.array(u) + e[n:]).tolist()
+                ends.append(np.array(dynamics.linear(*there)[1].gradient(w), dtype=float))
+            assert np.abs((ends[0] - ends[1]) / 2e-6 - found[k]).max() < 1e-7 * (1.0 + np.abs(found).max())
