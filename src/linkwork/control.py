@@ -1,8 +1,19 @@
-"""Control: linear-quadratic regulators."""
+"""Control: linear-quadratic regulators, of matrices, around states of robots and along trajectories."""
 
+from .facade.control.holding import HoldingRegulator, hold
 from .facade.control.regulators import HorizonRegulator, Regulator, lqr, lqr_horizon
+from .facade.control.tracking import TrackingRegulator, track
 
-__all__ = ["HorizonRegulator", "Regulator", "lqr", "lqr_horizon"]
+__all__ = [
+    "HoldingRegulator",
+    "HorizonRegulator",
+    "Regulator",
+    "TrackingRegulator",
+    "hold",
+    "lqr",
+    "lqr_horizon",
+    "track",
+]
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,109 @@
+"""Regulators of robots: around states, along trajectories; against matrices, motions and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.control import HoldingRegulator, TrackingRegulator, hold, lqr, lqr_horizon, track
+
+
+def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where semi-implicit Euler steps lead."""
+    for k in range(count):
+        v = v + step * robot.forward_dynamics(q, v, tau(k * step, q, v))
+        q = robot.integrate(q, step * v)
+    return q, v
+
+
+def test_a_state_is_held_also_by_few_joints() -> None:
+    robot = lw.load("double_pendulum")
+    q = np.array([np.pi, 0.0])
+    for how in ({}, {"step": 0.005}):
+        for joint in robot.v_names:  # by the shoulder alone, by the elbow alone
+            held = hold(robot, q, Q=(10.0, 1.0), R=0.1, actuators=joint, **how)
+            ended, rate = _run(robot, lambda t, *x, u=held: u(*x), np.add(q, [0.01, -0.02]), np.zeros(2), 0.005, 2000)
+            assert np.abs(robot.difference(q, ended)).max() < 1e-5 and np.abs(rate).max() < 1e-5
+            idle = [k for k in range(2) if k not in held.acting]
+            assert not held(q + 0.1, np.ones(2))[idle].any()
+    # of a batch each is what it is alone, to the bit, and by matrices
+    many = robot.random_configuration(seed=0, size=3)
+    held = hold(robot, many, Q=(10.0, 1.0), R=[0.1, 0.2])
+    for k in range(3):
+        alone = hold(robot, many[k], Q=np.diag([10.0, 10.0, 1.0, 1.0]), R=np.diag([0.1, 0.2]))
+        assert np.array_equal(alone.K, held.K[k]) and np.array_equal(alone.tau, held.tau[k])
+        assert np.array_equal(alone(many[k] + 0.1, np.ones(2)), held(many + 0.1, np.ones(2))[k])
+    A, B = robot.linearize(many, 0.0 * many, robot.inverse_dynamics(many, 0.0 * many, 0.0 * many))
+    assert np.array_equal(held.K, lqr(A, B, np.diag([10.0, 10.0, 1.0, 1.0]), np.diag([0.1, 0.2])).K)
+    assert np.array_equal(pickle.loads(pickle.dumps(held)).K, held.K)
+
+
+def test_a_trajectory_is_followed(tmp_path: Path) -> None:
+    robot = lw.load("double_pendulum")
+    way = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")
+    along = track(robot, way, Q=(100.0, 1.0), R=0.01, step=0.01)
+    assert along.K.shape == (100, 2, 4) and along.X.shape == (101, 4, 4)
+    # gains are those of the recursion with the same matrices
+    q, v, a = way(along.times)
+    A, B = robot.linearize(q, v, robot.inverse_dynamics(q, v, a), step=along.times[1] - along.times[0])
+    Q, R = np.diag([100.0, 100.0, 1.0, 1.0]), 0.01 * np.eye(2)
+    assert np.array_equal(along.K, lqr_horizon(A[:-1], B[:-1], Q, R, end=along.X[-1]).K)
+    # what an end costs by itself is what it costs to stay there
+    stay = lqr(A[-1], B[-1], Q, R, discrete=True).X
+    assert np.abs(along.X[-1] - stay).max() < 1e-9 * np.abs(stay).max()
+    # from beside the trajectory back onto it; before its start and after its end its ends are held
+    ended, rate = _run(robot, lambda t, *x: along(0.5 + t, *x), np.array([0.05, -0.05]), np.zeros(2), 0.001, 1500)
+    assert np.abs(ended - [0.5, 1.0]).max() < 1e-3 and np.abs(rate).max() < 1e-3
+    assert np.array_equal(along.gains(0.0), along.K[0]) and np.array_equal(along.gains(9.0), along.K[-1])
+    assert np.allclose(along.feedforward([0.0, 9.0]), robot.gravity_force([[0.0, 0.0], [0.5, 1.0]]))
+    # many times at once, each as alone
+    t, q = np.array([0.3, 0.505, 0.9, 2.0]), np.tile([0.2, 0.1], (4, 1))
+    together = along(t, q, 0.0 * q)
+    assert all(np.array_equal(together[k], along(t[k], q[k], 0.0 * q[k])) for k in range(4))
+    assert np.abs(along.gains(0.505) - 0.5 * (along.K[0] + along.K[1])).max() < 1e-9 * np.abs(along.K).max()
+    # a value
+    along.save(tmp_path / "along.npz")
+    for other in (TrackingRegulator.load(tmp_path / "along.npz", robot=robot), pickle.loads(pickle.dumps(along))):
+        assert np.array_equal(other(t, q, 0.0 * q), together)
+    way.save(tmp_path / "way.npz")
+    with pytest.raises(ValueError, match=r"not a file that TrackingRegulator\.save wrote"):
+        TrackingRegulator.load(tmp_path / "way.npz", robot=robot)
+
+
+def test_deviations_of_free_bodies_are_those_of_their_manifold() -> None:
+    robot = lw.load("double_pendulum", floating_base=True)
+    q, n = robot.random_configuration(seed=1), robot.nv
+    zeros, K = np.zeros(n), np.random.default_rng(0).normal(size=(n, 2 * n))
+    held = HoldingRegulator(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n))
+    turned = robot.integrate(q, 0.3 * np.eye(n)[2])
+    assert np.allclose(held.deviation(turned, zeros), 0.3 * np.eye(2 * n)[2], atol=1e-12)
+    assert np.allclose(held(turned, zeros), -0.3 * K[:, 2])
+    with pytest.raises(ValueError, match=r"rest needs a force of .* from 'floating_base\..*', which is no actuator"):
+        hold(robot, q)
+
+
+def test_what_robots_regulators_refuse() -> None:
+    robot = lw.load("double_pendulum")
+    first, second = robot.v_names
+    way = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
+    with pytest.raises(ValueError, match=f"rest needs a force of .* from '{first}', which is no actuator"):
+        hold(robot, [0.5, 0.0], actuators=second)
+    with pytest.raises(ValueError, match=f"the trajectory of state 0 needs a force of .* from '{second}'"):
+        track(robot, way, actuators=first)
+    with pytest.raises(KeyError, match=first):
+        hold(robot, [0.0, 0.0], actuators=first + "x")
+    with pytest.raises(ValueError, match=r"Q: expected a number, \(4,\) numbers of a diagonal, or a matrix"):
+        hold(robot, [0.0, 0.0], Q=np.ones(3))
+    with pytest.raises(ValueError, match=r"q: expected \(nq,\) = \(2,\) numbers.*got nan at 1"):
+        hold(robot, [0.0, np.nan])
+    with pytest.raises(ValueError, match="expected one of robot 'double_pendulum'"):
+        track(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
+    with pytest.raises(ValueError, match="step: expected seconds above 0"):
+        track(robot, way, step=0.0)
+    with pytest.raises(TypeError, match="expected a robot"):
+        hold("double_pendulum", [0.0, 0.0])
