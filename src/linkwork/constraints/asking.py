@@ -110,8 +110,15 @@ class Asking:
 
     def run(self, function: Callable[..., Any], *more: Any) -> list[Any]:
         """What a function of this, and of more, makes of it: one number after the other.  Raises ValueError."""
-        outputs = _outputs(self._name, function, (self, *more))
-        return _taken_over(self._name, outputs, self._symbols, self._values)
+        return self.taken_over(self.outputs(function, *more), self._values)
+
+    def outputs(self, function: Callable[..., Any], *more: Any) -> list[Any]:
+        """What a function of this, and of more, makes of symbols for what it asks.  Raises ValueError."""
+        return _outputs(self._name, function, (self, *more))
+
+    def taken_over(self, outputs: Sequence[Any], answers: Sequence[Any]) -> list[Any]:
+        """The same as it is of answers, numbers of any kind in the order in which they were asked for."""
+        return _taken_over(self._name, outputs, self._symbols, answers)
 
     @property
     def asked(self) -> tuple[tuple[str, ...], ...]:

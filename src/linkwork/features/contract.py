@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
-from ..constraints.contract import References
+from ..constraints.contract import Constraint, References
 from ..expr.linalg.sums import is_zero
 from ..tasks.contract import Task, TaskKinematics, TaskRows, TaskTarget
 
@@ -88,8 +88,29 @@ class Window(Protocol):
     def jerk(self) -> list[Any]:
         """(a_t − a_{t−1})/τ_t (nv)."""
 
-    def torque(self) -> list[Any]:
-        """The joint forces (nv) of (q_t, v_t, a_t), by inverse dynamics."""
+    def torque(self, passive: bool = False) -> list[Any]:
+        """The joint forces (nv) that move the robot so, by inverse dynamics, with forces of contacts [N·m, N].
+
+        Of a path they are those of step t − 1, where a_t is the acceleration: at q_{t−1} and (v_t + v_{t−1})/2.
+        """
+
+    def torque_rows(self, passive: bool = False) -> FeatureRows:
+        """The same and its derivatives, two steps back."""
+
+    def power(self, passive: bool = False) -> Any:
+        """What joints give [W]."""
+
+    def momentum(self, about: str = "center_of_mass") -> list[Any]:
+        """(angular; linear) (6) of (q_t, v_t) [kg·m²/s, kg·m/s]."""
+
+    def kinetic_energy(self) -> Any:
+        """Of (q_t, v_t) [J]."""
+
+    def potential_energy(self, back: int = 0) -> Any:
+        """Of q_t [J]."""
+
+    def constraint_velocity(self, constraint: Constraint) -> list[Any]:
+        """A(q) v_t + σ of a constraint of velocities [m/s, rad/s]."""
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
         """The decision variables of a step that are called so."""

@@ -16,7 +16,7 @@ from ..geometry.solids import SOLIDS
 from ..shapes import Compound
 from .contract import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
 
-__all__ = ["ClearanceTask"]
+__all__ = ["ClearanceTask", "scene_numbers", "scene_rows"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +51,7 @@ class ClearanceTask(AimedTask):
 
     def numbers_of(self, scene: Scene) -> np.ndarray:
         """What the task is given as its target for another scene.  Raises ValueError for one of other capacities."""
-        if scene.capacities != self.capacities:
-            raise ValueError(
-                f"task {self.name!r}: expected a scene of capacities {_said(self.capacities)}, got "
-                f"{_said(scene.capacities)}: make a task of it"
-            )
-        return np.concatenate([rows.ravel() for rows in scene.rows.values()]) if self.capacities else np.zeros(0)
+        return scene_numbers(f"task {self.name!r}", scene, self.capacities)
 
     @property
     def target_of(self) -> TaskTarget | None:
@@ -80,7 +75,7 @@ class ClearanceTask(AimedTask):
         return ((self.at_least, math.inf),) * len(self.links)
 
     def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        found = k.clearances(self._scene(target))
+        found = k.clearances(scene_rows(target, self.capacities))
         return TaskRows([found[link].errors[0] for link in self.links], [found[link].rows[0] for link in self.links])
 
     def checked(self, robot: Any) -> Iterable[str]:
@@ -98,13 +93,25 @@ class ClearanceTask(AimedTask):
             raise ValueError(f"task {self.name!r}: there is no scene, and no pair of links that is looked at")
         return replace(self, links=links)
 
-    def _scene(self, target: Scalars) -> Mapping[SolidKind, Any]:
-        found, start = {}, 0
-        for kind, capacity in self.capacities:
-            end = start + capacity * kind.size
-            found[kind] = np.array(target[start:end], dtype=object).reshape(capacity, kind.size)
-            start = end
-        return found
+
+def scene_numbers(who: str, scene: Scene, capacities: tuple[tuple[SolidKind, int], ...]) -> np.ndarray:
+    """The rows of a scene, one after the other.  Raises ValueError for one of other capacities."""
+    if scene.capacities != capacities:
+        raise ValueError(
+            f"{who}: expected a scene of capacities {_said(capacities)}, got {_said(scene.capacities)}: make another "
+            f"of it"
+        )
+    return np.concatenate([rows.ravel() for rows in scene.rows.values()]) if capacities else np.zeros(0)
+
+
+def scene_rows(numbers: Scalars, capacities: tuple[tuple[SolidKind, int], ...]) -> Mapping[SolidKind, Any]:
+    """By kind, over any scalar: the rows of a scene of these numbers."""
+    found, start = {}, 0
+    for kind, capacity in capacities:
+        end = start + capacity * kind.size
+        found[kind] = np.array(numbers[start:end], dtype=object).reshape(capacity, kind.size)
+        start = end
+    return found
 
 
 def _said(capacities: tuple[tuple[SolidKind, int], ...]) -> str:

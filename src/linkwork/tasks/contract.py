@@ -23,10 +23,11 @@ import numpy as np
 
 from ..constraints.contract import Constraint, Kinematics, References
 from ..geometry.rows import SolidKind
+from ..geometry.scene import Scene
 from ..joints import JointType
 from ..spatial import Vec3
 
-__all__ = ["AimedTask", "Task", "TaskKinematics", "TaskRows", "TaskTarget", "WeighedTask", "named"]
+__all__ = ["AimedTask", "MeantPairs", "Task", "TaskKinematics", "TaskRows", "TaskTarget", "WeighedTask", "named"]
 
 Scalars = Sequence[Any]
 
@@ -48,6 +49,20 @@ class TaskTarget:
     shape: tuple[int | str, ...]
     kind: str  # "pose", "rotation", "place", "direction", "configuration", "size", "length", "numbers"
     doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeantPairs:
+    """Pairs of shapes: the robot's own by their places, the shapes that meet a scene, and which of all are meant.
+
+    All are the own ones, then those of each shape with every row of the scene.
+    """
+
+    own: tuple[tuple[int, int], ...]
+    shapes: tuple[int, ...]
+    kept: tuple[int, ...]
+    names: tuple[tuple[str, str], ...]  # by kept pair
+    links: tuple[str, ...]  # by kept pair: the one that it counts for, which is farther out
 
 
 class TaskKinematics(Kinematics, Protocol):
@@ -74,6 +89,17 @@ class TaskKinematics(Kinematics, Protocol):
 
     def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
         """By link: its least distance to a scene and to links before it, and the rates of that."""
+
+    def meant_pairs(self, who: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
+        """The pairs of shapes that names mean, or all.  Raises ValueError and UnknownNameError."""
+
+    def nearby(
+        self, own: Sequence[tuple[int, int]], shapes: Sequence[int], scene: Mapping[SolidKind, Any], within: Any
+    ) -> TaskRows:
+        """Distances of the robot's own pairs, and of shapes with a scene's rows, and the rates of that.
+
+        Pairs whose bounding spheres are farther apart than ``within`` [m] have the distance of these.
+        """
 
     def held(self, constraint: Constraint) -> TaskRows:
         """A constraint's errors and rows, in closed form where it states that."""

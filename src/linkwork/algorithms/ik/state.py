@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...constraints.contract import Constraint
 from ...expr.linalg.sums import is_zero
 from ...geometry.rows import SolidKind
+from ...geometry.scene import Scene
 from ...joints import JointType
 from ...joints.derived import units
 from ...model.collisions import collision_pairs, link_shapes
 from ...model.tree import Tree
 from ...spatial import Vec3
-from ...tasks.contract import TaskKinematics, TaskRows
+from ...tasks.contract import MeantPairs, TaskKinematics, TaskRows
 from ..constraints.kinematics import KinematicState
 from ..derivatives.tangents import with_values
 from ..distances import link_clearances, moving_shapes, shape_pairs
+from ..distances.meant import meant_pairs
+from ..distances.nearby import nearby_distances
 from ..momentum.center_of_mass_jacobian import center_of_mass_jacobian
 
 __all__ = ["TaskState"]
@@ -62,6 +65,20 @@ class TaskState(KinematicState):
         pairs = shape_pairs(self.tree, collision_pairs(self.tree))
         found = link_clearances(self.tree, self._q, pairs, moving_shapes(self.tree), scene)
         return {link: TaskRows([d], [rates]) for link, (d, rates) in found.items()}
+
+    def meant_pairs(self, who: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> MeantPairs:
+        shapes, own, meeting = meant_pairs(self.tree, who, scene, pairs)
+        places = dict(zip(scene.names, scene.places, strict=True))
+        rows, capacity = sorted({k for k, _ in meeting}), sum(count for _, count in scene.capacities)
+        met = [len(own) + rows.index(k) * capacity + places[name] for k, name in meeting]
+        names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in meeting]
+        links = [shapes[j].link for _, j in own] + [shapes[k].link for k, _ in meeting]
+        return MeantPairs(tuple(own), tuple(rows), (*range(len(own)), *met), tuple(names), tuple(links))
+
+    def nearby(
+        self, own: Sequence[tuple[int, int]], shapes: Sequence[int], scene: Mapping[SolidKind, Any], within: Any
+    ) -> TaskRows:
+        return TaskRows(*nearby_distances(self.tree, self._q, own, shapes, scene, within))
 
     def at(self, time: Any) -> TaskState:
         return TaskState(self.tree, self._q, time)

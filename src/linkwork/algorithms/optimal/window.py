@@ -8,19 +8,20 @@ from typing import Any
 from ...errors import UnknownNameError
 from ...expr.directions import Directions
 from ...expr.dual import parts, seeded
+from ...features.contacts import PathContact
 from ...features.contract import FeatureRows, Window
 from ...model.tree import Tree
 from ..configuration.manifold import difference
 from ..derivatives.tangents import tangent_rates
-from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..ik.state import TaskState
+from .window_dynamics import WindowDynamics
 
 __all__ = ["PathWindow"]
 
 Scalars = Sequence[Any]
 
 
-class PathWindow:
+class PathWindow(WindowDynamics):
     """Configurations q_t, q_{t−1}, ... of a robot, each with its variables, the times between them, and parameters.
 
     ``rates`` are those of each step's τ, and last of the time, by the path's parameters: column -> rate, nothing where
@@ -36,8 +37,9 @@ class PathWindow:
         variables: Sequence[Mapping[str, Scalars]] = (),
         parameters: Mapping[str, Scalars] | None = None,
         rates: Sequence[Mapping[int, Any]] = (),
+        contacts: Sequence[PathContact] = (),
     ) -> None:
-        self.tree, self.time = tree, time
+        self.tree, self.time, self.contacts = tree, time, tuple(contacts)
         self._q, self._steps = [list(q) for q in configurations], list(steps)
         self._variables = [dict(found) for found in variables] or [{} for _ in self._q]
         self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
@@ -94,9 +96,6 @@ class PathWindow:
         inverse = 1.0 / self._steps[0]
         return [(x - y) * inverse for x, y in zip(self.acceleration(0), self.acceleration(1), strict=True)]
 
-    def torque(self) -> list[Any]:
-        return inverse_dynamics(self.tree, self._q[0], self.velocity(), self.acceleration())
-
     def variables(self, name: str, back: int = 0) -> list[Any]:
         return list(_known(self._variables[back], name, "variable of steps"))
 
@@ -151,6 +150,7 @@ class PathWindow:
             [*({name: plain[p] for name, p in named.items()} for named in own), *self._variables[depth + 1 :]],
             {name: plain[place] for name, place in shared.items()},
             self._rates,
+            self.contacts,
         )
         found = [parts(x, level) for x in values(window)]
         tangents = [tangent if isinstance(tangent, Directions) else Directions({}) for _, tangent in found]

@@ -1,0 +1,137 @@
+"""A feature that is a function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._user import place_of
+from ..constraints.asking import refuse_pickling
+from ..expr.symbol import Symbol
+from ..tasks.contract import TaskTarget
+from .asking import AskingWindow
+from .contract import DEEPEST, Feature, FeatureRows, Scalars, Window
+
+__all__ = ["FunctionFeature"]
+
+
+@dataclass(frozen=True)
+class FunctionFeature(Feature):
+    """f(w), a number or an array with a row for each; f(w, target) where a ``shape`` of a target is said.
+
+        problem.add(lambda w: w.point("tip")[2] - 0.1, "inequality", name="table")
+        problem.add(lambda w: np.cross(w.v("wheel") * axis, w.point("rim")), "equality", name="rolls")
+
+    The function asks ``w``, steps t, t − 1, ... of the path: ``w.q()``, ``w.v()``, ``w.a()``, ``w.jerk()``, of a joint
+    or of the robot; ``w.pose``, ``w.point``, ``w.direction``, ``w.center_of_mass``, ``w.momentum``,
+    ``w.kinetic_energy``, ``w.potential_energy``, ``w.torque``, ``w.power``; ``w.variables(name)``,
+    ``w.parameter(name)``, ``w.time`` and ``w.step``.  What is asked of a configuration may be asked of an earlier step,
+    ``back`` steps before.  Answers are symbols, on which NumPy's functions, the robot's own methods and those of
+    `linkwork.expr` work.
+
+    How many steps it looks at follows from what it asks, and rows by the chain rule from those of the answers.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    _: KW_ONLY
+    shape: tuple[int, ...] | None = None  # of what it aims at
+    units: str | tuple[str, ...] = "1"  # of all rows, or of each
+    target: Any = None
+    depth: int = DEEPEST  # at most; less where it asks for less, once it is a robot's
+    count: int = field(default=0, compare=False, repr=False)  # of rows: known once it is a robot's
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise TypeError(f"FunctionFeature: name: expected a text, got {self.name!r}")
+        who = f"feature {self.name!r}"
+        if not callable(self.function):
+            raise TypeError(f"{who}: expected a function of w, got {self.function!r}")
+        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or not 0 <= self.depth <= DEEPEST:
+            raise ValueError(f"{who}: depth: expected 0, 1, 2 or 3, got {self.depth!r}")
+        put = object.__setattr__
+        units = (self.units,) if isinstance(self.units, str) else tuple(self.units)
+        if not units or not all(isinstance(unit, str) for unit in units):
+            raise TypeError(f"{who}: units: expected a text, or one for each row, got {self.units!r}")
+        put(self, "units", self.units if isinstance(self.units, str) else units)
+        if self.shape is not None:
+            shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
+            if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in shape):
+                raise ValueError(f"{who}: shape: expected whole numbers from 1, got {self.shape!r}")
+            put(self, "shape", shape)
+        if self.target is not None:
+            found = np.array(self.target, dtype=float)
+            if self.shape is None or found.shape != self.shape or not np.isfinite(found).all():
+                raise ValueError(f"{who}: target: expected finite numbers of shape {self.shape}, got {self.target!r}")
+            put(self, "target", _nested(found.tolist()))
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The user's function."""
+        return (self.function,)
+
+    @property
+    def target_of(self) -> TaskTarget | None:
+        return None if self.shape is None else TaskTarget(self.shape, "numbers", "what its function gets")
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{i}]" for i in range(self.count))
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return (self.units,) * self.count if isinstance(self.units, str) else self.units
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        asking, more = self._asking(w, [0.5] * self._size)
+        found = asking.run(self.function, *more)
+        if not any(isinstance(x, Symbol) for x in found):
+            raise ValueError(
+                f"feature {self.name!r}: its function ({place_of(self.function)}) gives {found}, whatever the path does"
+            )
+        if not isinstance(self.units, str) and len(self.units) != len(found):
+            raise ValueError(
+                f"feature {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}"
+            )
+        return replace(self, count=len(found), depth=asking.deepest)
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        asking, more = self._asking(w, target)
+        found = asking.run(self.function, *more)
+        self._check(len(found))
+        return found
+
+    def rows(self, w: Window, target: Scalars) -> FeatureRows:
+        asking, more = self._asking(w, target)
+        found = asking.run_with_rows(self.function, *more)
+        self._check(len(found.values))
+        return found
+
+    @property
+    def _size(self) -> int:
+        return 1 if self.shape is None else int(np.prod(self.shape))
+
+    def _asking(self, w: Window, target: Scalars) -> tuple[AskingWindow, tuple[Any, ...]]:
+        asking = AskingWindow(w, f"feature {self.name!r}", self.depth)
+        if self.shape is None:
+            return asking, ()
+        aim = list(target) if len(target) else [0.0] * self._size
+        return asking, (asking.given(aim, self.shape),)
+
+    def _check(self, count: int) -> None:
+        if self.count and count != self.count:
+            raise ValueError(f"feature {self.name!r}: its function gave {self.count} numbers before, now {count}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        refuse_pickling(self, "feature")
+        return self.__dict__
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        return self
+
+
+def _nested(x: Any) -> Any:
+    return tuple(map(_nested, x)) if isinstance(x, list) else x

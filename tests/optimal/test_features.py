@@ -1,0 +1,242 @@
+"""Rows of every kind of feature against central differences, on random robots of all types of joints."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.optimal.checking import check_rows
+from linkwork.algorithms.optimal.window import PathWindow
+from linkwork.expr.symbol import Graph
+from linkwork.features import (
+    AccelerationLimits,
+    ContactForce,
+    ContactHeight,
+    ContactStays,
+    EnergyFeature,
+    Feature,
+    FrictionCone,
+    FunctionFeature,
+    JerkLimits,
+    MomentumFeature,
+    PathContact,
+    PositionLimits,
+    PowerFeature,
+    SurfaceCone,
+    TaskFeature,
+    TorqueFeature,
+    TorqueLimits,
+    VelocityLimits,
+)
+from linkwork.model.random import random_tree
+
+TAU = 0.05
+
+
+def settled(robot, feature, variables=None, parameters=None, contacts=()):
+    """The feature as it is of a robot, by a window on symbols."""
+    tree, graph = robot.tree, Graph("settling")
+
+    def numbers(sizes, label):
+        return {name: graph.inputs(f"{label}{name}", (n,)) for name, n in (sizes or {}).items()}
+
+    w = PathWindow(
+        tree,
+        [graph.inputs(f"q{k}", (tree.nq,)) for k in range(4)],
+        [TAU] * 4,
+        0.7,
+        [numbers(variables, k) for k in range(4)],
+        numbers(parameters, "p"),
+        contacts=contacts,
+    )
+    return feature.settled(robot, w)
+
+
+def moving_frames(robot):
+    """On the second body, and on the last."""
+    tree = robot.tree
+    return [next(frame.name for frame in tree.frames if frame.body == k) for k in (1, len(tree.bodies) - 1)]
+
+
+def everything(frame, joint, foot, sole):
+    yield from (PositionLimits(-3.0, 3.0), VelocityLimits(2.0), AccelerationLimits(upper=5.0), JerkLimits(-9.0, 9.0))
+    yield from (TorqueFeature(), TorqueFeature([joint], passive=True), TorqueLimits(5.0), PowerFeature(passive=True))
+    yield from (MomentumFeature(about, part) for about in ("center_of_mass", "world") for part in ("both", "linear"))
+    yield from (EnergyFeature(kind) for kind in ("kinetic", "potential", "total", "lagrangian"))
+    yield TaskFeature(lw.ik.CenterOfMassTask(), 2)
+    yield from (ContactForce(foot), ContactStays(foot), ContactStays(sole), ContactForce(sole), SurfaceCone(sole))
+    yield from (FrictionCone(foot, friction=0.7, normal=(0.6, 0.0, 0.8), cone=cone) for cone in ("smooth", "pyramid"))
+    yield ContactHeight(foot, normal=(0.6, 0.0, 0.8), height=0.3)
+    yield FunctionFeature(
+        "mixed",
+        lambda w: [
+            w.torque() @ w.v() + w.power() * w.parameter("length"),
+            np.linalg.norm(w.point(frame) - w.point(frame, back=2)) ** 2 * w.variables("foot", 1)[2],
+            w.momentum()[4] + w.kinetic_energy() * w.potential_energy() / 100.0,
+            np.sum(w.a() ** 2) * w.time + np.sum(w.pose(frame, back=1)[:3, 0]) + w.center_of_mass()[0],
+        ],
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_are_derivatives(seed):
+    rng = np.random.default_rng(seed)
+    robot = lw.Robot(random_tree(rng, 3))
+    first, frame = moving_frames(robot)
+    joint = next(iter(robot.tree.stacked()))[1].joint_name
+    foot, sole = PathContact("foot", frame), PathContact("sole", first, surface=True)
+    sizes = {"variables": {"foot": 3, "sole": 6}, "parameters": {"length": 1}, "contacts": (foot, sole)}
+    for feature in everything(frame, joint, foot, sole):
+        found = settled(robot, feature, **sizes)
+        assert len(found.row_names) == len(found.row_units)
+        if found.row_names:
+            aim = [0.0] * 3 if isinstance(found, TaskFeature) else []
+            check = check_rows(robot.tree, found, aim, **sizes, step=TAU, windows=1, seed=seed)
+            assert check, str(check)
+
+
+@dataclass(frozen=True)
+class _Wrong(Feature):
+    """Rows with one number that is no derivative."""
+
+    name = "wrong"
+    depth = 1
+    row_names = ("one", "other")
+
+    def values(self, w, target):
+        return [w.velocity()[0], w.configuration(1)[1] ** 2]
+
+    def rows(self, w, target):
+        found = super().rows(w, target)
+        found.rows[1][1][1] *= 1.01
+        return found
+
+
+def test_wrong_rows_are_found_where_they_are():
+    robot = lw.load("arm7")
+    check = check_rows(robot.tree, _Wrong())
+    assert not check and check.where == ("other", 1, robot.tree.bodies[1].joint_name)
+    assert "ROWS ARE NOT ITS DERIVATIVES" in str(check) and "'other'" in str(check) and "step t - 1" in str(check)
+    assert abs(check.got - 1.01 * check.expected) < 1e-8
+    fine = settled(robot, FunctionFeature("fine", lambda w: w.q() ** 2))
+    assert check_rows(robot.tree, fine) and "rows are its derivatives" in str(check_rows(robot.tree, fine))
+
+
+def windows(robot, rng, contacts=(), variables=None):
+    """A window of floats, and its configurations, the latest first."""
+    q = robot.random_configuration(rng)
+    path = [q]
+    for _ in range(3):
+        path.append(robot.integrate(path[-1], 0.1 * rng.uniform(-1, 1, robot.nv)))
+    lists = [list(map(float, q)) for q in path]
+    given = [variables or {}] * 4
+    return PathWindow(robot.tree, lists, [TAU] * 4, 0.7, given, contacts=contacts), path
+
+
+def test_dynamics_are_the_robots():
+    """Torque, energy and momentum as the robot's own functions have them, of differences by `Robot.difference`."""
+    rng = np.random.default_rng(3)
+    robot = lw.Robot(random_tree(rng, 6))
+    force, wrench = rng.normal(size=3), rng.normal(size=6)
+    first, last = moving_frames(robot)
+    foot, sole = PathContact("foot", last), PathContact("sole", first, surface=True)
+    w, path = windows(robot, rng, (foot, sole), {"foot": [*force], "sole": [*wrench]})
+    v, before = robot.difference(path[1], path[0]) / TAU, robot.difference(path[2], path[1]) / TAU
+    a, middle = (v - before) / TAU, (v + before) / 2
+    acting = robot.inverse_dynamics(path[1], middle, a)
+    for J, numbers in (
+        (robot.jacobian(path[1], foot.frame, expressed_in="world")[3:], force),
+        (robot.jacobian(path[1], sole.frame, expressed_in=sole.frame), wrench),
+    ):
+        acting = acting - J.T @ numbers
+    size = np.abs(acting).max()
+    assert np.allclose(w.torque(), acting, atol=1e-10 * size)
+    assert np.isclose(w.power(), middle @ acting, atol=1e-10 * size)
+    assert np.isclose(w.kinetic_energy(), robot.kinetic_energy(path[0], v))
+    assert np.isclose(w.potential_energy(), robot.potential_energy(path[0]))
+    assert np.allclose(w.momentum(), robot.centroidal_momentum(path[0], v))
+    assert np.allclose(w.momentum("world"), robot.momentum(path[0], v))
+
+
+def test_torques_are_of_second_order():
+    """Along a smooth motion they are off by the square of the time between steps."""
+    robot = lw.load("arm7")
+    rng = np.random.default_rng(0)
+    c, s = 0.5 * rng.uniform(-1, 1, (2, 7))
+
+    def at(t):
+        return c * np.cos(2 * t) + s * np.sin(3 * t)
+
+    v, a = -2 * c * np.sin(0.8) + 3 * s * np.cos(1.2), -4 * c * np.cos(0.8) - 9 * s * np.sin(1.2)
+    exact = robot.inverse_dynamics(at(0.4), v, a)
+    off = []
+    for tau in (0.02, 0.01):
+        path = [list(at(0.4 + k * tau)) for k in (1, 0, -1)]
+        off.append(np.abs(np.array(PathWindow(robot.tree, path, [tau] * 3).torque()) - exact).max())
+    assert 3.8 < off[0] / off[1] < 4.2
+
+
+def test_limits_have_rows_where_they_are_finite():
+    robot = lw.load("arm7")
+    count = np.isfinite(robot.lower).sum() + np.isfinite(robot.upper).sum()
+    assert len(settled(robot, PositionLimits()).row_names) == count > 0
+    only = settled(robot, PositionLimits(lower=np.full(7, -np.inf), upper=[1.0] + [np.inf] * 6))
+    assert len(only.row_names) == 1 and only.row_names[0].endswith(": upper") and only.row_units == ("rad",)
+    w, path = windows(robot, np.random.default_rng(0))
+    assert np.allclose(only.values(w, []), path[0][0] - 1.0)
+    turning = lw.Robot(random_tree(np.random.default_rng(1), 3, types=(lw.joints.UnboundedRevolute,)))
+    assert settled(turning, PositionLimits()).row_names == ()
+    speed = settled(robot, VelocityLimits(upper=2.0))
+    v = robot.difference(path[1], path[0]) / TAU
+    assert np.allclose(speed.values(w, []), np.stack([-2.0 - v, v - 2.0], axis=1).ravel())
+    for make, told in (
+        (lambda: AccelerationLimits(), "robots have no limits of acceleration: give upper="),
+        (lambda: VelocityLimits([1.0, 2.0], [3.0, 4.0]), "lower: expected a number, or 7, got 2"),
+        (lambda: PositionLimits(1.0, -1.0), "its limits leave nothing: from 1 to -1"),
+        (lambda: PositionLimits(np.nan), "lower: expected a number"),
+        (lambda: TorqueFeature("no such joint"), "no such joint"),
+        (lambda: TorqueFeature([]), "expected names of joints"),
+        (lambda: FunctionFeature("deep", lambda w: w.jerk()[0], depth=1), "it looks 3 steps back"),
+        (lambda: FunctionFeature("still", lambda w: 1.0), "whatever the path does"),
+        (lambda: FunctionFeature("wrong", lambda w: w.pose("hnad")), "hand"),
+        (lambda: FunctionFeature("bad", lambda w: w.q()[0] / None), "its function raised TypeError"),
+        (lambda: FunctionFeature("nan", lambda w: w.q()[0] * np.nan), "NaN"),
+        (lambda: MomentumFeature("hand"), "about: expected one of 'center_of_mass', 'world', got 'hand'"),
+    ):
+        with pytest.raises((ValueError, TypeError, KeyError), match=told):
+            settled(robot, make())
+
+
+def test_friction_cones():
+    """What is in them and what is not, against the definition: forces of a pressure that pushes, with friction."""
+    rng = np.random.default_rng(0)
+    robot, normal = lw.load("arm7"), np.array([0.6, 0.0, 0.8])
+    foot, sole = PathContact("foot", "hand"), PathContact("sole", "hand", surface=True)
+    q = [0.0] * 7
+    half, mu = np.array([0.1, 0.04]), 0.6
+    for _ in range(200):
+        f = rng.normal(size=3)
+        w = PathWindow(robot.tree, [q], [TAU], 0.0, [{"foot": [*f], "sole": [0.0] * 6}])
+        along = normal @ f
+        inside = along >= 0.0 and np.linalg.norm(f - along * normal) <= mu * along
+        smooth = FrictionCone(foot, friction=mu, normal=tuple(normal)).values(w, [])
+        assert (max(smooth) <= 1e-3) == inside or abs(max(smooth)) < 2e-3
+        if inside:
+            assert max(FrictionCone(foot, friction=mu, normal=tuple(normal), cone="pyramid").values(w, [])) <= 1e-12
+        # a wrench of four corners, each of which pushes within a pyramid, is one of the surface
+        corners = np.array([(x, y, 0.0) for x in (-1, 1) for y in (-1, 1)]) * [*half, 0.0]
+        forces = np.abs(rng.normal(size=(4, 1))) * np.c_[rng.uniform(-mu, mu, (4, 2)), np.ones(4)]
+        moment = np.cross(corners, forces).sum(axis=0)
+        cone = SurfaceCone(sole, friction=mu, half=tuple(half))
+
+        def rows(moment, forces=forces, cone=cone):
+            numbers = {"foot": [0.0] * 3, "sole": [*moment, *forces.sum(axis=0)]}
+            return cone.values(PathWindow(robot.tree, [q], [TAU], 0.0, [numbers]), [])
+
+        assert max(rows(moment)) < 1e-12
+        total = forces[:, 2].sum()
+        for k, most in enumerate((half[1] * total, half[0] * total, mu * (half[0] + half[1]) * total)):
+            beyond = moment.copy()
+            beyond[k] = 1.01 * most
+            assert max(rows(beyond)) > 0.0

@@ -1,0 +1,117 @@
+"""Distances along a path: all pairs, pairs of names, per link and per robot, against `Robot.distances`."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import shapes
+from linkwork.algorithms.optimal.window import PathWindow
+from linkwork.features import Clearance
+from linkwork.model.random import random_tree
+
+TAU = 0.05
+
+
+def arm():
+    robot = lw.load("arm7")
+    for frame in robot.tree.frames:
+        if frame.collisions:
+            robot = robot.with_collisions(frame.name)
+    links = [body.name for body in robot.tree.bodies]
+    for link in links[1:]:
+        robot = robot.with_collisions(link, shapes.Capsule(0.05, 0.15))
+    robot = robot.with_collisions(links[-1], shapes.Box((0.04, 0.2, 0.12)))
+    pairs = [(links[1], links[5]), (links[2], links[6]), (links[1], links[6])]
+    return robot.with_collision_pairs(pairs), links
+
+
+def scene():
+    found = lw.Scene().with_box("table", (0.4, 0.4, 0.02), lw.pose((0.5, 0.0, 0.2)))
+    return found.with_sphere("ball", 0.1, lw.pose((0.0, 0.5, 0.6))).with_capsule(
+        "post", 0.05, 0.8, lw.pose((-0.4, 0.0, 0.5))
+    )
+
+
+def found(robot, feature, q, target=()):
+    w = PathWindow(robot.tree, [list(map(float, q))], [TAU])
+    rows = feature.rows(w, list(target))
+    assert len(rows.values) == len(feature.row_names) == len(feature.row_units)
+    return np.array(rows.values, dtype=float), np.array(rows.rows[0], dtype=float)
+
+
+def test_distances_of_pairs_and_their_rows():
+    (robot, links), where = arm(), scene()
+    at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
+    every = Clearance(scene=where, at_least=0.03, near=np.inf).settled(robot, at)
+    few = Clearance(scene=where, pairs=[(links[-1], "table"), (links[1], links[6])], near=np.inf).settled(robot, at)
+    spheres = Clearance(scene=where, at_least=0.03, near=0.05).settled(robot, at)
+    by_link = Clearance(scene=where, near=np.inf, per="link").settled(robot, at)
+    smooth = Clearance(scene=where, per="robot", sharpness=300.0, near=np.inf).settled(robot, at)
+    assert few.row_names == (f"{links[1]} - {links[6]}", f"{links[-1]} - table")
+    rng, near = np.random.default_rng(0), 0
+    for _ in range(12):
+        q = robot.random_configuration(rng)
+        exact = robot.distances(q, where)
+        assert [f"{a} - {b}" for a, b in exact.pairs] == [*every.row_names]
+        gradient = robot.distance_derivatives(q, where).gradient
+        values, rows = found(robot, every, q)
+        assert np.allclose(values, 0.03 - exact.distance, atol=1e-9)
+        assert np.allclose(rows, -gradient, atol=1e-8)
+        # spheres: never more than the distance, the distance itself where it is below what is asked about
+        bound, _ = found(robot, spheres, q)
+        assert (0.03 - bound <= exact.distance + 1e-9).all()
+        close = exact.distance < 0.08
+        near += int(close.sum())
+        assert np.allclose(bound[close], values[close], atol=1e-9)
+        assert ((bound <= 0.0) == (values <= 0.0)).all()
+        own = robot.distances(q, where, pairs=[(links[-1], "table"), (links[1], links[6])])
+        assert np.allclose(sorted(found(robot, few, q)[0]), sorted(-own.distance), atol=1e-9)
+        per = found(robot, by_link, q)[0]
+        for name, x in zip(by_link.row_names, per, strict=True):
+            mine = [d for (a, b), d in zip(exact.pairs, exact.distance, strict=True) if name in (a, b)]
+            assert -x >= min(mine) - 1e-9
+        assert np.isclose(-per.max(), exact.distance.min())
+        one, row = found(robot, smooth, q)
+        assert np.isclose(-one[0], robot.smooth_minimum_distance(q, where, sharpness=300.0), atol=1e-9)
+        assert np.allclose(-row[0], robot.smooth_minimum_distance_gradient(q, where, sharpness=300.0), atol=1e-7)
+    assert near > 10
+
+
+def test_rows_of_spheres_are_derivatives():
+    (robot, _), where = arm(), scene()
+    feature = Clearance(scene=where, near=0.0, at_least=-5.0).settled(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
+    q, h = robot.random_configuration(seed=3), 1e-6
+    rows = found(robot, feature, q)[1]
+    for k in range(7):
+        step = h * np.eye(7)[k]
+        differences = (found(robot, feature, q + step)[0] - found(robot, feature, q - step)[0]) / (2 * h)
+        assert np.allclose(rows[:, k], differences, atol=1e-8)
+
+
+def test_another_scene_comes_as_a_target():
+    (robot, _), where = arm(), scene()
+    feature = Clearance(scene=where, near=np.inf).settled(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
+    other = where.moved("table", lw.pose((0.3, 0.3, 0.4)))
+    q = robot.random_configuration(seed=1)
+    assert np.allclose(found(robot, feature, q, feature.numbers_of(other))[0], -robot.distances(q, other).distance)
+    with pytest.raises(ValueError, match="feature 'clearance': expected a scene of capacities"):
+        feature.numbers_of(lw.Scene().with_sphere("one", 0.1))
+
+
+def test_what_is_no_clearance():
+    (robot, links), where = arm(), scene()
+    at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
+    for make, told in (
+        (lambda: Clearance(at_least=np.nan), "at_least: expected a finite number"),
+        (lambda: Clearance(near=-1.0), "near: expected a number from 0"),
+        (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite number above 0"),
+        (lambda: Clearance(per="joint"), "per: expected one of 'pair', 'link', 'robot', got 'joint'"),
+        (lambda: Clearance(scene="table"), "scene: expected a linkwork.Scene"),
+        (lambda: Clearance(scene=where, pairs=[(links[-1], "tabel")]), "table"),
+        (lambda: Clearance(scene=where, pairs=[("ball", "table")]), "are obstacles both"),
+    ):
+        with pytest.raises((ValueError, TypeError, KeyError), match=told):
+            make().settled(robot, at)
+    bare = lw.Robot(random_tree(np.random.default_rng(0), 2))
+    with pytest.raises(ValueError, match="no collision shapes"):
+        Clearance().settled(bare, PathWindow(bare.tree, [[*bare.neutral()]], [TAU]))
