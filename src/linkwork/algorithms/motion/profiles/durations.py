@@ -30,7 +30,19 @@ from .third_order import (
     way_and_rate,
 )
 
-__all__ = ["NEVER", "ROUNDS", "ExtremeMotions", "first_fitting", "least_duration", "reached", "shared", "went_on"]
+__all__ = [
+    "NEVER",
+    "ROUNDS",
+    "ExtremeMotions",
+    "beginning",
+    "estimate",
+    "first_fitting",
+    "fitting_one_way",
+    "least_duration",
+    "reached",
+    "shared",
+    "went_on",
+]
 
 Scalar = Any
 
@@ -62,64 +74,117 @@ def oriented(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> tup
     """The joint itself where ``up`` holds, else the mirrored one."""
     sense = where(up, 1.0, -1.0)
     other = JointBounds(lowest, limits.B, limits.A, limits.down, limits.up)
-    chosen = JointBounds(*(where(up, x, y) for x, y in zip(limits, other, strict=True)))
-    return Ends(*(sense * x for x in ends)), chosen
+    return Ends(*(sense * x for x in ends)), _select(up, limits, other)
 
 
-def least_duration(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> Scalar:
+def oriented_family(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Family:
+    """The farthest motions of the joint where ``up`` holds, else of the mirrored one."""
+    return family_of(*oriented(up, ends, limits, lowest), _select(up, inverses, inverses.mirrored()))
+
+
+class Beginning(NamedTuple):
+    """The least duration of the velocity alone, and of motions that begin there: the family which way to go, the way
+    that is asked of it, and durations that there are not."""
+
+    T: Scalar
+    family: Family
+    way: Scalar
+    gap: DurationGap
+
+
+def beginning(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Beginning:
+    """Where durations of a joint begin."""
+    gains = _gains(ends, limits)
+    own_ends, own_limits = oriented(gains, ends, limits, lowest)
+    own = _select(gains, inverses, inverses.mirrored())
+    T, reach = _fastest(own_ends, own_limits, own)
+    forth = where(gains, way, -way) >= reach
+    up = where(gains, where(forth, 1.0, 0.0), where(forth, 0.0, 1.0)) > 0.5
+    family = oriented_family(up, ends, limits, lowest, inverses)
+    return Beginning(T, family, where(up, way, -way), _gap(own_ends, own_limits, own))
+
+
+def _gains(ends: Ends, limits: JointBounds) -> Scalar:
+    """Whether the velocity gains more than by the change of acceleration alone."""
+    a0, a1 = ends.a0, ends.a1
+    turned = 0.5 * where(a1 >= a0, limits.up, -limits.down) * (a1 * a1 - a0 * a0)
+    return ends.v1 - ends.v0 >= turned
+
+
+def estimate(found: Beginning) -> Scalar:
+    """About the least duration of a motion, and no less than that of the velocity alone.
+
+    One step of Newton's method from a guess: seen from the accelerations 0 of both parabolas up, which stand at c0 and
+    c1, the way beyond their mean velocity is T³/(32 m), or that of a trapezoid, whose ramps take mA and mB longer.
+    """
+    f, most = found.family, found.T
+    _, A, B, up, _ = f.limits
+    m, _, each, by_A, by_B = f.inverses
+    way, mean = found.way - f.base, 0.5 * (f.c0 + f.c1)
+    p, q = (32.0 / 3.0) * m * mean, 16.0 * m * way  # T³ + 3 p T = 2 q: Cardano's formula
+    inside = q * q + p * p * p
+    root = sqrt(where(inside < 0.0, -p, inside))
+    cube = exp(log(fmax(q + root, 1e-200)) * (1.0 / 3.0))
+    free = where(inside < 0.0, 2.0 * root, cube - p / cube)
+    delay, slow = 0.5 * m * (A + B), 0.5 * (by_A + by_B)
+    b = delay + 2.0 * mean * slow
+    held = delay - 2.0 * mean * slow + sqrt(fmax(b * b + 4.0 * slow * (way - 2.0 * delay * mean), 0.0))
+    T = up * (f.ends.a1 - f.ends.a0) + where(free <= 4.0 * m * fmin(A, B), free, held)
+    cruising = f.T_flat + (found.way - f.d_flat) / fmax(f.limits.V, 1e-200)
+    limit = fmax(f.T_flat, most)
+    T = where(found.way >= f.d_flat, cruising, fmin(fmax(T, most), limit))
+    there = phases(f, T)
+    far, rate = way_and_rate(f, there)
+    step = T + _step(f, there, found.way - far, rate)
+    T = where(and_(rate > 0.0, step <= fmax(limit, T)), fmax(step, most), T)
+    return where(and_(found.gap.T_x >= most, T > found.gap.T_x), fmax(found.gap.T_y, most), T)
+
+
+def least_duration(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Scalar:
     """The least duration of a motion between two states that are a way apart; where that leads into a gap, its end,
     which may not fit."""
-    a0, a1 = ends.a0, ends.a1
-    inverses = Inverses.of(limits)
-    turned = 0.5 * where(a1 >= a0, limits.up, -limits.down) * (a1 * a1 - a0 * a0)  # gained by the change of a alone
-    gains = ends.v1 - ends.v0 >= turned
-    own_ends, own_limits = oriented(gains, ends, limits, lowest)
-    T, reach, gap = _fastest(own_ends, own_limits, inverses)
-    own_way = where(gains, way, -way)
-    forth = own_way >= reach
-    up = where(gains, where(forth, 1.0, 0.0), where(forth, 0.0, 1.0)) > 0.5
-    family = family_of(*oriented(up, ends, limits, lowest), inverses)
-    return _searched(_search(family, where(up, way, -way), T), gap, T)
+    found = beginning(way, ends, limits, lowest, inverses)
+    return _searched(_search(found.family, found.way, found.T), found.gap, found.T)
 
 
-def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar, DurationGap]:
-    """The least duration where the velocity gains, the way then, and between which durations there are none."""
-    (v0, a0, v1, a1), (_, A, _, up, down), (m, inverse, _) = ends, limits, inverses
+def _fastest(ends: Ends, limits: JointBounds, inverses: Inverses) -> tuple[Scalar, Scalar]:
+    """The least duration where the velocity gains, and the way then."""
+    (v0, a0, v1, a1), (_, A, _, up, down) = ends, limits
     c0, c1 = v0 - 0.5 * up * a0 * a0, v1 + 0.5 * down * a1 * a1
     rise = fmax(c1 - c0, 0.0)  # from the start's parabola up to the end's parabola down
-    most = fmax(a0, a1)
-    peak = fmax(fmin(sqrt(rise * inverse), A), most)
-    hold = fmax(rise - m * A * A, 0.0) / A
+    peak = fmax(fmin(sqrt(rise * inverses.inverse), A), fmax(a0, a1))
+    hold = fmax(rise * inverses.by_A - inverses.m * A, 0.0)
     T = up * (peak - a0) + down * (peak - a1) + hold
     cube = peak * peak * peak
     way = up * (c0 * (peak - a0) + up * (cube - a0 * a0 * a0) * (1.0 / 6.0))
     way = way + hold * (c0 + 0.5 * (up * peak * peak + A * hold))
     way = way + down * (c1 * (peak - a1) - down * (cube - a1 * a1 * a1) * (1.0 / 6.0))
-    return T, way, _gap(ends, limits, inverses)
+    return T, way
 
 
 def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> DurationGap:
     """Where the velocity gains."""
-    (v0, a0, v1, a1), (_, _, B, up, down), (m, inverse, _) = ends, limits, inverses
+    (v0, a0, v1, a1), (_, _, B, up, down) = ends, limits
     dip = v0 + 0.5 * down * a0 * a0 - (v1 - 0.5 * up * a1 * a1)  # from the start's parabola down to the end's up
-    lowest = sqrt(fmax(dip, 0.0) * inverse)
+    lowest = sqrt(fmax(dip, 0.0) * inverses.inverse)
     few = fmin(lowest, B)
     T_x = down * (a0 - lowest) + up * (a1 - lowest)
-    T_y = down * (a0 + few) + up * (a1 + few) + fmax(dip - m * B * B, 0.0) / B
+    T_y = down * (a0 + few) + up * (a1 + few) + fmax(dip * inverses.by_B - inverses.m * B, 0.0)
     there = and_(dip > 0.0, lowest < fmin(a0, a1))
     return DurationGap(where(there, T_x, -1.0), where(there, T_y, -1.0))
 
 
-def reached(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, T: Scalar) -> tuple[Scalar, ExtremeMotions]:
+def reached(
+    way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
+) -> tuple[Scalar, ExtremeMotions]:
     """A duration that is no less than the least, if it fits, or a later one that may, before which none fits; and the
     extreme motions of the one asked for."""
-    inverses = Inverses.of(limits)
-    a0, a1 = ends.a0, ends.a1
-    turned = 0.5 * where(a1 >= a0, limits.up, -limits.down) * (a1 * a1 - a0 * a0)
-    gap = _gap(*oriented(ends.v1 - ends.v0 >= turned, ends, limits, lowest), inverses)
+    gains = _gains(ends, limits)
+    gap = _gap(*oriented(gains, ends, limits, lowest), _select(gains, inverses, inverses.mirrored()))
     inside = and_(gap.T_x * (1.0 + ROUNDING) < T, gap.T_y * (1.0 - ROUNDING) > T)
     T = where(inside, gap.T_y, T)
-    farthest, least = family_of(ends, limits, inverses), family_of(*mirrored(ends, limits, lowest), inverses)
+    farthest = family_of(ends, limits, inverses)
+    least = family_of(*mirrored(ends, limits, lowest), inverses.mirrored())
     far, near = phases(farthest, T), phases(least, T)
     (far_way, _), (near_way, _) = way_and_rate(farthest, far), way_and_rate(least, near)
     found = ExtremeMotions(far, near, far_way, near_way)
@@ -132,6 +197,18 @@ def reached(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, T: Sca
         return _searched(_search(family, where(up, way, -way), T), gap, T)
 
     return cond(fits, lambda: 1.0 * T, later), found
+
+
+def fitting_one_way(
+    up: Scalar, way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
+) -> tuple[Scalar, Phases, Scalar]:
+    """Of a duration that leaves time to rest: whether it fits, and the extreme motion on the side that the way is on,
+    seen from that of a motion which rests: of the mirrored joint where that is not ``up``; and its way."""
+    family = oriented_family(up, ends, limits, lowest, inverses)
+    found = phases(family, T)
+    far_way, _ = way_and_rate(family, found)
+    asked = where(up, way, -way)
+    return asked - far_way <= _noise(family, asked, T), found, far_way
 
 
 def shared(T: Sequence[Scalar]) -> list[Scalar]:
@@ -217,12 +294,12 @@ def _noise(f: Family, way: Scalar, T: Scalar) -> Scalar:
 def _guess(f: Family, missing: Scalar, rate: Scalar) -> Scalar:
     """About how much longer it takes."""
     _, A, B, _, _ = f.limits
-    m = f.m
+    m = f.inverses.m
     cube = exp(log(fmax(32.0 * m * missing, 1e-200)) * (1.0 / 3.0))
-    pull = 2.0 * A * B * f.each
-    delay = m * pull
+    pull = 2.0 * A * B * f.inverses.each
+    delay = m * fmin(0.5 * (A + B), 2.0 * pull)
     plateau = delay + sqrt(delay * delay + 4.0 * missing / pull)
-    free = where(cube <= 4.0 * delay, cube, plateau)
+    free = where(cube <= 4.0 * m * fmin(A, B), cube, plateau)
     free = free + sqrt(fmax(-rate, 0.0) * 16.0 * m) + fmax(-rate, 0.0) / pull
     return where(rate > 0.0, fmin(free, missing / fmax(rate, 1e-200)), free)
 
@@ -243,19 +320,24 @@ def _begin(
 
 
 def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) -> tuple[Scalar, ...]:
-    """One step, if the search goes on; where the rate hardly changes on the way, with what the bend adds to it."""
+    """One step, if the search goes on."""
     there = phases(s.family, T)
     way, rate = way_and_rate(s.family, there)
     missing = s.way - way
     left = missing > 0.0
     low, high = where(left, T, low), where(left, high, T)
-    each = 1.0 / fmax(rate, 1e-60)
-    straight = missing * each
-    bent = 0.5 * straight * each * bend(s.family, there)
-    step = T + straight * where(fabs(bent) < SLIGHT, 1.0 - bent * (1.0 - 2.0 * bent), 1.0)
+    step = T + _step(s.family, there, missing, rate)
     inside = and_(rate > 0.0, and_(step >= low, step <= high))
     between = fmin(0.5 * (low + high), low + s.jump + fabs(T - low))  # high may be as far as limits are
     following = where(inside, step, between)
     exact = fabs(missing) <= 0.25 * _noise(s.family, s.way, T)
     last = or_(exact, and_(inside, fabs(following - T) <= CLOSE * T))
     return where(and_(active, not_(exact)), following, T), low, high, and_(active, not_(last))
+
+
+def _step(f: Family, there: Phases, missing: Scalar, rate: Scalar) -> Scalar:
+    """Newton's, to where nothing is missing; where the rate hardly changes on the way, with what the bend adds to it."""
+    each = 1.0 / fmax(rate, 1e-60)
+    straight = missing * each
+    bent = 0.5 * straight * each * bend(f, there)
+    return straight * where(fabs(bent) < SLIGHT, 1.0 - bent * (1.0 - 2.0 * bent), 1.0)

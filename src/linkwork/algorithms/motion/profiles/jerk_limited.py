@@ -5,6 +5,9 @@ a joint's motion is a mixture λ·x + (1 − λ)·y of two motions of T: limits 
 way is linear in λ, so that λ follows without a search.  One of the two comes farthest or least far (`third_order`); the
 other is the one that stops, rests and starts again, where there is time for it, so that a joint with time moves no more
 than it has to, and else the opposite extreme.  The joint that takes longest is at an extreme: λ = 1.
+
+Together, the joint that seems to take longest is searched for its least duration; the others show that it fits them, or go
+on to a later one.
 """
 
 from __future__ import annotations
@@ -12,13 +15,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ....expr.control.choices import cond
+from ....expr.control.choices import call, cond
 from ....expr.control.each import each
 from ....expr.control.loops import while_loop
 from ....expr.functions import and_, fabs, fmax, fmin, not_, or_, sqrt, where
-from .durations import NEVER, ROUNDS, least_duration, reached, shared, went_on
+from .durations import (
+    NEVER,
+    ROUNDS,
+    beginning,
+    estimate,
+    fitting_one_way,
+    least_duration,
+    reached,
+    shared,
+    went_on,
+)
 from .mixture import Profile, merged, pieces_of, share_of
-from .third_order import Ends, JointBounds, Phases
+from .third_order import Ends, Inverses, JointBounds, Phases
 
 __all__ = ["PIECES", "JointRequest", "jerk_limited"]
 
@@ -40,6 +53,11 @@ class JointRequest(NamedTuple):
     limits: JointBounds
     V_down: Scalar
 
+    @property
+    def way(self) -> Scalar:
+        """From q0 to q1."""
+        return self.q1 - self.q0
+
 
 def jerk_limited(
     joints: Sequence[JointRequest], *, together: bool = True, shortest: Sequence[Scalar] | None = None
@@ -51,13 +69,19 @@ def jerk_limited(
     Durations are no shorter than ``shortest``.  The status is 1 where a state at an end is outside of the limits or
     leads there whatever comes before or after it, and 2 where no duration fits all joints.
     """
-    count = len(joints)
     rows = [[x.q0, x.q1, *x.ends, *x.limits, x.V_down] for x in joints]
-    first = [t for (t,) in each(_least, rows, in_loops=True, alike=True)]
-    start = [fmax(t, x) for t, x in zip(first, shortest or [0.0] * count, strict=True)]
-    T, states, missed = _fitting(rows, start, together=together)
-    given = [[*row, t, *state] for row, t, state in zip(rows, T, states, strict=True)]
-    found = each(_motion, given, in_loops=True, alike=True)
+    begun = each(_begun, rows, in_loops=True, alike=True)
+    rows = [[*row, *found[:4]] for row, found in zip(rows, begun, strict=True)]
+    if together:
+        start = [fmax(t, found[4]) for t, found in zip(_least_of_all(rows, begun), begun, strict=True)]
+    else:
+        start = [t for (t,) in each(_least, rows, in_loops=True, alike=True)]
+    if shortest is not None:
+        start = [fmax(t, x) for t, x in zip(start, shortest, strict=True)]
+    T, motions, missed = _fitting(rows, start, together=together)
+    found = each(
+        _motion, [[*row, t, *both] for row, t, both in zip(rows, T, motions, strict=True)], in_loops=True, alike=True
+    )
     possible = found[0][-1] > 0.5
     for row in found[1:]:
         possible = and_(possible, row[-1] > 0.5)
@@ -71,14 +95,14 @@ _Tried = tuple[tuple[Scalar, ...], tuple[tuple[Scalar, ...], ...], Scalar]
 
 
 def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: bool) -> _Tried:
-    """The first durations that fit, the extreme motions then as numbers, and whether there are none.
+    """The first durations that fit, the motions to mix then as numbers, and whether there are none.
 
     As a rule those at the start do, and all else is left out.
     """
 
     def tried(T: Sequence[Scalar]) -> _Tried:
         T = shared(T) if together else T
-        found = each(_extremes, [[*row, t] for row, t in zip(rows, T, strict=True)], in_loops=True, alike=True)
+        found = each(_at_duration, [[*row, t] for row, t in zip(rows, T, strict=True)], in_loops=True, alike=True)
         later = [row[0] for row in found]
         moved = went_on(T, later)
         return (
@@ -94,42 +118,99 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
     def done(found: _Tried) -> _Tried:
         return found
 
-    T, states, missed = cond((found := tried(start))[2], on, done, found)
+    T, motions, missed = cond((found := tried(start))[2], on, done, found)
     for t in T:
         missed = or_(missed, not_(t < NEVER))
-    return T, states, missed
+    return T, motions, missed
+
+
+def _begun(row: Sequence[Scalar]) -> list[Scalar]:
+    """Inverses, the least duration of the velocity alone, and about the least one."""
+    joint = _request(row)
+    inverses = Inverses.of(joint.limits)
+    found = beginning(joint.way, joint.ends, joint.limits, joint.V_down, inverses)
+    return [*inverses[1:], found.T, estimate(found)]
+
+
+def _least_of_all(rows: list[list[Scalar]], begun: list[list[Scalar]]) -> list[Scalar]:
+    """The least duration of the joint that seems to take longest, for all."""
+    longest, most = rows[0], begun[0][5]
+    for row, found in zip(rows[1:], begun[1:], strict=True):
+        longer = found[5] > most
+        longest = [where(longer, x, y) for x, y in zip(row, longest, strict=True)]
+        most = fmax(most, found[5])
+    return [call(lambda *row: _least(row)[0], *longest)] * len(rows)
 
 
 def _least(row: Sequence[Scalar]) -> list[Scalar]:
     joint = _request(row)
-    return [least_duration(joint.q1 - joint.q0, joint.ends, joint.limits, joint.V_down)]
+    return [least_duration(joint.way, joint.ends, joint.limits, joint.V_down, _inverses(joint, row))]
 
 
 def _request(row: Sequence[Scalar]) -> JointRequest:
     return JointRequest(row[0], row[1], Ends(*row[2:6]), JointBounds(*row[6:11]), row[11])
 
 
-def _extremes(row: Sequence[Scalar]) -> list[Scalar]:
-    """A later duration, if the one that is asked for does not fit, and the extreme motions of that."""
-    joint = _request(row)
-    T, found = reached(joint.q1 - joint.q0, joint.ends, joint.limits, joint.V_down, row[12])
-    return [T, found.far_way, *found.far[:5], found.near_way, *found.near[:5]]
+def _inverses(joint: JointRequest, row: Sequence[Scalar]) -> Inverses:
+    return Inverses(0.5 * (joint.limits.up + joint.limits.down), *row[12:16])
+
+
+class _Steps(NamedTuple):
+    """A motion: when its phases end but for the last (6), the way, and the senses of the jerk in the first phase and in
+    the last: it is 0 in the second and fourth and sixth of the seven, and in the third and fifth the opposite."""
+
+    first: Scalar
+    last: Scalar
+    way: Scalar
+    breaks: list[Scalar]
+
+    @staticmethod
+    def of(numbers: Sequence[Scalar]) -> _Steps:
+        """From where `numbers` put them."""
+        return _Steps(*numbers[:3], list(numbers[3:9]))
+
+    def numbers(self) -> list[Scalar]:
+        """Nine of them."""
+        return [*self[:3], *self.breaks]
+
+    def jerks(self, up: Scalar, down: Scalar) -> tuple[Scalar, list[Scalar]]:
+        """The jerk of the first phase, and by how much it changes after each."""
+        rises, ends = self.first > 0.0, self.last > 0.0
+        one, other = where(rises, up, -down), where(rises, -down, up)
+        before, after = where(ends, -down, up), where(ends, up, -down)
+        return one, [-one, other, -other, before, -before, after]
+
+
+def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
+    """A later duration, if the one that is asked for does not fit, and the two motions of it that are to be mixed."""
+    joint, T = _request(row), row[16]
+    ends, limits = joint.ends, joint.limits
+    rest, takes = _rest(joint, _inverses(joint, row), T)
+    up = joint.way >= rest.way
+    fits, found, way = fitting_one_way(up, joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
+    sense = where(up, 1.0, -1.0)
+    first, second = where(up, limits.up, limits.down), where(up, limits.down, limits.up)
+    one = _Steps(sense, sense, sense * way, _breaks(found, sense * ends.a0, first, second))
+    rests = (T, *one.numbers(), *rest.numbers())
+    return [*cond(and_(takes <= T, fits), lambda *row: rests, _between_extremes, *row)]
+
+
+def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
+    """The same where there is no time to rest, or the duration does not fit."""
+    joint, T = _request(row), row[16]
+    ends, limits = joint.ends, joint.limits
+    later, found = reached(joint.way, ends, limits, joint.V_down, _inverses(joint, row), T)
+    one = _Steps(1.0, 1.0, found.far_way, _breaks(found.far, ends.a0, limits.up, limits.down))
+    other = _Steps(-1.0, -1.0, -found.near_way, _breaks(found.near, -ends.a0, limits.down, limits.up))
+    return (later, *one.numbers(), *other.numbers())
 
 
 def _motion(row: Sequence[Scalar]) -> list[Scalar]:
     """Times and coefficients, and 1 where both states are possible."""
-    joint, T = _request(row), row[12]
-    far, near = (_Extreme(x[0], Phases(x[1], x[2], x[3], x[4], x[5], 0.0)) for x in (row[13:19], row[19:25]))
-    times, jerks = _mixed(joint, T, far, near)
+    joint, T = _request(row), row[16]
+    times, jerks = _mixed(joint, T, _Steps.of(row[17:26]), _Steps.of(row[26:35]))
     pieces = pieces_of(joint.q0, joint.ends.v0, joint.ends.a0, times, jerks)
     return [*times, *(x for piece in pieces for x in piece), where(_possible(joint), 1.0, 0.0)]
-
-
-class _Extreme(NamedTuple):
-    """The farthest motion, or the least far one as that of the mirrored joint, and its way."""
-
-    way: Scalar
-    phases: Phases
 
 
 def _possible(joint: JointRequest) -> Scalar:
@@ -146,34 +227,15 @@ def _possible(joint: JointRequest) -> Scalar:
     return fine
 
 
-class _Steps(NamedTuple):
-    """A motion as steps of jerk: when the phases end but for the last (6), by how much the jerk changes there, the jerk
-    before, and the way."""
-
-    breaks: list[Scalar]
-    jumps: list[Scalar]
-    first: Scalar
-    way: Scalar
-
-
-def _mixed(joint: JointRequest, T: Scalar, farthest: _Extreme, least: _Extreme) -> tuple[list[Scalar], list[Scalar]]:
+def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[list[Scalar], list[Scalar]]:
     """Times and jerks of the motion of the duration T: a mixture of two."""
-    ends, limits = joint.ends, joint.limits
-    up, down = 1.0 / limits.up, 1.0 / limits.down
-    far = _extreme(farthest, ends.a0, limits.up, limits.down, up, down, 1.0)
-    near = _extreme(least, -ends.a0, limits.down, limits.up, down, up, -1.0)
-    rest, takes = _rest(joint, T)
-    way = joint.q1 - joint.q0
-    rests = takes <= T
-    one = _either(and_(rests, way < rest.way), near, far)
-    other = _either(rests, rest, near)
-    part = share_of(way, one.way, other.way)
+    up, down = 1.0 / joint.limits.up, 1.0 / joint.limits.down
+    part = share_of(joint.way, one.way, other.way)
     left = 1.0 - part
-    pairs = merged(
-        [(t, part * jump) for t, jump in zip(one.breaks, one.jumps, strict=True)],
-        [(t, left * jump) for t, jump in zip(other.breaks, other.jumps, strict=True)],
-    )
-    jerk = part * one.first + left * other.first
+    first, jumps = one.jerks(part * up, part * down)
+    second, others = other.jerks(left * up, left * down)
+    pairs = merged([*zip(one.breaks, jumps, strict=True)], [*zip(other.breaks, others, strict=True)])
+    jerk = first + second
     times, jerks = [0.0], [jerk]
     for time, jump in pairs:
         times.append(fmin(time, T))
@@ -182,56 +244,43 @@ def _mixed(joint: JointRequest, T: Scalar, farthest: _Extreme, least: _Extreme) 
     return [*times, T], jerks
 
 
-def _either(condition: Scalar, x: _Steps, y: _Steps) -> _Steps:
-    breaks, jumps = ([where(condition, a, b) for a, b in zip(x[k], y[k], strict=True)] for k in (0, 1))
-    return _Steps(breaks, jumps, where(condition, x.first, y.first), where(condition, x.way, y.way))
-
-
-def _extreme(found: _Extreme, a0: Scalar, up: Scalar, down: Scalar, rise: Scalar, fall: Scalar, sense: float) -> _Steps:
-    """The farthest motion of a joint: jerk up, 0, −down, 0, −down, 0, up; of the mirrored one in its own sense."""
-    breaks = _breaks(found.phases, a0, up, down)
-    rise, fall = sense * rise, sense * fall
-    return _Steps(breaks, [-rise, -fall, fall, -fall, fall, rise], rise, sense * found.way)
-
-
-def _rest(joint: JointRequest, T: Scalar) -> tuple[_Steps, Scalar]:
+def _rest(joint: JointRequest, inverses: Inverses, T: Scalar) -> tuple[_Steps, Scalar]:
     """The motion that stops as soon as it can, rests, and starts as late as it can; and how long it takes at least."""
     v0, a0, v1, a1 = joint.ends
     limits = joint.limits
-    stop = _stopped(v0, a0, limits)
-    start = _stopped(v1, -a1, limits._replace(A=limits.B, B=limits.A))  # backwards in time, and mirrored
+    stop = _stopped(v0, a0, limits, inverses)
+    turned = limits._replace(A=limits.B, B=limits.A)  # backwards in time, and mirrored
+    start = _stopped(v1, -a1, turned, inverses.mirrored())
     before, after = stop.first + stop.hold + stop.last, start.first + start.hold + start.last
     breaks = [stop.first, stop.first + stop.hold, before]
     breaks += [T - after, T - start.first - start.hold, T - start.first]
-    jumps = [-stop.jerk, stop.back, -stop.back, start.back, -start.back, start.jerk]
-    return _Steps(breaks, jumps, stop.jerk, stop.way + start.way), before + after
+    return _Steps(stop.sense, start.sense, stop.way + start.way, breaks), before + after
 
 
 class _Stop(NamedTuple):
-    """How a joint comes to rest: three phases, the jerk of the first and of the last, and the way."""
+    """How a joint comes to rest: three phases, the sense of the jerk of the first, and the way."""
 
     first: Scalar
     hold: Scalar
     last: Scalar
-    jerk: Scalar
-    back: Scalar
+    sense: Scalar
     way: Scalar
 
 
-def _stopped(v: Scalar, a: Scalar, limits: JointBounds) -> _Stop:
+def _stopped(v: Scalar, a: Scalar, limits: JointBounds, inverses: Inverses) -> _Stop:
     """In the least time."""
     _, A, B, up, down = limits
-    m = 0.5 * (up + down)
     gains = v + 0.5 * where(a > 0.0, down, -up) * a * a <= 0.0  # what is left of v when a is taken to 0
     sense = where(gains, 1.0, -1.0)
-    v, a, most = sense * v, sense * a, where(gains, A, B)
+    v, a, most, by_most = sense * v, sense * a, where(gains, A, B), where(gains, inverses.by_A, inverses.by_B)
     up, down = where(gains, up, down), where(gains, down, up)
     c = v - 0.5 * up * a * a
-    peak = fmax(fmin(sqrt(fmax(-c, 0.0) / m), most), a)
-    hold = fmax(-c / most - m * most, 0.0)
-    way = up * (c * (peak - a) + up * (peak * peak * peak - a * a * a) / 6.0)
-    way = way + hold * (c + 0.5 * (up * peak * peak + most * hold)) - down * down * peak * peak * peak / 6.0
-    return _Stop(up * (peak - a), hold, down * peak, sense / up, -sense / down, sense * way)
+    peak = fmax(fmin(sqrt(fmax(-c, 0.0) * inverses.inverse), most), a)
+    hold = fmax(-c * by_most - inverses.m * most, 0.0)
+    cube = peak * peak * peak * (1.0 / 6.0)
+    way = up * (c * (peak - a) + up * (cube - a * a * a * (1.0 / 6.0)))
+    way = way + hold * (c + 0.5 * (up * peak * peak + most * hold)) - down * down * cube
+    return _Stop(up * (peak - a), hold, down * peak, sense, sense * way)
 
 
 def _breaks(found: Phases, a0: Scalar, up: Scalar, down: Scalar) -> list[Scalar]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....expr.functions import and_, fabs, fmax, fmin, sqrt, where
+from ....expr.functions import and_, fmax, fmin, not_, sqrt, where
 
 __all__ = [
     "Ends",
@@ -57,18 +57,24 @@ class JointBounds(NamedTuple):
 
 
 class Inverses(NamedTuple):
-    """What a joint and the same one mirrored share: m = (1/Jp + 1/Jn)/2 (v changes by m α² when the acceleration goes
-    from 0 to α and back), 1/m, 1/(A + B)."""
+    """What follows from a joint's limits: m = (1/Jp + 1/Jn)/2 (v changes by m α² when the acceleration goes from 0 to α
+    and back), 1/m, 1/(A + B), 1/A, 1/B."""
 
     m: Scalar
     inverse: Scalar
     each: Scalar
+    by_A: Scalar
+    by_B: Scalar
 
     @staticmethod
     def of(limits: JointBounds) -> Inverses:
         """Those of a joint's limits."""
         m = 0.5 * (limits.up + limits.down)
-        return Inverses(m, 1.0 / m, 1.0 / (limits.A + limits.B))
+        return Inverses(m, 1.0 / m, 1.0 / (limits.A + limits.B), 1.0 / limits.A, 1.0 / limits.B)
+
+    def mirrored(self) -> Inverses:
+        """Those of the joint that counts the other way."""
+        return self._replace(by_A=self.by_B, by_B=self.by_A)
 
 
 class Family(NamedTuple):
@@ -76,12 +82,11 @@ class Family(NamedTuple):
 
     ends: Ends
     limits: JointBounds
-    inverse: Scalar  # 1/m
-    each: Scalar  # 1/(A + B)
-    m: Scalar
+    inverses: Inverses
     c0: Scalar
     c1: Scalar
     K: Scalar  # (c1 − c0)/m = peak² − trough², without plateaus
+    both: Scalar  # (A + B)²
     base: Scalar  # the part of the way that is the same for all
     flat: Phases  # the shortest motion that reaches the limit of velocity
     T_flat: Scalar
@@ -109,47 +114,48 @@ def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None)
     """The farthest motions."""
     v0, a0, v1, a1 = ends
     V, A, B, up, _ = limits
-    m, inverse, each = inverses or Inverses.of(limits)
+    inverses = inverses or Inverses.of(limits)
+    m = inverses.m
     half = 0.5 * up
     c0, c1 = v0 - half * a0 * a0, v1 - half * a1 * a1
-    K = (c1 - c0) * inverse
+    K = (c1 - c0) * inverses.inverse
     base = up * (c1 * a1 - c0 * a0) + up * up * (a1 * a1 * a1 - a0 * a0 * a0) * (1.0 / 6.0)
-    first, at_peak = _towards(V - c0, A, m, inverse)
-    last, at_trough = _towards(V - c1, B, m, inverse)
+    first, at_peak = _towards(V - c0, A, inverses.by_A, inverses)
+    last, at_trough = _towards(V - c1, B, inverses.by_B, inverses)
     flat = Phases(first, -last, at_peak, at_trough, 0.0, V)
-    bare = Family(ends, limits, inverse, each, m, c0, c1, K, base, flat, 0.0, 0.0)
+    bare = Family(ends, limits, inverses, c0, c1, K, (A + B) * (A + B), base, flat, 0.0, 0.0)
     T_flat = up * (a1 - a0) + 2.0 * m * (first + last) + at_peak + at_trough
     return bare._replace(T_flat=T_flat, d_flat=_way(bare, flat))
 
 
-def _towards(gain: Scalar, most: Scalar, m: Scalar, inverse: Scalar) -> tuple[Scalar, Scalar]:
+def _towards(gain: Scalar, most: Scalar, by_most: Scalar, inverses: Inverses) -> tuple[Scalar, Scalar]:
     """The peak, and the time at it, where the velocity gains so much while the acceleration goes from 0 to 0."""
     gain = fmax(gain, 0.0)
-    return fmin(sqrt(gain * inverse), most), fmax(gain / most - m * most, 0.0)
+    return fmin(sqrt(gain * inverses.inverse), most), fmax(gain * by_most - inverses.m * most, 0.0)
 
 
 def phases(f: Family, T: Scalar) -> Phases:
     """The farthest motion of the duration T, which may be formal where none takes T."""
     V, A, B, up, _ = f.limits
-    m, K = f.m, f.K
-    u = (T - up * (f.ends.a1 - f.ends.a0)) * (0.5 * f.inverse)  # peak − trough, without plateaus
-    u = fmax(u, 1e-12 * sqrt(fabs(K)) + 1e-60)
-    q = K / u
+    m, inverse, each, _, _ = f.inverses
+    u = fmax((T - up * (f.ends.a1 - f.ends.a0)) * (0.5 * inverse), 1e-60)  # peak − trough, without plateaus
+    q = f.K / u
     peak, trough = 0.5 * (q + u), 0.5 * (q - u)
-    high = peak > A
-    trough = where(high, A - sqrt(fmax(2.0 * A * u - K, 0.0)), trough)
-    low = trough < -B
-    peak = where(low, fmin(sqrt(fmax(2.0 * B * u + K, 0.0)) - B, A), where(high, A, peak))
-    trough = where(low, -B, trough)
-    both = 2.0 * m * (u - peak + trough)  # the time on the two plateaus
-    gain = m * (K + trough * trough - peak * peak)  # A·(time at the peak) − B·(time at the trough)
-    at_peak = where(peak >= A, fmax((gain + B * both) * f.each, 0.0), 0.0)
-    at_trough = where(low, fmax((A * both - gain) * f.each, 0.0), 0.0)
+    high, low = peak > A, trough < -B
+    for_high, for_low = 2.0 * A * u - f.K, 2.0 * B * u + f.K  # (peak − trough)², with one plateau
+    high_alone, low_alone = and_(high, for_high < f.both), and_(low, for_low < f.both)
+    across = sqrt(fmax(where(low_alone, for_low, for_high), 0.0))
+    peak = where(low_alone, across - B, where(high, A, peak))
+    trough = where(high_alone, A - across, where(low, -B, trough))
+    held = fmax(2.0 * m * (u - across), 0.0)
+    share = m * each
+    at_peak = where(high_alone, held, where(and_(high, not_(low_alone)), fmax((for_low - f.both) * share, 0.0), 0.0))
+    at_trough = where(low_alone, held, where(and_(low, not_(high_alone)), fmax((for_high - f.both) * share, 0.0), 0.0))
     c = f.c0 + m * peak * peak + A * at_peak
     fast = and_(c > V, and_(peak > 0.0, trough < 0.0))
     plain = Phases(peak, trough, at_peak, at_trough, 0.0, c)
-    held = f.flat._replace(at_speed=T - f.T_flat)
-    return Phases(*(where(fast, x, y) for x, y in zip(held, plain, strict=True)))
+    cruising = f.flat._replace(at_speed=T - f.T_flat)
+    return Phases(*(where(fast, x, y) for x, y in zip(cruising, plain, strict=True)))
 
 
 def way_and_rate(f: Family, found: Phases) -> tuple[Scalar, Scalar]:
@@ -160,16 +166,13 @@ def way_and_rate(f: Family, found: Phases) -> tuple[Scalar, Scalar]:
 
 def bend(f: Family, found: Phases) -> Scalar:
     """How fast the rate grows with the duration: 0 where the velocity is at its limit."""
-    A, B = f.limits.A, f.limits.B
-    down, (p, r) = f.limits.down, found[:2]
-    high, low = found.at_peak > 0.0, found.at_trough > 0.0
-    n = 0.5 * f.inverse  # how fast peak − trough grows
-    both = p - r  # without plateaus p' = −r n / (p − r), r' = −p n / (p − r)
-    p_rate = where(high, 0.0, where(low, B, -r) * n / fmax(where(low, p + B, both), 1e-60))
-    r_rate = where(low, 0.0, -where(high, A, p) * n / fmax(where(high, A - r, both), 1e-60))
-    c_rate = 2.0 * f.m * where(high, r * r_rate, p * p_rate)
-    free = c_rate - 0.5 * down * (p_rate * r + p * r_rate)
-    return where(found.at_speed > 0.0, 0.0, where(and_(high, low), A * B * f.each, free))
+    p, r, at_peak, at_trough, at_speed, _ = found
+    m, inverse, each, _, _ = f.inverses
+    high, low = at_peak > 0.0, at_trough > 0.0
+    n = 0.5 * inverse / fmax(p - r, 1e-60)  # without plateaus p' = −r n, r' = −p n; one that is held does not change
+    squares = where(high, 0.0, r * r) + where(low, 0.0, p * p)
+    free = n * (0.5 * f.limits.down * squares - 2.0 * m * p * r)
+    return where(at_speed > 0.0, 0.0, where(and_(high, low), f.limits.A * f.limits.B * each, free))
 
 
 def _way(f: Family, found: Phases) -> Scalar:
