@@ -119,7 +119,7 @@ def estimate(found: Beginning) -> Scalar:
     """
     f, most = found.family, found.T
     _, A, B, up, _ = f.limits
-    m, _, each, by_A, by_B = f.inverses
+    m, _, _, by_A, by_B = f.inverses
     way, mean = found.way - f.base, 0.5 * (f.c0 + f.c1)
     p, q = (32.0 / 3.0) * m * mean, 16.0 * m * way  # T³ + 3 p T = 2 q: Cardano's formula
     inside = q * q + p * p * p
@@ -137,7 +137,7 @@ def estimate(found: Beginning) -> Scalar:
     far, rate = way_and_rate(f, there)
     step = T + _step(f, there, found.way - far, rate)
     T = where(and_(rate > 0.0, step <= fmax(limit, T)), fmax(step, most), T)
-    return where(and_(found.gap.T_x >= most, T > found.gap.T_x), fmax(found.gap.T_y, most), T)
+    return where(and_(found.gap.T_x >= most, found.gap.T_x < T), fmax(found.gap.T_y, most), T)
 
 
 def least_duration(way: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Scalar:
@@ -336,7 +336,7 @@ def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) ->
 
 
 def _step(f: Family, there: Phases, missing: Scalar, rate: Scalar) -> Scalar:
-    """Newton's, to where nothing is missing; where the rate hardly changes on the way, with what the bend adds to it."""
+    """Newton's, to where nothing is missing; where the rate changes little on the way, with what the bend adds."""
     each = 1.0 / fmax(rate, 1e-60)
     straight = missing * each
     bent = 0.5 * straight * each * bend(f, there)

@@ -6,8 +6,8 @@ way is linear in λ, so that λ follows without a search.  One of the two comes 
 other is the one that stops, rests and starts again, where there is time for it, so that a joint with time moves no more
 than it has to, and else the opposite extreme.  The joint that takes longest is at an extreme: λ = 1.
 
-Together, the joint that seems to take longest is searched for its least duration; the others show that it fits them, or go
-on to a later one.
+Together, the joint that seems to take longest is searched for its least duration; the others show that it fits them, or
+go on to a later one.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ class _Steps(NamedTuple):
     @staticmethod
     def of(numbers: Sequence[Scalar]) -> _Steps:
         """From where `numbers` put them."""
-        return _Steps(*numbers[:3], list(numbers[3:9]))
+        first, last, way = numbers[:3]
+        return _Steps(first, last, way, list(numbers[3:9]))
 
     def numbers(self) -> list[Scalar]:
         """Nine of them."""
