@@ -22,6 +22,7 @@ Robots:
   any type.
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
+- `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.
 - `control` has linear-quadratic regulators.
 - `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
   robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
@@ -56,7 +57,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from . import constraints, control, errors, expr, ik, joints, motion, parameters, robots, shapes, spatial
+from . import constraints, control, errors, expr, ik, joints, motion, optimal, parameters, robots, shapes, spatial
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -93,6 +94,7 @@ from .facade.distances.contacts import contact_points
 from .facade.distances.pair import signed_distance
 from .facade.joint.joint import Joint
 from .facade.making.link import Link
+from .facade.optimal.problem import Problem
 from .facade.posing import pose, pose_difference
 from .facade.propagation import propagate_motion
 from .facade.quadratic_program import quadratic_program
@@ -125,6 +127,7 @@ __all__ = [
     "PointOnPlane",
     "PointOnSurface",
     "Prescribed",
+    "Problem",
     "Rack",
     "Robot",
     "Rolling",
@@ -153,6 +156,7 @@ __all__ = [
     "load",
     "lstsq",
     "motion",
+    "optimal",
     "parameters",
     "pose",
     "pose_difference",

@@ -26,6 +26,8 @@ from .motion import AccelerationFeature as AccelerationFeature
 from .motion import ConfigurationFeature as ConfigurationFeature
 from .motion import JerkFeature as JerkFeature
 from .motion import VelocityFeature as VelocityFeature
+from .numbers import ParameterFeature as ParameterFeature
+from .numbers import VariableFeature as VariableFeature
 from .torque import PowerFeature as PowerFeature
 from .torque import TorqueFeature as TorqueFeature
 
@@ -64,6 +66,7 @@ __all__ = [
     "JerkFeature",
     "JerkLimits",
     "MomentumFeature",
+    "ParameterFeature",
     "PathContact",
     "PositionLimits",
     "PowerFeature",
@@ -71,6 +74,7 @@ __all__ = [
     "TaskFeature",
     "TorqueFeature",
     "TorqueLimits",
+    "VariableFeature",
     "VelocityConstraint",
     "VelocityFeature",
     "VelocityLimits",

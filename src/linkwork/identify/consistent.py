@@ -30,7 +30,7 @@ from ..facade.robot.robot import Robot
 from . import deformed
 from .base import held_out_errors
 from .columns import Columns, Passive, columns_of, structural
-from .convex import Problem
+from .convex import ConvexProblem
 from .linear import RANK, Reduced, fitted, reduced, refuse_exact_fits
 from .measured import HeldOut, joint_weights, number, read, split, told, whole
 from .rebuilt import with_deformed_bodies, with_joint_numbers
@@ -155,7 +155,7 @@ def inertias(
     count = 10 * len(columns.bodies)
     nominal = columns.pi[columns.estimated]
     U = deformed.factors(nominal[:count].reshape(-1, 10))
-    problem = Problem(rows[:, :-1], rows[:, -1], U, size)
+    problem = ConvexProblem(rows[:, :-1], rows[:, -1], U, size)
     solution = problem.solved(nominal[count:], steps)
     L, y = solution.L, solution.y
     values = problem.parameters(L, y)

@@ -22,7 +22,7 @@ from . import deformed
 from .extra import scipy_part
 from .linear import triangular
 
-__all__ = ["Problem", "Solution"]
+__all__ = ["ConvexProblem", "Solution"]
 
 _SETTLED = 1e-12  # the decrement squared at which a step is of no account: 1e-6 standard deviations
 _NEAR = 1e-2  # that at which the noise shrinks
@@ -40,7 +40,7 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ConvexProblem:
     """A and b, of n bodies' ten parameters and then k of joints, and what is expected of the bodies."""
 
     A: np.ndarray  # (rows, 10 n + k), in units of the noise

@@ -1,0 +1,230 @@
+"""Optimal paths by an augmented Lagrangian, minimised by damped Gauss–Newton steps on the manifold.
+
+Each iteration solves (H + ν diag H) d = −g for all steps of the path and its parameters at once (`banded`), and goes
+along d as far as the merit, the augmented Lagrangian, falls enough.  ν grows where that is hardly any of the way.
+After steps that are short, multipliers become what they come to there, and penalties grow of those constraints whose
+violation has not fallen.  Where no step is longer than a tolerance and nothing is violated, the gradient of the
+Lagrangian vanishes.
+
+Parameters stay within bounds: a step that would leave them ends there, and the others make up for it.
+
+Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 3, 10 and 17; Birgin and Martínez,
+Practical Augmented Lagrangian Methods, 2014; Toussaint, A tutorial on Newton methods for constrained trajectory
+optimization, in: Laumond et al., Geometric and Numerical Foundations of Movements, 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...expr.arrays import array
+from ...expr.control.loops import while_loop
+from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
+from ...expr.linalg.sums import dot
+from .banded import Eliminated, border_solved
+from .program import PathPoint
+from .sweeps import Duals, PathSweeps
+
+__all__ = ["RUNNING", "SOLVED", "STUCK", "VIOLATED", "PathSearch", "Tolerances", "begun", "search"]
+
+RUNNING, SOLVED, VIOLATED, STUCK = 0.0, 1.0, 2.0, 3.0
+
+_LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e8
+_RAISED = 1e-4  # damping where a step fails first
+_LEAST = 1e-10  # on every diagonal
+_ENOUGH = 1e-4  # of what the merit's slope promises
+_ROUNDING = 1e-13  # of the merit
+_SHORT = 0.1  # steps after which multipliers are new [rad, m]
+_LONGEST = 1.0  # [rad, m], and of parameters what they are
+_FELL = 0.25  # a violation that has fallen enough
+_GROWTH = 10.0  # of penalties that do not suffice
+_MOST_PENALTY = 1e10
+_LITTLE, _PATIENCE = 1e-3, 5.0  # by which share a merit hardly falls, and how often in a row until that is the end
+_TRIALS = 8  # lengths of a step
+
+
+class Tolerances(NamedTuple):
+    """When a search ends: how long its steps may be, and by how much each constraint may be violated."""
+
+    step: Any  # [rad, m]
+    violations: Any  # (constraints,)
+
+
+class PathSearch(NamedTuple):
+    """The state of a search, all of it."""
+
+    point: PathPoint
+    duals: Duals
+    violations: Any  # (constraints,): now
+    before: Any  # (constraints,): when multipliers were last new
+    damping: Any
+    status: Any
+    iterations: Any
+    cost: Any
+    merit: Any
+    length: Any  # of the last step that was asked for
+    stale: Any  # iterations in which all penalties are as large as may be, and the merit hardly falls
+
+
+class _Trial(NamedTuple):
+    share: Any
+    point: PathPoint
+    merit: Any
+    cost: Any
+    violations: Any
+    everywhere: Any
+    alone: Any
+    fine: Any
+    count: Any
+
+
+def begun(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
+    """A search before its first step."""
+    far = array([1e300] * hard)
+    return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, 0.0, 0.0, 0.0, 1e300, 0.0)
+
+
+def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, at_most: int) -> PathSearch:
+    """Iterations until it has ended, or has done as many as the budget says."""
+
+    def going(state: PathSearch) -> Any:
+        return and_(lt(state.status, 0.5), lt(state.iterations, budget))
+
+    found: PathSearch = while_loop(going, lambda s: _iteration(sweeps, s, tolerances), start, at_most=at_most).state
+    return found
+
+
+def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) -> PathSearch:
+    point, duals = state.point, state.duals
+    found, merit = sweeps.equations(point, duals, state.damping, _LEAST)
+    border, good = _bounded(sweeps, found, point.p)
+    way = sweeps.direction(found, border)
+    length = fmax(sweeps.largest(way), _relative(border, point.p))
+    positive = found.positive if good is None else and_(found.positive, good)
+    slope = -(found.drop + dot(found.rest, border))  # g d
+    first = where(lt(_LONGEST, length), _LONGEST / fmax(length, _LONGEST), 1.0)
+
+    def searching(trial: _Trial) -> Any:
+        return and_(not_(lt(0.5, trial.fine)), lt(trial.count, float(_TRIALS) - 0.5))
+
+    def tried(trial: _Trial) -> _Trial:
+        share = trial.share
+        there = sweeps.moved(point, way, border, share)
+        at = sweeps.shares(there, duals)
+        change = at.merit - merit
+        enough = le(change, _ENOUGH * share * slope + _ROUNDING * fabs(merit))
+        fine = where(and_(enough, positive), 1.0, 0.0)
+        # the least of the parabola through both merits and the slope
+        bend = change - share * slope
+        best = where(lt(0.0, bend), -0.5 * slope * share * share / where(lt(0.0, bend), bend, 1.0), 0.5 * share)
+        shorter = where(lt(0.5, fine), share, fmin(fmax(best, 0.1 * share), 0.5 * share))
+        count = where(positive, trial.count + 1.0, float(_TRIALS))
+        return _Trial(shorter, there, at.merit, at.cost, at.violations, at.everywhere, at.alone, fine, count)
+
+    empty = _Trial(first, point, merit, state.cost, state.violations, duals.everywhere, duals.alone, 0.0, 0.0)
+    trial = while_loop(searching, tried, empty, at_most=_TRIALS).state
+    taken = lt(0.5, trial.fine)
+    q = _chosen(taken, trial.point.q, point.q)
+    u = _chosen(taken, trial.point.u, point.u)
+    p = _chosen(taken, trial.point.p, point.p)
+    violations = _chosen(taken, trial.violations, state.violations)
+    damping = where(
+        taken,
+        where(lt(0.5 * first, trial.share), 0.1, where(lt(0.1 * first, trial.share), 1.0, 10.0)) * state.damping,
+        fmax(30.0 * state.damping, _RAISED),
+    )
+    damping = fmax(damping, _LEAST_DAMPING)
+    # where steps are short: new multipliers of what has been violated less, and larger penalties of what has not
+    short = and_(taken, lt(length * trial.share, _SHORT))
+    grown: list[Any] = []
+    renewed: list[Any] = []
+    within: Any = None
+    capped: Any = None
+    for rho, now, before, tolerance in zip(
+        duals.penalties, violations, state.before, tolerances.violations, strict=True
+    ):
+        done = le(now, tolerance)
+        fell = or_(done, le(now, _FELL * before))
+        renewed.append(and_(short, fell))
+        grown.append(where(and_(short, not_(fell)), fmin(_GROWTH * rho, _MOST_PENALTY), rho))
+        within = done if within is None else and_(within, done)
+        hopeless = or_(done, le(_MOST_PENALTY, rho))
+        capped = hopeless if capped is None else and_(capped, hopeless)
+    kept, alone = sweeps.renewed(duals, trial.everywhere, trial.alone, renewed)
+    before = _chosen(short, violations, state.before)
+    still = and_(taken, and_(le(length, tolerances.step), lt(state.damping, 1e-3)))
+    status = where(still if within is None else and_(still, within), SOLVED, RUNNING)
+    stale: Any = 0.0
+    if capped is not None:
+        little = lt(merit - trial.merit, _LITTLE * merit)
+        stale = where(and_(and_(capped, not_(within)), or_(not_(taken), little)), state.stale + 1.0, 0.0)
+        status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
+    status = where(and_(not_(taken), lt(_MOST_DAMPING, damping)), STUCK, status)
+    return PathSearch(
+        PathPoint(q, u, p),
+        Duals(kept, alone, array(grown)),
+        violations,
+        before,
+        damping,
+        status,
+        state.iterations + 1.0,
+        where(taken, trial.cost, state.cost),
+        where(taken, trial.merit, merit),
+        length,
+        stale,
+    )
+
+
+def _chosen(condition: Any, new: Any, old: Any) -> Any:
+    """By number the new where the condition holds."""
+    flat = [where(condition, x, y) for x, y in zip(np.ravel(new), np.ravel(old), strict=True)]
+    return array(flat).reshape(np.shape(old))
+
+
+def _relative(border: Sequence[Any], p: Sequence[Any]) -> Any:
+    """How far parameters go, of what they are."""
+    found: Any = 0.0
+    for step, x in zip(border, p, strict=True):
+        found = fmax(found, fabs(step) / (fabs(x) + 0.1))
+    return found
+
+
+def _bounded(sweeps: PathSweeps, found: Eliminated, p: Any) -> tuple[list[Any], Any]:
+    """The step of the parameters within their bounds, and whether their equations are positive.
+
+    Where nothing bends the merit along them, their slope bounds how far they go.
+    """
+    low = [a - x for a, x in zip(sweeps.numbers.floor, p, strict=True)]
+    high = [a - x for a, x in zip(sweeps.numbers.ceiling, p, strict=True)]
+    count = len(low)
+    A = [[found.border[max(i, j)][min(i, j)] for j in range(count)] for i in range(count)]
+    for k in range(count):
+        A[k][k] = A[k][k] + fabs(found.rest[k]) / (0.5 * fabs(p[k]) + 0.1) + _LEAST
+    free: list[Any] = [1.0] * count
+    step: list[Any] = [0.0] * count
+    good: Any = None
+    for _ in range(min(count, 2)):
+        masked = [
+            [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]
+            for i in range(count)
+        ]
+        right = [a * (x - dot(row, step)) for a, x, row in zip(free, found.rest, A, strict=True)]
+        more, fine = border_solved(masked, right)
+        good = fine if good is None else and_(good, fine)
+        step = [x + y for x, y in zip(step, more, strict=True)]
+        out = [or_(lt(x, a), lt(b, x)) for x, a, b in zip(step, low, high, strict=True)]
+        held = [fmin(fmax(x, a), b) for x, a, b in zip(step, low, high, strict=True)]
+        free = [where(o, 0.0, x) for o, x in zip(out, free, strict=True)]
+        step = [where(o, h, 0.0) if count > 1 else h for o, h in zip(out, held, strict=True)]
+    if count > 1:
+        masked = [
+            [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]
+            for i in range(count)
+        ]
+        right = [a * (x - dot(row, step)) for a, x, row in zip(free, found.rest, A, strict=True)]
+        more, fine = border_solved(masked, right)
+        step = [fmin(fmax(x + y, a), b) for x, y, a, b in zip(step, more, low, high, strict=True)]
+    return step, good

@@ -1,0 +1,310 @@
+"""All steps of a path at once: what entries come to, and the equations of a Gauss–Newton step, in scans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...expr.arrays import array
+from ...expr.control.loops import scan
+from ...expr.functions import fabs, fmax, where
+from ..configuration.manifold import integrate
+from .banded import Eliminated, eliminated, substituted
+from .local import AskedEntry, LocalTerms, entry_terms, entry_values
+from .program import OptimalNumbers, PathPoint, PathProgram
+from .window import PathWindow
+
+__all__ = ["Duals", "PathShares", "PathSweeps"]
+
+
+class Duals(NamedTuple):
+    """Multipliers and penalties of an augmented Lagrangian."""
+
+    everywhere: Any  # (T, rows of constraints that are looked at in all steps)
+    alone: Any  # (rows of those with a step of their own,)
+    penalties: Any  # (constraints,)
+
+
+class PathShares(NamedTuple):
+    """What all entries come to on a path."""
+
+    merit: Any
+    cost: Any
+    violations: Any  # (constraints,): the largest of each
+    everywhere: Any  # next multipliers, as `Duals` has them
+    alone: Any
+
+
+@dataclass(frozen=True)
+class PathSweeps:
+    """A program with the numbers of a call."""
+
+    program: PathProgram
+    numbers: OptimalNumbers
+
+    @cached_property
+    def _clocks(self) -> list[list[Any]]:
+        return self.program.clocks(self.numbers)
+
+    def _backed(self, rows: Any) -> list[Any]:
+        """Rows (T + depth, ...) as those of each step, of the step before, and so on, (T, ...) each."""
+        T, m = self.program.steps, self.program.depth
+        return [rows[m - back : m - back + T] for back in range(m + 1)]
+
+    def _extended(self, point: PathPoint) -> tuple[list[Any], list[Any]]:
+        """Configurations and variables of each step's window, newest first, (T, ...) each."""
+        program = self.program
+        m = program.depth
+        past = np.array(self.numbers.past, dtype=object).reshape(m, program.tree.nq)
+        if not program.started and m:
+            past = np.concatenate([point.q[:1]] * m)
+        q = np.concatenate([past, point.q])
+        u = np.concatenate([np.zeros((m, program.extra)), point.u]) if program.extra else None
+        return self._backed(q), self._backed(u) if u is not None else []
+
+    def _asked(self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None) -> AskedEntry:
+        entry, rows = self.program.entries[k], self.program.rows_of[k]
+        penalty: Any = 1.0
+        if entry.hard and duals is not None:
+            penalty = duals.penalties[self.program.hard.index(k)]
+        scales, lower, upper = (list(x[rows]) for x in (self.numbers.scales, self.numbers.lower, self.numbers.upper))
+        multipliers = list(forces) if entry.hard and duals is not None else [0.0] * entry.count
+        return AskedEntry(entry, weight, scales, target, lower, upper, multipliers, penalty)
+
+    def _rows(self, point: PathPoint, duals: Duals | None) -> Any:
+        """What the scans over steps are given."""
+        program = self.program
+        q, u = self._extended(point)
+        moving = [self.numbers.targets[k] for k in program.everywhere if program.entries[k].moving]
+        given: dict[str, Any] = {"q": tuple(q)}
+        if u:
+            given["u"] = tuple(u)
+        if not program.uniform:
+            given["clock"] = np.array(self._clocks, dtype=object)
+        elif any(entry.feature.depth >= 0 for entry in program.entries):
+            given["time"] = np.array([row[program.depth + 1 :] for row in self._clocks], dtype=object)
+        if program.everywhere:
+            given["weights"] = np.array(
+                [[row[k] for k in program.everywhere] for row in self.numbers.weights], dtype=object
+            )
+        if moving:
+            given["moving"] = tuple(moving)
+        if duals is not None and program.force_count(program.everywhere):
+            given["forces"] = duals.everywhere
+        return given
+
+    def _clock(self, given: Mapping[str, Any]) -> list[Any]:
+        if not self.program.uniform:
+            return list(given["clock"])
+        # of steps that take equally long, all but the time are the same numbers
+        m, free = self.program.depth, self.program.durations
+        own = [self.numbers.step] * (m + 1)
+        rates = [x for _ in range(m + 1) for x in self.numbers.step_rates]
+        time = list(given["time"])
+        return [*own, time[0], *rates, *time[1 + (m + 1) * free :]]
+
+    def _window(self, given: Mapping[str, Any], p: Sequence[Any]) -> PathWindow:
+        program = self.program
+        u = [list(x) for x in given["u"]] if "u" in given else [[]] * (program.depth + 1)
+        return program.window([list(x) for x in given["q"]], u, list(p), self._clock(given))
+
+    def _each(self, given: Mapping[str, Any], duals: Duals | None) -> list[AskedEntry]:
+        """The entries of a step that are looked at in all."""
+        program = self.program
+        moving = iter(given.get("moving", ()))
+        places = program.forces_of(program.everywhere)
+        forces = list(given["forces"]) if "forces" in given else []
+        found = []
+        for n, k in enumerate(program.everywhere):
+            target = next(moving) if program.entries[k].moving else self.numbers.targets[k]
+            own = forces[places[k]] if k in places else []
+            found.append(self._asked(k, given["weights"][n], list(target), own, duals))
+        return found
+
+    def _alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, AskedEntry]]:
+        """Entries with a step of their own: the step, its window and what is asked."""
+        program = self.program
+        q, u = self._extended(point)
+        places = program.forces_of(program.alone)
+        found = []
+        for k in program.alone:
+            t = program.entries[k].at
+            assert t is not None
+            own_u = [list(x[t]) for x in u] or [[]] * (program.depth + 1)
+            w = program.window([list(x[t]) for x in q], own_u, list(point.p), self._clocks[t])
+            forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
+            target = list(self.numbers.targets[k])
+            found.append((t, w, self._asked(k, 1.0, target, forces, duals)))
+        return found
+
+    # -- values
+
+    def shares(self, point: PathPoint, duals: Duals) -> PathShares:
+        """What entries come to on a path, without derivatives."""
+        program = self.program
+        at = {k: n for n, k in enumerate(program.hard)}
+        merit: Any = 0.0
+        cost: Any = 0.0
+        violations: list[Any] = [0.0] * len(program.hard)
+        everywhere: Any = np.zeros((program.steps, 0))
+        if program.everywhere:
+
+            def step(state: Any, given: Any) -> tuple[Any, Any]:
+                w = self._window(given, point.p)
+                found = [entry_values(w, asked) for asked in self._each(given, duals)]
+                worst = [x.violation for k, x in zip(program.everywhere, found, strict=True) if k in at]
+                sums = [sum((x.merit for x in found), 0.0), sum((x.cost for x in found), 0.0), *worst]
+                forces = [f for x in found for f in x.forces]
+                return state, (array(sums), array(forces))
+
+            _, (sums, everywhere) = scan(step, (), self._rows(point, duals))
+            merit, cost = sum(list(sums[:, 0]), merit), sum(list(sums[:, 1]), cost)
+            hard = [k for k in program.everywhere if k in at]
+            for n, k in enumerate(hard):
+                for x in sums[:, 2 + n]:
+                    violations[at[k]] = fmax(violations[at[k]], x)
+        forces: list[Any] = []
+        for k, (_, w, asked) in zip(program.alone, self._alone(point, duals), strict=True):
+            found = entry_values(w, asked)
+            merit, cost = merit + found.merit, cost + found.cost
+            forces += found.forces
+            if k in at:
+                violations[at[k]] = fmax(violations[at[k]], found.violation)
+        return PathShares(merit, cost, array(violations), everywhere, array(forces))
+
+    def values(self, point: PathPoint) -> tuple[Any, list[Any]]:
+        """What features are: those looked at in all steps (T, rows), and those with a step of their own."""
+        program = self.program
+        everywhere: Any = np.zeros((program.steps, 0))
+        if program.everywhere:
+
+            def step(state: Any, given: Any) -> tuple[Any, Any]:
+                w = self._window(given, point.p)
+                return state, array([x for a in self._each(given, None) for x in a.entry.feature.values(w, a.target)])
+
+            _, everywhere = scan(step, (), self._rows(point, None))
+        alone = [x for _, w, a in self._alone(point, None) for x in a.entry.feature.values(w, a.target)]
+        return everywhere, alone
+
+    # -- derivatives
+
+    def equations(self, point: PathPoint, duals: Duals, damping: Any, least: Any) -> tuple[Eliminated, Any]:
+        """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit."""
+        program = self.program
+        size = (program.depth + 1) * program.width
+        whole: dict[str, Any] = {}
+        layout: list[Any] = []
+        alone = [LocalTerms() for _ in program.alone]
+        merit: Any = 0.0
+        for terms, (_, w, asked) in zip(alone, self._alone(point, duals), strict=True):
+            entry_terms(program, w, asked, terms)
+            merit = merit + terms.merit
+        if program.everywhere:
+
+            def step(state: Any, given: Any) -> tuple[Any, Any]:
+                terms = LocalTerms()
+                for asked in self._each(given, duals):
+                    entry_terms(program, self._window(given, point.p), asked, terms)
+                places = [place for place, x in terms.blocks.items() if x.__class__ is not float]
+                columns = [i for i, x in terms.gradient.items() if x.__class__ is not float]
+                if _on_numbers(point):  # which places are zero is no pattern there
+                    count = size + program.many
+                    places = [(i, j) for i in range(count) for j in range(i + 1)]
+                    columns = list(range(count))
+                layout[:] = [places, columns]
+                blocks = [terms.blocks.get(place, 0.0) for place in places]
+                slopes = [terms.gradient.get(i, 0.0) for i in columns]
+                return state, array([terms.merit, *slopes, *blocks])
+
+            _, found = scan(step, (), self._rows(point, duals))
+            merit = sum(list(found[:, 0]), merit)
+            whole["found"] = found
+        T = program.steps
+        for n, k in enumerate(program.alone):
+            whole[f"at{n}"] = array([1.0 if t == program.entries[k].at else 0.0 for t in range(T)])
+        stretched = 1.0 + damping
+
+        def added(row: Any) -> tuple[dict[tuple[int, int], Any], dict[int, Any]]:
+            blocks: dict[tuple[int, int], Any] = {}
+            sides: dict[int, Any] = {}
+
+            def put(place: tuple[int, int], x: Any) -> None:
+                x = x * stretched if place[0] == place[1] else x
+                blocks[place] = blocks[place] + x if place in blocks else x
+
+            if "found" in row:
+                places, columns = layout
+                slopes, rest = row["found"][1 : 1 + len(columns)], row["found"][1 + len(columns) :]
+                for i, x in zip(columns, slopes, strict=True):
+                    sides[i] = -x
+                for place, x in zip(places, rest, strict=True):
+                    put(place, x)
+            for n, terms in enumerate(alone):
+                here = row[f"at{n}"]
+                for i, x in terms.gradient.items():
+                    sides[i] = sides[i] - here * x if i in sides else -(here * x)
+                for place, x in terms.blocks.items():
+                    put(place, here * x)
+            return blocks, sides
+
+        m = program.depth
+        padded = {name: np.concatenate([x, *[x[-1:]] * m]) for name, x in whole.items()}
+        done = eliminated(program.width, m, program.many, T, added, padded, least)
+        return done, merit
+
+    def direction(self, found: Eliminated, border: Sequence[Any]) -> Any:
+        """The step of all steps (T, width), with that of parameters."""
+        return substituted(self.program.width, self.program.depth, found, border)
+
+    def moved(self, point: PathPoint, way: Any, border: Sequence[Any], share: Any) -> PathPoint:
+        """The path a share of the way along: configurations on their manifolds."""
+        program = self.program
+        nv = program.tree.nv
+
+        def step(state: Any, given: Any) -> tuple[Any, Any]:
+            q, d = list(given["q"]), list(given["d"])
+            out: dict[str, Any] = {"q": array(integrate(program.tree, q, [share * x for x in d[:nv]]))}
+            if program.extra:
+                out["u"] = array([x + share * y for x, y in zip(list(given["u"]), d[nv:], strict=True)])
+            return state, out
+
+        given: dict[str, Any] = {"q": point.q, "d": way}
+        if program.extra:
+            given["u"] = point.u
+        _, found = scan(step, (), given)
+        p = [x + share * y for x, y in zip(list(point.p), border, strict=True)]
+        return PathPoint(found["q"], found["u"] if program.extra else point.u, array(p))
+
+    def renewed(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:
+        """Multipliers: the new ones of constraints of which that is said."""
+        program = self.program
+        said = dict(zip(program.hard, new, strict=True))
+
+        def columns(entries: Sequence[int]) -> list[Any]:
+            return [said[k] for k in program.forces_of(entries) for _ in range(program.entries[k].count)]
+
+        choices = columns(program.everywhere)
+        rows = [
+            [where(c, x, y) for c, x, y in zip(choices, one, other, strict=True)]
+            for one, other in zip(everywhere, duals.everywhere, strict=True)
+        ]
+        own = [where(c, x, y) for c, x, y in zip(columns(program.alone), alone, duals.alone, strict=True)]
+        return array(rows) if choices else duals.everywhere, array(own) if own else duals.alone
+
+    def largest(self, way: Any) -> Any:
+        """The largest number of a way."""
+
+        def step(state: Any, given: Any) -> tuple[Any, None]:
+            for x in list(given):
+                state = fmax(state, fabs(x))
+            return state, None
+
+        return scan(step, 0.0, way)[0]
+
+
+def _on_numbers(point: PathPoint) -> bool:
+    return not any(hasattr(x, "_precedence") for x in np.ravel(point.q)[:1])

@@ -1,0 +1,1 @@
+"""Optimal motion as people hold it: problems, and what solving them gives."""

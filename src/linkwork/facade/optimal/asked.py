@@ -1,0 +1,190 @@
+"""What problems of optimal motion are asked with, looked at before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._text import nearest
+from ...algorithms.optimal.program import KINDS
+from ...features import BY_NAME, Feature, FunctionFeature, TaskFeature
+from ...model.tree import Tree
+from ...tasks.contract import Task
+
+__all__ = ["ByStep", "ProblemEntry", "as_feature", "read_duration", "read_phases", "read_scale", "read_schedule"]
+
+
+@dataclass(frozen=True, eq=False)
+class ByStep:
+    """A target for each of the steps at which a feature counts: an array (..., steps, *shape), the first step first."""
+
+    values: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemEntry:
+    """A feature as it was added to a problem: the form that all solvers read.
+
+    ``kind`` is "cost", "squares", "equality" or "inequality"; ``steps`` are those at which it counts, in order, and
+    ``single`` says that one was asked for by its number.  ``scale`` has a number a row.  ``lower`` and ``upper`` are
+    bounds by row in the place of the kind's own, or None.  ``target`` is an array (*shape), a `ByStep` or None: what is
+    aimed at unless a call says something else.
+    """
+
+    name: str
+    feature: Feature
+    kind: str
+    steps: tuple[int, ...]
+    single: bool
+    scale: np.ndarray
+    target: Any
+    lower: np.ndarray | None
+    upper: np.ndarray | None
+
+    @property
+    def moving(self) -> bool:
+        """Whether what it aims at differs from step to step."""
+        return isinstance(self.target, ByStep)
+
+    @property
+    def weights(self) -> dict[int, float]:
+        """By step at which it counts: 1."""
+        return dict.fromkeys(self.steps, 1.0)
+
+
+def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Feature:
+    """A feature of a name, a task or a feature.  Raises TypeError and ValueError."""
+    if isinstance(given, str):
+        if given not in BY_NAME:
+            raise ValueError(f"{who}: no feature is called {given!r}; {nearest(given, tuple(BY_NAME))}")
+        given = BY_NAME[given]()
+    if isinstance(given, Task):
+        return TaskFeature(given, 0 if order is None else order)
+    if order is not None:
+        raise ValueError(f"{who}: order: it is for tasks, got {order!r} for {given!r}")
+    if isinstance(given, Feature):
+        return given
+    if callable(given) and not isinstance(given, type):
+        own = getattr(given, "__name__", "")
+        return FunctionFeature(name or (own if own.isidentifier() else "") or "function", given)
+    raise TypeError(
+        f"{who}: expected the name of a feature ({', '.join(BY_NAME)}), a task of linkwork.ik, or a feature of "
+        f"linkwork.optimal, or a function of a window, got {given!r}"
+    )
+
+
+def read_kind(who: str, kind: Any) -> str:
+    """What is asked of a feature.  Raises ValueError."""
+    if kind not in KINDS:
+        raise ValueError(f"{who}: expected one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+    return str(kind)
+
+
+def read_phases(phases: Any, steps: int) -> dict[str, range]:
+    """Phases by name: steps from the first to before the last.  Raises TypeError and ValueError."""
+    if phases is None:
+        return {}
+    if not isinstance(phases, Mapping):
+        raise TypeError(
+            f"Problem: phases: expected a dict of names to (first step, step after the last), got {phases!r}"
+        )
+    found = {}
+    for name, pair in phases.items():
+        try:
+            first, end = pair
+            fine = isinstance(name, str) and 0 <= int(first) < int(end) <= steps
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            raise ValueError(
+                f"Problem: phases: {name!r}: expected (first step, step after the last) in 0 to {steps}, got {pair!r}"
+            )
+        found[name] = range(int(first), int(end))
+    return found
+
+
+def read_schedule(
+    who: str, at: Any, steps: int, phases: Mapping[str, range], depth: int
+) -> tuple[tuple[int, ...], bool, bool]:
+    """The steps at which something counts, whether it is one by number, and whether all were meant."""
+
+    def one(x: Any) -> int:
+        if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
+            raise TypeError(f"{who}: at: expected steps, a slice or the name of a phase, got {at!r}")
+        if not -steps <= x < steps:
+            raise ValueError(f"{who}: at: expected steps from {-steps} to {steps - 1}, got {x}")
+        return int(x) % steps
+
+    if at is None:
+        return tuple(range(steps)), False, True
+    if isinstance(at, str):
+        if at not in phases:
+            raise ValueError(f"{who}: at: no phase is called {at!r}; {nearest(at, tuple(phases))}")
+        return tuple(phases[at]), False, False
+    if isinstance(at, slice):
+        found = tuple(range(steps)[at])
+    elif isinstance(at, (range, Sequence, np.ndarray)):
+        found = tuple(sorted({one(x) for x in at}))
+    else:
+        return (one(at),), True, False
+    if not found:
+        raise ValueError(f"{who}: at: {at!r} are no steps of {steps}")
+    return found, False, False
+
+
+def read_rows(who: str, what: str, given: Any, count: int, rows: Sequence[str]) -> np.ndarray:
+    """A number for each row, of one for all or several.  Raises ValueError for NaN and other shapes."""
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array(math.nan)
+    if found.shape not in ((), (count,)) or np.isnan(found).any():
+        raise ValueError(
+            f"{who}: {what}: expected a number, or one for each of {count} rows ({', '.join(rows)}), got {given!r}"
+        )
+    return np.broadcast_to(found, (count,)).copy()
+
+
+def read_scale(who: str, scale: Any, feature: Feature) -> np.ndarray:
+    """Scales by row, above 0.  Raises ValueError."""
+    found = read_rows(who, "scale", scale, len(feature.row_names), feature.row_names)
+    if not ((found >= 0.0) & np.isfinite(found)).all():
+        raise ValueError(f"{who}: scale: expected finite numbers from 0, got {scale!r}")
+    return found
+
+
+def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dict[str, Any]:
+    """By phase, or "" for the whole path: how long it takes [s], a number or (least, most).  Raises ValueError."""
+    if isinstance(duration, Mapping):
+        missing = [name for name in phases if name not in duration]
+        unknown = [name for name in duration if name not in phases]
+        covered = sorted(k for own in phases.values() for k in own)
+        if missing or unknown or covered != list(range(steps)):
+            raise ValueError(
+                f"Problem: duration: expected one for each of phases that follow each other from 0 to {steps}, "
+                f"got {dict(duration)!r} for { ({name: (own.start, own.stop) for name, own in phases.items()})!r}"
+            )
+        return {name: _seconds(duration[name]) for name in sorted(phases, key=lambda name: phases[name].start)}
+    return {"": _seconds(duration)}
+
+
+def _seconds(given: Any) -> Any:
+    try:
+        pair = tuple(float(x) for x in given) if isinstance(given, (tuple, list)) else (float(given),)
+    except (TypeError, ValueError):
+        pair = (math.nan,)
+    if len(pair) > 2 or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:
+        raise ValueError(f"Problem: duration: expected a time above 0 [s], or (least, most), got {given!r}")
+    return pair if len(pair) == 2 else pair[0]
+
+
+def target_shape(tree: Tree, feature: Feature) -> tuple[int, ...] | None:
+    """The shape of what a feature aims at, if it aims at something."""
+    if feature.target_of is None:
+        return None
+    sizes = {"nq": tree.nq, "nv": tree.nv}
+    return tuple(sizes[n] if isinstance(n, str) else n for n in feature.target_of.shape)

@@ -1,0 +1,330 @@
+"""A problem of optimal motion: a robot, steps of time, and features with what is asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.optimal.program import PathEntry, PathProgram
+from ...algorithms.optimal.window import PathWindow
+from ...expr.symbol import Graph
+from ...features import (
+    AccelerationLimits,
+    Feature,
+    JerkLimits,
+    ParameterFeature,
+    PositionLimits,
+    TorqueLimits,
+    VariableFeature,
+    VelocityLimits,
+)
+from .asked import (
+    ByStep,
+    ProblemEntry,
+    as_feature,
+    read_duration,
+    read_kind,
+    read_phases,
+    read_rows,
+    read_scale,
+    read_schedule,
+    target_shape,
+)
+from .result import OptimalResult
+from .running import run
+
+__all__ = ["PathNumber", "Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class PathNumber:
+    """Decision variables of each step, or parameters of the whole path, by their name: bounds and a guess, (size,)."""
+
+    name: str
+    size: int
+    lower: np.ndarray
+    upper: np.ndarray
+    guess: np.ndarray
+    steps: tuple[int, ...] = ()  # of variables: where they are; elsewhere they stay what they are guessed
+
+
+class Problem:
+    """Waypoints, paths and control as one form: minimise costs and squares of features under constraints.
+
+    Unknown are configurations q_0 ... q_{T−1} of ``robot``, at equal steps of ``duration``/``steps`` seconds, numbers
+    of each step (`variable`) and of the whole path (`parameter`).  ``phases`` name ranges of steps, (first, after the
+    last).  A duration (least, most) is free: it is the parameter "duration"; a dict has one for each phase, and free
+    ones are "duration of NAME".
+
+    What solvers read: ``entries`` (`ProblemEntry`, in the order of `add`), ``variables`` and ``parameters``
+    (`PathNumber`; free durations first), ``durations`` (by phase), and `program`, all of it but the numbers.
+    """
+
+    def __init__(self, robot: Any, *, steps: int, duration: Any = 1.0, phases: Any = None) -> None:
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
+            raise ValueError(f"Problem: steps: expected a whole number from 1, got {steps!r}")
+        self.robot, self.steps = robot, int(steps)
+        self.phases = read_phases(phases, self.steps)
+        self.durations: dict[str, Any] = read_duration(duration, self.phases, self.steps)
+        self.entries: list[ProblemEntry] = []
+        self.variables: dict[str, PathNumber] = {}
+        self.parameters: dict[str, PathNumber] = {}
+        for phase, x in self.durations.items():
+            if isinstance(x, tuple):
+                name = f"duration of {phase}" if phase else "duration"
+                guess = np.array([float(np.sqrt(x[0] * x[1]))])
+                self.parameters[name] = PathNumber(name, 1, np.array(x[:1]), np.array(x[1:]), guess)
+        self.free_durations = len(self.parameters)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._programs: dict[bool, PathProgram] = {}
+        self.prepared: dict[Any, Any] = {}  # what solvers keep of a problem as it is
+
+    # -- what is asked
+
+    def add(
+        self,
+        feature: Any,
+        kind: str,
+        *,
+        at: Any = None,
+        order: int | None = None,
+        scale: Any = 1.0,
+        target: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+        name: str | None = None,
+    ) -> Problem:
+        """Asks something of a feature, and gives the problem back.
+
+        ``feature`` is the name of one (``"acceleration"``), of a parameter or a variable, a task of
+        `linkwork.ik`, whose errors it is, or with ``order`` k their k-th difference by time, a feature of
+        `linkwork.optimal`, or a function of a window (see `linkwork.optimal.FunctionFeature`).
+
+        ``kind`` is ``"cost"`` (its sum is minimised), ``"squares"`` (half the sum of its squares), ``"equality"`` (it
+        is 0) or ``"inequality"`` (it is at most 0).  ``lower`` and ``upper``, by row, are what constraints are within
+        instead, and of squares what is beyond counts.  ``at`` are the steps where it counts: a number, negative ones
+        from the end, several, a slice or a phase; all if it is left out.  ``scale`` multiplies it, one number or one a
+        row.
+
+        Raises ValueError and TypeError for what is none, UnknownNameError for names that the robot does not have.
+        """
+        who = "Problem.add"
+        kind = read_kind(who, kind)
+        if isinstance(feature, str) and feature in self.parameters:
+            feature, at = ParameterFeature(feature), self.steps - 1
+        elif isinstance(feature, str) and feature in self.variables:
+            feature = VariableFeature(feature)
+        found = self._settled(who, as_feature(who, feature, order, name))
+        label = name or found.name
+        if not isinstance(label, str):
+            raise TypeError(f"{who}: name: expected a text, got {label!r}")
+        if label in {entry.name for entry in self.entries}:
+            if name is not None:
+                raise ValueError(f"{who}: two features are called {label!r}: give one of them another name=")
+            label = next(f"{label} {k}" for k in range(2, 1000) if f"{label} {k}" not in self._names)
+        who = f"Problem.add: {label!r}"
+        steps, single, _ = read_schedule(who, at, self.steps, self.phases, found.depth)
+        low, high = lower, upper
+        rows = found.row_names
+        bounds: list[np.ndarray | None] = [None, None]
+        if low is not None or high is not None:
+            if kind == "cost":
+                raise ValueError(f"{who}: lower and upper: a cost has no bounds")
+            bounds = [
+                read_rows(who, "lower", -np.inf if low is None else low, len(rows), rows),
+                read_rows(who, "upper", np.inf if high is None else high, len(rows), rows),
+            ]
+            if not (bounds[0] <= bounds[1]).all():  # type: ignore[operator]
+                raise ValueError(f"{who}: a range leaves nothing: from {lower!r} to {upper!r}")
+        elif kind in ("equality", "squares") and any(pair != (0.0, 0.0) for pair in ranges_of(found)):
+            ranges = np.array(ranges_of(found), dtype=float)
+            bounds = [ranges[:, 0].copy(), ranges[:, 1].copy()]
+        aim = found.target if target is None else target
+        shape = target_shape(self.robot.tree, found)
+        if aim is not None and shape is None:
+            raise ValueError(f"{who}: target: it aims at nothing, got {aim!r}")
+        if aim is not None and not isinstance(aim, ByStep):
+            aim = self.read_target(who, found, aim)
+        entry = ProblemEntry(label, found, kind, steps, single, read_scale(who, scale, found), aim, *bounds)
+        self.entries.append(entry)
+        self._changed()
+        return self
+
+    def add_limits(
+        self,
+        *,
+        positions: Any = True,
+        velocities: Any = True,
+        accelerations: Any = False,
+        jerks: Any = False,
+        torques: Any = False,
+    ) -> Problem:
+        """Limits as inequalities in every step, and gives the problem back.
+
+        True are those that the robot has; of velocities, accelerations, jerks and torques also a number, or one for
+        each of nv, which none may exceed.
+        """
+        asked: dict[Any, Any] = {
+            PositionLimits: positions,
+            VelocityLimits: velocities,
+            AccelerationLimits: accelerations,
+            JerkLimits: jerks,
+            TorqueLimits: torques,
+        }
+        for kind, wanted in asked.items():
+            if wanted is False or wanted is None:
+                continue
+            feature: Any = kind() if wanted is True else kind(upper=wanted)
+            if wanted is not True or self._settled("Problem.add_limits", feature, empty=True).row_names:
+                self.add(feature, "inequality")
+        return self
+
+    def variable(
+        self, name: str, size: int, *, at: Any = None, lower: Any = None, upper: Any = None, guess: Any = 0.0
+    ) -> Problem:
+        """Decision variables of each step, forces say, that windows answer as ``w.variables(name)``."""
+        steps, _, _ = read_schedule(f"Problem.variable: {name!r}", at, self.steps, self.phases, 0)
+        found = self.variables[self._fresh(name)] = self._number("variable", name, size, lower, upper, guess, steps)
+        self._changed()
+        if np.isfinite(found.lower).any() or np.isfinite(found.upper).any():
+            feature, label = VariableFeature(name), f"bounds of {name}"
+            self.add(feature, "inequality", at=at, lower=found.lower, upper=found.upper, name=label)
+        return self
+
+    def parameter(self, name: str, size: int = 1, *, lower: Any = None, upper: Any = None, guess: Any = 0.0) -> Problem:
+        """Decision variables of the whole path, that windows answer as ``w.parameter(name)``; within their bounds."""
+        self.parameters[self._fresh(name)] = self._number("parameter", name, size, lower, upper, guess, ())
+        self._changed()
+        return self
+
+    def _fresh(self, name: Any) -> str:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"Problem: expected a name, got {name!r}")
+        if name in self.variables or name in self.parameters:
+            raise ValueError(f"Problem: two variables or parameters are called {name!r}")
+        return name
+
+    def _number(
+        self, what: str, name: str, size: Any, lower: Any, upper: Any, guess: Any, steps: tuple[int, ...]
+    ) -> PathNumber:
+        who = f"Problem.{what}: {name!r}"
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ValueError(f"{who}: size: expected a whole number from 1, got {size!r}")
+        rows = [f"{name}[{k}]" for k in range(size)]
+        low = read_rows(who, "lower", -np.inf if lower is None else lower, int(size), rows)
+        high = read_rows(who, "upper", np.inf if upper is None else upper, int(size), rows)
+        if not (low <= high).all():
+            raise ValueError(f"{who}: bounds leave nothing: from {lower!r} to {upper!r}")
+        first = np.clip(read_rows(who, "guess", guess, int(size), rows), low, high)
+        return PathNumber(name, int(size), low, high, first, steps)
+
+    @property
+    def _names(self) -> set[str]:
+        return {entry.name for entry in self.entries}
+
+    def _settled(self, who: str, feature: Feature, empty: bool = False) -> Feature:
+        """A feature as it is of the robot, on symbols."""
+        tree, said = self.robot.tree, feature.references
+        for frame in said.frames:
+            tree.frame(frame)
+        for joint in said.joints:
+            tree.joint_index(joint)
+        for point in said.points:
+            tree.point(point)
+        for direction in said.directions:
+            tree.direction(direction)
+        for wrong in feature.checked(tree):
+            raise ValueError(f"{who}: {feature.name!r}: {wrong}")
+        found = feature.settled(self.robot, self.window(f"{who}: {feature.name!r}"))
+        if not found.row_names and not empty:
+            raise ValueError(f"{who}: {feature.name!r}: it has no rows of this robot")
+        return found
+
+    def window(self, who: str = "Problem", depth: int = 3) -> PathWindow:
+        """A window on symbols, with the problem's variables and parameters."""
+        graph, tree = Graph(who), self.robot.tree
+
+        def fresh(name: str, size: int) -> list[Any]:
+            return list(graph.inputs(name, (size,)))
+
+        count = depth + 1
+        return PathWindow(
+            tree,
+            [fresh(f"q{back}", tree.nq) for back in range(count)],
+            [graph.input("step")] * count,
+            graph.input("time"),
+            [{name: fresh(f"{name}{back}", x.size) for name, x in self.variables.items()} for back in range(count)],
+            {name: fresh(name, x.size) for name, x in self.parameters.items()},
+        )
+
+    def read_target(self, who: str, feature: Feature, given: Any, lead: bool = False) -> np.ndarray:
+        """What a feature aims at, (*shape), with ``lead`` (..., *shape).  Raises ValueError."""
+        shape = target_shape(self.robot.tree, feature)
+        assert shape is not None
+        try:
+            found = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            found = np.array(np.nan)
+        if (
+            found.ndim < len(shape)
+            or found.shape[found.ndim - len(shape) :] != shape
+            or (found.ndim > len(shape) and not lead)
+        ):
+            raise ValueError(
+                f"{who}: target: expected numbers of shape {'(..., ' if lead else '('}{', '.join(map(str, shape))}), "
+                f"got shape {found.shape}"
+            )
+        if not np.isfinite(found).all():
+            raise ValueError(f"{who}: target: expected finite numbers, got {given!r}")
+        return found
+
+    # -- what solvers read
+
+    def program(self, started: bool) -> PathProgram:
+        """All of it but numbers: what a kernel is made of, with a past before the first step or without one."""
+        if started not in self._programs:
+            entries = tuple(
+                PathEntry(
+                    entry.feature,
+                    entry.kind,
+                    entry.name,
+                    entry.steps[0] if entry.single else None,
+                    entry.lower is not None,
+                    entry.moving,
+                    entry.kind != "equality" or len(set(entry.scale.tolist())) > 1 or entry.lower is not None,
+                )
+                for entry in self.entries
+            )
+            self._programs[started] = PathProgram(
+                self.robot.tree,
+                self.steps,
+                entries,
+                started,
+                tuple((name, x.size) for name, x in self.variables.items()),
+                tuple((name, x.size) for name, x in self.parameters.items()),
+                self.free_durations,
+                len(self.durations) == 1,
+            )
+        return self._programs[started]
+
+    # -- solving
+
+    def solve(self, start: Any = None, **options: Any) -> OptimalResult:
+        """The best path that is found: see `linkwork.facade.optimal.running.run` for the options."""
+        return run(self, start, **options)
+
+    def __repr__(self) -> str:
+        lines = [f"{entry.kind} {entry.name!r}" for entry in self.entries]
+        return f"<Problem of {self.robot.name!r}, {self.steps} steps: {', '.join(lines) or 'nothing asked'}>"
+
+
+def ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
+    """Between which numbers a feature's values may be where a task says so."""
+    task = getattr(feature, "task", None)
+    if task is None or feature.depth:
+        return ((0.0, 0.0),) * len(feature.row_names)
+    return tuple(task.ranges)

@@ -1,0 +1,302 @@
+"""What came of a problem of optimal motion: arrays, and sentences about them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .solving import TOLD, looking_kernel, shapes_of, state_shapes
+
+__all__ = ["OptimalResult"]
+
+_PLACE = {name: k for k, name in enumerate(TOLD)}
+_ENDS = {1: "solved", 2: "infeasible", 3: "stuck"}
+
+
+class OptimalResult:
+    """A path, and why it is as it is; of a batch of problems, an entry each.
+
+    ``success`` says whether it keeps all constraints within tolerances at a minimum of what is asked; where it does
+    not, ``status`` and `explain` say why.  Of several seeds it is the best: feasible before others, then of least cost;
+    `attempts` has all of them.
+    """
+
+    def __init__(
+        self,
+        prepared: Any,
+        state: dict[str, np.ndarray],
+        numbers: dict[str, np.ndarray],
+        tolerances: np.ndarray,
+        lead: tuple[int, ...] = (),
+        seeds: int | None = None,
+        late: bool = False,
+    ) -> None:
+        self.prepared, self._numbers, self.tolerances, self._late = prepared, numbers, tolerances, late
+        self.attempts: OptimalResult | None = None
+        if seeds is not None:
+            self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late)
+            place = self.attempts._best()
+            state = {name: _taken(x, place) for name, x in state.items()}
+            shapes = shapes_of(prepared.program)
+            self._numbers = {
+                name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
+                for name, x in numbers.items()
+            }
+            self.seed: Any = int(place) if not place.shape else place
+        self.state = state
+
+    def _best(self) -> np.ndarray:
+        """Along the last axis: the number of the best."""
+        told = self.state["told"]
+        bad = np.where(self.feasible, 0.0, 1e100) + np.where(self.feasible, 0.0, self._worst())
+        with np.errstate(invalid="ignore"):
+            score = np.where(np.isfinite(told[..., 3]), told[..., 3], np.inf) * np.where(bad > 0.0, 0.0, 1.0) + bad
+        score = np.where(np.isnan(score), np.inf, score)
+        return np.asarray(score.argmin(axis=-1))
+
+    # -- numbers
+
+    @property
+    def problem(self) -> Any:
+        """The problem that it is of."""
+        return self.prepared.problem
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configurations (..., T, nq)."""
+        return self.state["q"]
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Those of the whole path by name, (..., size)."""
+        return _split(self.state.get("p"), self.prepared.program.parameters)
+
+    @property
+    def variables(self) -> dict[str, np.ndarray]:
+        """Those of each step by name, (..., T, size)."""
+        return _split(self.state.get("u"), self.prepared.program.variables)
+
+    @property
+    def duration(self) -> Any:
+        """How long the path takes (...) [s]."""
+        return _plain(self.steps.sum(axis=-1))
+
+    @property
+    def steps(self) -> np.ndarray:
+        """How long each step takes (..., T) [s]."""
+        return np.asarray(self.prepared.steps_of(self.state.get("p", np.zeros(0))))
+
+    @property
+    def times(self) -> np.ndarray:
+        """The times of configurations (..., T) [s]: from one step after a start, or from zero."""
+        total = np.cumsum(self.steps, axis=-1)
+        return total if self.prepared.started else total - self.steps[..., :1]
+
+    @property
+    def cost(self) -> Any:
+        """What is minimised (...): costs and half the squares."""
+        return self._told("cost")
+
+    @property
+    def iterations(self) -> Any:
+        """Steps of the search (...)."""
+        found = self.state["told"][..., _PLACE["iterations"]]
+        return int(found) if not found.shape else found.astype(int)
+
+    @property
+    def success(self) -> Any:
+        """Whether it is solved: a bool, or an array (...)."""
+        found = self.state["told"][..., _PLACE["status"]] == 1.0
+        return bool(found) if not found.shape else found
+
+    @property
+    def feasible(self) -> Any:
+        """Whether all constraints are kept within their tolerances, optimal or not."""
+        first, hard = len(TOLD), len(self.prepared.program.hard)
+        with np.errstate(invalid="ignore"):
+            found = (self.state["told"][..., first : first + hard] <= self.tolerances[1:]).all(axis=-1)
+        return bool(found) if not np.shape(found) else found
+
+    def _worst(self) -> np.ndarray:
+        first, hard = len(TOLD), len(self.prepared.program.hard)
+        return np.asarray(self.state["told"][..., first : first + hard].max(axis=-1, initial=0.0))
+
+    def _told(self, name: str) -> Any:
+        return _plain(self.state["told"][..., _PLACE[name]])
+
+    # -- what it means
+
+    @cached_property
+    def status(self) -> Any:
+        """ "solved", or why not: a text, or an array (...) of them.
+
+        "infeasible": penalties as large as they may be leave some constraints violated (`conflicts`); "stuck": no step
+        makes it better; "out of iterations" and "out of time": a longer search may; "not finite": a feature is NaN or
+        infinite where it counts (`explain` says which, and in which step).
+        """
+        told = self.state["told"]
+        flat = told.reshape(-1, told.shape[-1])
+        running = "out of time" if self._late else "out of iterations"
+        found = []
+        for k, row in enumerate(flat):
+            text = _ENDS.get(int(row[_PLACE["status"]]), running)
+            if text != "solved" and (not np.isfinite(row[: len(TOLD)]).all() or text == "stuck") and self._odd(k):
+                text = "not finite"
+            found.append(text)
+        return found[0] if told.ndim == 1 else np.array(found).reshape(told.shape[:-1])
+
+    @cached_property
+    def residuals(self) -> dict[str, np.ndarray]:
+        """What features are, by name, at the steps where they count (..., steps, rows): the most violated first."""
+        every, alone = self._looked
+        program = self.prepared.program
+        found: dict[str, np.ndarray] = {}
+        column = row = 0
+        for k, entry in enumerate(program.entries):
+            if entry.at is None:
+                own = every[..., column : column + entry.count]
+                found[entry.name] = own[..., list(self._steps(k)), :]
+                column += entry.count
+            else:
+                found[entry.name] = alone[..., None, row : row + entry.count]
+                row += entry.count
+        worst = self.violations
+        return {name: found[name] for name in sorted(found, key=lambda name: -float(np.max(worst.get(name, -1.0))))}
+
+    @cached_property
+    def violations(self) -> dict[str, Any]:
+        """Of constraints, by name: how much is violated at most (...), the most violated first."""
+        first, program = len(TOLD), self.prepared.program
+        told = self.state["told"]
+        found = {program.entries[k].name: told[..., first + n] for n, k in enumerate(program.hard)}
+        return {name: _plain(found[name]) for name in sorted(found, key=lambda name: -float(np.max(found[name])))}
+
+    @cached_property
+    def multipliers(self) -> dict[str, np.ndarray]:
+        """Of constraints, by name, at the steps where they count (..., steps, rows): ∂cost + Σ multiplier · ∂c = 0."""
+        program = self.prepared.program
+        found: dict[str, np.ndarray] = {}
+        every, alone = program.forces_of(program.everywhere), program.forces_of(program.alone)
+        for k in program.hard:
+            scale = self.problem.entries[k].scale
+            if k in every:
+                own = self.state["everywhere"][..., every[k]][..., list(self._steps(k)), :]
+            else:
+                own = self.state["alone"][..., None, alone[k]]
+            found[program.entries[k].name] = own * scale
+        return {name: found[name] for name in self.violations}
+
+    @property
+    def conflicts(self) -> Any:
+        """Of what is infeasible: the constraints that stay violated, the most violated first; of a batch by index."""
+        program, first = self.prepared.program, len(TOLD)
+        told = self.state["told"]
+        flat = told.reshape(-1, told.shape[-1])
+        found = []
+        for row in flat:
+            worst = row[first : first + len(program.hard)] / self.tolerances[1:]
+            order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
+            found.append(tuple(program.entries[program.hard[n]].name for n in order))
+        return found[0] if told.ndim == 1 else found
+
+    def explain(self, index: Any = ()) -> str:
+        """Whether a problem is solved, or why not, in a sentence."""
+        told = self.state["told"]
+        place = int(np.arange(int(np.prod(told.shape[:-1], dtype=int))).reshape(told.shape[:-1])[index])
+        status = self.status if told.ndim == 1 else self.status.flat[place]
+        row = told.reshape(-1, told.shape[-1])[place]
+        names = self.conflicts if told.ndim == 1 else self.conflicts[place]
+        done = f"after {int(row[_PLACE['iterations']])} iterations"
+        if status == "solved":
+            return f"solved {done}: cost {row[_PLACE['cost']]:.6g}"
+        if status == "not finite":
+            return "not finite: " + "; ".join(self._odd(place))
+        if names:
+            first, program = len(TOLD), self.prepared.program
+            at = {program.entries[k].name: row[first + n] for n, k in enumerate(program.hard)}
+            shown = ", ".join(f"{name!r} (by {at[name]:.3g})" for name in names)
+            why = "these cannot hold together" if status == "infeasible" else "violated"
+            return f"{status} {done}: {why}: {shown}"
+        return f"{status} {done}: all constraints are kept; the last step was {row[_PLACE['length']]:.2g} long"
+
+    def trajectory(self, index: Any = ()) -> Any:
+        """The path as a `linkwork.motion.Trajectory`, a cubic spline through its configurations, from its start."""
+        robot = self.problem.robot
+        q, t = self.q[index], self.times[index] if self.times.ndim > 1 else self.times
+        first = self._numbers.get("past")
+        if self.prepared.started and first is not None and first.shape[-2]:
+            own = np.broadcast_to(first, (*self.q.shape[:-2], *first.shape[-2:]))[index]
+            q, t = np.concatenate([own[-1:], q]), np.concatenate([[0.0], t])
+        return robot.spline(t, q)
+
+    # -- how it is shown
+
+    def __repr__(self) -> str:
+        if np.ndim(self.cost) == 0:
+            return f"<OptimalResult: {self.explain()}>"
+        return f"<OptimalResult: {int(np.sum(self.success))} of {np.size(self.success)} solved>"
+
+    def __str__(self) -> str:
+        """A table: by feature what is left, and what it pulls with."""
+        if np.ndim(self.cost) != 0:
+            kinds, counts = np.unique(self.status, return_counts=True)
+            return ", ".join(f"{count} {kind}" for kind, count in zip(kinds, counts, strict=True))
+        lines = [self.explain(), f"{'feature':<24} {'asked':<11} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
+        asked = {entry.name: entry.kind for entry in self.problem.entries}
+        for name, values in self.residuals.items():
+            largest = np.abs(values).max(initial=0.0)
+            line = f"{name[:24]:<24} {asked[name]:<11} {largest:>10.3g}"
+            if name in self.violations:
+                line += f" {self.violations[name]:>10.2e} {np.abs(self.multipliers[name]).max(initial=0.0):>10.3g}"
+            lines.append(line)
+        return "\n".join(lines)
+
+    # -- kept for others
+
+    @cached_property
+    def _looked(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of what is looked at in all steps (..., T, rows), and of what is alone (..., rows)."""
+        program = self.prepared.program
+        names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
+        numbers = [self._numbers[name] for name in shapes_of(program)]
+        found = looking_kernel(program)(*(self.state[name] for name in names), *numbers)
+        return found.everywhere, found.alone
+
+    def _steps(self, k: int) -> tuple[int, ...]:
+        entry = self.problem.entries[k]
+        return tuple(t for t in entry.steps if self.prepared.constants["weights"][t, k])
+
+    def _odd(self, place: int) -> list[str]:
+        """Which features are not finite, and where, of a problem of a batch."""
+        found = []
+        for name, values in self.residuals.items():
+            k = next(k for k, entry in enumerate(self.problem.entries) if entry.name == name)
+            own = values.reshape(-1, *values.shape[-2:])[place]
+            bad = np.argwhere(~np.isfinite(own))
+            if len(bad):
+                t, row = self._steps(k)[bad[0][0]], bad[0][1]
+                feature = self.problem.entries[k].feature
+                found.append(f"{name!r} is {own[tuple(bad[0])]} in step {t}, row {feature.row_names[row]!r}")
+        return found
+
+
+def _split(x: np.ndarray | None, names: Any) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    start = 0
+    for name, size in names:
+        assert x is not None
+        found[name] = x[..., start : start + size]
+        start += size
+    return found
+
+
+def _plain(x: np.ndarray) -> Any:
+    return float(x) if not np.shape(x) else x
+
+
+def _taken(x: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """One of the seeds of each problem."""
+    index = place[(..., *[None] * (x.ndim - place.ndim))]
+    return np.take_along_axis(x, index, axis=place.ndim).squeeze(axis=place.ndim)

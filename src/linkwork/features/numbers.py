@@ -1,0 +1,50 @@
+"""Decision variables themselves as features: those of each step, and parameters of the whole path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from .contract import Feature, Scalars, Window
+
+__all__ = ["ParameterFeature", "VariableFeature"]
+
+
+@dataclass(frozen=True)
+class VariableFeature(Feature):
+    """The variables of a step that are called so."""
+
+    name: str
+    count: int = field(default=0, compare=False, repr=False)  # known once it is a problem's
+
+    depth = 0
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        return replace(self, count=len(w.variables(self.name)))
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return w.variables(self.name)
+
+
+@dataclass(frozen=True)
+class ParameterFeature(Feature):
+    """A parameter of the whole path."""
+
+    name: str
+    count: int = field(default=0, compare=False, repr=False)  # known once it is a problem's
+
+    depth = 0
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        return replace(self, count=len(w.parameter(self.name)))
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return w.parameter(self.name)

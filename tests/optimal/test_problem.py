@@ -1,0 +1,100 @@
+"""Problems of optimal motion, from what is asked to what is found."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+STEPS = 8
+
+
+@pytest.fixture(scope="module")
+def reaching():
+    robot = lw.load("arm7")
+    problem = lw.Problem(robot, steps=STEPS, duration=1.0)
+    problem.add("acceleration", "squares").add(lw.ik.PoseTask("hand"), "equality", at=-1, name="reach")
+    rng = np.random.default_rng(0)
+    q0 = rng.uniform(-1.0, 1.0, (4, 7))
+    return robot, problem, q0, robot.pose(q0 + rng.uniform(-0.4, 0.4, (4, 7)), "hand")
+
+
+def test_a_path_reaches(reaching):
+    robot, problem, q0, X = reaching
+    found = problem.solve(q0[0], targets={"reach": X[0]})
+    assert found.success and found.status == "solved" and found.feasible
+    assert np.abs(robot.pose(found.q[-1], "hand") - X[0]).max() < 2e-6
+    tau = 1.0 / STEPS
+    path = np.concatenate([q0[:1], q0[:1], found.q])
+    a = (path[2:] - 2.0 * path[1:-1] + path[:-2]) / tau**2
+    assert abs(found.cost - 0.5 * (a * a).sum()) < 1e-9 * found.cost
+    # the conditions of an optimum: the gradient by the path is what the hand is pulled with
+    rows = np.zeros((STEPS, 7))
+    for t in range(STEPS):
+        rows[t] += a[t] / tau**2
+        if t >= 1:
+            rows[t - 1] += -2.0 * a[t] / tau**2
+        if t >= 2:
+            rows[t - 2] += a[t] / tau**2
+    _, J = robot.ik_problem([lw.ik.PoseTask("hand", name="reach")]).errors_and_rows(found.q[-1], reach=X[0])
+    rows[-1] += J.T @ found.multipliers["reach"][0]
+    assert np.abs(rows).max() < 1e-3 * np.abs(found.multipliers["reach"]).max()
+
+
+def test_lanes_do_not_influence_each_other(reaching):
+    _, problem, q0, X = reaching
+    together = problem.solve(q0, targets={"reach": X})
+    assert together.success.all() and together.q.shape == (4, STEPS, 7)
+    for k in range(4):
+        alone = problem.solve(q0[k], targets={"reach": X[k]})
+        assert (alone.q == together.q[k]).all() and alone.iterations == together.iterations[k]
+        assert (alone.multipliers["reach"] == together.multipliers["reach"][k]).all()
+
+
+def test_seeds_give_the_best_and_all(reaching):
+    _, problem, q0, X = reaching
+    found = problem.solve(q0[0], targets={"reach": X[0]}, seeds=5, seed=2)
+    assert found.attempts.q.shape == (5, STEPS, 7) and found.cost == found.attempts.cost[found.attempts.success].min()
+    again = problem.solve(q0[:2], targets={"reach": X[:2]}, seeds=5, seed=2)
+    assert (again.q[0] == found.q).all() and again.residuals["reach"].shape == (2, 1, 6)
+
+
+def test_pieces_are_the_whole(reaching):
+    _, problem, q0, X = reaching
+    seen = []
+    whole = problem.solve(q0[0], targets={"reach": X[0]})
+    piece = problem.solve(q0[0], targets={"reach": X[0]}, callback=lambda r: seen.append(r.iterations))
+    assert (piece.q == whole.q).all() and seen == list(range(1, whole.iterations))
+    stopped = problem.solve(q0[0], targets={"reach": X[0]}, callback=lambda r: False)
+    assert stopped.iterations == 1 and stopped.status == "out of time"
+    late = problem.solve(q0[0], targets={"reach": X[0]}, deadline=0.0)
+    assert late.status == "out of time" and "violated: 'reach'" in late.explain()
+    warm = problem.solve(q0[0], targets={"reach": X[0]}, warm=whole)
+    assert warm.iterations <= 2 and np.abs(warm.q - whole.q).max() < 1e-5
+    assert problem.solve(q0[0], targets={"reach": X[0]}, at_most=2).status == "out of iterations"
+
+
+def test_what_conflicts_is_named(reaching):
+    _, problem, q0, X = reaching
+    far = X[0].copy()
+    far[:3, 3] += 5.0
+    found = problem.solve(q0[0], targets={"reach": far})
+    assert found.status == "infeasible" and found.conflicts == ("reach",)
+    assert "these cannot hold together: 'reach'" in found.explain() and not found.feasible
+
+
+def test_bad_questions(reaching):
+    robot, problem, q0, X = reaching
+    with pytest.raises(ValueError, match="at: expected steps from -8 to 7, got 8"):
+        problem.add("velocity", "squares", at=8)
+    with pytest.raises(ValueError, match="no feature is called 'accelerations'; did you mean 'acceleration'"):
+        problem.add("accelerations", "squares")
+    with pytest.raises(ValueError, match="expected one of 'cost', 'squares', 'equality', 'inequality', got 'hard'"):
+        problem.add("velocity", "hard")
+    with pytest.raises(KeyError, match="no feature with a target named 'raech'; did you mean 'reach'"):
+        problem.solve(q0[0], targets={"raech": X[0]})
+    with pytest.raises(ValueError, match="'reach' aims at nothing: give targets="):
+        problem.solve(q0[0])
+    with pytest.raises(ValueError, match="nothing is asked"):
+        lw.Problem(robot, steps=3).solve(q0[0])
+    with pytest.raises(ValueError, match="duration: expected a time above 0"):
+        lw.Problem(robot, steps=3, duration=(2.0, 1.0))
