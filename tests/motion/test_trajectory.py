@@ -10,6 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.algorithms.motion.curves import CurveSpace
+from linkwork.facade.motion.places import pieces_at
 from linkwork.facade.motion.quintic import through_states
 from linkwork.model.random import random_tree
 from linkwork.motion import Trajectory
@@ -251,9 +252,27 @@ def test_length_and_one_speed():
         curve.path_length(weights=[1.0])
 
 
+def test_pieces_of_many_parameters_are_those_of_bisection():
+    rng = np.random.default_rng(6)
+    even, uneven = np.arange(40.0), np.cumsum(rng.uniform(0.01, 1.0, 40))
+    for starts in (even, uneven, even**5, even[:1], even[:2], np.append(even, 1e300), 1e9 + 1e-6 * uneven):
+        last = starts[min(len(starts) - 1, 39)]
+        s = np.concatenate(
+            [rng.uniform(starts[0] - 1.0, last + 1.0, 3000), *[np.nextafter(starts, x) for x in (-9e9, 9e300)], starts]
+        )
+        for x in (s, np.sort(s), np.sort(s)[::-1]):
+            assert np.array_equal(pieces_at(starts, x), np.maximum(np.searchsorted(starts, x, side="right") - 1, 0))
+
+
 def test_many_times_in_order_have_the_bits_of_each_alone():
     rng = np.random.default_rng(5)
     curve = lw.motion.spline(np.cumsum(rng.uniform(0.1, 1.0, 90)), rng.normal(size=(90, 2)))
+    few = lw.motion.spline([0.0, 1.0, 1.5, 4.0], rng.normal(size=(4, 2)))
+    t = np.linspace(0.0, 4.0, 9000)
+    whole, parts = few(t), [few(x) for x in np.array_split(t, 9)]
+    drawn = rng.permutation(9000).reshape(3, 3000)
+    for x, y, each in zip(whole, few(t[drawn]), zip(*parts, strict=True), strict=True):
+        assert np.array_equal(x[drawn], y) and np.array_equal(x, np.concatenate(each))
     for one in (curve, curve.reversed(), curve.retimed(0.3), curve.between(10.0, 20.0)):
         t = np.linspace(one.start_time, one.end_time, 5000)
         drawn = rng.permutation(5000)

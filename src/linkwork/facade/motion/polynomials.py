@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from .section import Section, composed, pieces_at, shifted
+from .places import pieces_at
+from .section import Section, composed, shifted
 
 __all__ = ["polynomials_of"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,17 @@ from ...algorithms.motion.curves.pieces import FAR
 from ...bridge.machine import Kernel, compile, recycled
 from ...bridge.once import Once
 from ...expr.arrays import array, is_traced
+from .places import pieces_at
 
-__all__ = ["Section", "composed", "frozen", "pieces_at", "shifted"]
+__all__ = ["Section", "composed", "frozen", "shifted"]
 
 _KERNELS: Once[Kernel] = Once(256)
+_Part = tuple[slice, list[np.ndarray]]  # some of the times, and the rows of pieces that they are in
 _FEW = 4  # times fewer times than pieces take the rows that they need, and no more
-_TOGETHER = 32  # pieces whose tables are looked up together
-_MUCH = 1500  # times of a piece that are worth a call of their own, which looks nothing up
-_MANY = 16  # times that a piece has where it is worth a call for a few of them
+_LONG = 32  # pieces whose table costs more than a row for each time
+_MANY = 4096  # times that are worth a row each for any pieces
+_MUCH = 1000  # times of a piece that are worth a call of their own, which takes no rows
+_AT_ONCE = 8192  # rows that are taken and used before others: they stay in the caches
 
 
 def frozen(x: Any) -> Any:
@@ -107,54 +111,43 @@ class Section:
         """q (..., nq) and so many derivatives (..., nv) at times (...), which stand still before and after it."""
         arrays, clocks = self.padded()
         ends = np.array([self.start, self.end])
-        even = len(clocks.get("clock", ())) < 2
-        if even and times.size * _FEW <= self._pieces:
+        even, pieces = len(clocks.get("clock", ())) < 2, self._pieces
+        if even and pieces > 1 and (pieces > _LONG or times.size >= _MANY) and self.arrays["starts"].ndim == 1:
+            return self._by_pieces(times, order, ends, clocks)
+        if even and times.size * _FEW <= pieces:
             arrays = self._rows(times)
-        elif even and (together := self._in_turns(times)):
-            return self._piece_by_piece(times, order, ends, clocks, together)
         kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
         return kernel(times, ends, *arrays.values(), *clocks.values())
 
-    def _in_turns(self, times: np.ndarray) -> int:
-        """Of how many pieces the times come together, where there are many times in their order; 0 where not."""
-        each = times.size // self._pieces
-        together = 1 if each >= _MUCH else _TOGETHER if self._pieces > 2 * _TOGETHER and each > _MANY else 0
-        fine = together and times.ndim == 1 and self.arrays["starts"].ndim == 1 and self._pieces > together
-        return together if fine and bool((times[1:] >= times[:-1]).all()) else 0
+    def _by_pieces(self, times: np.ndarray, order: int, ends: np.ndarray, clocks: Any) -> list[np.ndarray]:
+        """Each time with the row of its piece; where a piece has many times in their order, with the same for all."""
+        flat = times.reshape(-1)
+        found = [recycled((flat.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
+        arrays = [x.reshape(len(x), 1, *x.shape[1:]) for x in self.arrays.values()]
+        shapes = tuple(x.shape[1:] for x in arrays)
+        kernel = _kernel(self.space, self.kind, shapes, _clock_shapes(clocks), order)
+        s = self.parameter(flat)
+        if flat.size >= _MUCH * self._pieces and bool((s[1:] >= s[:-1]).all()):
+            cuts = [0, *np.searchsorted(s, self.arrays["starts"][1:], side="left").tolist(), flat.size]
+            parts: Iterable[_Part] = (
+                (slice(b, e), [x[k] for x in arrays]) for k, (b, e) in enumerate(pairwise(cuts)) if e > b
+            )
+        else:
+            parts = self._taken(arrays, pieces_at(self.arrays["starts"], s))
+        for here, rows in parts:
+            kernel(flat[here], ends, *rows, *clocks.values(), out=tuple(x[here] for x in found))
+        return [x.reshape(*times.shape, x.shape[1]) for x in found]
 
-    def _piece_by_piece(
-        self, times: np.ndarray, order: int, ends: np.ndarray, clocks: Any, together: int
-    ) -> list[np.ndarray]:
-        """A few pieces at a time, whose tables stay in the nearest cache, with the times that they have."""
-        found = [recycled((times.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
-        starts, s = self.arrays["starts"], self.parameter(times)
-        backwards = self.clock is not None and self.clock.coefficients[0, 1] < 0.0
-        first = np.arange(0, len(starts), together)
-        cuts = np.searchsorted(s[::-1] if backwards else s, starts[first[1:]], side="left").tolist()
-        cuts = [0, *cuts, times.size]
-        arrays = [*self.arrays.values()]
-        kernel = _kernel(self.space, self.kind, _shapes(self.kind, self._first(together)), _clock_shapes(clocks), order)
-        for k, b, e in zip(first.tolist(), cuts[:-1], cuts[1:], strict=True):
-            if e == b:
-                continue
-            part = [x[k : k + together] for x in arrays]
-            if len(part[0]) < together:
-                part = [
-                    np.concatenate([x, y]) for x, y in zip(part, self._missing(together - len(part[0])), strict=True)
-                ]
-            here = slice(times.size - e, times.size - b) if backwards else slice(b, e)
-            kernel(times[here], ends, *part, *clocks.values(), out=tuple(x[here] for x in found))
-        return found
-
-    def _first(self, pieces: int) -> dict[str, np.ndarray]:
-        return {name: x[:pieces] for name, x in self.arrays.items()}
-
-    def _missing(self, pieces: int) -> list[np.ndarray]:
-        """Rows of pieces that are not there."""
-        return [
-            np.full((pieces, *x.shape[1:]), FAR) if name == "starts" else np.repeat(x[-1:], pieces, axis=0)
-            for name, x in self.arrays.items()
-        ]
+    def _taken(self, arrays: list[np.ndarray], places: np.ndarray) -> Iterator[_Part]:
+        """Rows of pieces, some times after the other, in the same memory."""
+        room = [np.empty((min(_AT_ONCE, len(places)), *x.shape[1:])) for x in arrays]
+        for b in range(0, len(places), _AT_ONCE):
+            here = places[b : b + _AT_ONCE]
+            rows = zip(arrays, room, strict=True)
+            yield (
+                slice(b, b + len(here)),
+                [x.take(here, axis=0, out=y[: len(here)], mode="clip") for x, y in rows],
+            )
 
     def padded(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Its arrays, and the clock's, with 2^k pieces, so that few kernels serve all."""
@@ -328,11 +321,6 @@ def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
         found = np.convolve(found, way)
         found[0] += x
     return found
-
-
-def pieces_at(starts: np.ndarray, s: Any) -> Any:
-    """Which pieces parameters are in: the last that begins no later, or else the first."""
-    return np.maximum(np.searchsorted(starts, s, side="right") - 1, 0)
 
 
 def _filled(x: Any, axis: int | None, name: str) -> Any:

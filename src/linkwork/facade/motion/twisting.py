@@ -19,8 +19,9 @@ import numpy as np
 
 from ...algorithms.motion.curves import KINDS, CurveSpace
 from ...algorithms.motion.curves.space import JointPlace
+from .places import pieces_at
 from .polynomials import polynomials_of
-from .section import Section, pieces_at
+from .section import Section
 
 __all__ = ["twisting_extremes"]
 

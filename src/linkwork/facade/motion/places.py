@@ -1,0 +1,47 @@
+"""Which pieces of a curve parameters are in: few of them by bisection, many in a pass or two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["pieces_at"]
+
+_MANY = 2048  # parameters that are worth a table
+_FINE = 4  # cells of the table for a piece
+_CROWDED = 4  # pieces that begin in one cell: from there on bisection is as quick
+
+
+def pieces_at(starts: np.ndarray, s: Any) -> Any:
+    """The last piece that begins no later than a parameter, or else the first."""
+    if np.size(s) >= _MANY and np.ndim(s) == 1 and len(starts) > 1:
+        return _in_order(starts, s) if bool((s[1:] >= s[:-1]).all()) else _by_cells(starts, s)
+    return _bisected(starts, s)
+
+
+def _bisected(starts: np.ndarray, s: Any) -> Any:
+    return np.maximum(np.searchsorted(starts, s, side="right") - 1, 0)
+
+
+def _in_order(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Of parameters that never go back: where pieces begin among them."""
+    cuts = np.searchsorted(s, starts[1:], side="left")
+    return np.repeat(np.arange(len(starts)), np.diff(cuts, prepend=0, append=len(s)))
+
+
+def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """By a table of equal cells, which says the piece at each cell's beginning, and a few steps from there."""
+    count = _FINE * len(starts)
+    scale = count / (starts[-1] - starts[0])
+    if not np.isfinite(scale):
+        return np.asarray(_bisected(starts, s))
+    first = _bisected(starts, starts[0] + np.arange(count) / scale)
+    if np.diff(first).max(initial=0) >= _CROWDED:
+        return np.asarray(_bisected(starts, s))
+    found: np.ndarray = first.take(((s - starts[0]) * scale).astype(np.intp), mode="clip")
+    found -= (s < starts.take(found)) & (found > 0)  # a cell's edge is rounded
+    following = np.append(starts[1:], np.inf)
+    while (later := s >= following.take(found)).any():
+        found += later
+    return found
