@@ -24,6 +24,7 @@ Robots:
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.
 - `control` has linear-quadratic regulators.
+- `Robot.simulate` gives motion by time, with a controller; `simulation` is what it gives.
 - `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
   robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
   `distance_field` makes a grid of distances of shapes.
@@ -44,11 +45,11 @@ The compiler:
 
 Pages, in docs/ of the source and in share/doc/linkwork of the environment that linkwork is installed in: README.md
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
-other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md,
-distances_figures.md, joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, inverse_kinematics.md,
-inverse_kinematics_figures.md, motion.md, motion_figures.md, optimal_figures.md, control.md, identification.md,
-compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, mathematics.md and casadi.md have
-a subject each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
+other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
+joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, inverse_kinematics.md, inverse_kinematics_figures.md,
+motion.md, motion_figures.md, optimal_figures.md, control.md, simulation.md, identification.md, compiler.md,
+control_flow.md, differentiation.md, expressions.md, linear_algebra.md, mathematics.md and casadi.md have a subject
+each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
 
 On the command line: `linkwork --help`.
 """
@@ -57,7 +58,21 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from . import constraints, control, errors, expr, ik, joints, motion, optimal, parameters, robots, shapes, spatial
+from . import (
+    constraints,
+    control,
+    errors,
+    expr,
+    ik,
+    joints,
+    motion,
+    optimal,
+    parameters,
+    robots,
+    shapes,
+    simulation,
+    spatial,
+)
 from .compiler.from_casadi import from_casadi
 from .compiler.kernel import Kernel
 from .compiler.threads import get_num_threads, set_num_threads
@@ -168,6 +183,7 @@ __all__ = [
     "set_num_threads",
     "shapes",
     "signed_distance",
+    "simulation",
     "solve",
     "spatial",
     "take",

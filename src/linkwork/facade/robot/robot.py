@@ -40,6 +40,7 @@ from .planning import PlanningMethods
 from .points import PointMethods
 from .profiles import ProfileMethods
 from .regressors import RegressorMethods
+from .simulation import SimulationMethods
 from .structure import StructureMethods
 
 __all__ = ["Robot", "load"]
@@ -65,6 +66,7 @@ class Robot(
     MobilityMethods,
     MotionMethods,
     PlanningMethods,
+    SimulationMethods,
     CartesianMethods,
     ParameterMethods,
     RegressorMethods,

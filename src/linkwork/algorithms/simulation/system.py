@@ -1,0 +1,74 @@
+"""What moves: a configuration on a manifold, its velocity, and the rate of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...joints.blamed import asked
+from ...model.tree import Tree
+from ..motion.curves.space import CurveSpace
+
+__all__ = ["MotionSystem", "State", "plus"]
+
+Scalars = Sequence[Any]
+State = tuple[list[Any], list[Any]]  # q (nq) and v (nv)
+
+
+def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
+    """x + h Σ c ẋ, of pairs of c and ẋ."""
+    found = []
+    for k, start in enumerate(x):
+        change: Any = 0.0
+        for c, rate in rates:
+            if c:
+                change = change + c * rate[k]
+        found.append(start + h * change)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class MotionSystem:
+    """States (q, v) of a tree, of which v̇ = acceleration(t, q, v) is known.
+
+    ``imbalance(t, q, v, a)`` are forces that vanish where a is the acceleration, for implicit methods.
+    ``lagrangian(q, v)`` is kinetic less potential energy, ``mass_inverse(q)`` M⁻¹ by rows and ``forces(t, q, v)`` what
+    has no potential: variational methods ask for these instead.
+    """
+
+    tree: Tree
+    acceleration: Callable[[Any, Scalars, Scalars], Scalars]
+    imbalance: Callable[[Any, Scalars, Scalars, Scalars], Scalars] | None = None
+    lagrangian: Callable[[Scalars, Scalars], Any] | None = None
+    momentum: Callable[[Scalars, Scalars], Scalars] | None = None
+    mass_inverse: Callable[[Scalars], Sequence[Scalars]] | None = None
+    forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
+
+    @property
+    def space(self) -> CurveSpace:
+        """The manifold of q."""
+        return CurveSpace.of(self.tree)
+
+    def moved(self, q: Scalars, phi: Scalars) -> list[Any]:
+        """q ⊕ φ."""
+        return self.space.retract(q, phi)
+
+    def local_rate(self, q: Scalars, other: Scalars, v: Scalars) -> list[Any]:
+        """φ̇ of φ = other ⊖ q, while the other moves at v."""
+        space = self.space
+        if space.is_plain:
+            return list(v)
+        found: list[Any] = []
+        for place in space.joints:
+            own = v[place.in_v]
+            parts = q[place.in_q], other[place.in_q], own
+            found += own if place.is_plain else asked(place.name, place.joint, "local_rate", *parts)
+        return found
+
+    def rates(self, t: Any, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
+        """φ̇ and v̇ at q ⊕ φ: the equation of motion in the chart about q."""
+        if all(x.__class__ is float and x == 0.0 for x in phi):
+            return list(v), list(self.acceleration(t, q, v))
+        there = self.moved(q, phi)
+        return self.local_rate(q, there, v), list(self.acceleration(t, there, v))

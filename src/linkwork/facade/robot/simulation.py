@@ -1,0 +1,92 @@
+"""Motion of a robot by time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..simulation.result import Simulation
+from ..simulation.simulate import simulated
+from .base import Array, RobotBase
+
+__all__ = ["SimulationMethods"]
+
+
+class SimulationMethods(RobotBase):
+    """Simulation (see the page on simulation)."""
+
+    __slots__ = ()
+
+    def simulate(
+        self,
+        q: Array,
+        v: Array | None = None,
+        *,
+        controller: Callable[..., Any] | None = None,
+        duration: float,
+        step: float = 1e-3,
+        method: str = "semi_implicit_euler",
+        passive: bool = True,
+        record: Iterable[Any] | Mapping[str, Any] = (),
+        every: int = 1,
+        inputs: Mapping[str, Any] | None = None,
+        signals: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        progress: bool = False,
+    ) -> Simulation:
+        """The motion from a state, or from each of a batch: q (..., nq), v (..., nv), at rest where it is left out.
+
+        All steps of all environments run in one kernel with the controller inside, an environment in each lane; an
+        environment's numbers are the same alone and in any batch.
+
+        ``controller(t, q, v, **more)`` gives the joint forces τ (nv,) of a time [s] and a state, once a step, which
+        holds them; it is traced, as functions that `linkwork.compile` takes are.  One with an attribute ``start``
+        carries numbers on, nested as they like: it is called as ``controller(t, q, v, z, **more)`` and gives τ and the
+        next z.  ``more`` are ``inputs``, arrays by name, and a row of each of the ``signals``, which have one for each
+        step; a `linkwork.motion.Trajectory` there comes as ``<name>_q``, ``<name>_v``, ``<name>_a``.  An array that
+        begins with the batch's shape has an entry for each environment.  ``parameters`` are the robot's other numbers,
+        by the names of `Robot.parameters`, of all environments or of each.
+
+        ``method`` is
+
+        - "semi_implicit_euler": of first order, one evaluation a step;
+        - "rk4": Runge and Kutta's of fourth order;
+        - "implicit_midpoint": of second order, stable at any step, its own reverse;
+        - "implicit_euler": of first order, damps what is too quick for the step;
+        - "variational": of second order; keeps momenta to rounding, and energy does not drift.
+
+        With ``passive`` springs, damping, dry friction and armature of the joints act.  Every so many steps (``every``)
+        q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
+        ``("pose", "hand")``, ``"tau"``), or a dict of functions of (t, q, v, τ) by name.
+
+        An environment whose controller gives no finite number, or whose state becomes none, stops, and the others go
+        on: see `linkwork.simulation.Simulation`.  On symbols it becomes part of what is compiled, and is
+        differentiated.
+
+        Raises ValueError and TypeError for what is no state, time, controller or option, UnknownNameError for names.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("arm7")
+        >>> def controller(t, q, v, target):
+        ...     return robot.inverse_dynamics(q, v, 100.0 * (target - q) - 20.0 * v, passive=True)
+        >>> start = robot.neutral()
+        >>> found = robot.simulate(start, controller=controller, duration=3.0, inputs={"target": start + 0.3})
+        >>> bool(abs(found.q[-1] - start - 0.3).max() < 0.02), found
+        (True, <Simulation of 'arm7': 3 s in 3001 records>)
+        """
+        return simulated(
+            self,
+            q,
+            v,
+            controller=controller,
+            duration=duration,
+            step=step,
+            method=method,
+            passive=passive,
+            record=record,
+            every=every,
+            inputs=inputs,
+            signals=signals,
+            parameters=parameters,
+            progress=progress,
+        )

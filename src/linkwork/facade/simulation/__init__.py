@@ -1,0 +1,1 @@
+"""Motion by time, as people ask for it."""

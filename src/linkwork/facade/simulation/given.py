@@ -1,0 +1,109 @@
+"""What people hand over to a simulation, read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...bridge.arguments import real_array
+from ...expr.arrays import is_traced, scalars
+from ..motion.trajectory import Trajectory
+
+__all__ = ["given_numbers", "given_signals", "given_state", "leading_of", "whole_steps"]
+
+_NEAR = 1e-6  # of a step: so near to whole steps a duration is meant to be
+
+
+def whole_steps(duration: float, h: float) -> int:
+    """How many steps a duration has.  Raises ValueError where they are not whole."""
+    count = round(duration / h)
+    if duration < 0.0 or abs(duration - count * h) > _NEAR * h:
+        raise ValueError(
+            f"simulate: duration: expected whole steps of {h:g} s, not negative, got {duration:g} s: "
+            f"{duration / h:g} steps"
+        )
+    return count
+
+
+def given_state(robot: Any, q: Any, v: Any) -> tuple[Any, Any]:
+    """q (..., nq) on the manifold, and v (..., nv), at rest where it is left out.
+
+    Raises ValueError for other shapes, and for numbers that are not finite.
+    """
+    v = np.zeros(robot.nv) if v is None else v
+    if is_traced(q) or is_traced(v):
+        return scalars(q), scalars(v)
+    found = []
+    for name, x, size in (("q", q, robot.nq), ("v", v, robot.nv)):
+        if isinstance(x, Mapping):
+            raise TypeError(f"simulate: {name}: expected an array (..., {size}), got a dict")
+        array = np.asarray(real_array(f"simulate: {name}: expected an array (..., {size})", x), dtype=float)
+        if array.shape[-1:] != (size,) or not np.isfinite(array).all():
+            what = f"shape {array.shape}" if array.shape[-1:] != (size,) else "numbers that are not finite"
+            raise ValueError(f"simulate: {name}: expected finite numbers (..., {size}), got {what}")
+        found.append(array)
+    return robot.normalize(found[0]), found[1]
+
+
+def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays by name.  Raises ValueError for numbers that are not finite."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"simulate: {what}: expected a dict of arrays by name, got {given!r}")
+    found: dict[str, Any] = {}
+    for name, x in given.items():
+        who = f"simulate: {what}[{name!r}]"
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"simulate: {what}: expected identifiers as names, got {name!r}")
+        if is_traced(x):
+            found[name] = scalars(x)
+            continue
+        array = np.asarray(real_array(f"{who}: expected an array of numbers", x), dtype=float)
+        if not np.isfinite(array).all():
+            raise ValueError(f"{who}: expected finite numbers")
+        found[name] = array
+    return found
+
+
+def given_signals(given: Mapping[str, Any], steps: int, h: float, leading: tuple[int, ...]) -> dict[str, Any]:
+    """Arrays with a row for each step, (steps, ...), or (*batch, steps, ...); trajectories are sampled, as q, v, a.
+
+    Raises ValueError for other lengths.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"simulate: signals: expected a dict of arrays or trajectories by name, got {given!r}")
+    arrays: dict[str, Any] = {}
+    for name, x in given.items():
+        if isinstance(x, Trajectory):
+            state = x(h * np.arange(steps), outside="hold")
+            arrays |= {f"{name}_q": state.q, f"{name}_v": state.v, f"{name}_a": state.a}
+        else:
+            arrays[name] = x
+    found = given_numbers("signals", arrays)
+    for name, x in found.items():
+        n = len(leading) if x.shape[: len(leading)] == leading else 0
+        if x.shape[n : n + 1] != (steps,):
+            raise ValueError(
+                f"simulate: signals[{name!r}]: expected a row for each of {steps} steps, ({steps}, ...) or for each "
+                f"environment ({', '.join(map(str, (*leading, steps)))}, ...), got {x.shape}"
+            )
+    return found
+
+
+def leading_of(q: Any, v: Any, parameters: Mapping[str, tuple[Any, tuple[int, ...]]]) -> tuple[int, ...]:
+    """The batch: what q, v and parameters have before their own shapes.
+
+    Raises ValueError where these do not go together.
+    """
+    shapes = [q.shape[:-1], v.shape[:-1]]
+    for name, (x, core) in parameters.items():
+        if x.shape[x.ndim - len(core) :] != core:
+            raise ValueError(
+                f"simulate: parameters[{name!r}]: expected (..., {', '.join(map(str, core))}), got {x.shape}"
+            )
+        shapes.append(x.shape[: x.ndim - len(core)])
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(f"simulate: q, v and parameters: expected batches that broadcast, got {shapes}") from None

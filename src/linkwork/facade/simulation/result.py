@@ -1,0 +1,84 @@
+"""What a simulation gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..motion.trajectory import Trajectory
+from ..robot.base import RobotBase
+from .rolling import CONTROLLER, RUNNING, STATE
+
+__all__ = ["Simulation"]
+
+_REASONS = {
+    RUNNING: "done",
+    CONTROLLER: "stopped: the controller gave a number that is not finite",
+    STATE: "stopped: its motion left what numbers can say",
+}
+
+
+class Simulation:
+    """Motion by time, of one state or of a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
+
+    ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
+    stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state.
+    A stopped environment keeps its last state.
+    """
+
+    __slots__ = ("_robot", "_z", "q", "records", "status", "stopped_at", "t", "v")
+
+    def __init__(
+        self,
+        robot: RobotBase,
+        t: np.ndarray,
+        q: Any,
+        v: Any,
+        records: dict[str, Any],
+        status: Any,
+        stopped_at: Any,
+        z: Any,
+    ) -> None:
+        self._robot, self._z = robot, z
+        self.t, self.q, self.v, self.records = t, q, v, records
+        self.status, self.stopped_at = status, stopped_at
+
+    def __bool__(self) -> bool:
+        """Whether all environments went to the end."""
+        return bool(np.all(self.status == RUNNING))
+
+    def __repr__(self) -> str:
+        shape = self.q.shape[:-2]
+        many = int(np.prod(shape)) if shape else 1
+        bad = int(np.count_nonzero(self.status))
+        of = f"{many} environments, " if shape else ""
+        end = f", {bad} of {many} stopped" if bad else ""
+        return f"<Simulation of {self._robot.name!r}: {of}{self.t[-1]:g} s in {len(self.t)} records{end}>"
+
+    @property
+    def controller_state(self) -> Any:
+        """What the controller carried at the end, if it carries anything."""
+        return self._z
+
+    def reasons(self) -> list[str]:
+        """What happened to each environment, with its number and time where it stopped."""
+        found = []
+        for place in np.ndindex(self.status.shape):
+            text = _REASONS[float(self.status[place])]
+            name = f"environment {', '.join(map(str, place))}: " if place else ""
+            found.append(name + text + (f" at {self.stopped_at[place]:g} s" if self.status[place] else ""))
+        return found
+
+    def trajectory(self, *environment: int) -> Trajectory:
+        """The motion of an environment, by cubics through q and v.
+
+        Raises ValueError where its number does not say which.
+        """
+        if len(environment) != self.q.ndim - 2:
+            raise ValueError(
+                f"trajectory: expected {self.q.ndim - 2} numbers for an environment of {self.q.shape[:-2]}, "
+                f"got {len(environment)}"
+            )
+        asked: Any = self._robot
+        return asked.spline(self.t, self.q[environment], "hermite", velocity=self.v[environment])  # type: ignore[no-any-return]

@@ -1,0 +1,120 @@
+"""Steps of a simulation, one after the other, on symbols or any other scalars.
+
+A sample that stops, because a number was none, keeps its state from then on, and its neighbours go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...algorithms.simulation import METHODS
+from ...expr.arrays import array
+from ...expr.control import scan
+from ...expr.functions import and_, fabs, lt, where
+from ...expr.structure import put_together, taken_apart
+from .dynamics import SimulatedDynamics
+from .setup import SimulationSetup
+
+__all__ = ["CONTROLLER", "RUNNING", "STATE", "SimulationState", "commanded", "rolled", "seen"]
+
+RUNNING, CONTROLLER, STATE = 0.0, 1.0, 2.0  # why a sample stopped
+_HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
+
+Named = Mapping[str, Any]
+
+
+class SimulationState(NamedTuple):
+    """Where a simulation is: ``steps`` done, q, v, what the controller carries, and why it stopped."""
+
+    steps: Any
+    q: Any
+    v: Any
+    z: Any
+    status: Any
+
+
+def rolled(
+    setup: SimulationSetup,
+    start: SimulationState,
+    h: Any,
+    last: Any,
+    rows: int,
+    inputs: Named,
+    signals: Named,
+    parameters: Named,
+) -> tuple[SimulationState, tuple[Any, Any, Any]]:
+    """So many ``rows`` of steps: the state at the end, and q, v and what else is recorded, after each row.
+
+    ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is.
+    """
+    own = {asked: parameters[name] for asked, name in zip(setup.asked, parameters, strict=True)}
+    dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, h)
+    method = METHODS[setup.method]
+
+    def step(state: SimulationState, now: Named | None) -> SimulationState:
+        t = h * state.steps
+        tau, z = commanded(setup, t, state, {**inputs, **(now or {})})
+        q, v = method.step(dynamics.system(tau), t, list(state.q), list(state.v), h)
+        q, v = dynamics.held(t + h, q, v)
+        told, moved = _finite(tau), _finite([*q, *v])
+        going = and_(lt(state.status, 0.5), lt(state.steps, last))
+        goes = and_(going, and_(told, moved))
+        why = where(told, where(moved, RUNNING, STATE), CONTROLLER)
+        return SimulationState(
+            where(goes, state.steps + 1.0, state.steps),
+            _either(goes, q, state.q),
+            _either(goes, v, state.v),
+            _either(goes, z, state.z),
+            where(going, why, state.status),
+        )
+
+    def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
+        state = scan(lambda s, x: (step(s, x), None), state, now, length=setup.every)[0]
+        latest = {name: x[-1] for name, x in (now or {}).items()}
+        return state, (state.q, state.v, seen(setup, h, state, {**inputs, **latest}))
+
+    return scan(row, start, dict(signals) or None, length=rows)
+
+
+def seen(setup: SimulationSetup, h: Any, state: SimulationState, given: Named) -> Any:
+    """What is recorded of a state, by name."""
+    if not setup.records:
+        return {}
+    t = h * state.steps
+    tau = commanded(setup, t, state, given)[0]
+    return {name: array(function(t, state.q, state.v, array(tau))) for name, function in setup.records}
+
+
+def commanded(setup: SimulationSetup, t: Any, state: SimulationState, given: Named) -> tuple[list[Any], Any]:
+    """τ (nv), and what the controller carries further.
+
+    Raises ValueError for a controller that gives another number of numbers.
+    """
+    n = setup.robot.nv
+    if setup.controller is None:
+        return [0.0] * n, state.z
+    if setup.start is None:
+        tau, z = setup.controller(t, state.q, state.v, **given), state.z
+    else:
+        found = setup.controller(t, state.q, state.v, state.z, **given)
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
+        tau, z = found
+    scalars, _ = taken_apart(array(tau), "controller: what it returns")
+    if len(scalars) != n:
+        raise ValueError(f"controller: expected {n} joint forces, one for each velocity, got {len(scalars)}")
+    return scalars, z
+
+
+def _finite(numbers: Sequence[Any]) -> Any:
+    return lt(sum((fabs(x) for x in numbers), 0.0), _HUGE)
+
+
+def _either(first: Any, new: Any, old: Any) -> Any:
+    """New numbers or old ones, of nested values."""
+    before, form = taken_apart(old, "controller: what it carries")
+    after, other = taken_apart(array(new) if isinstance(new, list) else new, "controller: what it carries")
+    if len(after) != len(before):
+        raise ValueError(f"controller: expected that it carries on {form}, as it began, got {other}")
+    return put_together(form, [where(first, a, b) for a, b in zip(after, before, strict=True)])

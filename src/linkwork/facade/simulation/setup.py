@@ -1,0 +1,111 @@
+"""What a simulation is made of: all that its kernel depends on, as one value."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...algorithms.simulation import METHODS
+from ...errors import UnknownNameError
+from ..robot.base import RobotBase
+
+__all__ = ["SimulationSetup", "records_of"]
+
+Recorded = tuple[str, Callable[..., Any]]
+
+_STATE = ("t", "q", "v", "tau")
+
+
+@dataclass(frozen=True)
+class SimulationSetup:
+    """A robot, how it is stepped, what acts on it and what is written down of it.
+
+    ``shapes`` are those of inputs, signals and parameters by name; ``every`` is how many steps there are from record
+    to record.
+    """
+
+    robot: RobotBase
+    method: str
+    passive: bool
+    controller: Callable[..., Any] | None
+    records: tuple[Recorded, ...]
+    every: int
+    inputs: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    signals: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    asked: tuple[str, ...] = ()  # what the parameters are called by the robot
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UnknownNameError("method of simulation", str(self.method), METHODS)
+        if self.controller is None:
+            return
+        if not callable(self.controller):
+            raise TypeError(f"simulate: controller: expected a function of t, q and v, got {self.controller!r}")
+        given = dict.fromkeys([name for name, _ in (*self.inputs, *self.signals)])
+        places = [None] * (3 if self.start is None else 4)
+        try:
+            signature = inspect.signature(self.controller)
+        except (TypeError, ValueError):  # a built-in function may not tell
+            return
+        try:
+            signature.bind(*places, **given)
+        except TypeError as error:
+            takes = ", ".join(["t", "q", "v", *(["z"] if len(places) > 3 else []), *given])
+            raise TypeError(f"simulate: controller: it is called as controller({takes}): {error}") from None
+
+    @property
+    def start(self) -> Any:
+        """What the controller carries from step to step, at first: nothing where it carries nothing."""
+        return getattr(self.controller, "start", None)
+
+
+def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
+    """What is to be written down besides q and v: functions of the robot by name, or functions of one's own."""
+    if isinstance(record, str) or not isinstance(record, Iterable):
+        raise TypeError(f"simulate: record: expected a list of names, or a dict of functions, got {record!r}")
+    asked: Mapping[str, Any] = record if isinstance(record, Mapping) else {_called(x): x for x in record}
+    found: list[Recorded] = []
+    for name, what in asked.items():
+        if not isinstance(name, str) or not name.isidentifier() or name in ("t", "q", "v"):
+            raise ValueError(f"simulate: record: expected identifiers besides t, q and v as names, got {name!r}")
+        found.append((name, what if callable(what) else _RobotFunction(robot, what)))
+    return tuple(found)
+
+
+def _called(what: Any) -> str:
+    if isinstance(what, str):
+        return what
+    if isinstance(what, Sequence) and what and all(isinstance(x, str) for x in what):
+        return "_".join(what)
+    raise TypeError(
+        f"simulate: record: expected a robot's function, as 'kinetic_energy' or ('pose', 'hand'), got {what!r}"
+    )
+
+
+@dataclass(frozen=True)
+class _RobotFunction:
+    """A function of the robot, asked with what it takes of q, v and τ."""
+
+    robot: Any
+    what: Any
+
+    def __post_init__(self) -> None:
+        if self.what == "tau":
+            return
+        self.robot.compile(self._asked)  # raises for what is no function
+
+    @property
+    def _asked(self) -> Any:
+        return self.what if isinstance(self.what, str) else tuple(self.what)
+
+    def __call__(self, t: Any, q: Any, v: Any, tau: Any) -> Any:
+        if self.what == "tau":
+            return tau
+        name, *frames = [self.what] if isinstance(self.what, str) else self.what
+        method = getattr(self.robot, name)
+        state = {"q": q, "v": v, "tau": tau}
+        taken = [state[x] for x in inspect.signature(method).parameters if x in state]
+        return method(*taken, *frames)

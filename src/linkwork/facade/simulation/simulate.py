@@ -1,0 +1,173 @@
+"""Simulations, as people ask for them: read, run in pieces, and put together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..._progress import Progress
+from ..._terminal import Stream
+from ...expr.arrays import is_traced
+from ..motion.given import finite_number
+from .given import given_numbers, given_signals, given_state, leading_of, whole_steps
+from .kernels import observer, piece, rows_of
+from .result import Simulation
+from .rolling import RUNNING, SimulationState, rolled, seen
+from .setup import SimulationSetup, records_of
+
+__all__ = ["simulated"]
+
+
+def simulated(
+    robot: Any,
+    q: Any,
+    v: Any,
+    *,
+    controller: Any,
+    duration: Any,
+    step: Any,
+    method: str,
+    passive: bool,
+    record: Any,
+    every: int,
+    inputs: Mapping[str, Any] | None,
+    signals: Mapping[str, Any] | None,
+    parameters: Mapping[str, Any] | None,
+    progress: bool,
+) -> Simulation:
+    """See `Robot.simulate`."""
+    h = finite_number("simulate: step", step)
+    if not h > 0.0:
+        raise ValueError(f"simulate: step: expected a time above 0 [s], got {step!r}")
+    steps = whole_steps(finite_number("simulate: duration", duration), h)
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise ValueError(f"simulate: every: expected a number of steps from 1, got {every!r}")
+    if steps % every:
+        raise ValueError(
+            f"simulate: every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of {every}"
+        )
+    q, v = given_state(robot, q, v)
+    sizes: dict[str, tuple[int, ...]] = {}
+    for name in parameters or {}:
+        found = robot.parameters([name])
+        if len(found) != 1:
+            raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*found]}")
+        sizes |= {key: x.shape for key, x in found.items()}
+    varied = given_numbers("parameters", dict(zip(sizes, (parameters or {}).values(), strict=True)))
+    leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
+    constant = given_numbers("inputs", inputs or {})
+    rows = given_signals(signals or {}, steps, h, leading)
+    for name in [name for name in constant if name in rows]:
+        raise ValueError(f"simulate: {name!r} is an input and a signal: one name is one thing")
+    setup = SimulationSetup(
+        robot,
+        method,
+        passive,
+        controller,
+        records_of(robot, record),
+        every,
+        tuple((name, _core(x, leading)) for name, x in constant.items()),
+        tuple((name, _core(x, leading)[1:]) for name, x in rows.items()),
+        tuple(sizes.items()),
+        tuple(parameters or ()),
+    )
+    run = SimulationRun(setup, h, steps, leading, constant, rows, varied)
+    if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
+        return run.on_symbols(q, v)
+    return run.on_numbers(np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv)), progress)
+
+
+def _core(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what an environment has of an array: all of it, where it does not begin with the batch's shape."""
+    n = len(leading)
+    return x.shape[n:] if n and x.shape[:n] == leading else x.shape  # type: ignore[no-any-return]
+
+
+class SimulationRun:
+    """A simulation that is asked for: ``steps`` of h [s]."""
+
+    def __init__(
+        self,
+        setup: SimulationSetup,
+        h: float,
+        steps: int,
+        leading: tuple[int, ...],
+        inputs: Mapping[str, Any],
+        signals: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+    ) -> None:
+        self.setup, self.h, self.steps, self.leading = setup, h, steps, leading
+        self.inputs, self.signals, self.parameters = inputs, signals, parameters
+
+    def on_symbols(self, q: Any, v: Any) -> Simulation:
+        """All of it in the trace that symbols belong to."""
+        setup, total = self.setup, self.steps // self.setup.every
+        start = SimulationState(0.0, q, v, () if setup.start is None else setup.start, RUNNING)
+        rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
+        now = {name: x[0] for name, x in self.signals.items()}
+        first = seen(setup, self.h, start, {**self.inputs, **now})
+        end, (qs, vs, records) = rolled(
+            setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters
+        )
+        qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
+        told = {name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items()}
+        t = self.h * setup.every * np.arange(total + 1)
+        return Simulation(setup.robot, t, qs, vs, told, end.status, self.h * end.steps, end.z)
+
+    def on_numbers(self, q: Any, v: Any, progress: bool) -> Simulation:
+        """By pieces of compiled code."""
+        setup, n = self.setup, len(self.leading)
+        total = self.steps // setup.every
+        rows = rows_of(total)
+        state: dict[str, Any] = {"steps": np.zeros(self.leading), "q": q, "v": v, "status": np.zeros(self.leading)}
+        if setup.start is not None:
+            state["z"] = setup.start
+        groups = {"inputs": self.inputs, "parameters": self.parameters}
+        held: dict[str, Any] = {name: x for name, x in groups.items() if x}
+        parts = [self._first(state, held)]
+        with Progress(Stream(sys.stderr if progress else None), "simulating: steps", max(self.steps, 1)) as bar:
+            for begin in range(0, total, max(rows, 1)):
+                now = {name: self._rows(x, begin, rows) for name, x in self.signals.items()}
+                more = {"signals": now} if now else {}
+                found = piece(setup, rows)(**state, **held, **more, h=self.h, last=float(self.steps))
+                count, made = min(rows, total - begin), found["rows"]
+                state |= found["end"]
+                cut = (slice(None),) * n + (slice(count),)
+                told = {name: made[name][cut] for name, _ in setup.records}
+                parts.append((made["q"][cut], made["v"][cut], told))
+                bar.advance(count * setup.every)
+        qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
+        records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name, _ in setup.records}
+        stopped = np.where(state["status"] == RUNNING, np.nan, self.h * state["steps"])
+        t = self.h * setup.every * np.arange(total + 1)
+        return Simulation(setup.robot, t, qs, vs, records, np.asarray(state["status"]), stopped, state.get("z"))
+
+    def _first(self, state: Mapping[str, Any], held: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """The record of the start."""
+        n = len(self.leading)
+        q, v = (np.expand_dims(state[x], n) for x in ("q", "v"))
+        if not self.setup.records:
+            return q, v, {}
+        given = {name: x for name, x in state.items() if name != "status"}
+        if self.inputs:
+            given["inputs"] = held["inputs"]
+        if self.signals:
+            given["signals"] = {name: x[self._at(x, 0)] for name, x in self.signals.items()}
+        found = observer(self.setup)(**given, h=self.h)["records"]
+        return q, v, {name: np.expand_dims(found[name], n) for name, _ in self.setup.records}
+
+    def _rows(self, x: Any, begin: int, rows: int) -> Any:
+        """The part of a signal that a piece takes, by record and step; the last piece repeats the last row."""
+        every = self.setup.every
+        axis = len(self._at(x, 0)) - 1
+        at = np.minimum(np.arange(begin * every, (begin + rows) * every), self.steps - 1)
+        taken = np.take(x, at, axis=axis)
+        return taken.reshape(*taken.shape[:axis], rows, every, *taken.shape[axis + 1 :])
+
+    def _at(self, x: Any, row: int) -> tuple[Any, ...]:
+        n = len(self.leading)
+        own = bool(n) and x.shape[:n] == self.leading
+        return (slice(None),) * (n if own else 0) + (row,)

@@ -1,0 +1,109 @@
+"""Methods of simulation against closed forms, each other, and what physics keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.algorithms.simulation import METHODS, MotionSystem
+from linkwork.algorithms.simulation.adaptive import adaptive, begun
+from linkwork.expr.arrays import array
+from linkwork.model.random import random_tree
+
+
+def robots():
+    """One of all joint types whose velocities are theirs, and one of rotations."""
+    rng = np.random.default_rng(3)
+    plain = lw.Robot(random_tree(rng, 2, types=(joints.Revolute, joints.Prismatic)))
+    turning = lw.Robot(random_tree(rng, 2, types=(joints.Floating, joints.Spherical)))
+    return plain, turning
+
+
+def test_orders_on_manifolds():
+    """Errors at the end fall by 2^order where the step is halved, on angles and on rotations."""
+    rng = np.random.default_rng(0)
+    for robot in robots():
+        q, v = robot.random_configuration(rng), 0.5 * rng.normal(size=robot.nv)
+        duration = 0.2
+        best = robot.simulate(q, v, duration=duration, step=duration / 256, method="rk4", every=256, passive=False)
+        for name, method in METHODS.items():
+            errors = []
+            for steps in (16, 32):
+                end = robot.simulate(q, v, duration=duration, step=duration / steps, method=name, passive=False)
+                left = [*robot.difference(end.q[-1], best.q[-1]), *(end.v[-1] - best.v[-1])]
+                errors.append(np.linalg.norm(left))
+            rate = np.log2(errors[0] / errors[1])
+            assert abs(rate - method.order) < 0.3, (name, errors)
+
+
+def test_free_body_keeps_its_momenta():
+    """A body that turns in vacuum: the variational method keeps momenta to rounding, and energy does not drift."""
+    body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,))).with_parameters(
+        {"gravity": [0.0, 0.0, 0.0]}
+    )
+    rng = np.random.default_rng(1)
+    q, v = body.random_configuration(rng), 3.0 * rng.normal(size=6)
+    found = body.simulate(
+        q,
+        v,
+        duration=20.0,
+        step=0.01,
+        method="variational",
+        every=20,
+        passive=False,
+        record=["momentum", "kinetic_energy"],
+    )
+    momentum, energy = found.records["momentum"], found.records["kinetic_energy"]
+    assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
+    early, late = energy[: len(energy) // 2], energy[len(energy) // 2 :]
+    assert np.ptp(energy) < 1e-2 * energy[0]
+    assert abs(early.mean() - late.mean()) < 1e-3 * energy[0]
+
+
+def test_time_goes_back():
+    """The midpoint rule and the variational one, run with v reversed, go back to where they began."""
+    rng = np.random.default_rng(2)
+    for robot in robots():
+        q, v = robot.random_configuration(rng), 0.3 * rng.normal(size=robot.nv)
+        for method in ("implicit_midpoint", "variational"):
+            how = {"duration": 0.5, "step": 0.01, "method": method, "every": 50, "passive": False}
+            there = robot.simulate(q, v, **how)
+            back = robot.simulate(there.q[-1], -there.v[-1], **how)
+            assert np.abs(robot.difference(q, back.q[-1])).max() < 1e-9, method
+            assert np.abs(back.v[-1] + v).max() < 1e-9, method
+
+
+def test_stiff_joints():
+    """A spring and damper too stiff for the step: implicit methods settle where they should, damping takes energy."""
+    robot = lw.load("arm7").with_joint_dynamics(stiffness=1e6, damping=1e3, friction=0.0)
+    q = robot.neutral() + 0.2
+    for method in ("semi_implicit_euler", "implicit_euler"):
+        found = robot.simulate(q, duration=0.5, step=0.01, method=method, every=10)
+        assert found, method
+        assert np.abs(found.q[-1] - robot.rest_configuration).max() < 1e-3, method
+
+
+def test_adaptive_steps_and_what_lies_between():
+    """Dormand and Prince's method: as exact as it says at times of any distance, with few steps."""
+    rng = np.random.default_rng(4)
+    robot = robots()[1]
+    q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
+    system = MotionSystem(
+        robot.tree, lambda t, q, v: list(robot.forward_dynamics(array(q), array(v), np.zeros(robot.nv)))
+    )
+    many = 21
+
+    def motion(q, v, times, tolerance):
+        return adaptive(system, begun(q, v, 0.0, 1e-3), times, tolerance, tolerance, 2000)
+
+    kernel = lw.compile(motion, q=robot.nq, v=robot.nv, times=many, tolerance=())
+    times = np.linspace(0.0, 1.0, many)
+    state, (found, rates) = kernel(q, v, times, 1e-9)
+    best = robot.simulate(q, v, duration=1.0, step=1 / 4000, method="rk4", every=200, passive=False)
+    apart = np.array([robot.difference(a, b) for a, b in zip(found, best.q, strict=True)])
+    assert np.abs(apart).max() < 1e-7
+    assert np.abs(rates - best.v).max() < 1e-6
+    assert state.steps < 400
+    loose = kernel(q, v, times, 1e-5)[0]
+    assert loose.steps < state.steps

@@ -1,0 +1,180 @@
+"""`Robot.simulate`: controllers in the kernel, batches, what is recorded, what stops, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.errors import UnknownNameError
+from linkwork.expr import adjoint, where
+from linkwork.model.random import random_tree
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return lw.Robot(random_tree(np.random.default_rng(0), 3, types=(joints.Revolute,)))
+
+
+def target_controller(robot):
+    def controller(t, q, v, target, gain):
+        return gain * (target - q) - 0.1 * gain * v
+
+    return controller
+
+
+def test_controllers_batches_and_parameters(arm):
+    """An environment's numbers are the same bits alone and in a batch, as a plain loop has them to rounding."""
+    rng = np.random.default_rng(0)
+    n = 11
+    q, v = arm.random_configuration(rng, size=n), rng.normal(size=(n, 3))
+    target, gain = rng.normal(size=(n, 3)), rng.uniform(1.0, 2.0, n)
+    gravity = rng.normal(size=(n, 3))
+    controller = target_controller(arm)
+
+    def run(q, v, target, gain, gravity, duration=0.05):
+        return arm.simulate(
+            q,
+            v,
+            controller=controller,
+            duration=duration,
+            step=1e-3,
+            every=5,
+            passive=False,
+            record=["tau", "kinetic_energy", ("pose", next(iter(arm.frames)))],
+            inputs={"target": target, "gain": gain},
+            parameters={"gravity": gravity},
+        )
+
+    many = run(q, v, target, gain, gravity)
+    assert many and many.q.shape == (n, 11, 3) and many.records["tau"].shape == (n, 11, 3)
+    for k in (0, 7):
+        one = run(q[k], v[k], target[k], gain[k], gravity[k])
+        assert np.array_equal(one.q, many.q[k]) and np.array_equal(one.v, many.v[k])
+        assert all(np.array_equal(one.records[x], many.records[x][k]) for x in one.records)
+        own = arm.with_parameters({"gravity": gravity[k]})
+        x, y = q[k], v[k]
+        for _ in range(50):
+            tau = gain[k] * (target[k] - x) - 0.1 * gain[k] * y
+            y = y + 1e-3 * own.forward_dynamics(x, y, tau)
+            x = x + 1e-3 * y
+        assert np.abs(one.q[-1] - x).max() < 1e-12 and np.abs(one.v[-1] - y).max() < 1e-11
+        assert abs(one.records["kinetic_energy"][-1] - arm.kinetic_energy(x, y)) < 1e-11
+    longer = run(q, v, target, gain, gravity, duration=0.9)  # of several pieces
+    assert np.array_equal(longer.q[:, :11], many.q)
+    ends = arm.simulate(
+        longer.q[:, 100],
+        longer.v[:, 100],
+        controller=controller,
+        duration=0.4,
+        step=1e-3,
+        every=5,
+        passive=False,
+        inputs={"target": target, "gain": gain},
+        parameters={"gravity": gravity},
+    )
+    assert np.array_equal(ends.q[:, -1], longer.q[:, -1])
+    assert longer.trajectory(3)(0.1).q.shape == (3,)
+
+
+def test_what_a_controller_carries(arm):
+    """An integral over time, and signals by step: what a controller carries goes from step to step."""
+
+    class Integrating:
+        def __init__(self):
+            self.start = {"sum": np.zeros(3), "count": 0.0}
+
+        def __call__(self, t, q, v, z, push):
+            return push + 0.0 * v, {"sum": z["sum"] + 1e-3 * q, "count": z["count"] + 1.0}
+
+    push = 0.01 * np.random.default_rng(1).normal(size=(40, 3))
+    found = arm.simulate(
+        arm.neutral(), controller=Integrating(), duration=0.04, signals={"push": push}, record=["tau"], passive=False
+    )
+    assert found.controller_state["count"] == 40.0
+    assert np.abs(found.controller_state["sum"] - 1e-3 * found.q[:-1].sum(axis=0)).max() < 1e-15
+    assert np.array_equal(found.records["tau"][1:], push)
+    way = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.2], "cubic", boundary="clamped")
+
+    def following(t, q, v, way_q, way_v, way_a):
+        return arm.inverse_dynamics(q, v, way_a + 400.0 * (way_q - q) + 40.0 * (way_v - v))
+
+    along = arm.simulate(arm.neutral(), controller=following, duration=1.0, signals={"way": way}, passive=False)
+    assert np.abs(along.q - way(along.t).q).max() < 1e-3
+
+
+def test_a_controller_that_fails_stops_its_environment(arm):
+    """The environment whose controller gives NaN stops with its time; its neighbours are the same as without it."""
+    q = arm.neutral() + np.linspace(0.0, 0.1, 9)[:, None]
+
+    def controller(t, q, v, bad):
+        return where((t > 0.0105) & (bad > 0.5), np.nan, 0.0) * np.ones(3)
+
+    bad = np.zeros(9)
+    bad[4] = 1.0
+    found = arm.simulate(q, controller=controller, duration=0.03, inputs={"bad": bad}, passive=False)
+    fine = arm.simulate(q, controller=controller, duration=0.03, inputs={"bad": 0.0 * bad}, passive=False)
+    others = np.arange(9) != 4
+    assert np.array_equal(found.q[others], fine.q[others]) and fine and not found
+    assert found.status.tolist() == [0.0] * 4 + [1.0] + [0.0] * 4
+    assert np.isnan(found.stopped_at[others]).all() and abs(found.stopped_at[4] - 0.011) < 1e-12
+    assert np.array_equal(found.q[4, 11:], np.broadcast_to(fine.q[4, 11], (20, 3)))
+    assert "environment 4: stopped: the controller gave" in found.reasons()[4] and "0.011 s" in found.reasons()[4]
+    assert "1 of 9 stopped" in repr(found)
+
+
+def test_roll_outs_are_differentiated(arm):
+    """The gradient of a cost at the end by all pushes and by the start, in reverse, against differences."""
+    steps = 12
+
+    def cost(q, v, push):
+        def controller(t, q, v, push):
+            return push
+
+        how = {"duration": 0.01 * steps, "step": 0.01, "signals": {"push": push}, "passive": False}
+        end = arm.simulate(q, v, controller=controller, **how)
+        return end.q[-1] @ end.q[-1]
+
+    shapes = {"q": 3, "v": 3, "push": (steps, 3)}
+    gradient = lw.compile(
+        lambda q, v, push: np.reshape(adjoint([cost(q, v, push)], list(push.ravel()), [1.0]), push.shape), **shapes
+    )
+    value = lw.compile(cost, **shapes)
+    rng = np.random.default_rng(2)
+    q, v, push = arm.neutral() + 0.3, rng.normal(size=3), 0.01 * rng.normal(size=(steps, 3))
+    found = gradient(q, v, push)
+    for place in ((0, 0), (5, 1), (11, 2)):
+        bump = np.zeros((steps, 3))
+        bump[place] = 1e-5
+        slope = (value(q, v, push + bump) - value(q, v, push - bump)) / 2e-5
+        assert abs(found[place] - slope) < 1e-6 * (1.0 + abs(slope))
+
+
+def test_bad_input(arm):
+    """What is wrong is said before anything is computed."""
+    q = arm.neutral()
+    wrong = [
+        (ValueError, "step: expected a time above 0", {"step": 0.0}),
+        (ValueError, "duration: expected whole steps", {"duration": 0.0105, "step": 1e-3}),
+        (ValueError, "every: records are made after whole steps", {"every": 3}),
+        (UnknownNameError, "did you mean 'rk4'", {"method": "rk5"}),
+        (TypeError, "controller: expected a function", {"controller": 3.0}),
+        (
+            TypeError,
+            "it is called as controller\\(t, q, v, gain\\)",
+            {"controller": lambda t, q, v: q, "inputs": {"gain": 1.0}},
+        ),
+        (ValueError, "expected 3 joint forces", {"controller": lambda t, q, v: q[:2]}),
+        (
+            ValueError,
+            "signals\\['push'\\]: expected a row for each of 10 steps",
+            {"signals": {"push": np.zeros((9, 3))}},
+        ),
+        (ValueError, "inputs\\['gain'\\]: expected finite", {"inputs": {"gain": np.nan}}),
+        (ValueError, "v: expected finite numbers", {"v": [0.0, np.nan, 0.0]}),
+        (UnknownNameError, "kinetic_energy", {"record": ["kinetic_enrgy"]}),
+    ]
+    for kind, text, given in wrong:
+        with pytest.raises(kind, match=text):
+            arm.simulate(q, **{"duration": 0.01, **given})
