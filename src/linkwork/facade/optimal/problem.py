@@ -317,6 +317,18 @@ class Problem:
         """The best path that is found: see `linkwork.facade.optimal.running.run` for the options."""
         return run(self, start, **options)
 
+    def controller(self, **options: Any) -> Any:
+        """Model-predictive control with this problem: see `linkwork.control.Controller` for the options.
+
+        Its start is where the robot is in each step, and its targets are that step's reference.
+        """
+        from ..control.receding import Controller
+
+        return Controller(self, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_programs": {}, "prepared": {}}  # kernels are made anew
+
     def __repr__(self) -> str:
         lines = [f"{entry.kind} {entry.name!r}" for entry in self.entries]
         return f"<Problem of {self.robot.name!r}, {self.steps} steps: {', '.join(lines) or 'nothing asked'}>"

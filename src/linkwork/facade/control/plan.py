@@ -1,0 +1,74 @@
+"""Forces and gains along a path: what a robot has to do to run through it, and what to do beside it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.arrays import array
+from ...expr.control.loops import scan
+from ...expr.equations.linear_quadratic import LinearQuadratic
+from ...expr.equations.riccati_sweep import riccati_step
+
+__all__ = ["RecedingPlan", "plan_kernel"]
+
+_KERNELS: Once[Kernel] = Once(32)
+
+
+class RecedingPlan(NamedTuple):
+    """A path of T steps of a state: q (..., T + 1, nq) and v (..., T + 1, nv) from the state itself on, forces
+    tau (..., T, nv) of each step and gains K (..., T, m, 2nv) of the m forces that act."""
+
+    q: Any
+    v: Any
+    tau: Any
+    K: Any
+
+
+def plan_kernel(robot: Any, steps: int, acting: tuple[int, ...], passive: bool) -> Kernel:
+    """Of q (nq), v (nv), the path (steps, nq), the time of a step and costs Q (2nv, 2nv), R (m, m): v, tau and K.
+
+    In step k the robot goes from (q_k, v_k) to v_{k+1} = (q_{k+1} ⊖ q_k)/τ, with the constant acceleration
+    (v_{k+1} − v_k)/τ: so τ_k is inverse dynamics at the step's beginning, and gains are those of Riccati's recursion
+    with what becomes of small changes in a step; the cost after the last is Q.
+    """
+    key = (robot, steps, acting, passive)
+    return _KERNELS.get(key, lambda: _compiled(robot, steps, acting, passive))
+
+
+def _compiled(robot: Any, steps: int, acting: tuple[int, ...], passive: bool) -> Kernel:
+    nv, m = robot.nv, len(acting)
+
+    def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any) -> Any:
+        ways = np.concatenate([array([list(q)]), path])
+        inverse = 1.0 / step
+
+        def rate(_: Any, given: Any) -> Any:
+            before, after = given
+            return (), array([x * inverse for x in robot.difference(before, after)])
+
+        later = scan(rate, (), (ways[:-1], path))[1]
+        rates = np.concatenate([array([list(v)]), later])
+
+        def node(_: Any, given: Any) -> Any:
+            q, v, after = given
+            a = array([(x - y) * inverse for x, y in zip(after, v, strict=True)])
+            tau = robot.inverse_dynamics(q, v, a, passive=passive)
+            A, B = robot.linearize(q, v, tau, step=step, passive=passive)
+            return (), (tau, A, B[:, list(acting)])
+
+        tau, A, B = scan(node, (), (ways[:-1], rates[:-1], later))[1]
+        none = [[0.0] * m for _ in range(2 * nv)]
+
+        def back(X: Any, given: Any) -> Any:
+            A, B = given
+            X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, none), [list(row) for row in X])
+            return array(X), array(K)
+
+        return {"v": rates, "tau": tau, "K": scan(back, Q, (A, B), backward=True)[1]}
+
+    sizes = {"q": (robot.nq,), "v": (nv,), "path": (steps, robot.nq), "step": (), "Q": (2 * nv, 2 * nv), "R": (m, m)}
+    return compile(planned, name="plan", **sizes)

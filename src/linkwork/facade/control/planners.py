@@ -1,0 +1,163 @@
+"""What plans for a controller: a search for a path whose state is carried from step to step, a kernel call each.
+
+Arrays have one leading axis, that of the environments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..optimal.running import PreparedProblem, prepared
+from ..optimal.solving import TOLD, shapes_of, state_shapes
+
+__all__ = ["AugmentedPlanner", "Planner", "Search"]
+
+Search = dict[str, np.ndarray]
+
+_STATUS, _ITERATIONS, _COST = (TOLD.index(name) for name in ("status", "iterations", "cost"))
+_WHOLE = 1e-9  # of a step: what is a whole one
+_STEP = 1e-9  # [rad, m]: shorter steps of a search need no further ones
+
+
+class Planner(Protocol):
+    """A solver of receding problems: paths of ``steps`` steps of ``step`` seconds each, from a state on."""
+
+    robot: Any
+    steps: int
+    step: float
+
+    def numbers(self, reference: Mapping[str, Any] | None, count: int) -> Any:
+        """What comes with a call, for so many environments.  Raises ValueError and UnknownNameError."""
+
+    def begun(self, q: np.ndarray) -> Search:
+        """A search that has not begun, from configurations (n, nq) that stay."""
+
+    def moved(self, search: Search, share: float) -> Search:
+        """The search when so many steps of time have passed: its path, and the multipliers along it."""
+
+    def started(self, search: Search) -> Search:
+        """The search before the first of a step's iterations."""
+
+    def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
+        """The search from states (n, nq), (n, nv), after so many iterations in all since it was started."""
+
+    def ended(self, search: Search) -> bool:
+        """Whether further iterations would change nothing, in any environment."""
+
+    def path(self, search: Search) -> np.ndarray:
+        """q (n, steps, nq), a step after the state and so on."""
+
+    def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
+        """The cost (n,), and by how much constraints are violated (n,)."""
+
+
+class AugmentedPlanner:
+    """The augmented Lagrangian of `Problem.solve`, from given states."""
+
+    def __init__(self, problem: Any) -> None:
+        self._own: PreparedProblem = prepared(problem, True)
+        program = self._own.program
+        if program.durations or not program.uniform:
+            raise ValueError(
+                "controller: a problem whose duration is one number [s] is expected: free durations and those by "
+                "phase do not recede"
+            )
+        self.robot, self.steps = problem.robot, program.steps
+        self.step = float(np.ravel(self._own.constants["step"])[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._own.problem,)
+
+    @cached_property
+    def _names(self) -> tuple[list[str], list[str]]:
+        return list(state_shapes(self._own.program)), list(shapes_of(self._own.program))
+
+    @cached_property
+    def _tolerances(self) -> np.ndarray:
+        return np.full(1 + len(self._own.program.hard), _STEP)
+
+    @cached_property
+    def _fixed(self) -> dict[str, np.ndarray]:
+        return {**self._own.constants, **self._own.own_targets}
+
+    def numbers(self, reference: Mapping[str, Any] | None, count: int) -> dict[str, np.ndarray]:
+        numbers = dict(self._own.constants)
+        numbers |= self._own.given_targets(reference)
+        return numbers
+
+    def begun(self, q: np.ndarray) -> Search:
+        n = len(q)
+        found = {name: np.repeat(x[None], n, axis=0) for name, x in self._own.begin.items()}
+        found["q"] = np.repeat(q[:, None], self.steps, axis=1)
+        return found
+
+    def moved(self, search: Search, share: float) -> Search:
+        whole = int(share + _WHOLE)
+        part = max(share - whole, 0.0) if share - whole > _WHOLE else 0.0
+        found = dict(search)
+        found["q"] = self._moved_path(search["q"], whole, part)
+        for name in ("u", "everywhere"):
+            if name in found:
+                found[name] = _moved_rows(found[name], whole, part)
+        return found
+
+    def _moved_path(self, q: np.ndarray, whole: int, part: float) -> np.ndarray:
+        """Configurations later on; after the last as before it."""
+        T, whole = q.shape[1], min(whole, q.shape[1])
+        rows = [q]
+        if T > 1:
+            last, rate = q[:, -1], self.robot.difference(q[:, -2], q[:, -1])
+            for _ in range(whole + (part > 0.0)):
+                last = self.robot.integrate(last, rate)
+                rows.append(last[:, None])
+        else:
+            rows += [q] * (whole + 1)
+        longer = np.concatenate(rows, axis=1)
+        here = longer[:, whole : whole + T]
+        if part:
+            ways = self.robot.difference(here, longer[:, whole + 1 : whole + 1 + T])
+            return np.asarray(self.robot.integrate(here, part * ways))
+        return np.ascontiguousarray(here)
+
+    def started(self, search: Search) -> Search:
+        begin = self._own.begin
+        found = dict(search)
+        for name in ("told", "penalties"):
+            if name in begin:
+                found[name] = np.repeat(begin[name][None], len(search["q"]), axis=0)
+        return found
+
+    def iterated(self, search: Search, q: np.ndarray, v: np.ndarray, numbers: Any, upto: int) -> Search:
+        depth = self._own.program.depth
+        if depth:
+            before = [self.robot.integrate(q, (-k * self.step) * v) for k in range(depth - 1, 0, -1)]
+            numbers = {**numbers, "past": np.stack([*before, q], axis=-2)}
+        names, inputs = self._names
+        given = (search[name] for name in names)
+        found = self._own.kernel(*given, *(numbers[name] for name in inputs), self._tolerances, np.array(float(upto)))
+        if len(names) == 1:
+            return {names[0]: found}
+        return {name: getattr(found, name) for name in names}
+
+    def ended(self, search: Search) -> bool:
+        return bool((search["told"][:, _STATUS] > 0.5).all())
+
+    def path(self, search: Search) -> np.ndarray:
+        return search["q"]
+
+    def judged(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
+        told, hard = search["told"], len(self._own.program.hard)
+        first = len(TOLD)
+        return told[:, _COST], told[:, first : first + hard].max(axis=1, initial=0.0)
+
+
+def _moved_rows(x: np.ndarray, whole: int, part: float) -> np.ndarray:
+    """Rows (n, T, ...) later on; the last stays."""
+    T = x.shape[1]
+    places = np.minimum(np.arange(T + 1) + whole, T - 1)
+    longer = x[:, places]
+    return (1.0 - part) * longer[:, :-1] + part * longer[:, 1:] if part else longer[:, :-1]

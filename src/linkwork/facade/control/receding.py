@@ -1,0 +1,341 @@
+"""Model-predictive control: a problem of optimal motion that recedes, solved a little further in every step."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...bridge.machine import Kernel
+from .asked import acting_places, cost_matrix, matching, state_cost
+from .plan import RecedingPlan, plan_kernel
+from .planners import AugmentedPlanner, Planner, Search
+
+__all__ = ["Command", "Controller"]
+
+_FORMAT = "linkwork controller 1"
+_ROUNDING = 1e-9  # of a step: ages are sums of periods
+_SOLVERS = {"augmented": AugmentedPlanner}
+PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """What a controller says in a step: joint forces, and gains for states that are measured before the next.
+
+    ``torque`` (..., nv) are the forces in the state (``q``, ``v``) that it was asked for, ``K`` (..., m, 2nv) the gains
+    of the forces that act, ``acting``: ``command(q, v)`` is what to do in another state.  ``status`` is of each
+    environment
+
+    - "planned": the forces of a new plan;
+    - "short": of one with fewer iterations, since time was over;
+    - "late": time was over before any: the last plan goes on, with its gains;
+    - "failed": the search found no numbers, or a path that violates constraints too much: the last plan goes on;
+    - "braking": there is no plan to go on with: the robot is slowed down against gravity.
+
+    ``violation`` and ``cost`` (...) are those of the new plan, ``iterations`` how many were done, ``seconds`` what the
+    step took.
+    """
+
+    robot: Any
+    torque: np.ndarray
+    K: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    acting: np.ndarray
+    status: Any
+    violation: Any
+    cost: Any
+    iterations: int
+    seconds: float
+
+    def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """The forces (..., nv) in a state near that of the command."""
+        x = np.concatenate([self.robot.difference(self.q, q), np.asarray(v, dtype=float) - self.v], axis=-1)
+        tau = self.torque + np.zeros((*x.shape[:-1], 1))
+        tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
+        return tau
+
+
+class Controller:
+    """A receding problem: ``step(state, reference)`` plans a little further from where the robot is, and says what
+    to do.
+
+    Made by `Problem.controller`.  It carries a search, its path and multipliers, from step to step, moved by the time
+    that has passed, and does so many ``iterations`` in each; the last plan stays what is done when there is no new one.
+    What it carries depends on nothing but the steps before, but where ``time_limit`` cuts iterations short.
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        *,
+        period: float | None = None,
+        iterations: int = 3,
+        first_iterations: int = 50,
+        time_limit: float | None = None,
+        most_violation: float = np.inf,
+        Q: Any = (100.0, 1.0),
+        R: Any = 1e-3,
+        braking_time: float = 0.1,
+        actuators: str | Iterable[str] | None = None,
+        effort: ArrayLike | None = None,
+        passive: bool = False,
+        solver: str | Planner = "augmented",
+    ) -> None:
+        who = "controller"
+        if isinstance(solver, str):
+            if solver not in _SOLVERS:
+                raise ValueError(f"{who}: solver: expected one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}")
+            solver = _SOLVERS[solver](problem)
+        self.planner: Planner = solver
+        self.robot = robot = solver.robot
+        self.problem = problem
+        self.period = _seconds(who, "period", solver.step if period is None else period)
+        self.iterations = _count(who, "iterations", iterations)
+        self.first_iterations = _count(who, "first_iterations", first_iterations)
+        self.time_limit = None if time_limit is None else _seconds(who, "time_limit", time_limit, zero=True)
+        self.braking_time = _seconds(who, "braking_time", braking_time)
+        if not most_violation > 0.0:
+            raise ValueError(f"{who}: most_violation: expected a number above 0, got {most_violation!r}")
+        self.most_violation = float(most_violation)
+        self.passive = bool(passive)
+        self.acting = acting_places(who, robot, actuators)
+        self._Q = state_cost(who, "Q", Q, robot.nv)
+        self._R = cost_matrix(who, "R", R, len(self.acting))
+        own = robot.effort_limits if effort is None else effort
+        self._effort = np.broadcast_to(np.asarray(own, dtype=float), (robot.nv,))
+        if not (self._effort >= 0.0).all():
+            raise ValueError(f"{who}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {effort!r}")
+        self._idle = np.setdiff1d(np.arange(robot.nv), self.acting)
+        self._step = np.array(solver.step)
+        self.reset()
+
+    @cached_property
+    def _planning(self) -> Kernel:
+        return plan_kernel(self.robot, self.planner.steps, tuple(self.acting.tolist()), self.passive)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in self.__dict__.items() if name != "_planning"}
+
+    # -- what it carries
+
+    def reset(self) -> None:
+        """Forget all plans, as if it were new."""
+        self._lead: tuple[int, ...] | None = None
+        self._search: Search | None = None
+        self._passed = 0.0  # since the search's path began [s]
+        self._plan: RecedingPlan | None = None
+        self._age = np.zeros(0)  # of plans by environment [s]; infinite where there is none
+
+    @property
+    def plan(self) -> RecedingPlan | None:
+        """The last plan (..., T + 1, nq) and so on; none before the first step."""
+        if self._plan is None or self._lead is None:
+            return None
+        return RecedingPlan(*(x.reshape(*self._lead, *x.shape[1:]) for x in self._plan))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what it carries to a file ``.npz``; `restore` gives it to a controller of the same problem."""
+        where = _npz("save", path)
+        said = {"format": _FORMAT, "lead": self._lead, "passed": self._passed}
+        arrays = {"said": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8), "age": self._age}
+        arrays |= {f"search.{name}": x for name, x in (self._search or {}).items()}
+        arrays |= {f"plan.{name}": x for name, x in (self._plan._asdict() if self._plan else {}).items()}
+        with open(where, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+
+    def restore(self, path: str | os.PathLike[str]) -> None:
+        """What `save` wrote.  Raises ValueError for what is no such file, and for that of another problem."""
+        where = _npz("restore", path)
+        try:
+            with np.load(where, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            said = json.loads(arrays["said"].tobytes())
+            if said["format"] != _FORMAT:
+                raise ValueError(f"format {said['format']!r}")
+            search = {name[7:]: x for name, x in arrays.items() if name.startswith("search.")}
+            plan = (
+                RecedingPlan(*(arrays[f"plan.{name}"] for name in RecedingPlan._fields)) if "plan.q" in arrays else None
+            )
+            age, lead, passed = arrays["age"], said["lead"], float(said["passed"])
+        except (KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{where}: not a file that Controller.save wrote: {error}") from None
+        if search:
+            fresh = {
+                name: x.shape[1:] for name, x in self.planner.begun(np.asarray(self.robot.neutral())[None]).items()
+            }
+            if fresh != {name: x.shape[1:] for name, x in search.items()}:
+                raise ValueError(f"{where}: it is of a controller of another problem")
+        self._lead, self._search, self._passed = None if lead is None else tuple(lead), search or None, passed
+        self._plan, self._age = plan, age
+
+    # -- a step
+
+    def step(
+        self,
+        state: tuple[ArrayLike, ArrayLike],
+        reference: Mapping[str, Any] | None = None,
+        *,
+        elapsed: float | None = None,
+    ) -> Command:
+        """What to do now, in a state (q, v), arrays (..., nq) and (..., nv).
+
+        ``reference`` are targets by name, as `Problem.solve` takes them.  ``elapsed`` [s] is how long ago the last step
+        was: the controller's ``period``, if it is left out.  Leading axes are environments, the same in all steps.
+        Raises ValueError and UnknownNameError for what is asked wrongly, states that are not finite among it, before
+        anything is changed.
+        """
+        begun = time.perf_counter()
+        q, v, lead = self._read(state)
+        passed = self.period if elapsed is None else _seconds("step", "elapsed", elapsed, zero=True)
+        numbers = self.planner.numbers(reference, len(q))
+        first = self._search is None
+        search, done = self._searched(q, v, numbers, begun, 0.0 if first else passed)
+        self._lead = lead
+        self._age = np.full(len(q), np.inf) if first else self._age + passed
+        wanted = self.first_iterations if first else self.iterations
+        cost, violation = np.full(len(q), np.nan), np.full(len(q), np.nan)
+        fresh = np.zeros(len(q), dtype=bool)
+        if done:
+            cost, violation = self.planner.judged(search)
+            path = self.planner.path(search)
+            fresh = np.isfinite(path).all(axis=(1, 2)) & (violation <= self.most_violation)
+            fresh = self._planned(q, v, path, fresh)
+            if not fresh.all():
+                cold = self.planner.begun(q)
+                keep = np.isfinite(path).all(axis=(1, 2)) & np.isfinite(cost)
+                search = {name: np.where(_wide(keep, x), x, cold[name]) for name, x in search.items()}
+            self._search = search
+        ended = done == wanted or (done > 0 and self.planner.ended(search))
+        torque, K, status = self._said(q, v, fresh, PLANNED if ended else SHORT, FAILED if done else LATE)
+        torque, K, q, v = (x.reshape(*lead, *x.shape[1:]) for x in (torque, K, q, v))
+        said, violated, costs = (x.reshape(lead) if lead else x[0].item() for x in (status, violation, cost))
+        seconds = time.perf_counter() - begun
+        return Command(self.robot, torque, K, q, v, self.acting, said, violated, costs, done, seconds)
+
+    def _read(self, state: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+        if not isinstance(state, tuple | list) or len(state) != 2:
+            raise ValueError(f"step: state: expected a pair (q, v), got {state!r}")
+        robot = self.robot
+        q = matching("step", "state: q", state[0], robot.nq, "nq")
+        v = matching("step", "state: v", state[1], robot.nv, "nv")
+        if q.shape[:-1] != v.shape[:-1]:
+            raise ValueError(f"step: state: expected q and v of as many environments, got {q.shape} and {v.shape}")
+        lead = q.shape[:-1]
+        if self._lead is not None and lead != self._lead:
+            raise ValueError(
+                f"step: state: expected (*{self._lead}, {robot.nq}) as in the steps before, got {q.shape}; reset() "
+                f"forgets them"
+            )
+        return q.reshape(-1, robot.nq), v.reshape(-1, robot.nv), lead
+
+    def _searched(self, q: np.ndarray, v: np.ndarray, numbers: Any, begun: float, passed: float) -> tuple[Search, int]:
+        """The search after iterations, and how many there were."""
+        planner, limit = self.planner, self.time_limit
+        if limit is not None and time.perf_counter() - begun >= limit:
+            self._passed += passed
+            return self._search or {}, 0
+        if self._search is None:
+            search, wanted = planner.begun(q), self.first_iterations
+        else:
+            search, wanted = planner.moved(self._search, (self._passed + passed) / planner.step), self.iterations
+        search = planner.started(search)
+        if limit is None:
+            search = planner.iterated(search, q, v, numbers, wanted)
+            self._passed = 0.0
+            return search, wanted
+        done, longest, before = 0, 0.0, time.perf_counter()
+        while done < wanted and before - begun + longest < limit:
+            search = planner.iterated(search, q, v, numbers, done + 1)
+            done += 1
+            now = time.perf_counter()
+            longest, before = max(longest, now - before), now
+            if planner.ended(search):
+                break
+        self._passed = 0.0 if done else self._passed + passed
+        return search, done
+
+    def _planned(self, q: np.ndarray, v: np.ndarray, path: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+        """Makes new plans where paths are sound, and says where they are."""
+        if not fresh.any():
+            return fresh
+        with np.errstate(all="ignore"):
+            found = self._planning(q, v, path, self._step, self._Q, self._R)
+        fresh = fresh & np.isfinite(found.tau).all(axis=(1, 2)) & np.isfinite(found.K).all(axis=(1, 2, 3))
+        new = RecedingPlan(np.concatenate([q[:, None], path], axis=1), found.v, found.tau, found.K)
+        if self._plan is None or fresh.all():
+            self._plan = new
+        else:
+            self._plan = RecedingPlan(*(np.where(_wide(fresh, x), x, y) for x, y in zip(new, self._plan, strict=True)))
+        self._age[fresh] = 0.0
+        return fresh
+
+    def _said(
+        self, q: np.ndarray, v: np.ndarray, fresh: np.ndarray, good: str, bad: str
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Forces, gains and status."""
+        if fresh.all() and self._plan is not None:
+            return self._limited(self._plan.tau[:, 0]), self._plan.K[:, 0], np.full(len(q), good)
+        robot, T, tau = self.robot, self.planner.steps, self.planner.step
+        over = (T - _ROUNDING) * tau
+        m, nv = len(self.acting), robot.nv
+        status = np.where(fresh, good, np.where(self._age < over, bad, BRAKING))
+        torque = robot.inverse_dynamics(q, v, -v / self.braking_time, passive=self.passive)
+        K = np.zeros((len(q), m, 2 * nv))
+        going = np.flatnonzero(self._age < over)
+        if len(going) and self._plan is not None:
+            plan, place = self._plan, self._age[going] / tau
+            k = np.minimum((place + _ROUNDING).astype(int), T - 1)
+            part = (place - k)[:, None]
+            before = plan.q[going, k]
+            wanted = robot.integrate(before, part * robot.difference(before, plan.q[going, k + 1]))
+            rate = (1.0 - part) * plan.v[going, k] + part * plan.v[going, k + 1]
+            x = np.concatenate([robot.difference(wanted, q[going]), v[going] - rate], axis=1)
+            K[going] = plan.K[going, k]
+            forces = plan.tau[going, k].copy()
+            forces[:, self.acting] -= (K[going] @ x[:, :, None])[:, :, 0]
+            torque[going] = forces
+        return self._limited(torque), K, status
+
+    def _limited(self, torque: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.clip(torque, -self._effort, self._effort)
+        if len(self._idle):
+            found[:, self._idle] = 0.0
+        return found
+
+
+def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return which.reshape(-1, *(1,) * (x.ndim - 1))
+
+
+def _seconds(who: str, name: str, given: Any, *, zero: bool = False) -> float:
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not (np.isfinite(found) and (found > 0.0 or (zero and found >= 0.0))):
+        raise ValueError(f"{who}: {name}: expected seconds {'from 0 on' if zero else 'above 0'}, got {given!r}")
+    return found
+
+
+def _count(who: str, name: str, given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+        raise ValueError(f"{who}: {name}: expected a whole number from 1, got {given!r}")
+    return int(given)
+
+
+def _npz(who: str, path: str | os.PathLike[str]) -> Path:
+    where = Path(path)
+    if where.suffix != ".npz":
+        raise ValueError(f"{who}: expected a file named .npz, got {str(where)!r}")
+    return where

@@ -1,0 +1,177 @@
+"""Model-predictive control: against regulators, what is carried, what is done without a plan, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.control import Controller, lqr_horizon
+
+STEPS, TAU, MASS = 8, 0.1, 2.0
+
+
+@pytest.fixture(scope="module")
+def problem() -> Any:
+    """Two masses on rails across, pulled to rest; speeds are limited."""
+    rail = {"lower": -9.0, "upper": 9.0, "velocity": 2.0, "effort": 500.0}
+    robot = lw.Robot.build(
+        "table",
+        lw.Link("bridge", mass=MASS),
+        lw.Link("tool", mass=MASS),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="bridge", **rail),
+        lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="y", parent="bridge", child="tool", **rail),
+    )
+    found = lw.Problem(robot, steps=STEPS, duration=STEPS * TAU)
+    found.add("configuration", "squares", scale=3.0, name="place").add("velocity", "squares", scale=0.5)
+    found.add("acceleration", "squares", scale=0.2)
+    return found.add_limits(positions=False)
+
+
+def _moved(robot: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    v = v + TAU * robot.forward_dynamics(q, v, tau)
+    return robot.integrate(q, TAU * v), v
+
+
+def _regulator() -> np.ndarray:
+    """K of the first step for the same cost, by matrices: of a robot that is linear."""
+    M = np.diag([2.0 * MASS, MASS])
+    one, none = np.eye(2), np.zeros((2, 2))
+    A = np.block([[one, TAU * one], [none, one]])
+    B = np.vstack([TAU**2 * np.linalg.inv(M), TAU * np.linalg.inv(M)])
+    Q, R = np.diag([9.0, 9.0, 0.25, 0.25]), 0.04 * np.linalg.inv(M @ M)
+    return lqr_horizon(A, B, Q, R, end=Q, steps=STEPS).K[0]
+
+
+def test_of_a_linear_robot_it_is_the_regulator(problem: Any) -> None:
+    K, robot = _regulator(), problem.robot
+    controller = problem.controller(iterations=4, Q=(9.0, 0.25), R=0.04 / np.array([2.0 * MASS, MASS]) ** 2)
+    q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
+    for _ in range(10):
+        command = controller.step((q, v))
+        wanted = -K @ np.concatenate([q, v])
+        assert command.status == "planned" and command.violation < 1e-6
+        assert np.abs(command.torque - wanted).max() < 1e-6 * max(np.abs(wanted).max(), 1.0)
+        assert np.abs(command.K - K).max() < 1e-9 * np.abs(K).max()
+        assert np.array_equal(command(q, v), command.torque)
+        assert np.allclose(command(q + 0.01, v), command.torque - 0.01 * command.K[:, :2].sum(1))
+        q, v = _moved(robot, q, v, command.torque)
+    assert np.abs(q).max() < 0.05  # on its way
+
+
+def test_limits_hold_and_references_are_followed(problem: Any) -> None:
+    controller, robot = problem.controller(iterations=8), problem.robot
+    q, v, fastest = np.zeros(2), np.zeros(2), 0.0
+    for _ in range(60):
+        command = controller.step((q, v), {"place": [4.0, -1.0]})
+        q, v = _moved(robot, q, v, command.torque)
+        fastest = max(fastest, float(np.abs(v).max()))
+    assert np.abs(q - [4.0, -1.0]).max() < 1e-3 and 1.99 < fastest < 2.0 + 1e-3
+
+
+def test_what_is_carried_moves_with_time(problem: Any) -> None:
+    controller = problem.controller()
+    controller.step((np.array([3.0, -1.0]), np.array([1.9, 0.0])))
+    planner, search = controller.planner, controller._search
+    whole, half = planner.moved(search, 1.0), planner.moved(search, 0.5)
+    assert np.array_equal(whole["q"][:, :-1], search["q"][:, 1:])
+    assert np.array_equal(whole["everywhere"][:, :-1], search["everywhere"][:, 1:])
+    assert np.abs(search["everywhere"]).max() > 0.0
+    rates = np.diff(search["q"], axis=1)
+    assert np.allclose(whole["q"][:, -1], search["q"][:, -1] + rates[:, -1])
+    assert np.allclose(half["q"][:, :-1], search["q"][:, :-1] + 0.5 * rates)
+    assert np.allclose(planner.moved(half, 0.0)["q"], half["q"]) and search["q"] is controller._search["q"]
+    # a path that is optimal, moved along itself, is what the next step finds
+    path = controller.plan
+    again = controller.step((path.q[1], path.v[1]))
+    assert again.iterations == 3 and np.abs(controller.plan.q[0] - path.q[1]).max() == 0.0
+
+
+def test_without_time_the_last_plan_goes_on_then_it_brakes(problem: Any) -> None:
+    robot, controller = problem.robot, problem.controller(time_limit=0.0, braking_time=0.25)
+    q, v = np.array([0.5, 0.1]), np.array([0.2, -0.4])
+    braking = robot.inverse_dynamics(q, v, -v / 0.25)
+    command = controller.step((q, v))
+    assert command.status == "braking" and command.iterations == 0 and not command.K.any()
+    assert np.array_equal(command.torque, braking) and controller.plan is None
+    controller.time_limit = None
+    assert controller.step((q, v)).status == "planned"
+    plan, controller.time_limit = controller.plan, 0.0
+    for k in range(1, STEPS):
+        beside = np.array([0.01, -0.02])
+        command = controller.step((plan.q[k] + beside, plan.v[k]))
+        assert command.status == "late" and np.array_equal(command.K, plan.K[k])
+        assert np.allclose(command.torque, plan.tau[k] - plan.K[k][:, :2] @ beside, rtol=1e-9, atol=1e-9)
+    for _ in range(2):
+        command = controller.step((q, v))
+        assert command.status == "braking" and np.array_equal(command.torque, braking)
+    # in time again it plans from where it is, as one that never was late
+    controller.time_limit = 1e9
+    assert controller.step((q, v)).status == "planned"
+
+
+def test_environments_are_what_they_are_alone(problem: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    q, v = 0.3 * rng.normal(size=(3, 2)), 0.1 * rng.normal(size=(3, 2))
+    q[1] = 5.0  # it takes more iterations until its path is as slow as it has to be
+    options = {"most_violation": 1e-3, "iterations": 2, "first_iterations": 1}
+    told = []
+    together, alone = problem.controller(**options), [problem.controller(**options) for _ in range(3)]
+    copy: Any = None
+    for t in range(4):
+        command = together.step((q, v))
+        if copy is not None:
+            assert np.array_equal(copy.step((q, v)).torque, command.torque)
+        for k in range(3):
+            one = alone[k].step((q[k], v[k]))
+            assert np.array_equal(one.torque, command.torque[k]) and np.array_equal(one.K, command.K[k])
+            assert one.status == command.status[k]
+        if t == 1:  # what is carried, in a file and pickled
+            together.save(tmp_path / "it.npz")
+            copy = problem.controller(**options)
+            copy.restore(tmp_path / "it.npz")
+            twin = pickle.loads(pickle.dumps(together))
+            assert np.array_equal(twin.step((q, v)).torque, pickle.loads(pickle.dumps(together)).step((q, v)).torque)
+        told.append(command.status[1])
+        assert (command.status[[0, 2]] == "planned").all()
+        q, v = _moved(problem.robot, q, v, command.torque)
+    assert command.torque.shape == (3, 2) and told == ["planned", "planned", "failed", "failed"]
+
+
+def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
+    controller, twin = problem.controller(), problem.controller()
+    q, v = np.array([0.5, 0.1]), np.array([0.2, -0.4])
+    for one in (controller, twin):
+        one.step((q, v))
+    cases: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (([np.nan, 0.0], v), None, {}, r"state: q: .*got nan at 0"),
+        ((q, [0.0, np.inf]), None, {}, r"state: v: .*got inf at 1"),
+        ((q[:1], v), None, {}, r"state: q: expected \(nq,\) = \(2,\) numbers.*got shape \(1,\)"),
+        ((q, np.tile(v, (3, 1))), None, {}, "of as many environments"),
+        ((np.tile(q, (3, 1)), np.tile(v, (3, 1))), None, {}, r"as in the steps before, got \(3, 2\)"),
+        (q, None, {}, r"expected a pair \(q, v\)"),
+        ((q, v), {"place": [np.nan, 0.0]}, {}, "place.*expected finite numbers"),
+        ((q, v), None, {"elapsed": -1.0}, "elapsed: expected seconds from 0 on"),
+    ]
+    for state, reference, options, message in cases:
+        with pytest.raises(ValueError, match=message):
+            controller.step(state, reference, **options)
+    with pytest.raises(KeyError, match="place"):
+        controller.step((q, v), {"plce": [0.0, 0.0]})
+    assert np.array_equal(controller.step((q, v)).torque, twin.step((q, v)).torque)
+    for options, message in (
+        ({"iterations": 0}, "iterations: expected a whole number from 1"),
+        ({"period": 0.0}, "period: expected seconds above 0"),
+        ({"solver": "quick"}, "solver: expected one of 'augmented'"),
+        ({"effort": -1.0}, "effort: expected numbers from 0 on"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            problem.controller(**options)
+    free = lw.Problem(problem.robot, steps=4, duration=(0.1, 1.0)).add("velocity", "squares")
+    with pytest.raises(ValueError, match=r"duration is one number"):
+        free.controller()
+    assert isinstance(controller, Controller)
