@@ -51,12 +51,11 @@ def test_distances_of_pairs_and_their_rows():
     rng, near = np.random.default_rng(0), 0
     for _ in range(12):
         q = robot.random_configuration(rng)
-        exact = robot.distances(q, where)
+        exact = robot.distance_derivatives(q, where)
         assert [f"{a} - {b}" for a, b in exact.pairs] == [*every.row_names]
-        gradient = robot.distance_derivatives(q, where).gradient
         values, rows = found(robot, every, q)
         assert np.allclose(values, 0.03 - exact.distance, atol=1e-9)
-        assert np.allclose(rows, -gradient, atol=1e-8)
+        assert np.allclose(rows, -exact.gradient, atol=1e-8)
         # spheres: never more than the distance, the distance itself where it is below what is asked about
         bound, _ = found(robot, spheres, q)
         assert (0.03 - bound <= exact.distance + 1e-9).all()
@@ -64,16 +63,17 @@ def test_distances_of_pairs_and_their_rows():
         near += int(close.sum())
         assert np.allclose(bound[close], values[close], atol=1e-9)
         assert ((bound <= 0.0) == (values <= 0.0)).all()
-        own = robot.distances(q, where, pairs=[(links[-1], "table"), (links[1], links[6])])
-        assert np.allclose(sorted(found(robot, few, q)[0]), sorted(-own.distance), atol=1e-9)
+        named = dict(zip(exact.pairs, exact.distance, strict=True))
+        assert np.allclose(found(robot, few, q)[0], [-named[links[1], links[6]], -named[links[-1], "table"]], atol=1e-9)
         per = found(robot, by_link, q)[0]
         for name, x in zip(by_link.row_names, per, strict=True):
             mine = [d for (a, b), d in zip(exact.pairs, exact.distance, strict=True) if name in (a, b)]
             assert -x >= min(mine) - 1e-9
         assert np.isclose(-per.max(), exact.distance.min())
         one, row = found(robot, smooth, q)
-        assert np.isclose(-one[0], robot.smooth_minimum_distance(q, where, sharpness=300.0), atol=1e-9)
-        assert np.allclose(-row[0], robot.smooth_minimum_distance_gradient(q, where, sharpness=300.0), atol=1e-7)
+        shares = np.exp(-300.0 * exact.distance)
+        assert np.isclose(-one[0], -np.log(shares.sum()) / 300.0, atol=1e-9)
+        assert np.allclose(-row[0], shares @ exact.gradient / shares.sum(), atol=1e-8)
     assert near > 10
 
 
@@ -93,7 +93,9 @@ def test_another_scene_comes_as_a_target():
     feature = Clearance(scene=where, near=np.inf).settled(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
     other = where.moved("table", lw.pose((0.3, 0.3, 0.4)))
     q = robot.random_configuration(seed=1)
-    assert np.allclose(found(robot, feature, q, feature.numbers_of(other))[0], -robot.distances(q, other).distance)
+    assert np.allclose(
+        found(robot, feature, q, feature.numbers_of(other))[0], -robot.distance_derivatives(q, other).distance
+    )
     with pytest.raises(ValueError, match="feature 'clearance': expected a scene of capacities"):
         feature.numbers_of(lw.Scene().with_sphere("one", 0.1))
 

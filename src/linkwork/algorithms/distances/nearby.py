@@ -18,8 +18,8 @@ from ...expr.control import cond
 from ...expr.functions import and_, le, lt, sqrt, where
 from ...geometry.pairs import signed_distance_once
 from ...geometry.rows import SolidKind, SolidRow
+from ...model.body import WORLD
 from ...model.tree import Tree
-from ...spatial import Force, Motion, Vec3
 from ..kinematics.forward_kinematics import forward_kinematics
 from .objects import placed_shapes
 from .pairwise import Motions
@@ -48,32 +48,20 @@ def nearby_distances(
     X = forward_kinematics(tree, q)
     placed, motions = placed_shapes(tree, q, X), Motions(tree, q, X)
 
-    def own(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
+    def step(state: Any, a: SolidRow, b: SolidRow, place: Any) -> tuple[Any, list[Any]]:
         return state, list(_measured(a, b, within))
 
-    found = over_own_pairs(own, (), placed, pairs)[1]
-    distances = [numbers[0] for numbers in found]
-    rows = [
-        [column.dot(Force.of(numbers[1:])) for column in motions.between(placed[i].body, placed[j].body)]
-        for numbers, (i, j) in zip(found, pairs, strict=True)
-    ]
-
-    def with_obstacle(state: Any, a: SolidRow, b: SolidRow, place: Any, columns: Scalars) -> tuple[Any, list[Any]]:
-        d, *F = _measured(a, b, within)
-        pull = -Force.of(F)
-        return state, [d, *(Motion.of(columns[k : k + 6]).dot(pull) for k in range(0, len(columns), 6))]
-
+    found = over_own_pairs(step, (), placed, pairs)[1]
+    bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
     some = [placed[k] for k in shapes]
-    extra = {shape.index: motions.of_body(shape.body) for shape in some}
-    _, _, met = over_scene(with_obstacle, (), some, scene, extra)
-    for numbers in (one for of_shape in met for one in of_shape):
-        distances.append(numbers[0])
-        rows.append(numbers[1:])
-    return distances, rows
+    for shape, met in zip(some, over_scene(step, (), some, scene)[2], strict=True):
+        found += met
+        bodies += [(shape.body, WORLD)] * len(met)
+    return [numbers[0] for numbers in found], motions.gradients(found, bodies)
 
 
 def _measured(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]:
-    """The distance, and the wrench of its normal about the world's origin: of the two solids, or of their spheres."""
+    """The distance, its normal and a point of the line along it: of the two solids, or of their spheres."""
     way = b.anchor - a.anchor
     square, reach = way.dot(way), a.reach + b.reach
     far = within + reach
@@ -84,16 +72,15 @@ def _measured(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]:
 
     def measured() -> tuple[Any, ...]:
         found = signed_distance_once(a.solid, b.solid)
-        return found.distance, *found.on_a.cross(found.normal), *found.normal
+        return found.distance, *found.normal, *found.on_a
 
     def spheres() -> tuple[Any, ...]:
         apart = lt(0.0, square)
         length = sqrt(where(apart, square, 1.0))
         n = way * (1.0 / length)
         if not absent:
-            return where(apart, length, 0.0) - reach, *a.anchor.cross(n), *n
+            return where(apart, length, 0.0) - reach, *n, *a.anchor
         there = lt(0.0, b.there)
-        pull = Force(*(Vec3(*(where(there, x, 0.0) for x in part)) for part in (a.anchor.cross(n), n)))
-        return where(there, length - reach, ABSENT), *pull.elements()
+        return where(there, length - reach, ABSENT), *(where(there, x, 0.0) for x in n), *a.anchor
 
     return cond(near, measured, spheres)  # type: ignore[no-any-return]
