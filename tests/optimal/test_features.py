@@ -11,6 +11,7 @@ from linkwork.algorithms.optimal.window import PathWindow
 from linkwork.expr.symbol import Graph
 from linkwork.features import (
     AccelerationLimits,
+    ConstraintForce,
     ContactForce,
     ContactHeight,
     ContactStays,
@@ -18,6 +19,7 @@ from linkwork.features import (
     Feature,
     FrictionCone,
     FunctionFeature,
+    HeldConstraint,
     JerkLimits,
     MomentumFeature,
     PathContact,
@@ -27,6 +29,7 @@ from linkwork.features import (
     TaskFeature,
     TorqueFeature,
     TorqueLimits,
+    VelocityConstraint,
     VelocityLimits,
 )
 from linkwork.model.random import random_tree
@@ -240,3 +243,32 @@ def test_friction_cones():
             beyond = moment.copy()
             beyond[k] = 1.01 * most
             assert max(rows(beyond)) > 0.0
+
+
+def test_constraints_and_what_keeps_them():
+    """Rows of loops and of rolling wheels, and joint forces with what constraints exert."""
+    for name, count in (("fourbar", 5), ("bicycle", 6)):
+        robot = lw.load(name)
+        kept = robot.tree.constraints
+        forces = [ConstraintForce(f"keeps {c.name}", c) for c in kept]
+        sizes = {"variables": {one.name: one.size for one in forces}, "contacts": tuple(forces)}
+        features = [HeldConstraint(c) if c.holonomic else VelocityConstraint(c) for c in kept]
+        assert sum(len(feature.row_names) for feature in features) == count
+        for feature in (*features, TorqueFeature()):
+            check = check_rows(robot.tree, settled(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True)
+            assert check, str(check)
+        rng = np.random.default_rng(0)
+        numbers = {one.name: [*rng.normal(size=one.size)] for one in forces}
+        w, path = windows(robot, rng, forces, numbers)
+        v, before = (robot.difference(path[k + 1], path[k]) / TAU for k in (0, 1))
+        free = robot.without_constraints().inverse_dynamics(path[1], (v + before) / 2, (v - before) / TAU)
+        pushed = robot.constraint_jacobian(path[1]).T @ np.concatenate(list(numbers.values()))
+        assert np.allclose(w.torque(), free - pushed, atol=1e-9)
+        moving = [feature for feature in features if isinstance(feature, VelocityConstraint)]
+        if moving:  # by the rows of the state in the middle
+            middle = robot.integrate(path[1], 0.5 * TAU * v)
+            rows = robot.constraint_jacobian(middle) @ v
+            places = [k for c in kept for k in [not c.holonomic] * len(c.row_names)]
+            assert np.allclose(np.concatenate([f.values(w, []) for f in moving]), rows[places], atol=1e-10)
+    with pytest.raises(ValueError, match="is one of velocities"):
+        HeldConstraint(next(c for c in kept if not c.holonomic))

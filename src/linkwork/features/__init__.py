@@ -4,6 +4,7 @@ from .asking import AskingWindow as AskingWindow
 from .clearance import Clearance as Clearance
 from .constraints import HeldConstraint as HeldConstraint
 from .constraints import VelocityConstraint as VelocityConstraint
+from .contacts import ConstraintForce as ConstraintForce
 from .contacts import ContactForce as ContactForce
 from .contacts import ContactHeight as ContactHeight
 from .contacts import ContactStays as ContactStays
@@ -54,6 +55,7 @@ __all__ = [
     "AskingWindow",
     "Clearance",
     "ConfigurationFeature",
+    "ConstraintForce",
     "ContactForce",
     "ContactHeight",
     "ContactStays",

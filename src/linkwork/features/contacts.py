@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from ..constraints.contract import References
+from ..constraints.contract import Constraint, References
 from ..expr.functions import sqrt
 from ..spatial import Quaternion, Vec3
 from .contract import Feature, FeatureRows, Scalars, Window
@@ -50,6 +50,22 @@ class PathContact:
     def wrench(self, numbers: Scalars) -> tuple[str, str, Scalars]:
         """What it does to the robot: a frame, axes, and (moment; force) (6) at the frame's origin."""
         return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *numbers]
+
+
+@dataclass(frozen=True)
+class ConstraintForce:
+    """What keeps a constraint of the robot, by the variable of its name: a number for each of its rows G.
+
+    On the joints it exerts Gᵀ λ [N·m, N], λ in N of a row of lengths and N·m of one of angles.
+    """
+
+    name: str
+    constraint: Constraint
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return len(self.constraint.row_names)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...features.contacts import PathContact
+from ...features.contacts import ConstraintForce, PathContact
 from ...features.contract import Feature, FeatureRows
 from ...features.motion import velocities_of
 from ...model.tree import Tree
@@ -64,7 +64,7 @@ def check_rows(
     *,
     variables: Mapping[str, int] | None = None,
     parameters: Mapping[str, int] | None = None,
-    contacts: Sequence[PathContact] = (),
+    contacts: Sequence[PathContact | ConstraintForce] = (),
     step: float = 0.05,
     windows: int = 4,
     seed: int = 0,

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import UnknownNameError
 from ...expr.directions import Directions
 from ...expr.dual import parts, seeded
-from ...features.contacts import PathContact
+from ...features.contacts import ConstraintForce, PathContact
 from ...features.contract import FeatureRows, Window
 from ...model.tree import Tree
 from ..configuration.manifold import difference
@@ -37,7 +37,7 @@ class PathWindow(WindowDynamics):
         variables: Sequence[Mapping[str, Scalars]] = (),
         parameters: Mapping[str, Scalars] | None = None,
         rates: Sequence[Mapping[int, Any]] = (),
-        contacts: Sequence[PathContact] = (),
+        contacts: Sequence[PathContact | ConstraintForce] = (),
     ) -> None:
         self.tree, self.time, self.contacts = tree, time, tuple(contacts)
         self._q, self._steps = [list(q) for q in configurations], list(steps)
