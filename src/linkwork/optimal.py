@@ -1,5 +1,6 @@
 """Optimal motion: features of paths, and what `linkwork.Problem` gives."""
 
+from .algorithms.optimal.checking import RowCheck
 from .facade.optimal.asked import ByStep, ProblemEntry
 from .facade.optimal.problem import PathNumber
 from .facade.optimal.result import OptimalResult
@@ -8,6 +9,7 @@ from .features import AccelerationLimits as AccelerationLimits
 from .features import AskingWindow as AskingWindow
 from .features import Clearance as Clearance
 from .features import ConfigurationFeature as ConfigurationFeature
+from .features import ConstraintForce as ConstraintForce
 from .features import ContactForce as ContactForce
 from .features import ContactHeight as ContactHeight
 from .features import ContactStays as ContactStays
@@ -41,6 +43,7 @@ __all__ = [
     "ByStep",
     "Clearance",
     "ConfigurationFeature",
+    "ConstraintForce",
     "ContactForce",
     "ContactHeight",
     "ContactStays",
@@ -60,6 +63,7 @@ __all__ = [
     "PositionLimits",
     "PowerFeature",
     "ProblemEntry",
+    "RowCheck",
     "SurfaceCone",
     "TaskFeature",
     "TorqueFeature",

@@ -165,6 +165,11 @@ class Feature(ABC):
         """Whether it means nothing without one: else it aims at zeros (of a pose one, of a configuration neutral)."""
         return self.target_of is not None
 
+    @property
+    def needs_forces(self) -> bool:
+        """Whether it depends on forces: of a robot with constraints, on those that keep these, too."""
+        return False
+
     def settled(self, robot: Any, w: Window) -> Self:
         """The feature as it is of a robot, in a window on symbols.  Raises ValueError for what is none."""
         return self

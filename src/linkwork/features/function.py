@@ -43,6 +43,7 @@ class FunctionFeature(Feature):
     target: Any = None
     depth: int = DEEPEST  # at most; less where it asks for less, once it is a robot's
     count: int = field(default=0, compare=False, repr=False)  # of rows: known once it is a robot's
+    asked: tuple[str, ...] = field(default=(), compare=False, repr=False)  # what it asks for
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -85,6 +86,10 @@ class FunctionFeature(Feature):
     def row_units(self) -> tuple[str, ...]:
         return (self.units,) * self.count if isinstance(self.units, str) else self.units
 
+    @property
+    def needs_forces(self) -> bool:
+        return "torque" in self.asked or "power" in self.asked
+
     def settled(self, robot: Any, w: Window) -> Self:
         asking, more = self._asking(w, [0.5] * self._size)
         found = asking.run(self.function, *more)
@@ -96,7 +101,8 @@ class FunctionFeature(Feature):
             raise ValueError(
                 f"feature {self.name!r}: units: expected one for each of {len(found)} rows, got {self.units}"
             )
-        return replace(self, count=len(found), depth=asking.deepest)
+        asked = tuple(dict.fromkeys(question[0] for question in asking.asked))
+        return replace(self, count=len(found), depth=asking.deepest, asked=asked)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         asking, more = self._asking(w, target)

@@ -196,6 +196,10 @@ class TorqueLimits(_RateLimits):
 
     kind, per, depth = "torque", "", 2
 
+    @property
+    def needs_forces(self) -> bool:
+        return True
+
     def _coordinates(self, tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return velocities_of(tree)[0], force_units(tree)
 

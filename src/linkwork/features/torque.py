@@ -92,6 +92,10 @@ class TorqueFeature(Feature):
     def needs_target(self) -> bool:
         return False
 
+    @property
+    def needs_forces(self) -> bool:
+        return True
+
     def settled(self, robot: Any, w: Window) -> Self:
         places = chosen_velocities(w.tree, self.joints)
         names, units = velocities_of(w.tree)[0], force_units(w.tree)
@@ -131,6 +135,10 @@ class PowerFeature(Feature):
     @property
     def row_units(self) -> tuple[str, ...]:
         return ("W",) * len(self.names)
+
+    @property
+    def needs_forces(self) -> bool:
+        return True
 
     def settled(self, robot: Any, w: Window) -> Self:
         return replace(self, names=velocities_of(w.tree)[0])

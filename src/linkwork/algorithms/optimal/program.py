@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ...features.contacts import ConstraintForce, PathContact
 from ...features.contract import Feature
 from ...model.tree import Tree
 from .window import PathWindow
@@ -86,6 +87,7 @@ class PathProgram:
     parameters: tuple[tuple[str, int], ...] = ()  # of the whole path; durations first
     durations: int = 0  # how many parameters are durations
     uniform: bool = True  # whether all steps take equally long
+    contacts: tuple[PathContact | ConstraintForce, ...] = ()  # what acts on the robot, by variables of steps
 
     @cached_property
     def depth(self) -> int:
@@ -169,7 +171,7 @@ class PathProgram:
         steps = [
             _moved(base, rate, p) for base, rate in zip(clock[: many + 1], rates, strict=True)
         ]  # of the last the time
-        return PathWindow(self.tree, q, steps[:-1], steps[-1], variables, parameters, rates)
+        return PathWindow(self.tree, q, steps[:-1], steps[-1], variables, parameters, rates, self.contacts)
 
     def clocks(self, numbers: OptimalNumbers) -> list[list[Any]]:
         """By step t: τ of it and of the steps before it, then the time, less what free durations make of them; then

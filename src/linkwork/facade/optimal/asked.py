@@ -57,11 +57,13 @@ class ProblemEntry:
 
 
 def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Feature:
-    """A feature of a name, a task or a feature.  Raises TypeError and ValueError."""
+    """A feature of a name, a task, a function or a feature.  Raises TypeError and ValueError."""
     if isinstance(given, str):
         if given not in BY_NAME:
             raise ValueError(f"{who}: no feature is called {given!r}; {nearest(given, tuple(BY_NAME))}")
         given = BY_NAME[given]()
+    if callable(given) and not isinstance(given, (Task, Feature)):
+        given = FunctionFeature(name or "function", given)
     if isinstance(given, Task):
         return TaskFeature(given, 0 if order is None else order)
     if order is not None:
@@ -188,3 +190,12 @@ def target_shape(tree: Tree, feature: Feature) -> tuple[int, ...] | None:
         return None
     sizes = {"nq": tree.nq, "nv": tree.nv}
     return tuple(sizes[n] if isinstance(n, str) else n for n in feature.target_of.shape)
+
+
+def nothing_aimed_at(robot: Any, feature: Any) -> np.ndarray:
+    """What a feature aims at that is told nothing: zeros, one as a pose and a rotation, neutral as a configuration."""
+    kind, shape = feature.target_of.kind, target_shape(robot.tree, feature)
+    assert shape is not None
+    if kind == "configuration":
+        return np.array(robot.neutral())
+    return np.eye(shape[0]) if kind in ("pose", "rotation") else np.zeros(shape)

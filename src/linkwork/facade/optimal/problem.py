@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.optimal.checking import RowCheck, check_rows
 from ...algorithms.optimal.program import PathEntry, PathProgram
 from ...algorithms.optimal.window import PathWindow
+from ...errors import UnknownNameError
 from ...expr.symbol import Graph
 from ...features import (
     AccelerationLimits,
+    ConstraintForce,
     Feature,
     JerkLimits,
     ParameterFeature,
+    PathContact,
     PositionLimits,
     TorqueLimits,
     VariableFeature,
@@ -24,6 +28,7 @@ from .asked import (
     ByStep,
     ProblemEntry,
     as_feature,
+    nothing_aimed_at,
     read_duration,
     read_kind,
     read_phases,
@@ -32,6 +37,7 @@ from .asked import (
     read_schedule,
     target_shape,
 )
+from .contacts import EFFORT, add_contact, add_what_keeps, held
 from .result import OptimalResult
 from .running import run
 
@@ -77,7 +83,10 @@ class Problem:
                 guess = np.array([float(np.sqrt(x[0] * x[1]))])
                 self.parameters[name] = PathNumber(name, 1, np.array(x[:1]), np.array(x[1:]), guess)
         self.free_durations = len(self.parameters)
+        self.contacts: tuple[PathContact | ConstraintForce, ...] = ()
         self._changed()
+        for constraint in held(robot):
+            self.add(constraint, "equality")
 
     def _changed(self) -> None:
         self._programs: dict[bool, PathProgram] = {}
@@ -149,6 +158,8 @@ class Problem:
             raise ValueError(f"{who}: target: it aims at nothing, got {aim!r}")
         if aim is not None and not isinstance(aim, ByStep):
             aim = self.read_target(who, found, aim)
+        if found.needs_forces:
+            add_what_keeps(self)
         entry = ProblemEntry(label, found, kind, steps, single, read_scale(who, scale, found), aim, *bounds)
         self.entries.append(entry)
         self._changed()
@@ -222,6 +233,70 @@ class Problem:
         first = np.clip(read_rows(who, "guess", guess, int(size), rows), low, high)
         return PathNumber(name, int(size), low, high, first, steps)
 
+    def contact(
+        self,
+        on: str,
+        at: Any = None,
+        *,
+        friction: float | None = 0.5,
+        normal: Any = (0.0, 0.0, 1.0),
+        surface: Any = None,
+        cone: str = "smooth",
+        stays: bool = True,
+        height: float | None = None,
+        effort: float = EFFORT,
+        name: str | None = None,
+    ) -> Problem:
+        """Something holds a frame or a point of the robot while steps ``at`` are reached; gives the problem back.
+
+        The force (3,) on it, in the world's axes, is a variable of each of these steps, by ``name``, and counts in
+        torques: in step t it acts from t − 1 on.  The point is where it was at t − 1 (``stays``), and with a ``height``
+        h at n · p = h, n the ``normal``.  The force is within the cone of ``friction`` about n (``cone`` "smooth" or
+        "pyramid"; ``friction=None``: any force).  A ``surface`` of sides (2,) along the frame's x and y [m] takes a
+        wrench (moment; force) (6,) in the frame's axes, z the normal, one that pressure and friction can exert on it.
+        ``effort`` times forces, in parts of the robot's weight, are among the squares: what nothing else decides is
+        small.
+
+        Raises UnknownNameError, TypeError and ValueError.
+        """
+        add_contact(self, on, at, friction, normal, surface, cone, stays, height, effort, name)
+        return self
+
+    def act(self, contact: PathContact | ConstraintForce) -> None:
+        """What acts on the robot from now on, in torques, by the variable of its name."""
+        self.contacts = (*self.contacts, contact)
+        self._changed()
+
+    def check(self, name: str, *, windows: int = 4, seed: int = 0) -> RowCheck:
+        """Whether the rows of a feature, by its name here, are the derivatives of its values, in random windows.
+
+            print(problem.check("table"))
+
+        What comes is true where they are, and says by how much they are off, and where.  Raises ValueError for values
+        that are not finite, UnknownNameError.
+        """
+        found = {entry.name: entry for entry in self.entries}
+        if name not in found:
+            raise UnknownNameError("feature of the problem", name, found)
+        feature = found[name].feature
+        shape = target_shape(self.robot.tree, feature)
+        aim: Any = ()
+        if shape is not None:
+            own = found[name].target
+            aim = nothing_aimed_at(self.robot, feature) if own is None else own
+            if isinstance(aim, ByStep):
+                aim = np.asarray(aim.values).reshape(-1, *shape)[0]
+        return check_rows(
+            self.robot.tree,
+            feature,
+            [float(x) for x in np.ravel(aim)],
+            variables={one.name: one.size for one in self.variables.values()},
+            parameters={one.name: one.size for one in list(self.parameters.values())[self.free_durations :]},
+            contacts=self.contacts,
+            windows=windows,
+            seed=seed,
+        )
+
     @property
     def _names(self) -> set[str]:
         return {entry.name for entry in self.entries}
@@ -259,6 +334,7 @@ class Problem:
             graph.input("time"),
             [{name: fresh(f"{name}{back}", x.size) for name, x in self.variables.items()} for back in range(count)],
             {name: fresh(name, x.size) for name, x in self.parameters.items()},
+            contacts=self.contacts,
         )
 
     def read_target(self, who: str, feature: Feature, given: Any, lead: bool = False) -> np.ndarray:
@@ -308,6 +384,7 @@ class Problem:
                 tuple((name, x.size) for name, x in self.parameters.items()),
                 self.free_durations,
                 len(self.durations) == 1,
+                self.contacts,
             )
         return self._programs[started]
 

@@ -16,7 +16,7 @@ from ...algorithms.optimal.program import PathProgram
 from ...errors import UnknownNameError
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
-from .asked import ByStep, target_shape
+from .asked import ByStep, nothing_aimed_at, target_shape
 from .guesses import guesses
 from .result import OptimalResult
 from .solving import TOLD, search_kernel, shapes_of, state_shapes
@@ -133,7 +133,7 @@ class PreparedProblem:
             if entry.target is not None:
                 found[port] = self.flat(name, entry.target)
             elif not entry.feature.needs_target:
-                found[port] = self.flat(name, _nothing(self.problem.robot, entry.feature))
+                found[port] = self.flat(name, nothing_aimed_at(self.problem.robot, entry.feature))
         return found
 
     def flat(self, name: str, given: Any) -> np.ndarray:
@@ -177,15 +177,6 @@ class PreparedProblem:
                     f"{said.doc if said is not None else ''}"
                 )
         return found
-
-
-def _nothing(robot: Any, feature: Any) -> np.ndarray:
-    """What a feature aims at that is told nothing: zeros, one as a pose and a rotation, neutral as a configuration."""
-    kind, shape = feature.target_of.kind, target_shape(robot.tree, feature)
-    assert shape is not None
-    if kind == "configuration":
-        return np.array(robot.neutral())
-    return np.eye(shape[0]) if kind in ("pose", "rotation") else np.zeros(shape)
 
 
 def prepared(problem: Any, started: bool) -> PreparedProblem:
