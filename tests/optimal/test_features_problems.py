@@ -1,0 +1,136 @@
+"""Contacts, constraints and functions of one's own in whole problems, each with an answer that is known."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.shapes import Box
+
+
+def test_a_surface_carries_a_block_that_stands():
+    """Its wrench is the weight, at the place under the centre of mass; a slope that is too steep carries nothing."""
+    block = lw.Robot.build(
+        "block",
+        lw.Link("body", Box((0.4, 0.2, 0.2)), mass=10.0, frames={"sole": (0.05, 0.0, -0.1)}),
+        lw.Joint.of(lw.joints.Floating(), name="base", parent="world", child="body"),
+    )
+    problem = lw.Problem(block, steps=3, duration=0.15).add("acceleration", "squares")
+    problem.contact("sole", surface=(0.2, 0.1), friction=0.6, effort=0.0).add("torque", "equality", name="no motor")
+    found = problem.solve(block.neutral())
+    assert found.success and np.abs(found.q - block.neutral()).max() < 1e-8
+    # in the sole's axes at its origin: the weight acts 0.05 m behind it, m = r × f
+    assert np.allclose(found.variables["sole"], [0.0, 0.05 * 98.1, 0.0, 0.0, 0.0, 98.1], atol=1e-4)
+    assert problem.check("no motor") and problem.check("sole: stays") and problem.check("sole: friction")
+    tilted = block.integrate(block.neutral(), [0.0, 0.7, 0.0, 0.0, 0.0, 0.0])  # tan 0.7 > 0.6
+    slides = problem.solve(tilted, at_most=60)
+    assert not slides.success
+    with pytest.raises(KeyError, match=r"no feature of the problem named 'sole: friktion'.*sole: friction"):
+        problem.check("sole: friktion")
+
+
+def test_a_hopper_hops():
+    """Between two phases of contact its centre of mass is thrown, and the ground gives back what gravity took."""
+    hopper = lw.Robot.build(
+        "hopper",
+        lw.Link("body", mass=2.0),
+        lw.Link("leg", mass=0.2, com=(0, 0, -0.1)),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="up", parent="world", child="body", lower=0.0, upper=2.0),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="push", parent="body", child="leg", lower=-0.2, upper=0.15),
+    ).with_point("toe", "leg", (0.0, 0.0, -0.3))
+    phases = {"stand": (0, 8), "fly": (8, 14), "land": (14, 20)}
+    problem = lw.Problem(hopper, steps=20, duration=0.6, phases=phases).add("acceleration", "squares", scale=0.02)
+    for phase in ("stand", "land"):
+        problem.contact("toe", phase, height=0.0, name=phase)
+    problem.add(lw.optimal.TorqueFeature("up"), "equality", name="no motor").add("position limits", "inequality")
+    problem.add(lambda w: 0.05 - w.point("toe")[2], "inequality", at=11, name="high").add("velocity", "equality", at=-1)
+    found = problem.solve([0.3, 0.0])
+    kept = [
+        name for name, x in found.residuals.items() if name.split(": ")[-1] in ("stays", "height", "no force", "high")
+    ]
+    assert len(kept) == 7 and found.feasible
+    tau = 0.03
+    z = hopper.center_of_mass(np.concatenate([[[0.3, 0.0]] * 2, found.q]))[:, 2]
+    accelerations = (z[2:] - 2 * z[1:-1] + z[:-2]) / tau**2
+    forces = found.variables["stand"][:, 2] + found.variables["land"][:, 2]
+    assert np.allclose(2.2 * (accelerations + 9.81), forces, atol=1e-3)  # Newton's law, of the whole
+    assert np.allclose(accelerations[8:14], -9.81, atol=1e-4) and (forces > -1e-5).all()
+    toe = hopper.pose(found.q, "leg")[:, 2, 3] - 0.3
+    assert np.abs(toe[[*range(8), *range(13, 20)]]).max() < 1e-5 and toe[11] > 0.05 - 1e-5
+
+
+def test_a_car_parks():
+    """Sideways, though its wheels roll along their own way: a planar chassis with two axles that do not slip."""
+    car = lw.Robot.build(
+        "car",
+        lw.Link("chassis", mass=1.0),
+        lw.Link("front", mass=0.1),
+        lw.Joint.of(lw.joints.Planar(), name="drive", parent="world", child="chassis"),
+        lw.Joint.of(
+            lw.joints.Revolute((0, 0, 1)),
+            name="steer",
+            parent="chassis",
+            child="front",
+            placement=(0.3, 0, 0),
+            lower=-0.6,
+            upper=0.6,
+        ),
+    ).with_constraints(lw.Skate("chassis"), lw.Skate("front"))
+    problem = lw.Problem(car, steps=32, duration=4.0).add("acceleration", "squares", scale=0.1)
+    problem.add("velocity", "squares", scale=0.1).add("position limits", "inequality")
+    problem.add("configuration", "equality", at=-1, target=[0.0, 0.4, 0.0, 0.0], name="parked")
+    found = problem.solve(car.neutral(), at_most=150)
+    assert [entry.name for entry in problem.entries][:2] == ["chassis skates", "front skates"]
+    path = np.concatenate([car.neutral()[None], found.q])
+    assert np.abs(path[-1] - [0.0, 0.4, 0.0, 0.0]).max() < 1e-5 and np.abs(path[:, 3]).max() < 0.6 + 1e-5
+    assert np.abs(path[:, 0]).max() > 0.2  # it has to go to and fro
+    step, heading = np.diff(path, axis=0), 0.5 * (path[1:, 2] + path[:-1, 2])
+    axle = np.stack([-np.sin(heading), np.cos(heading)], axis=-1)
+    assert np.abs((step[:, :2] * axle).sum(axis=-1)).max() < 1e-4  # by half angles a chord of each arc
+
+
+def test_a_four_bar_moves():
+    """It stays closed, and only its crank is driven: what the motor gives is what constrained dynamics says."""
+    robot = lw.load("fourbar")
+    start = robot.assemble(robot.neutral()).q
+    problem = lw.Problem(robot, steps=12, duration=1.0).add("acceleration", "squares", scale=0.1)
+    problem.add(lw.ik.JointTask("crank_hinge"), "equality", at=-1, target=start[0] + 0.8, name="turned")
+    followers = lw.optimal.TorqueFeature(["coupler_hinge", "rocker_hinge"])
+    problem.add(followers, "equality", name="no motors", at=slice(1, None))
+    problem.add(lw.optimal.TorqueLimits(upper=500.0), "inequality", at=slice(1, None))
+    found = problem.solve(start)
+    assert found.success and np.abs(robot.constraint_error(found.q)).max() < 1e-6
+    assert abs(found.q[-1, 0] - start[0] - 0.8) < 1e-6
+    tau = 1.0 / 12
+    q = np.concatenate([start[None], start[None], found.q])
+    v = np.diff(q, axis=0) / tau
+    a, middle = np.diff(v, axis=0) / tau, 0.5 * (v[1:] + v[:-1])
+    free = robot.without_constraints().inverse_dynamics(q[1:-1], middle, a)
+    pushed = np.einsum("tij,ti->tj", robot.constraint_jacobian(q[1:-1]), found.variables["force of pin"])
+    assert np.abs((free - pushed)[1:, 1:]).max() < 1e-5
+    # power of what is not driven is power of the motor: the virtual work of motions that keep the loop
+    moves = np.array([np.linalg.svd(J)[2][-1] for J in robot.constraint_jacobian(q[1:-1])])
+    motor = (free - pushed)[:, 0]
+    assert np.allclose((motor * moves[:, 0])[1:], (free * moves).sum(axis=-1)[1:], atol=1e-5)
+
+
+def test_what_is_no_contact():
+    arm = lw.load("arm7")
+    for options, told in (
+        ({"on": "hnad"}, "no frame or point named 'hnad'.*hand"),
+        ({"on": "base"}, "is fixed to the world, which no force moves"),
+        ({"on": 3}, "expected the name of a frame or a point"),
+        ({"friction": -0.1}, "'hand': friction: expected a finite number from 0, got -0.1"),
+        ({"normal": (0, 0, 0)}, r"normal: expected a vector \(3,\) that is not zero"),
+        ({"normal": (0, 1)}, r"normal: expected a vector \(3,\)"),
+        ({"surface": (0.1, 0.0)}, r"surface: expected its sides \(2,\)"),
+        ({"cone": "round"}, "cone: expected one of 'smooth', 'pyramid', got 'round'"),
+        ({"height": np.inf}, "height: expected a finite number"),
+        ({"at": "standing"}, "no phase is called 'standing'"),
+    ):
+        problem = lw.Problem(arm, steps=4, phases={"stand": (0, 2)})
+        with pytest.raises((ValueError, TypeError, KeyError), match=told):
+            problem.contact(**{"on": "hand", **options})
+        assert not problem.entries and not problem.variables
+    twice = lw.Problem(arm, steps=4).contact("hand")
+    with pytest.raises(ValueError, match="two variables or parameters are called 'hand'"):
+        twice.contact("hand")
