@@ -23,7 +23,7 @@ _Part = tuple[slice, list[np.ndarray]]  # some of the times, and the rows of pie
 _FEW = 4  # times fewer times than pieces take the rows that they need, and no more
 _LONG = 32  # pieces whose table costs more than a row for each time
 _MANY = 4096  # times that are worth a row each for any pieces
-_MUCH = 1000  # times of a piece that are worth a call of their own, which takes no rows
+_MUCH = 300  # times of a piece that are worth a call of their own, which takes no rows
 _AT_ONCE = 8192  # rows that are taken and used before others: they stay in the caches
 
 
@@ -90,9 +90,9 @@ class Section:
             self._single = self._of_one()
         if not self._single:
             return None
-        kernel, ends, starts, arrays, (begin, first, rate), clocks = self._single
+        kernel, starts, arrays, (begin, first, rate), clocks = self._single
         k = max(bisect_right(starts, first + rate * (t - begin) if clocks else t) - 1, 0)
-        return kernel(np.array(t), ends, *(x[k : k + 1] for x in arrays), *clocks)
+        return kernel(np.array(t), *(x[k : k + 1] for x in arrays), *clocks)
 
     def _of_one(self) -> Any:
         starts = self.arrays["starts"]
@@ -104,22 +104,27 @@ class Section:
         numbers = (0.0, 0.0, 1.0)
         if self.clock is not None:
             numbers = (float(self.clock.starts[0]), *self.clock.coefficients[0].tolist())
-        ends = np.array([self.start, self.end])
-        return kernel, ends, starts.tolist(), [*self.arrays.values()], numbers, [*clocks.values()]
+        return kernel, starts.tolist(), [*self.arrays.values()], numbers, [*clocks.values()]
 
-    def at(self, times: np.ndarray, order: int) -> Any:
-        """q (..., nq) and so many derivatives (..., nv) at times (...), which stand still before and after it."""
+    def at(self, times: np.ndarray, order: int, held: bool = False) -> Any:
+        """q (..., nq) and so many derivatives (..., nv) at times (...) of its own, or where ``held`` of any: it stands
+        still at others."""
+        if held:
+            inside = np.clip(times, self.start, self.end)
+            found = self.at(inside, order)
+            for x in found[1:]:
+                x[times != inside] = 0.0
+            return found
         arrays, clocks = self.padded()
-        ends = np.array([self.start, self.end])
         even, pieces = len(clocks.get("clock", ())) < 2, self._pieces
         if even and pieces > 1 and (pieces > _LONG or times.size >= _MANY) and self.arrays["starts"].ndim == 1:
-            return self._by_pieces(times, order, ends, clocks)
+            return self._by_pieces(times, order, clocks)
         if even and times.size * _FEW <= pieces:
             arrays = self._rows(times)
         kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
-        return kernel(times, ends, *arrays.values(), *clocks.values())
+        return kernel(times, *arrays.values(), *clocks.values())
 
-    def _by_pieces(self, times: np.ndarray, order: int, ends: np.ndarray, clocks: Any) -> list[np.ndarray]:
+    def _by_pieces(self, times: np.ndarray, order: int, clocks: Any) -> list[np.ndarray]:
         """Each time with the row of its piece; where a piece has many times in their order, with the same for all."""
         flat = times.reshape(-1)
         found = [recycled((flat.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
@@ -134,8 +139,10 @@ class Section:
             )
         else:
             parts = self._taken(arrays, pieces_at(self.arrays["starts"], s))
+        call: Any = kernel
         for here, rows in parts:
-            kernel(flat[here], ends, *rows, *clocks.values(), out=tuple(x[here] for x in found))
+            call(flat[here], *rows, *clocks.values(), out=tuple([x[here] for x in found]))
+            call = kernel.ufunc  # which is there once the kernel was called, and of itself looks at nothing
         return [x.reshape(*times.shape, x.shape[1]) for x in found]
 
     def _taken(self, arrays: list[np.ndarray], places: np.ndarray) -> Iterator[_Part]:
@@ -350,13 +357,13 @@ def _kernel(space: CurveSpace, kind: CurveKind, shapes: tuple[Any, ...], clocks:
     names = [name for name, _ in kind.arrays]
     more = ["clock_starts", "clock"][: len(clocks)]
 
-    def traced(*, t: Any, ends: Any, **given: Any) -> Any:
+    def traced(*, t: Any, **given: Any) -> Any:
         clock = Clock(given["clock_starts"], given["clock"]) if clocks else None
         arrays = {name: given[name] for name in names}
-        return tuple(array(x) for x in curve_motion(space, kind, arrays, clock, (ends[0], ends[1]), t, order))
+        return tuple(array(x) for x in curve_motion(space, kind, arrays, clock, None, t, order))
 
     def made() -> Kernel:
         sizes = dict(zip([*names, *more], [*shapes, *clocks], strict=True))
-        return compile(traced, name=f"{kind.name}_curve", t=(), ends=(2,), **sizes)
+        return compile(traced, name=f"{kind.name}_curve", t=(), **sizes)
 
     return _KERNELS.get((space, kind.name, shapes, clocks, order), made)

@@ -166,13 +166,14 @@ class Trajectory:
         if is_traced(t) or any(section.is_symbolic for section in self._sections):
             return self._on_symbols(t, order)
         times = self._times(t, outside)
+        held = outside == "hold"
         if len(self._sections) == 1:
-            return [*self._sections[0].at(times, order)]
+            return [*self._sections[0].at(times, order, held)]
         which = np.searchsorted(self._begins[1:], times, side="right")
         found = [np.empty((*times.shape, n)) for n in (self.nq, *(self.nv,) * order)]
         for k in np.unique(which):
             here = which == k
-            for all_of_it, part in zip(found, self._sections[k].at(times[here], order), strict=True):
+            for all_of_it, part in zip(found, self._sections[k].at(times[here], order, held), strict=True):
                 all_of_it[here] = part
         return found
 

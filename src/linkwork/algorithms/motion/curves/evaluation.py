@@ -36,16 +36,28 @@ def curve_motion(
     kind: CurveKind,
     arrays: Arrays,
     clock: Clock | None,
-    ends: tuple[Any, Any],
+    ends: tuple[Any, Any] | None,
     t: Any,
     order: int = 2,
 ) -> list[list[Any]]:
     """q (nq), and so many derivatives (nv): v, a and the jerk, the derivative of a.
 
-    Without a clock s is t.  Before the first of the ``ends`` [s] and after the second the curve stands still there.
+    Without a clock s is t.  Before the first of the ``ends`` [s] and after the second the curve stands still there;
+    without ends it goes on.
     """
+    if ends is None:
+        return _motion_on(space, kind, arrays, clock, t, order)
     before, after = lt(t, ends[0]), lt(ends[1], t)
     at = where(before, ends[0], where(after, ends[1], t))
+    first, *rest = _motion_on(space, kind, arrays, clock, at, order)
+    still = or_(before, after)
+    return [first, *([where(still, 0.0, x) for x in one] for one in rest)]
+
+
+def _motion_on(
+    space: CurveSpace, kind: CurveKind, arrays: Arrays, clock: Clock | None, at: Any, order: int
+) -> list[list[Any]]:
+    """At a time that is on the curve."""
 
     def q(now: Any, levels: Sequence[int]) -> list[Any]:
         s = now
@@ -54,9 +66,7 @@ def curve_motion(
             s = polynomial([*row(clock.coefficients, place)], now - start)
         return kind.q(space, arrays, s, _without(s, levels))
 
-    first, *rest = motion_of(space, q, at, order)
-    still = or_(before, after)
-    return [first, *([where(still, 0.0, x) for x in one] for one in rest)]
+    return motion_of(space, q, at, order)
 
 
 def motion_of(
