@@ -24,7 +24,7 @@ Robots:
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.
 - `control` has linear-quadratic regulators.
-- `Robot.simulate` gives motion by time, with a controller; `simulation` is what it gives.
+- `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own.
 - `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
   robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
   `distance_field` makes a grid of distances of shapes.
@@ -114,6 +114,7 @@ from .facade.posing import pose, pose_difference
 from .facade.propagation import propagate_motion
 from .facade.quadratic_program import quadratic_program
 from .facade.robot.robot import Robot, load
+from .facade.simulation.simulator import Simulator
 from .geometry.fields import distance_field
 from .geometry.scene import Scene
 
@@ -149,6 +150,7 @@ __all__ = [
     "RollingContact",
     "Scene",
     "Screw",
+    "Simulator",
     "Skate",
     "Weld",
     "__version__",

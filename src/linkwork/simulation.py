@@ -1,8 +1,9 @@
-"""Simulation: what `Robot.simulate` gives."""
+"""Simulation: what `Robot.simulate` and `linkwork.Simulator` give."""
 
 from .facade.simulation.result import Simulation
+from .facade.simulation.simulator import SimulatorState
 
-__all__ = ["Simulation"]
+__all__ = ["Simulation", "SimulatorState"]
 
 
 def __dir__() -> list[str]:

@@ -10,13 +10,19 @@ from ..motion.trajectory import Trajectory
 from ..robot.base import RobotBase
 from .rolling import CONTROLLER, RUNNING, STATE
 
-__all__ = ["Simulation"]
+__all__ = ["Simulation", "reason_of"]
 
 _REASONS = {
     RUNNING: "done",
     CONTROLLER: "stopped: the controller gave a number that is not finite",
     STATE: "stopped: its motion left what numbers can say",
 }
+
+
+def reason_of(place: tuple[int, ...], status: np.ndarray, time: np.ndarray) -> str:
+    """What happened to an environment, and when."""
+    name = f"environment {', '.join(map(str, place))}: " if place else ""
+    return name + _REASONS[float(status[place])] + (f" at {time[place]:g} s" if status[place] else "")
 
 
 class Simulation:
@@ -63,12 +69,7 @@ class Simulation:
 
     def reasons(self) -> list[str]:
         """What happened to each environment, with its number and time where it stopped."""
-        found = []
-        for place in np.ndindex(self.status.shape):
-            text = _REASONS[float(self.status[place])]
-            name = f"environment {', '.join(map(str, place))}: " if place else ""
-            found.append(name + text + (f" at {self.stopped_at[place]:g} s" if self.status[place] else ""))
-        return found
+        return [reason_of(place, self.status, self.stopped_at) for place in np.ndindex(self.status.shape)]
 
     def trajectory(self, *environment: int) -> Trajectory:
         """The motion of an environment, by cubics through q and v.

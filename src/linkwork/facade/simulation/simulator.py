@@ -1,0 +1,211 @@
+"""A simulation that is stepped from Python: loops of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...expr.structure import mapped
+from ..motion.given import finite_number
+from ..robot.base import RobotBase
+from .given import given_numbers, given_state, leading_of
+from .kernels import piece
+from .result import reason_of
+from .rolling import RUNNING
+from .setup import SimulationSetup
+
+__all__ = ["Simulator", "SimulatorState"]
+
+
+class SimulatorState(NamedTuple):
+    """All of where a simulation is: arrays with the batch's shape before their own.
+
+    ``steps`` (...) were done, q (..., nq), v (..., nv), ``controller`` is what it carries, and ``status`` (...) is 0
+    for environments that go on.
+    """
+
+    steps: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    controller: Any
+    status: np.ndarray
+
+
+class _Pushed:
+    """The controller of simulations that have none: joint forces as they are given."""
+
+    def __call__(self, t: Any, q: Any, v: Any, tau: Any) -> Any:
+        return tau
+
+
+_PUSHED = _Pushed()
+
+
+class Simulator:
+    """A robot, or a batch of it, that moves when it is told to.
+
+    ``controller``, ``method``, ``passive``, ``step`` and ``parameters`` are those of `Robot.simulate`.  Without a
+    controller each `step` takes joint forces.  What it is at, ``state``, is a value: `restore` goes back to it, to the
+    bit, in this process or in another.
+
+    >>> import linkwork as lw
+    >>> robot = lw.load("arm7")
+    >>> simulator = lw.Simulator(robot, batch=3)
+    >>> state = simulator.reset(robot.neutral())
+    >>> later = simulator.step(robot.gravity_force(state.q), count=10)
+    >>> simulator.time.tolist(), later.q.shape
+    ([0.01, 0.01, 0.01], (3, 7))
+
+    Raises what `Robot.simulate` raises for what is no robot, time, controller or method.
+    """
+
+    __slots__ = ("_constant", "_h", "_how", "_kernels", "_leading", "_parameters", "_robot", "_sizes", "_state")
+
+    def __init__(
+        self,
+        robot: RobotBase,
+        *,
+        controller: Callable[..., Any] | None = None,
+        step: float = 1e-3,
+        method: str = "semi_implicit_euler",
+        passive: bool = True,
+        batch: int | tuple[int, ...] = (),
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(robot, RobotBase):
+            raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
+        self._h = finite_number("Simulator: step", step)
+        if not self._h > 0.0:
+            raise ValueError(f"Simulator: step: expected a time above 0 [s], got {step!r}")
+        made: Any = robot
+        self._robot = made
+        self._leading = (batch,) if isinstance(batch, int) else tuple(batch)
+        self._sizes: dict[str, tuple[int, ...]] = {}
+        for name in parameters or {}:
+            self._sizes |= {key: x.shape for key, x in made.parameters([name]).items()}
+        self._parameters = dict(zip(self._sizes, given_numbers("parameters", parameters or {}).values(), strict=True))
+        self._how = (method, passive, _PUSHED if controller is None else controller, tuple(parameters or ()))
+        self._kernels: dict[Any, Any] = {}
+        SimulationSetup(robot, method, passive, None if callable(controller) else controller, (), 1)  # looks at names
+        self._state = self.reset(made.neutral())
+
+    def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int) -> SimulationSetup:
+        method, passive, controller, asked = self._how
+        sizes = tuple(self._sizes.items())
+        return SimulationSetup(self._robot, method, passive, controller, (), count, inputs, (), sizes, asked)
+
+    @property
+    def state(self) -> SimulatorState:
+        """Where it is."""
+        return self._state
+
+    @property
+    def time(self) -> np.ndarray:
+        """How long each environment has run (...) [s]."""
+        return self._h * self._state.steps
+
+    def reset(self, q: Any, v: Any = None, *, where: Any = None) -> SimulatorState:
+        """From the start: at q and v, at rest where v is left out; only the environments ``where`` says so.
+
+        q and v broadcast to the batch, ``where`` (...) is an array of truth values.
+
+        Raises ValueError for other shapes, and for numbers that are not finite.
+        """
+        q, v = given_state(self._robot, q, v)
+        own = {name: (x, self._sizes[name]) for name, x in self._parameters.items()}
+        found = leading_of(q, v, own)
+        try:
+            fits = np.broadcast_shapes(found, self._leading) == self._leading
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(f"Simulator: expected a batch of {self._leading}, got q, v and parameters of {found}")
+        controller = self._how[2]
+        start = mapped(lambda x: self._spread(np.asarray(x, float), x), getattr(controller, "start", ()))
+        fresh = SimulatorState(
+            np.zeros(self._leading),
+            self._spread(q, np.zeros(self._robot.nq)),
+            self._spread(v, np.zeros(self._robot.nv)),
+            start,
+            np.zeros(self._leading),
+        )
+        if where is None:
+            self._state = fresh
+        else:
+            chosen = np.broadcast_to(np.asarray(where, dtype=bool), self._leading)
+
+            def either(new: Any, old: Any) -> Any:
+                mask = chosen.reshape(chosen.shape + (1,) * (new.ndim - chosen.ndim))
+                return np.where(mask, new, old)
+
+            self._state = _paired(either, fresh, self._state)
+        return self._state
+
+    def _spread(self, x: Any, core: Any) -> np.ndarray:
+        return np.array(np.broadcast_to(x, (*self._leading, *np.shape(core))))
+
+    def step(self, tau: Any = None, *, count: int = 1, **inputs: Any) -> SimulatorState:
+        """So many steps on, under joint forces τ (..., nv), or what the controller makes of its ``inputs``.
+
+        Raises ValueError for other shapes and for numbers that are not finite, TypeError where forces are given to a
+        controller, or none where there is none.
+        """
+        given = self._given(tau, inputs)
+        shapes = tuple((name, self._core(x)) for name, x in given.items())
+        key = (shapes, count)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                raise ValueError(f"Simulator.step: count: expected a number of steps from 1, got {count!r}")
+            kernel = self._kernels[key] = piece(self._setup(shapes, count), 1)
+        state = self._state
+        asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
+        if not (isinstance(state.controller, tuple) and not state.controller):
+            asked["z"] = state.controller
+        asked |= {name: x for name, x in (("inputs", given), ("parameters", self._parameters)) if x}
+        end = kernel(**asked, status=state.status, h=self._h, last=np.inf)["end"]
+        self._state = SimulatorState(end["steps"], end["q"], end["v"], end.get("z", ()), end["status"])
+        return self._state
+
+    def _given(self, tau: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        if self._how[2] is not _PUSHED:
+            if tau is not None:
+                raise TypeError("Simulator.step: expected no joint forces: there is a controller")
+            return given_numbers("inputs", inputs)
+        if inputs:
+            raise TypeError(f"Simulator.step: expected no inputs without a controller, got {', '.join(inputs)}")
+        found = given_numbers("inputs", {"tau": np.zeros(self._robot.nv) if tau is None else tau})
+        if found["tau"].shape[-1:] != (self._robot.nv,):
+            raise ValueError(
+                f"Simulator.step: tau: expected joint forces (..., {self._robot.nv}), got shape {found['tau'].shape}"
+            )
+        return found
+
+    def _core(self, x: Any) -> tuple[int, ...]:
+        n = len(self._leading)
+        return x.shape[n:] if n and x.shape[:n] == self._leading else x.shape  # type: ignore[no-any-return]
+
+    def restore(self, state: SimulatorState) -> None:
+        """Back to a state that it was in, to the bit.  Raises ValueError for one of another batch or robot."""
+        if not isinstance(state, SimulatorState) or state.q.shape != self._state.q.shape:
+            raise ValueError(f"Simulator.restore: expected a state with q {self._state.q.shape}, got {state!r:.60}")
+        self._state = _paired(lambda new, _: np.array(new), state, self._state)
+
+    def reasons(self) -> list[str]:
+        """What happened to each environment that stopped."""
+        places = np.argwhere(self._state.status != RUNNING)
+        return [reason_of(tuple(place), self._state.status, self.time) for place in places]
+
+
+def _paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
+    """A function of two values of one nesting, array by array."""
+    others = iter(_leaves(old))
+    return mapped(lambda x: function(np.asarray(x), next(others)), new)
+
+
+def _leaves(value: Any) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    mapped(lambda x: found.append(np.asarray(x)), value)
+    return found

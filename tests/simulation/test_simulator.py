@@ -1,0 +1,89 @@
+"""`linkwork.Simulator`: loops of one's own, the same steps as `Robot.simulate`."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.expr import where
+from linkwork.model.random import random_tree
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return lw.Robot(random_tree(np.random.default_rng(0), 2, types=(joints.Revolute,)))
+
+
+def test_steps_are_those_of_simulate(arm):
+    """To the bit, with forces and with a controller that carries numbers, saved and restored on the way."""
+
+    class Counting:
+        def __init__(self):
+            self.start = {"count": 0.0}
+
+        def __call__(self, t, q, v, z, gain):
+            return -gain * q, {"count": z["count"] + 1.0}
+
+    controller = Counting()
+    rng = np.random.default_rng(1)
+    q, gain = arm.random_configuration(rng, size=3), rng.uniform(0.1, 0.2, 3)
+    whole = arm.simulate(q, controller=controller, duration=0.02, inputs={"gain": gain})
+    simulator = lw.Simulator(arm, controller=controller, batch=3)
+    simulator.reset(q)
+    simulator.step(gain=gain, count=5)
+    kept = pickle.loads(pickle.dumps(simulator.state))
+    simulator.step(gain=gain, count=5)
+    simulator.restore(kept)
+    for _ in range(3):
+        state = simulator.step(gain=gain, count=5)
+    assert np.array_equal(state.q, whole.q[:, -1]) and np.array_equal(state.v, whole.v[:, -1])
+    assert np.array_equal(state.controller["count"], [20.0] * 3)
+    assert np.abs(simulator.time - 0.02).max() < 1e-15
+    pushed = lw.Simulator(arm, batch=3)
+    pushed.reset(q)
+    for k in range(20):
+        pushed.step(-gain[:, None] * whole.q[:, k])
+    assert np.abs(pushed.state.q - whole.q[:, -1]).max() < 1e-13
+
+
+def test_resets_and_what_stops(arm):
+    """Some environments start again, the others go on; a stopped one says why, and starts again when it is reset."""
+
+    def controller(t, q, v, bad):
+        return where(bad > 0.5, np.nan, 0.0) * np.ones(2)
+
+    simulator = lw.Simulator(
+        arm, controller=controller, batch=2, parameters={"gravity": [[0, 0, -9.81], [0, 0, -1.62]]}
+    )
+    simulator.reset(arm.neutral() + 0.1)
+    first = simulator.step(bad=[0.0, 1.0])
+    assert first.status.tolist() == [0.0, 1.0] and first.steps.tolist() == [1.0, 0.0]
+    assert simulator.reasons() == ["environment 1: stopped: the controller gave a number that is not finite at 0 s"]
+    second = simulator.reset(arm.neutral() + 0.1, where=[False, True])
+    assert np.array_equal(second.q[0], first.q[0]) and second.status.tolist() == [0.0, 0.0]
+    third = simulator.step(bad=[0.0, 0.0])
+    assert third.steps.tolist() == [2.0, 1.0]
+    alone = lw.Simulator(arm, controller=controller, parameters={"gravity": [0, 0, -1.62]})
+    alone.reset(arm.neutral() + 0.1)
+    assert np.array_equal(alone.step(bad=0.0).q, third.q[1])
+
+
+def test_bad_input(arm):
+    """What is wrong is said."""
+    simulator = lw.Simulator(arm)
+    for kind, text, wrong in (
+        (TypeError, "expected a robot", lambda: lw.Simulator(3)),
+        (ValueError, "step: expected a time above 0", lambda: lw.Simulator(arm, step=-1.0)),
+        (ValueError, "tau: expected joint forces", lambda: simulator.step(np.zeros(3))),
+        (ValueError, "expected finite", lambda: simulator.step([np.nan, 0.0])),
+        (TypeError, "expected no inputs", lambda: simulator.step(gain=1.0)),
+        (ValueError, "count: expected a number of steps", lambda: simulator.step(count=0)),
+        (ValueError, "expected a batch of \\(\\)", lambda: simulator.reset(np.zeros((2, 2)))),
+        (ValueError, "restore: expected a state", lambda: simulator.restore(3)),
+    ):
+        with pytest.raises(kind, match=text):
+            wrong()
