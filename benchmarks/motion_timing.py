@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.algorithms.motion.timing import NODES, PathLimits, PathValues, fastest
+from linkwork.algorithms.motion.timing import NODES, PathLimits, PathValues, fastest_resting
 from linkwork.motion import Trajectory, time_optimal
 
 from .motion_rows import MotionRow
@@ -77,7 +77,10 @@ def _kernel_call(path: Trajectory, count: int) -> Any:
     steps, caps = np.diff(s), np.full(SEGMENTS + 1, 1e30)
 
     def traced(p: Any, c: Any, v: Any, a: Any, steps: Any, caps: Any) -> Any:
-        return tuple(fastest(PathValues(p, p, c), PathLimits(-v, v, -a, a), steps, caps, 0.0, 0.0, may_rest=True))
+        def along(row: Any) -> Any:
+            return [(PathValues(row[0], row[0], row[1]), PathLimits(-v, v, -a, a))], ()
+
+        return tuple(fastest_resting(along, (p, c), steps, caps, 0.0, 0.0)[0])
 
     shape = (SEGMENTS, 3, JOINTS)
     kernel = lw.compile(traced, p=shape, c=shape, v=JOINTS, a=JOINTS, steps=SEGMENTS, caps=SEGMENTS + 1)

@@ -22,7 +22,7 @@ def rooted(row):
 
 def test_rows_are_the_same_alone_and_in_batches():
     rng = np.random.default_rng(0)
-    for n in (3, 8, 11):
+    for n in (3, 8, 11, 67):
 
         def function(x, y, z, n=n):
             rows = [[x[k], y[2 * k], z] if n > 3 else [x[k], y[k] * 1.0, z] for k in range(n)]

@@ -69,7 +69,7 @@ def test_many_paths_at_once():
     asked = MotionAsked.read("", paths[0], None, 1.0, 2.0, None, None, ())
     slow = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.2], [0.0, 0.1]]])
     fast = Trajectory.polynomial([0.0, 1.0], [[[0.0, 5.0], [0.0, 0.1]]])
-    (alone,), (_, *others) = (quick(x, asked, [1.0, 1.0], 50, 2) for x in ([slow], [fast, slow, slow]))
+    (alone,), (_, *others) = (quick(x, asked, [1.0, 1.0], 50, 2, 1e-6) for x in ([slow], [fast, slow, slow]))
     assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
     with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path obeys"):
         time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
@@ -117,13 +117,13 @@ def test_along_a_robots_path():
     found = time_optimal(path, velocity=3.0, acceleration=8.0, torque=torque, points=100)
     moved = found.trajectory(np.linspace(0.0, found.duration, 20_000))
     passed = np.abs(robot.inverse_dynamics(*moved)) - torque
-    assert (passed / torque).max() < 1e-4 and (passed / torque).max() > -1e-3
+    assert -1e-3 < (passed / torque).max() < 1e-6
     assert found.duration > free.duration
     frame = robot.frames[-1]
     slow = time_optimal(path, velocity=3.0, acceleration=8.0, speed={frame: 0.2}, points=100)
     q, v, _ = slow.trajectory(np.linspace(0.0, slow.duration, 20_000))
     speed = np.linalg.norm(robot.twist(q, v, frame)[..., 3:], axis=-1)
-    assert 0.199 < speed.max() < 0.2 * (1.0 + 1e-4) and slow.duration > free.duration
+    assert 0.199 < speed.max() < 0.2 * (1.0 + 1e-6) and slow.duration > free.duration
 
     # a limit of one's own, that of the accelerations again, says the same
     same = MotionLimit(lambda q, v, a: a, -8.0, 8.0, "a")

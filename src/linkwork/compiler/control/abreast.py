@@ -19,15 +19,17 @@ from .steps import SLICE, TABLE, Control, Memory, Scope, Spot
 
 __all__ = ["SideBySide", "worth_lanes"]
 
-_FEWEST, _MOST = 3, 64  # steps: more are written out in as many groups as there are
+_FEWEST = 3  # steps
+_WRITTEN = 64  # steps that are written out in as many groups as there are: more are groups in a loop
+_TABLE = 16  # numbers side by side: more are taken in a loop
 _WORTH = 200  # instructions of a step: to move what it takes and leaves into lanes and back costs about as much as some
-_ROOM = 1 << 15  # bytes of the frame, which is on the stack
+_ROOM = 1 << 17  # bytes of the frame, which is on the stack
 
 
 def worth_lanes(loop: Loop) -> bool:
     """Whether steps of a loop are better done side by side."""
     apart = not loop.conditional and not loop.carried and loop.inputs > 0 and loop.kept > 0
-    return apart and _FEWEST <= loop.at_most <= _MOST and samples_cost(loop.body) >= _WORTH
+    return apart and loop.at_most >= _FEWEST and samples_cost(loop.body) >= _WORTH
 
 
 class SideBySide:
@@ -49,25 +51,51 @@ class SideBySide:
         loop: Loop = step.bundle
         frame = f.room(self.bytes, 64)
         spots = step.scopes[0].inputs
-        kind, mask = self.real.vector(self.lanes), f"i{self.lanes}"
-        f.declare(f"declare void {self.name}(ptr, {mask})")
-        for k in range(loop.inputs, len(spots)):
-            self._put(f, frame, k, [f.get("%frame", spots[k].number)] * self.lanes)
-        for first in range(0, loop.at_most, self.lanes):
-            count = min(self.lanes, loop.at_most - first)
-            for k in range(loop.inputs):
-                self._put(f, frame, k, self._row(f, step, spots[k], starts, range(first, first + count)))
-            f.do(f"call void {self.name}(ptr {frame}, {mask} {-1 if count == self.lanes else (1 << count) - 1})")
-            taken: Callable[[int], str] = lambda j: f.load(kind, f.at(frame, self.scope.results[j] * self.width), 64)  # noqa: E731
-            kept = f.at("%frame", (step.results + first * loop.kept) * self.real.bytes)
-            self._leave(f, taken, kept, loop.kept, count)
+        f.declare(f"declare void {self.name}(ptr, i{self.lanes})")
+        self._spread_all(f, frame, loop.inputs, [spot.number for spot in spots[loop.inputs :]])
+        kept = f.at("%frame", step.results * self.real.bytes)
+        groups, left = divmod(loop.at_most, self.lanes)
+        written = 0
+        if loop.at_most > _WRITTEN:
+            with f.loop(groups) as k:
+                begins = [self._further(f, step, spot, starts, k) for spot in spots[: loop.inputs]]
+                at = f.at(kept, f.let(f"mul i64 {k}, {self.lanes * loop.kept * self.real.bytes}"))
+                self._group(f, step, frame, begins, 0, at, self.lanes)
+            written = groups
+        begins = [starts[spot.column] for spot in spots[: loop.inputs]]
+        for group in range(written, groups + (left > 0)):
+            first = group * self.lanes
+            at = f.at(kept, first * loop.kept * self.real.bytes)
+            self._group(f, step, frame, begins, first, at, left if group == groups else self.lanes)
 
-    def _row(self, f: Instructions, step: Control, spot: Spot, starts: Sequence[str], steps: range) -> Sequence[str]:
-        """One input of some steps."""
-        column, start = step.columns[spot.column], starts[spot.column]
-        size = self.real.bytes
+    def _further(self, f: Instructions, step: Control, spot: Spot, starts: Sequence[str], group: str) -> str:
+        """Where the column of an input begins, for a group of steps."""
+        size = self._distance(step, spot) * self.lanes
+        start = starts[spot.column]
+        return f.at(start, f.let(f"mul i64 {group}, {size}")) if size else start
+
+    def _group(
+        self, f: Instructions, step: Control, frame: str, begins: Sequence[str], first: int, kept: str, count: int
+    ) -> None:
+        """Some steps, from the first on behind where columns of inputs begin, at once."""
+        loop: Loop = step.bundle
+        kind, mask = self.real.vector(self.lanes), f"i{self.lanes}"
+        spots = step.scopes[0].inputs
+        for k, begin in enumerate(begins):
+            self._put(f, frame, k, self._row(f, step, spots[k], begin, range(first, first + count)))
+        f.do(f"call void {self.name}(ptr {frame}, {mask} {-1 if count == self.lanes else (1 << count) - 1})")
+        taken: Callable[[int], str] = lambda j: f.load(kind, f.at(frame, self.scope.results[j] * self.width), 64)  # noqa: E731
+        self._leave(f, taken, kept, loop.kept, count)
+
+    def _distance(self, step: Control, spot: Spot) -> int:
+        """Bytes from an input of a step to that of the next."""
         assert spot.area in (SLICE, TABLE)
-        distance, at = (size, 0) if spot.area == TABLE else (column.stride * size, spot.number * size)
+        return self.real.bytes * (1 if spot.area == TABLE else step.columns[spot.column].stride)
+
+    def _row(self, f: Instructions, step: Control, spot: Spot, start: str, steps: range) -> Sequence[str]:
+        """One input of some steps."""
+        distance, size = self._distance(step, spot), self.real.bytes
+        at = 0 if spot.area == TABLE else spot.number * size
         return [f.load(self.real.name, f.at(start, at + k * distance), size) for k in steps]
 
     def _put(self, f: Instructions, frame: str, place: int, numbers: Sequence[str]) -> None:
@@ -78,6 +106,34 @@ class SideBySide:
             x = numbers[lane] if lane < len(numbers) else numbers[0]
             column = f.let(f"insertelement {kind} {column}, {self.real.name} {x}, i32 {lane}")
         f.store(kind, column, f.at(frame, place * self.width), self.width)
+
+    def _spread_all(self, f: Instructions, frame: str, first: int, places: Sequence[int]) -> None:
+        """Numbers of the sample's frame into all lanes of places from the first on: in loops where they are a table."""
+        k = 0
+        while k < len(places):
+            count = 1
+            while k + count < len(places) and places[k + count] == places[k] + count:
+                count += 1
+            if count >= _TABLE:
+                start, to = (
+                    f.at(x, y) for x, y in (("%frame", places[k] * self.real.bytes), (frame, (first + k) * self.width))
+                )
+                with f.loop(count) as index:
+                    number = f.load(
+                        self.real.name, f.at(start, f.let(f"mul i64 {index}, {self.real.bytes}")), self.real.bytes
+                    )
+                    self._spread(f, f.at(to, f.let(f"mul i64 {index}, {self.width}")), 0, number)
+            else:
+                for j in range(k, k + count):
+                    self._spread(f, frame, first + j, f.get("%frame", places[j]))
+            k += count
+
+    def _spread(self, f: Instructions, frame: str, place: int, number: str) -> None:
+        """A number into all lanes of a place."""
+        kind = self.real.vector(self.lanes)
+        one = f.let(f"insertelement {kind} poison, {self.real.name} {number}, i32 0")
+        all_of_it = f.let(f"shufflevector {kind} {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
+        f.store(kind, all_of_it, f.at(frame, place * self.width), self.width)
 
     def _leave(self, f: Instructions, taken: Callable[[int], str], kept: str, numbers: int, steps: int) -> None:
         """What the steps of a group leave, to where it is kept, step by step."""

@@ -31,7 +31,7 @@ def frozen(x: Any) -> Any:
     """An array that nobody can write to; one of symbols as it is."""
     if isinstance(x, np.ndarray) and (x.dtype == object or _is_frozen(x)):
         return x
-    found = np.array(x, dtype=np.float64)
+    found = np.array(x, dtype=np.float64, order="C")  # kernels take other orders slowly
     found.setflags(write=False)
     return found
 

@@ -1,11 +1,15 @@
 """Timing along a path: the fastest within limits of velocity and of second order."""
 
-from .reachability import PathLimits, PathTiming, PathValues, fastest
+from .laying import Laid, laid, laid_anew
+from .reachability import PathTiming, fastest
+from .resting import fastest_resting
 from .rows import NODES
+from .segment_lines import PathLimits, PathValues
 from .smooth import SmoothLimits, SmoothTiming, SmoothValues, smoothest
 
 __all__ = [
     "NODES",
+    "Laid",
     "PathLimits",
     "PathTiming",
     "PathValues",
@@ -13,5 +17,8 @@ __all__ = [
     "SmoothTiming",
     "SmoothValues",
     "fastest",
+    "fastest_resting",
+    "laid",
+    "laid_anew",
     "smoothest",
 ]

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["NODES", "control_points", "product"]
+__all__ = ["NODES", "control_points", "polynomial_at", "product"]
 
 
 @cache
@@ -55,4 +55,14 @@ def product(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         for i in range(max(0, k - n), min(m, k) + 1):
             total = total + (comb(m, i) * comb(n, k - i) / comb(m + n, k)) * a[i] * b[k - i]
         found.append(total)
+    return found
+
+
+def polynomial_at(t: float, values: Sequence[Any]) -> Any:
+    """The polynomial that has these values at `NODES`, at t."""
+    nodes = NODES[len(values)]
+    found: Any = 0.0
+    for k, (node, value) in enumerate(zip(nodes, values, strict=True)):
+        others = [x for j, x in enumerate(nodes) if j != k]
+        found = found + float(np.prod([(t - x) / (node - x) for x in others])) * value
     return found

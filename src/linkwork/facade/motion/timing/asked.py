@@ -30,7 +30,8 @@ class MotionAsked:
     own: tuple[MotionLimit, ...]
     robot: Any
     speed: Mapping[str, float]
-    names: tuple[str, ...]
+    names: Sequence[str]
+    torque: MotionLimit | None = None  # the one of one's own limits that is of joint forces
 
     @staticmethod
     def read(
@@ -45,7 +46,7 @@ class MotionAsked:
         jerk: Any = None,
     ) -> MotionAsked:
         """Raises ValueError for what is no limit, and where none is of second order."""
-        names = tuple(map(str, range(path.nv))) if path.robot is None else tuple(path.robot.v_names)
+        names = _Names(path)
         if robot is not None and (robot.nq, robot.nv) != (path.nq, path.nv):
             raise ValueError(
                 f"{who}: robot: expected one with q of {path.nq} and v of {path.nv} numbers, as the path has, got "
@@ -53,7 +54,7 @@ class MotionAsked:
             )
         if velocity is None:
             velocity = np.inf if path.robot is None else path.robot.velocity_limits
-        own = []
+        own, forces = [], None
         for limit in limits:
             if not isinstance(limit, MotionLimit):
                 raise TypeError(f"{who}: limits: expected MotionLimit(function, lower, upper), got {limit!r}")
@@ -62,7 +63,8 @@ class MotionAsked:
             if robot is None:
                 raise ValueError(f"{who}: torque: expected a path of a robot, or robot=")
             low, high = sides(who, "torque", robot.effort_limits if torque is True else torque, names, path.robot)
-            own.append(MotionLimit(robot.inverse_dynamics, low, high, "torque"))
+            forces = MotionLimit(robot.inverse_dynamics, low, high, "torque")
+            own.append(forces)
         if acceleration is None and not own:
             raise ValueError(
                 f"{who}: expected limits of acceleration= or torque=: within those of velocity alone a motion may "
@@ -84,6 +86,7 @@ class MotionAsked:
             robot,
             speed,
             names,
+            forces,
         )
 
     def rows(self, who: str, path: PathNumbers) -> PathRows:
@@ -100,7 +103,7 @@ class MotionAsked:
         """Raises ValueError where what moves, by q' (..., nv), has a limit of 0."""
         for what, limits in (("velocity", self.velocity), ("acceleration", self.acceleration), ("jerk", self.jerk)):
             low, high = limits if limits is not None else (np.array([]), np.array([]))
-            for k in np.flatnonzero((low == 0.0) | (high == 0.0)):
+            for k in np.flatnonzero((low == 0.0) | (high == 0.0)).tolist():
                 moves = first[..., k]
                 if what == "velocity":
                     bad = (moves.max() > SMALLEST and high[k] == 0.0) or (moves.min() < -SMALLEST and low[k] == 0.0)
@@ -108,6 +111,22 @@ class MotionAsked:
                     bad = bool(np.abs(moves).max() > SMALLEST)
                 if bad:
                     raise ValueError(f"{who}: {what}: {self.names[k]!r} moves along the path, and its limit is 0")
+
+
+class _Names(Sequence[str]):
+    """Of the numbers of a path's v: found when they are asked for, which is seldom and takes long."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Trajectory) -> None:
+        self.path = path
+
+    def __len__(self) -> int:
+        return self.path.nv
+
+    def __getitem__(self, place: Any) -> Any:
+        robot = self.path.robot
+        return (tuple(map(str, range(self.path.nv))) if robot is None else tuple(robot.v_names))[place]
 
 
 def never_zero(limits: Sides) -> Sides:
@@ -118,6 +137,8 @@ def never_zero(limits: Sides) -> Sides:
 
 def speed_of_end(who: str, name: str, given: Any) -> float:
     """ṡ at an end of a path.  Raises ValueError."""
+    if given.__class__ is float and 0.0 <= given < np.inf:
+        return float(given)
     found = real_array(f"{who}: {name}: expected a number from 0 on", given)
     if found.ndim or not (np.isfinite(found) and found >= 0.0):
         raise ValueError(f"{who}: {name}: expected a number from 0 on, got {given!r}")
@@ -133,8 +154,8 @@ def count_of(who: str, name: str, given: Any) -> int:
 
 def part_of(who: str, name: str, given: Any) -> float | None:
     """A number above 0, or None.  Raises ValueError."""
-    if given is None:
-        return None
+    if given is None or (given.__class__ is float and 0.0 < given < np.inf):
+        return None if given is None else float(given)
     found = real_array(f"{who}: {name}: expected a number above 0, or None", given)
     if found.ndim or not (np.isfinite(found) and found > 0.0):
         raise ValueError(f"{who}: {name}: expected a number above 0, or None, got {given!r}")

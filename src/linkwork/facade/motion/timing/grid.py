@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["again", "grid", "jumps", "shared"]
+__all__ = ["again", "grid", "jumps", "segments_of", "shared"]
 
 _CORNER = 1e-7  # of the path's rate: a jump of it is a corner
 _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serve all
@@ -12,8 +12,7 @@ _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serv
 
 def grid(knots: np.ndarray, points: int) -> np.ndarray:
     """About so many segments, the knots among their ends; closer together at the path's ends, where it is slow."""
-    least = max(points, 2 * (len(knots) - 1))
-    many = next((n for n in _COUNTS if n >= least), least)
+    many = segments_of(points, len(knots) - 1)
     shares = np.diff(knots) / (knots[-1] - knots[0])
     counts = shared(shares, many)
     found = [knots[:1]]
@@ -28,6 +27,12 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
         found.append(new)
     made: np.ndarray = np.concatenate(found)
     return made
+
+
+def segments_of(points: int, pieces: int) -> int:
+    """How many segments there are where so many are asked for at least."""
+    least = max(points, 2 * pieces)
+    return next((n for n in _COUNTS if n >= least), least)
 
 
 def again(knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:

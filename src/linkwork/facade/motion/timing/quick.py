@@ -5,25 +5,17 @@ the path is evaluated, too; many paths at once on its lanes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....algorithms.motion.timing import NODES, PathLimits, PathValues, fastest
-from ....bridge.machine import Kernel, compile
-from ....bridge.once import Once
-from ....expr.arrays import array
-from ....expr.control import scan
-from ....expr.functions import sqrt
 from ..trajectory import Trajectory
 from .asked import MotionAsked
-from .grid import again, grid, jumps
+from .grid import segments_of
+from .quick_kernel import QuickLaw, anew_kernel, quick_kernel
 
 __all__ = ["QuickMotion", "is_quick", "quick"]
-
-_KERNELS: Once[Kernel] = Once(64)
-_POWERS = np.arange(1.0, 4.0)
 
 
 class QuickMotion(NamedTuple):
@@ -39,8 +31,10 @@ class QuickMotion(NamedTuple):
 
 
 def is_quick(path: Trajectory, asked: MotionAsked) -> bool:
-    """Whether it is such a path, and these are all limits."""
-    if len(path.sections) > 1 or asked.own or asked.speed or asked.jerk is not None or asked.stands:
+    """Whether it is such a path, and these are limits of such a kind."""
+    if len(path.sections) > 1 or asked.jerk is not None or asked.stands:
+        return False
+    if asked.own and not (len(asked.own) == 1 and asked.own[0] is asked.torque):
         return False
     section = path.sections[0]
     c = section.arrays.get("coefficients")
@@ -57,124 +51,64 @@ def is_quick(path: Trajectory, asked: MotionAsked) -> bool:
 
 
 def quick(
-    paths: Sequence[Trajectory], asked: MotionAsked, ends: Sequence[float], points: int, passes: int
+    paths: Sequence[Trajectory],
+    asked: MotionAsked,
+    ends: Sequence[float],
+    points: int,
+    passes: int,
+    tolerance: float | None,
 ) -> list[QuickMotion]:
     """Of paths of the same coordinates, each as it would be alone: one that is blocked has no further passes."""
-    assert asked.acceleration is not None
-    limits = (*asked.velocity, *asked.acceleration, ends[0] ** 2, ends[1] ** 2)
-    laid = [_segments(path, points, None) for path in paths]
-    found = _together(laid, limits)
-    for _ in range(passes - 1):
-        going = [k for k, motion in enumerate(found) if motion.blocked < 0]
-        laid = [_segments(paths[k], points, _again(paths[k], found[k])) for k in going]
-        for k, motion in zip(going, _together(laid, limits), strict=True):
-            found[k] = motion
+    law = QuickLaw(
+        asked.robot if asked.own or asked.speed else None,
+        asked.acceleration is not None,
+        asked.torque is not None,
+        tuple(asked.speed),
+    )
+    limits: dict[str, Any] = {"first": ends[0] ** 2, "last": ends[1] ** 2}
+    limits |= {"slowest": asked.velocity[0], "highest": asked.velocity[1]}
+    if asked.acceleration is not None:
+        limits |= {"lower": asked.acceleration[0], "upper": asked.acceleration[1]}
+    if asked.torque is not None:
+        limits |= {"least": asked.torque.lower, "most": asked.torque.upper}
+    if asked.speed:
+        limits["speeds"] = np.array([*asked.speed.values()], dtype=float)
+    room = np.inf if tolerance is None else 0.5 * tolerance
+    given = [_given(path) for path in paths]
+    alike: dict[tuple[int, int], list[int]] = {}
+    for k, (c, _, _, count) in enumerate(given):
+        alike.setdefault((segments_of(points, count), len(c)), []).append(k)
+    found: list[Any] = [None] * len(paths)
+    for (n, pieces), members in alike.items():
+        alone = len(members) == 1
+        c, starts, end = (
+            given[members[0]][:3] if alone else [np.array([given[k][i] for k in members]) for i in range(3)]
+        )
+        kernel = quick_kernel(n, pieces, paths[0].nv, law)
+        made = kernel(c, starts, end, 0.0, *_nothing(n, pieces), *limits.values())
+        for _ in range(passes - 1):
+            s, w, u, t, _, firsts, _, _ = made
+            following = anew_kernel(n, pieces)(s, firsts, starts, end, w, u, t)
+            made = kernel(c, starts, end, 1.0, *following, *limits.values())
+        for k, s, w, u, t, clock, _, blocked, over in (
+            [(*members, *made)] if alone else zip(members, *made, strict=True)
+        ):
+            found[k] = QuickMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
     return found
 
 
-def _together(laid: Sequence[tuple[np.ndarray, ...]], limits: tuple[Any, ...]) -> list[QuickMotion]:
-    """Those of as many segments in one call."""
-    if len(laid) == 1:
-        n, nv = laid[0][0].shape[:2]
-        speed, u, t, clock, blocked = _kernel(n, nv)(*laid[0], *limits)
-        return [QuickMotion(laid[0][4], speed, u, t, clock, int(blocked))]
-    found: list[Any] = [None] * len(laid)
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for k, given in enumerate(laid):
-        alike.setdefault(given[0].shape[:2], []).append(k)
-    for (n, nv), members in alike.items():
-        stacked = [np.stack([laid[k][i] for k in members]) for i in range(5)]
-        for k, speed, u, t, clock, blocked in zip(members, *_kernel(n, nv)(*stacked, *limits), strict=True):
-            found[k] = QuickMotion(laid[k][4], speed, u, t, clock, int(blocked))
-    return found
+@cache
+def _nothing(n: int, pieces: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(n + 1), np.zeros(pieces)
 
 
-def _segments(path: Trajectory, points: int, s: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    """Of each segment the coefficients of q' (n, nv, 3), where it begins in its piece, how long it is; the most of x at
-    its ends (n + 1,), and these."""
+def _given(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int]:
+    """Coefficients (pieces, nv, 4), where pieces begin, as many as a power of 2, where the last ends; how many."""
     section = path.sections[0]
-    c, starts = section.arrays["coefficients"], section.arrays["starts"]
-    if s is None:
-        s, steps, place, begins, whole = _grid(starts.tobytes(), section.end, points)
-    else:
-        s, steps, place, begins, whole = _laid(starts, s)
-    rates = c[..., 1:] * _POWERS[: c.shape[-1] - 1]
-    if rates.shape[-1] < 3:
-        rates = np.concatenate([rates, np.zeros((*c.shape[:2], 3 - rates.shape[-1]))], axis=-1)
-    caps = np.full(len(s), 1e30)
-    if len(starts) > 1:
-        h = np.diff(starts)[:, None]
-        before = rates[:-1, :, 0] + h * (rates[:-1, :, 1] + h * rates[:-1, :, 2])
-        after = rates[1:, :, 0]
-        caps[whole[jumps(before, after)]] = 0.0
-    return rates[place], begins, steps, caps, s
-
-
-def _again(path: Trajectory, motion: QuickMotion) -> np.ndarray:
-    section = path.sections[0]
-    knots = np.append(section.arrays["starts"], section.end)
-    return again(knots, motion.s, motion.t, motion.speed**2, motion.acceleration)
-
-
-@lru_cache(maxsize=256)
-def _grid(starts: bytes, end: float, points: int) -> tuple[np.ndarray, ...]:
-    begins = np.frombuffer(starts)
-    found = _laid(begins, grid(np.append(begins, end), points))
-    for x in found:
-        x.setflags(write=False)
-    return found
-
-
-def _laid(starts: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Ends of segments, how long they are, in which pieces and where they begin there; where pieces begin."""
-    place = np.searchsorted(starts, s[:-1], side="right") - 1
-    return s, np.diff(s), place, s[:-1] - starts[place], np.searchsorted(s, starts[1:])
-
-
-def _kernel(n: int, nv: int) -> Kernel:
-    return _KERNELS.get((n, nv), lambda: _made(n, nv))
-
-
-def _made(n: int, nv: int) -> Kernel:
-    nodes = NODES[3]
-
-    def traced(
-        rates: Any,
-        begins: Any,
-        steps: Any,
-        caps: Any,
-        s: Any,
-        slowest: Any,
-        highest: Any,
-        lower: Any,
-        upper: Any,
-        start: Any,
-        end: Any,
-    ) -> Any:
-        def along(state: Any, row: Any) -> tuple[Any, Any]:
-            c, begin, step = row
-            first, second = [], []
-            for node in nodes:
-                d = begin + node * step
-                first.append([a + d * (b + d * e) for a, b, e in c])
-                second.append([b + 2.0 * d * e for _, b, e in c])
-            return state, (array(first), array(second))
-
-        _, (first, second) = scan(along, (), (rates, begins, steps))
-        values, limits = PathValues(first, first, second), PathLimits(slowest, highest, lower, upper)
-        found = fastest(values, limits, steps, caps, start, end, may_rest=True)
-
-        def clocked(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
-            t, w = state
-            place, step, x, u = row
-            after = sqrt(x)
-            t_after = t + 2.0 * step / (w + after)
-            return (t_after, after), (after, t_after, array([place, w, 0.5 * u]))
-
-        w0 = sqrt(found.x[0])
-        _, (w, t, clock) = scan(clocked, (0.0 * w0, w0), (s[:-1], steps, found.x[1:], found.u))
-        return np.concatenate([array([w0]), w]), found.u, np.concatenate([array([0.0 * w0]), t]), clock, found.blocked
-
-    path = {"rates": (n, nv, 3), "begins": (n,), "steps": (n,), "caps": (n + 1,), "s": (n + 1,)}
-    limits = dict.fromkeys(("slowest", "highest", "lower", "upper"), (nv,))
-    return compile(traced, name="time_optimal", **path, **limits, start=(), end=())
+    c, count = section.arrays["coefficients"], len(section.arrays["starts"])
+    padded = section.padded()[0]
+    if c.shape[-1] == 4:
+        return padded["coefficients"], padded["starts"], section.end, count
+    own = np.zeros((*padded["coefficients"].shape[:2], 4))
+    own[:count, :, : c.shape[-1]] = c
+    return own, padded["starts"], section.end, count

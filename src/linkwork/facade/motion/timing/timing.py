@@ -136,7 +136,7 @@ def time_optimal(
         else:
             found[k] = _timed(names[k], under, asked, own, points, passes, tolerance)
     if together:
-        made = quick([under for _, under in together], asked, ends, points, passes)
+        made = quick([under for _, under in together], asked, ends, points, passes, tolerance)
         for (k, under), motion in zip(together, made, strict=True):
             # where there is none, the long way says why
             blocked = motion.blocked >= 0

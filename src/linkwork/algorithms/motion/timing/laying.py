@@ -1,0 +1,124 @@
+"""Segments of a path: where their ends are, the path's knots among them; and of a motion, those of equal weight.
+
+Pieces of the path are rows of a table whose number is a power of 2, in which those that are not there begin at `FAR`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....expr.arrays import array
+from ....expr.control import scan, take
+from ....expr.functions import and_, fabs, floor, fmax, fmin, le, lt, where
+from ..curves.pieces import FAR, piece_at
+
+__all__ = ["Laid", "laid", "laid_anew"]
+
+_NEVER = 1e-300
+
+
+class Laid(NamedTuple):
+    """Ends of n segments, s (n + 1,), and with which segments pieces begin (pieces,)."""
+
+    s: Any
+    firsts: Any
+
+    def pieces(self) -> tuple[Any, Any]:
+        """In which pieces segments are (n,), and which of them begin there (n,): 1, or 0."""
+
+        def one(state: Any, k: Any) -> tuple[Any, Any]:
+            piece, first = piece_at(self.firsts, k)
+            return state, (piece, where(le(k, first), 1.0, 0.0))
+
+        pieces, begin = scan(one, (), np.arange(float(len(self.s) - 1)))[1]
+        return pieces, begin
+
+
+def laid(starts: Any, end: Any, many: int) -> Laid:
+    """Of so many segments, by the lengths of pieces; closer together at the path's ends, where it is slow."""
+    first, last = starts[0], float(many)
+    length = end - first
+    shares = _of_each(lambda start: where(lt(start, FAR), (start - first) / length, 1.0), starts)
+    firsts = _firsts(starts, shares, many)
+
+    def one(state: Any, k: Any) -> tuple[Any, Any]:
+        piece, begin = piece_at(firsts, k)
+        stop, start, after = _next(firsts, piece, last), take(starts, piece), _next(starts, piece, end)
+        t = (k - begin) / fmax(stop - begin, 1.0)
+        t = where(le(begin, 0.0), 0.5 * (t + t * t), t)
+        left = 1.0 - t
+        t = where(le(last, stop), 1.0 - 0.5 * (left + left * left), t)
+        return state, where(le(last, k), end, start + t * (after - start))
+
+    return Laid(scan(one, (), np.arange(last + 1.0))[1], firsts)
+
+
+def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any) -> Laid:
+    """As many segments of a motion with ṡ = w at s, passed at t, and s̈ = u between: of the same time and change of
+    speed; the old ones where they would be nothing but rounding."""
+    many = len(u)
+    last = float(many)
+    whole = scan(lambda total, row: (total + fabs(row[1] - row[0]), None), 0.0 * w[0], (w[:-1], w[1:]))[0]
+    a, b = 1.0 / fmax(t[many], _NEVER), 1.0 / fmax(whole, _NEVER)
+
+    def weighed(total: Any, row: Any) -> tuple[Any, Any]:
+        before, after, time = row
+        total = total + b * fabs(after - before)
+        return total, total + a * time
+
+    weights = scan(weighed, 0.0 * whole, (w[:-1], w[1:], t[1:]))[1]
+    weights = np.concatenate([array([0.0 * whole]), weights])
+    full = weights[many]
+
+    size = 1 << many.bit_length()
+    table = np.concatenate([weights, np.full(size - many - 1, FAR)])
+    table = _of_each(lambda weight: fmin(weight, FAR), table)  # so that it stands in one place
+    at = scan(lambda _, k: (take(table, fmin(k, last)),) * 2, 0.0 * full, old.firsts)[1]
+    firsts = _firsts(starts, _of_each(lambda x: x / full, at), many)
+
+    def one(state: Any, k: Any) -> tuple[Any, Any]:
+        piece, begin = piece_at(firsts, k)
+        stop, start, after = _next(firsts, piece, last), take(starts, piece), _next(starts, piece, end)
+        low, high = take(at, piece), _next(at, piece, full)
+        weight = low + (k - begin) / fmax(stop - begin, 1.0) * (high - low)
+        place, _ = piece_at(table, weight)
+        place = fmin(place, last - 1.0)
+        below, above = take(table, place), take(table, place + 1.0)
+        part = fmin(fmax((weight - below) / fmax(above - below, _NEVER), 0.0), 1.0)
+        d = part * (
+            take(t, place + 1.0) - take(t, place)
+        )  # on a segment the speed, and so the weight, is linear in time
+        s = take(old.s, place) + d * (take(w, place) + 0.5 * take(u, place) * d)
+        s = where(le(k, begin), start, fmin(fmax(s, start), after))
+        return state, where(le(last, k), end, s)
+
+    s = scan(one, (), np.arange(last + 1.0))[1]
+    rising = scan(lambda fine, row: (and_(fine, lt(row[0], row[1])), None), le(full, FAR), (s[:-1], s[1:]))[0]
+    new = Laid(s, firsts)
+    return Laid(*(_of_each(lambda x, y: where(rising, x, y), x, y) for x, y in zip(new, old, strict=True)))
+
+
+def _firsts(starts: Any, shares: Any, many: int) -> Any:
+    """With which segments pieces begin, of shares until each one's beginning: each has one at least."""
+    count = scan(lambda n, start: (n + where(lt(start, FAR), 1.0, 0.0), None), 0.0 * shares[0], starts)[0]
+
+    def one(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
+        least, k = state
+        share, start = row
+        first = fmax(least, fmin(floor(share * float(many) + 0.5), float(many) - (count - k)))
+        return (first + 1.0, k + 1.0), where(lt(start, FAR), first, FAR)
+
+    return scan(one, (0.0 * shares[0], 0.0 * shares[0]), (shares, starts))[1]
+
+
+def _next(table: Any, place: Any, otherwise: Any) -> Any:
+    """The entry after one, or something else after the last and in the place of one that is not there."""
+    found = take(table, place + 1.0)
+    there = and_(lt(place + 1.5, float(len(table))), lt(found, FAR))
+    return where(there, found, otherwise)
+
+
+def _of_each(function: Any, *columns: Any) -> Any:
+    return scan(lambda state, row: (state, function(*row)), (), columns)[1]
