@@ -71,7 +71,6 @@ class PathSearch(NamedTuple):
 
 class _Trial(NamedTuple):
     share: Any
-    point: PathPoint
     merit: Any
     cost: Any
     violations: Any
@@ -122,14 +121,12 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         best = where(lt(0.0, bend), -0.5 * slope * share * share / where(lt(0.0, bend), bend, 1.0), 0.5 * share)
         shorter = where(lt(0.5, fine), share, fmin(fmax(best, 0.1 * share), 0.5 * share))
         count = where(positive, trial.count + 1.0, float(_TRIALS))
-        return _Trial(shorter, there, at.merit, at.cost, at.violations, at.everywhere, at.alone, fine, count)
+        return _Trial(shorter, at.merit, at.cost, at.violations, at.everywhere, at.alone, fine, count)
 
-    empty = _Trial(first, point, merit, state.cost, state.violations, duals.everywhere, duals.alone, 0.0, 0.0)
+    empty = _Trial(first, merit, state.cost, state.violations, duals.everywhere, duals.alone, 0.0, 0.0)
     trial = while_loop(searching, tried, empty, at_most=_TRIALS).state
     taken = lt(0.5, trial.fine)
-    q = _chosen(taken, trial.point.q, point.q)
-    u = _chosen(taken, trial.point.u, point.u)
-    p = _chosen(taken, trial.point.p, point.p)
+    there = sweeps.moved(point, way, border, where(taken, trial.share, 0.0))
     violations = _chosen(taken, trial.violations, state.violations)
     damping = where(
         taken,
@@ -164,7 +161,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
     status = where(and_(not_(taken), lt(_MOST_DAMPING, damping)), STUCK, status)
     return PathSearch(
-        PathPoint(q, u, p),
+        there,
         Duals(kept, alone, array(grown)),
         violations,
         before,

@@ -162,11 +162,16 @@ class PathSweeps:
                 return state, (array(sums), array(forces))
 
             _, (sums, everywhere) = scan(step, (), self._rows(point, duals))
-            merit, cost = sum(list(sums[:, 0]), merit), sum(list(sums[:, 1]), cost)
             hard = [k for k in program.everywhere if k in at]
-            for n, k in enumerate(hard):
-                for x in sums[:, 2 + n]:
-                    violations[at[k]] = fmax(violations[at[k]], x)
+
+            def together(state: Any, row: Any) -> tuple[Any, None]:
+                added = [x + y for x, y in zip(state[:2], row[:2], strict=True)]
+                return array([*added, *(fmax(x, y) for x, y in zip(state[2:], row[2:], strict=True))]), None
+
+            whole, _ = scan(together, array([0.0] * (2 + len(hard))), sums)
+            merit, cost = whole[0], whole[1]
+            for k, x in zip(hard, whole[2:], strict=True):
+                violations[at[k]] = x
         forces: list[Any] = []
         for k, (_, w, asked) in zip(program.alone, self._alone(point, duals), strict=True):
             found = entry_values(w, asked)
@@ -288,12 +293,13 @@ class PathSweeps:
             return [said[k] for k in program.forces_of(entries) for _ in range(program.entries[k].count)]
 
         choices = columns(program.everywhere)
-        rows = [
-            [where(c, x, y) for c, x, y in zip(choices, one, other, strict=True)]
-            for one, other in zip(everywhere, duals.everywhere, strict=True)
-        ]
+
+        def step(state: Any, given: Any) -> tuple[Any, Any]:
+            return state, array([where(c, x, y) for c, x, y in zip(choices, *given, strict=True)])
+
+        rows = scan(step, (), (everywhere, duals.everywhere))[1] if choices else duals.everywhere
         own = [where(c, x, y) for c, x, y in zip(columns(program.alone), alone, duals.alone, strict=True)]
-        return array(rows) if choices else duals.everywhere, array(own) if own else duals.alone
+        return rows, array(own) if own else duals.alone
 
     def largest(self, way: Any) -> Any:
         """The largest number of a way."""
