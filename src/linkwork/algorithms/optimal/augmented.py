@@ -40,6 +40,7 @@ _ROUNDING = 1e-13  # of the merit
 _SHORT = 0.1  # steps after which multipliers are new [rad, m]
 _LONGEST = 1.0  # [rad, m], and of parameters what they are
 _FELL = 0.25  # a violation that has fallen enough
+_SETTLED = 0.1  # of a penalty's share of the merit: what a step promises where it is nearly as low as it may be
 _GROWTH = 10.0  # of penalties that do not suffice
 _MOST_PENALTY = 1e10
 _LITTLE, _PATIENCE = 1e-3, 5.0  # by which share a merit hardly falls, and how often in a row until that is the end
@@ -59,7 +60,7 @@ class PathSearch(NamedTuple):
     point: PathPoint
     duals: Duals
     violations: Any  # (constraints,): now
-    before: Any  # (constraints,): when multipliers were last new
+    before: Any  # (constraints,): when multipliers or penalties were last new
     damping: Any
     status: Any
     iterations: Any
@@ -138,6 +139,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     short = and_(taken, lt(length * trial.share, _SHORT))
     grown: list[Any] = []
     renewed: list[Any] = []
+    last: list[Any] = []
     within: Any = None
     capped: Any = None
     for rho, now, before, tolerance in zip(
@@ -145,13 +147,16 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     ):
         done = le(now, tolerance)
         fell = or_(done, le(now, _FELL * before))
+        # as long as a step may still halve it, a penalty is not to blame
+        settled = le(-slope, _SETTLED * rho * now * now)
+        grow = and_(and_(short, not_(fell)), settled)
         renewed.append(and_(short, fell))
-        grown.append(where(and_(short, not_(fell)), fmin(_GROWTH * rho, _MOST_PENALTY), rho))
+        grown.append(where(grow, fmin(_GROWTH * rho, _MOST_PENALTY), rho))
+        last.append(where(or_(renewed[-1], grow), now, before))
         within = done if within is None else and_(within, done)
         hopeless = or_(done, le(_MOST_PENALTY, rho))
         capped = hopeless if capped is None else and_(capped, hopeless)
     kept, alone = sweeps.renewed(duals, trial.everywhere, trial.alone, renewed)
-    before = _chosen(short, violations, state.before)
     still = and_(taken, and_(le(length, tolerances.step), lt(state.damping, 1e-3)))
     status = where(still if within is None else and_(still, within), SOLVED, RUNNING)
     stale: Any = 0.0
@@ -164,7 +169,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         there,
         Duals(kept, alone, array(grown)),
         violations,
-        before,
+        array(last),
         damping,
         status,
         state.iterations + 1.0,

@@ -11,7 +11,7 @@ Entries are features with what is asked of them.  Where one counts is a number o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -88,6 +88,10 @@ class PathProgram:
     durations: int = 0  # how many parameters are durations
     uniform: bool = True  # whether all steps take equally long
     contacts: tuple[PathContact | ConstraintForce, ...] = ()  # what acts on the robot, by variables of steps
+
+    def on(self, tree: Tree) -> PathProgram:
+        """The same of a robot with other numbers."""
+        return replace(self, tree=tree)
 
     @cached_property
     def depth(self) -> int:

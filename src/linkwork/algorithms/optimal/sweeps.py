@@ -75,7 +75,7 @@ class PathSweeps:
         multipliers = list(forces) if entry.hard and duals is not None else [0.0] * entry.count
         return AskedEntry(entry, weight, scales, target, lower, upper, multipliers, penalty)
 
-    def _rows(self, point: PathPoint, duals: Duals | None) -> Any:
+    def rows(self, point: PathPoint, duals: Duals | None) -> Any:
         """What the scans over steps are given."""
         program = self.program
         q, u = self._extended(point)
@@ -107,12 +107,12 @@ class PathSweeps:
         time = list(given["time"])
         return [*own, time[0], *rates, *time[1 + (m + 1) * free :]]
 
-    def _window(self, given: Mapping[str, Any], p: Sequence[Any]) -> PathWindow:
+    def window(self, given: Mapping[str, Any], p: Sequence[Any]) -> PathWindow:
         program = self.program
         u = [list(x) for x in given["u"]] if "u" in given else [[]] * (program.depth + 1)
         return program.window([list(x) for x in given["q"]], u, list(p), self._clock(given))
 
-    def _each(self, given: Mapping[str, Any], duals: Duals | None) -> list[AskedEntry]:
+    def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[AskedEntry]:
         """The entries of a step that are looked at in all."""
         program = self.program
         moving = iter(given.get("moving", ()))
@@ -125,7 +125,7 @@ class PathSweeps:
             found.append(self._asked(k, given["weights"][n], list(target), own, duals))
         return found
 
-    def _alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, AskedEntry]]:
+    def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, AskedEntry]]:
         """Entries with a step of their own: the step, its window and what is asked."""
         program = self.program
         q, u = self._extended(point)
@@ -154,14 +154,14 @@ class PathSweeps:
         if program.everywhere:
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
-                w = self._window(given, point.p)
-                found = [entry_values(w, asked) for asked in self._each(given, duals)]
+                w = self.window(given, point.p)
+                found = [entry_values(w, asked) for asked in self.each(given, duals)]
                 worst = [x.violation for k, x in zip(program.everywhere, found, strict=True) if k in at]
                 sums = [sum((x.merit for x in found), 0.0), sum((x.cost for x in found), 0.0), *worst]
                 forces = [f for x in found for f in x.forces]
                 return state, (array(sums), array(forces))
 
-            _, (sums, everywhere) = scan(step, (), self._rows(point, duals))
+            _, (sums, everywhere) = scan(step, (), self.rows(point, duals))
             hard = [k for k in program.everywhere if k in at]
 
             def together(state: Any, row: Any) -> tuple[Any, None]:
@@ -173,7 +173,7 @@ class PathSweeps:
             for k, x in zip(hard, whole[2:], strict=True):
                 violations[at[k]] = x
         forces: list[Any] = []
-        for k, (_, w, asked) in zip(program.alone, self._alone(point, duals), strict=True):
+        for k, (_, w, asked) in zip(program.alone, self.alone(point, duals), strict=True):
             found = entry_values(w, asked)
             merit, cost = merit + found.merit, cost + found.cost
             forces += found.forces
@@ -188,11 +188,11 @@ class PathSweeps:
         if program.everywhere:
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
-                w = self._window(given, point.p)
-                return state, array([x for a in self._each(given, None) for x in a.entry.feature.values(w, a.target)])
+                w = self.window(given, point.p)
+                return state, array([x for a in self.each(given, None) for x in a.entry.feature.values(w, a.target)])
 
-            _, everywhere = scan(step, (), self._rows(point, None))
-        alone = [x for _, w, a in self._alone(point, None) for x in a.entry.feature.values(w, a.target)]
+            _, everywhere = scan(step, (), self.rows(point, None))
+        alone = [x for _, w, a in self.alone(point, None) for x in a.entry.feature.values(w, a.target)]
         return everywhere, alone
 
     # -- derivatives
@@ -205,15 +205,15 @@ class PathSweeps:
         layout: list[Any] = []
         alone = [LocalTerms() for _ in program.alone]
         merit: Any = 0.0
-        for terms, (_, w, asked) in zip(alone, self._alone(point, duals), strict=True):
+        for terms, (_, w, asked) in zip(alone, self.alone(point, duals), strict=True):
             entry_terms(program, w, asked, terms)
             merit = merit + terms.merit
         if program.everywhere:
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
                 terms = LocalTerms()
-                for asked in self._each(given, duals):
-                    entry_terms(program, self._window(given, point.p), asked, terms)
+                for asked in self.each(given, duals):
+                    entry_terms(program, self.window(given, point.p), asked, terms)
                 places = [place for place, x in terms.blocks.items() if x.__class__ is not float]
                 columns = [i for i, x in terms.gradient.items() if x.__class__ is not float]
                 if _on_numbers(point):  # which places are zero is no pattern there
@@ -225,7 +225,7 @@ class PathSweeps:
                 slopes = [terms.gradient.get(i, 0.0) for i in columns]
                 return state, array([terms.merit, *slopes, *blocks])
 
-            _, found = scan(step, (), self._rows(point, duals))
+            _, found = scan(step, (), self.rows(point, duals))
             merit = sum(list(found[:, 0]), merit)
             whole["found"] = found
         T = program.steps

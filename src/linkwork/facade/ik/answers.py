@@ -19,11 +19,10 @@ from ...model.parameter import Parameter, read_parameters
 from ...model.parametrised import parametrised
 from ...model.tree import Tree
 from ...spatial import Pose, Quaternion, Vec3
-from ...tasks.contract import Task
 from .asked import AskedProblem
 from .solving import NEAR, SOLVERS, target_shapes
 
-__all__ = ["IKNumbers", "answer_derivative", "traced_answer"]
+__all__ = ["IKNumbers", "answer_derivative", "moved_target", "traced_answer", "way_size"]
 
 Scalars = Sequence[Any]
 
@@ -82,7 +81,7 @@ def answer_derivative(result: AnswerFound, by: str) -> np.ndarray:
     kernel = _kernels.get(key, lambda: _derivative_kernel(problem, by, parameter))
     tolerances = problem.tolerances if result.tolerances is None else result.tolerances
     given = [] if near is None else [near]
-    own = np.zeros(_size(tree, by, None, {task.name: task for task in problem.tasks}))
+    own = np.zeros(way_size(tree, by, None, {task.name: task for task in problem.tasks}))
     if parameter is not None:
         own = np.array(parameter.nominal(tree), dtype=float)
     found = kernel(q, tolerances, problem.weights, problem.lower, problem.upper, *given, *result.targets.values(), own)
@@ -110,7 +109,7 @@ def _derivative_kernel(problem: AskedProblem, by: str, parameter: Parameter | No
     aimed = [task for task in tasks if task.name in shapes]
     sizes = {f"target{k}": shapes[task.name] for k, task in enumerate(aimed)}
     count = sum(len(task.row_names) for task in tasks)
-    size = _size(own, by, parameter, {task.name: task for task in tasks})
+    size = way_size(own, by, parameter, {task.name: task for task in tasks})
 
     def step(*, q: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, way: Any, **others: Any) -> Any:
         tree = own if parameter is None else parametrised(own, {parameter: scalars(others["own"]).ravel().tolist()})
@@ -118,7 +117,7 @@ def _derivative_kernel(problem: AskedProblem, by: str, parameter: Parameter | No
         targets = {task.name: scalars(others[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
         if by in targets:
             task = next(task for task in aimed if task.name == by)
-            targets[by] = _moved(tree, task, targets[by], moved)
+            targets[by] = moved_target(tree, task, targets[by], moved)
         near = None
         if solver in NEAR:
             near = [*others["near"]]
@@ -142,7 +141,7 @@ def _derivative_kernel(problem: AskedProblem, by: str, parameter: Parameter | No
     return compile(step, name="answer", **inputs, way=(size,)).jacobian("way")
 
 
-def _size(tree: Tree, by: str, parameter: Parameter | None, tasks: Mapping[str, Task]) -> int:
+def way_size(tree: Tree, by: str, parameter: Parameter | None, tasks: Mapping[str, Any]) -> int:
     if parameter is not None:
         return int(np.prod(parameter.shape(tree)))
     if by not in tasks:
@@ -150,10 +149,10 @@ def _size(tree: Tree, by: str, parameter: Parameter | None, tasks: Mapping[str, 
     target = tasks[by].target_of
     assert target is not None
     known = {"pose": 6, "rotation": 3, "configuration": tree.nv}
-    return known.get(target.kind) or int(np.prod([{"nq": tree.nq, "nv": tree.nv}.get(n, n) for n in target.shape]))  # type: ignore[arg-type]
+    return known.get(target.kind) or int(np.prod([{"nq": tree.nq, "nv": tree.nv}.get(n, n) for n in target.shape]))
 
 
-def _moved(tree: Tree, task: Task, target: Scalars, way: Scalars) -> list[Any]:
+def moved_target(tree: Tree, task: Any, target: Scalars, way: Scalars) -> list[Any]:
     """A target moved by a tangent vector: a pose by a twist, a rotation by a rotation vector, in their own axes."""
     kind = task.target_of.kind if task.target_of is not None else ""
     if kind == "pose":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .derivatives import PathDerivative, path_derivative
 from .solving import TOLD, looking_kernel, shapes_of, state_shapes
 
 __all__ = ["OptimalResult"]
@@ -33,14 +34,14 @@ class OptimalResult:
         seeds: int | None = None,
         late: bool = False,
     ) -> None:
-        self.prepared, self._numbers, self.tolerances, self._late = prepared, numbers, tolerances, late
+        self.prepared, self.numbers, self.tolerances, self._late = prepared, numbers, tolerances, late
         self.attempts: OptimalResult | None = None
         if seeds is not None:
             self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late)
             place = self.attempts._best()
             state = {name: _taken(x, place) for name, x in state.items()}
             shapes = shapes_of(prepared.program)
-            self._numbers = {
+            self.numbers = {
                 name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
                 for name, x in numbers.items()
             }
@@ -221,11 +222,23 @@ class OptimalResult:
             return f"{status} {done}: {why}: {shown}"
         return f"{status} {done}: all constraints are kept; the last step was {row[_PLACE['length']]:.2g} long"
 
+    def derivative(self, by: str) -> PathDerivative:
+        """How the path moves (..., T, nv, n), in tangent vectors, by n numbers of what the problem is asked with.
+
+        ``by`` is the name of a feature with a target, ``"start"``, or a parameter of the robot as ``"placement:elbow"``
+        (see `Robot.parameters`).  Poses move by twists (rotation; way) and rotations by rotation vectors, in their own
+        axes, configurations by velocities, all else number by number; a start moves with what was before it, at rest.
+
+        It is exact at an optimum, with inequalities that hold the path as equalities; as exact as the optimum is found.
+        Where nothing determines how a path moves, it is the least way.  Raises ValueError for what no path depends on.
+        """
+        return path_derivative(self, by)
+
     def trajectory(self, index: Any = ()) -> Any:
         """The path as a `linkwork.motion.Trajectory`, a cubic spline through its configurations, from its start."""
         robot = self.problem.robot
         q, t = self.q[index], self.times[index] if self.times.ndim > 1 else self.times
-        first = self._numbers.get("past")
+        first = self.numbers.get("past")
         if self.prepared.started and first is not None and first.shape[-2]:
             own = np.broadcast_to(first, (*self.q.shape[:-2], *first.shape[-2:]))[index]
             q, t = np.concatenate([own[-1:], q]), np.concatenate([[0.0], t])
@@ -260,7 +273,7 @@ class OptimalResult:
         """Values of what is looked at in all steps (..., T, rows), and of what is alone (..., rows)."""
         program = self.prepared.program
         names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
-        numbers = [self._numbers[name] for name in shapes_of(program)]
+        numbers = [self.numbers[name] for name in shapes_of(program)]
         found = looking_kernel(program)(*(self.state[name] for name in names), *numbers)
         return found.everywhere, found.alone
 

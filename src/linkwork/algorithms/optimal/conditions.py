@@ -1,0 +1,131 @@
+"""The conditions of an optimum in one step, and how they vary: for what moves where a problem changes.
+
+With the multipliers μ of constraints, an optimum has
+
+    g = ∇f + Σ μ ∇c = 0,    c = 0 of what holds it,
+
+where f are costs and half the squares.  As these hold for every problem nearby, what changes by θ moves it by
+
+    (H  Jᵀ; J  0) (dx; dμ) = −(∂g/∂θ; ∂c/∂θ) dθ,
+
+with the exact second derivatives H of f + μᵀ c and the rows J of constraints that hold it.
+
+Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...expr.arrays import array
+from ...expr.control.loops import scan
+from ...expr.functions import fmax, fmin, lt, where
+from ...expr.linalg.sums import is_zero
+from .local import AskedEntry, columns_of, second_derivatives
+from .program import PathPoint, PathProgram
+from .sweeps import Duals, PathSweeps
+from .window import PathWindow
+
+__all__ = ["PathConditions"]
+
+
+@dataclass(frozen=True)
+class PathConditions:
+    """The conditions of a program with the numbers of a call."""
+
+    sweeps: PathSweeps
+
+    @property
+    def size(self) -> int:
+        """Columns of a window."""
+        program = self.sweeps.program
+        return (program.depth + 1) * program.width + program.many
+
+    def slopes(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
+        """g and c of every step: of what is looked at in all of them, and of each entry with a step of its own."""
+        return self._all(point, duals, self._slope)
+
+    def bends(self, point: PathPoint, duals: Duals) -> dict[str, Any]:
+        """H, the lower triangle row by row, and J, by the columns of windows."""
+        return self._all(point, duals, self._bend)
+
+    def _all(self, point: PathPoint, duals: Duals, of: Any) -> dict[str, Any]:
+        sweeps, program = self.sweeps, self.sweeps.program
+        found: dict[str, Any] = {}
+        if program.everywhere:
+
+            def step(state: Any, given: Any) -> tuple[Any, Any]:
+                w = sweeps.window(given, point.p)
+                first, second = of(w, sweeps.each(given, duals))
+                return state, (array(first), array(second))
+
+            _, (found["first"], found["second"]) = scan(step, (), sweeps.rows(point, duals))
+        for n, (_, w, asked) in enumerate(sweeps.alone(point, duals)):
+            first, second = of(w, [asked])
+            found[f"first{n}"], found[f"second{n}"] = array(first), array(second)
+        return found
+
+    def _slope(self, w: PathWindow, entries: Sequence[AskedEntry]) -> tuple[list[Any], list[Any]]:
+        gradient: list[Any] = [0.0] * self.size
+        values: list[Any] = []
+        for asked in entries:
+            found = asked.entry.feature.exact_rows(w, asked.target)
+            values += found.values
+            for k, pull in enumerate(_pulls(asked, found.values)):
+                for i, x in columns_of(self.sweeps.program, found, k).items():
+                    gradient[i] = gradient[i] + _where_it_counts(asked, pull * x)
+        return gradient, values
+
+    def _bend(self, w: PathWindow, entries: Sequence[AskedEntry]) -> tuple[list[Any], list[Any]]:
+        program: PathProgram = self.sweeps.program
+        H: list[list[Any]] = [[0.0] * (i + 1) for i in range(self.size)]
+        J: list[Any] = []
+        for asked in entries:
+            found = asked.entry.feature.exact_rows(w, asked.target)
+            pulls = _pulls(asked, found.values)
+            for (i, j), x in second_derivatives(program, w, asked, pulls).items():
+                H[i][j] = H[i][j] + _where_it_counts(asked, x)
+            for k, value in enumerate(found.values):
+                line = columns_of(program, found, k)
+                if asked.entry.kind == "squares":
+                    weight = asked.weight * asked.scales[k]
+                    square = weight * weight * _held(asked, value, k)
+                    for i, x in line.items():
+                        for j, y in line.items():
+                            if j <= i:
+                                H[i][j] = H[i][j] + _where_it_counts(asked, square * x * y)
+                J += [_where_it_counts(asked, line.get(i, 0.0)) for i in range(self.size)]
+        return [x for row in H for x in row], J
+
+
+def _where_it_counts(asked: AskedEntry, x: Any) -> Any:
+    if is_zero(x) or asked.weight.__class__ is float:
+        return x
+    return where(lt(0.0, asked.weight), x, 0.0)
+
+
+def _pulls(asked: AskedEntry, values: Sequence[Any]) -> list[Any]:
+    """What the Lagrangian's gradient has of each row's."""
+    found = []
+    for k, value in enumerate(values):
+        weight = asked.weight * asked.scales[k]
+        if asked.entry.kind == "cost":
+            found.append(weight)
+        elif asked.entry.kind == "squares":
+            beyond = value
+            if asked.entry.bounded:
+                beyond = value - fmin(fmax(value, asked.lower[k]), asked.upper[k])
+            found.append(weight * weight * beyond)
+        else:
+            found.append(weight * asked.multipliers[k])
+    return found
+
+
+def _held(asked: AskedEntry, value: Any, k: int) -> Any:
+    """1 where a square counts, and 0 where it is within its bounds."""
+    if not asked.entry.bounded:
+        return 1.0
+    inside = lt(asked.lower[k], value)
+    return where(inside, where(lt(value, asked.upper[k]), 0.0, 1.0), 1.0)

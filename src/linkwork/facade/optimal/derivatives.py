@@ -1,0 +1,210 @@
+"""How an optimal path moves where its problem changes: by the implicit function theorem, exactly."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._text import quoted
+from ...algorithms.configuration.manifold import integrate
+from ...algorithms.optimal.conditions import PathConditions
+from ...algorithms.optimal.program import PathProgram
+from ...algorithms.optimal.sweeps import PathSweeps
+from ...bridge.machine import Kernel, compile
+from ...bridge.once import Once
+from ...expr.arrays import array, scalars
+from ...model.parameter import Parameter, read_parameters
+from ...model.parametrised import parametrised
+from ..ik.answers import moved_target, way_size
+from .solving import duals_of, numbers_of, point_of, shapes_of, state_shapes
+
+__all__ = ["PathDerivative", "path_derivative"]
+
+_kernels: Once[Kernel] = Once(64)
+_HELD = 1e-9  # multipliers above this share of the largest hold a path at an inequality
+_ASKED = ("q", "u", "p", "everywhere", "alone", "penalties")
+
+
+class PathDerivative(NamedTuple):
+    """By n numbers of what changes: the path in tangent vectors (..., T, nv, n), variables of steps, parameters."""
+
+    q: np.ndarray
+    variables: dict[str, np.ndarray]
+    parameters: dict[str, np.ndarray]
+
+
+def path_derivative(result: Any, by: str) -> PathDerivative:
+    """See `OptimalResult.derivative`."""
+    prepared = result.prepared
+    program: PathProgram = prepared.program
+    state, numbers = result.state, result.numbers
+    parameter = _asked(prepared, by)
+    bends = _kernels.get((program, ""), lambda: _bends(program))
+    slopes = _kernels.get((program, by), lambda: _slopes(prepared, by, parameter))
+    given = [state[name] for name in state_shapes(program) if name in _ASKED]
+    given += [numbers[name] for name in shapes_of(program)]
+    robot = prepared.problem.robot
+    own = np.zeros(_size(prepared, by, parameter))
+    if parameter is not None:
+        own = np.array(parameter.nominal(robot.tree), dtype=float)
+    second, first = bends(*given), slopes(*given, own)
+    second = {name: np.asarray(getattr(second, name)) for name in second._fields}
+    first = {name[2:].partition("_d_")[0]: np.asarray(getattr(first, name)) for name in first._fields}
+    lead = state["told"].shape[:-1]
+    found = []
+    for place in np.ndindex(lead):
+        there = [{name: x[place] for name, x in some.items()} for some in (state, second, first)]
+        found.append(_moved(program, prepared, *there))
+    step = np.array(found).reshape(*lead, *found[0].shape)
+    T, width, nv = program.steps, program.width, program.tree.nv
+    path = step[..., : T * width, :].reshape(*lead, T, width, -1)
+    variables, start = {}, nv
+    for name, size in program.variables:
+        variables[name] = path[..., start : start + size, :]
+        start += size
+    parameters, start = {}, T * width
+    for name, size in program.parameters:
+        parameters[name] = step[..., start : start + size, :]
+        start += size
+    return PathDerivative(path[..., :nv, :], variables, parameters)
+
+
+def _asked(prepared: Any, by: str) -> Parameter | None:
+    """The robot's parameter that is meant, if it is one.  Raises ValueError for what no path depends on."""
+    names = [*prepared.targets, *(["start"] if prepared.started else [])]
+    if by in names:
+        if by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving:
+            raise ValueError(f"OptimalResult.derivative: {by!r} aims at something else in each step: that is not told")
+        return None
+    if not isinstance(by, str) or (":" not in by and by != "placement"):
+        raise ValueError(
+            f"OptimalResult.derivative: expected one of {', '.join(map(quoted, names))}, or a parameter of the robot "
+            f"as in 'placement:elbow', got {by!r}"
+        )
+    (parameter,) = read_parameters(prepared.problem.robot.tree, "OptimalResult.derivative", by)
+    return parameter
+
+
+def _size(prepared: Any, by: str, parameter: Parameter | None) -> int:
+    asked = {}
+    if by in prepared.targets:
+        asked[by] = prepared.problem.entries[prepared.targets[by][1]].feature
+    return way_size(prepared.problem.robot.tree, by, parameter, asked)
+
+
+def _inputs(program: PathProgram) -> dict[str, Any]:
+    state = {name: shape for name, shape in state_shapes(program).items() if name in _ASKED}
+    return {**state, **shapes_of(program)}
+
+
+def _bends(program: PathProgram) -> Kernel:
+    def bent(**given: Any) -> Any:
+        conditions = PathConditions(PathSweeps(program, numbers_of(program, given)))
+        return conditions.bends(point_of(program, given), duals_of(program, given))
+
+    return compile(bent, name="optimal_bends", **_inputs(program))
+
+
+def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
+    program: PathProgram = prepared.program
+    size = _size(prepared, by, parameter)
+
+    def sloped(**given: Any) -> Any:
+        way = given.pop("way")
+        changed = program
+        if parameter is not None:
+            tree = parametrised(program.tree, {parameter: scalars(way).ravel().tolist()})
+            changed = program.on(tree)
+        elif by == "start" and by not in prepared.targets:
+            given["past"] = array([integrate(program.tree, [*q], [*way]) for q in given["past"]])
+        else:
+            port, k, _ = prepared.targets[by]
+            given[port] = array(moved_target(program.tree, program.entries[k].feature, [*given[port]], [*way]))
+        conditions = PathConditions(PathSweeps(changed, numbers_of(program, given)))
+        return conditions.slopes(point_of(program, given), duals_of(program, given))
+
+    return compile(sloped, name="optimal_slopes", **_inputs(program), way=(size,)).jacobian("way")
+
+
+def _moved(
+    program: PathProgram, prepared: Any, state: dict[str, np.ndarray], bends: dict[str, Any], slopes: dict[str, Any]
+) -> np.ndarray:
+    """dx/dθ of one problem, the columns of all steps and then the parameters', by dense algebra."""
+    T, m, width, many = program.steps, program.depth, program.width, program.many
+    count, size = T * width + many, (m + 1) * width + many
+    n = next(iter(slopes.values())).shape[-1]
+    H, g = np.zeros((count, count)), np.zeros((count, n))
+    rows, sides = [], []
+    lower = np.tril_indices(size)
+    weights = prepared.constants["weights"]
+
+    def put(t: int, triangle: Any, slope: Any) -> tuple[np.ndarray, np.ndarray]:
+        places = np.concatenate(
+            [np.arange(width) + (t - back) * width for back in range(m + 1)] + [T * width + np.arange(many)]
+        ).astype(int)
+        there = np.flatnonzero(places >= 0)
+        local = np.zeros((size, size))
+        local[lower] = triangle
+        local = local + local.T - np.diag(np.diag(local))
+        H[np.ix_(places[there], places[there])] += local[np.ix_(there, there)]
+        np.add.at(g, places[there], slope[there])
+        return places, there
+
+    def hold(k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
+        """Rows of a constraint that hold the path."""
+        entry = program.entries[k]
+        places, there = where
+        equal = entry.kind == "equality" and not entry.bounded
+        largest = np.abs(forces).max(initial=0.0)
+        bounds = prepared.problem.entries[k]
+        for row in range(entry.count):
+            same = equal or (entry.bounded and bounds.lower[row] == bounds.upper[row])
+            if same or abs(forces[row]) > _HELD * max(1.0, largest):
+                line = np.zeros(count)
+                np.add.at(line, places[there], J[row, there])
+                rows.append(line)
+                sides.append(c[row])
+
+    if program.everywhere:
+        places = program.forces_of(program.everywhere)
+        for t in range(T):
+            there = put(t, bends["first"][t], slopes["first"][t])
+            start = 0
+            for k in program.everywhere:
+                entry = program.entries[k]
+                own = slice(start, start + entry.count)
+                start += entry.count
+                if entry.hard and weights[t, k]:
+                    J = bends["second"][t].reshape(-1, size)[own]
+                    hold(k, J, slopes["second"][t][own], state["everywhere"][t, places[k]], there)
+    single = program.forces_of(program.alone)
+    for number, k in enumerate(program.alone):
+        own_step = program.entries[k].at
+        assert own_step is not None
+        there = put(own_step, bends[f"first{number}"], slopes[f"first{number}"])
+        if program.entries[k].hard:
+            J = bends[f"second{number}"].reshape(-1, size)
+            hold(k, J, slopes[f"second{number}"], state["alone"][single[k]], there)
+    # parameters at their bounds stay there
+    constants = prepared.constants
+    for j in range(many):
+        p, low, high = state["p"][j], constants["floor"][j], constants["ceiling"][j]
+        if min(p - low, high - p) <= 1e-9 * max(1.0, abs(p)):
+            rows.append(np.eye(1, count, T * width + j)[0])
+            sides.append(np.zeros(n))
+    held = len(rows)
+    K = np.zeros((count + held, count + held))
+    K[:count, :count] = H
+    right = np.concatenate([g, np.array(sides).reshape(held, n)])
+    if held:
+        K[count:, :count] = rows
+        K[:count, count:] = np.array(rows).T
+    try:
+        found = np.linalg.solve(K, -right)
+        fine = np.isfinite(found).all() and np.abs(K @ found + right).max() <= 1e-8 * (1.0 + np.abs(right).max())
+    except np.linalg.LinAlgError:
+        fine = False
+    if not fine:  # what nothing determines moves least
+        found = np.linalg.lstsq(K, -right, rcond=1e-12)[0]
+    return np.asarray(found[:count])

@@ -1,0 +1,64 @@
+"""How optimal paths move where their problems change: against differences of paths."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+STEP = 1e-5
+TIGHT = {"tolerance": 1e-11, "step_tolerance": 1e-11}
+
+
+@pytest.fixture(scope="module")
+def swing():
+    """A free duration, a limit that holds the path, and one that does not."""
+    robot = lw.load("double_pendulum")
+    problem = lw.Problem(robot, steps=4, duration=(0.5, 4.0))
+    problem.add("acceleration", "squares", scale=0.3).add("duration", "cost")
+    problem.add("configuration", "equality", at=-1, name="end")
+    problem.add("velocity", "inequality", lower=-0.9, upper=0.9)
+    problem.add(lambda w: w.point(robot.frames[-1])[2] - 9.0, "inequality", name="ceiling")
+    problem.add(lambda w: w.point(robot.frames[-1])[0], "squares", name="near", at=1)
+    return robot, problem, np.array([0.2, -0.1]), np.array([0.9, 0.7])
+
+
+def test_paths_move_as_differences_say(swing):
+    _, problem, start, end = swing
+    found = problem.solve(start, targets={"end": end}, **TIGHT)
+    assert found.success and np.abs(found.multipliers["velocity"]).max() > 1e-3
+    assert np.abs(found.multipliers["ceiling"]).max() == 0.0
+
+    def difference(by, k):
+        moved = []
+        for sign in (STEP, -STEP):
+            way = sign * np.eye(2)[k]
+            q0, q1 = (start + way, end) if by == "start" else (start, end + way)
+            moved.append(problem.solve(q0, targets={"end": q1}, warm=found, **TIGHT))
+        return (moved[0].q - moved[1].q) / (2 * STEP), (moved[0].duration - moved[1].duration) / (2 * STEP)
+
+    for by in ("end", "start"):
+        derivative = found.derivative(by)
+        assert derivative.q.shape == (4, 2, 2)
+        for k in range(2):
+            q, duration = difference(by, k)
+            assert np.abs(derivative.q[..., k] - q).max() < 1e-6
+            assert abs(derivative.parameters["duration"][0, k] - duration) < 1e-6
+    with pytest.raises(ValueError, match="derivative: expected one of 'acceleration', 'end', 'velocity', 'start'"):
+        found.derivative("ends")
+
+
+def test_by_the_robot_and_in_batches():
+    robot = lw.load("double_pendulum")
+    joint, frame = robot.joints[1].name, robot.frames[-1]
+
+    def problem_of(robot):
+        problem = lw.Problem(robot, steps=2, duration=1.0).add("velocity", "squares")
+        return problem.add(lambda w: w.point(frame)[0] - 0.1, "equality", name="reach")
+
+    problem, starts = problem_of(robot), np.array([[0.3, 0.4], [-0.5, 0.8]])
+    found = problem.solve(starts, **TIGHT)
+    derivative = found.derivative(f"placement:{joint}").q
+    alone = problem.solve(starts[1], **TIGHT).derivative(f"placement:{joint}").q
+    assert derivative.shape[:3] == (2, 2, 2)
+    assert np.abs(derivative[1] - alone).max() < 1e-12
+    assert np.abs(derivative).max() > 0.1
