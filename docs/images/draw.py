@@ -18,6 +18,7 @@ import clearances
 import matplotlib.pyplot as plt
 import motions
 import reaching
+import regulating
 
 import mechanisms
 
@@ -114,3 +115,5 @@ if __name__ == "__main__":
             saved(drawn(), f"distance_{drawn.__name__}")
         for drawn in motions.ALL:
             saved(drawn(), f"motion_{drawn.__name__}")
+        for drawn in regulating.ALL:
+            saved(drawn(), f"control_{drawn.__name__}")
