@@ -12,9 +12,9 @@ from .motion_rows import MotionRow
 from .motion_splines import interleaved
 from .targets import OPTIMAL
 
-__all__ = ["lqr_rows"]
+__all__ = ["lqr_rows", "mpc_rows"]
 
-STEP = 0.01  # [s]
+STEP, PERIOD = 0.01, 1e-3  # [s]
 _AGREED = 1e-6  # of X: how far two solutions may be apart
 
 
@@ -45,6 +45,38 @@ def lqr_rows(quick: bool) -> list[MotionRow]:
                 f"{name}, one of a batch of {many}", seconds["many"] / many, "s", bounds.get("batch"), peer, "SciPy"
             ),
             MotionRow(f"{name}, what is left of the equation, of X", left, "", bounds.get("residual")),
+        ]
+    return found
+
+
+def mpc_rows(quick: bool) -> list[MotionRow]:
+    """An arm of seven joints, 20 steps ahead in a second, that follows a target at 1 kHz within its limits, with gains.
+
+    Raises AssertionError where it does not follow.
+    """
+    arm = lw.load("arm7")
+    problem = lw.Problem(arm, steps=20, duration=1.0)
+    problem.add(lw.ik.PoseTask("hand"), "squares", scale=10.0, name="target")
+    problem.add("velocity", "squares", scale=0.3).add("acceleration", "squares", scale=0.03)
+    problem.add_limits()
+    start = np.array([0.5, 0.5, 0.1, -1.7, 0.3, 1.4, 0.4])
+    found = []
+    for iterations in (1, 3):
+        controller = problem.controller(period=PERIOD, iterations=iterations)
+        q, v, seconds = start, np.zeros(arm.nv), []
+        for k in range(300 if quick else 2000):
+            aim = arm.pose(start + 0.2 * np.sin(PERIOD * k), "hand")
+            command = controller.step((q, v), {"target": aim})
+            seconds.append(command.seconds)
+            v = v + PERIOD * arm.forward_dynamics(q, v, command.torque)
+            q = arm.integrate(q, PERIOD * v)
+        assert np.abs(arm.pose(q, "hand") - aim).max() < 0.1, iterations
+        times = np.array(seconds[1:])
+        bounds: dict[str, Any] = {x: OPTIMAL["mpc", x] for x in ("step", "99 %")} if iterations == 3 else {}
+        name = f"a step of {iterations} iteration{'s' if iterations > 1 else ''}"
+        found += [
+            MotionRow(f"{name}, median", float(np.median(times)), "s", bounds.get("step")),
+            MotionRow(f"{name}, 99 %", float(np.percentile(times, 99)), "s", bounds.get("99 %")),
         ]
     return found
 
