@@ -8,6 +8,7 @@ from scipy.interpolate import BSpline, CubicSpline, make_interp_spline
 
 import linkwork as lw
 from linkwork import joints
+from linkwork.expr.arrays import array
 from linkwork.facade.motion.basis import control_knots
 from linkwork.facade.motion.turning import free_angles
 from linkwork.model.random import random_tree
@@ -224,30 +225,40 @@ def test_points_that_repeat_and_two_alone():
     assert np.abs(still(t[0]).v).max() < 1e-13
 
 
-def test_derivatives_by_the_points_in_kernels():
-    t, q = plain(5, 2)
-    cases = [(None, kind, q) for kind in ("cubic", "bspline", "hermite", "quintic")]
+def test_derivatives_by_points_and_times_in_kernels():
+    """In reverse and forward alike, and as differences say: of plain numbers by all, else by times, which vary freely."""
     robot = robot_of((joints.Spherical, joints.Revolute))
-    times, turned = points(robot, 4)
-    cases += [(robot, kind, turned) for kind in ("hermite", "squad")]
-    for of, kind, x in cases:
-        made, own, at = (spline, t, 1.7) if of is None else (of.spline, times, float(times[1]) + 0.2)
-        w = np.random.default_rng(3).normal(size=made(own, x, kind)(at).q.shape)
+    cases = [(None, ("cubic", "hermite", "quintic", "linear"), *plain(5, 2))]
+    cases += [(robot, ("hermite", "squad"), *points(robot, 4))]
+    for of, kinds, t, x in cases:
+        made, at = spline if of is None else of.spline, float(t[1]) + 0.2
+        w = np.random.default_rng(3).normal(size=x.shape[1])
 
-        def weighed(x, made=made, own=own, kind=kind, at=at, w=w):
-            return w @ made(own, x, kind)(at).q
+        def weighed(kind, t, x, made=made, at=at, w=w):
+            return w @ made(t, x, kind)(at).q
 
-        def both(x, d, weighed=weighed):
-            y = weighed(x)
-            return y, lw.expr.adjoint([y], x.ravel(), [1.0]), lw.expr.tangent([y], x.ravel(), d.ravel())
+        def both(t, x, dt, dx, kinds=kinds, weighed=weighed):
+            by, d = [*t, *x.ravel()], [*dt, *dx.ravel()]
+            values = [weighed(kind, t, x) for kind in kinds]
+            return [array([y, *lw.expr.tangent([y], by, d), *lw.expr.adjoint([y], by, [1.0])]) for y in values]
 
-        d, h = np.random.default_rng(4).normal(size=x.shape), 1e-6
-        value, gradient, slope = lw.compile(both, x=x.shape, d=x.shape)(x, d)
-        assert abs(value - weighed(x)) < 1e-12
-        if of is None:  # where x may be varied freely
-            expected = (weighed(x + h * d) - weighed(x - h * d)) / (2.0 * h)
-            assert abs(np.ravel(slope)[0] - expected) < 1e-7, kind
-        assert abs(np.ravel(gradient) @ d.ravel() - np.ravel(slope)[0]) < 1e-11, kind
+        rng, h = np.random.default_rng(4), 1e-6
+        dt, dx = rng.normal(size=len(t)), rng.normal(size=x.shape) * (of is None)
+        d = np.concatenate([dt, dx.ravel()])
+        found = lw.compile(both, t=t.shape, x=x.shape, dt=t.shape, dx=x.shape)(t, x, dt, dx)
+        for kind, (value, slope, *gradient) in zip(kinds, found, strict=True):
+            assert abs(value - weighed(kind, t, x)) < 1e-12
+            after, before = (weighed(kind, t + e * dt, x + e * dx) for e in (h, -h))
+            assert abs(slope - (after - before) / (2.0 * h)) < 1e-7, kind
+            assert abs(np.array(gradient) @ d - slope) < 1e-11, kind
+    t, x = plain(5, 2)
+    y = lambda x: spline(t, x, "bspline")(1.7).q  # noqa: E731
+    J = lw.compile(lambda x: lw.expr.jacobian([*y(x)], [*x.ravel()]), x=x.shape)(x)
+    assert np.abs(np.array(J) @ (e := np.random.default_rng(5).normal(size=10)) - y(e.reshape(5, 2))).max() < 1e-12
+    with pytest.raises(TypeError, match="other kinds"):
+        lw.compile(lambda t: spline(t, x, "bspline")(1.7).q, t=5)
+    with pytest.raises(ValueError, match="got shape"):
+        lw.compile(lambda t: spline(t[:1], x[:1])(1.7).q, t=5)
 
 
 def test_inverse_dynamics_takes_it():

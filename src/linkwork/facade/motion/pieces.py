@@ -47,9 +47,10 @@ def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows
     if not space.is_plain:
         arrays = {"starts": t[:-1], "base": q[:-1], "coefficients": coefficients}
         return Section(space, KINDS["retracted"], arrays, t[0], t[-1])
-    own = np.array(coefficients, dtype=object if q.dtype == object else float)
+    traced = coefficients.dtype == object or q.dtype == object
+    own = np.array(coefficients, dtype=object if traced else float)
     own[..., 0] = q[:-1]
-    return of_pieces(space, t, array(own.tolist()) if q.dtype == object else own)
+    return of_pieces(space, t, array(own.tolist()) if traced else own)
 
 
 def of_pieces(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:

@@ -54,7 +54,8 @@ class Section:
         end: float,
         clock: Clock | None = None,
     ) -> None:
-        self.space, self.kind, self.start, self.end = space, kind, float(start), float(end)
+        self.space, self.kind = space, kind
+        self.start, self.end = (x if is_traced(x) else float(x) for x in (start, end))
         self.arrays = {name: frozen(arrays[name]) for name, _ in kind.arrays}
         self.clock = None if clock is None else Clock(frozen(clock.starts), frozen(clock.coefficients))
         self._padded: tuple[dict[str, Any], dict[str, Any]] | None = None

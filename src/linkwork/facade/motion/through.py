@@ -51,7 +51,7 @@ def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows |
 
 def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows | None, who: str) -> Section:
     """Cubics whose accelerations have no jump: natural, clamped (with velocities of the ends), or periodic."""
-    if space.is_plain and q.dtype != object and (ends is None or ends.dtype != object):
+    if space.is_plain and not any(x.dtype == object for x in (t, q, *(() if ends is None else (ends,)))):
         return of_pieces(space, t, plain_cubics(t, q, boundary, ends))
     q, h = one_sign(space, q), np.diff(t).tolist()
     v = [np.zeros(space.nv) for _ in t]
@@ -64,10 +64,10 @@ def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows |
 
     if space.is_plain:
         return between_points(space, t, q, _cubics(space, t, q, start + corrected(start)))
-    if q.dtype == object or start.dtype == object:
+    if any(x.dtype == object for x in (t, q, start)):
         raise TypeError(
             f'{who}: the velocities of kind="cubic" follow from equations that are no linear ones where a joint is no '
-            f'plain number: of points that are symbols take kind="hermite", "quintic" or "squad"'
+            f'plain number: of points or times that are symbols take kind="hermite", "quintic" or "squad"'
         )
     slopes = each(lambda h, a, b: [x / h for x in space.local(a, b)], np.diff(t), q[:-1], q[1:])
     scale = max(float(np.abs(slopes).max()), float(np.abs(start).max()), 1e-6)

@@ -51,7 +51,7 @@ class Trajectory:
     ([1.5], [0.5], 2.0)
     """
 
-    __slots__ = ("__weakref__", "_begins", "_first", "_last", "_robot", "_sections", "_space")
+    __slots__ = ("__weakref__", "_begins", "_first", "_last", "_robot", "_sections", "_space", "_traced")
 
     def __init__(self, sections: Sequence[Section], robot: RobotBase | None = None) -> None:
         if not sections or not all(isinstance(section, Section) for section in sections):
@@ -62,6 +62,7 @@ class Trajectory:
         self._space = sections[0].space
         self._begins = [section.start for section in self._sections]
         self._first, self._last = self._begins[0], self._sections[-1].end
+        self._traced = any(section.is_symbolic for section in self._sections)
 
     # -- ways to it
 
@@ -151,7 +152,7 @@ class Trajectory:
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
-        if isinstance(t, (float, int)) and self._first <= t <= self._last:
+        if isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
             found = self._sections[at].one(float(t))
             if found is not None:
@@ -163,7 +164,7 @@ class Trajectory:
         return cast(np.ndarray, self._at(t, 3, outside)[3])
 
     def _at(self, t: Any, order: int, outside: Outside) -> list[Any]:
-        if is_traced(t) or any(section.is_symbolic for section in self._sections):
+        if self._traced or is_traced(t):
             return self._on_symbols(t, order)
         times = self._times(t, outside)
         held = outside == "hold"
