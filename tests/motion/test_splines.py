@@ -226,7 +226,7 @@ def test_points_that_repeat_and_two_alone():
 
 
 def test_derivatives_by_points_and_times_in_kernels():
-    """In reverse and forward alike, and as differences say: of plain numbers by all, else by times, which vary freely."""
+    """In reverse as forward, and as differences say: of plain numbers by all, else by times, which vary freely."""
     robot = robot_of((joints.Spherical, joints.Revolute))
     cases = [(None, ("cubic", "hermite", "quintic", "linear"), *plain(5, 2))]
     cases += [(robot, ("hermite", "squad"), *points(robot, 4))]
