@@ -37,6 +37,7 @@ __all__ = ["ARMS", "PlanningArm", "planning_rows", "problems"]
 _TARGETS = {measure: target for (part, measure), target in MOTION.items() if part == "planning"}
 _STEP = 1e-3  # [rad] of what coal looks at
 _RUNS = 10  # of a problem, with seeds of their own
+_SEARCHES = (1, 8)  # of paths that are found besides those of as many as usual
 _HOME = np.array([0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8])
 
 
@@ -195,7 +196,8 @@ def planning_rows(quick: bool) -> list[MotionRow]:
             rows.append(MotionRow(f"{name}: solved", None, "%", target=_TARGETS["other robots, solved"]))
             continue
         count = 2 if quick else 100 if name == "panda" else 30
-        parts = {kind: measured(arm, kind, count, 2 if quick else _RUNS) for kind in KINDS}
+        besides = _SEARCHES if name == "panda" else ()
+        parts = {kind: measured(arm, kind, count, 2 if quick else _RUNS, besides) for kind in KINDS}
         rows += [MotionRow(f"{name}, {kind}: median", part.median, "s") for kind, part in parts.items()]
         seconds = np.concatenate([part.seconds for part in parts.values()])
         longer = np.concatenate([part.longer for part in parts.values()])
@@ -214,6 +216,12 @@ def planning_rows(quick: bool) -> list[MotionRow]:
         peer = float(np.median(theirs)) if len(theirs) else None
         what = f"{name}, to one goal each: median; ompl's RRT-Connect with linkwork's in_collision, sampled"
         rows.append(MotionRow(what, float(np.median(ours)), "s", peer=peer, peer_name="ompl"))
+        for some in besides:
+            seconds = np.concatenate([part.others[some][0] for part in parts.values()])
+            longer = np.concatenate([_longer(part.others[some][1]) for part in parts.values()])
+            what = f"{name}, with searches={some}"
+            rows.append(MotionRow(f"{what}: median", float(np.median(seconds)), "s"))
+            rows.append(MotionRow(f"{what}: longer than the best of ten", 100.0 * float(np.median(longer)), "%"))
         touching = float(sum(looked)) if looked else None
         rows.append(MotionRow(f"{name}: paths that touch, by coal", touching, target=_TARGETS["collisions"]))
     return rows
@@ -229,6 +237,7 @@ class Measured:
     touching: int | None
     one: np.ndarray  # seconds to one goal (problems,), and ompl's, where it is installed
     ompl: np.ndarray
+    others: dict[int, tuple[np.ndarray, np.ndarray]]  # by searches: seconds, and lengths by problem and run
 
     @property
     def median(self) -> float:
@@ -236,17 +245,29 @@ class Measured:
 
     @property
     def longer(self) -> np.ndarray:
-        """By run that found a path: by which part it is longer than the best of the problem."""
-        cost = self.cost[np.isfinite(self.cost).any(axis=1)]
-        ratio = cost / cost.min(axis=1, keepdims=True)
-        found: np.ndarray = ratio[np.isfinite(ratio)] - 1.0
-        return found
+        return _longer(self.cost)
 
 
-def measured(arm: PlanningArm, kind: str, count: int, runs: int) -> Measured:
+def _longer(cost: np.ndarray) -> np.ndarray:
+    """By run that found a path: by which part it is longer than the best of the problem."""
+    cost = cost[np.isfinite(cost).any(axis=1)]
+    ratio = cost / cost.min(axis=1, keepdims=True)
+    found: np.ndarray = ratio[np.isfinite(ratio)] - 1.0
+    return found
+
+
+def _asked(robot: lw.Robot, problem: PlanningProblem, seed: int, **options: Any) -> tuple[lw.motion.PlanResult, float]:
+    """What is found, and in how many seconds; infinitely many, where nothing is."""
+    begun = time.perf_counter()
+    found = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_budget=2.0, **options)
+    return found, time.perf_counter() - begun if found else np.inf
+
+
+def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple[int, ...] = ()) -> Measured:
     """Each problem is asked once before it is timed, so that nothing is compiled then."""
     seconds, cost, touching, many = [], [], 0, 0
     looked, one, ompl = True, [], []
+    others: dict[int, list[tuple[float, float]]] = {some: [] for some in searches}
     try:
         peer = OmplPlanner(arm.robot)
     except CannotCompare:
@@ -256,10 +277,12 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int) -> Measured:
         arm.robot.plan(problem.start, problem.goals, problem.scene)
         costs = []
         for seed in range(runs):
-            begun = time.perf_counter()
-            found = arm.robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_budget=2.0)
-            seconds.append(time.perf_counter() - begun if found else np.inf)
+            found, spent = _asked(arm.robot, problem, seed)
+            seconds.append(spent)
             costs.append(found.cost)
+            for some in searches:
+                other, spent = _asked(arm.robot, problem, seed, searches=some)
+                others[some].append((spent, other.cost))
             if seed == 0 and found and looked:
                 try:
                     touching += _Coal(arm.robot, problem.scene).touches(found.path) > 0
@@ -273,7 +296,11 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int) -> Measured:
             ompl.append(peer.seconds(problem.start, problem.goals[0], problem.scene))
     shape = (-1, runs)
     touched = touching if looked else None
-    return Measured(many, np.array(seconds), np.array(cost).reshape(shape), touched, np.array(one), np.array(ompl))
+    numbers = {some: np.array(rows).reshape(-1, 2).T for some, rows in others.items()}
+    rest = {some: (spent, lengths.reshape(shape)) for some, (spent, lengths) in numbers.items()}
+    return Measured(
+        many, np.array(seconds), np.array(cost).reshape(shape), touched, np.array(one), np.array(ompl), rest
+    )
 
 
 def queries(count: int) -> Iterator[str]:

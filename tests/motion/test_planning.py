@@ -116,6 +116,7 @@ def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
         assert np.array_equal(found.path[0], START) and np.abs(turns - [round(turns[0]), 0.0, 0.0]).max() < 1e-12
         assert _least(arm, found.path, SCENE) > 0.0
         assert abs(found.cost - np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum()) < 1e-12
+        assert found.cost <= arm.plan(START, GOAL, SCENE, seed=seed, searches=1).cost
         rough = arm.plan(START, GOAL, SCENE, seed=seed, simplify=False)
         assert found.cost <= rough.cost and _least(arm, rough.path, SCENE) > 0.0
         threads = lw.get_num_threads()
@@ -301,6 +302,7 @@ def test_what_is_refused(arm: lw.Robot) -> None:
         ((START, GOAL), {"resolution": 0.0}, ValueError, "resolution"),
         ((START, GOAL), {"time_budget": np.nan}, ValueError, "time_budget"),
         ((START, GOAL), {"progress": 3}, TypeError, "progress"),
+        ((START, GOAL), {"searches": 0}, ValueError, "searches"),
         ((START, GOAL), {"weights": [1.0, 0.0, 1.0]}, ValueError, "weights"),
         ((START, GOAL), {"weights": {"pan": "heavy"}}, ValueError, "plan: weights: 'pan': expected .*'heavy'"),
         ((START, GOAL), {"weights": {"pan": [1.0, 2.0]}}, ValueError, "plan: weights: 'pan': expected a number"),

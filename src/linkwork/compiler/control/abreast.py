@@ -23,7 +23,7 @@ _FEWEST = 3  # steps
 _WRITTEN = 64  # steps that are written out in as many groups as there are: more are groups in a loop
 _TABLE = 16  # numbers side by side: more are taken in a loop
 _WORTH = 200  # instructions of a step: to move what it takes and leaves into lanes and back costs about as much as some
-_ROOM = 1 << 17  # bytes of the frame, which is on the stack
+_ROOM = 1 << 18  # bytes of the frame, which is on the stack: what looks for collisions of two arms takes 200 000
 
 
 def worth_lanes(loop: Loop) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from .space import PlanningSpace
 
 __all__ = ["GoalsFound", "WantedGoal", "goals_found", "read_goals"]
 
-_POSES = 48  # that are drawn from a region
+_POSES = 48  # that are drawn from a region at once
+_DRAWS = 4  # times, where none of them will do
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class WantedGoal:
     label: str
     q: np.ndarray | None = None
     poses: Mapping[str, np.ndarray] | None = None  # by frame (n, 4, 4)
+    drawn: tuple[Mapping[str, np.ndarray], ...] = ()  # other poses, where none of these will do
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,9 @@ def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[Want
 def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> list[WantedGoal]:
     if isinstance(goal, PoseRegion):
         _check_frame(robot, goal.frame)
-        return [WantedGoal(label, poses={goal.frame: goal.sampled(_POSES, seed=seed)})]
+        X = goal.sampled(_DRAWS * _POSES, seed=seed).reshape(_DRAWS, _POSES, 4, 4)
+        first, *more = ({goal.frame: some} for some in X)
+        return [WantedGoal(label, poses=first, drawn=tuple(more))]
     if isinstance(goal, Mapping):
         if goal and all(np.shape(x) == (4, 4) for x in goal.values()):
             for name in goal:
@@ -110,33 +114,44 @@ def goals_found(space: PlanningSpace, wanted: list[WantedGoal], seed: np.ndarray
             return GoalsFound(candidates, np.arange(len(wanted)), [])
     q, of, reasons = [], [], []
     for k, one in enumerate(wanted):
-        if one.q is not None:
-            candidates, what = one.q[None], one.label
+        found = _free_of(space, one, seed, answers)
+        for poses in one.drawn:
+            if isinstance(found, np.ndarray):
+                break
+            found = _free_of(space, replace(one, poses=poses), seed, answers)
+        if isinstance(found, np.ndarray):
+            q.append(found)
+            of += [k] * len(found)
         else:
-            candidates, why = _solved(space, one, seed, answers)
-            what = f"{one.label}: none of the {len(candidates)} configurations that inverse kinematics found is free"
-            if not len(candidates):
-                reasons.append(("goal unreachable", f"{one.label} is unreachable: {why}"))
-                continue
-        within = space.within(candidates)
-        if not within.any():
-            reasons.append(("goal outside limits", f"{one.label}: {limits_of(space, candidates[0])}"))
-            continue
-        candidates = candidates[within]
-        free = space.free(candidates)
-        told = None if free.any() else space.violation(candidates[0])
-        if told is not None:
-            reasons.append(("goal violates constraints", f"at {one.label} {told}"))
-            continue
-        if not free.any():
-            told = collisions_of(space, candidates[0])
-            first = f"{what} is in collision: {told}" if one.q is not None else f"{what}; of the first: {told}"
-            reasons.append(("goal in collision", first))
-            continue
-        q.append(candidates[free])
-        of += [k] * int(free.sum())
-    found = np.concatenate(q) if q else np.empty((0, space.robot.nq))
-    return GoalsFound(found, np.array(of, dtype=int), reasons)
+            reasons.append(found)
+    every = np.concatenate(q) if q else np.empty((0, space.robot.nq))
+    return GoalsFound(every, np.array(of, dtype=int), reasons)
+
+
+def _free_of(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> np.ndarray | tuple[str, str]:
+    """Configurations of a goal (n, nq), one at least, or why there are none: a status and a sentence."""
+    if one.q is not None:
+        candidates, what = one.q[None], one.label
+    else:
+        candidates, why = _solved(space, one, seed, answers)
+        what = f"{one.label}: none of the {len(candidates)} configurations that inverse kinematics found is free"
+        if not len(candidates):
+            return "goal unreachable", f"{one.label} is unreachable: {why}"
+    within = space.within(candidates)
+    if not within.any():
+        return "goal outside limits", f"{one.label}: {limits_of(space, candidates[0])}"
+    candidates = candidates[within]
+    free = space.free(candidates)
+    if free.any():
+        return np.asarray(candidates[free])
+    told = space.violation(candidates[0])
+    if told is not None:
+        return "goal violates constraints", f"at {one.label} {told}"
+    told = collisions_of(space, candidates[0])
+    return (
+        "goal in collision",
+        f"{what} is in collision: {told}" if one.q is not None else f"{what}; of the first: {told}",
+    )
 
 
 def _solved(space: PlanningSpace, one: WantedGoal, seed: np.ndarray, answers: int) -> tuple[np.ndarray, str]:

@@ -25,6 +25,7 @@ from .constrained import ConstrainedSpace
 from .goals import GoalsFound, goals_found, read_goals
 from .kept import KeptTasks
 from .optimal import improved
+from .quick import QuickSearch, is_quick
 from .result import CostSoFar, PlanResult, PlanTree
 from .shorten import shortened
 from .space import PlanningSpace
@@ -54,6 +55,7 @@ def plan_path(
     keep: Any,
     keep_tolerance: float,
     iterations: int | None,
+    searches: int,
     simplify: bool,
     answers: int,
     progress: bool | Callable[[float, int], Any],
@@ -72,6 +74,8 @@ def plan_path(
         isinstance(iterations, bool) or not isinstance(iterations, (int, np.integer)) or iterations < 0
     ):
         raise ValueError(f"plan: iterations: expected a whole number, or None, got {iterations!r}")
+    if isinstance(searches, bool) or not isinstance(searches, (int, np.integer)) or searches < 1:
+        raise ValueError(f"plan: searches: expected a whole number above zero, got {searches!r}")
     space = read_space(robot, scene, edges, resolution, margin, weights, limits, keep, keep_tolerance)
     query = PlanQuery(space, start, goal, frame, int(seed), begun)
     starts, goals, refused = query.ends(answers)
@@ -79,15 +83,26 @@ def plan_path(
         return refused
 
     def shorter(path: np.ndarray) -> np.ndarray:
-        return shortened(space, path, seed=int(seed), spacing=SearchOptions().spacing) if simplify else path
+        if not simplify:
+            return path
+        return shortened(space, path, seed=int(seed), spacing=SearchOptions().spacing, going=lambda: clock.is_left)
 
-    space.edges_are_free(starts[:1], starts[:1])  # what is compiled on the way takes none of the budget
+    space.make_ready(starts[0])  # what is compiled on the way takes none of the budget
+    quick = (
+        QuickSearch(space, starts, goals.q, seed=int(seed), searches=int(searches), simplify=simplify)
+        if is_quick(space, len(starts) + len(goals.q))
+        else None
+    )
     clock = _Clock(time.perf_counter(), budget, progress)
     history: list[CostSoFar] = []
     with clock:
-        path, trees = connected(space, starts, goals.q, seed=int(seed), going=clock.going)
-        if path is not None:
-            path = shorter(path)
+        path = None if quick is None else quick.path(clock.going)
+        if quick is not None:
+            clock.rounds += quick.rounds
+            trees = quick.trees
+        if path is None:
+            path, trees = connected(space, starts, goals.q, seed=int(seed), going=clock.going)
+            path = None if path is None else shorter(path)
         if path is not None and method == "optimal":
             path, history = improved(
                 space,
@@ -276,6 +291,11 @@ class _Clock:
             return False
         self.rounds += 1
         return True
+
+    @property
+    def is_left(self) -> bool:
+        """Whether some of the time is."""
+        return time.perf_counter() - self.begun < self.budget
 
     @property
     def remedy(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from ...algorithms.motion.curves import CurveSpace
 from ...model.tree import Tree
 
-__all__ = ["Samples", "halton"]
+__all__ = ["Samples", "halton", "within_a_turn"]
 
 _KEPT = 1 << 13  # points that are computed once
 
@@ -32,9 +32,7 @@ class Samples:
             if not plain.get(body.joint_name, True):
                 even[q] = False
                 self._others.append((body, q, lower[q].tolist(), upper[q].tolist()))
-        bottom, top = low == -np.inf, high == np.inf
-        low = np.where(bottom, np.where(top, -np.pi, high - 2.0 * np.pi), low)
-        high = np.where(top, np.where(bottom, np.pi, low + 2.0 * np.pi), high)
+        low, high = within_a_turn(low, high)
         self._even = np.flatnonzero(even)
         self._low, self._wide = low[even], (high - low)[even]
         self._shift = np.random.default_rng([seed, 0]).uniform(size=len(self._even))
@@ -58,6 +56,13 @@ class Samples:
         for body, q, low, high in self._others:
             found[:, q] = body.asked("random", self._rng, low, high, (count,))
         return found
+
+
+def within_a_turn(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Limits, and one turn where there are none."""
+    bottom, top = low == -np.inf, high == np.inf
+    below = np.where(bottom, np.where(top, -np.pi, high - 2.0 * np.pi), low)
+    return below, np.where(top, np.where(bottom, np.pi, below + 2.0 * np.pi), high)
 
 
 def halton(first: int, count: int, primes: list[int]) -> np.ndarray:

@@ -9,6 +9,7 @@ sees each other as in Latombe, Robot motion planning, 1991, chapter 4.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -24,11 +25,20 @@ _WORTH, _LITTLE = 1e-3, 2e-2  # of the path's length: what saves less is left, a
 _GOLDEN = 0.6180339887498949
 
 
-def shortened(space: PlanningSpace, path: np.ndarray, *, seed: int, spacing: float, rounds: int = 10) -> np.ndarray:
-    """A path from one end to the other that is no longer, every edge of which is free."""
+def shortened(
+    space: PlanningSpace,
+    path: np.ndarray,
+    *,
+    seed: int,
+    spacing: float,
+    rounds: int = 10,
+    going: Callable[[], bool] = lambda: True,
+) -> np.ndarray:
+    """A path from one end to the other that is no longer, every edge of which is free.  ``going`` is asked before each
+    round."""
     found, cost, spacing = corners(space, path), np.inf, spacing * space.unit
     for k in range(rounds):
-        if len(found) <= 2:
+        if len(found) <= 2 or not going():
             break
         found = straightened(space, *_places(space, found, ((seed + k) * _GOLDEN) % 1.0 if k else None), spacing)
         last, cost = cost, space.cost(found)

@@ -15,6 +15,7 @@ __all__ = ["EdgeMethod", "PlanningSpace"]
 EdgeMethod = Literal["certified", "sampled"]
 
 _KNOWN = "planning"  # what a robot remembers of a space within its own limits
+_LANES = 16  # of configurations: at least as many as are looked at together
 _BLOCK = 4096  # rows that distances are measured to at once
 _TOLERANCE = 1e-6  # [m]: distances that are no farther above the margin are not told from a collision
 
@@ -158,6 +159,22 @@ class PlanningSpace:
             rows = self._asked.inputs(self._asked.scene.rows_by_distance)
             found = self._edge[what] = (kernel, (*numbers, *rows))
         return found
+
+    def make_ready(self, q: np.ndarray) -> None:
+        """What looks at configurations and edges is compiled, for one and for many, unless it has been."""
+        if _KNOWN not in self._asked.calls:
+            for count in (1, _LANES):
+                some = np.repeat(q[None], count, axis=0)
+                self.free(some)
+                self.edges_are_free(some, some)
+            self._asked.calls[_KNOWN] = PlanningSpace.free
+            self.checked = 0
+
+    def loop(self, what: str, kernel: Any, turning: tuple[bool, ...]) -> tuple[Any, list[np.ndarray]]:
+        """A kernel of a whole loop, which is made of pairs and of what is turning, and the scene's rows."""
+        if what not in self._asked.kernels:
+            self._asked.kernels[what] = kernel(self._asked.asked, turning)
+        return self._asked.kernels[what], self._asked.inputs(self._asked.scene.rows_by_distance)
 
     # -- samples
 

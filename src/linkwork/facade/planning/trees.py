@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 __all__ = ["PlanningTree"]
@@ -20,6 +22,14 @@ class PlanningTree:
         self._parent = np.full(room, -1)
         self._domain = np.full(room, np.inf)
         self._q[: self.count] = roots
+
+    @classmethod
+    def of(cls, q: np.ndarray, parent: np.ndarray) -> Self:
+        """Of all its nodes."""
+        roots = int((parent < 0).sum())
+        tree = cls(q[:roots])
+        tree.extend(q[roots:], parent[roots:])
+        return tree
 
     @property
     def q(self) -> np.ndarray:

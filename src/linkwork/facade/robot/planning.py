@@ -38,6 +38,7 @@ class PlanningMethods(RobotBase):
         keep: Any = (),
         keep_tolerance: float = 1e-3,
         iterations: int | None = None,
+        searches: int = 4,
         simplify: bool = True,
         answers: int = 8,
         progress: bool | Callable[[float, int], Any] = False,
@@ -54,12 +55,13 @@ class PlanningMethods(RobotBase):
 
         ``edges`` says what free means: ``"certified"``, which is proved of all of the path, or ``"sampled"``, free at
         configurations ``resolution`` apart [rad, m], where nothing is said of what lies between.  All distances are
-        more than ``margin`` [m].  The path is as short as shortcuts make it unless ``simplify`` is false; its length is
-        that of differences, times ``weights`` (nv,).  ``limits`` are (lower, upper) or a dict of pairs by name, besides
-        the robot's; lengths that nothing bounds need some.  The same ``seed`` gives the same path, to the bit, unless
-        the ``time_budget`` [s] ends the search, which looks at the clock between rounds; the inverse kinematics of
-        goals before it, and making a path shorter once it is found, take their time besides.  ``progress`` shows a bar,
-        or is called with the seconds spent and the number of configurations explored.
+        more than ``margin`` [m].  The path is the shortest of so many ``searches`` at most, those after the first for
+        what may be shorter, and each cut short; or the first one as it was found if ``simplify`` is false.  Its length
+        is that of differences, times ``weights`` (nv,).  ``limits`` are (lower, upper) or a dict of pairs by name,
+        besides the robot's; lengths that nothing bounds need some.  The same ``seed`` gives the same path, to the bit,
+        unless the ``time_budget`` [s] ends the search, which looks at the clock between rounds and between searches;
+        the inverse kinematics of goals before it takes its time besides.  ``progress`` shows a bar, or is called with
+        the seconds spent and the number of configurations explored.
 
         ``keep`` are tasks and constraints that hold along the way, as
         ``[lw.ik.AlignTask("hand.z", target=(0, 0, 1))]``; what closes a robot's loops holds without being named.  The
@@ -95,6 +97,7 @@ class PlanningMethods(RobotBase):
             keep=keep,
             keep_tolerance=keep_tolerance,
             iterations=iterations,
+            searches=searches,
             simplify=simplify,
             answers=answers,
             progress=progress,

@@ -1,0 +1,1 @@
+"""Path finding as loops over any scalar."""
