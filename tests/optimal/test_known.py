@@ -1,0 +1,113 @@
+"""Problems whose optimum is known: in closed form, by a dense solve, or by the calculus of variations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+ACROSS, UP = lw.joints.Prismatic((1, 0, 0)), lw.joints.Prismatic((0, 0, 1))
+
+
+def sledge(**limits):
+    """One coordinate: a mass on a rail."""
+    return lw.Robot.build(
+        "sledge",
+        lw.Link("mass", mass=1.0),
+        lw.Joint.of(ACROSS, name="rail", parent="world", child="mass", **limits),
+    )
+
+
+def bead(**limits):
+    """Two coordinates, x and z."""
+    return lw.Robot.build(
+        "bead",
+        lw.Link("slide"),
+        lw.Link("mass", mass=1.0),
+        lw.Joint.of(ACROSS, name="x", parent="world", child="slide", **limits),
+        lw.Joint.of(UP, name="z", parent="slide", child="mass", **limits),
+    )
+
+
+def differences(steps, tau, order):
+    """The matrix of k-th differences by time of what stays at rest before its first step."""
+    D = (np.eye(steps) - np.eye(steps, k=-1)) / tau
+    return np.linalg.matrix_power(D, order)
+
+
+def test_double_integrator():
+    """From rest to rest with the least squares of acceleration: linear in time, and so are forces of the constraints."""
+    T, duration, far = 20, 2.0, 0.7
+    tau = duration / T
+    problem = lw.Problem(sledge(), steps=T, duration=duration)
+    problem.add("acceleration", "squares")
+    problem.add("configuration", "equality", at=-1, name="arrive")
+    problem.add("velocity", "equality", at=-1, name="rest")
+    found = problem.solve(start=[0.0], targets={"arrive": [far]})
+    assert found.status == "solved"
+    n = T * (T**2 - 1) / 12
+    a = far / (tau**2 * n) * (np.arange(T, 0, -1) - (T + 1) / 2)
+    q = tau**2 * np.cumsum(np.cumsum(a))
+    assert np.allclose(found.q[:, 0], q, atol=1e-9)
+    assert np.isclose(found.cost, 6 * far**2 / (tau**4 * T * (T**2 - 1)), rtol=1e-8)
+    # multipliers say what the cost's derivative by the constraints' right sides is
+    arrive, rest = (float(np.ravel(found.multipliers[name])[-1]) for name in ("arrive", "rest"))
+    b = np.array([far, 0.0])
+    A = np.array([tau**2 * np.arange(T, 0, -1), np.full(T, tau)])
+    assert np.allclose([arrive, rest], -np.linalg.solve(A @ A.T, b), rtol=1e-6)
+
+
+def test_least_jerk():
+    """The discrete optimum by a dense solve, and what it tends to: 10 s³ - 15 s⁴ + 6 s⁵ (Flash and Hogan, 1985)."""
+    errors = []
+    for T in (20, 80):
+        tau = 1.0 / T
+        problem = lw.Problem(sledge(), steps=T, duration=1.0)
+        problem.add("jerk", "squares", scale=1e-2)
+        problem.add("configuration", "equality", at=-1, name="arrive", target=[1.0])
+        problem.add("velocity", "equality", at=-1)
+        problem.add("acceleration", "equality", at=-1)
+        found = problem.solve(start=[0.0])
+        assert found.status == "solved"
+        J = differences(T, tau, 3)
+        A = np.array([np.eye(T)[-1], differences(T, tau, 1)[-1], differences(T, tau, 2)[-1]])
+        W = np.linalg.inv(J.T @ J)
+        exact = W @ A.T @ np.linalg.solve(A @ W @ A.T, [1.0, 0.0, 0.0])
+        assert np.allclose(found.q[:, 0], exact, atol=1e-7)
+        s = (np.arange(T) + 1) * tau
+        errors.append(np.abs(found.q[:, 0] - (10 * s**3 - 15 * s**4 + 6 * s**5)).max())
+    assert errors[1] < 0.3 * errors[0] < 0.1
+
+
+def test_linear_quadratic_path():
+    """Squares of configurations, velocities and accelerations: linear equations, solved densely."""
+    T, tau = 16, 0.1
+    rng = np.random.default_rng(0)
+    wanted, scales = rng.normal(size=(T, 2)), rng.uniform(0.5, 2.0, 3)
+    problem = lw.Problem(bead(), steps=T, duration=T * tau)
+    problem.add("acceleration", "squares", scale=0.01 * scales[0])
+    problem.add("velocity", "squares", scale=0.1 * scales[1])
+    problem.add("configuration", "squares", scale=scales[2], name="track", target=wanted)
+    found = problem.solve(start=[0.0, 0.0])
+    parts = 0.01 * scales[0] * differences(T, tau, 2), 0.1 * scales[1] * differences(T, tau, 1), scales[2] * np.eye(T)
+    A = np.vstack(parts)
+    exact = np.linalg.lstsq(A, np.vstack([np.zeros((2 * T, 2)), scales[2] * wanted]), rcond=None)[0]
+    assert found.status == "solved" and np.allclose(found.q, exact, atol=1e-8)
+
+
+def test_least_energy_below_a_ceiling():
+    """Bryson and Denham's problem: up with velocity 1, down with -1 at time 1, below 1/9: the cost is 4/(9 · 1/9)."""
+    costs = []
+    for T in (16, 48):
+        tau = 1.0 / T
+        problem = lw.Problem(sledge(upper=1.0 / 9.0), steps=T, duration=1.0)
+        problem.add("acceleration", "squares", scale=np.sqrt(tau))
+        problem.add("configuration", "equality", at=-1, name="arrive")
+        problem.add("velocity", "equality", at=-1, target=[-1.0])
+        problem.add_limits()
+        found = problem.solve(start=[0.0], velocity=[1.0])
+        assert found.status == "solved" and found.q.max() < 1.0 / 9.0 + 1e-8
+        costs.append(found.cost)
+    slope = (costs[1] - costs[0]) / (1 / 48 - 1 / 16)
+    assert abs(costs[1] - slope / 48 - 4.0) < 0.1  # differences of first order tend to it
