@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .optimal_paths import path_rows
+from .optimal_scenes import scene_rows
 from .parts import Rows, run_parts
 
 __all__ = ["PAGE", "PARTS", "main"]
 
 PAGE = Path(__file__).parents[1] / "docs" / "optimal_figures.md"
-PARTS: dict[str, Rows] = {"paths": path_rows}
+PARTS: dict[str, Rows] = {"paths": path_rows, "scenes": scene_rows}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

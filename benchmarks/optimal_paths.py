@@ -6,17 +6,22 @@ Without obstacles, and among five boxes: 45 pairs with the capsules and the box 
 from __future__ import annotations
 
 import statistics
+import time
 from typing import Any
 
 import numpy as np
 
+import linkwork as lw
+
 from .distance_robots import boxes, panda
 from .motion_rows import MotionRow
-from .optimal_rivals import CasadiPath, FatropPath, PathCase, SciPyPath
+from .optimal_rivals import MARGIN, CasadiPath, FatropPath, PathCase, SciPyPath, outer_pairs
+from .targets import OPTIMAL
 
-__all__ = ["HOME", "cases", "goals", "path_rows"]
+__all__ = ["HOME", "cases", "goals", "path_rows", "problem_of"]
 
 STEPS, DURATION, BOXES = 32, 2.0, 5
+SEEDS = "8 seeds beside one"
 HOME = np.array([0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8])
 
 
@@ -39,17 +44,55 @@ def goals(case: PathCase, count: int) -> np.ndarray:
     return robot.pose(np.array(found), case.frame)
 
 
+def problem_of(case: PathCase) -> lw.Problem:
+    """The same as `CasadiPath` has it."""
+    problem = lw.Problem(case.robot, steps=case.steps, duration=case.steps * case.step)
+    problem.add("acceleration", "squares")
+    problem.add(lw.ik.PoseTask(case.frame), "equality", at=-1, name="reach")
+    problem.add_limits(velocities=False)
+    if case.scene is not None:
+        pairs = outer_pairs(case.robot, case.scene)
+        problem.add(lw.optimal.Clearance(scene=case.scene, at_least=MARGIN, pairs=pairs), "inequality", name="clear")
+    return problem
+
+
 def path_rows(quick: bool) -> list[MotionRow]:
-    """Beside IPOPT, Fatrop and SciPy."""
+    """Beside IPOPT, Fatrop and SciPy.  Raises AssertionError where paths or costs are not what others find."""
     rows = []
     for name, case in cases().items():
         poses = goals(case, 3 if quick else 10)
+        problem = problem_of(case)
+        ours = [problem.solve(start=HOME, targets={"reach": X}) for X in poses]
+        assert all(x.status == "solved" for x in ours), [x.status for x in ours]
         peers: dict[str, Any] = {"IPOPT": CasadiPath(case)}
         if case.scene is None:
             peers |= {"Fatrop": FatropPath(case), "SciPy": SciPyPath(case)}
+        seconds = _seconds(problem, poses, 3 if quick else 9)
+        rows.append(MotionRow(f"{name}, 8 seeds beside one", seconds[8] / seconds[1], "", OPTIMAL["paths", SEEDS]))
+        rows.append(MotionRow(f"{name}, iterations", statistics.median(int(x.iterations) for x in ours)))
         for peer, path in peers.items():
             found = [path.solve(HOME, X) for X in poses]
             assert all(x.solved and x.violation < 1e-6 for x in found), (name, peer)
-            seconds = statistics.median(x.seconds for x in found)
-            rows.append(MotionRow(f"{name}: beside {peer}", None, "s", peer=seconds, peer_name=peer))
+            theirs = statistics.median(x.seconds for x in found)
+            first = peer == "IPOPT"
+            bounds = (OPTIMAL["paths", name], OPTIMAL["paths", "beside IPOPT"]) if first else (None, None)
+            rows.append(MotionRow(f"{name}, beside {peer}", seconds[1], "s", bounds[0], theirs, peer, bounds[1]))
+            worst = max(float(x.cost) / y.cost for x, y in zip(ours, found, strict=True))
+            target = OPTIMAL["paths", "cost beside IPOPT's"] if first else None
+            rows.append(MotionRow(f"{name}, most cost over {peer}'s", worst, "", target))
     return rows
+
+
+def _seconds(problem: lw.Problem, poses: np.ndarray, rounds: int) -> dict[int, float]:
+    """Of one problem, by the number of seeds: the median over poses of the least of some rounds, in turns."""
+    found: dict[int, list[float]] = {1: [], 8: []}
+    for X in poses:
+        least = dict.fromkeys(found, np.inf)
+        for _ in range(rounds):
+            for seeds in found:
+                begin = time.perf_counter()
+                problem.solve(start=HOME, targets={"reach": X}, seeds=seeds)
+                least[seeds] = min(least[seeds], time.perf_counter() - begin)
+        for seeds, x in least.items():
+            found[seeds].append(x)
+    return {seeds: statistics.median(x) for seeds, x in found.items()}

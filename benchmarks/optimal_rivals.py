@@ -18,7 +18,7 @@ import linkwork as lw
 
 from .ik_peers import module
 
-__all__ = ["CasadiPath", "FatropPath", "ForeignPath", "PathCase", "SciPyPath"]
+__all__ = ["MARGIN", "CasadiPath", "FatropPath", "ForeignPath", "PathCase", "SciPyPath", "outer_pairs"]
 
 MARGIN = 0.01  # [m]
 
@@ -196,7 +196,7 @@ def _error_of(case: PathCase) -> Any:
 def _distances_of(case: PathCase) -> Any:
     """To the scene alone: every part of the robot that moves, and every obstacle."""
     robot, scene = case.robot, case.scene
-    pairs = _outer_pairs(robot, scene)
+    pairs = outer_pairs(robot, scene)
 
     @lw.compile(q=(robot.nq,))
     def clearances(q):
@@ -205,6 +205,7 @@ def _distances_of(case: PathCase) -> Any:
     return clearances.to_casadi()
 
 
-def _outer_pairs(robot: lw.Robot, scene: lw.Scene | None) -> Any:
+def outer_pairs(robot: lw.Robot, scene: lw.Scene | None) -> list[tuple[str, str]]:
+    """Pairs of the robot's shapes with obstacles."""
     inner = robot.distances(robot.neutral()).pairs
     return [pair for pair in robot.distances(robot.neutral(), scene).pairs if pair not in inner]

@@ -1,0 +1,104 @@
+"""Paths through random scenes: how many are found, from random starts, and looked at again between their steps.
+
+A scene has boxes around a Panda, as many as `BOXES`; the arm goes from one free configuration to the pose that the hand
+has in another.  Whether there is a way at all the planner says: scenes in which it finds none are not asked.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+import linkwork as lw
+
+from .distance_cases import turned
+from .distance_peers import CoalRobot
+from .distance_robots import panda
+from .motion_rows import MotionRow
+from .targets import OPTIMAL
+
+__all__ = ["RandomScene", "collisions", "random_scenes", "scene_rows"]
+
+BOXES, CLEAR = 6, 0.02  # [m]: what is left between the arm and obstacles where it starts and where it is to go
+STEPS, SEEDS, MARGIN = 32, 8, 0.01
+_FEASIBLE = OPTIMAL["scenes", "feasible"]
+STEP = 2e-3  # [rad] between configurations that are looked at
+
+
+@dataclass(frozen=True)
+class RandomScene:
+    """Obstacles, where the arm is, and which pose its hand is to have."""
+
+    scene: lw.Scene
+    start: np.ndarray
+    end: np.ndarray  # a configuration with that pose: not told
+    pose: np.ndarray
+
+
+def _boxes(rng: np.random.Generator, count: int) -> lw.Scene:
+    scene = lw.Scene()
+    for k, R in enumerate(turned(rng.normal(size=(count, 4)))):
+        angle, far = rng.uniform(-np.pi, np.pi), rng.uniform(0.4, 0.8)
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = R, (far * np.cos(angle), far * np.sin(angle), rng.uniform(0.1, 0.9))
+        scene = scene.with_box(f"box {k}", tuple(rng.uniform(0.05, 0.25, 3)), X)
+    return scene
+
+
+def random_scenes(robot: lw.Robot, frame: str, count: int) -> Iterator[RandomScene]:
+    """The same ones always."""
+    made, seed = 0, 0
+    while made < count:
+        rng, seed = np.random.default_rng([7, seed]), seed + 1
+        scene = _boxes(rng, BOXES)
+        q = robot.random_configuration(rng, size=64)
+        free = q[robot.distances(q, scene).distance.min(-1) > CLEAR]
+        if len(free) < 2:
+            continue
+        start, end = free[:2]
+        if robot.plan(start, end, scene, seed=0).success:
+            made += 1
+            yield RandomScene(scene, start, end, robot.pose(end, frame))
+
+
+def scene_rows(quick: bool) -> list[MotionRow]:
+    """Of scenes with a way through how many have a path that is solved, and free between its steps."""
+    robot, frame, count = panda(), "panda_hand", 10 if quick else 100
+    problem, solved, free, seconds = None, 0, 0, []
+    for case in random_scenes(robot, frame, count):
+        clear = lw.optimal.Clearance(scene=case.scene, at_least=MARGIN)
+        if problem is None:
+            problem = lw.Problem(robot, steps=STEPS, duration=2.0)
+            problem.add("acceleration", "squares")
+            problem.add(lw.ik.PoseTask(frame), "equality", at=-1, name="reach")
+            problem.add_limits(velocities=False)
+            problem.add(clear, "inequality", name="clear")
+        targets = {"reach": case.pose, "clear": clear.numbers_of(case.scene)}
+        begin = time.perf_counter()
+        found = problem.solve(start=case.start, targets=targets, seeds=SEEDS)
+        seconds.append(time.perf_counter() - begin)
+        if found.status == "solved":
+            solved += 1
+            free += collisions(robot, case.scene, np.vstack([case.start, found.q])) > 0.0
+    return [
+        MotionRow(f"of {count} scenes, solved", 100.0 * solved / count, "%"),
+        MotionRow(f"of {count} scenes, solved and free between steps", 100.0 * free / count, "%", _FEASIBLE),
+        MotionRow("one scene, 8 seeds, median", statistics.median(seconds), "s"),
+        MotionRow("one scene, 8 seeds, the longest", max(seconds), "s"),
+    ]
+
+
+def collisions(robot: lw.Robot, scene: lw.Scene, q: np.ndarray, peer: CoalRobot | None = None) -> float:
+    """The least distance along straight lines between configurations (T, nq) [m], by coal where it is there."""
+    least = np.inf
+    for a, b in pairwise(q):
+        many = max(2, int(np.ceil(np.linalg.norm(b - a) / STEP)))
+        between = a + np.linspace(0.0, 1.0, many)[:, None] * (b - a)
+        found = robot.distances(between, scene).distance if peer is None else [peer.distances(x) for x in between]
+        least = min(least, float(np.min(found)))
+    return least
