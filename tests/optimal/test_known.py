@@ -37,7 +37,7 @@ def differences(steps, tau, order):
 
 
 def test_double_integrator():
-    """From rest to rest with the least squares of acceleration: linear in time, and so are forces of the constraints."""
+    """From rest to rest with the least squares of acceleration: linear in time."""
     T, duration, far = 20, 2.0, 0.7
     tau = duration / T
     problem = lw.Problem(sledge(), steps=T, duration=duration)

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 
 class NonlinearResult(NamedTuple):
-    """What was found.  By constraint: multipliers (T, rows) of its scaled rows, and by how much it is violated at most."""
+    """What was found.  By constraint: multipliers (T, rows) of its scaled rows, and its largest violation."""
 
     point: PathPoint
     cost: float
