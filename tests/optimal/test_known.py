@@ -7,6 +7,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.expr import sin, sqrt
 
+CLOSE = {"tolerance": 1e-10, "step_tolerance": 1e-10}
 ACROSS, UP = lw.joints.Prismatic((1, 0, 0)), lw.joints.Prismatic((0, 0, 1))
 
 
@@ -44,7 +45,7 @@ def test_double_integrator():
     problem.add("acceleration", "squares")
     problem.add("configuration", "equality", at=-1, name="arrive")
     problem.add("velocity", "equality", at=-1, name="rest")
-    found = problem.solve(start=[0.0], targets={"arrive": [far]})
+    found = problem.solve(start=[0.0], targets={"arrive": [far]}, **CLOSE)
     assert found.status == "solved"
     n = T * (T**2 - 1) / 12
     a = far / (tau**2 * n) * (np.arange(T, 0, -1) - (T + 1) / 2)
@@ -68,7 +69,7 @@ def test_least_jerk():
         problem.add("configuration", "equality", at=-1, name="arrive", target=[1.0])
         problem.add("velocity", "equality", at=-1)
         problem.add("acceleration", "equality", at=-1)
-        found = problem.solve(start=[0.0])
+        found = problem.solve(start=[0.0], **CLOSE)
         assert found.status == "solved"
         J = differences(T, tau, 3)
         A = np.array([np.eye(T)[-1], differences(T, tau, 1)[-1], differences(T, tau, 2)[-1]])
@@ -106,7 +107,7 @@ def test_least_energy_below_a_ceiling():
         problem.add("configuration", "equality", at=-1, name="arrive")
         problem.add("velocity", "equality", at=-1, target=[-1.0])
         problem.add_limits()
-        found = problem.solve(start=[0.0], velocity=[1.0])
+        found = problem.solve(start=[0.0], velocity=[1.0], **CLOSE)
         assert found.status == "solved" and found.q.max() < 1.0 / 9.0 + 1e-8
         costs.append(found.cost)
     assert abs((4.0 * costs[1] - costs[0]) / 3.0 - 4.0) < 5e-3  # what the two tend to
