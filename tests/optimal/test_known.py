@@ -106,7 +106,7 @@ def test_least_energy_below_a_ceiling():
         problem.add("acceleration", "squares", scale=np.sqrt(tau))
         problem.add("configuration", "equality", at=-1, name="arrive")
         problem.add("velocity", "equality", at=-1, target=[-1.0])
-        problem.add_limits()
+        problem.add_limits(velocities=False)
         found = problem.solve(start=[0.0], velocity=[1.0], **CLOSE)
         assert found.status == "solved" and found.q.max() < 1.0 / 9.0 + 1e-8
         costs.append(found.cost)
