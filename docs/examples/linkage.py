@@ -4,10 +4,10 @@ Lengths are parameters of the whole path, angles are its configurations; that th
 """
 
 import numpy as np
-from linkwork.optimal import ByStep, FunctionFeature
 
 import linkwork as lw
 from linkwork.expr import cos, sin
+from linkwork.optimal import ByStep, FunctionFeature
 
 STEPS = 25
 LINE = np.stack([np.linspace(1.0, 0.0, STEPS), np.full(STEPS, 1.0)], axis=1)  # x and z [m]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algorithms.configuration.manifold import integrate
-from ...algorithms.optimal.program import PathEntry, PathNumbers, PathPoint, PathProgram
+from ...algorithms.optimal.program import OptimalNumbers, PathEntry, PathPoint, PathProgram
 from ...bridge.machine import compile
 from ...model.tree import Tree
 
@@ -92,7 +92,7 @@ class NonlinearPath:
         }
         self._solver = casadi.nlpsol("path", method, nlp, dict(options))
 
-    def solve(self, numbers: PathNumbers, guess: PathPoint) -> NonlinearResult:
+    def solve(self, numbers: OptimalNumbers, guess: PathPoint) -> NonlinearResult:
         """From a first guess on."""
         program, T = self.program, self.program.steps
         weights, scales = weights_of(program, numbers), np.asarray(numbers.scales, float)
@@ -153,7 +153,7 @@ class NonlinearPath:
         return NonlinearResult(point, cost, multipliers, violations, status, success, int(said["iter_count"]))
 
 
-def weights_of(program: PathProgram, numbers: PathNumbers) -> Array:
+def weights_of(program: PathProgram, numbers: OptimalNumbers) -> Array:
     """By step and entry (T, E): how much it counts; entries with a step of their own count there."""
     found = np.zeros((program.steps, len(program.entries)))
     for k, entry in enumerate(program.entries):

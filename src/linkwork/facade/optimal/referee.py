@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.optimal.augmented import SOLVED, STUCK, VIOLATED
-from ...algorithms.optimal.program import PathNumbers, PathPoint, PathProgram
+from ...algorithms.optimal.program import OptimalNumbers, PathPoint, PathProgram
 from ...bridge.once import Once
 from .nonlinear import NonlinearPath, NonlinearResult, weights_of
 from .solving import TOLD, numbers_of, point_of, shapes_of, state_shapes
@@ -65,7 +65,7 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
 
 
 def solve_by_casadi(
-    program: PathProgram, numbers: PathNumbers, guess: PathPoint, *, at_most: int = 3000, method: str = "ipopt"
+    program: PathProgram, numbers: OptimalNumbers, guess: PathPoint, *, at_most: int = 3000, method: str = "ipopt"
 ) -> NonlinearResult:
     """From a guess on, with exact sparse first and second derivatives.  Made once for features and their schedule.
 
@@ -76,7 +76,7 @@ def solve_by_casadi(
     except ImportError as error:
         raise ImportError(f'solver {method!r} takes CasADi: pip install "linkwork[casadi]"') from error
     counts = weights_of(program, numbers) != 0.0
-    own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "max_iter": at_most}
+    own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": at_most}
     key = program, counts.tobytes(), method, at_most
     made = _made.get(key, lambda: NonlinearPath(casadi, program, counts, method, {"print_time": False, method: own}))
     return made.solve(numbers, guess)

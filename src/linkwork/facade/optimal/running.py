@@ -18,11 +18,13 @@ from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
 from .asked import ByStep, nothing_aimed_at, target_shape
 from .guesses import guesses
+from .referee import refereed
 from .result import OptimalResult
 from .solving import TOLD, search_kernel, shapes_of, state_shapes
 
 __all__ = ["PreparedProblem", "prepared", "run"]
 
+SOLVERS = ("augmented", "ipopt")
 AT_MOST = 300  # iterations, unless said
 TOLERANCE = 1e-6  # of steps and of what is violated [rad, m, 1]
 PENALTY = 1e3
@@ -205,8 +207,11 @@ def run(
     tolerance: Any = TOLERANCE,
     step_tolerance: float = TOLERANCE,
     at_most: int = AT_MOST,
+    solver: str = "augmented",
 ) -> OptimalResult:
     """See `Problem.solve`."""
+    if solver not in SOLVERS:
+        raise ValueError(f"Problem.solve: solver: expected one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
     own = prepared(problem, start is not None)
     robot, program = problem.robot, own.program
     T = program.steps
@@ -250,11 +255,16 @@ def run(
         raise ValueError(f"Problem.solve: at_most: expected a whole number from 1, got {at_most!r}")
     end = None if deadline is None else begun + read_deadline("Problem.solve", deadline)
     names = list(state_shapes(program))
-    kernel, watched = own.kernel, progress or callback is not None
+    watched = progress or callback is not None
 
     def result(late: bool) -> OptimalResult:
         return OptimalResult(own, state, numbers, tolerances, lead, int(seeds) if seeds > 1 else None, late)
 
+    if solver == "ipopt":
+        given = dict(zip(shapes_of(program), inputs, strict=True))
+        state = refereed(program, state, given, tolerances, int(at_most))
+        return result(False)
+    kernel = own.kernel
     budget = float(at_most) if end is None and not watched else 1.0
     late = False
     while True:

@@ -1,0 +1,76 @@
+"""IPOPT through CasADi, on the same problems: the same optimum, multipliers, parameters, on manifolds too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+pytest.importorskip("casadi")
+
+
+def both(problem, *start, **given):
+    """What the kernel finds, and what IPOPT does."""
+    found = [problem.solve(*start, **given, solver=solver, at_most=500) for solver in ("augmented", "ipopt")]
+    assert [x.status for x in found] == ["solved", "solved"]
+    return found
+
+
+def test_the_same_optimum():
+    """Squares, a range, an equality at a step, an inequality, a target of each step, forces of the constraints."""
+    robot = lw.load("double_pendulum")
+    problem = lw.Problem(robot, steps=8, duration=0.8)
+    problem.add("torque", "squares", scale=0.1)
+    problem.add("acceleration", "squares", scale=0.1)
+    problem.add("configuration", "equality", at=-1, target=[0.6, 0.3], name="there")
+    problem.add("velocity", "equality", lower=-3.0, upper=1.7, name="slow")
+    problem.add(lambda w: w.point("tip")[2] + 1.66, "inequality", at=slice(2, 6), name="below")
+    wanted = lw.optimal.ByStep(np.linspace([0.0, 0.0], [0.3, -0.3], 8))
+    problem.add("configuration", "squares", scale=2.0, name="near", target=wanted)
+    ours, theirs = both(problem, [-0.5, 0.1], tolerance=1e-9, step_tolerance=1e-9)
+    assert np.allclose(ours.q, theirs.q, atol=1e-6) and np.isclose(ours.cost, theirs.cost, rtol=1e-8)
+    for name in ("there", "slow", "below"):
+        assert np.abs(ours.multipliers[name]).max() > 1e-2
+        assert np.allclose(ours.multipliers[name], theirs.multipliers[name], atol=1e-4)
+        assert theirs.violations[name] < 1e-8
+
+
+def test_on_manifolds_with_parameters():
+    """A body that turns freely, variables of each step, and a parameter within bounds: as many problems as asked."""
+    ball = lw.Robot.build(
+        "ball",
+        lw.Link("ball", lw.shapes.Sphere(0.1), mass=1.0),
+        lw.Joint.of(lw.joints.Spherical(), name="socket", parent="world", child="ball"),
+    )
+    problem = lw.Problem(ball, steps=4, duration=1.0)
+    problem.parameter("share", lower=0.2, upper=0.9, guess=0.5)
+    problem.variable("push", 3)
+    problem.add("velocity", "squares")
+    problem.add(lambda w: w.variables("push") - w.a(), "equality", name="push")
+    problem.add(lambda w: w.parameter("share") - 1.5, "squares", at=-1, name="much")
+    turn = lw.ik.OrientationTask("ball")
+    problem.add(turn, "equality", at=-1, name="turned")
+    R = np.array([lw.pose(rpy=(0.4, -0.3, x))[:3, :3] for x in (0.5, 2.0)])
+    ours, theirs = both_of_many(problem, R)
+    assert np.allclose(ball.difference(ours.q, theirs.q), 0.0, atol=1e-5)
+    assert np.allclose(theirs.parameters["share"], 0.9) and np.allclose(ours.cost, theirs.cost, rtol=1e-5)
+    assert np.allclose(theirs.variables["push"], ours.variables["push"], atol=1e-3)
+
+
+def both_of_many(problem, R):
+    found = [
+        problem.solve([1.0, 0.0, 0.0, 0.0], targets={"turned": R}, solver=solver) for solver in ("augmented", "ipopt")
+    ]
+    assert all(x.success.all() for x in found)
+    return found
+
+
+def test_what_is_refused():
+    problem = lw.Problem(lw.load("double_pendulum"), steps=3).add("acceleration", "squares")
+    with pytest.raises(ValueError, match=r"solver: expected one of 'augmented', 'ipopt'.*got 'simplex'"):
+        problem.solve([0.0, 0.0], solver="simplex")
+    never = problem.add("velocity", "equality", at=-1, target=[1.0, 0.0], name="fast")
+    never.add("velocity", "equality", at=-1, name="at rest")
+    found = never.solve([0.0, 0.0], solver="ipopt")
+    assert found.status != "solved" and set(found.conflicts) == {"fast", "at rest"}
