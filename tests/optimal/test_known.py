@@ -59,6 +59,20 @@ def test_double_integrator():
     assert np.allclose([arrive, rest], -np.linalg.solve(A @ A.T, b), rtol=1e-6)
 
 
+def test_free_duration():
+    """Time as a cost beside squares of acceleration: what these come to goes with the fourth power of 1/duration."""
+    T, scale = 20, 0.1
+    problem = lw.Problem(sledge(), steps=T, duration=(0.5, 5.0))
+    problem.add(lambda w: w.parameter("duration"), "cost", at=-1, name="time")
+    problem.add("acceleration", "squares", scale=scale)
+    problem.add("configuration", "equality", at=-1, target=[1.0], name="there")
+    problem.add("velocity", "equality", at=-1)
+    found = problem.solve([0.0], **CLOSE)
+    exact = (24 * scale**2 * T**3 / (T**2 - 1)) ** 0.2
+    assert found.status == "solved" and np.isclose(found.duration, exact, rtol=1e-7)
+    assert np.isclose(found.cost, 1.25 * exact, rtol=1e-8)
+
+
 def test_least_jerk():
     """The discrete optimum by a dense solve, and what it tends to: 10 s³ - 15 s⁴ + 6 s⁵ (Flash and Hogan, 1985)."""
     errors = []

@@ -25,10 +25,11 @@ def test_the_same_optimum():
     problem.add("acceleration", "squares", scale=0.1)
     problem.add("configuration", "equality", at=-1, target=[0.6, 0.3], name="there")
     problem.add("velocity", "equality", lower=-3.0, upper=1.7, name="slow")
-    problem.add(lambda w: w.point("tip")[2] + 1.66, "inequality", at=slice(2, 6), name="below")
+    problem.add(lambda w: w.point("tip")[2] + 1.69, "inequality", at=slice(2, 6), name="below")
     wanted = lw.optimal.ByStep(np.linspace([0.0, 0.0], [0.3, -0.3], 8))
     problem.add("configuration", "squares", scale=2.0, name="near", target=wanted)
-    ours, theirs = both(problem, [-0.5, 0.1], tolerance=1e-9, step_tolerance=1e-9)
+    line = np.linspace([-0.5, 0.1], [0.6, 0.3], 9)[1:]
+    ours, theirs = both(problem, [-0.5, 0.1], guess=line, tolerance=1e-9, step_tolerance=1e-9)
     assert np.allclose(ours.q, theirs.q, atol=1e-6) and np.isclose(ours.cost, theirs.cost, rtol=1e-8)
     for name in ("there", "slow", "below"):
         assert np.abs(ours.multipliers[name]).max() > 1e-2

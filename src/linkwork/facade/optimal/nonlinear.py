@@ -7,6 +7,7 @@ leaves the joints' manifolds.  Numbers of a call are parameters of the program.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -166,7 +167,8 @@ def weights_of(program: PathProgram, numbers: OptimalNumbers) -> Array:
 
 def _finite(x: Any) -> Array:
     """Bounds that an expression may have in it: where there is none, a number beyond all."""
-    return np.clip(np.asarray(x, float), -1e20, 1e20)
+    found: Array = np.clip(np.asarray(x, float), -1e20, 1e20)
+    return found
 
 
 def _function(program: PathProgram, entry: PathEntry) -> Any:
@@ -195,8 +197,8 @@ def _clock(program: PathProgram) -> int:
 def _size(tree: Tree, entry: PathEntry) -> int:
     """How many numbers an entry aims at."""
     aim = entry.feature.target_of
-    sizes: dict[Any, int] = {"nq": tree.nq, "nv": tree.nv}
-    return 0 if aim is None else int(np.prod([sizes.get(n, n) for n in aim.shape], dtype=int))
+    sizes = {"nq": tree.nq, "nv": tree.nv}
+    return 0 if aim is None else math.prod(sizes[n] if isinstance(n, str) else n for n in aim.shape)
 
 
 def _moved(tree: Tree) -> Any:
