@@ -30,6 +30,7 @@ from .features import SurfaceCone as SurfaceCone
 from .features import TaskFeature as TaskFeature
 from .features import TorqueFeature as TorqueFeature
 from .features import TorqueLimits as TorqueLimits
+from .features import UnactuatedFeature as UnactuatedFeature
 from .features import VariableFeature as VariableFeature
 from .features import VelocityConstraint as VelocityConstraint
 from .features import VelocityFeature as VelocityFeature
@@ -68,6 +69,7 @@ __all__ = [
     "TaskFeature",
     "TorqueFeature",
     "TorqueLimits",
+    "UnactuatedFeature",
     "VariableFeature",
     "VelocityConstraint",
     "VelocityFeature",

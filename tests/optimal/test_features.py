@@ -29,6 +29,7 @@ from linkwork.features import (
     TaskFeature,
     TorqueFeature,
     TorqueLimits,
+    UnactuatedFeature,
     VelocityConstraint,
     VelocityLimits,
 )
@@ -190,6 +191,8 @@ def test_limits_have_rows_where_they_are_finite():
     assert np.allclose(only.values(w, []), path[0][0] - 1.0)
     turning = lw.Robot(random_tree(np.random.default_rng(1), 3, types=(lw.joints.UnboundedRevolute,)))
     assert settled(turning, PositionLimits()).row_names == ()
+    free = settled(lw.load("arm7", floating_base=True), UnactuatedFeature())
+    assert len(free.row_names) == 6 and free.name == "unactuated" and free.row_units == ("N·m",) * 3 + ("N",) * 3
     speed = settled(robot, VelocityLimits(upper=2.0))
     v = robot.difference(path[1], path[0]) / TAU
     assert np.allclose(speed.values(w, []), np.stack([-2.0 - v, v - 2.0], axis=1).ravel())
@@ -200,6 +203,7 @@ def test_limits_have_rows_where_they_are_finite():
         (lambda: PositionLimits(np.nan), "lower: expected a number"),
         (lambda: TorqueFeature("no such joint"), "no such joint"),
         (lambda: TorqueFeature([]), "expected names of joints"),
+        (lambda: UnactuatedFeature(), "every joint of 'arm7' has a motor"),
         (lambda: FunctionFeature("deep", lambda w: w.jerk()[0], depth=1), "it looks 3 steps back"),
         (lambda: FunctionFeature("still", lambda w: 1.0), "whatever the path does"),
         (lambda: FunctionFeature("wrong", lambda w: w.pose("hnad")), "hand"),

@@ -15,7 +15,7 @@ def test_a_surface_carries_a_block_that_stands():
         lw.Joint.of(lw.joints.Floating(), name="base", parent="world", child="body"),
     )
     problem = lw.Problem(block, steps=3, duration=0.15).add("acceleration", "squares")
-    problem.contact("sole", surface=(0.2, 0.1), friction=0.6, effort=0.0).add("torque", "equality", name="no motor")
+    problem.contact("sole", surface=(0.2, 0.1), friction=0.6, effort=0.0).add("unactuated", "equality", name="no motor")
     found = problem.solve(block.neutral())
     assert found.success and np.abs(found.q - block.neutral()).max() < 1e-8
     # in the sole's axes at its origin: the weight acts 0.05 m behind it, m = r × f

@@ -31,6 +31,7 @@ from .numbers import ParameterFeature as ParameterFeature
 from .numbers import VariableFeature as VariableFeature
 from .torque import PowerFeature as PowerFeature
 from .torque import TorqueFeature as TorqueFeature
+from .torque import UnactuatedFeature as UnactuatedFeature
 
 BY_NAME: dict[str, type[Feature]] = {
     "configuration": ConfigurationFeature,
@@ -38,6 +39,7 @@ BY_NAME: dict[str, type[Feature]] = {
     "acceleration": AccelerationFeature,
     "jerk": JerkFeature,
     "torque": TorqueFeature,
+    "unactuated": UnactuatedFeature,
     "power": PowerFeature,
     "energy": EnergyFeature,
     "momentum": MomentumFeature,
@@ -76,6 +78,7 @@ __all__ = [
     "TaskFeature",
     "TorqueFeature",
     "TorqueLimits",
+    "UnactuatedFeature",
     "VariableFeature",
     "VelocityConstraint",
     "VelocityFeature",

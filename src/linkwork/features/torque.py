@@ -11,7 +11,7 @@ from ..tasks.contract import TaskTarget
 from .contract import Feature, FeatureRows, Scalars, Window
 from .motion import velocities_of
 
-__all__ = ["PowerFeature", "TorqueFeature", "chosen_velocities", "force_units"]
+__all__ = ["PowerFeature", "TorqueFeature", "UnactuatedFeature", "chosen_velocities", "force_units"]
 
 
 def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, ...]:
@@ -115,6 +115,31 @@ class TorqueFeature(Feature):
             [[rows[k] for k in self.places] for rows in found.rows],
             [found.parameters[k] for k in self.places],
         )
+
+
+@dataclass(frozen=True)
+class UnactuatedFeature(TorqueFeature):
+    """τ of what no motor drives, to be 0: floating joints, and joints whose limit of effort is 0 (or those named)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.joints is None:
+            object.__setattr__(self, "name", self.name if self.name != "torque" else "unactuated")
+
+    def settled(self, robot: Any, w: Window) -> Self:
+        if self.joints is not None:
+            return super().settled(robot, w)
+        found = [
+            body.joint_name
+            for _, body in w.tree.stacked()
+            if body.joint.nv and (body.joint.is_floating or not any(body.limits.effort))
+        ]
+        if not found:
+            raise ValueError(
+                f"UnactuatedFeature: every joint of {robot.name!r} has a motor: none is floating, and none has a limit "
+                f"of effort of 0: name those that have none, UnactuatedFeature([...])"
+            )
+        return replace(self, joints=tuple(found)).settled(robot, w)
 
 
 @dataclass(frozen=True)
