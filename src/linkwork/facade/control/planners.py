@@ -14,7 +14,7 @@ import numpy as np
 from ..optimal.running import PreparedProblem, prepared
 from ..optimal.solving import TOLD, shapes_of, state_shapes
 
-__all__ = ["AugmentedPlanner", "Planner", "Search"]
+__all__ = ["AugmentedPlanner", "Planner", "Search", "later_rows"]
 
 Search = dict[str, np.ndarray]
 
@@ -30,8 +30,8 @@ class Planner(Protocol):
     steps: int
     step: float
 
-    def numbers(self, reference: Mapping[str, Any] | None, count: int) -> Any:
-        """What comes with a call, for so many environments.  Raises ValueError and UnknownNameError."""
+    def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> Any:
+        """What comes with a call, for environments along these axes.  Raises ValueError and UnknownNameError."""
 
     def begun(self, q: np.ndarray) -> Search:
         """A search that has not begun, from configurations (n, nq) that stay."""
@@ -77,16 +77,25 @@ class AugmentedPlanner:
         return list(state_shapes(self._own.program)), list(shapes_of(self._own.program))
 
     @cached_property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return shapes_of(self._own.program)
+
+    @cached_property
     def _tolerances(self) -> np.ndarray:
         return np.full(1 + len(self._own.program.hard), _STEP)
 
-    @cached_property
-    def _fixed(self) -> dict[str, np.ndarray]:
-        return {**self._own.constants, **self._own.own_targets}
-
-    def numbers(self, reference: Mapping[str, Any] | None, count: int) -> dict[str, np.ndarray]:
+    def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> dict[str, np.ndarray]:
         numbers = dict(self._own.constants)
-        numbers |= self._own.given_targets(reference)
+        for name, x in self._own.given_targets(reference).items():
+            own = self._shapes[name]
+            if x.ndim > len(own):
+                try:
+                    x = np.broadcast_to(x, (*lead, *own)).reshape(-1, *own)
+                except ValueError:
+                    raise ValueError(
+                        f"step: reference: expected leading axes of the state's, {lead}, got {x.shape[: -len(own)]}"
+                    ) from None
+            numbers[name] = x
         return numbers
 
     def begun(self, q: np.ndarray) -> Search:
@@ -96,13 +105,12 @@ class AugmentedPlanner:
         return found
 
     def moved(self, search: Search, share: float) -> Search:
-        whole = int(share + _WHOLE)
-        part = max(share - whole, 0.0) if share - whole > _WHOLE else 0.0
+        whole, part = _parted(share)
         found = dict(search)
         found["q"] = self._moved_path(search["q"], whole, part)
         for name in ("u", "everywhere"):
             if name in found:
-                found[name] = _moved_rows(found[name], whole, part)
+                found[name] = later_rows(found[name], share)
         return found
 
     def _moved_path(self, q: np.ndarray, whole: int, part: float) -> np.ndarray:
@@ -155,9 +163,16 @@ class AugmentedPlanner:
         return told[:, _COST], told[:, first : first + hard].max(axis=1, initial=0.0)
 
 
-def _moved_rows(x: np.ndarray, whole: int, part: float) -> np.ndarray:
-    """Rows (n, T, ...) later on; the last stays."""
+def _parted(share: float) -> tuple[int, float]:
+    """Whole steps of time, and the part of one besides."""
+    whole = int(share + _WHOLE)
+    return whole, share - whole if share - whole > _WHOLE else 0.0
+
+
+def later_rows(x: np.ndarray, share: float) -> np.ndarray:
+    """Rows (n, T, ...) so many steps of time later, linear between; the last stays."""
     T = x.shape[1]
+    whole, part = _parted(share)
     places = np.minimum(np.arange(T + 1) + whole, T - 1)
     longer = x[:, places]
     return (1.0 - part) * longer[:, :-1] + part * longer[:, 1:] if part else longer[:, :-1]

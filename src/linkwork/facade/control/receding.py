@@ -6,7 +6,7 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,12 +19,13 @@ from ...bridge.machine import Kernel
 from .asked import acting_places, cost_matrix, matching, state_cost
 from .plan import RecedingPlan, plan_kernel
 from .planners import AugmentedPlanner, Planner, Search
+from .shooting_planner import ShootingPlanner
 
 __all__ = ["Command", "Controller"]
 
 _FORMAT = "linkwork controller 1"
 _ROUNDING = 1e-9  # of a step: ages are sums of periods
-_SOLVERS = {"augmented": AugmentedPlanner}
+_SOLVERS: dict[str, Callable[[Any], Planner]] = {"augmented": AugmentedPlanner, "ilqr": ShootingPlanner}
 PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
 
 
@@ -198,7 +199,7 @@ class Controller:
         begun = time.perf_counter()
         q, v, lead = self._read(state)
         passed = self.period if elapsed is None else _seconds("step", "elapsed", elapsed, zero=True)
-        numbers = self.planner.numbers(reference, len(q))
+        numbers = self.planner.numbers(reference, lead)
         first = self._search is None
         search, done = self._searched(q, v, numbers, begun, 0.0 if first else passed)
         self._lead = lead
