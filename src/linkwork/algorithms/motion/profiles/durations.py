@@ -114,8 +114,9 @@ def _gains(ends: Ends, limits: JointBounds) -> Scalar:
 def estimate(found: Beginning) -> Scalar:
     """About the least duration of a motion, and no less than that of the velocity alone.
 
-    One step of Newton's method from a guess: seen from the accelerations 0 of both parabolas up, which stand at c0 and
-    c1, the way beyond their mean velocity is T³/(32 m), or that of a trapezoid, whose ramps take mA and mB longer.
+    Exact where the velocity is at its limit, and from rest to rest where accelerations are everywhere at theirs or
+    nowhere.  Seen from the accelerations 0 of both parabolas up, which stand at c0 and c1, the way beyond their mean
+    velocity is T³/(32 m), or that of a trapezoid, whose ramps take mA and mB longer.
     """
     f, most = found.family, found.T
     _, A, B, up, _ = f.limits
@@ -133,10 +134,6 @@ def estimate(found: Beginning) -> Scalar:
     cruising = f.T_flat + (found.way - f.d_flat) / fmax(f.limits.V, 1e-200)
     limit = fmax(f.T_flat, most)
     T = where(found.way >= f.d_flat, cruising, fmin(fmax(T, most), limit))
-    there = phases(f, T)
-    far, rate = way_and_rate(f, there)
-    step = T + _step(f, there, found.way - far, rate)
-    T = where(and_(rate > 0.0, step <= fmax(limit, T)), fmax(step, most), T)
     return where(and_(found.gap.T_x >= most, found.gap.T_x < T), fmax(found.gap.T_y, most), T)
 
 
