@@ -21,6 +21,7 @@ import reaching
 import regulating
 
 import mechanisms
+import optimal
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
@@ -113,6 +114,8 @@ if __name__ == "__main__":
             saved(drawn(), f"ik_{drawn.__name__}")
         for drawn in clearances.ALL:
             saved(drawn(), f"distance_{drawn.__name__}")
+        for drawn in optimal.ALL:
+            saved(drawn(), f"optimal_{drawn.__name__}")
         for drawn in motions.ALL:
             saved(drawn(), f"motion_{drawn.__name__}")
         for drawn in regulating.ALL:

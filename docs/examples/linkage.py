@@ -1,0 +1,70 @@
+"""A four-bar whose coupler draws a straight line: its lengths are looked for, together with its angles at every step.
+
+Lengths are parameters of the whole path, angles are its configurations; that the loop closes is an equation of both.
+"""
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.expr import cos, sin
+from linkwork.optimal import ByStep, FunctionFeature
+
+STEPS = 25
+LINE = np.stack([np.linspace(1.0, 0.0, STEPS), np.full(STEPS, 1.0)], axis=1)  # x and z [m]
+turn = lw.joints.Revolute((0, -1, 0))  # angles from x towards z
+bars = lw.Robot.build(
+    "bars",
+    [lw.Link(name, mass=1.0) for name in ("crank", "coupler", "rocker")],
+    [lw.Joint.of(turn, name=f"{name}_angle", parent="world", child=name) for name in ("crank", "coupler", "rocker")],
+)
+
+
+def ray(angle, length):
+    return np.array([length * cos(angle), length * sin(angle)])
+
+
+def pin(q, lengths):
+    """Where coupler and rocker meet: on the way over the crank, and on the other."""
+    (crank, coupler, rocker), (ground, a, b, c, _, _) = q, lengths
+    return ray(crank, a) + ray(coupler, b), np.array([ground, 0.0]) + ray(rocker, c)
+
+
+def drawn(q, lengths):
+    """The point that draws, so far along the coupler and across it."""
+    (crank, coupler, _), (_, a, _, _, along, across) = q, lengths
+    return ray(crank, a) + ray(coupler, along) + ray(coupler + np.pi / 2, across)
+
+
+def loop(w):
+    one, other = pin(w.q(), w.parameter("lengths"))
+    return one - other
+
+
+def synthesised():
+    """The lengths [m] of ground, crank, coupler and rocker and the drawing point's place, and angles by step."""
+    problem = lw.Problem(bars, steps=STEPS)
+    problem.parameter("lengths", 6, lower=[0.2] * 4 + [-1.5] * 2, upper=1.5, guess=[1.0, 0.5, 1.0, 1.0, 1.0, 0.3])
+    problem.add(loop, "equality", name="loop")
+    line = FunctionFeature("line", lambda w, x: drawn(w.q(), w.parameter("lengths")) - x, shape=(2,), units="m")
+    problem.add(line, "squares", scale=10.0, target=ByStep(LINE))
+    problem.add("acceleration", "squares", at=slice(2, None), scale=1e-4)
+    result = problem.solve(guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), solver="ipopt")
+    return result, result.parameters["lengths"]
+
+
+if __name__ == "__main__":
+    result, lengths = synthesised()
+    assert result.status == "solved", result
+    one, other = np.array([pin(q, lengths) for q in result.q]).swapaxes(0, 1)
+    assert np.abs(one - other).max() < 1e-6
+    crank_pin = np.array([ray(q[0], lengths[1]) for q in result.q])  # the loop, from the crank alone: two circles
+    ground = np.array([lengths[0], 0.0])
+    away = np.linalg.norm(crank_pin - ground, axis=1)
+    along = (lengths[3] ** 2 - lengths[2] ** 2 + away**2) / (2.0 * away)
+    unit = (crank_pin - ground) / away[:, None]
+    high = np.sqrt(lengths[3] ** 2 - along**2)[:, None] * np.stack([unit[:, 1], -unit[:, 0]], axis=1)
+    crossing = ground + along[:, None] * unit
+    assert np.minimum(*(np.abs(crossing + s * high - one).max(axis=1) for s in (1.0, -1.0))).max() < 1e-6
+    off = np.array([drawn(q, lengths) for q in result.q]) - LINE
+    assert np.abs(off).max() < 5e-3
+    print(f"a line of 1 m, straight within {1e3 * np.abs(off[:, 1]).max():.1f} mm, by bars of {lengths[:4].round(2)} m")

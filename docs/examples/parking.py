@@ -1,0 +1,67 @@
+"""A car parks between two others: its axles do not slip sideways, its wheels turn only so far, it bumps into nothing.
+
+The car is a robot: a body in the plane, a wheel that is steered, and a blade (`Skate`) at each axle, which hold along
+every path. Cars are discs in a row for each other. Which way to go to and fro is found, not told.
+"""
+
+import numpy as np
+
+import linkwork as lw
+
+STEPS, DURATION = 40, 8.0
+BASE, RADIUS = 2.6, 1.0  # [m] between axles, and of the discs
+OWN = {"tail": -0.3, "middle": 1.3, "nose": 2.9}  # the car's discs, ahead of its rear axle
+OTHERS = np.array([[-4.5, 0.0], [-2.9, 0.0], [5.4, 0.0], [7.0, 0.0]])  # those of parked cars
+START, END = np.array([5.5, 2.4, 0.0, 0.0]), np.zeros(4)
+
+car = lw.Robot.build(
+    "car",
+    lw.Link("chassis", mass=1000.0),
+    lw.Link("wheel", mass=20.0),
+    lw.Joint.of(lw.joints.Planar(), name="place", parent="world", child="chassis"),
+    lw.Joint.of(
+        lw.joints.Revolute((0, 0, 1)),
+        name="steering",
+        parent="chassis",
+        child="wheel",
+        placement=(BASE, 0, 0),
+        lower=-0.65,
+        upper=0.65,
+    ),
+).with_constraints(lw.Skate("chassis"), lw.Skate("wheel"))
+for disc, ahead in OWN.items():
+    car = car.with_point(disc, "chassis", (ahead, 0.0, 0.0))
+
+
+def bumps(w):
+    """How far discs are into each other, by squares [m²]."""
+    ways = [w.point(disc)[:2] - other for disc in OWN for other in OTHERS]
+    return np.array([4.0 * RADIUS**2 - way @ way for way in ways])
+
+
+def parked():
+    """The path of least accelerations to rest in the gap."""
+    problem = lw.Problem(car, steps=STEPS, duration=DURATION)
+    problem.add("acceleration", "squares", scale=0.1).add("velocity", "squares", scale=0.1)
+    problem.add(bumps, "inequality", name="bumps")
+    problem.add(lambda w: np.array([-0.2 - w.point(disc)[1] for disc in OWN]), "inequality", name="kerb")
+    problem.add("configuration", "equality", at=-1, target=END, name="parked").add_limits()
+    problem.add("velocity", "equality", at=-1, name="at rest")
+    return problem.solve(START, guess=np.linspace(START, END, STEPS + 1)[1:], at_most=600)
+
+
+if __name__ == "__main__":
+    found = parked()
+    assert found.status == "solved", found
+    path = np.vstack([START, found.q])
+    discs = np.stack(
+        [path[:, :2] + x * np.stack([np.cos(path[:, 2]), np.sin(path[:, 2])], axis=1) for x in OWN.values()]
+    )
+    apart = np.linalg.norm(discs[:, :, None] - OTHERS, axis=-1)
+    assert apart.min() > 2.0 * RADIUS - 1e-5 and np.abs(path[:, 3]).max() < 0.65 + 1e-5
+    middle, step = 0.5 * (path[1:, 2] + path[:-1, 2]), np.diff(path[:, :2], axis=0)
+    assert np.abs(-np.sin(middle) * step[:, 0] + np.cos(middle) * step[:, 1]).max() < 1e-3  # the rear axle rolls
+    turns = int((np.diff(np.sign(np.cos(middle) * step[:, 0] + np.sin(middle) * step[:, 1])) != 0).sum())
+    print(
+        f"parked, {1e2 * (apart.min() - 2.0 * RADIUS):.1f} cm from the nearest car, after {turns} changes of direction"
+    )

@@ -1,0 +1,50 @@
+"""An arm lifts a load that its motors can only just carry: limits of torque along the whole path.
+
+Of all motions of a given duration that keep within the motors' torques, the one of the least accelerations; and how
+fast it can be at all, with the duration a variable of its own.
+"""
+
+import numpy as np
+
+import linkwork as lw
+
+STEPS = 24
+arm = lw.load("arm7").with_payload("hand", 7.0, com=(0, 0, 0.1))
+START = np.array([0.0, 0.9, 0.0, -1.6, 0.0, 2.0, 0.0])
+END = np.array([0.8, -0.2, 0.3, -1.1, 0.0, 1.2, 0.5])
+
+
+def lift(duration, limited=True):
+    """From rest to rest."""
+    problem = lw.Problem(arm, steps=STEPS, duration=duration)
+    problem.add("acceleration", "squares")
+    problem.add("configuration", "equality", at=-1, target=END, name="lifted")
+    problem.add("velocity", "equality", at=-1, name="at rest")
+    if limited:
+        problem.add_limits().add("torque limits", "inequality", scale=0.01)
+    return problem.solve(START, solver="ipopt")
+
+
+def moved(result, duration):
+    """q, v and a as differences, each at the step in the middle of them."""
+    q, step = np.vstack([START, START, result.q]), duration / STEPS
+    v = np.diff(q, axis=0) / step
+    return q[1:-1], 0.5 * (v[1:] + v[:-1]), np.diff(v, axis=0) / step
+
+
+def torques(result, duration):
+    """What the motors do at each step."""
+    return arm.inverse_dynamics(*moved(result, duration))
+
+
+if __name__ == "__main__":
+    limits = arm.effort_limits
+    free, held = lift(0.9, limited=False), lift(0.9)
+    used = [np.abs(torques(result, 0.9) / limits).max(axis=0) for result in (free, held)]
+    assert free.status == held.status == "solved"
+    assert used[0].max() > 1.2  # without limits the motors would be asked for more than they have
+    assert used[1].max() < 1.0 + 1e-6 and used[1].max() > 1.0 - 1e-3  # with them some give all they have
+    assert held.cost > free.cost  # and the motion is less smooth for it
+    hurried = lift(0.2)
+    assert hurried.status != "solved" and "torque" in str(hurried)  # too fast for these motors, and it says so
+    print(f"of their torque the motors use {used[1].round(2).tolist()}, at a cost of {held.cost / free.cost:.2f} times")

@@ -1,0 +1,64 @@
+"""A cart-pole and an acrobot swing up: one motor each, and a joint that nothing drives.
+
+Inverse dynamics of a path's window says which forces a motion takes; where there is no motor, they are to vanish. That
+equation is all there is of dynamics, and it holds at every step of what is found. The acrobot, which has to go through
+states where its one motor can do little, takes IPOPT, the same problem's other solver.
+"""
+
+import numpy as np
+
+import linkwork as lw
+
+
+def cart_pole():
+    """A pole hangs from a cart on a rail."""
+    return lw.Robot.build(
+        "cart_pole",
+        lw.Link("cart", mass=1.0),
+        lw.Link("pole", mass=0.3, com=(0, 0, -0.5), inertia=(0.006, 0.006, 0.0)),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart"),
+        lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole"),
+    )
+
+
+def swing_up(robot, motor, free, effort, end, steps, duration, solver):
+    """The path of least squares of the motor's force from hanging at rest to ``end`` at rest."""
+    problem = lw.Problem(robot, steps=steps, duration=duration)
+    problem.add(lambda w: w.torque(motor) / effort, "squares", name="motor")
+    problem.add(lambda w: w.torque(motor), "inequality", lower=-effort, upper=effort, name="effort")
+    problem.add(lambda w: w.torque(free), "equality", name="free")
+    problem.add("configuration", "equality", at=-1, target=end, name="upright")
+    problem.add("velocity", "equality", at=-1, name="at rest")
+    return problem.solve(start=np.zeros(2), guess=np.linspace(0.0, 1.0, steps)[:, None] * end, solver=solver)
+
+
+def moved(result, step):
+    """q, v and a as differences, each at the step in the middle of them."""
+    q = np.vstack([np.zeros((2, 2)), result.q])
+    v = np.diff(q, axis=0) / step
+    return q[1:-1], 0.5 * (v[1:] + v[:-1]), np.diff(v, axis=0) / step
+
+
+def found():
+    """Both, by name: robot, motor, its greatest force, result and time from step to step."""
+    made = {}
+    for name, robot, motor, free, effort, end, steps, duration, solver in (
+        ("cart-pole", cart_pole(), "rail", "hinge", 20.0, [0.0, np.pi], 60, 2.0, "augmented"),
+        ("acrobot", lw.load("double_pendulum"), "elbow", "shoulder", 15.0, [np.pi, 0.0], 80, 3.0, "ipopt"),
+    ):
+        result = swing_up(robot, motor, free, effort, np.array(end), steps, duration, solver)
+        made[name] = robot, robot.v_names.index(motor), effort, result, duration / steps
+    return made
+
+
+if __name__ == "__main__":
+    said = []
+    for name, (robot, motor, effort, result, step) in found().items():
+        assert result.status == "solved", (name, result)
+        q, v, a = moved(result, step)
+        tau = robot.inverse_dynamics(q, v, a)
+        assert np.abs(tau[:, 1 - motor]).max() < 1e-6  # nothing drives it
+        assert np.abs(tau[:, motor]).max() < effort + 1e-6
+        assert np.allclose(robot.forward_dynamics(q, v, tau), a, atol=1e-6)  # what the motor does leads along the path
+        said.append(f"{name} {np.abs(tau[:, motor]).max():.1f}")
+    print("the greatest force of the motors:", ", ".join(said))
