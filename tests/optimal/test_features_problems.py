@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.algorithms.optimal.window import PathWindow
 from linkwork.shapes import Box
 
 
@@ -134,3 +135,29 @@ def test_what_is_no_contact():
     twice = lw.Problem(arm, steps=4).contact("hand")
     with pytest.raises(ValueError, match="two variables or parameters are called 'hand'"):
         twice.contact("hand")
+
+
+def test_what_a_contact_asks_for():
+    """By its options; a point gets a frame, and forces are none outside of their steps."""
+    arm = lw.load("arm7").with_point("knob", "hand", (0.0, 0.0, 0.1))
+    problem = lw.Problem(arm, steps=4, phases={"held": (1, 3)})
+    problem.contact("knob", "held", friction=None, height=0.2, normal=(0, 0, 2)).contact(
+        "hand", stays=False, effort=0.0
+    )
+    assert [entry.name for entry in problem.entries] == [
+        "knob: stays",
+        "knob: height",
+        "knob: no force",
+        "knob: force",
+        "hand: friction",
+    ]
+    assert problem.entries[0].steps == (1, 2) and problem.entries[2].steps == (0, 3)
+    assert [contact.frame for contact in problem.contacts] == ["knob: contact", "hand"]
+    q = np.linspace(0.1, 0.7, 7)
+    knob = problem.robot.pose(q, "knob: contact")[:3, 3]
+    assert np.allclose(knob, arm.pose(q, "hand")[:3] @ [0.0, 0.0, 0.1, 1.0])
+    problem.add(lambda w: arm.pose(w.q(), "hand")[:3, 3] - w.point("knob"), "squares", name="knob's place")
+    assert problem.check("knob's place") and problem.check("knob: height") and problem.check("hand: friction")
+    feature = problem.entries[-1].feature
+    given = feature.values(PathWindow(problem.robot.tree, [[*q]], [0.1]), [])
+    assert np.allclose(given, arm.pose(q, "hand")[:3, 3] - knob)
