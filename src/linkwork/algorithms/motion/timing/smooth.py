@@ -101,12 +101,16 @@ def smoothest(
     def newton(x: Any, u: Any, mu: Any) -> tuple[Any, Any]:
         """The change of x and u."""
 
-        def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
+        def of_segment(state: Any, row: Any) -> tuple[Any, Any]:
             x0, u0, x1, u1, step, cap, slowest, *values = row
             own = segment_of(x0, u0, x1, u1, step)
             h, g = stage(x0, u0, x1, u1, step, (cap, slowest), own, values, mu)
-            state, gains = _swept(state, h, g, own.follows, own.off)
-            return state, (*gains, *own.follows, own.off)
+            return state, (h, g, own.follows, own.off)
+
+        def back(state: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], Any]:
+            h, g, follows, off = row
+            state, gains = _swept(state, h, g, follows, off)
+            return state, (*gains, *follows, off)
 
         n = len(steps)
         (p_xu, p_uu), (_, p_u) = of_second_order(
@@ -116,7 +120,8 @@ def smoothest(
         first = (0.0 * mu, p_xu, p_uu, 0.0 * mu, p_u)
         gamma = (1.0 + 0.0 * mu, 0.0 * mu, 0.0 * mu, 1.0 - free)  # of ν: rows x, u
         dual = (0.0 * mu, 0.0 * mu, -free - 0.0 * mu, 0.0 * mu, 0.0 * mu)
-        (value, gamma, dual), gains = scan(back, (first, gamma, dual), rows(x, u), backward=True)
+        _, stages = scan(of_segment, (), rows(x, u))  # side by side, what follows is one after the other
+        (value, gamma, dual), gains = scan(back, (first, gamma, dual), stages, backward=True)
         _, _, p_uu, _, p_u = value
         g_x, g_y = gamma[2], gamma[3]
         s_xx, s_xy, s_yy, t_x, t_y = dual
@@ -143,20 +148,21 @@ def smoothest(
     def room(x: Any, u: Any, dx: Any, du: Any, part: Any) -> Any:
         """The least share that is left of the room to a limit, after part of a step."""
 
-        def one(least: Any, row: Any) -> tuple[Any, None]:
+        def one(state: Any, row: Any) -> tuple[Any, Any]:
             (x0, u0, x1, u1, step, cap, slowest, *values), (dx0, du0, dx1, du1) = row
             given = le(x0, 0.0)  # an end that does not change
             now = x0, u0, x1, u1
             then = x0 + part * dx0, u0 + part * du0, x1 + part * dx1, u1 + part * du1
-            least = least_room(least, (now, then), step, (cap, slowest), values, given)
-            return where(lt(fabs(dx1) + fabs(du1), _FAR), least, -1.0), None  # no numbers are no step
+            least = least_room(1.0 + 0.0 * part, (now, then), step, (cap, slowest), values, given)
+            return state, where(lt(fabs(dx1) + fabs(du1), _FAR), least, -1.0)  # no numbers are no step
 
         n = len(steps)
         ends = (x[n], u[n]), (x[n] + part * dx[n], u[n] + part * du[n])
         own = along.first[n], along.second[n], limits.lower[n], limits.upper[n], *(() if rest is None else (rest,))
         least = least_of_second_order(1.0 + 0.0 * part, ends, own)
         both = rows(x, u), (dx[:-1], du[:-1], dx[1:], du[1:])
-        return scan(one, least, both)[0]
+        _, shares = scan(one, (), both)
+        return scan(lambda least, share: (fmin(least, share), None), least, shares)[0]
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         x, u, mu, _, steps, at_last = state

@@ -13,12 +13,15 @@ from ..trajectory import Trajectory
 from .asked import MotionAsked, never_zero
 from .bounds import Numbers, Pieces, Room, Third, longer, rooms
 from .limits import PathNumbers
-from .smoothing import PathAsked, SmoothPart, anew, beginning, smoothed
+from .smoothing import Laws, PathAsked, SmoothPart, anew, beginning, smoothed
 
 __all__ = ["SmoothMotion", "with_jerk"]
 
 _COUNTS = (25, 50, 100, 200)  # segments of a part
 _ROUNDS = 10
+_COARSE = 1.01  # times more time for limits between points say that segments are too long there
+_ENDLESS = 1e100  # [s]
+_FINER = 3  # times that they are made anew for that
 
 
 class SmoothMotion(NamedTuple):
@@ -97,19 +100,21 @@ def _part(
         first = smoothed(laws, made, resting)
         if first is None:
             break
-        finer = anew(law, first, points, inner)
-        if smoothed(*finer, resting) is None:
+        shorter = anew(law, first, points, inner)
+        if smoothed(*shorter, resting) is None:
             break
-        laws, made = finer
+        laws, made = shorter
     best: tuple[float, SmoothMotion] | None = None  # of those that more time makes keep all limits
-    motion, found = None, list[Room]()
+    motion, found, finer = None, list[Room](), 0
+    before: tuple[Laws, SmoothPart] | None = None  # where segments made anew lead to nothing
     for _ in range(_ROUNDS):
         following = smoothed(laws, made, resting)
-        if following is None:
-            break
-        exact = _exact(following)
-        if not np.isfinite(exact.pieces).all() or not exact.t[-1] > 0.0:
-            break
+        exact = None if following is None or not 0.0 < following.t[-1] < _ENDLESS else _exact(following)
+        if following is None or exact is None or not np.isfinite(exact.pieces).all():
+            if before is None:
+                break
+            (laws, made), before, finer = before, None, _FINER
+            continue
         made, motion = following, exact
         found = _rooms(asked, numbers, third, motion)
         by = longer(found, 0.5 * tolerance)
@@ -121,6 +126,11 @@ def _part(
         if np.isfinite(by) and (best is None or by * motion.t[-1] < best[0]):
             best = by * motion.t[-1], motion
         laws = laws.narrower(found, tolerance)
+        if by > _COARSE and finer < _FINER:
+            before, finer, points = (laws, made), finer + 1, _COUNTS[-1]
+            laws, made = anew(law, following, points, inner)
+            if not (laws.steps > 0.0).all():
+                (laws, made), before, finer = before, None, _FINER
     if best is None or not all(resting):
         kept = motion is not None and all(room.worst() <= tolerance for room in found)
         return motion if kept else None

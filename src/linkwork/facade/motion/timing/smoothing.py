@@ -23,6 +23,7 @@ _FIRST, _LAST = 1.0, 1e-4
 _MIDDLE = 0.1  # of the time of a segment: the barriers' weight until then
 _FINER = 8  # times more segments are looked at where they are laid first
 _LOOKED_AT = 400  # segments of motions that are compared
+_NEWTON = 8  # steps to a knot from as near
 _MORE = 1.3  # of what limits are passed by they are made narrower
 _WIDTHS = np.geomspace(0.003, 1.0, 12)  # of the time: how long accelerations are averaged, to begin with
 _INSIDE = 1e-9  # of a segment: so far from its ends are the path's third derivatives that belong to it
@@ -126,16 +127,19 @@ def beginning(
     ``resting`` says at which ends it rests: there s̈ is 0, and elsewhere as it may.
     """
     clock = _Averaged.of(s, x, u, resting)
-    best: tuple[float, Any] | None = None
-    for width in _WIDTHS * clock.duration:
-        t, place, speed, acceleration = clock.at(width, _LOOKED_AT, knots[:0])
-        longer = _laws(path, place).strain(speed * speed, acceleration)
-        duration = longer * (t[-1] - t[0])
-        if np.isfinite(duration) and (best is None or duration < best[0]):
-            best = duration, width
-    if best is None:
+
+    def duration(k: int) -> float:
+        t, place, speed, acceleration = clock.at(_WIDTHS[k] * clock.duration, _LOOKED_AT, knots[:0])
+        found = _laws(path, place).strain(speed * speed, acceleration) * (t[-1] - t[0])
+        return float(found) if np.isfinite(found) else np.inf
+
+    tried = {k: duration(k) for k in range(0, len(_WIDTHS), 3)}
+    middle = min(tried, key=tried.__getitem__)
+    tried |= {k: duration(k) for k in (middle - 1, middle + 1) if 0 <= k < len(_WIDTHS)}
+    best = min(tried, key=tried.__getitem__)
+    if not np.isfinite(tried[best]):
         return None
-    t, place, speed, acceleration = clock.at(best[1], _FINER * points, knots)
+    t, place, speed, acceleration = clock.at(_WIDTHS[best] * clock.duration, _FINER * points, knots)
     return anew(path, SmoothPart(place, t - t[0], speed, acceleration), points, knots)
 
 
@@ -221,12 +225,8 @@ class _Averaged(NamedTuple):
         inside are among them."""
         begin = -0.5 * width if self.resting[0] else 0.0
         end = self.t[-1] + (0.5 * width if self.resting[1] else 0.0)
-        low, high = np.full(len(knots), begin), np.full(len(knots), end)
-        for _ in range(50 if len(knots) else 0):
-            middle = 0.5 * (low + high)
-            before = self._averaged(middle, width)[0] < knots
-            low, high = np.where(before, middle, low), np.where(before, high, middle)
-        cuts = np.concatenate([[begin], high, [end]])
+        passed = self._passed(knots, width, begin, end) if len(knots) else knots
+        cuts = np.concatenate([[begin], passed, [end]])
         counts = shared(np.diff(cuts) / (end - begin), points)
         parts = zip(cuts[:-1], cuts[1:], counts, strict=True)
         t = np.concatenate([[begin], *(b + (e - b) * np.arange(1, n + 1) / n for b, e, n in parts)])
@@ -238,6 +238,20 @@ class _Averaged(NamedTuple):
             if rests:
                 w[k], u[k] = 0.0, 0.0
         return t, s, np.maximum(w, 0.0), u
+
+    def _passed(self, knots: np.ndarray, width: float, begin: float, end: float) -> np.ndarray:
+        """When knots are passed: Newton's method between times before and after."""
+        times = np.linspace(begin, end, _LOOKED_AT + 1)
+        after = np.clip(np.searchsorted(self._averaged(times, width)[0], knots), 1, _LOOKED_AT)
+        low, high = times[after - 1], times[after]
+        found = 0.5 * (low + high)
+        for _ in range(_NEWTON):
+            s, w, _ = self._averaged(found, width)
+            before = s < knots
+            low, high = np.where(before, found, low), np.where(before, high, found)
+            following = found + (knots - s) / np.maximum(w, 1e-300)
+            found = np.where((following > low) & (following < high), following, 0.5 * (low + high))
+        return found
 
     def _gain(self, at: int) -> float:
         """s̈ at an end."""
@@ -279,8 +293,8 @@ def _laws(path: PathAsked, s: np.ndarray) -> Laws:
     rows = path.rows(here)
     many = len(s)
     limits = SmoothLimits(
-        *(np.broadcast_to(x, (many, x.shape[-1])) for x in (rows.lower, rows.upper)),
-        *(np.broadcast_to(x, (many - 1, x.shape[-1])) for x in path.jerk),
+        *(np.repeat(x[None], many, 0) for x in (rows.lower, rows.upper)),
+        *(np.repeat(x[None], many - 1, 0) for x in path.jerk),
     )
     along = SmoothValues(rows.first, rows.second, both.first, both.second, path.third(at), rows.rest)
     low, high = path.velocity
