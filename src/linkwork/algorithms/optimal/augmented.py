@@ -2,9 +2,9 @@
 
 Each iteration solves (H + ν diag H) d = −g for all steps of the path and its parameters at once (`banded`), and goes
 along d as far as the merit, the augmented Lagrangian, falls enough.  ν grows where that is hardly any of the way.
-After steps that are short, multipliers become what they come to there, and penalties grow of those constraints whose
-violation has not fallen.  Where no step is longer than a tolerance and nothing is violated, the gradient of the
-Lagrangian vanishes.
+Next to an optimum H has the second derivatives of what is asked at one step, too.  After steps that are short,
+multipliers become what they come to there of constraints whose violation has fallen, and penalties grow of others.
+Where no step is longer than a tolerance and nothing is violated, the gradient of the Lagrangian vanishes.
 
 Parameters stay within bounds: a step that would leave them ends there, and the others make up for it.
 
@@ -38,6 +38,9 @@ _LEAST = 1e-10  # on every diagonal
 _ENOUGH = 1e-4  # of what the merit's slope promises
 _ROUNDING = 1e-13  # of the merit
 _SHORT = 0.1  # steps after which multipliers are new [rad, m]
+_NEVER = 1e300  # how long a step is that there is not
+_NEAR = 0.1  # steps after which constraints bend
+_AT_EASE = 1e-4  # damping that hardly counts
 _LONGEST = 1.0  # [rad, m], and of parameters what they are
 _FELL = 0.25  # a violation that has fallen enough
 _SETTLED = 0.1  # of a penalty's share of the merit: what a step promises where it is nearly as low as it may be
@@ -68,6 +71,7 @@ class PathSearch(NamedTuple):
     merit: Any
     length: Any  # of the last step that was asked for
     stale: Any  # iterations in which all penalties are as large as may be, and the merit hardly falls
+    bent: Any  # how much of own second derivatives entries with a step of their own have in H
 
 
 class _Trial(NamedTuple):
@@ -84,7 +88,7 @@ class _Trial(NamedTuple):
 def begun(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
     """A search before its first step."""
     far = array([1e300] * hard)
-    return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, 0.0, 0.0, 0.0, 1e300, 0.0)
+    return PathSearch(point, duals, far, far, _LEAST_DAMPING, RUNNING, 0.0, 0.0, 0.0, 1e300, 0.0, 0.0)
 
 
 def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget: Any, at_most: int) -> PathSearch:
@@ -99,11 +103,11 @@ def search(sweeps: PathSweeps, start: PathSearch, tolerances: Tolerances, budget
 
 def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) -> PathSearch:
     point, duals = state.point, state.duals
-    found, merit = sweeps.equations(point, duals, state.damping, _LEAST)
+    found, merit = sweeps.equations(point, duals, state.damping, _LEAST, state.bent)
     border, good = _bounded(sweeps, found, point.p)
     way = sweeps.direction(found, border)
-    length = fmax(sweeps.largest(way), _relative(border, point.p))
     positive = found.positive if good is None else and_(found.positive, good)
+    length = where(positive, fmax(sweeps.largest(way), _relative(border, point.p)), _NEVER)
     slope = -(found.drop + dot(found.rest, border))  # g d
     first = where(lt(_LONGEST, length), _LONGEST / fmax(length, _LONGEST), 1.0)
 
@@ -132,11 +136,12 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     damping = where(
         taken,
         where(lt(0.5 * first, trial.share), 0.1, where(lt(0.1 * first, trial.share), 1.0, 10.0)) * state.damping,
-        fmax(30.0 * state.damping, _RAISED),
+        where(lt(0.5, state.bent), state.damping, fmax(30.0 * state.damping, _RAISED)),
     )
     damping = fmax(damping, _LEAST_DAMPING)
     # where steps are short: new multipliers of what has been violated less, and larger penalties of what has not
     short = and_(taken, lt(length * trial.share, _SHORT))
+    at_ease = lt(state.damping, _AT_EASE)
     grown: list[Any] = []
     renewed: list[Any] = []
     last: list[Any] = []
@@ -148,7 +153,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         done = le(now, tolerance)
         fell = or_(done, le(now, _FELL * before))
         # as long as a step may still halve it, a penalty is not to blame
-        settled = le(-slope, _SETTLED * rho * now * now)
+        settled = or_(and_(at_ease, le(-slope, _SETTLED * rho * now * now)), le(length, 10.0 * tolerances.step))
         grow = and_(and_(short, not_(fell)), settled)
         renewed.append(and_(short, fell))
         grown.append(where(grow, fmin(_GROWTH * rho, _MOST_PENALTY), rho))
@@ -157,14 +162,15 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         hopeless = or_(done, le(_MOST_PENALTY, rho))
         capped = hopeless if capped is None else and_(capped, hopeless)
     kept, alone = sweeps.renewed(duals, trial.everywhere, trial.alone, renewed)
-    still = and_(taken, and_(le(length, tolerances.step), lt(state.damping, 1e-3)))
+    still = and_(taken, and_(le(length, tolerances.step), at_ease))
     status = where(still if within is None else and_(still, within), SOLVED, RUNNING)
     stale: Any = 0.0
     if capped is not None:
         little = lt(merit - trial.merit, _LITTLE * merit)
         stale = where(and_(and_(capped, not_(within)), or_(not_(taken), little)), state.stale + 1.0, 0.0)
         status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
-    status = where(and_(not_(taken), lt(_MOST_DAMPING, damping)), STUCK, status)
+    ended = STUCK if within is None else where(within, STUCK, VIOLATED)
+    status = where(and_(not_(taken), lt(_MOST_DAMPING, damping)), ended, status)
     return PathSearch(
         there,
         Duals(kept, alone, array(grown)),
@@ -177,6 +183,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         where(taken, trial.merit, merit),
         length,
         stale,
+        where(and_(and_(taken, at_ease), lt(length, _NEAR)), 1.0, 0.0),
     )
 
 

@@ -122,12 +122,6 @@ def entry_values(w: PathWindow, asked: AskedEntry) -> LocalShare:
     return _shares(asked, asked.entry.feature.values(w, asked.target))[0]
 
 
-def entry_rows(w: PathWindow, asked: AskedEntry) -> FeatureRows:
-    """Its values and Jacobians, exact where that is asked for."""
-    feature = asked.entry.feature
-    return (feature.exact_rows if asked.entry.exact else feature.rows)(w, asked.target)
-
-
 def columns_of(program: PathProgram, found: FeatureRows, row: int) -> dict[int, Any]:
     """A row by column of the program's windows, without what is structurally zero."""
     width, start = program.width, (program.depth + 1) * program.width
@@ -136,9 +130,9 @@ def columns_of(program: PathProgram, found: FeatureRows, row: int) -> dict[int, 
     return {k: x for k, x in line.items() if not is_zero(x)}
 
 
-def entry_terms(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: LocalTerms) -> None:
-    """Adds an entry's share to the terms of a step."""
-    found = entry_rows(w, asked)
+def entry_terms(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: LocalTerms, bent: Any = None) -> None:
+    """Adds an entry's share to the terms of a step, and so much of its values' own second derivatives as is said."""
+    found = asked.entry.feature.exact_rows(w, asked.target)
     share, rows = _shares(asked, found.values)
     terms.merit = terms.merit + share.merit
     for k, (force, curvature) in enumerate(rows):
@@ -154,14 +148,10 @@ def entry_terms(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: L
             for j, y in weighed.items():
                 if j <= i:
                     terms.add(i, j, x * y)
-    if asked.entry.kind == "cost":
-        _bend(program, w, asked, terms)
-
-
-def _bend(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: LocalTerms) -> None:
-    """Second derivatives of a cost."""
-    for (i, j), x in second_derivatives(program, w, asked, [asked.weight * s for s in asked.scales]).items():
-        terms.add(i, j, _counts(asked.weight, x))
+    if asked.entry.kind == "cost" or bent is not None:
+        much = 1.0 if asked.entry.kind == "cost" else bent
+        for (i, j), x in second_derivatives(program, w, asked, [much * pull for pull, _ in rows]).items():
+            terms.add(i, j, _counts(asked.weight, x))
 
 
 def second_derivatives(

@@ -39,7 +39,6 @@ class PathEntry:
     at: int | None = None  # the one step at which it is looked at; else all are
     bounded: bool = False
     moving: bool = False  # whether its target differs from step to step
-    exact: bool = True  # whether rows are to be the derivative also away from zero
 
     @property
     def count(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...expr.arrays import array
 from ...expr.control.loops import scan
-from ...expr.functions import fabs, fmax, where
+from ...expr.functions import fabs, fmax, lt, where
 from ..configuration.manifold import integrate
 from .banded import Eliminated, eliminated, substituted
 from .local import AskedEntry, LocalTerms, entry_terms, entry_values
@@ -197,8 +197,10 @@ class PathSweeps:
 
     # -- derivatives
 
-    def equations(self, point: PathPoint, duals: Duals, damping: Any, least: Any) -> tuple[Eliminated, Any]:
-        """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit."""
+    def equations(self, point: PathPoint, duals: Duals, damping: Any, least: Any, bent: Any) -> tuple[Eliminated, Any]:
+        """The steps eliminated from H d = −g, with H's diagonal times 1 + damping; the merit.
+
+        ``bent`` is how much of own second derivatives entries with a step of their own have in H."""
         program = self.program
         size = (program.depth + 1) * program.width
         whole: dict[str, Any] = {}
@@ -206,7 +208,7 @@ class PathSweeps:
         alone = [LocalTerms() for _ in program.alone]
         merit: Any = 0.0
         for terms, (_, w, asked) in zip(alone, self.alone(point, duals), strict=True):
-            entry_terms(program, w, asked, terms)
+            entry_terms(program, w, asked, terms, bent)
             merit = merit + terms.merit
         if program.everywhere:
 
@@ -271,7 +273,7 @@ class PathSweeps:
         nv = program.tree.nv
 
         def step(state: Any, given: Any) -> tuple[Any, Any]:
-            q, d = list(given["q"]), list(given["d"])
+            q, d = list(given["q"]), [where(lt(0.0, share), x, 0.0) for x in given["d"]]  # a way may be none
             out: dict[str, Any] = {"q": array(integrate(program.tree, q, [share * x for x in d[:nv]]))}
             if program.extra:
                 out["u"] = array([x + share * y for x, y in zip(list(given["u"]), d[nv:], strict=True)])
@@ -281,7 +283,7 @@ class PathSweeps:
         if program.extra:
             given["u"] = point.u
         _, found = scan(step, (), given)
-        p = [x + share * y for x, y in zip(list(point.p), border, strict=True)]
+        p = [x + where(lt(0.0, share), share * y, 0.0) for x, y in zip(list(point.p), border, strict=True)]
         return PathPoint(found["q"], found["u"] if program.extra else point.u, array(p))
 
     def renewed(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:

@@ -371,7 +371,6 @@ class Problem:
                     entry.steps[0] if entry.single else None,
                     entry.lower is not None,
                     entry.moving,
-                    entry.kind != "equality" or len(set(entry.scale.tolist())) > 1 or entry.lower is not None,
                 )
                 for entry in self.entries
             )

@@ -49,6 +49,16 @@ class PreparedProblem:
         return search_kernel(self.program)
 
     @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of what comes with each call, in order."""
+        return shapes_of(self.program)
+
+    @cached_property
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of a search's state, in order."""
+        return state_shapes(self.program)
+
+    @cached_property
     def constants(self) -> dict[str, np.ndarray]:
         """What is the same in all calls, by name, besides targets."""
         problem, program = self.problem, self.program
@@ -240,21 +250,19 @@ def run(
     elif warm is None:
         first = mid_range(robot, np.asarray(robot.lower), np.asarray(robot.upper)) if start is None else start
         state["q"] = np.repeat(first[..., None, :], T, axis=-2)
-    lead = _lead(program, state, numbers)
+    lead = _lead(own, state, numbers)
     if isinstance(seeds, bool) or not isinstance(seeds, (int, np.integer)) or seeds < 1:
         raise ValueError(f"Problem.solve: seeds: expected a whole number from 1, got {seeds!r}")
     if seeds > 1:
         state["q"] = guesses(problem, state["q"], int(seeds), seed, start is not None)
         numbers = {name: _with_axis(x, len(_own_shape(program, name))) for name, x in numbers.items()}
-        state = {
-            name: x if name == "q" else _with_axis(x, len(state_shapes(program)[name])) for name, x in state.items()
-        }
-    inputs = [numbers[name] for name in shapes_of(program)]
+        state = {name: x if name == "q" else _with_axis(x, len(own.state_shapes[name])) for name, x in state.items()}
+    inputs = [numbers[name] for name in own.shapes]
     tolerances = _tolerances(problem, program, tolerance, step_tolerance)
     if isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 1:
         raise ValueError(f"Problem.solve: at_most: expected a whole number from 1, got {at_most!r}")
     end = None if deadline is None else begun + read_deadline("Problem.solve", deadline)
-    names = list(state_shapes(program))
+    names = list(own.state_shapes)
     watched = progress or callback is not None
 
     def result(late: bool) -> OptimalResult:
@@ -328,10 +336,15 @@ def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
     return x if x.ndim == rank else np.expand_dims(x, x.ndim - rank)
 
 
-def _lead(program: PathProgram, state: dict[str, np.ndarray], numbers: dict[str, np.ndarray]) -> tuple[int, ...]:
+def _lead(own: PreparedProblem, state: dict[str, np.ndarray], numbers: dict[str, np.ndarray]) -> tuple[int, ...]:
     """The leading axes of all."""
-    shapes = [state[name].shape[: state[name].ndim - len(shape)] for name, shape in state_shapes(program).items()]
-    shapes += [numbers[name].shape[: numbers[name].ndim - len(shape)] for name, shape in shapes_of(program).items()]
+    shapes = {
+        x.shape[: x.ndim - len(shape)]
+        for some, known in ((state, own.state_shapes), (numbers, own.shapes))
+        for x, shape in ((some[name], shape) for name, shape in known.items())
+    }
+    if shapes == {()}:
+        return ()
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:

@@ -15,7 +15,7 @@ from ...expr.arrays import array
 
 __all__ = ["TOLD", "numbers_of", "search_kernel", "shapes_of"]
 
-TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale")
+TOLD = ("damping", "status", "iterations", "cost", "merit", "length", "stale", "bent")
 """What a search tells of itself first; then what is violated by each constraint, now and before."""
 
 AT_MOST = 1 << 20  # iterations in one call
@@ -110,7 +110,7 @@ def _compiled(program: PathProgram) -> Kernel:
     def searched(**given: Any) -> Any:
         told = given["told"]
         sweeps = PathSweeps(program, numbers_of(program, given))
-        damping, status, iterations, cost, merit, length, stale = told[:first]
+        damping, status, iterations, cost, merit, length, stale, bent = told[:first]
         start = PathSearch(
             point_of(program, given),
             duals_of(program, given),
@@ -123,10 +123,20 @@ def _compiled(program: PathProgram) -> Kernel:
             merit,
             length,
             stale,
+            bent,
         )
         tolerances = Tolerances(given["tolerances"][0], list(given["tolerances"][1:]))
         found = search(sweeps, start, tolerances, given["budget"], AT_MOST)
-        told = [found.damping, found.status, found.iterations, found.cost, found.merit, found.length, found.stale]
+        told = [
+            found.damping,
+            found.status,
+            found.iterations,
+            found.cost,
+            found.merit,
+            found.length,
+            found.stale,
+            found.bent,
+        ]
         every = {
             "q": found.point.q,
             "u": found.point.u,

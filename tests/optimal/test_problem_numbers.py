@@ -1,0 +1,125 @@
+"""What solvers of optimal motion compute, against dense algebra, known optima and other ways to the same."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.optimal.banded import border_solved, eliminated, substituted
+from linkwork.expr import sqrt
+
+
+@pytest.mark.parametrize(("depth", "many"), [(0, 0), (1, 2), (2, 1), (3, 3)])
+def test_fronts_are_dense_equations(depth, many):
+    rng, width, windows = np.random.default_rng(depth), 3, 6
+    size, count = (depth + 1) * width + many, windows * width + many
+    factors = rng.normal(size=(windows, size, size))
+    blocks, sides = factors @ factors.transpose(0, 2, 1) + np.eye(size), rng.normal(size=(windows, size))
+    H, g = np.zeros((count, count)), np.zeros(count)
+    for t in range(windows):
+        steps = [np.arange(width) + (t - back) * width for back in range(depth + 1)]
+        places = np.concatenate([*steps, windows * width + np.arange(many)]).astype(int)
+        there = np.flatnonzero(places >= 0)
+        H[np.ix_(places[there], places[there])] += blocks[t][np.ix_(there, there)]
+        np.add.at(g, places[there], sides[t][there])
+
+    def added(row):
+        matrix, side = row
+        lower = {(i, j): matrix[i, j] for i in range(size) for j in range(i + 1)}
+        return lower, dict(enumerate(side))
+
+    padded = [np.concatenate([x, *[x[-1:]] * depth]) for x in (blocks, sides)]
+    found = eliminated(width, depth, many, windows, added, tuple(padded), 0.0)
+    border, _ = border_solved(found.border, found.rest)
+    x = substituted(width, depth, found, border)
+    exact = np.linalg.solve(H, g)
+    assert bool(found.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10
+    assert np.abs(np.array(border, dtype=float) - exact[windows * width :]).max(initial=0.0) < 1e-10
+    assert abs(found.drop + sum(a * b for a, b in zip(found.rest, border, strict=True)) - g @ exact) < 1e-9 * (g @ g)
+
+
+@pytest.fixture(scope="module")
+def slider():
+    return lw.load("double_pendulum")
+
+
+def test_the_double_integrator(slider):
+    """Least squares of accelerations from rest to rest are a linear program of normal equations, solved by NumPy."""
+    steps, tau = 10, 0.1
+    problem = lw.Problem(slider, steps=steps, duration=steps * tau)
+    problem.add("acceleration", "squares").add("configuration", "equality", at=-1, name="end")
+    problem.add("velocity", "equality", at=-1, name="rest")
+    start, end, v0 = np.array([0.1, -0.2]), np.array([0.7, 0.4]), np.array([0.3, -0.1])
+    found = problem.solve(start, velocity=v0, targets={"end": end}, tolerance=1e-10, step_tolerance=1e-10)
+    A = np.zeros((steps, steps))
+    for t in range(steps):
+        for back, x in enumerate((1.0, -2.0, 1.0)):
+            if t >= back:
+                A[t, t - back] = x / tau**2
+    past = np.zeros((steps, 2))
+    past[0] += (-2.0 * start + start - tau * v0) / tau**2
+    past[1] += start / tau**2
+    C = np.zeros((2, steps))
+    C[0, -1], C[1, -1], C[1, -2] = 1.0, 1.0 / tau, -1.0 / tau
+    K = np.block([[A.T @ A, C.T], [C, np.zeros((2, 2))]])
+    exact = np.linalg.solve(K, np.concatenate([-A.T @ past, [end, np.zeros(2)]]))
+    assert found.success and np.abs(found.q - exact[:steps]).max() < 1e-9
+    scale = np.abs(exact[steps:]).max()
+    assert np.abs(found.multipliers["end"][0] - exact[steps]).max() < 1e-4 * scale
+    assert np.abs(found.multipliers["rest"][0] - exact[steps + 1]).max() < 1e-4 * scale
+
+
+def test_one_step_is_inverse_kinematics():
+    robot = lw.load("arm6")
+    frame, q = robot.frames[-1], robot.random_configuration(seed=3)
+    problem = lw.Problem(robot, steps=1).add(lw.ik.PoseTask(frame), "equality", name="reach")
+    near = q + 0.1
+    found = problem.solve(guess=near, targets={"reach": robot.pose(q, frame)}, step_tolerance=1e-9, tolerance=1e-9)
+    other = robot.ik_problem([lw.ik.PoseTask(frame, name="reach")], limits=False).solve(
+        near, reach=robot.pose(q, frame)
+    )
+    assert found.success and np.abs(found.q[0] - q).max() < 1e-6 and np.abs(found.q[0] - other.q).max() < 1e-5
+
+
+def test_numbers_of_steps_and_of_paths(slider):
+    """Variables, parameters with bounds, phases that take as long as is best."""
+    problem = lw.Problem(
+        slider, steps=6, duration={"go": (0.2, 2.0), "hold": 0.5}, phases={"go": (0, 3), "hold": (3, 6)}
+    )
+    problem.variable("push", 1, lower=-0.5, upper=0.2, at="go").parameter("size", 2, lower=(-1.0, 0.25), upper=1.0)
+    problem.add(lambda w: w.variables("push")[0] - 1.0, "squares", name="much", at="go")
+    problem.add(lambda w: w.parameter("size") - np.array([0.3, 0.0]), "squares", name="sized", at=-1)
+    problem.add("acceleration", "squares", at="go", scale=0.1).add("duration of go", "cost")
+    problem.add("configuration", "equality", at=3, name="there", target=(0.3, 0.2))
+    problem.add("velocity", "squares", at="hold")
+    found = problem.solve(np.zeros(2))
+    assert found.success and np.abs(found.variables["push"][:3, 0] - 0.2).max() < 1e-5
+    assert np.abs(found.variables["push"][3:]).max() == 0.0
+    assert np.abs(found.parameters["size"] - [0.3, 0.25]).max() < 1e-5
+    go = found.parameters["duration of go"][0]
+    assert 0.2 <= go <= 2.0 and abs(found.duration - go - 0.5) < 1e-12
+    assert np.abs(found.steps - np.repeat([go / 3, 0.5 / 3], 3)).max() < 1e-12
+    assert abs(found.times[-1] - found.duration) < 1e-12
+    assert np.abs(found.q[3] - [0.3, 0.2]).max() < 1e-6 and "times" not in str(found)
+
+
+def test_what_is_not_finite_is_named(slider):
+    problem = lw.Problem(slider, steps=4).add("acceleration", "squares")
+    problem.add(lambda w: sqrt(w.q("elbow") - 3.0), "squares", name="odd", at=2)
+    found = problem.solve(np.zeros(2))
+    assert found.status == "not finite" and found.explain() == "not finite: 'odd' is nan in step 2, row 'odd'"
+    # where it does not count, it may be what it likes
+    problem = lw.Problem(slider, steps=4).add("acceleration", "squares")
+    problem.add(lambda w: sqrt(w.q("elbow") - 0.5), "squares", name="odd", at=[3])
+    problem.add("configuration", "equality", at=[2, 3], target=(0.0, 0.9), name="up")
+    guess = np.array([[0.0, 0.0], [0.0, 0.3], [0.0, 0.6], [0.0, 0.9]])
+    assert problem.solve(np.zeros(2), guess=guess).success
+
+
+def test_two_that_conflict_are_named(slider):
+    problem = lw.Problem(slider, steps=3).add("acceleration", "squares", scale=0.1)
+    problem.add("configuration", "equality", at=2, target=(0.5, 0.0), name="here")
+    problem.add("configuration", "equality", at=2, target=(0.9, 0.0), name="there")
+    problem.add("velocity", "inequality", upper=9.0, lower=-9.0)
+    found = problem.solve(np.zeros(2))
+    assert found.status == "infeasible" and set(found.conflicts) == {"here", "there"}
+    assert abs(found.violations["here"] - 0.2) < 1e-3 and list(found.residuals)[-1] == "acceleration"
