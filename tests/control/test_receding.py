@@ -11,6 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.control import Controller, lqr_horizon
+from linkwork.facade.control.planners import AugmentedPlanner
 
 STEPS, TAU, MASS = 8, 0.1, 2.0
 
@@ -140,6 +141,51 @@ def test_environments_are_what_they_are_alone(problem: Any, tmp_path: Path) -> N
         assert (command.status[[0, 2]] == "planned").all()
         q, v = _moved(problem.robot, q, v, command.torque)
     assert command.torque.shape == (3, 2) and told == ["planned", "planned", "failed", "failed"]
+
+
+def test_references_have_the_axes_of_environments(problem: Any) -> None:
+    rng = np.random.default_rng(1)
+    q, aims = rng.normal(size=(2, 3, 2)), rng.normal(size=(2, 3, 2))
+    together = problem.controller().step((q, 0.0 * q), {"place": aims})
+    for k in np.ndindex(2, 3):
+        alone = problem.controller().step((q[k], 0.0 * q[k]), {"place": aims[k]})
+        assert np.array_equal(alone.torque, together.torque[k]) and alone.cost == together.cost[k]
+    same = problem.controller().step((q, 0.0 * q), {"place": aims[0, 0]})
+    assert np.array_equal(same.torque[0, 0], together.torque[0, 0]) and same.torque.shape == (2, 3, 2)
+    with pytest.raises(ValueError, match=r"reference: expected leading axes of the state's, \(2, 3\), got \(4,\)"):
+        problem.controller().step((q, 0.0 * q), {"place": np.zeros((4, 2))})
+
+
+def test_what_plans_is_exchangeable(problem: Any) -> None:
+    class Slow(AugmentedPlanner):
+        def iterated(self, search: Any, q: Any, v: Any, numbers: Any, upto: int) -> Any:
+            counts.append(upto)
+            return super().iterated(search, q, v, numbers, upto)
+
+    counts: list[int] = []
+    state = (np.array([0.5, 0.1]), np.zeros(2))
+    one, other = problem.controller(), problem.controller(solver=Slow(problem))
+    assert np.array_equal(one.step(state).torque, other.step(state).torque)
+    assert np.array_equal(one.step(state).torque, other.step(state).torque) and counts == [50, 3]
+
+
+def test_iterative_lqr_plans_too(problem: Any) -> None:
+    pytest.importorskip("linkwork.facade.optimal.shooting")
+    robot = problem.robot
+    free = lw.Problem(robot, steps=STEPS, duration=STEPS * TAU).add("configuration", "squares", scale=3.0, name="place")
+    free.add("velocity", "squares", scale=0.5).add("acceleration", "squares", scale=0.2)
+    R = 0.04 / np.array([2.0 * MASS, MASS]) ** 2
+    controller, K = free.controller(solver="ilqr", Q=(9.0, 0.25), R=R), _regulator()
+    q, v = np.array([[0.3, -0.2], [0.1, 0.4]]), np.array([[0.1, 0.2], [0.0, -0.3]])
+    alone = free.controller(solver="ilqr", Q=(9.0, 0.25), R=R)
+    for _ in range(3):
+        command = controller.step((q, v))
+        wanted = -np.concatenate([q, v], axis=1) @ K.T
+        assert (command.status == "planned").all() and np.abs(command.torque - wanted).max() < 1e-6 * np.abs(
+            wanted
+        ).max()
+        assert np.array_equal(alone.step((q[1], v[1])).torque, command.torque[1])
+        q, v = _moved(robot, q, v, command.torque)
 
 
 def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
