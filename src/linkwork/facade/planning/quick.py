@@ -34,16 +34,14 @@ class QuickOptions(NamedTuple):
     """Lengths are those of the space, in its units."""
 
     more: int = 4  # searches, where none of the paths is free
-    spacing: float = 0.2  # how far apart configurations are that searches look at
-    fine: float = 0.05  # and those of shortcuts
+    spacing: float = 0.25  # how far apart configurations are that searches look at
+    fine: float = 0.07  # and those of shortcuts
     clear: float = 0.005  # [m] how much more than the margin those keep
     trials: int = 80  # shortcuts
-    hope: float = (
-        1.0  # by which part they may be longer than the best one before the first shortcut; by 0 after the last
-    )
+    hope: float = 1.0  # by which part paths may be longer than the best one before shortcuts; after the last, by 0
     rounds: int = 120  # of a search after the first
     piece: int = 1000  # of the first one, between looks at the clock
-    wide: float = 0.5  # boxes about ways, by the way's length and √nv
+    wide: float = 0.8  # boxes about ways, by the way's length and √nv
     doubling: float = 20.0  # samples after which they are twice as wide
     anywhere: float = 0.1  # the share of samples that are within limits anywhere
     worth: float = 1.03  # by how much the best path is longer than a way to a goal that is searched for
