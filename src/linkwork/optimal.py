@@ -1,8 +1,7 @@
 """Optimal motion: features of paths, and what `linkwork.Problem` gives."""
 
 from .algorithms.optimal.checking import RowCheck
-from .facade.optimal.asked import ByStep, ProblemEntry
-from .facade.optimal.problem import PathNumber
+from .facade.optimal.asked import ByStep, PathNumber, ProblemEntry
 from .facade.optimal.result import OptimalResult
 from .features import AccelerationFeature as AccelerationFeature
 from .features import AccelerationLimits as AccelerationLimits

@@ -82,6 +82,15 @@ def test_what_conflicts_is_named(reaching):
     assert "these cannot hold together: 'reach'" in found.explain() and not found.feasible
 
 
+def test_a_picture(reaching):
+    pyplot = pytest.importorskip("matplotlib").use("Agg")
+    _, problem, q0, X = reaching
+    found = problem.solve(q0[:2], targets={"reach": X[:2]})
+    axes = found.plot(index=1)
+    assert pyplot is None and len(axes) == 3 and (axes[0].lines[2].get_ydata() == found.q[1, :, 2]).all()
+    assert [axis.get_ylabel() for axis in axes] == ["q", "reach", "acceleration"]
+
+
 def test_bad_questions(reaching):
     robot, problem, q0, X = reaching
     with pytest.raises(ValueError, match="at: expected steps from -8 to 7, got 8"):

@@ -15,7 +15,16 @@ from ...features import BY_NAME, Feature, FunctionFeature, TaskFeature
 from ...model.tree import Tree
 from ...tasks.contract import Task
 
-__all__ = ["ByStep", "ProblemEntry", "as_feature", "read_duration", "read_phases", "read_scale", "read_schedule"]
+__all__ = [
+    "ByStep",
+    "PathNumber",
+    "ProblemEntry",
+    "as_feature",
+    "read_duration",
+    "read_phases",
+    "read_scale",
+    "read_schedule",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +63,18 @@ class ProblemEntry:
     def weights(self) -> dict[int, float]:
         """By step at which it counts: 1."""
         return dict.fromkeys(self.steps, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PathNumber:
+    """Decision variables of each step, or parameters of the whole path, by their name: bounds and a guess, (size,)."""
+
+    name: str
+    size: int
+    lower: np.ndarray
+    upper: np.ndarray
+    guess: np.ndarray
+    steps: tuple[int, ...] = ()  # of variables: where they are; elsewhere they stay what they are guessed
 
 
 def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Feature:
@@ -199,3 +220,11 @@ def nothing_aimed_at(robot: Any, feature: Any) -> np.ndarray:
     if kind == "configuration":
         return np.array(robot.neutral())
     return np.eye(shape[0]) if kind in ("pose", "rotation") else np.zeros(shape)
+
+
+def ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
+    """Between which numbers a feature's values may be where a task says so."""
+    task = getattr(feature, "task", None)
+    if task is None or feature.depth:
+        return ((0.0, 0.0),) * len(feature.row_names)
+    return tuple(task.ranges)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,11 @@ from ...features import (
 )
 from .asked import (
     ByStep,
+    PathNumber,
     ProblemEntry,
     as_feature,
     nothing_aimed_at,
+    ranges_of,
     read_duration,
     read_kind,
     read_phases,
@@ -42,18 +43,6 @@ from .result import OptimalResult
 from .running import run
 
 __all__ = ["PathNumber", "Problem"]
-
-
-@dataclass(frozen=True, eq=False)
-class PathNumber:
-    """Decision variables of each step, or parameters of the whole path, by their name: bounds and a guess, (size,)."""
-
-    name: str
-    size: int
-    lower: np.ndarray
-    upper: np.ndarray
-    guess: np.ndarray
-    steps: tuple[int, ...] = ()  # of variables: where they are; elsewhere they stay what they are guessed
 
 
 class Problem:
@@ -408,11 +397,3 @@ class Problem:
     def __repr__(self) -> str:
         lines = [f"{entry.kind} {entry.name!r}" for entry in self.entries]
         return f"<Problem of {self.robot.name!r}, {self.steps} steps: {', '.join(lines) or 'nothing asked'}>"
-
-
-def ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
-    """Between which numbers a feature's values may be where a task says so."""
-    task = getattr(feature, "task", None)
-    if task is None or feature.depth:
-        return ((0.0, 0.0),) * len(feature.row_names)
-    return tuple(task.ranges)

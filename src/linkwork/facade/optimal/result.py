@@ -158,7 +158,7 @@ class OptimalResult:
         for k, entry in enumerate(program.entries):
             if entry.at is None:
                 own = every[..., column : column + entry.count]
-                found[entry.name] = own[..., list(self._steps(k)), :]
+                found[entry.name] = own[..., list(self.steps_of(k)), :]
                 column += entry.count
             else:
                 found[entry.name] = alone[..., None, row : row + entry.count]
@@ -183,7 +183,7 @@ class OptimalResult:
         for k in program.hard:
             scale = self.problem.entries[k].scale
             if k in every:
-                own = self.state["everywhere"][..., every[k]][..., list(self._steps(k)), :]
+                own = self.state["everywhere"][..., every[k]][..., list(self.steps_of(k)), :]
             else:
                 own = self.state["alone"][..., None, alone[k]]
             found[program.entries[k].name] = own * scale
@@ -244,6 +244,20 @@ class OptimalResult:
             q, t = np.concatenate([own[-1:], q]), np.concatenate([[0.0], t])
         return robot.spline(t, q)
 
+    def steps_of(self, k: int) -> tuple[int, ...]:
+        """The steps at which the entry of a number counts."""
+        entry = self.problem.entries[k]
+        return tuple(t for t in entry.steps if self.prepared.constants["weights"][t, k])
+
+    def plot(self, axes: Any = None, index: Any = ()) -> Any:
+        """Configurations by time, and below them features at the steps where they count, the most violated first.
+
+        Drawn with matplotlib (``pip install "linkwork[figures]"``); gives its axes.  ``index`` is of a batch.
+        """
+        from .picture import plot_result
+
+        return plot_result(self, axes, index)
+
     # -- how it is shown
 
     def __repr__(self) -> str:
@@ -277,10 +291,6 @@ class OptimalResult:
         found = looking_kernel(program)(*(self.state[name] for name in names), *numbers)
         return found.everywhere, found.alone
 
-    def _steps(self, k: int) -> tuple[int, ...]:
-        entry = self.problem.entries[k]
-        return tuple(t for t in entry.steps if self.prepared.constants["weights"][t, k])
-
     def _odd(self, place: int) -> list[str]:
         """Which features are not finite, and where, of a problem of a batch."""
         found = []
@@ -289,7 +299,7 @@ class OptimalResult:
             own = values.reshape(-1, *values.shape[-2:])[place]
             bad = np.argwhere(~np.isfinite(own))
             if len(bad):
-                t, row = self._steps(k)[bad[0][0]], bad[0][1]
+                t, row = self.steps_of(k)[bad[0][0]], bad[0][1]
                 feature = self.problem.entries[k].feature
                 found.append(f"{name!r} is {own[tuple(bad[0])]} in step {t}, row {feature.row_names[row]!r}")
         return found
