@@ -73,7 +73,11 @@ def path_rows(quick: bool) -> list[MotionRow]:
         for peer, path in peers.items():
             found = [path.solve(HOME, X) for X in poses]
             assert all(x.solved and x.violation < 1e-6 for x in found), (name, peer)
-            theirs = statistics.median(x.seconds for x in found)
+            again = [
+                [path.solve(HOME, X).seconds for _ in range(4)] if x.seconds < 0.1 else []
+                for X, x in zip(poses, found, strict=True)
+            ]
+            theirs = statistics.median(min([x.seconds, *more]) for x, more in zip(found, again, strict=True))
             first = peer == "IPOPT"
             bounds = (OPTIMAL["paths", name], OPTIMAL["paths", "beside IPOPT"]) if first else (None, None)
             rows.append(MotionRow(f"{name}, beside {peer}", seconds[1], "s", bounds[0], theirs, peer, bounds[1]))
