@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...expr.linalg.sums import dot, transposed
+from ...expr.linalg.sums import dot, product, transposed
 
 __all__ = ["LinearStep", "congruent"]
 
@@ -33,6 +33,13 @@ class LinearStep:
         found = list(changes)
         for factor in reversed(self.factors):
             found = [dot(row, found) for row in factor]
+        return found
+
+    def rows(self) -> list[list[Any]]:
+        """The product of the factors."""
+        found = [list(row) for row in self.factors[0]]
+        for factor in self.factors[1:]:
+            found = product(found, factor)
         return found
 
     def gradient(self, v: Scalars) -> list[Any]:

@@ -38,7 +38,7 @@ Scalars = Sequence[Any]
 MOST = 2000  # iterations
 _ARMIJO = 1e-4
 _HALVINGS = 14
-_STIFFER, _SOFTER, _LEAST, _STIFFEST = 10.0, 0.2, 1e-9, 1e12
+_STIFFER, _SHORT, _SOFTER, _FIRST, _LEAST, _STIFFEST = 10.0, 3.0, 0.3, 1e-4, 1e-8, 1e12
 _ROUNDING = 4e-15  # of what a merit is a sum of
 _GROWTH, _SHRUNK, _PENALTY = 10.0, 0.25, 1e9
 """How a penalty grows, where violations are more than a quarter of what they were; and how far."""
@@ -68,6 +68,7 @@ class ShootingFound(NamedTuple):
     iterations: Any
     roll_outs: Any
     status: Any
+    penalty: Any
 
 
 class _State(NamedTuple):
@@ -151,7 +152,8 @@ class Shooting:
             x, u, y, given, w, k = row
             x, u, y, given = list(x), list(u), list(y), list(given)
             moving, reached = self.weighed(w, k, state.penalty)
-            rows = self.terms.moving(x, u, given), self.terms.reached(y, given)
+            there, linear = self.dynamics.linear(x, u)
+            rows = self.terms.moving(x, u, there, given), self.terms.reached(y, given)
             if self.constrained:
                 new = tuple(
                     [where(lt(0.5, state.renew), a, b) for a, b in zip(part.renewed(r), part.multipliers, strict=True)]
@@ -160,8 +162,8 @@ class Shooting:
                 moving, reached = self.weighed(w, new, state.penalty)
             else:
                 new = (list(k[0]), list(k[1]))
-            there, linear = self.dynamics.linear(x, u)
-            _, g, H = quadratic(lambda x, u: self.terms.moving(x, u, given), self.dynamics, x, u, moving)
+            led = there, linear
+            _, g, H = quadratic(lambda x, u, y: self.terms.moving(x, u, y, given), self.dynamics, x, u, moving, led)
             _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, given), self.dynamics, y, (), reached)
             gap = self.dynamics.apart(y, there) if self.gaps else []
             model = [list(linear.factors), g, H, g_y, H_y, gap]
@@ -231,12 +233,12 @@ class Shooting:
             u = [a + share * b + dot(list(c), away) for a, b, c in zip(u_old, k, K, strict=True)]
             if self.limits is not None:
                 u = [fmin(fmax(a, low), up) for a, low, up in zip(u, *self.limits, strict=True)]
-            y = self.dynamics.step(x, u)
+            there = y = self.dynamics.step(x, u)
             if self.gaps:
                 y = self.dynamics.moved(y, [(share - 1.0) * d for d in gap[0]])
             moving, reached = self.weighed(w, multipliers, penalty)
             given = list(given)
-            cost = moving.cost(self.terms.moving(x, u, given)) + reached.cost(self.terms.reached(y, given))
+            cost = moving.cost(self.terms.moving(x, u, there, given)) + reached.cost(self.terms.reached(y, given))
             return (np.array(y), total + cost), (np.array(y), np.array(u))
 
         rows: Any = (self.before(old.x), old.u, policy.k, policy.K, self.given, self.weights, multipliers)
@@ -244,22 +246,25 @@ class Shooting:
         (_, cost), (x, u) = scan(step, (np.array(list(self.start)), 0.0), rows)
         return RollOut(x, u), cost
 
-    def along(self, kept: Any, policy: Policy, gaps: Any) -> Any:
-        """What the cost changes by along the policy's whole steps, which close the gaps, to first order."""
+    def along(self, kept: Any, policy: Policy, gaps: Any) -> tuple[Any, Any]:
+        """What the cost changes by along the policy's whole steps, which close the gaps: to first order, and what the
+        second adds."""
         n = self.dynamics.size
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
-            dx, total = state
+            dx, total, bent = state
             kept, k, K, gap = row
             at = self.model(kept)
             dx = list(dx)
             both = [*dx, *(a + dot(list(c), dx) for a, c in zip(k, K, strict=True))]
             dy = [a + d for a, d in zip(at.linear.changed(both), gap, strict=True)]
             total = total + dot(at.gradient, both) + dot(at.reached_gradient, dy)
-            return (np.array(dy), total), None
+            for z, H in ((both, at.hessian), (dy, at.reached_hessian)):
+                bent = bent + 0.5 * dot(z, [dot(row, z) for row in H])
+            return (np.array(dy), total, bent), None
 
-        (_, total), _ = scan(step, (np.zeros(n), 0.0), (kept, policy.k, policy.K, gaps))
-        return total
+        (_, total, bent), _ = scan(step, (np.zeros(n), 0.0, 0.0), (kept, policy.k, policy.K, gaps))
+        return total, bent
 
     def searched(
         self, state: _State, multipliers: Any, policy: Policy, cost: Any, slope: Any, gap: Any, gaps: Any
@@ -290,9 +295,9 @@ class Shooting:
         kept, multipliers, _, sizes, gaps = self.looked(state)
         cost, violation, gap = _summed(sizes)
         policy = self.policy(state, kept)
-        slope = self.along(kept, policy, gaps) if self.gaps else policy.slope
+        slope, bent = self.along(kept, policy, gaps) if self.gaps else (policy.slope, 0.0)
         decrement = where(lt(0.5, policy.regular), -policy.slope, 1e30)
-        nu = where(lt(1e-12, gap), fmax(state.nu, 2.0 * slope / where(lt(1e-12, gap), gap, 1.0)), state.nu)
+        nu = where(lt(1e-12, gap), fmax(state.nu, 2.0 * (slope + bent) / where(lt(1e-12, gap), gap, 1.0)), state.nu)
         state = state._replace(nu=nu)
         found = self.searched(state, multipliers, policy, cost, slope, gap, gaps)
         size = 1.0 + fabs(cost)
@@ -304,8 +309,8 @@ class Shooting:
         bending = lt(0.5, state.bend)
         damping = where(
             or_(taken, and_(bending, not_(regular))),
-            where(lt(0.75, found.share), state.damping * _SOFTER, state.damping),
-            fmax(state.damping * _STIFFER, 1e-6),
+            where(lt(0.75, found.share), state.damping * _SOFTER, fmax(state.damping * _SHORT, _FIRST)),
+            fmax(state.damping * _STIFFER, _FIRST),
         )
         damping = where(lt(damping, _LEAST), 0.0, damping)
         renew = and_(small, not_(last)) if self.constrained else lt(1.0, 0.0 * cost)
@@ -352,6 +357,7 @@ class Shooting:
         return ShootingFound(
             last.motion, last.gains, last.multipliers, rows, plain, violation, gap, last.decrement,
             last.iterations, last.roll_outs, where(lt(1.5, found.status), LOST, last.status),
+            last.penalty,
         )  # fmt: skip
 
     def _plain(self, rows: Any) -> Any:

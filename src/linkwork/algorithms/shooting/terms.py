@@ -1,7 +1,8 @@
 """What is wanted of every step, as rows of numbers, and what it adds to a problem that is quadratic.
 
-A row of a step is of its state and control, r(x, u), or of the state that it leads to, r(y); its weight there, w, comes
-with each call, and where w = 0 it does not count, whatever r is.  With multipliers λ and a penalty ρ it costs
+A row of a step is of its state and control, and of what they lead to, r(x, u, y), or of the state that it leads to
+alone, r(y); its weight there, w, comes with each call, and where w = 0 it does not count, whatever r is.  With
+multipliers λ and a penalty ρ it costs
 
     cost          w r                          as it is
     squares       ½ (w r)²
@@ -22,8 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...expr.functions import fabs, fmax, lt, where
-from ...expr.linalg.sums import is_zero
+from ...expr.linalg.sums import dot, is_zero
 from .dynamics import Dynamics, varied
+from .linear import LinearStep
 
 __all__ = ["CONSTRAINTS", "AskedTerms", "Terms", "WeighedRows", "quadratic"]
 
@@ -39,8 +41,8 @@ class Terms(ABC):
     reached_kinds: tuple[str, ...]
 
     @abstractmethod
-    def moving(self, x: Scalars, u: Scalars, given: Scalars) -> list[Any]:
-        """The rows of (x, u), with what is given for the step."""
+    def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
+        """The rows of (x, u), with what is given for the step; y = f(x, u)."""
 
     @abstractmethod
     def reached(self, y: Scalars, given: Scalars) -> list[Any]:
@@ -56,7 +58,7 @@ class AskedTerms(Terms):
     of_moving: Callable[[Any, Any, Any], Any]
     of_reached: Callable[[Any, Any], Any]
 
-    def moving(self, x: Scalars, u: Scalars, given: Scalars) -> list[Any]:
+    def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
         return list(self.of_moving(x, u, given))
 
     def reached(self, y: Scalars, given: Scalars) -> list[Any]:
@@ -119,11 +121,30 @@ def _cost(kind: str, x: Any, k: Any, penalty: Any) -> Any:
 
 
 def quadratic(
-    rows_of: Callable[..., Sequence[Any]], dynamics: Dynamics, x: Scalars, u: Scalars, weighed: WeighedRows
+    rows_of: Callable[..., Sequence[Any]],
+    dynamics: Dynamics,
+    x: Scalars,
+    u: Scalars,
+    weighed: WeighedRows,
+    led: tuple[Scalars, LinearStep] | None = None,
 ) -> tuple[list[Any], list[Any], list[list[Any]]]:
-    """Rows, and gradient and Hessian of what they cost by the tangent vector of (x, u)."""
+    """Rows, and gradient and Hessian of what they cost by the tangent vector of (x, u).
+
+    With what (x, u) lead to, and how that varies, the rows are of (x, u, y).
+    """
     n = dynamics.size + len(u)
-    values, changes = varied(rows_of, x, u, dynamics.rates(x))
+    rates = dynamics.rates(x)
+    if led is None:
+        values, changes = varied(rows_of, x, u, rates)
+    else:
+        y, linear = led
+        along = linear.rows()
+        rates = [*rates, *({dynamics.size + k: 1.0} for k in range(len(u)))]
+        for row in dynamics.rates(y):
+            columns = [dot(list(row.values()), [along[k][j] for k in row]) for j in range(n)]
+            rates.append({j: d for j, d in enumerate(columns) if not is_zero(d)})
+        first, second = len(x), len(x) + len(u)
+        values, changes = varied(lambda z, _: rows_of(z[:first], z[first:second], z[second:]), [*x, *u, *y], (), rates)
     g: list[Any] = [0.0] * n
     H: list[list[Any]] = [[0.0] * n for _ in range(n)]
     for kind, r, row, w, k in zip(weighed.kinds, values, changes, weighed.weights, weighed.multipliers, strict=True):
@@ -139,7 +160,8 @@ def quadratic(
                     if j <= i:
                         H[i][j] = H[i][j] + share * e
     if "cost" in weighed.kinds:
-        for i, bent in enumerate(_bent(rows_of, dynamics, x, u, weighed)):
+        whole = rows_of if led is None else (lambda x, u: rows_of(x, u, dynamics.step(x, u)))
+        for i, bent in enumerate(_bent(whole, dynamics, x, u, weighed)):
             for j in range(i + 1):
                 H[i][j] = H[i][j] + bent[j]
     return values, g, [[H[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]

@@ -40,7 +40,8 @@ from .asked import (
 )
 from .contacts import EFFORT, add_contact, add_what_keeps, held
 from .result import OptimalResult
-from .running import run
+from .running import SOLVERS, run
+from .shooting import SHOOTING, shot
 
 __all__ = ["PathNumber", "Problem"]
 
@@ -378,9 +379,17 @@ class Problem:
 
     # -- solving
 
-    def solve(self, start: Any = None, **options: Any) -> OptimalResult:
-        """The best path that is found: see `linkwork.facade.optimal.running.run` for the options."""
-        return run(self, start, **options)
+    def solve(self, start: Any = None, *, solver: str = "augmented", **options: Any) -> OptimalResult:
+        """The best path that is found: see `linkwork.facade.optimal.running.run` for the options.
+
+        ``solver`` "ilqr" and "shooting" solve by forward dynamics: see `linkwork.facade.optimal.shooting.shot`.
+        """
+        if solver in SHOOTING:
+            return shot(self, start, solver, **options)
+        if solver not in SOLVERS:
+            known = ", ".join(map(repr, (*SOLVERS, *SHOOTING)))
+            raise ValueError(f"Problem.solve: solver: expected one of {known}, got {solver!r}")
+        return run(self, start, solver=solver, **options)
 
     def controller(self, **options: Any) -> Any:
         """Model-predictive control with this problem: see `linkwork.control.Controller` for the options.

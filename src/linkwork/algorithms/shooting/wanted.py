@@ -1,0 +1,134 @@
+"""What a problem of optimal motion wants of a step, by its entries.
+
+An entry whose feature looks at the state alone that a step reaches is a row of that; others are rows of the step.
+Within bounds a constraint is two inequalities, and squares are of what is beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...expr.functions import fmax, fmin
+from ...expr.symbol import Graph
+from ..optimal.program import PathEntry
+from .robot import RobotDynamics
+from .terms import Terms
+from .window import ShootingWindow
+
+__all__ = ["WantedRows", "row_kinds", "split_entries"]
+
+Scalars = Sequence[Any]
+
+
+def row_kinds(entry: PathEntry) -> tuple[str, ...]:
+    """The kind of each of its rows."""
+    if entry.bounded and entry.hard:
+        return ("inequality",) * (2 * entry.count)
+    return (entry.kind,) * entry.count
+
+
+def split_entries(dynamics: RobotDynamics, entries: Sequence[PathEntry]) -> tuple[list[int], list[int]]:
+    """Those of steps, and those of the states that they reach, by number.
+
+    Raises ValueError, naming the feature, for what forward dynamics does not answer.
+    """
+    moving: list[int] = []
+    reached: list[int] = []
+    for k, entry in enumerate(entries):
+        graph = Graph(f"shooting: {entry.name!r}")
+        x, y = (list(graph.inputs(name, (dynamics.numbers,))) for name in "xy")
+        u = list(graph.inputs("u", (dynamics.controls,)))
+        known = RobotDynamics(dynamics.tree, 1.0, dynamics.actuated, dynamics.integrator, dynamics.passive)
+        window = ShootingWindow(known, y, graph.input("time"), (x, u))
+        target = graph.inputs("target", (_size(dynamics, entry),)) if entry.feature.target_of is not None else ()
+        try:
+            entry.feature.values(window, list(target))
+        except ValueError as error:
+            raise ValueError(f"{entry.name!r}: {error}") from None
+        (moving if window.looked else reached).append(k)
+    return moving, reached
+
+
+def _size(dynamics: RobotDynamics, entry: PathEntry) -> int:
+    sizes = {"nq": dynamics.tree.nq, "nv": dynamics.tree.nv}
+    count = 1
+    assert entry.feature.target_of is not None
+    for n in entry.feature.target_of.shape:
+        count *= sizes[n] if isinstance(n, str) else n
+    return count
+
+
+@dataclass(frozen=True)
+class WantedRows(Terms):
+    """The rows of entries, by number those of steps and of states.
+
+    ``given`` of a step is its time, then targets that differ from step to step, in the order of entries; the others are
+    in ``targets``, by number.  ``bounds`` are lower and upper ones, by number.
+    """
+
+    dynamics: RobotDynamics
+    entries: Sequence[PathEntry]
+    steps: Sequence[int]
+    states: Sequence[int]
+    targets: Mapping[int, Scalars]
+    bounds: Mapping[int, tuple[Scalars, Scalars]]
+
+    @property
+    def moving_kinds(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(kind for k in self.steps for kind in row_kinds(self.entries[k]))
+
+    @property
+    def reached_kinds(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(kind for k in self.states for kind in row_kinds(self.entries[k]))
+
+    def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
+        if not self.steps:
+            return []
+        return self._rows(self.steps, ShootingWindow(self.dynamics, y, given[0], (x, u)), given)
+
+    def reached(self, y: Scalars, given: Scalars) -> list[Any]:
+        if not self.states:
+            return []
+        return self._rows(self.states, ShootingWindow(self.dynamics, y, given[0]), given)
+
+    def values(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
+        """What all features are, in the order of entries, without bounds."""
+        step, state = ShootingWindow(self.dynamics, y, given[0], (x, u)), ShootingWindow(self.dynamics, y, given[0])
+        found: list[Any] = []
+        aims = self._aims(given)
+        for k, entry in enumerate(self.entries):
+            found += entry.feature.values(step if k in self.steps else state, aims[k])
+        return found
+
+    def _aims(self, given: Scalars) -> list[list[Any]]:
+        """By entry: what it aims at."""
+        found, start = [], 1
+        for k, entry in enumerate(self.entries):
+            if entry.moving:
+                size = _size(self.dynamics, entry)
+                found.append(list(given[start : start + size]))
+                start += size
+            else:
+                found.append(list(self.targets.get(k, [])))
+        return found
+
+    def _rows(self, some: Sequence[int], window: ShootingWindow, given: Scalars) -> list[Any]:
+        aims = self._aims(given)
+        found: list[Any] = []
+        for k in some:
+            found += self._bounded(k, list(self.entries[k].feature.values(window, aims[k])))
+        return found
+
+    def _bounded(self, k: int, values: list[Any]) -> Iterator[Any]:
+        entry = self.entries[k]
+        if not entry.bounded:
+            yield from values
+            return
+        lower, upper = self.bounds[k]
+        if entry.hard:
+            yield from (x - high for x, high in zip(values, upper, strict=True))
+            yield from (low - x for x, low in zip(values, lower, strict=True))
+        else:
+            yield from (x - fmin(fmax(x, low), high) for x, low, high in zip(values, lower, upper, strict=True))

@@ -1,0 +1,88 @@
+"""Steps of a roll-out, as features ask about them.
+
+A step t leads from (q, v) with u to (q⁺, v⁺).  What it reaches is the window's configuration, its velocity is v⁺, its
+acceleration (v⁺ − v)/h, and its torque is u; steps before it are q and, as positions follow velocities, q ⊕ (−h v).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...model.tree import Tree
+from ..configuration.manifold import integrate
+from ..optimal.window import PathWindow
+from .robot import RobotDynamics
+
+__all__ = ["ShootingWindow"]
+
+Scalars = Sequence[Any]
+
+
+class ShootingWindow(PathWindow):
+    """The state that a step reaches; with the state before, and its control, also what is of the step itself.
+
+    ``looked`` says whether that was asked for.
+    """
+
+    def __init__(
+        self, dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
+    ) -> None:
+        tree: Tree = dynamics.tree
+        q, v = dynamics.parted(y)
+        earlier = integrate(tree, q, [-dynamics.h * x for x in v])
+        configurations = [q, earlier]
+        self.looked = False
+        self._v, self._dynamics, self._before = v, dynamics, before
+        if before is not None:
+            p, w = dynamics.parted(before[0])
+            configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
+        super().__init__(tree, configurations, [dynamics.h] * len(configurations), time)
+
+    def velocity(self, back: int = 0) -> list[Any]:
+        if back == 0:
+            return list(self._v)
+        x, _ = self._of_the_step("an earlier velocity", back == 1)
+        return self._dynamics.parted(x)[1]
+
+    def acceleration(self, back: int = 0) -> list[Any]:
+        x, _ = self._of_the_step("an acceleration", back == 0)
+        inverse = 1.0 / self._dynamics.h
+        return [(a - b) * inverse for a, b in zip(self._v, self._dynamics.parted(x)[1], strict=True)]
+
+    def jerk(self) -> list[Any]:
+        self._of_the_step("jerk", False)
+        return []
+
+    def torque(self, passive: bool = False) -> list[Any]:
+        _, u = self._of_the_step("torques", True)
+        if passive != self._dynamics.passive:
+            said = "with" if self._dynamics.passive else "without"
+            raise ValueError(f"torques: passive={passive}, but the motion is {said} what joints do by themselves")
+        return self._dynamics.forces(u)
+
+    def _middle(self) -> tuple[list[Any], list[Any], list[Any]]:
+        x, _ = self._of_the_step("what is between two steps", True)
+        q, v = self._dynamics.parted(x)
+        return q, [0.5 * (a + b) for a, b in zip(v, self._v, strict=True)], self.acceleration()
+
+    def state(self, back: int = 0) -> Any:
+        if back > 1:
+            self._of_the_step("two steps before", back == 2)
+        return super().state(back)
+
+    def configuration(self, back: int = 0) -> list[Any]:
+        if back > 1:
+            self._of_the_step("two steps before", back == 2)
+        return super().configuration(back)
+
+    def _of_the_step(self, what: str, known: bool) -> tuple[Scalars, Scalars]:
+        """State before and control, which are needed for something."""
+        self.looked = True
+        if not known:
+            raise ValueError(
+                f"forward dynamics has no window that answers {what}: it knows states and controls of a step"
+            )
+        if self._before is None:
+            raise ValueError(f"{what}: of the state alone that a step reaches it is not known")
+        return self._before

@@ -1,0 +1,102 @@
+"""Problems of optimal motion by forward dynamics: carts with poles, acrobots, and beside inverse dynamics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import Joint, Link
+from linkwork.joints import Prismatic, Revolute
+
+CART = lw.Robot.build(
+    "cart_pole",
+    Link("cart", mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1)),
+    Link("pole", mass=0.2, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3)),
+    Joint.of(Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", lower=-0.4, upper=0.4, effort=7.0),
+    Joint.of(Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole"),
+)
+PENDULUM = lw.Robot.build(
+    "pendulum",
+    Link("rod", mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 0)),
+    Joint.of(Revolute((0, 1, 0)), name="hinge", parent="world", child="rod"),
+)
+UP = [0.0, np.pi]
+
+
+def _swing(robot: lw.Robot, motor: str, steps: int, duration: float, up: list[float]) -> lw.Problem:
+    problem = lw.Problem(robot, steps=steps, duration=duration)
+    problem.add(lw.optimal.TorqueFeature([motor]), "squares", scale=0.1, name="effort")
+    problem.add("configuration", "equality", at=-1, target=up, name="up")
+    return problem.add("velocity", "equality", at=-1, name="rest")
+
+
+def _followed(robot: lw.Robot, u: np.ndarray, motor: int, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """What controls do to a robot that hangs at rest, a step after the other."""
+    q, v = np.zeros(robot.nq), np.zeros(robot.nv)
+    path = []
+    for x in u[:, 0]:
+        v = v + h * robot.forward_dynamics(q, v, np.eye(robot.nv)[motor] * x)
+        q = q + h * v
+        path.append(q)
+    return np.array(path), v
+
+
+def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
+    """Single and multiple shooting find the same optimum; the rail and the motor press somewhere, and hold."""
+    problem = _swing(CART, "slide", 60, 3.0, UP).add("position limits", "inequality", name="rail")
+    one = problem.solve([0.0, 0.0], solver="ilqr", actuated=["slide"])
+    two = problem.solve([0.0, 0.0], solver="shooting", actuated=["slide"], guess=one.q + 0.02, controls=one.controls)
+    for found in (one, two):
+        assert found.success and found.status == "solved" and max(found.violations.values()) < 1e-8
+        assert np.abs(found.controls).max() <= 7.0 and (np.abs(found.q[:, 0]) < 0.4 + 1e-8).all()
+        q, v = _followed(CART, found.controls, 0, 0.05)
+        assert np.abs(q - found.q).max() < 1e-8 and np.abs(q[-1] - UP).max() < 1e-7 and np.abs(v).max() < 1e-7
+        assert abs(found.cost - 0.005 * (found.controls**2).sum()) < 1e-9
+    assert abs(one.cost - two.cost) < 1e-6 * one.cost and np.abs(one.q - two.q).max() < 1e-4
+    pressed = one.multipliers["rail"].max(axis=-1) > 1e-6
+    assert pressed.any() and (np.abs(one.q[pressed, 0]) > 0.4 - 1e-6).all() and (one.multipliers["rail"] >= 0.0).all()
+    many = problem.solve([[0.0, 0.0], [0.1, 0.0], [0.0, 0.2]], solver="ilqr", actuated=["slide"])
+    assert np.array_equal(many.controls[0], one.controls) and many.status.tolist() == ["solved"] * 3
+
+
+def test_an_acrobot_stands_up() -> None:
+    """Only its second joint has a motor."""
+    robot = lw.load("double_pendulum")
+    motor = robot.joints[1].name
+    problem = _swing(robot, motor, 80, 3.2, [np.pi, 0.0]).add("velocity", "squares", scale=0.1, name="slow")
+    found = problem.solve([0.0, 0.0], solver="ilqr", actuated=[motor], control_limits=20.0, at_most=400)
+    assert found.success, found.explain()
+    q, v = _followed(robot, found.controls, 1, 0.04)
+    assert np.abs(q[-1] - [np.pi, 0.0]).max() < 1e-6 and np.abs(v).max() < 1e-6
+
+
+def test_beside_inverse_dynamics() -> None:
+    """Of a pendulum both have the same equations, so the same optimum, and the same multipliers at the end."""
+    problem = _swing(PENDULUM, "hinge", 25, 1.0, [2.0])
+    inverse = problem.solve([0.0], tolerance=1e-9, step_tolerance=1e-9)
+    forward = problem.solve([0.0], solver="ilqr", control_limits=False, second_order=True)
+    assert inverse.success and forward.success
+    assert abs(inverse.cost - forward.cost) < 1e-8 * forward.cost and np.abs(inverse.q - forward.q).max() < 1e-6
+    assert np.abs(inverse.residuals["effort"] - forward.residuals["effort"]).max() < 1e-5
+    assert np.abs(inverse.multipliers["rest"] - forward.multipliers["rest"]).max() < 1e-4
+
+
+def test_what_forward_dynamics_does_not_answer_is_said() -> None:
+    problem = lw.Problem(PENDULUM, steps=5, duration=0.5).add("jerk", "squares")
+    with pytest.raises(ValueError, match="'jerk': forward dynamics"):
+        problem.solve([0.0], solver="ilqr")
+    free = lw.Problem(PENDULUM, steps=5, duration=(0.5, 1.0)).add("velocity", "squares")
+    with pytest.raises(ValueError, match="free durations"):
+        free.solve([0.0], solver="shooting")
+    fine = lw.Problem(PENDULUM, steps=5, duration=0.5).add("velocity", "squares")
+    with pytest.raises(ValueError, match="begins somewhere"):
+        fine.solve(solver="ilqr")
+    with pytest.raises(lw.errors.UnknownNameError):
+        fine.solve([0.0], solver="ilqr", actuated=["hnge"])
+    with pytest.raises(ValueError, match="control_limits"):
+        fine.solve([0.0], solver="ilqr", control_limits=(1.0, -1.0))
+    with pytest.raises(ValueError, match="integrator"):
+        fine.solve([0.0], solver="ilqr", integrator="euler")
+    with pytest.raises(ValueError, match=r"solver: expected one of .*'ilqr'.* got 'ilq'"):
+        fine.solve([0.0], solver="ilq")
