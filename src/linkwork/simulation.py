@@ -1,9 +1,10 @@
 """Simulation: what `Robot.simulate` and `linkwork.Simulator` give."""
 
+from .facade.simulation.ground import ContactGround, ContactPoint
 from .facade.simulation.result import Simulation
 from .facade.simulation.simulator import SimulatorState
 
-__all__ = ["Simulation", "SimulatorState"]
+__all__ = ["ContactGround", "ContactPoint", "Simulation", "SimulatorState"]
 
 
 def __dir__() -> list[str]:

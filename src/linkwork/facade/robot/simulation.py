@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..simulation.ground import ContactGround
 from ..simulation.result import Simulation
 from ..simulation.simulate import simulated
 from .base import Array, RobotBase
@@ -32,6 +33,7 @@ class SimulationMethods(RobotBase):
         inputs: Mapping[str, Any] | None = None,
         signals: Mapping[str, Any] | None = None,
         parameters: Mapping[str, Any] | None = None,
+        contacts: ContactGround | None = None,
         progress: bool = False,
     ) -> Simulation:
         """The motion from a state, or from each of a batch: q (..., nq), v (..., nv), at rest where it is left out.
@@ -54,6 +56,10 @@ class SimulationMethods(RobotBase):
         - "implicit_midpoint": of second order, stable at any step, its own reverse;
         - "implicit_euler": of first order, damps what is too quick for the step;
         - "variational": of second order; keeps momenta to rounding, and energy does not drift.
+
+        ``contacts`` are points of the robot that touch a `linkwork.simulation.ContactGround`, with friction, by the
+        default method: the velocities after each step are those that make one convex function least, which holds the
+        joints' limits too.  ``contact_forces`` (points, 3) [N], in the world's axes, are recorded.
 
         With ``passive`` springs, damping, dry friction and armature of the joints act.  Every so many steps (``every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
@@ -88,5 +94,6 @@ class SimulationMethods(RobotBase):
             inputs=inputs,
             signals=signals,
             parameters=parameters,
+            contacts=contacts,
             progress=progress,
         )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...algorithms.motion.curves.space import CurveSpace
 from ...algorithms.simulation import METHODS, MotionSystem
+from ...algorithms.simulation.contact.convex import Interval, contact_velocities, limit
 from ...expr.arrays import array
 from ...expr.functions import tanh
+from ...expr.linalg.sums import dot, transposed
+from ...model.body import WORLD
+from ...spatial import Quaternion, Vec3
+from .ground import ContactGround
 
 __all__ = ["SimulatedDynamics"]
 
 Scalars = Sequence[Any]
-
-_OF_JOINTS = ("armature", "damping", "friction", "friction_velocity", "stiffness")
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class SimulatedDynamics:
 
         if method.by_action:
             return self._by_action(moving, acceleration, held)
-        if not (passive and method.damped_within) or self.robot.tree.has_couplings:
+        if not method.damped_within or self.robot.constraints or self.robot.tree.has_couplings:
             return MotionSystem(self.robot.tree, acceleration, imbalance if method.by_forces else None)
         return MotionSystem(self.robot.tree, self._damped(moving, held))
 
@@ -60,26 +65,87 @@ class SimulatedDynamics:
 
         What is in a joint touches that joint alone, so D and K are on the diagonal, where armature is.
         """
-        I, D, f, v_s, K = (self._of_joints(name) for name in _OF_JOINTS)
-        still = {
-            "damping": array([0.0] * len(D)),
-            "friction": array([0.0] * len(D)),
-            "stiffness": array([0.0] * len(D)),
-        }
+        I, still = self._of_joints("armature"), array([0.0] * self.robot.nv)
+        without = dict.fromkeys(("damping", "friction", "stiffness"), still)
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
-            at, rates = array(list(q)), array(list(v))
-            slopes = []
-            for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
-                bent = tanh(x / scale)
-                slopes.append(d + dry / scale * (1.0 - bent * bent) if _is_some(dry) else d)
-            heavier = [i + self.h * (d + self.h * k) for i, d, k in zip(I, slopes, K, strict=True)]
-            own = list(moving.passive_force(at, rates))
-            forces = [a + b - self.h * k * x for a, b, k, x in zip(held, own, K, v, strict=True)]
-            alone = self.robot.with_parameters({**self.parameters, **still, "armature": array(heavier)})
-            return list(alone.forward_dynamics(at, rates, array(forces), passive=True))
+            turned, rates = self._carried(v)
+            at = array(list(q))
+            if self.passive:
+                extra, own = self._resisting(moving, at, rates)
+                heavier = array([a + b for a, b in zip(I, extra, strict=True)])
+                forces = array([a + b for a, b in zip(held, own, strict=True)])
+                alone = self.robot.with_parameters({**self.parameters, **without, "armature": heavier})
+                found = alone.forward_dynamics(at, rates, forces, passive=True)
+            else:
+                found = moving.forward_dynamics(at, rates, held)
+            return [a + (x - y) / self.h for a, x, y in zip(found, turned, v, strict=True)]
 
         return acceleration
+
+    def _carried(self, v: Scalars) -> tuple[list[Any], Any]:
+        """What v is after the step of a body that nothing pushes, and the v that it accelerates at.
+
+        A free body goes straight in the world while its axes turn: its velocity is turned back exactly, and what else
+        there is does not depend on it.
+        """
+        turned, seen = list(v), list(v)
+        tree = self.robot.tree
+        roots = {body.joint_name for _, p, body in tree.outward() if p == WORLD}
+        for place in CurveSpace.of(tree).joints:
+            if place.name in roots and place.has_twist:
+                k = place.v
+                back = Quaternion.exp(Vec3(*(-self.h * x for x in v[k : k + 3]))).rotation()
+                way = back @ Vec3(*v[k + 3 : k + 6])
+                turned[k + 3 : k + 6] = [way.x, way.y, way.z]
+                seen[k + 3 : k + 6] = [0.0, 0.0, 0.0]
+        return turned, array(seen)
+
+    def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any]]:
+        """h D + h² K on the diagonal, and τ_p − h K v."""
+        D, f, v_s, K = (self._of_joints(name) for name in ("damping", "friction", "friction_velocity", "stiffness"))
+        slopes = []
+        for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
+            bent = tanh(x / scale)
+            slopes.append(d + dry / scale * (1.0 - bent * bent) if _is_some(dry) else d)
+        extra = [self.h * (d + self.h * k) for d, k in zip(slopes, K, strict=True)]
+        own = moving.passive_force(q, v)
+        return extra, [a - self.h * k * x for a, k, x in zip(own, K, v, strict=True)]
+
+    def touching(self, ground: ContactGround, q: Scalars, v: Scalars, tau: Scalars) -> tuple[list[Any], list[Any], Any]:
+        """A step with contacts and the joints' limits: q, v, and each point's force in the world's axes (points, 3)."""
+        moving: Any = self.robot.with_parameters(dict(self.parameters)) if self.parameters else self.robot
+        turned, rates = self._carried(v)
+        at, n = array(list(q)), self.robot.nv
+        M = moving.mass_matrix(at, passive=self.passive)
+        forces = [a - b for a, b in zip(tau, moving.bias_force(at, rates), strict=True)]
+        A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
+        if self.passive:
+            extra, own = self._resisting(moving, at, rates)
+            for k in range(n):
+                A[k][k] = A[k][k] + extra[k]
+            forces = [a + b for a, b in zip(forces, own, strict=True)]
+        push = [self.h * f for f in forces]
+        found = contact_velocities(A, turned, push, ground.contacts(moving, q), self._limits(A, q), self.h)
+        axes = ground.axes()
+        pressed = [[dot(column, gamma) / self.h for column in transposed(axes)] for gamma in found.impulses]
+        end = MotionSystem(self.robot.tree, lambda *_: ()).moved(q, [self.h * x for x in found.v])
+        return end, found.v, array(pressed)
+
+    def _limits(self, A: Sequence[Scalars], q: Scalars) -> list[Interval]:
+        """The limits of joints whose configurations are numbers with v for their rates."""
+        found = []
+        space = CurveSpace.of(self.robot.tree)
+        pairs = [(place.q + k, place.v + k) for place in space.joints if place.is_plain for k in range(place.joint.nv)]
+        if space.is_plain:
+            pairs = [(k, k) for k in range(self.robot.nv)]
+        for side, bounds in ((1.0, self.robot.lower), (-1.0, self.robot.upper)):
+            for i, k in pairs:
+                if math.isfinite(bounds[i]):
+                    row = [1.0 if j == k else 0.0 for j in range(self.robot.nv)]
+                    low, high = (0.0, math.inf) if side > 0.0 else (-math.inf, 0.0)
+                    found.append(limit(row, bounds[i] - q[i], A[k][k], low, high, self.h))
+        return found
 
     def _of_joints(self, name: str) -> list[Any]:
         """What is in the joints (nv), the robot's own or what comes in its place."""

@@ -16,22 +16,25 @@ from ...expr.structure import put_together, taken_apart
 from .dynamics import SimulatedDynamics
 from .setup import SimulationSetup
 
-__all__ = ["CONTROLLER", "RUNNING", "STATE", "SimulationState", "commanded", "rolled", "seen"]
+__all__ = ["CONTROLLER", "FORCES", "RUNNING", "STATE", "SimulationState", "commanded", "rolled", "seen"]
 
 RUNNING, CONTROLLER, STATE = 0.0, 1.0, 2.0  # why a sample stopped
 _HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
+
+FORCES = "contact_forces"
 
 Named = Mapping[str, Any]
 
 
 class SimulationState(NamedTuple):
-    """Where a simulation is: ``steps`` done, q, v, what the controller carries, and why it stopped."""
+    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, forces of contacts."""
 
     steps: Any
     q: Any
     v: Any
     z: Any
     status: Any
+    forces: Any = ()
 
 
 def rolled(
@@ -55,8 +58,12 @@ def rolled(
     def step(state: SimulationState, now: Named | None) -> SimulationState:
         t = h * state.steps
         tau, z = commanded(setup, t, state, {**inputs, **(now or {})})
-        q, v = method.step(dynamics.system(tau), t, list(state.q), list(state.v), h)
-        q, v = dynamics.held(t + h, q, v)
+        if setup.contacts is not None:
+            q, v, forces = dynamics.touching(setup.contacts, list(state.q), list(state.v), tau)
+        else:
+            q, v = method.step(dynamics.system(tau), t, list(state.q), list(state.v), h)
+            q, v = dynamics.held(t + h, q, v)
+            forces = ()
         told, moved = _finite(tau), _finite([*q, *v])
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(going, and_(told, moved))
@@ -67,12 +74,19 @@ def rolled(
             _either(goes, v, state.v),
             _either(goes, z, state.z),
             where(going, why, state.status),
+            _either(goes, forces, state.forces),
         )
+
+    if setup.contacts is not None:
+        start = start._replace(forces=array([[0.0] * 3] * len(setup.contacts.points)))
 
     def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
         state = scan(lambda s, x: (step(s, x), None), state, now, length=setup.every)[0]
         latest = {name: x[-1] for name, x in (now or {}).items()}
-        return state, (state.q, state.v, seen(setup, h, state, {**inputs, **latest}))
+        found = seen(setup, h, state, {**inputs, **latest})
+        if setup.contacts is not None:
+            found = {**found, FORCES: state.forces}
+        return state, (state.q, state.v, found)
 
     return scan(row, start, dict(signals) or None, length=rows)
 

@@ -10,6 +10,7 @@ from typing import Any
 from ...algorithms.simulation import METHODS
 from ...errors import UnknownNameError
 from ..robot.base import RobotBase
+from .ground import ContactGround
 
 __all__ = ["SimulationSetup", "records_of"]
 
@@ -35,11 +36,25 @@ class SimulationSetup:
     inputs: tuple[tuple[str, tuple[int, ...]], ...] = ()
     signals: tuple[tuple[str, tuple[int, ...]], ...] = ()
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    contacts: ContactGround | None = None
     asked: tuple[str, ...] = ()  # what the parameters are called by the robot
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownNameError("method of simulation", str(self.method), METHODS)
+        if self.contacts is not None:
+            if not isinstance(self.contacts, ContactGround):
+                raise TypeError(
+                    f"simulate: contacts: expected linkwork.simulation.ContactGround, got {self.contacts!r}"
+                )
+            robot: Any = self.robot
+            if self.method != "semi_implicit_euler" or robot.constraints or self.robot.tree.has_couplings:
+                what = f"got method={self.method!r}" if self.method != "semi_implicit_euler" else "it has others"
+                raise ValueError(
+                    "simulate: contacts: expected the method 'semi_implicit_euler', and a robot without loops, rolling "
+                    f"wheels and joints that follow others; {what}"
+                )
+            self.contacts.checked(self.robot)
         if self.controller is None:
             return
         if not callable(self.controller):

@@ -15,7 +15,7 @@ from ..motion.given import finite_number
 from .given import given_numbers, given_signals, given_state, leading_of, whole_steps
 from .kernels import observer, piece, rows_of
 from .result import Simulation
-from .rolling import RUNNING, SimulationState, rolled, seen
+from .rolling import FORCES, RUNNING, SimulationState, rolled, seen
 from .setup import SimulationSetup, records_of
 
 __all__ = ["simulated"]
@@ -36,6 +36,7 @@ def simulated(
     inputs: Mapping[str, Any] | None,
     signals: Mapping[str, Any] | None,
     parameters: Mapping[str, Any] | None,
+    contacts: Any,
     progress: bool,
 ) -> Simulation:
     """See `Robot.simulate`."""
@@ -72,6 +73,7 @@ def simulated(
         tuple((name, _core(x, leading)) for name, x in constant.items()),
         tuple((name, _core(x, leading)[1:]) for name, x in rows.items()),
         tuple(sizes.items()),
+        contacts,
         tuple(parameters or ()),
     )
     run = SimulationRun(setup, h, steps, leading, constant, rows, varied)
@@ -113,6 +115,8 @@ class SimulationRun:
             setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters
         )
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
+        if setup.contacts is not None:
+            first = {**first, FORCES: np.zeros((len(setup.contacts.points), 3))}
         told = {name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items()}
         t = self.h * setup.every * np.arange(total + 1)
         return Simulation(setup.robot, t, qs, vs, told, end.status, self.h * end.steps, end.z)
@@ -136,11 +140,11 @@ class SimulationRun:
                 count, made = min(rows, total - begin), found["rows"]
                 state |= found["end"]
                 cut = (slice(None),) * n + (slice(count),)
-                told = {name: made[name][cut] for name, _ in setup.records}
+                told = {name: x[cut] for name, x in made.items() if name not in ("q", "v")}
                 parts.append((made["q"][cut], made["v"][cut], told))
                 bar.advance(count * setup.every)
         qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
-        records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name, _ in setup.records}
+        records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name in parts[0][2]}
         stopped = np.where(state["status"] == RUNNING, np.nan, self.h * state["steps"])
         t = self.h * setup.every * np.arange(total + 1)
         return Simulation(setup.robot, t, qs, vs, records, np.asarray(state["status"]), stopped, state.get("z"))
@@ -149,15 +153,19 @@ class SimulationRun:
         """The record of the start."""
         n = len(self.leading)
         q, v = (np.expand_dims(state[x], n) for x in ("q", "v"))
+        if self.setup.contacts is not None:
+            none = {FORCES: np.zeros((*self.leading, 1, len(self.setup.contacts.points), 3))}
+        else:
+            none = {}
         if not self.setup.records:
-            return q, v, {}
+            return q, v, none
         given = {name: x for name, x in state.items() if name != "status"}
         if self.inputs:
             given["inputs"] = held["inputs"]
         if self.signals:
             given["signals"] = {name: x[self._at(x, 0)] for name, x in self.signals.items()}
         found = observer(self.setup)(**given, h=self.h)["records"]
-        return q, v, {name: np.expand_dims(found[name], n) for name, _ in self.setup.records}
+        return q, v, {**{name: np.expand_dims(found[name], n) for name, _ in self.setup.records}, **none}
 
     def _rows(self, x: Any, begin: int, rows: int) -> Any:
         """The part of a signal that a piece takes, by record and step; the last piece repeats the last row."""

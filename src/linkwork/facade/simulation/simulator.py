@@ -11,6 +11,7 @@ from ...expr.structure import mapped
 from ..motion.given import finite_number
 from ..robot.base import RobotBase
 from .given import given_numbers, given_state, leading_of
+from .ground import ContactGround
 from .kernels import piece
 from .result import reason_of
 from .rolling import RUNNING
@@ -46,8 +47,8 @@ _PUSHED = _Pushed()
 class Simulator:
     """A robot, or a batch of it, that moves when it is told to.
 
-    ``controller``, ``method``, ``passive``, ``step`` and ``parameters`` are those of `Robot.simulate`.  Without a
-    controller each `step` takes joint forces.  What it is at, ``state``, is a value: `restore` goes back to it, to the
+    ``controller``, ``method``, ``passive``, ``step``, ``parameters`` and ``contacts`` are those of `Robot.simulate`.
+    Without a controller each `step` takes joint forces.  Its ``state`` is a value: `restore` goes back to it, to the
     bit, in this process or in another.
 
     >>> import linkwork as lw
@@ -73,6 +74,7 @@ class Simulator:
         passive: bool = True,
         batch: int | tuple[int, ...] = (),
         parameters: Mapping[str, Any] | None = None,
+        contacts: ContactGround | None = None,
     ) -> None:
         if not isinstance(robot, RobotBase):
             raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
@@ -86,15 +88,16 @@ class Simulator:
         for name in parameters or {}:
             self._sizes |= {key: x.shape for key, x in made.parameters([name]).items()}
         self._parameters = dict(zip(self._sizes, given_numbers("parameters", parameters or {}).values(), strict=True))
-        self._how = (method, passive, _PUSHED if controller is None else controller, tuple(parameters or ()))
+        self._how = (method, passive, _PUSHED if controller is None else controller, contacts, tuple(parameters or ()))
         self._kernels: dict[Any, Any] = {}
-        SimulationSetup(robot, method, passive, None if callable(controller) else controller, (), 1)  # looks at names
+        told = None if callable(controller) else controller
+        SimulationSetup(robot, method, passive, told, (), 1, contacts=contacts)  # looks at names
         self._state = self.reset(made.neutral())
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int) -> SimulationSetup:
-        method, passive, controller, asked = self._how
+        method, passive, controller, contacts, asked = self._how
         sizes = tuple(self._sizes.items())
-        return SimulationSetup(self._robot, method, passive, controller, (), count, inputs, (), sizes, asked)
+        return SimulationSetup(self._robot, method, passive, controller, (), count, inputs, (), sizes, contacts, asked)
 
     @property
     def state(self) -> SimulatorState:

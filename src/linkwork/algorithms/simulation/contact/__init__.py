@@ -1,0 +1,1 @@
+"""Contact with friction as a convex program in velocities."""

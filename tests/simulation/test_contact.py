@@ -1,0 +1,152 @@
+"""Contacts with the ground: what physics knows of blocks, balls, feet and limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.simulation.contact.cone import cone_impulse
+from linkwork.algorithms.simulation.contact.convex import ContactAt, Interval, contact_velocities
+from linkwork.errors import UnknownNameError
+from linkwork.simulation import ContactGround, ContactPoint
+
+G = 9.81
+
+
+def thing(shape, gravity=(0.0, 0.0, -G)):
+    """A free body of 1 kg."""
+    robot = lw.Robot.build("thing", lw.Link("body", shape, mass=1.0), floating_base=True)
+    return robot.with_parameters({"gravity": list(gravity)})
+
+
+def test_projection_is_a_gradient():
+    """γ is the nearest of what friction allows: no other is nearer, G is its derivative and symmetric after R."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        y = rng.normal(size=3) * [1.0, 1.0, 1.5]
+        mu, across, along = rng.uniform(0.1, 1.5), rng.uniform(0.1, 2.0), rng.uniform(0.1, 2.0)
+        gamma, slope = cone_impulse(list(y), mu, across, along)
+        gamma, R = np.array(gamma), np.array([across, across, along])
+        assert np.hypot(*gamma[:2]) <= mu * gamma[2] + 1e-12
+        distance = ((gamma - y) ** 2 * R).sum()
+        angle, n = rng.uniform(0, 2 * np.pi, 50), np.abs(gamma[2] + 0.1 * rng.normal(size=50))
+        size = np.minimum(mu * n, np.hypot(*gamma[:2]) + 0.1 * np.abs(rng.normal(size=50)))
+        others = np.stack([size * np.cos(angle), size * np.sin(angle), n], axis=1)
+        assert (((others - y) ** 2 * R).sum(axis=1) >= distance - 1e-12).all()
+        steps = 1e-7 * np.eye(3)
+        numbers = np.array(
+            [
+                (
+                    np.array(cone_impulse(list(y + d), mu, across, along)[0])
+                    - cone_impulse(list(y - d), mu, across, along)[0]
+                )
+                / 2e-7
+                for d in steps
+            ]
+        ).T
+        assert np.abs(numbers - slope).max() < 1e-5
+        bent = np.array(slope) / R
+        assert np.abs(bent - bent.T).max() < 1e-12
+
+
+def test_velocities_make_the_function_least():
+    """Random systems with several contacts and intervals: the gradient vanishes, and impulses are what is allowed."""
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        n = 5
+        root = rng.normal(size=(n, n))
+        A = root @ root.T + np.eye(n)
+        contacts = [ContactAt(rng.normal(size=(3, n)).tolist(), 0.01 * rng.normal(), 0.7) for _ in range(3)]
+        intervals = [Interval(np.eye(n)[0].tolist(), 0.3, 0.1, 0.0, 5.0)]
+        v, push = rng.normal(size=n), rng.normal(size=n)
+        found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, intervals, 0.01)
+        w, made = np.array(found.v, float), np.array(found.impulses, float)
+        pulled = sum(np.array(c.J).T @ g for c, g in zip(contacts, made, strict=True))
+        left = A @ (w - v) - push - pulled - np.eye(n)[0] * found.pushes[0]
+        assert np.abs(left).max() < 1e-7 and found.iterations < 30
+        assert (np.hypot(made[:, 0], made[:, 1]) <= 0.7 * made[:, 2] + 1e-9).all()
+
+
+CORNERS = tuple(ContactPoint("body", (x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1))
+
+
+def test_a_block_on_an_incline():
+    """It sticks below the angle of friction, and slides above with g (sin θ − μ cos θ); its weight is carried."""
+    mu = 0.5
+    cube = lw.shapes.Box((0.2, 0.2, 0.2))
+    for theta in (0.95 * np.arctan(mu), 1.2 * np.arctan(mu)):
+        robot = thing(cube, (G * np.sin(theta), 0.0, -G * np.cos(theta)))
+        q = robot.neutral()
+        q[-1] = 0.1
+        found = robot.simulate(q, duration=0.5, contacts=ContactGround(CORNERS, friction=mu), every=10)
+        way = robot.pose(found.q, "body")[:, :3, 3]
+        expected = max(G * (np.sin(theta) - mu * np.cos(theta)), 0.0)
+        assert abs(way[-1, 0] - way[0, 0] - 0.5 * expected * 0.25) < 1e-3
+        forces = found.records["contact_forces"][-1]
+        assert abs(forces[:, 2].sum() - G * np.cos(theta)) < 1e-3 * G
+        assert abs(forces[:, 0].sum() + min(np.sin(theta), mu * np.cos(theta)) * G) < 1e-2 * G
+        assert np.abs(way[:, 2] - 0.1).max() < 2e-3
+
+
+def test_a_ball_falls_slides_and_rolls():
+    """A ball that is thrown along the ground slides until it rolls, then at 5/7 of its speed, whatever the friction."""
+    ball = thing(lw.shapes.Sphere(0.1))
+    ground = ContactGround(ContactPoint("body", radius=0.1), friction=0.4)
+    q = ball.neutral()
+    q[-1] = 0.1
+    v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    found = ball.simulate(np.stack([q, q]), np.stack([v, 2.0 * v]), duration=1.0, contacts=ground, every=50)
+    twist = ball.twist(found.q, found.v, "body", expressed_in="world")
+    for k, start in enumerate((1.0, 2.0)):
+        assert abs(twist[k, -1, 3] - 5.0 / 7.0 * start) < 2e-3 * start
+        assert abs(twist[k, -1, 1] - twist[k, -1, 3] / 0.1) < 2e-2 * start
+    alone = ball.simulate(q, v, duration=1.0, contacts=ground, every=50)
+    assert np.array_equal(alone.q, found.q[0])
+    high = q + np.array([0, 0, 0, 0, 0, 0, 0.3])
+    fallen = ball.simulate(high, duration=2.0, contacts=ground, every=100, record=["kinetic_energy"])
+    assert abs(fallen.q[-1, -1] - 0.1) < 1e-4 and fallen.records["kinetic_energy"][-1] < 1e-8
+    assert np.isclose(fallen.q[1, -1], high[-1] - 0.5 * G * 0.1**2, atol=1e-3)
+
+
+def test_joint_limits_hold():
+    """A pendulum that falls against its limit stays there, with contacts or without any nearby."""
+    arm = lw.load("arm7")
+    ground = ContactGround(("hand",), height=-50.0)
+    found = arm.simulate(arm.neutral(), 3.0 * np.ones(7), duration=1.0, contacts=ground, every=20)
+    assert found and (found.q < arm.upper + 2e-2).all() and (found.q > arm.lower - 2e-2).all()
+    inside = 0.5 * (arm.lower + arm.upper)
+    free = arm.simulate(inside, np.ones(7), duration=0.05, every=10)
+    same = arm.simulate(inside, np.ones(7), duration=0.05, contacts=ground, every=10)
+    assert np.abs(free.q - same.q).max() < 1e-9
+
+
+def test_bad_contacts():
+    """What is wrong is said."""
+    arm = lw.load("arm7")
+
+    def asked(**given):
+        return arm.simulate(arm.neutral(), duration=0.1, **given)
+
+    for kind, text, wrong in (
+        (
+            UnknownNameError,
+            "did you mean 'hand'",
+            lambda: arm.simulate(arm.neutral(), duration=0.1, contacts=ContactGround("hnd")),
+        ),
+        (ValueError, "friction: expected a finite number from 0", lambda: ContactGround("hand", friction=-0.1)),
+        (ValueError, "radius", lambda: ContactPoint("hand", radius=np.nan)),
+        (ValueError, "normal: expected a direction", lambda: ContactGround("hand", normal=(0, 0, 0))),
+        (
+            TypeError,
+            "expected linkwork.simulation.ContactGround",
+            lambda: arm.simulate(arm.neutral(), duration=0.1, contacts=3),
+        ),
+        (
+            ValueError,
+            "expected the method 'semi_implicit_euler'",
+            lambda: asked(method="rk4", contacts=ContactGround("hand")),
+        ),
+    ):
+        with pytest.raises(kind, match=text):
+            wrong()
