@@ -23,8 +23,9 @@ Robots:
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.
-- `control` has linear-quadratic regulators.
-- `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own.
+- `control` has regulators and model-predictive controllers.
+- `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own; `simulation`
+  has the ground that is touched.
 - `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
   robot, in a `Scene` of obstacles, and `Robot.edge_is_free` looks at straight segments of configurations.
   `distance_field` makes a grid of distances of shapes.
