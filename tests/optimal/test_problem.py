@@ -58,6 +58,29 @@ def test_seeds_give_the_best_and_all(reaching):
     assert (again.q[0] == found.q).all() and again.residuals["reach"].shape == (2, 1, 6)
 
 
+def test_seeds_stop_where_another_is_solved(reaching):
+    _, problem, q0, X = reaching
+    found = problem.solve(q0[0], targets={"reach": X[0]}, seeds=8)
+    every = problem.solve(q0[0], targets={"reach": X[0]}, seeds=8, every_seed=True)
+    assert found.success and abs(found.cost / every.cost - 1.0) < 1e-6 and "stopped" not in every.attempts.status
+    stopped = found.attempts.status == "stopped"
+    first = found.attempts.iterations[found.attempts.success].min()
+    assert stopped.any() and found.attempts.iterations.max() < 2 * first + 4 <= every.attempts.iterations.max()
+    assert (found.attempts.q[~stopped] == every.attempts.q[~stopped]).all()
+    # by iterations alone: the same one at a time, and beside problems that take longer
+    watched = problem.solve(q0[0], targets={"reach": X[0]}, seeds=8, callback=lambda r: True)
+    several = problem.solve(q0, targets={"reach": X}, seeds=8)
+    assert len(set(several.attempts.iterations.max(axis=-1))) > 1
+    for other in (watched.attempts.state["told"], several.attempts.state["told"][0]):
+        assert (other == found.attempts.state["told"]).all()
+
+
+def test_a_goal_where_it_starts_takes_one_step(reaching):
+    robot, problem, q0, _ = reaching
+    found = problem.solve(q0, targets={"reach": robot.pose(q0, "hand")})
+    assert found.success.all() and (found.iterations <= 2).all() and np.abs(found.q - q0[:, None]).max() < 1e-12
+
+
 def test_pieces_are_the_whole(reaching):
     _, problem, q0, X = reaching
     seen = []

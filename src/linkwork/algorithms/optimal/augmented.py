@@ -28,15 +28,16 @@ from .banded import Eliminated, border_solved
 from .program import PathPoint
 from .sweeps import Duals, PathSweeps
 
-__all__ = ["RUNNING", "SOLVED", "STUCK", "VIOLATED", "PathSearch", "Tolerances", "begun", "search"]
+__all__ = ["RUNNING", "SOLVED", "STOPPED", "STUCK", "VIOLATED", "PathSearch", "Tolerances", "begun", "search"]
 
-RUNNING, SOLVED, VIOLATED, STUCK = 0.0, 1.0, 2.0, 3.0
+RUNNING, SOLVED, VIOLATED, STUCK, STOPPED = 0.0, 1.0, 2.0, 3.0, 4.0  # stopped by who called
 
 _LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e8
 _RAISED = 1e-4  # damping where a step fails first
 _LEAST = 1e-10  # on every diagonal
 _ENOUGH = 1e-4  # of what the merit's slope promises
 _ROUNDING = 1e-13  # of the merit
+_NOTHING = 1e-6  # of the longest step of an optimum: what is so short is taken where nothing is violated
 _SHORT = 0.1  # steps after which multipliers are new [rad, m]
 _NEVER = 1e300  # how long a step is that there is not
 _NEAR = 0.1  # steps after which constraints bend
@@ -110,6 +111,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     length = where(positive, fmax(sweeps.largest(way), _relative(border, point.p)), _NEVER)
     slope = -(found.drop + dot(found.rest, border))  # g d
     first = where(lt(_LONGEST, length), _LONGEST / fmax(length, _LONGEST), 1.0)
+    at_ease = lt(state.damping, _AT_EASE)
+    nothing = and_(at_ease, le(length, _NOTHING * tolerances.step))  # there merits differ by rounding alone
 
     def searching(trial: _Trial) -> Any:
         return and_(not_(lt(0.5, trial.fine)), lt(trial.count, float(_TRIALS) - 0.5))
@@ -120,7 +123,10 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         at = sweeps.shares(there, duals)
         change = at.merit - merit
         enough = le(change, _ENOUGH * share * slope + _ROUNDING * fabs(merit))
-        fine = where(and_(enough, positive), 1.0, 0.0)
+        kept = nothing
+        for now, tolerance in zip(at.violations, tolerances.violations, strict=True):
+            kept = and_(kept, le(now, tolerance))
+        fine = where(and_(or_(enough, kept), positive), 1.0, 0.0)
         # the least of the parabola through both merits and the slope
         bend = change - share * slope
         best = where(lt(0.0, bend), -0.5 * slope * share * share / where(lt(0.0, bend), bend, 1.0), 0.5 * share)
@@ -141,7 +147,6 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     damping = fmax(damping, _LEAST_DAMPING)
     # where steps are short: new multipliers of what has been violated less, and larger penalties of what has not
     short = and_(taken, lt(length * trial.share, _SHORT))
-    at_ease = lt(state.damping, _AT_EASE)
     grown: list[Any] = []
     renewed: list[Any] = []
     last: list[Any] = []

@@ -13,15 +13,15 @@ from .solving import TOLD, looking_kernel, shapes_of, state_shapes
 __all__ = ["OptimalResult"]
 
 _PLACE = {name: k for k, name in enumerate(TOLD)}
-_ENDS = {1: "solved", 2: "infeasible", 3: "stuck"}
+_ENDS = {1: "solved", 2: "infeasible", 3: "stuck", 4: "stopped"}
 
 
 class OptimalResult:
     """A path, and why it is as it is; of a batch of problems, an entry each.
 
     ``success`` says whether it keeps all constraints within tolerances at a minimum of what is asked; where it does
-    not, ``status`` and `explain` say why.  Of several seeds it is the best: feasible before others, then of least cost;
-    `attempts` has all of them.
+    not, ``status`` and `explain` say why.  Of several seeds it is the best: solved before feasible before others, then
+    of least cost.  `attempts` has all of them; what was not at its end when another was solved is "stopped".
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class OptimalResult:
             self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late)
             place = self.attempts._best()
             state = {name: _taken(x, place) for name, x in state.items()}
-            shapes = shapes_of(prepared.program)
+            shapes = prepared.shapes
             self.numbers = {
                 name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
                 for name, x in numbers.items()
@@ -50,12 +50,10 @@ class OptimalResult:
 
     def _best(self) -> np.ndarray:
         """Along the last axis: the number of the best."""
-        told = self.state["told"]
-        bad = np.where(self.feasible, 0.0, 1e100) + np.where(self.feasible, 0.0, self._worst())
-        with np.errstate(invalid="ignore"):
-            score = np.where(np.isfinite(told[..., 3]), told[..., 3], np.inf) * np.where(bad > 0.0, 0.0, 1.0) + bad
-        score = np.where(np.isnan(score), np.inf, score)
-        return np.asarray(score.argmin(axis=-1))
+        feasible, cost = self.feasible, self.state["told"][..., _PLACE["cost"]]
+        rank = np.where(self.success, 0, np.where(feasible, 1, 2))
+        value = np.where(feasible, cost, self._worst())
+        return np.asarray(np.lexsort((np.where(np.isnan(value), np.inf, value), rank))[..., 0])
 
     # -- numbers
 
@@ -134,8 +132,8 @@ class OptimalResult:
         """ "solved", or why not: a text, or an array (...) of them.
 
         "infeasible": penalties as large as they may be leave some constraints violated (`conflicts`); "stuck": no step
-        makes it better; "out of iterations" and "out of time": a longer search may; "not finite": a feature is NaN or
-        infinite where it counts (`explain` says which, and in which step).
+        makes it better; "out of iterations" and "out of time": a longer search may; "stopped": another seed was solved;
+        "not finite": a feature is NaN or infinite where it counts (`explain` says which, and in which step).
         """
         told = self.state["told"]
         flat = told.reshape(-1, told.shape[-1])

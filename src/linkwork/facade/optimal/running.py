@@ -17,7 +17,7 @@ from ...errors import UnknownNameError
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
 from .asked import ByStep, nothing_aimed_at, target_shape
-from .guesses import guesses
+from .guesses import TOGETHER, guesses, needless
 from .referee import refereed
 from .result import OptimalResult
 from .solving import TOLD, search_kernel, shapes_of, state_shapes
@@ -126,6 +126,19 @@ class PreparedProblem:
         assert len(told) == len(TOLD) + 2 * hard
         return found
 
+    def ends(self, count: int, seed: int) -> np.ndarray:
+        """Where first guesses lead to (count, nq): drawn once by seed."""
+        known = self._drawn.get((count, seed))
+        if known is None:
+            self._drawn.clear()
+            rng = np.random.default_rng(seed)
+            known = self._drawn[count, seed] = self.problem.robot.random_configuration(rng, size=(count,))
+        return known
+
+    @cached_property
+    def _drawn(self) -> dict[tuple[int, int], np.ndarray]:
+        return {}
+
     @cached_property
     def targets(self) -> dict[str, tuple[str, int, tuple[int, ...]]]:
         """By the name of an entry that aims at something: its input's, its number and the shape of what it aims at."""
@@ -210,6 +223,7 @@ def run(
     guess: Any = None,
     seeds: int = 1,
     seed: int = 0,
+    every_seed: bool = False,
     warm: OptimalResult | None = None,
     deadline: float | None = None,
     progress: bool = False,
@@ -219,7 +233,11 @@ def run(
     at_most: int = AT_MOST,
     solver: str = "augmented",
 ) -> OptimalResult:
-    """See `Problem.solve`."""
+    """See `Problem.solve`.
+
+    Of several ``seeds``, once one is solved, others go on only while they may become better, and at most for twice as
+    many iterations; with ``every_seed`` until all have ended.
+    """
     if solver not in SOLVERS:
         raise ValueError(f"Problem.solve: solver: expected one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
     own = prepared(problem, start is not None)
@@ -254,8 +272,8 @@ def run(
     if isinstance(seeds, bool) or not isinstance(seeds, (int, np.integer)) or seeds < 1:
         raise ValueError(f"Problem.solve: seeds: expected a whole number from 1, got {seeds!r}")
     if seeds > 1:
-        state["q"] = guesses(problem, state["q"], int(seeds), seed, start is not None)
-        numbers = {name: _with_axis(x, len(_own_shape(program, name))) for name, x in numbers.items()}
+        state["q"] = guesses(problem, state["q"], own.ends(int(seeds) - 1, seed), start is not None)
+        numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
         state = {name: x if name == "q" else _with_axis(x, len(own.state_shapes[name])) for name, x in state.items()}
     inputs = [numbers[name] for name in own.shapes]
     tolerances = _tolerances(problem, program, tolerance, step_tolerance)
@@ -273,12 +291,15 @@ def run(
         state = refereed(program, state, given, tolerances, int(at_most))
         return result(False)
     kernel = own.kernel
-    budget = float(at_most) if end is None and not watched else 1.0
+    compared = TOGETHER if seeds > 1 and not every_seed else int(at_most)  # seeds are after so many iterations
+    budget = float(min(compared, at_most)) if end is None and not watched else 1.0
     late = False
     while True:
         before = time.perf_counter()
         found = kernel(*(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(at_most))))
         state = dict(zip(names, (getattr(found, name) for name in names) if len(names) > 1 else (found,), strict=True))
+        if seeds > 1 and not every_seed and budget % compared == 0.0:
+            state["told"] = needless(state["told"], int(budget))
         told = state["told"]
         if budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any():
             break
@@ -295,10 +316,11 @@ def run(
         if end is not None and now >= end:
             late = True
             break
-        pieces = 1.0 if watched else max(1.0, _SOONEST / max(now - before, 1e-9))
+        pieces = 1.0 if watched else float(compared)
         if end is not None and not watched:
-            pieces = max(1.0, min(pieces, 0.5 * (end - now) / max(now - before, 1e-9)))
-        budget += math.floor(pieces)
+            took = max(now - before, 1e-9)
+            pieces = max(1.0, min(_SOONEST / took, 0.5 * (end - now) / took))
+        budget = min(budget + math.floor(pieces), (budget // compared + 1.0) * compared)
     return result(late)
 
 
@@ -320,15 +342,15 @@ def _past(own: PreparedProblem, start: np.ndarray, velocity: Any) -> np.ndarray:
     )
 
 
-def _own_shape(program: PathProgram, name: str) -> tuple[int, ...]:
+def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
     return {
         "past": (0, 0),
         "lower": (0,),
         "upper": (0,),
-        "step_rates": (0,) if program.uniform else (0, 0),
+        "step_rates": (0,) if own.program.uniform else (0, 0),
         "floor": (0,),
         "ceiling": (0,),
-    }.get(name) or shapes_of(program).get(name, ())
+    }.get(name) or own.shapes.get(name, ())
 
 
 def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
