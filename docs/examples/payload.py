@@ -22,7 +22,7 @@ def lift(duration, limited=True):
     problem.add("velocity", "equality", at=-1, name="at rest")
     if limited:
         problem.add_limits().add("torque limits", "inequality", scale=0.01)
-    return problem.solve(START, solver="ipopt")
+    return problem.solve(START)
 
 
 def moved(result, duration):

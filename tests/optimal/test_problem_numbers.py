@@ -123,3 +123,17 @@ def test_two_that_conflict_are_named(slider):
     found = problem.solve(np.zeros(2))
     assert found.status == "infeasible" and set(found.conflicts) == {"here", "there"}
     assert abs(found.violations["here"] - 0.2) < 1e-3 and list(found.residuals)[-1] == "acceleration"
+
+
+def test_what_a_constraint_is_measured_in_is_no_matter(slider):
+    """Motors that can only just: where a constraint's scale is small, its penalty must not grow the sooner."""
+    costs = []
+    for scale in (0.01, 0.1):
+        problem = lw.Problem(slider, steps=12, duration=0.6).add("acceleration", "squares")
+        problem.add("configuration", "equality", at=-1, target=(2.0, -1.0), name="there")
+        problem.add("velocity", "equality", at=-1, name="rest")
+        problem.add("torque", "inequality", lower=-21.0, upper=21.0, scale=scale, name="motors")
+        found = problem.solve(np.zeros(2))
+        assert found.success and abs(np.abs(found.residuals["motors"]).max() - 21.0) < 1e-6
+        costs.append(found.cost)
+    assert abs(costs[0] / costs[1] - 1.0) < 1e-6

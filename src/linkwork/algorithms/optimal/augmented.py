@@ -152,13 +152,14 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     last: list[Any] = []
     within: Any = None
     capped: Any = None
-    for rho, now, before, tolerance in zip(
-        duals.penalties, violations, state.before, tolerances.violations, strict=True
+    for rho, now, before, tolerance, scale in zip(
+        duals.penalties, violations, state.before, tolerances.violations, sweeps.hard_scales, strict=True
     ):
         done = le(now, tolerance)
         fell = or_(done, le(now, _FELL * before))
         # as long as a step may still halve it, a penalty is not to blame
-        settled = or_(and_(at_ease, le(-slope, _SETTLED * rho * now * now)), le(length, 10.0 * tolerances.step))
+        share = rho * (scale * now) * (scale * now)
+        settled = or_(and_(at_ease, le(-slope, _SETTLED * share)), le(length, 10.0 * tolerances.step))
         grow = and_(and_(short, not_(fell)), settled)
         renewed.append(and_(short, fell))
         grown.append(where(grow, fmin(_GROWTH * rho, _MOST_PENALTY), rho))

@@ -47,6 +47,17 @@ class PathSweeps:
     numbers: OptimalNumbers
 
     @cached_property
+    def hard_scales(self) -> list[Any]:
+        """By constraint: the largest scale of its rows."""
+        found: list[Any] = []
+        for k in self.program.hard:
+            most: Any = 0.0
+            for x in list(self.numbers.scales[self.program.rows_of[k]]):
+                most = fmax(most, x)
+            found.append(most)
+        return found
+
+    @cached_property
     def _clocks(self) -> list[list[Any]]:
         return self.program.clocks(self.numbers)
 
