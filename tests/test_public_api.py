@@ -6,10 +6,25 @@
 import inspect
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import linkwork
-from linkwork import constraints, control, errors, expr, identify, joints, motion, parameters, robots, shapes, spatial
+from linkwork import (
+    constraints,
+    control,
+    errors,
+    expr,
+    identify,
+    joints,
+    motion,
+    optimal,
+    parameters,
+    robots,
+    shapes,
+    simulation,
+    spatial,
+)
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = {
@@ -23,6 +38,8 @@ MODULES = {
     "linkwork.joints": joints,
     "linkwork.motion": motion,
     "linkwork.control": control,
+    "linkwork.optimal": optimal,
+    "linkwork.simulation": simulation,
     "linkwork.parameters": parameters,
     "linkwork.robots": robots,
     "linkwork.shapes": shapes,
@@ -50,7 +67,7 @@ def shown(default):
 
 def described(name, value):
     """A line for a name: what it is, and how it is called."""
-    if isinstance(value, property):
+    if isinstance(value, (property, cached_property)):
         return f"{name}: property"
     if isinstance(value, (staticmethod, classmethod)):
         return described(name, value.__func__)

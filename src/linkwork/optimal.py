@@ -2,7 +2,9 @@
 
 from .algorithms.optimal.checking import RowCheck
 from .facade.optimal.asked import ByStep, PathNumber, ProblemEntry
+from .facade.optimal.derivatives import PathDerivative
 from .facade.optimal.result import OptimalResult
+from .facade.optimal.shooting import ShootingResult
 from .features import AccelerationFeature as AccelerationFeature
 from .features import AccelerationLimits as AccelerationLimits
 from .features import AskingWindow as AskingWindow
@@ -59,11 +61,13 @@ __all__ = [
     "OptimalResult",
     "ParameterFeature",
     "PathContact",
+    "PathDerivative",
     "PathNumber",
     "PositionLimits",
     "PowerFeature",
     "ProblemEntry",
     "RowCheck",
+    "ShootingResult",
     "SurfaceCone",
     "TaskFeature",
     "TorqueFeature",

@@ -188,6 +188,47 @@ def test_iterative_lqr_plans_too(problem: Any) -> None:
         q, v = _moved(robot, q, v, command.torque)
 
 
+def test_iterative_lqr_fails_and_is_carried(problem: Any, tmp_path: Path) -> None:
+    """Of two environments one moves faster than it may: it has no plan, begins anew, and the other does not notice."""
+    hasty = lw.Problem(problem.robot, steps=STEPS, duration=STEPS * TAU).add("configuration", "squares", scale=3.0)
+    hasty.add("velocity", "squares", scale=0.5).add("velocity limits", "inequality")
+    options = {"solver": "ilqr", "most_violation": 1e-3, "effort": 5.0, "first_iterations": 5}
+    controller, alone = hasty.controller(**options), hasty.controller(**options)
+    q, v = np.zeros((2, 2)), np.array([[9.0, 0.0], [0.5, 0.3]])
+    for _ in range(2):
+        command = controller.step((q, v))
+        assert command.status.tolist()[0] in ("braking", "failed") and command.status[1] == "planned"
+        assert np.abs(command.torque).max() <= 5.0 and np.isfinite(command.torque).all()
+        assert np.array_equal(alone.step((q[1], v[1])).torque, command.torque[1])
+    controller.save(tmp_path / "it.npz")
+    copy = hasty.controller(**options)
+    copy.restore(tmp_path / "it.npz")
+    wanted = controller.step((q, v)).torque
+    assert np.array_equal(copy.step((q, v)).torque, wanted)
+    assert pickle.loads(pickle.dumps(copy.planner))._options["control_limits"][1].tolist() == [5.0, 5.0]
+
+
+def test_iterative_lqr_plans_with_the_motors_there_are() -> None:
+    """A cart with a pole has one motor, and it plans with that: what it plans is what the cart does."""
+    cart = lw.Robot.build(
+        "cart",
+        lw.Link("cart", mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1)),
+        lw.Link("pole", mass=0.2, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3)),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", effort=50.0),
+        lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole"),
+    )
+    free = lw.Problem(cart, steps=6, duration=0.3).add("configuration", "squares").add("velocity", "squares")
+    controller = free.controller(solver="ilqr", actuators=["slide"], effort=2.0)
+    q, v = np.array([0.3, 0.2]), np.zeros(2)
+    command, search = controller.step((q, v)), controller._search
+    assert command.status == "planned" and command.K.shape == (1, 4) and search["u"].shape == (1, 6, 1)
+    assert 0.1 < np.abs(search["u"]).max() <= 2.0
+    for u, there in zip(search["u"][0, :, 0], controller.plan.q[1:], strict=True):
+        v = v + 0.05 * cart.forward_dynamics(q, v, np.array([u, 0.0]))
+        q = q + 0.05 * v
+        assert np.abs(q - there).max() < 1e-9
+
+
 def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
     controller, twin = problem.controller(), problem.controller()
     q, v = np.array([0.5, 0.1]), np.array([0.2, -0.4])
@@ -214,6 +255,7 @@ def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
         ({"period": 0.0}, "period: expected seconds above 0"),
         ({"solver": "quick"}, "solver: expected one of 'augmented'"),
         ({"effort": -1.0}, "effort: expected numbers from 0 on"),
+        ({"effort": "x"}, "effort: expected numbers from 0 on"),
     ):
         with pytest.raises(ValueError, match=message):
             problem.controller(**options)

@@ -126,7 +126,26 @@ def test_bad_questions(reaching):
         problem.solve(q0[0], targets={"raech": X[0]})
     with pytest.raises(ValueError, match="'reach' aims at nothing: give targets="):
         problem.solve(q0[0])
+    for option in ({"deadline": 1.0}, {"progress": True}, {"callback": print}):
+        with pytest.raises(ValueError, match=r"ipopt.*no deadline, progress and callback"):
+            problem.solve(q0[0], targets={"reach": X[0]}, solver="ipopt", **option)
     with pytest.raises(ValueError, match="nothing is asked"):
         lw.Problem(robot, steps=3).solve(q0[0])
     with pytest.raises(ValueError, match="duration: expected a time above 0"):
         lw.Problem(robot, steps=3, duration=(2.0, 1.0))
+
+
+def test_functions_have_their_names(reaching):
+    robot = reaching[0]
+
+    def near(w):
+        return w.q()[0] - 1.0
+
+    problem = lw.Problem(robot, steps=3).add(near, "squares").add(lambda w: w.q()[1], "squares")
+    assert [entry.name for entry in problem.entries] == ["near", "function"]
+    with pytest.raises(TypeError, match="or a function of a window, got <class"):
+        problem.add(lw.optimal.VelocityFeature, "squares")
+    with pytest.raises(ValueError, match="order: it is for tasks"):
+        problem.add(near, "squares", order=1)
+    with pytest.raises(ValueError, match="at: a parameter is of the whole path"):
+        problem.parameter("a").add("a", "squares", at=[0, 1])

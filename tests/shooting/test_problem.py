@@ -82,6 +82,35 @@ def test_beside_inverse_dynamics() -> None:
     assert np.abs(inverse.multipliers["rest"] - forward.multipliers["rest"]).max() < 1e-4
 
 
+def test_an_inequality_that_is_no_number_is_not_kept() -> None:
+    """At a start below zero a logarithm is none: both solvers say which feature, and in which step."""
+    problem = lw.Problem(PENDULUM, steps=4, duration=0.4).add("velocity", "squares")
+
+    def low(w: lw.optimal.Window) -> object:
+        return np.log(w.q()[0])
+
+    problem.add(low, "inequality")
+    for solver in ("augmented", "ilqr"):
+        found = problem.solve([-0.9], solver=solver)
+        assert not found.success and found.status == "not finite", solver
+        assert "'low'" in found.explain() and "step 0" in found.explain()
+    with pytest.raises(ValueError, match=r"ShootingResult\.derivative"):
+        found.derivative("start")
+
+
+def test_earlier_steps_are_those_of_the_integrator() -> None:
+    """A window of Runge and Kutta's steps knows the step before from the motion, and none before that."""
+    problem = lw.Problem(PENDULUM, steps=4, duration=0.4).add("velocity", "squares")
+    problem.add(lw.ik.PostureTask(), "squares", order=1, name="way", target=[0.0])
+    found = problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
+    path = np.concatenate([[[0.5]], found.q])
+    assert np.abs(found.residuals["way"] - np.diff(path, axis=0) / 0.1).max() < 1e-9
+    problem.add(lw.ik.PostureTask(), "squares", order=2, name="bend", target=[0.0])
+    assert problem.solve([0.5], solver="ilqr").success
+    with pytest.raises(ValueError, match="'bend': forward dynamics has no window that answers an earlier step"):
+        problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
+
+
 def test_what_forward_dynamics_does_not_answer_is_said() -> None:
     problem = lw.Problem(PENDULUM, steps=5, duration=0.5).add("jerk", "squares")
     with pytest.raises(ValueError, match="'jerk': forward dynamics"):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from ..tasks.contract import TaskTarget
 from .contract import Feature, Scalars, Window
 
-__all__ = ["AccelerationFeature", "ConfigurationFeature", "JerkFeature", "MotionFeature", "VelocityFeature"]
+__all__ = ["AccelerationFeature", "ConfigurationFeature", "JerkFeature", "MotionFeature", "VelocityFeature", "less"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ def velocities_of(tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(units)
 
 
-def _less(values: Sequence[Any], target: Scalars) -> list[Any]:
+def less(values: Sequence[Any], target: Scalars) -> list[Any]:
+    """Values less a target, where there is one."""
     return [x - y for x, y in zip(values, target, strict=True)] if len(target) else list(values)
 
 
@@ -88,7 +89,7 @@ class VelocityFeature(MotionFeature):
     kind, per, depth = "velocity", "/s", 1
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return _less(w.velocity(), target)
+        return less(w.velocity(), target)
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class AccelerationFeature(MotionFeature):
     kind, per, depth = "acceleration", "/s²", 2
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return _less(w.acceleration(), target)
+        return less(w.acceleration(), target)
 
 
 @dataclass(frozen=True)
@@ -108,4 +109,4 @@ class JerkFeature(MotionFeature):
     kind, per, depth = "jerk", "/s³", 3
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return _less(w.jerk(), target)
+        return less(w.jerk(), target)

@@ -9,7 +9,7 @@ from typing import Any, Self
 from ..constraints.contract import References
 from ..tasks.contract import TaskTarget
 from .contract import Feature, FeatureRows, Scalars, Window
-from .motion import velocities_of
+from .motion import less, velocities_of
 
 __all__ = ["PowerFeature", "TorqueFeature", "UnactuatedFeature", "chosen_velocities", "force_units"]
 
@@ -106,12 +106,12 @@ class TorqueFeature(Feature):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         tau = w.torque(self.passive)
-        return _less([tau[k] for k in self.places], target)
+        return less([tau[k] for k in self.places], target)
 
     def rows(self, w: Window, target: Scalars) -> FeatureRows:
         found = w.torque_rows(self.passive)
         return FeatureRows(
-            _less([found.values[k] for k in self.places], target),
+            less([found.values[k] for k in self.places], target),
             [[rows[k] for k in self.places] for rows in found.rows],
             [found.parameters[k] for k in self.places],
         )
@@ -180,7 +180,3 @@ def without_inertias(robot: Any, kind: str) -> Iterable[str]:
     """Raises ValueError where the robot's masses were left out."""
     robot.require_inertias(kind)
     return ()
-
-
-def _less(values: list[Any], target: Scalars) -> list[Any]:
-    return [x - y for x, y in zip(values, target, strict=True)] if len(target) else values

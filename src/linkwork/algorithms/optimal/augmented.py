@@ -172,7 +172,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     status = where(still if within is None else and_(still, within), SOLVED, RUNNING)
     stale: Any = 0.0
     if capped is not None:
-        little = lt(merit - trial.merit, _LITTLE * merit)
+        little = lt(merit - trial.merit, _LITTLE * fabs(merit))
         stale = where(and_(and_(capped, not_(within)), or_(not_(taken), little)), state.stale + 1.0, 0.0)
         status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
     ended = STUCK if within is None else where(within, STUCK, VIOLATED)

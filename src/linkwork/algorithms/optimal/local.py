@@ -84,7 +84,7 @@ def _beyond(asked: AskedEntry, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
         held = where(eq(found, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
         return _counts(asked.weight, found), held
     if entry.kind == "inequality":
-        return fmax(y, 0.0), where(lt(0.0, y), 1.0, 0.0)
+        return where(lt(y, 0.0), 0.0, y), where(lt(0.0, y), 1.0, 0.0)  # what is no number stays none
     return y, 1.0
 
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Packing"]
+from ...expr.control.loops import scan
+from ...expr.functions import where
+
+__all__ = ["Packing", "chosen"]
 
 
 class Packing:
@@ -47,3 +50,13 @@ def _taken(value: Any, numbers: list[Any]) -> Any:
 
 def _put(form: Any, numbers: Any) -> Any:
     return next(numbers) if form is None else [_put(x, numbers) for x in form]
+
+
+def chosen(condition: Any, A: Any, B: Any) -> Any:
+    """One table or the other."""
+
+    def step(_: Any, row: Any) -> tuple[Any, Any]:
+        a, b = row
+        return (), np.array([where(condition, x, y) for x, y in zip(a, b, strict=True)])
+
+    return scan(step, (), (A, B))[1]

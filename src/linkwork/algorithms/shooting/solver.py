@@ -27,7 +27,7 @@ from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from ...expr.linalg.sums import dot
 from .dynamics import Dynamics
 from .linear import LinearStep
-from .packing import Packing
+from .packing import Packing, chosen
 from .sweep import Policy, StepModel, swept
 from .terms import CONSTRAINTS, Terms, WeighedRows, quadratic
 
@@ -285,7 +285,7 @@ class Shooting:
         start = 1.0, 0.0, where(lt(0.5, policy.regular), 0.0, 2.0 * _HALVINGS), state.motion
         more = lambda at: and_(lt(at[1], 0.5), lt(at[2], _HALVINGS - 0.5))  # noqa: E731
         share, taken, tried, motion = watching_while_loop(more, step, start, _HALVINGS, many).state
-        kept = RollOut(*(_chosen(lt(0.5, taken), a, b) for a, b in zip(motion, state.motion, strict=True)))
+        kept = RollOut(*(chosen(lt(0.5, taken), a, b) for a, b in zip(motion, state.motion, strict=True)))
         return _Rolled(kept, share, merit, taken, where(lt(1.5 * _HALVINGS, tried), 0.0, tried))
 
     # ---- the loop
@@ -394,13 +394,3 @@ def _summed(sizes: Any) -> tuple[Any, Any, Any]:
         return (cost + row[0], fmax(violation, row[1]), gap + row[2]), None
 
     return scan(step, (0.0, 0.0, 0.0), sizes)[0]  # type: ignore[no-any-return]
-
-
-def _chosen(condition: Any, A: Any, B: Any) -> Any:
-    """One table or the other."""
-
-    def step(_: Any, row: Any) -> tuple[Any, Any]:
-        a, b = row
-        return (), np.array([where(condition, x, y) for x, y in zip(a, b, strict=True)])
-
-    return scan(step, (), (A, B))[1]

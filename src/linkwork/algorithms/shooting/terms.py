@@ -109,6 +109,11 @@ def _of(r: Any, w: Any) -> Any:
     return where(counts(w), r, 0.0) * w
 
 
+def _above(x: Any) -> Any:
+    """max(0, x), and no number where x is none."""
+    return where(lt(x, 0.0), 0.0, x)
+
+
 def _cost(kind: str, x: Any, k: Any, penalty: Any) -> Any:
     if kind == "cost":
         return x
@@ -116,7 +121,7 @@ def _cost(kind: str, x: Any, k: Any, penalty: Any) -> Any:
         return x * x * 0.5
     if kind == "equality":
         return x * (k + x * penalty * 0.5)
-    pressed = fmax(0.0, k + x * penalty)
+    pressed = _above(k + x * penalty)
     return (pressed * pressed - k * k) * (0.5 / penalty)
 
 
@@ -176,7 +181,7 @@ def _slopes(kind: str, x: Any, k: Any, penalty: Any) -> tuple[Any, Any]:
     if kind == "equality":
         return k + x * penalty, penalty
     pressed = k + x * penalty
-    return fmax(0.0, pressed), where(lt(0.0, pressed), penalty, 0.0)
+    return _above(pressed), where(lt(0.0, pressed), penalty, 0.0)
 
 
 def _bent(

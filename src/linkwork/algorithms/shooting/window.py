@@ -1,7 +1,9 @@
 """Steps of a roll-out, as features ask about them.
 
 A step t leads from (q, v) with u to (q⁺, v⁺).  What it reaches is the window's configuration, its velocity is v⁺, its
-acceleration (v⁺ − v)/h, and its torque is u; steps before it are q and, as positions follow velocities, q ⊕ (−h v).
+acceleration (v⁺ − v)/h, and its torque is u; the step before it is q.  By semi-implicit Euler positions follow
+velocities, so a step further back is q ⊕ (−h v), and q = q⁺ ⊕ (−h v⁺) is known of the state alone; other integrators
+have no such steps.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ class ShootingWindow(PathWindow):
         configurations = [q, earlier]
         self.looked = False
         self._v, self._dynamics, self._before = v, dynamics, before
+        self._exact = dynamics.integrator == "semi_implicit_euler"  # whether positions follow velocities
         if before is not None:
             p, w = dynamics.parted(before[0])
             configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
@@ -67,14 +70,16 @@ class ShootingWindow(PathWindow):
         return q, [0.5 * (a + b) for a, b in zip(v, self._v, strict=True)], self.acceleration()
 
     def state(self, back: int = 0) -> Any:
-        if back > 1:
-            self._of_the_step("two steps before", back == 2)
+        self._earlier(back)
         return super().state(back)
 
     def configuration(self, back: int = 0) -> list[Any]:
-        if back > 1:
-            self._of_the_step("two steps before", back == 2)
+        self._earlier(back)
         return super().configuration(back)
+
+    def _earlier(self, back: int) -> None:
+        if back > 1 or (back and not self._exact):
+            self._of_the_step("an earlier step", back == 1 or (back == 2 and self._exact))
 
     def _of_the_step(self, what: str, known: bool) -> tuple[Scalars, Scalars]:
         """State before and control, which are needed for something."""

@@ -58,7 +58,8 @@ class Planner(Protocol):
 class AugmentedPlanner:
     """The augmented Lagrangian of `Problem.solve`, from given states."""
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Any, *_: Any) -> None:
+        """Of a problem; which motors there are says the problem itself."""
         self._own: PreparedProblem = prepared(problem, True)
         program = self._own.program
         if program.durations or not program.uniform:

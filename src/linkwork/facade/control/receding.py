@@ -25,7 +25,7 @@ __all__ = ["Command", "Controller"]
 
 _FORMAT = "linkwork controller 1"
 _ROUNDING = 1e-9  # of a step: ages are sums of periods
-_SOLVERS: dict[str, Callable[[Any], Planner]] = {"augmented": AugmentedPlanner, "ilqr": ShootingPlanner}
+_SOLVERS: dict[str, Callable[..., Planner]] = {"augmented": AugmentedPlanner, "ilqr": ShootingPlanner}
 PLANNED, SHORT, LATE, FAILED, BRAKING = "planned", "short", "late", "failed", "braking"
 
 
@@ -94,12 +94,18 @@ class Controller:
         solver: str | Planner = "augmented",
     ) -> None:
         who = "controller"
+        if isinstance(solver, str) and solver not in _SOLVERS:
+            raise ValueError(f"{who}: solver: expected one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}")
+        self.robot = robot = (problem if isinstance(solver, str) else solver).robot
+        self.passive = bool(passive)
+        self.acting = acting_places(who, robot, actuators)
+        self._effort = _effort(who, robot, effort)
         if isinstance(solver, str):
-            if solver not in _SOLVERS:
-                raise ValueError(f"{who}: solver: expected one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}")
-            solver = _SOLVERS[solver](problem)
+            places, own = range(robot.nv), set(self.acting.tolist())
+            slices = [(body.joint_name, robot.tree.v_slices[i]) for i, body in robot.tree.stacked() if body.joint.nv]
+            names = [name for name, its in slices if own.issuperset(places[its])]
+            solver = _SOLVERS[solver](problem, names, None if effort is None else self._effort, self.passive)
         self.planner: Planner = solver
-        self.robot = robot = solver.robot
         self.problem = problem
         self.period = _seconds(who, "period", solver.step if period is None else period)
         self.iterations = _count(who, "iterations", iterations)
@@ -109,14 +115,8 @@ class Controller:
         if not most_violation > 0.0:
             raise ValueError(f"{who}: most_violation: expected a number above 0, got {most_violation!r}")
         self.most_violation = float(most_violation)
-        self.passive = bool(passive)
-        self.acting = acting_places(who, robot, actuators)
         self._Q = state_cost(who, "Q", Q, robot.nv)
         self._R = cost_matrix(who, "R", R, len(self.acting))
-        own = robot.effort_limits if effort is None else effort
-        self._effort = np.broadcast_to(np.asarray(own, dtype=float), (robot.nv,))
-        if not (self._effort >= 0.0).all():
-            raise ValueError(f"{who}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {effort!r}")
         self._idle = np.setdiff1d(np.arange(robot.nv), self.acting)
         self._step = np.array(solver.step)
         self.reset()
@@ -317,6 +317,17 @@ class Controller:
 
 def _wide(which: np.ndarray, x: np.ndarray) -> np.ndarray:
     return which.reshape(-1, *(1,) * (x.ndim - 1))
+
+
+def _effort(who: str, robot: Any, given: Any) -> np.ndarray:
+    """The largest forces (nv,): the robot's, where none are given."""
+    try:
+        found = np.array(robot.effort_limits if given is None else given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if found.shape not in ((), (robot.nv,)) or not (found >= 0.0).all():
+        raise ValueError(f"{who}: effort: expected numbers from 0 on, {robot.nv} or one for all, got {given!r}")
+    return np.broadcast_to(found, (robot.nv,)).copy()
 
 
 def _seconds(who: str, name: str, given: Any, *, zero: bool = False) -> float:

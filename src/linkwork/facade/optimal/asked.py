@@ -20,10 +20,12 @@ __all__ = [
     "PathNumber",
     "ProblemEntry",
     "as_feature",
+    "path_number",
     "read_duration",
     "read_phases",
     "read_scale",
     "read_schedule",
+    "read_target",
 ]
 
 
@@ -59,11 +61,6 @@ class ProblemEntry:
         """Whether what it aims at differs from step to step."""
         return isinstance(self.target, ByStep)
 
-    @property
-    def weights(self) -> dict[int, float]:
-        """By step at which it counts: 1."""
-        return dict.fromkeys(self.steps, 1.0)
-
 
 @dataclass(frozen=True, eq=False)
 class PathNumber:
@@ -83,8 +80,6 @@ def as_feature(who: str, given: Any, order: int | None, name: str | None) -> Fea
         if given not in BY_NAME:
             raise ValueError(f"{who}: no feature is called {given!r}; {nearest(given, tuple(BY_NAME))}")
         given = BY_NAME[given]()
-    if callable(given) and not isinstance(given, (Task, Feature)):
-        given = FunctionFeature(name or "function", given)
     if isinstance(given, Task):
         return TaskFeature(given, 0 if order is None else order)
     if order is not None:
@@ -130,10 +125,8 @@ def read_phases(phases: Any, steps: int) -> dict[str, range]:
     return found
 
 
-def read_schedule(
-    who: str, at: Any, steps: int, phases: Mapping[str, range], depth: int
-) -> tuple[tuple[int, ...], bool, bool]:
-    """The steps at which something counts, whether it is one by number, and whether all were meant."""
+def read_schedule(who: str, at: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
+    """The steps at which something counts, and whether it is one by number.  Raises TypeError and ValueError."""
 
     def one(x: Any) -> int:
         if isinstance(x, bool) or not isinstance(x, (int, np.integer)):
@@ -143,20 +136,20 @@ def read_schedule(
         return int(x) % steps
 
     if at is None:
-        return tuple(range(steps)), False, True
+        return tuple(range(steps)), False
     if isinstance(at, str):
         if at not in phases:
             raise ValueError(f"{who}: at: no phase is called {at!r}; {nearest(at, tuple(phases))}")
-        return tuple(phases[at]), False, False
+        return tuple(phases[at]), False
     if isinstance(at, slice):
         found = tuple(range(steps)[at])
     elif isinstance(at, (range, Sequence, np.ndarray)):
         found = tuple(sorted({one(x) for x in at}))
     else:
-        return (one(at),), True, False
+        return (one(at),), True
     if not found:
         raise ValueError(f"{who}: at: {at!r} are no steps of {steps}")
-    return found, False, False
+    return found, False
 
 
 def read_rows(who: str, what: str, given: Any, count: int, rows: Sequence[str]) -> np.ndarray:
@@ -228,3 +221,41 @@ def ranges_of(feature: Feature) -> tuple[tuple[float, float], ...]:
     if task is None or feature.depth:
         return ((0.0, 0.0),) * len(feature.row_names)
     return tuple(task.ranges)
+
+
+def path_number(
+    what: str, name: str, size: Any, lower: Any, upper: Any, guess: Any, steps: tuple[int, ...]
+) -> PathNumber:
+    """Variables or parameters as they are meant.  Raises ValueError."""
+    who = f"Problem.{what}: {name!r}"
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+        raise ValueError(f"{who}: size: expected a whole number from 1, got {size!r}")
+    rows = [f"{name}[{k}]" for k in range(size)]
+    low = read_rows(who, "lower", -np.inf if lower is None else lower, int(size), rows)
+    high = read_rows(who, "upper", np.inf if upper is None else upper, int(size), rows)
+    if not (low <= high).all():
+        raise ValueError(f"{who}: bounds leave nothing: from {lower!r} to {upper!r}")
+    first = np.clip(read_rows(who, "guess", guess, int(size), rows), low, high)
+    return PathNumber(name, int(size), low, high, first, steps)
+
+
+def read_target(tree: Tree, who: str, feature: Feature, given: Any, lead: bool) -> np.ndarray:
+    """What a feature aims at, (*shape), with ``lead`` (..., *shape).  Raises ValueError."""
+    shape = target_shape(tree, feature)
+    assert shape is not None
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if (
+        found.ndim < len(shape)
+        or found.shape[found.ndim - len(shape) :] != shape
+        or (found.ndim > len(shape) and not lead)
+    ):
+        raise ValueError(
+            f"{who}: target: expected numbers of shape {'(..., ' if lead else '('}{', '.join(map(str, shape))}), "
+            f"got shape {found.shape}"
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(f"{who}: target: expected finite numbers, got {given!r}")
+    return found

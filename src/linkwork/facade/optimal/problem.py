@@ -29,6 +29,7 @@ from .asked import (
     ProblemEntry,
     as_feature,
     nothing_aimed_at,
+    path_number,
     ranges_of,
     read_duration,
     read_kind,
@@ -36,6 +37,7 @@ from .asked import (
     read_rows,
     read_scale,
     read_schedule,
+    read_target,
     target_shape,
 )
 from .contacts import EFFORT, add_contact, add_what_keeps, held
@@ -114,6 +116,8 @@ class Problem:
         who = "Problem.add"
         kind = read_kind(who, kind)
         if isinstance(feature, str) and feature in self.parameters:
+            if at is not None:
+                raise ValueError(f"{who}: {feature!r}: at: a parameter is of the whole path: expected none, got {at!r}")
             feature, at = ParameterFeature(feature), self.steps - 1
         elif isinstance(feature, str) and feature in self.variables:
             feature = VariableFeature(feature)
@@ -126,7 +130,7 @@ class Problem:
                 raise ValueError(f"{who}: two features are called {label!r}: give one of them another name=")
             label = next(f"{label} {k}" for k in range(2, 1000) if f"{label} {k}" not in self._names)
         who = f"Problem.add: {label!r}"
-        steps, single, _ = read_schedule(who, at, self.steps, self.phases, found.depth)
+        steps, single = read_schedule(who, at, self.steps, self.phases)
         low, high = lower, upper
         rows = found.row_names
         bounds: list[np.ndarray | None] = [None, None]
@@ -188,8 +192,8 @@ class Problem:
         self, name: str, size: int, *, at: Any = None, lower: Any = None, upper: Any = None, guess: Any = 0.0
     ) -> Problem:
         """Decision variables of each step, forces say, that windows answer as ``w.variables(name)``."""
-        steps, _, _ = read_schedule(f"Problem.variable: {name!r}", at, self.steps, self.phases, 0)
-        found = self.variables[self._fresh(name)] = self._number("variable", name, size, lower, upper, guess, steps)
+        steps, _ = read_schedule(f"Problem.variable: {name!r}", at, self.steps, self.phases)
+        found = self.variables[self._fresh(name)] = path_number("variable", name, size, lower, upper, guess, steps)
         self._changed()
         if np.isfinite(found.lower).any() or np.isfinite(found.upper).any():
             feature, label = VariableFeature(name), f"bounds of {name}"
@@ -198,7 +202,7 @@ class Problem:
 
     def parameter(self, name: str, size: int = 1, *, lower: Any = None, upper: Any = None, guess: Any = 0.0) -> Problem:
         """Decision variables of the whole path, that windows answer as ``w.parameter(name)``; within their bounds."""
-        self.parameters[self._fresh(name)] = self._number("parameter", name, size, lower, upper, guess, ())
+        self.parameters[self._fresh(name)] = path_number("parameter", name, size, lower, upper, guess, ())
         self._changed()
         return self
 
@@ -208,20 +212,6 @@ class Problem:
         if name in self.variables or name in self.parameters:
             raise ValueError(f"Problem: two variables or parameters are called {name!r}")
         return name
-
-    def _number(
-        self, what: str, name: str, size: Any, lower: Any, upper: Any, guess: Any, steps: tuple[int, ...]
-    ) -> PathNumber:
-        who = f"Problem.{what}: {name!r}"
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise ValueError(f"{who}: size: expected a whole number from 1, got {size!r}")
-        rows = [f"{name}[{k}]" for k in range(size)]
-        low = read_rows(who, "lower", -np.inf if lower is None else lower, int(size), rows)
-        high = read_rows(who, "upper", np.inf if upper is None else upper, int(size), rows)
-        if not (low <= high).all():
-            raise ValueError(f"{who}: bounds leave nothing: from {lower!r} to {upper!r}")
-        first = np.clip(read_rows(who, "guess", guess, int(size), rows), low, high)
-        return PathNumber(name, int(size), low, high, first, steps)
 
     def contact(
         self,
@@ -329,24 +319,7 @@ class Problem:
 
     def read_target(self, who: str, feature: Feature, given: Any, lead: bool = False) -> np.ndarray:
         """What a feature aims at, (*shape), with ``lead`` (..., *shape).  Raises ValueError."""
-        shape = target_shape(self.robot.tree, feature)
-        assert shape is not None
-        try:
-            found = np.array(given, dtype=float)
-        except (TypeError, ValueError):
-            found = np.array(np.nan)
-        if (
-            found.ndim < len(shape)
-            or found.shape[found.ndim - len(shape) :] != shape
-            or (found.ndim > len(shape) and not lead)
-        ):
-            raise ValueError(
-                f"{who}: target: expected numbers of shape {'(..., ' if lead else '('}{', '.join(map(str, shape))}), "
-                f"got shape {found.shape}"
-            )
-        if not np.isfinite(found).all():
-            raise ValueError(f"{who}: target: expected finite numbers, got {given!r}")
-        return found
+        return read_target(self.robot.tree, who, feature, given, lead)
 
     # -- what solvers read
 

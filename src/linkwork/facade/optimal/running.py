@@ -240,6 +240,11 @@ def run(
     """
     if solver not in SOLVERS:
         raise ValueError(f"Problem.solve: solver: expected one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
+    if solver == "ipopt" and (deadline is not None or progress or callback is not None):
+        raise ValueError(
+            'Problem.solve: solver="ipopt": it runs to its end: expected no deadline, progress and callback; at_most '
+            "bounds its iterations"
+        )
     own = prepared(problem, start is not None)
     robot, program = problem.robot, own.program
     T = program.steps

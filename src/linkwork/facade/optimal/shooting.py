@@ -23,11 +23,12 @@ from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.control.loops import scan
 from ..assembly.wanted import read_configuration
+from .derivatives import PathDerivative
 from .result import OptimalResult
 from .running import PreparedProblem, _past, _tolerances, prepared
 from .solving import TOLD, target_sizes
 
-__all__ = ["SHOOTING", "ShootingResult", "shot"]
+__all__ = ["SHOOTING", "ShootingResult", "motor_places", "shot"]
 
 Array = np.ndarray[Any, Any]
 
@@ -82,6 +83,13 @@ class ShootingResult(OptimalResult):
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
+    def derivative(self, by: str) -> PathDerivative:
+        """None: it is of paths by inverse dynamics.  Raises ValueError."""
+        raise ValueError(
+            "ShootingResult.derivative: motions by forward dynamics have none here: solve(..., guess=result.q) with "
+            'solver="augmented" gives a path that has'
+        )
+
 
 def shot(
     problem: Any,
@@ -127,7 +135,7 @@ def shot(
         )
     if integrator not in INTEGRATORS:
         raise ValueError(f"{who}: integrator: no {integrator!r}; {nearest(integrator, INTEGRATORS)}")
-    places = _motors(who, robot, actuated)
+    places = motor_places(who, robot, actuated)
     low, high = _limits(who, robot, places, control_limits)
     limited = bool(np.isfinite(low).any() or np.isfinite(high).any())
     second = len(places) < robot.nv if second_order is None else bool(second_order)
@@ -151,7 +159,7 @@ def shot(
     return _result(own, split, x0, velocity, found, tolerances)
 
 
-def _motors(who: str, robot: Any, actuated: Any) -> tuple[int, ...]:
+def motor_places(who: str, robot: Any, actuated: Any) -> tuple[int, ...]:
     """The velocities that have motors."""
     tree = robot.tree
     if actuated is None:
@@ -220,7 +228,7 @@ def _first(
         slow = np.concatenate([first[..., nq:], v[..., :-1, :]], axis=-2)
         a = (v - slow) / tau
     if controls is None:
-        u = robot.inverse_dynamics(before, slow, a)[..., motors]
+        u = robot.inverse_dynamics(before, slow, a, passive=recipe.passive)[..., motors]
     else:
         u = _finite(who, "controls", controls, (T, len(motors)))
     path = np.concatenate([np.broadcast_to(q, (*v.shape[:-1], nq)), v], axis=-1)
