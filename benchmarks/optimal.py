@@ -16,12 +16,19 @@ from pathlib import Path
 from .optimal_control import lqr_rows, mpc_rows
 from .optimal_paths import path_rows
 from .optimal_scenes import scene_rows
+from .optimal_shooting import shooting_rows
 from .parts import Rows, run_parts
 
 __all__ = ["PAGE", "PARTS", "main"]
 
 PAGE = Path(__file__).parents[1] / "docs" / "optimal_figures.md"
-PARTS: dict[str, Rows] = {"paths": path_rows, "scenes": scene_rows, "lqr": lqr_rows, "mpc": mpc_rows}
+PARTS: dict[str, Rows] = {
+    "paths": path_rows,
+    "scenes": scene_rows,
+    "shooting": shooting_rows,
+    "lqr": lqr_rows,
+    "mpc": mpc_rows,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
