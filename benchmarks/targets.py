@@ -23,6 +23,7 @@ __all__ = [
     "MOTION",
     "OPTIMAL",
     "QUADRATIC",
+    "SIMULATION",
     "TARGETS",
     "Target",
 ]
@@ -283,3 +284,13 @@ OPTIMAL: dict[tuple[str, str], Target] = {
     ("derivative", "beside differences"): Target(1e-6),
 }
 """Optimal motion by part and measure: seconds, shares in %, and how much more than another's."""
+
+SIMULATION: dict[tuple[str, str], Target] = {
+    ("arm", "batch"): Target(0.1e-6),
+    ("quadruped", "batch"): Target(1.2e-6),
+    ("quadruped", "beside"): Target(10.0, at_least=True),
+    ("quadruped", "alone"): Target(8e-6),
+    ("humanoid", "batch"): Target(3e-6),
+    ("humanoid", "beside"): Target(7.0, at_least=True),
+}
+"""Simulation by part and measure: seconds of a step, and how many times as long MuJoCo takes."""

@@ -48,10 +48,9 @@ Pages, in docs/ of the source and in share/doc/linkwork of the environment that 
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
 other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
 joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, inverse_kinematics.md, inverse_kinematics_figures.md,
-motion.md, motion_figures.md, optimal.md, optimal_figures.md,
-control.md, simulation.md, identification.md, compiler.md, control_flow.md, differentiation.md, expressions.md,
-linear_algebra.md, mathematics.md and casadi.md have a subject each; conventions.md says
-what every number means, and ARCHITECTURE.md shows the house.
+motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md, simulation.md, simulation_figures.md,
+identification.md, compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, mathematics.md
+and casadi.md have a subject each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
 
 On the command line: `linkwork --help`.
 """

@@ -1,4 +1,4 @@
-"""The benchmarks of optimal motion: each part has a place in the page, and rivals solve what they are given."""
+"""The benchmarks of optimal motion and simulation: each part has a place in the page, and rivals solve what they are given."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from benchmarks.optimal import PAGE, PARTS
 from benchmarks.optimal_rivals import CasadiPath, FatropPath, PathCase, SciPyPath
 
 import linkwork as lw
+from benchmarks import simulation
 
 
-def test_the_page_has_every_part():
+def test_the_pages_have_every_part():
     rows = [MotionRow("a measure", 1.0)]
     about = {"cpu": "a processor", "cores": 2, "date": "2000-01-01"}
-    page = written(PAGE.read_text(encoding="utf-8"), tables(dict.fromkeys(PARTS, rows), about))
-    assert page.count("| a measure | 1 | - | - |") == len(PARTS)
+    for one, parts in ((PAGE, PARTS), (simulation.PAGE, simulation.PARTS)):
+        page = written(one.read_text(encoding="utf-8"), tables(dict.fromkeys(parts, rows), about))
+        assert page.count("| a measure | 1 | - | - |") == len(parts)
 
 
 def test_rivals_agree():

@@ -31,7 +31,7 @@ def piece(setup: SimulationSetup, rows: int) -> Kernel:
     def traced(**given: Any) -> Any:
         start = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), given["status"])
         groups = [given.get(name, {}) for name in ("inputs", "signals", "parameters")]
-        end, (q, v, records) = rolled(setup, start, given["h"], given["last"], rows, *groups)
+        end, (q, v, records) = rolled(setup, start, given["h"], given["last"], rows, *groups, skipping=True)
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
         if setup.start is not None:
             state["z"] = end.z

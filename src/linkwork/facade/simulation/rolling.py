@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...algorithms.simulation import METHODS
 from ...expr.arrays import array
-from ...expr.control import scan
+from ...expr.control import cond, scan
 from ...expr.functions import and_, fabs, lt, where
 from ...expr.structure import put_together, taken_apart
 from .dynamics import SimulatedDynamics
@@ -46,10 +46,13 @@ def rolled(
     inputs: Named,
     signals: Named,
     parameters: Named,
+    *,
+    skipping: bool = False,
 ) -> tuple[SimulationState, tuple[Any, Any, Any]]:
     """So many ``rows`` of steps: the state at the end, and q, v and what else is recorded, after each row.
 
-    ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is.
+    ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is; with
+    ``skipping`` rows of such are not computed.
     """
     own = {asked: parameters[name] for asked, name in zip(setup.asked, parameters, strict=True)}
     dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, h)
@@ -81,7 +84,10 @@ def rolled(
         start = start._replace(forces=array([[0.0] * 3] * len(setup.contacts.points)))
 
     def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
-        state = scan(lambda s, x: (step(s, x), None), state, now, length=setup.every)[0]
+        def run(state: SimulationState) -> SimulationState:
+            return scan(lambda s, x: (step(s, x), None), state, now, length=setup.every)[0]  # type: ignore[no-any-return]
+
+        state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
         latest = {name: x[-1] for name, x in (now or {}).items()}
         found = seen(setup, h, state, {**inputs, **latest})
         if setup.contacts is not None:

@@ -1,0 +1,228 @@
+"""Simulation beside MuJoCo: `python -m benchmarks.simulation`.
+
+Each part is a function that gives `MotionRow`s.  Robots stand on the ground under servos, MuJoCo's from the same file
+with a plane and spheres at the same places, on one thread; what both carry is compared with the weight before anything
+is timed.  ``--write`` puts the tables into docs/simulation_figures.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.simulation import ContactGround, ContactPoint
+
+from .motion_rows import MotionRow
+from .parts import Rows, run_parts
+from .robots import ROBOTS
+from .targets import SIMULATION
+
+__all__ = ["PAGE", "PARTS", "main"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "simulation_figures.md"
+STEP = 1e-3  # s
+STEPS = 100
+MANY = 1024
+SIDES = ("left", "right")
+CORNERS = ((-0.05, -0.04), (-0.05, 0.04), (0.12, -0.04), (0.12, 0.04))  # of a sole [m]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A robot, what of it touches the ground, how its joints are held, and where it stands."""
+
+    name: str
+    points: tuple[ContactPoint, ...]
+    stiffness: float  # N·m/rad
+    damping: float  # N·m·s/rad
+    bent: dict[str, float]
+    light: tuple[str, ...] = ()  # parts of names of joints that a twentieth of it holds
+
+    def gains(self, robot: Any) -> np.ndarray:
+        """How much of stiffness and damping each joint has (nv − 6,)."""
+        names = [joint.name for joint in robot.joints][1:]
+        return np.array([0.05 if any(part in name for part in self.light) else 1.0 for name in names])
+
+
+QUADRUPED = _Case(
+    "quadruped",
+    tuple(ContactPoint(f"{x}_{y}_foot", radius=0.02) for x in ("front", "hind") for y in ("left", "right")),
+    20.0,
+    0.5,
+    {
+        f"{x}_{y}_{joint}": angle
+        for x in ("front", "hind")
+        for y in ("left", "right")
+        for joint, angle in (("hip_flexion", 0.7), ("knee", -1.4))
+    },
+)
+HUMANOID = _Case(
+    "humanoid",
+    (
+        *[ContactPoint(f"{side}_foot", (*corner, 0.0), radius=0.01) for side in SIDES for corner in CORNERS],
+        *[ContactPoint(f"{side}_hand", radius=0.05) for side in SIDES],
+    ),
+    400.0,
+    10.0,
+    {},
+    ("neck", "shoulder", "elbow", "wrist"),
+)
+
+
+def _standing(case: _Case) -> tuple[Any, np.ndarray]:
+    robot: Any = ROBOTS[case.name].load()
+    q = robot.neutral()
+    for name, angle in case.bent.items():
+        q[robot.joint(name).q_slice] = angle
+    low = min((robot.pose(q, p.frame) @ [*p.offset, 1.0])[2] - p.radius for p in case.points if "hand" not in p.frame)
+    q[6] -= low
+    return robot, q
+
+
+def _servos(robot: Any, case: _Case) -> Callable[..., Any]:
+    free, gains = np.zeros(6), case.gains(robot)
+
+    def controller(t: Any, q: Any, v: Any, wanted: Any) -> Any:
+        return np.concatenate([free, gains * (case.stiffness * (wanted[7:] - q[7:]) - case.damping * v[6:])])
+
+    return controller
+
+
+def _floor(mujoco: Any, robot: Any, case: _Case) -> Any:
+    """MuJoCo's model of the robot's file on a plane, with spheres where ours touch."""
+    xml = ET.fromstring(Path(str(robot.tree.source)).read_text(encoding="utf-8"))
+    for link in xml.findall("link"):
+        for shape in (*link.findall("visual"), *link.findall("collision")):
+            link.remove(shape)
+    options = {"balanceinertia": "false", "fusestatic": "false", "discardvisual": "false"}
+    ET.SubElement(ET.SubElement(xml, "mujoco"), "compiler", **options)
+    spec = mujoco.MjSpec.from_string(ET.tostring(xml, encoding="unicode"))
+    spec.worldbody.first_body().add_freejoint()
+    plane = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], friction=[0.8, 0.005, 1e-4])
+    plane.contype, plane.conaffinity = 1, 0
+    for p in case.points:
+        ball = spec.body(p.frame).add_geom(
+            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[max(p.radius, 1e-3), 0, 0], pos=list(p.offset), mass=0.0
+        )
+        ball.contype, ball.conaffinity, ball.friction = 0, 1, [0.8, 0.005, 1e-4]
+    model = spec.compile()
+    model.opt.timestep = STEP
+    return model
+
+
+def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
+    robot, q = _standing(case)
+    ground, controller = ContactGround(case.points, friction=0.8), _servos(robot, case)
+    rng = np.random.default_rng(0)
+    n = 256 if quick else MANY
+
+    def run(q: Any, v: Any) -> Any:
+        how = {"duration": STEPS * STEP, "step": STEP, "every": STEPS, "contacts": ground}
+        return robot.simulate(q, v, controller=controller, inputs={"wanted": stand}, **how)
+
+    stand = q
+    settled = run(q, np.zeros(robot.nv))
+    for _ in range(10):
+        settled = run(settled.q[-1], settled.v[-1])
+    weight = float(-robot.mass * robot.gravity[2])
+    carried = float(settled.records["contact_forces"][-1, :, 2].sum())
+    assert abs(carried - weight) < 1e-2 * weight, f"{case.name}: {carried} N are carried of {weight}"
+    many_q = np.repeat(settled.q[-1][None], n, axis=0)
+    many_v = settled.v[-1] + 1e-2 * rng.normal(size=(n, robot.nv))
+    batch = _least(partial(run, many_q, many_v)) / (n * STEPS)
+    simulator = lw.Simulator(robot, controller=controller, contacts=ground, step=STEP)
+    simulator.reset(settled.q[-1], settled.v[-1])
+    alone = _least(lambda: simulator.step(wanted=stand), 200)
+    peer = None
+    try:
+        mujoco: Any = importlib.import_module("mujoco")
+    except ImportError:
+        pass
+    else:
+        peer = _theirs(mujoco, robot, case, stand, settled.q[-1], weight)
+    one, beside = SIMULATION[case.name, "batch"], SIMULATION[case.name, "beside"]
+    return [
+        MotionRow("a step, one of a batch", batch, "s", one, peer, "MuJoCo", beside),
+        MotionRow("a step of one, from Python", alone, "s", SIMULATION.get((case.name, "alone")), peer, "MuJoCo"),
+    ]
+
+
+def _theirs(mujoco: Any, robot: Any, case: _Case, stand: np.ndarray, q: np.ndarray, weight: float) -> float:
+    """Seconds of a step of MuJoCo's, the servos' forces kept."""
+    model = _floor(mujoco, robot, case)
+    data = mujoco.MjData(model)
+    names = [joint.name for joint in robot.joints][1:]
+    at = [model.joint(name).qposadr[0] for name in names]
+    on = [model.joint(name).dofadr[0] for name in names]
+    gains = case.gains(robot)
+    data.qpos[:3], data.qpos[3:7] = q[4:7], q[:4]
+    data.qpos[at] = q[7:]
+
+    def servos() -> None:
+        data.qfrc_applied[on] = gains * (case.stiffness * (stand[7:] - data.qpos[at]) - case.damping * data.qvel[on])
+
+    for _ in range(1000):
+        servos()
+        mujoco.mj_step(model, data)
+    force, total = np.zeros(6), 0.0
+    for k in range(data.ncon):
+        mujoco.mj_contactForce(model, data, k, force)
+        total += force[0]
+    assert abs(total - weight) < 0.05 * weight, f"MuJoCo's {case.name}: {total} N are carried of {weight}"
+    return _least(lambda: mujoco.mj_step(model, data, 20), 50) / 20
+
+
+def _least(call: Callable[[], Any], rounds: int = 7) -> float:
+    """The median of so many calls' seconds, after one that does not count."""
+    call()
+    found = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - start)
+    return float(np.median(found))
+
+
+def arm_rows(quick: bool) -> list[MotionRow]:
+    """An arm of seven joints under servos, without contact."""
+    robot = lw.load("arm7")
+    rng = np.random.default_rng(0)
+    n = 256 if quick else MANY
+    q = robot.random_configuration(rng, size=n)
+    mass = np.array([1.0, 1.0, 0.3, 0.3, 0.05, 0.05, 0.002])
+
+    def controller(t: Any, q: Any, v: Any, wanted: Any) -> Any:
+        return mass * (10.0 * (wanted - q) - v)
+
+    def run() -> Any:
+        how = {"duration": STEPS * STEP, "step": STEP, "every": STEPS, "passive": False}
+        return robot.simulate(q, controller=controller, inputs={"wanted": q[0]}, **how)
+
+    assert run(), "an arm left what numbers can say"
+    return [MotionRow("a step, one of a batch", _least(run) / (n * STEPS), "s", SIMULATION["arm", "batch"])]
+
+
+PARTS: dict[str, Rows] = {
+    "arm": arm_rows,
+    "quadruped": partial(_standing_rows, QUADRUPED),
+    "humanoid": partial(_standing_rows, HUMANOID),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print.  Raises AssertionError where what is carried is not the weight."""
+    return run_parts("simulation", __doc__ or "", PARTS, PAGE, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
