@@ -1,4 +1,4 @@
-"""The benchmarks of optimal motion and simulation: each part has a place in the page, and rivals solve what they are given."""
+"""Benchmarks of optimal motion and simulation: each part has a place in the page, rivals solve what they are given."""
 
 from __future__ import annotations
 

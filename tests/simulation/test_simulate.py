@@ -42,7 +42,7 @@ def test_controllers_batches_and_parameters(arm):
             step=1e-3,
             every=5,
             passive=False,
-            record=["tau", "kinetic_energy", ("pose", next(iter(arm.frames)))],
+            record=["tau", "kinetic_energy", "potential_energy", ("pose", next(iter(arm.frames)))],
             inputs={"target": target, "gain": gain},
             parameters={"gravity": gravity},
         )
@@ -61,6 +61,8 @@ def test_controllers_batches_and_parameters(arm):
             x = x + 1e-3 * y
         assert np.abs(one.q[-1] - x).max() < 1e-12 and np.abs(one.v[-1] - y).max() < 1e-11
         assert abs(one.records["kinetic_energy"][-1] - arm.kinetic_energy(x, y)) < 1e-11
+        assert abs(one.records["potential_energy"][-1] - own.potential_energy(x)) < 1e-11
+        assert np.abs(one.records["tau"][-1] - tau).max() < 1e-11
     longer = run(q, v, target, gain, gravity, duration=0.9)  # of several pieces
     assert np.array_equal(longer.q[:, :11], many.q)
     ends = arm.simulate(
@@ -94,7 +96,7 @@ def test_what_a_controller_carries(arm):
     )
     assert found.controller_state["count"] == 40.0
     assert np.abs(found.controller_state["sum"] - 1e-3 * found.q[:-1].sum(axis=0)).max() < 1e-15
-    assert np.array_equal(found.records["tau"][1:], push)
+    assert np.array_equal(found.records["tau"][1:], push) and np.array_equal(found.records["tau"][0], push[0])
     way = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.2], "cubic", boundary="clamped")
 
     def following(t, q, v, way_q, way_v, way_a):

@@ -43,6 +43,8 @@ def test_steps_are_those_of_simulate(arm):
     assert np.array_equal(state.q, whole.q[:, -1]) and np.array_equal(state.v, whole.v[:, -1])
     assert np.array_equal(state.controller["count"], [20.0] * 3)
     assert np.abs(simulator.time - 0.02).max() < 1e-15
+    alike = lw.Simulator(arm, batch=2)  # as many as there are joints
+    assert alike.step().q.shape == alike.step(np.zeros(2)).q.shape == (2, 2)
     pushed = lw.Simulator(arm, batch=3)
     pushed.reset(q)
     for k in range(20):
@@ -62,7 +64,9 @@ def test_resets_and_what_stops(arm):
     simulator.reset(arm.neutral() + 0.1)
     first = simulator.step(bad=[0.0, 1.0])
     assert first.status.tolist() == [0.0, 1.0] and first.steps.tolist() == [1.0, 0.0]
-    assert simulator.reasons() == ["environment 1: stopped: the controller gave a number that is not finite at 0 s"]
+    assert simulator.reasons() == [
+        "environment 1: stopped: the controller gave a number that is not finite, or forces beyond all measure at 0 s"
+    ]
     second = simulator.reset(arm.neutral() + 0.1, where=[False, True])
     assert np.array_equal(second.q[0], first.q[0]) and second.status.tolist() == [0.0, 0.0]
     third = simulator.step(bad=[0.0, 0.0])
@@ -83,7 +87,9 @@ def test_bad_input(arm):
         (TypeError, "expected no inputs", lambda: simulator.step(gain=1.0)),
         (ValueError, "count: expected a number of steps", lambda: simulator.step(count=0)),
         (ValueError, "expected a batch of \\(\\)", lambda: simulator.reset(np.zeros((2, 2)))),
-        (ValueError, "restore: expected a state", lambda: simulator.restore(3)),
+        (ValueError, "restore: expected a finite state", lambda: simulator.restore(3)),
+        (ValueError, "restore: expected a finite", lambda: simulator.restore(simulator.state._replace(v=np.ones(7)))),
+        (ValueError, "batch: expected a number", lambda: lw.Simulator(arm, batch=2.5)),
     ):
         with pytest.raises(kind, match=text):
             wrong()

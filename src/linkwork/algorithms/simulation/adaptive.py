@@ -9,6 +9,7 @@ Ordinary Differential Equations I, 2nd ed. 1993, sections II.4 (steps) and II.6 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,9 +17,9 @@ from ...expr.arrays import array
 from ...expr.control import scan, while_loop
 from ...expr.functions import and_, fabs, fmax, fmin, lt, sqrt, where
 from .explicit import DORMAND_PRINCE, stages
-from .system import MotionSystem, plus
+from .system import MotionSystem, State, plus
 
-__all__ = ["AdaptiveState", "adaptive", "begun"]
+__all__ = ["AdaptiveState", "adaptive", "begun", "dormand_prince"]
 
 Scalars = Sequence[Any]
 
@@ -33,6 +34,7 @@ _DENSE = (
     69997945 / 29380423,
 )
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # of what the next step may be, beside the last
+_TOLERANCE, _PARTS = 1e-9, 1000
 _TIMES = 1e-12  # of a step: nearer to its end than that is its end
 
 
@@ -46,6 +48,13 @@ class AdaptiveState(NamedTuple):
     v: Any
     width: Any
     steps: Any
+
+
+def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
+    """A step in as many parts as errors of 10⁻⁹ ask for; infinite where 1000 are not enough, so that it is noticed."""
+    state, (ends, rates) = adaptive(system, begun(q, v, t, h), array([t + h]), _TOLERANCE, _TOLERANCE, _PARTS)
+    fine = lt(state.steps, float(_PARTS))
+    return list(ends[0]), [where(fine, x, math.inf) for x in rates[0]]
 
 
 def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:

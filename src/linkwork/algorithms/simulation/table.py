@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .adaptive import dormand_prince
 from .explicit import runge_kutta, semi_implicit_euler
 from .implicit import implicit_euler, implicit_midpoint
 from .system import State
@@ -19,16 +20,16 @@ class StepMethod:
 
     step: Callable[..., State]
     order: int
-    explicit: bool
     by_action: bool = False  # whether it asks for energies instead of accelerations
     by_forces: bool = False  # whether it asks for what is left of forces
     damped_within: bool = False  # whether joints' own forces are those of the step's end, to first order
 
 
 METHODS = {
-    "semi_implicit_euler": StepMethod(semi_implicit_euler, 1, True, damped_within=True),
-    "rk4": StepMethod(runge_kutta, 4, True),
-    "implicit_midpoint": StepMethod(implicit_midpoint, 2, False, by_forces=True),
-    "implicit_euler": StepMethod(implicit_euler, 1, False, by_forces=True),
-    "variational": StepMethod(variational, 2, False, by_action=True),
+    "semi_implicit_euler": StepMethod(semi_implicit_euler, 1, damped_within=True),
+    "rk4": StepMethod(runge_kutta, 4),
+    "dormand_prince": StepMethod(dormand_prince, 5),
+    "implicit_midpoint": StepMethod(implicit_midpoint, 2, by_forces=True),
+    "implicit_euler": StepMethod(implicit_euler, 1, by_forces=True),
+    "variational": StepMethod(variational, 2, by_action=True),
 }

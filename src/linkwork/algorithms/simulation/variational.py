@@ -10,11 +10,13 @@ Murphey, Scalable variational integrators for constrained mechanical systems, 20
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from ...expr.arrays import array
 from ...expr.equations.root import fixed_point
+from ...expr.functions import lt, where
 from ...expr.linalg.sums import dot
 from ..derivatives.tangents import derivatives
 from .system import MotionSystem, State
@@ -50,7 +52,8 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         left = [a + d + f for a, d, f in zip(p, slope, pushed(phi), strict=True)]
         return array([x + h * dot(row, left) for x, row in zip(phi, inverse, strict=True)])
 
-    phi = list(fixed_point(nearer, array([h * x for x in v]), at_most=60, tolerance=1e-15).value)
+    found = fixed_point(nearer, array([h * x for x in v]), at_most=60, tolerance=1e-15)
+    phi = [where(lt(found.status, 0.5), x, math.inf) for x in found.value]  # what was not found is noticed
     end = space.retract(q, phi)
     ((slope,),) = derivatives(tree, lambda last: action(q, last), end)
     arriving = [d + f for d, f in zip(slope, pushed(phi), strict=True)]

@@ -42,7 +42,8 @@ class SimulationMethods(RobotBase):
         environment's numbers are the same alone and in any batch.
 
         ``controller(t, q, v, **more)`` gives the joint forces τ (nv,) of a time [s] and a state, once a step, which
-        holds them; it is traced, as functions that `linkwork.compile` takes are.  One with an attribute ``start``
+        holds them; it is traced, as functions that `linkwork.compile` takes are, and once: what it reads besides its
+        arguments is fixed then.  One with an attribute ``start``
         carries numbers on, nested as they like: it is called as ``controller(t, q, v, z, **more)`` and gives τ and the
         next z.  ``more`` are ``inputs``, arrays by name, and a row of each of the ``signals``, which have one for each
         step; a `linkwork.motion.Trajectory` there comes as ``<name>_q``, ``<name>_v``, ``<name>_a``.  An array that
@@ -53,6 +54,7 @@ class SimulationMethods(RobotBase):
 
         - "semi_implicit_euler": of first order, one evaluation a step;
         - "rk4": Runge and Kutta's of fourth order;
+        - "dormand_prince": of fifth order, in as many parts of each step as errors of 10⁻⁹ ask for;
         - "implicit_midpoint": of second order, stable at any step, its own reverse;
         - "implicit_euler": of first order, damps what is too quick for the step;
         - "variational": of second order; keeps momenta to rounding, and energy does not drift.
@@ -63,7 +65,7 @@ class SimulationMethods(RobotBase):
 
         With ``passive`` springs, damping, dry friction and armature of the joints act.  Every so many steps (``every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
-        ``("pose", "hand")``, ``"tau"``), or a dict of functions of (t, q, v, τ) by name.
+        ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
 
         An environment whose controller gives no finite number, or whose state becomes none, stops, and the others go
         on: see `linkwork.simulation.Simulation`.  On symbols it becomes part of what is compiled, and is

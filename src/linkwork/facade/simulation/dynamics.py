@@ -11,7 +11,7 @@ from ...algorithms.motion.curves.space import CurveSpace
 from ...algorithms.simulation import METHODS, MotionSystem
 from ...algorithms.simulation.contact.convex import Interval, contact_velocities, limit
 from ...expr.arrays import array
-from ...expr.functions import tanh
+from ...expr.functions import lt, tanh, where
 from ...expr.linalg.sums import dot, transposed
 from ...model.body import WORLD
 from ...spatial import Quaternion, Vec3
@@ -67,15 +67,16 @@ class SimulatedDynamics:
         """
         I, still = self._of_joints("armature"), array([0.0] * self.robot.nv)
         without = dict.fromkeys(("damping", "friction", "stiffness"), still)
+        others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] not in (*without, "armature")}
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
             turned, rates = self._carried(v)
             at = array(list(q))
             if self.passive:
-                extra, own = self._resisting(moving, at, rates)
+                extra, own = self._resisting(moving, at, array(turned))
                 heavier = array([a + b for a, b in zip(I, extra, strict=True)])
                 forces = array([a + b for a, b in zip(held, own, strict=True)])
-                alone = self.robot.with_parameters({**self.parameters, **without, "armature": heavier})
+                alone = self.robot.with_parameters({**others, **without, "armature": heavier})
                 found = alone.forward_dynamics(at, rates, forces, passive=True)
             else:
                 found = moving.forward_dynamics(at, rates, held)
@@ -86,8 +87,8 @@ class SimulatedDynamics:
     def _carried(self, v: Scalars) -> tuple[list[Any], Any]:
         """What v is after the step of a body that nothing pushes, and the v that it accelerates at.
 
-        A free body goes straight in the world while its axes turn: its velocity is turned back exactly, and what else
-        there is does not depend on it.
+        A free body keeps its velocity in the world while its axes turn: it is turned back exactly, and what else there
+        is does not depend on it.
         """
         turned, seen = list(v), list(v)
         tree = self.robot.tree
@@ -121,16 +122,17 @@ class SimulatedDynamics:
         forces = [a - b for a, b in zip(tau, moving.bias_force(at, rates), strict=True)]
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         if self.passive:
-            extra, own = self._resisting(moving, at, rates)
+            extra, own = self._resisting(moving, at, array(turned))
             for k in range(n):
                 A[k][k] = A[k][k] + extra[k]
             forces = [a + b for a, b in zip(forces, own, strict=True)]
         push = [self.h * f for f in forces]
         found = contact_velocities(A, turned, push, ground.contacts(moving, q), self._limits(A, q), self.h)
+        w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
         axes = ground.axes()
         pressed = [[dot(column, gamma) / self.h for column in transposed(axes)] for gamma in found.impulses]
-        end = MotionSystem(self.robot.tree, lambda *_: ()).moved(q, [self.h * x for x in found.v])
-        return end, found.v, array(pressed)
+        end = MotionSystem(self.robot.tree, lambda *_: ()).moved(q, [self.h * x for x in w])
+        return end, w, array(pressed)
 
     def _limits(self, A: Sequence[Scalars], q: Scalars) -> list[Interval]:
         """The limits of joints whose configurations are numbers with v for their rates."""

@@ -11,7 +11,7 @@ from ...bridge.arguments import real_array
 from ...expr.arrays import is_traced, scalars
 from ..motion.trajectory import Trajectory
 
-__all__ = ["given_numbers", "given_signals", "given_state", "leading_of", "whole_steps"]
+__all__ = ["given_numbers", "given_parameters", "given_signals", "given_state", "leading_of", "whole_steps"]
 
 _NEAR = 1e-6  # of a step: so near to whole steps a duration is meant to be
 
@@ -64,6 +64,20 @@ def given_numbers(what: str, given: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{who}: expected finite numbers")
         found[name] = array
     return found
+
+
+def given_parameters(robot: Any, given: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
+    """The sizes of parameters of a robot, and arrays of them, by the names of inputs.
+
+    Raises ValueError where a name stands for several, UnknownNameError where it is none.
+    """
+    sizes: dict[str, tuple[int, ...]] = {}
+    for name in given:
+        found = robot.parameters([name])
+        if len(found) != 1:
+            raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*found]}")
+        sizes |= {key: x.shape for key, x in found.items()}
+    return sizes, given_numbers("parameters", dict(zip(sizes, given.values(), strict=True)))
 
 
 def given_signals(given: Mapping[str, Any], steps: int, h: float, leading: tuple[int, ...]) -> dict[str, Any]:

@@ -56,11 +56,15 @@ class ContactGround:
     height: float = 0.0
 
     def __post_init__(self) -> None:
-        given = (self.points,) if isinstance(self.points, (str, ContactPoint)) else tuple(self.points)
+        given = (self.points,) if isinstance(self.points, (str, ContactPoint)) else self.points
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"ContactGround: points: expected contact points or names of frames, got {given!r}")
         points = tuple(ContactPoint(p) if isinstance(p, str) else p for p in given)
         for p in points:
             if not isinstance(p, ContactPoint):
                 raise TypeError(f"ContactGround: points: expected contact points or names of frames, got {p!r}")
+        if not points:
+            raise ValueError("ContactGround: points: expected at least one")
         object.__setattr__(self, "points", points)
         _from_zero("ContactGround: friction", self.friction)
         if self.stiffness is not None:
@@ -72,7 +76,7 @@ class ContactGround:
         if not length > 0.0:
             raise ValueError(f"ContactGround: normal: expected a direction, got {self.normal}")
         object.__setattr__(self, "normal", tuple((n / length).tolist()))
-        if not (isinstance(self.height, (int, float)) and math.isfinite(self.height)):
+        if isinstance(self.height, bool) or not (isinstance(self.height, (int, float)) and math.isfinite(self.height)):
             raise ValueError(f"ContactGround: height: expected a finite number [m], got {self.height!r}")
 
     def checked(self, robot: Any) -> None:
@@ -80,6 +84,8 @@ class ContactGround:
         for p in self.points:
             if p.frame not in robot.frames:
                 raise UnknownNameError("frame", p.frame, [*robot.frames])
+            if not np.any(robot.jacobian(robot.random_configuration(seed=0), p.frame)):
+                raise ValueError(f"ContactGround: points: {p.frame!r} is fixed to the world: no joint moves it")
 
     def contacts(self, robot: Any, q: Scalars) -> list[ContactAt]:
         """Each point's gap, and the rows of its velocity, at q."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
+from ...expr.arrays import array
 from ...expr.structure import mapped
-from .rolling import RUNNING, SimulationState, rolled, seen
+from .rolling import RUNNING, SimulationState, commanded, rolled, seen
 from .setup import SimulationSetup
 
 __all__ = ["observer", "piece", "rows_of"]
@@ -44,8 +45,12 @@ def observer(setup: SimulationSetup) -> Kernel:
     """The kernel of what is recorded of one state."""
 
     def traced(**given: Any) -> Any:
+        own = given.get("parameters", {})
         state = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), RUNNING)
-        found = seen(setup, given["h"], state, {**given.get("inputs", {}), **given.get("signals", {})})
+        t = given["h"] * given["steps"]
+        tau, _ = commanded(setup, t, state, {**given.get("inputs", {}), **given.get("signals", {})})
+        own = {asked: own[name] for asked, name in zip(setup.asked, own, strict=True)}
+        found = seen(setup, given["h"], state._replace(tau=array(tau)), own)
         return {"records": found}
 
     def made() -> Kernel:
@@ -55,7 +60,7 @@ def observer(setup: SimulationSetup) -> Kernel:
     return _KERNELS.get((setup, "observer"), made)
 
 
-_OF_PIECES = ("last", "status", "parameters")
+_OF_PIECES = ("last", "status")
 
 
 def _shapes(setup: SimulationSetup, rows: int | None) -> dict[str, Any]:

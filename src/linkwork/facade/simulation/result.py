@@ -14,7 +14,7 @@ __all__ = ["Simulation", "reason_of"]
 
 _REASONS = {
     RUNNING: "done",
-    CONTROLLER: "stopped: the controller gave a number that is not finite",
+    CONTROLLER: "stopped: the controller gave a number that is not finite, or forces beyond all measure",
     STATE: "stopped: its motion left what numbers can say",
 }
 

@@ -14,7 +14,7 @@ from ...expr.control import cond, scan
 from ...expr.functions import and_, fabs, lt, where
 from ...expr.structure import put_together, taken_apart
 from .dynamics import SimulatedDynamics
-from .setup import SimulationSetup
+from .setup import RecordedFunction, SimulationSetup
 
 __all__ = ["CONTROLLER", "FORCES", "RUNNING", "STATE", "SimulationState", "commanded", "rolled", "seen"]
 
@@ -27,13 +27,14 @@ Named = Mapping[str, Any]
 
 
 class SimulationState(NamedTuple):
-    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, forces of contacts."""
+    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, and the last forces."""
 
     steps: Any
     q: Any
     v: Any
     z: Any
     status: Any
+    tau: Any = ()
     forces: Any = ()
 
 
@@ -67,7 +68,8 @@ def rolled(
             q, v = method.step(dynamics.system(tau), t, list(state.q), list(state.v), h)
             q, v = dynamics.held(t + h, q, v)
             forces = ()
-        told, moved = _finite(tau), _finite([*q, *v])
+        carried, _ = taken_apart(z, "controller: what it carries")
+        told, moved = _finite([*tau, *carried]), _finite([*q, *v])
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(going, and_(told, moved))
         why = where(told, where(moved, RUNNING, STATE), CONTROLLER)
@@ -77,9 +79,11 @@ def rolled(
             _either(goes, v, state.v),
             _either(goes, z, state.z),
             where(going, why, state.status),
+            _either(goes, array(list(tau)), state.tau),
             _either(goes, forces, state.forces),
         )
 
+    start = start._replace(tau=array([0.0] * setup.robot.nv))
     if setup.contacts is not None:
         start = start._replace(forces=array([[0.0] * 3] * len(setup.contacts.points)))
 
@@ -88,8 +92,7 @@ def rolled(
             return scan(lambda s, x: (step(s, x), None), state, now, length=setup.every)[0]  # type: ignore[no-any-return]
 
         state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
-        latest = {name: x[-1] for name, x in (now or {}).items()}
-        found = seen(setup, h, state, {**inputs, **latest})
+        found = seen(setup, h, state, own)
         if setup.contacts is not None:
             found = {**found, FORCES: state.forces}
         return state, (state.q, state.v, found)
@@ -97,13 +100,18 @@ def rolled(
     return scan(row, start, dict(signals) or None, length=rows)
 
 
-def seen(setup: SimulationSetup, h: Any, state: SimulationState, given: Named) -> Any:
-    """What is recorded of a state, by name."""
+def seen(setup: SimulationSetup, h: Any, state: SimulationState, own: Named) -> Any:
+    """What is recorded of a state, by name, with the forces of the step that led to it; of the robot with its ``own``
+    parameters."""
     if not setup.records:
         return {}
-    t = h * state.steps
-    tau = commanded(setup, t, state, given)[0]
-    return {name: array(function(t, state.q, state.v, array(tau))) for name, function in setup.records}
+    robot: Any = setup.robot
+    moving = robot.with_parameters(dict(own)) if own else robot
+    asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
+    return {
+        name: array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
+        for name, what in setup.records
+    }
 
 
 def commanded(setup: SimulationSetup, t: Any, state: SimulationState, given: Named) -> tuple[list[Any], Any]:

@@ -12,7 +12,7 @@ from ...errors import UnknownNameError
 from ..robot.base import RobotBase
 from .ground import ContactGround
 
-__all__ = ["SimulationSetup", "records_of"]
+__all__ = ["RecordedFunction", "SimulationSetup", "records_of"]
 
 Recorded = tuple[str, Callable[..., Any]]
 
@@ -84,9 +84,11 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
     asked: Mapping[str, Any] = record if isinstance(record, Mapping) else {_called(x): x for x in record}
     found: list[Recorded] = []
     for name, what in asked.items():
-        if not isinstance(name, str) or not name.isidentifier() or name in ("t", "q", "v"):
-            raise ValueError(f"simulate: record: expected identifiers besides t, q and v as names, got {name!r}")
-        found.append((name, what if callable(what) else _RobotFunction(robot, what)))
+        if not isinstance(name, str) or not name.isidentifier() or name in ("t", "q", "v", "contact_forces"):
+            raise ValueError(
+                f"simulate: record: expected identifiers besides t, q, v and contact_forces as names, got {name!r}"
+            )
+        found.append((name, what if callable(what) else RecordedFunction(robot, what)))
     return tuple(found)
 
 
@@ -101,7 +103,7 @@ def _called(what: Any) -> str:
 
 
 @dataclass(frozen=True)
-class _RobotFunction:
+class RecordedFunction:
     """A function of the robot, asked with what it takes of q, v and τ."""
 
     robot: Any
@@ -116,11 +118,11 @@ class _RobotFunction:
     def _asked(self) -> Any:
         return self.what if isinstance(self.what, str) else tuple(self.what)
 
-    def __call__(self, t: Any, q: Any, v: Any, tau: Any) -> Any:
+    def __call__(self, robot: Any, t: Any, q: Any, v: Any, tau: Any) -> Any:
         if self.what == "tau":
             return tau
         name, *frames = [self.what] if isinstance(self.what, str) else self.what
-        method = getattr(self.robot, name)
+        method = getattr(robot, name)
         state = {"q": q, "v": v, "tau": tau}
         taken = [state[x] for x in inspect.signature(method).parameters if x in state]
         return method(*taken, *frames)

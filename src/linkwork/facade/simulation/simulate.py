@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +11,13 @@ import numpy as np
 
 from ..._progress import Progress
 from ..._terminal import Stream
-from ...expr.arrays import is_traced
+from ...expr.arrays import array, is_traced
+from ...expr.functions import lt, where
 from ..motion.given import finite_number
-from .given import given_numbers, given_signals, given_state, leading_of, whole_steps
+from .given import given_numbers, given_parameters, given_signals, given_state, leading_of, whole_steps
 from .kernels import observer, piece, rows_of
 from .result import Simulation
-from .rolling import FORCES, RUNNING, SimulationState, rolled, seen
+from .rolling import FORCES, RUNNING, SimulationState, commanded, rolled, seen
 from .setup import SimulationSetup, records_of
 
 __all__ = ["simulated"]
@@ -51,13 +53,7 @@ def simulated(
             f"simulate: every: records are made after whole steps: {steps} steps of {h:g} s are no multiple of {every}"
         )
     q, v = given_state(robot, q, v)
-    sizes: dict[str, tuple[int, ...]] = {}
-    for name in parameters or {}:
-        found = robot.parameters([name])
-        if len(found) != 1:
-            raise ValueError(f"simulate: parameters: expected names of one parameter each, got {name!r}: {[*found]}")
-        sizes |= {key: x.shape for key, x in found.items()}
-    varied = given_numbers("parameters", dict(zip(sizes, (parameters or {}).values(), strict=True)))
+    sizes, varied = given_parameters(robot, parameters or {})
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
     constant = given_numbers("inputs", inputs or {})
     rows = given_signals(signals or {}, steps, h, leading)
@@ -110,7 +106,9 @@ class SimulationRun:
         start = SimulationState(0.0, q, v, () if setup.start is None else setup.start, RUNNING)
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
         now = {name: x[0] for name, x in self.signals.items()}
-        first = seen(setup, self.h, start, {**self.inputs, **now})
+        own = {asked: self.parameters[name] for asked, name in zip(setup.asked, self.parameters, strict=True)}
+        tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now})
+        first = seen(setup, self.h, start._replace(tau=array(tau)), own)
         end, (qs, vs, records) = rolled(
             setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters
         )
@@ -119,7 +117,8 @@ class SimulationRun:
             first = {**first, FORCES: np.zeros((len(setup.contacts.points), 3))}
         told = {name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items()}
         t = self.h * setup.every * np.arange(total + 1)
-        return Simulation(setup.robot, t, qs, vs, told, end.status, self.h * end.steps, end.z)
+        stopped = where(lt(end.status, 0.5), math.nan, self.h * end.steps)
+        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, end.z)
 
     def on_numbers(self, q: Any, v: Any, progress: bool) -> Simulation:
         """By pieces of compiled code."""
@@ -160,8 +159,7 @@ class SimulationRun:
         if not self.setup.records:
             return q, v, none
         given = {name: x for name, x in state.items() if name != "status"}
-        if self.inputs:
-            given["inputs"] = held["inputs"]
+        given |= held
         if self.signals:
             given["signals"] = {name: x[self._at(x, 0)] for name, x in self.signals.items()}
         found = observer(self.setup)(**given, h=self.h)["records"]

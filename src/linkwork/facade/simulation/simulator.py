@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ...expr.structure import mapped
 from ..motion.given import finite_number
 from ..robot.base import RobotBase
-from .given import given_numbers, given_state, leading_of
+from .given import given_numbers, given_parameters, given_state, leading_of
 from .ground import ContactGround
 from .kernels import piece
 from .result import reason_of
@@ -62,7 +63,7 @@ class Simulator:
     Raises what `Robot.simulate` raises for what is no robot, time, controller or method.
     """
 
-    __slots__ = ("_constant", "_h", "_how", "_kernels", "_leading", "_parameters", "_robot", "_sizes", "_state")
+    __slots__ = ("_h", "_how", "_kernels", "_leading", "_parameters", "_robot", "_sizes", "_state")
 
     def __init__(
         self,
@@ -83,11 +84,11 @@ class Simulator:
             raise ValueError(f"Simulator: step: expected a time above 0 [s], got {step!r}")
         made: Any = robot
         self._robot = made
-        self._leading = (batch,) if isinstance(batch, int) else tuple(batch)
-        self._sizes: dict[str, tuple[int, ...]] = {}
-        for name in parameters or {}:
-            self._sizes |= {key: x.shape for key, x in made.parameters([name]).items()}
-        self._parameters = dict(zip(self._sizes, given_numbers("parameters", parameters or {}).values(), strict=True))
+        sizes = (batch,) if isinstance(batch, int) else batch
+        if not isinstance(sizes, tuple) or not all(type(n) is int and n >= 0 for n in sizes):
+            raise ValueError(f"Simulator: batch: expected a number of environments, or a shape, got {batch!r}")
+        self._leading = sizes
+        self._sizes, self._parameters = given_parameters(made, parameters or {})
         self._how = (method, passive, _PUSHED if controller is None else controller, contacts, tuple(parameters or ()))
         self._kernels: dict[Any, Any] = {}
         told = None if callable(controller) else controller
@@ -156,7 +157,8 @@ class Simulator:
         controller, or none where there is none.
         """
         given = self._given(tau, inputs)
-        shapes = tuple((name, self._core(x)) for name, x in given.items())
+        pushed = self._how[2] is _PUSHED
+        shapes = tuple((name, (self._robot.nv,) if pushed else self._core(x)) for name, x in given.items())
         key = (shapes, count)
         kernel = self._kernels.get(key)
         if kernel is None:
@@ -192,8 +194,13 @@ class Simulator:
 
     def restore(self, state: SimulatorState) -> None:
         """Back to a state that it was in, to the bit.  Raises ValueError for one of another batch or robot."""
-        if not isinstance(state, SimulatorState) or state.q.shape != self._state.q.shape:
-            raise ValueError(f"Simulator.restore: expected a state with q {self._state.q.shape}, got {state!r:.60}")
+        now = self._state
+        fits = isinstance(state, SimulatorState) and all(
+            a.shape == b.shape and bool(np.isfinite(a).all())
+            for a, b in zip_longest(_leaves(state), _leaves(now), fillvalue=np.array(np.nan))
+        )
+        if not fits:
+            raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {state!r:.60}")
         self._state = _paired(lambda new, _: np.array(new), state, self._state)
 
     def reasons(self) -> list[str]:

@@ -17,7 +17,7 @@ makes sliding and parting dual).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,6 +39,8 @@ _SETTLING = 1.0 / math.pi  # steps in which penetration decays
 _SLIP = 1e-3  # of the normal R: what tangential impulses yield while they stick
 _AT_MOST = 40
 _LEAST = 1e-30  # [m²/s²]
+_AGAIN, _SAME = 6, 1e-6  # how often slips are found anew, and by which share of speeds they may still move
+_RECOVERY = 0.5  # [m/s, rad/s] at most, out of what is too deep
 _SEARCHED = 12
 _ENOUGH = 1e-9  # of momentum, where it ends
 _SHORT = 1e-8  # of the slope along a step, where its length is found
@@ -86,7 +88,9 @@ class _Terms(NamedTuple):
 
 def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> Interval:
     """A limit of a coordinate that its velocity leads across a gap to, as rigid as the step can tell."""
-    return Interval(row, gap / (h * (1.0 + _SETTLING)), _RIGID / inertia, low, high)
+    wanted = gap / (h * (1.0 + _SETTLING))
+    wanted = fmin(wanted, _RECOVERY) if high == math.inf else fmax(wanted, -_RECOVERY)
+    return Interval(row, wanted, _RIGID / inertia, low, high)
 
 
 class _Newton(NamedTuple):
@@ -107,14 +111,75 @@ def contact_velocities(
     A: Rows, v: Scalars, push: Scalars, contacts: Sequence[ContactAt], intervals: Sequence[Interval], h: Any
 ) -> ConvexStep:
     """The velocities after a step h [s] from v (nv), of which A (nv × nv, its lower triangle) and the impulse of all
-    else, ``push`` (nv), say what it would be without contacts."""
+    else, ``push`` (nv), say what it would be without contacts.
+
+    ``residual`` is what of the gradient is left, 1 being too much, by how each velocity is resisted.
+    """
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-    terms = [_terms(contact, full, v, h) for contact in contacts]
     scale = [1.0 / full[i][i] for i in range(n)]
+    carried = [dot(row, v) for row in full]
 
     def sized(x: Scalars) -> Any:
         return sum((a * a * b for a, b in zip(x, scale, strict=True)), 0.0)
+
+    enough = _ENOUGH * _ENOUGH * (sized(push) + sized(carried) + 1e-12)
+
+    def slips(w: Scalars) -> list[Any]:
+        found = []
+        for contact in contacts:
+            first, second = (dot(row, w) for row in contact.J[:2])
+            found.append(sqrt(first * first + second * second + _LEAST))
+        return found
+
+    def again(state: _Slipping) -> _Slipping:
+        w, count, left = _least(full, v, push, contacts, intervals, h, list(state.slips), list(state.w), sized, enough)
+        now = slips(w)
+        moved = sum((fabs(a - b) for a, b in zip(now, list(state.slips), strict=True)), 0.0)
+        return _Slipping(array(w), array(now), state.slips, moved, state.steps + count, left)
+
+    speed = _SAME * (sum((fabs(x) for x in v), 0.0) + 1e-3)
+    first = array(slips(v))
+    start = _Slipping(array(list(v)), first, first, 1e300, 0.0, 0.0)
+    if contacts:
+        found = while_loop(lambda s: lt(speed, s.moved), again, start, at_most=_AGAIN).state
+    else:
+        found = again(start)
+    w = list(found.w)
+    terms = [_terms(contact, full, slip, h) for contact, slip in zip(contacts, list(found.used), strict=True)]
+    impulses = [
+        _impulse(contact, term, [dot(row, w) for row in contact.J])[0]
+        for contact, term in zip(contacts, terms, strict=True)
+    ]
+    pushes = [_push(one, dot(one.row, w))[0] for one in intervals]
+    return ConvexStep(w, impulses, pushes, found.steps, 1e-6 * found.left / enough)
+
+
+class _Slipping(NamedTuple):
+    """Velocities, their slips, those they were found with, by how much slips moved, Newton's steps, what is left."""
+
+    w: Any
+    slips: Any
+    used: Any
+    moved: Any
+    steps: Any
+    left: Any
+
+
+def _least(
+    full: Rows,
+    v: Scalars,
+    push: Scalars,
+    contacts: Sequence[ContactAt],
+    intervals: Sequence[Interval],
+    h: Any,
+    slips: Scalars,
+    start: Scalars,
+    sized: Callable[[Scalars], Any],
+    enough: Any,
+) -> tuple[list[Any], Any, Any]:
+    """The velocities at which the function of these slips is least, by Newton's method from a start."""
+    terms = [_terms(contact, full, slip, h) for contact, slip in zip(contacts, slips, strict=True)]
 
     def gradient_at(w: Scalars) -> list[Any]:
         apart = [x - y for x, y in zip(w, v, strict=True)]
@@ -125,8 +190,6 @@ def contact_velocities(
         for one in intervals:
             _pulled(found, [one.row], [_push(one, dot(one.row, w))[0]])
         return found
-
-    enough = _ENOUGH * _ENOUGH * (sized(push) + sized([dot(row, v) for row in full]) + 1e-12)
 
     def step(state: _Newton) -> _Newton:
         w = list(state.v)
@@ -142,23 +205,17 @@ def contact_velocities(
         gradient = gradient_at(w)
         return _Newton(array(w), array(gradient), sized(gradient))
 
-    first = gradient_at(v)
-    begin = _Newton(array(list(v)), array(first), sized(first))
+    first = gradient_at(start)
+    begin = _Newton(array(list(start)), array(first), sized(first))
     found = while_loop(lambda s: lt(enough, s.left), step, begin, at_most=_AT_MOST)
-    w = list(found.state.v)
-    impulses = [
-        _impulse(contact, term, [dot(row, w) for row in contact.J])[0]
-        for contact, term in zip(contacts, terms, strict=True)
-    ]
-    pushes = [_push(one, dot(one.row, w))[0] for one in intervals]
-    return ConvexStep(w, impulses, pushes, found.iterations, found.state.left)
+    return list(found.state.v), found.iterations, found.state.left
 
 
-def _terms(contact: ContactAt, A: Rows, v: Scalars, h: Any) -> _Terms:
+def _terms(contact: ContactAt, A: Rows, slip: Any, h: Any) -> _Terms:
     """R of a contact, by the inertia that it meets where each velocity is alone, and the velocity it asks for.
 
-    A cone whose velocities and impulses are dual to each other parts what slides at μ times its speed.  That speed, as
-    the step finds it, is taken off: what slides steadily stays on the ground.
+    A cone whose velocities and impulses are dual to each other parts what slides at μ times its ``slip``, which is
+    taken off: where that is the speed with which the step ends, sliding is Coulomb's.
     """
     moved = sum((x * x / A[k][k] for row in contact.J for k, x in enumerate(row) if not is_zero(x)), 0.0) / 3.0
     rigid = _RIGID * moved
@@ -166,9 +223,10 @@ def _terms(contact: ContactAt, A: Rows, v: Scalars, h: Any) -> _Terms:
         along = rigid
     else:
         along = fmax(rigid, 1.0 / (h * contact.stiffness * h * (1.0 + _SETTLING)))
-    first, second = (dot(row, v) for row in contact.J[:2])
-    slip = sqrt(first * first + second * second + _LEAST)
-    return _Terms(_SLIP * moved, along, -contact.gap / (h * (1.0 + _SETTLING)) - contact.friction * slip)
+    wanted = -contact.gap / (h * (1.0 + _SETTLING))
+    if contact.stiffness is None:
+        wanted = fmin(wanted, _RECOVERY)
+    return _Terms(_SLIP * moved, along, wanted - contact.friction * slip)
 
 
 def _impulse(contact: ContactAt, term: _Terms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
