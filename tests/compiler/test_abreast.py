@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import threading
+from unittest import mock
+
 import numpy as np
+import pytest
 
 import linkwork as lw
-from linkwork.compiler.control import abreast
-from linkwork.expr import cond, exp, sin, sqrt, where, while_loop
+from linkwork.compiler.control import abreast, layout
+from linkwork.compiler.real import DOUBLE
+from linkwork.compiler.straight import ON_STACK, memory
+from linkwork.compiler.target import host
+from linkwork.expr import call, cond, exp, scan, sin, sqrt, where, while_loop
 from linkwork.expr.control.each import each
 
 
@@ -36,3 +46,62 @@ def test_rows_are_the_same_alone_and_in_batches():
         for k in range(5):
             assert np.array_equal(kernel(x[k], y[k], z[k]), many[k])
         assert abreast.worth_lanes(next(i.value for i in kernel.program.instructions if i.operation.name == "loop"))
+
+
+def at_length(x, steps):
+    """Rows each of which keeps all that its steps find: one after the other, and in functions that call functions."""
+
+    def row(_, x):
+        last, kept = scan(lambda s, k: (sin(s) + x * k,) * 2, x, np.linspace(0.0, 1.0, steps))
+        return (), scan(lambda s, y: (0.5 * s + y, None), last, kept, backward=True)[0]
+
+    def rows(x):
+        return scan(row, (), x)[1]
+
+    def inner(x):
+        return rows(x) + 0.5
+
+    def outer(x):
+        return call(inner, 2.0 * x) - call(inner, x)
+
+    return call(outer, x), cond(x[0] > 0.0, rows, lambda x: x, x + 1.0)
+
+
+def on_a_little_stack(steps):
+    """Call it for single samples in a thread of 128 KiB of stack."""
+    taken = []
+
+    def noted(f, size):
+        taken.append(size)
+        return memory(f, size)
+
+    with mock.patch.object(layout, "memory", noted):
+        kernel = lw.compile(lambda x: at_length(x, steps), x=11)
+        x = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 11))
+        kernel(x[0])
+    many, single = kernel(x), []
+    before = threading.stack_size(1 << 17)
+    thread = threading.Thread(target=lambda: single.extend(kernel(one) for one in x))
+    thread.start()
+    thread.join()
+    threading.stack_size(before)
+    for k in range(20):
+        assert all(np.array_equal(a, b[k]) for a, b in zip(single[k], many, strict=True))
+    print(taken[0])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
+def test_frames_are_not_on_a_small_stack():
+    """Frames of 200 000 bytes come with the sample's from the heap, one for all loops; short ones stay on the stack."""
+    width = host().lanes_of(DOUBLE) * DOUBLE.bytes
+    lengths = 40, 200_000 // width
+    ran = subprocess.run(
+        [sys.executable, "-c", f"from compiler.test_abreast import on_a_little_stack as f; [f(k) for k in {lengths}]"],
+        cwd=os.path.dirname(os.path.dirname(__file__)),
+        env={**os.environ, "LINKWORK_CACHE": "off"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    short, long = map(int, ran.stdout.split())
+    assert 40 * width < short <= ON_STACK < lengths[1] * width < long

@@ -2,7 +2,7 @@
 
 The body is planned as a program of its own, whose frame has a vector for each number.  What steps take is put into
 lanes from where it stands, and what they leave is transposed to where the loop keeps it.  Lanes beyond the last step
-are masked.
+are masked.  The frame stands behind that of the sample, in the same memory: no two such loops run at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FEWEST = 3  # steps
 _WRITTEN = 64  # steps that are written out in as many groups as there are: more are groups in a loop
 _TABLE = 16  # numbers side by side: more are taken in a loop
 _WORTH = 200  # instructions of a step: to move what it takes and leaves into lanes and back costs about as much as some
-_ROOM = 1 << 18  # bytes of the frame, which is on the stack: what looks for collisions of two arms takes 200 000
+_ROOM = 1 << 18  # bytes of the frame, to stay in the cache: what looks for collisions of two arms takes 200 000
 
 
 def worth_lanes(loop: Loop) -> bool:
@@ -46,10 +46,11 @@ class SideBySide:
         """Whether there are lanes, and room for the frame."""
         return self.lanes >= _FEWEST and self.bytes <= _ROOM
 
-    def run(self, f: Instructions, step: Control, starts: Sequence[str]) -> None:
-        """The whole loop, in a driver of one sample; ``starts`` are where columns begin."""
+    def run(self, f: Instructions, step: Control, starts: Sequence[str], room: int) -> None:
+        """The whole loop, in a driver of one sample; ``starts`` are where columns begin, ``room`` is how many bytes
+        behind the driver's frame that of the lanes stands."""
         loop: Loop = step.bundle
-        frame = f.room(self.bytes, 64)
+        frame = f.at("%frame", room)
         spots = step.scopes[0].inputs
         f.declare(f"declare void {self.name}(ptr, i{self.lanes})")
         self._spread_all(f, frame, loop.inputs, [spot.number for spot in spots[loop.inputs :]])

@@ -42,6 +42,33 @@ class ControlCode(PieceCode):
     def __init__(self, new_text: Callable[[], Text], target: Target, real: Real, lanes: int, stem: str) -> None:
         super().__init__(new_text, target, real, lanes, stem)
         self._called: dict[int, str] = {}
+        self._together: dict[int, tuple[SideBySide, int]] = {}  # of steps: and where the frame of the lanes stands
+
+    def room(self, scope: Scope, behind: int) -> int:
+        """Of one sample: how many bytes loops take that run in lanes, which stand so many bytes behind the frame.
+
+        It comes before the code of the steps.
+        """
+        most, seen = 0, set[int]()
+
+        def look(scope: Scope, behind: int) -> None:
+            nonlocal most
+            if id(scope) in seen:
+                return
+            seen.add(id(scope))
+            for step in scope.steps:
+                if not isinstance(step, Control):
+                    continue
+                together = self._side_by_side(step.bundle) if isinstance(step.bundle, Loop) else None
+                if together is not None:
+                    self._together[id(step)] = together, behind
+                    most = max(most, together.bytes)
+                    continue
+                for body in step.scopes:
+                    look(body, behind - step.frame * self.width)
+
+        look(scope, behind)
+        return most
 
     def control(self, f: Instructions, scope: Scope, step: Control, at: Pointers, mask: str) -> None:
         """Call the driver of a control."""
@@ -102,9 +129,9 @@ class ControlCode(PieceCode):
         loop: Loop = step.bundle
         name, f = self._driver("loop", outer)
         (scope,) = step.scopes
-        together = self._side_by_side(loop)
-        if together is not None:
-            together.run(f, step, [self._start(f, column, outer) for column in step.columns])
+        if id(step) in self._together:
+            together, room = self._together[id(step)]
+            together.run(f, step, [self._start(f, column, outer) for column in step.columns], room)
         elif loop.conditional:
             self._while(f, step, loop, scope)
         else:

@@ -107,7 +107,7 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], Text]) -> list[Te
     outputs = [f"%out{j}" for j in range(len(program.outputs))]
     arguments = [f"ptr %in{j}" for j in range(len(program.inputs))] + [f"ptr {out}" for out in outputs]
     f = code.function(f"define i32 @.sample({', '.join(arguments)})")
-    frame, taken = memory(f, layout.bytes)
+    frame, taken = memory(f, layout.bytes + code.room(layout.scope, layout.bytes))
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     place = 0
