@@ -126,6 +126,8 @@ def test_bad_questions(reaching):
         problem.solve(q0[0], targets={"raech": X[0]})
     with pytest.raises(ValueError, match="'reach' aims at nothing: give targets="):
         problem.solve(q0[0])
+    for option in ("velocity", "seeds", "every_seed", "warm", "deadline", "progress", "callback", "step_tolerance"):
+        assert f"``{option}``" in lw.Problem.solve.__doc__, option
     for option in ({"deadline": 1.0}, {"progress": True}, {"callback": print}):
         with pytest.raises(ValueError, match=r"ipopt.*no deadline, progress and callback"):
             problem.solve(q0[0], targets={"reach": X[0]}, solver="ipopt", **option)

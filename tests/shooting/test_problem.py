@@ -123,8 +123,19 @@ def test_what_forward_dynamics_does_not_answer_is_said() -> None:
         fine.solve(solver="ilqr")
     with pytest.raises(lw.errors.UnknownNameError):
         fine.solve([0.0], solver="ilqr", actuated=["hnge"])
-    with pytest.raises(ValueError, match="control_limits"):
-        fine.solve([0.0], solver="ilqr", control_limits=(1.0, -1.0))
+    for wrong in ((1.0, -1.0), (np.inf, np.inf), "x", np.nan):
+        with pytest.raises(ValueError, match="control_limits: expected"):
+            fine.solve([0.0], solver="ilqr", control_limits=wrong)
+    for options in ({}, {"solver": "ilqr"}):
+        with pytest.raises(ValueError, match="guess: expected"):
+            fine.solve([0.0], guess="x", **options)
+        with pytest.raises(ValueError, match="velocity: expected"):
+            fine.solve([0.0], velocity="x", **options)
+    cone, sole = lw.optimal.FrictionCone, lw.optimal.SurfaceCone
+    for make, contact, said in ((cone, "friction", np.nan), (cone, "cone", "typo"), (cone, "normal", (0.0, 0.0, 2.0)),
+                                (sole, "friction", -1.0), (sole, "half", (0.1, 0.0))):  # fmt: skip
+        with pytest.raises(ValueError, match=f"{contact}: expected"):
+            make(lw.optimal.PathContact("foot", "foot"), **{contact: said})
     with pytest.raises(ValueError, match="integrator"):
         fine.solve([0.0], solver="ilqr", integrator="euler")
     with pytest.raises(ValueError, match=r"solver: expected one of .*'ilqr'.* got 'ilq'"):

@@ -20,6 +20,7 @@ from .contract import Feature, FeatureRows, Scalars, Window
 __all__ = ["ContactForce", "ContactHeight", "ContactStays", "FrictionCone", "PathContact", "SurfaceCone"]
 
 _XYZ = ("x", "y", "z")
+CONES = ("smooth", "pyramid")
 _ROUNDED = 1e-3  # of a unit of force: how round the tip of a smooth cone is
 
 
@@ -88,6 +89,24 @@ class _OfContact(Feature):
         return References(frames=(self.contact.frame,))
 
 
+def _checked_friction(who: str, given: Any) -> None:
+    try:
+        fine = not isinstance(given, (bool, str)) and 0.0 <= float(given) < math.inf
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        raise ValueError(f"{who}: friction: expected a finite number from 0, got {given!r}")
+
+
+def _checked_numbers(who: str, what: str, given: Any, size: int) -> None:
+    try:
+        fine = len(given) == size and all(math.isfinite(x) for x in given)
+    except TypeError:
+        fine = False
+    if not fine:
+        raise ValueError(f"{who}: {what}: expected finite numbers ({size},), got {given!r}")
+
+
 @dataclass(frozen=True)
 class ContactForce(_OfContact):
     """The force, or wrench, of a contact: zero where there is none, or small in the sum of squares."""
@@ -121,6 +140,15 @@ class FrictionCone(_OfContact):
     cone: str = "smooth"
 
     _called = "friction"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checked_friction("FrictionCone", self.friction)
+        _checked_numbers("FrictionCone", "normal", self.normal, 3)
+        if not abs(math.hypot(*self.normal) - 1.0) < 1e-6:
+            raise ValueError(f"FrictionCone: normal: expected a vector of length 1, got {self.normal!r}")
+        if self.cone not in CONES:
+            raise ValueError(f"FrictionCone: cone: expected one of {', '.join(map(repr, CONES))}, got {self.cone!r}")
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -162,6 +190,13 @@ class SurfaceCone(_OfContact):
     half: tuple[float, float] = (0.1, 0.05)
 
     _called = "friction"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checked_friction("SurfaceCone", self.friction)
+        _checked_numbers("SurfaceCone", "half", self.half, 2)
+        if not min(self.half) > 0.0:
+            raise ValueError(f"SurfaceCone: half: expected numbers above 0 [m], got {self.half!r}")
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -74,6 +74,18 @@ class Controller:
     Made by `Problem.controller`.  It carries a search, its path and multipliers, from step to step, moved by the time
     that has passed, and does so many ``iterations`` in each; the last plan stays what is done when there is no new one.
     What it carries depends on nothing but the steps before, but where ``time_limit`` cuts iterations short.
+
+    - ``period`` [s] is between steps; one of the problem's unless it is said.
+    - ``iterations`` are done in each step, ``first_iterations`` in the first; ``time_limit`` [s] ends them before.
+    - ``most_violation``: a path that violates a constraint more is no plan.
+    - ``Q`` and ``R``: what deviations from the plan cost for its gains, of the state and of forces: a number, a
+      diagonal or a matrix; of ``Q`` also a pair, of q and of v.
+    - ``braking_time`` [s]: without a plan the robot is slowed down with -v / braking_time.
+    - ``actuators``: names of joints that have motors (all but those of six degrees of freedom); ``effort``: their
+      largest forces, a number or (nv,), the robot's unless it is said; ``passive``: forces overcome what joints do by
+      themselves.  Commands are by all three, and so are plans of "ilqr"; those of "augmented" know what features
+      of the problem ask.
+    - ``solver``: "augmented", "ilqr", or a `Planner`.
     """
 
     def __init__(

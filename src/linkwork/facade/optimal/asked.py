@@ -14,6 +14,7 @@ from ...algorithms.optimal.program import KINDS
 from ...features import BY_NAME, Feature, FunctionFeature, TaskFeature
 from ...model.tree import Tree
 from ...tasks.contract import Task
+from ..assembly.wanted import read_configuration
 
 __all__ = [
     "ByStep",
@@ -22,6 +23,7 @@ __all__ = [
     "as_feature",
     "path_number",
     "read_duration",
+    "read_guess",
     "read_phases",
     "read_scale",
     "read_schedule",
@@ -237,6 +239,19 @@ def path_number(
         raise ValueError(f"{who}: bounds leave nothing: from {lower!r} to {upper!r}")
     first = np.clip(read_rows(who, "guess", guess, int(size), rows), low, high)
     return PathNumber(name, int(size), low, high, first, steps)
+
+
+def read_guess(robot: Any, steps: int, given: Any) -> np.ndarray:
+    """A path (..., T, nq), of one or of a configuration for all steps.  Raises ValueError."""
+    try:
+        path = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"Problem.solve: guess: expected numbers (..., {steps}, {robot.nq}), got {given!r}") from None
+    if path.shape[-1:] == (robot.nq,) and (path.ndim == 1 or path.shape[-2] != steps):
+        path = np.repeat(path[..., None, :], steps, axis=-2)
+    if path.shape[-2:] != (steps, robot.nq):
+        raise ValueError(f"Problem.solve: guess: expected (..., {steps}, {robot.nq}), got shape {np.shape(given)}")
+    return read_configuration(robot, "Problem.solve", "guess", path)
 
 
 def read_target(tree: Tree, who: str, feature: Feature, given: Any, lead: bool) -> np.ndarray:

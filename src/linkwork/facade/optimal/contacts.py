@@ -21,12 +21,12 @@ from ...features import (
     VariableFeature,
     VelocityConstraint,
 )
+from ...features.contacts import CONES
 from ...model.body import WORLD
 from ...spatial import Pose, Rotation
 
 __all__ = ["EFFORT", "add_contact", "add_what_keeps", "held"]
 
-CONES = ("smooth", "pyramid")
 EFFORT = 1e-2  # of forces in squares, as parts of the robot's weight
 
 

@@ -353,9 +353,28 @@ class Problem:
     # -- solving
 
     def solve(self, start: Any = None, *, solver: str = "augmented", **options: Any) -> OptimalResult:
-        """The best path that is found: see `linkwork.facade.optimal.running.run` for the options.
+        """The best path that is found, from a ``start`` (..., nq), or without one from wherever it is best.
 
-        ``solver`` "ilqr" and "shooting" solve by forward dynamics: see `linkwork.facade.optimal.shooting.shot`.
+        Options; leading axes are problems of their own:
+        - ``velocity`` (..., nv) at the start; at rest unless it is said.
+        - ``targets``: what features aim at, by their names, an array (..., *shape) each, or a `ByStep`.
+        - ``guess``: the first path (..., T, nq), or one configuration (..., nq); the start stays unless it is said.
+        - ``seeds``: how many first paths are tried, the guess and others drawn by ``seed``; the best counts, and
+          ``attempts`` of the result are all.  ``every_seed``: also those that need not go on once one is solved.
+        - ``warm``: a result of the same problem, from whose path and multipliers it goes on.
+        - ``deadline`` [s] from the call on; ``progress``: each iteration is told on stderr; ``callback`` is called with
+          the result so far after each: False ends the search.
+        - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``at_most`` so many iterations.
+
+        ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
+        "ilqr" or "shooting", with ``velocity``, ``targets``, ``guess``, tolerances, ``at_most`` and:
+
+        - ``controls`` (..., T, m): the first forces of motors; ``actuated``: names of joints that have motors;
+        - ``control_limits``: a number, one a motor, (least, most), or False for none; the robot's unless it is said;
+        - ``integrator``: "semi_implicit_euler" or "runge_kutta_4"; ``passive``: with what joints do by themselves;
+          ``second_order``: with the second derivatives of the dynamics.
+
+        Raises ValueError, UnknownNameError.
         """
         if solver in SHOOTING:
             return shot(self, start, solver, **options)

@@ -16,7 +16,7 @@ from ...algorithms.optimal.program import PathProgram
 from ...errors import UnknownNameError
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
-from .asked import ByStep, nothing_aimed_at, target_shape
+from .asked import ByStep, nothing_aimed_at, read_guess, target_shape
 from .guesses import TOGETHER, guesses, needless
 from .referee import refereed
 from .result import OptimalResult
@@ -264,12 +264,7 @@ def run(
             )
         state |= {name: x for name, x in warm.state.items() if name != "told"}
     if guess is not None:
-        path = np.array(guess, dtype=float)
-        if path.shape[-1:] == (robot.nq,) and (path.ndim == 1 or path.shape[-2] != T):
-            path = np.repeat(path[..., None, :], T, axis=-2)
-        if path.shape[-2:] != (T, robot.nq):
-            raise ValueError(f"Problem.solve: guess: expected (..., {T}, {robot.nq}), got shape {np.shape(guess)}")
-        state["q"] = read_configuration(robot, "Problem.solve", "guess", path)
+        state["q"] = read_guess(robot, T, guess)
     elif warm is None:
         first = mid_range(robot, np.asarray(robot.lower), np.asarray(robot.upper)) if start is None else start
         state["q"] = np.repeat(first[..., None, :], T, axis=-2)
@@ -336,7 +331,10 @@ def _past(own: PreparedProblem, start: np.ndarray, velocity: Any) -> np.ndarray:
         return np.repeat(start[..., None, :], m, axis=-2)
     if own.program.durations:
         raise ValueError("Problem.solve: velocity: with free durations a path has to start at rest")
-    v = np.array(velocity, dtype=float)
+    try:
+        v = np.array(velocity, dtype=float)
+    except (TypeError, ValueError):
+        v = np.array(math.nan)
     if v.shape[-1:] != (robot.nv,) or not np.isfinite(v).all():
         raise ValueError(f"Problem.solve: velocity: expected finite numbers (..., {robot.nv}), got {velocity!r}")
     step = float(np.ravel(own.constants["step"])[0])

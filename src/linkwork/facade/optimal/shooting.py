@@ -23,6 +23,7 @@ from ...bridge.once import Once
 from ...expr.arrays import array
 from ...expr.control.loops import scan
 from ..assembly.wanted import read_configuration
+from .asked import read_guess
 from .derivatives import PathDerivative
 from .result import OptimalResult
 from .running import PreparedProblem, _past, _tolerances, prepared
@@ -182,12 +183,15 @@ def _limits(who: str, robot: Any, places: tuple[int, ...], given: Any) -> tuple[
         effort = np.asarray(robot.effort_limits, dtype=float)[list(places)]
         bounds = (-effort, effort)
     else:
-        bounds = given if isinstance(given, tuple) and len(given) == 2 else (-np.asarray(given), given)
+        bounds = given if isinstance(given, tuple) and len(given) == 2 else None
     try:
+        if bounds is None:
+            most = np.array(given, dtype=float)
+            bounds = (-most, most)
         low, high = (np.broadcast_to(np.array(x, dtype=float), (len(places),)).copy() for x in bounds)
     except (TypeError, ValueError):
         low = high = np.array(math.nan)
-    if not (low <= high).all():
+    if not ((low <= high) & (low < math.inf) & (high > -math.inf)).all():
         raise ValueError(
             f"{who}: control_limits: expected a number, one for each of {len(places)} motors, or (least, most), "
             f"got {given!r}"
@@ -215,12 +219,7 @@ def _first(
     v, a = np.zeros((*lead, T, robot.nv)), np.zeros((*lead, T, robot.nv))
     before, slow = q, v
     if guess is not None:
-        q = np.array(guess, dtype=float)
-        if q.shape[-1:] == (nq,) and (q.ndim == 1 or q.shape[-2] != T):
-            q = np.repeat(q[..., None, :], T, axis=-2)
-        if q.shape[-2:] != (T, nq):
-            raise ValueError(f"Problem.solve: guess: expected (..., {T}, {nq}), got shape {np.shape(guess)}")
-        q = read_configuration(robot, "Problem.solve", "guess", q)
+        q = read_guess(robot, T, guess)
         lead = np.broadcast_shapes(lead, q.shape[:-2])
         first = np.broadcast_to(x0[..., None, :], (*lead, 1, x0.shape[-1]))
         before = np.concatenate([first[..., :nq], np.broadcast_to(q, (*lead, T, nq))[..., :-1, :]], axis=-2)
