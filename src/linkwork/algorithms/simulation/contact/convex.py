@@ -39,7 +39,8 @@ _SETTLING = 1.0 / math.pi  # steps in which penetration decays
 _SLIP = 1e-3  # of the normal R: what tangential impulses yield while they stick
 _AT_MOST = 40
 _LEAST = 1e-30  # [m²/s²]
-_AGAIN, _SAME = 6, 1e-6  # how often slips are found anew, and by which share of speeds they may still move
+_AGAIN = 6  # times that slips are found anew at most
+_SAME, _STILL = 1e-2, 1e-4  # by which share of them, and by how much [m/s], they may still move
 _RECOVERY = 0.5  # [m/s, rad/s] at most, out of what is too deep
 _SEARCHED = 12
 _ENOUGH = 1e-9  # of momentum, where it ends
@@ -135,14 +136,15 @@ def contact_velocities(
     def again(state: _Slipping) -> _Slipping:
         w, count, left = _least(full, v, push, contacts, intervals, h, list(state.slips), list(state.w), sized, enough)
         now = slips(w)
-        moved = sum((fabs(a - b) for a, b in zip(now, list(state.slips), strict=True)), 0.0)
+        moved = sum(
+            (fmax(fabs(a - b) - _SAME * a - _STILL, 0.0) for a, b in zip(now, list(state.slips), strict=True)), 0.0
+        )
         return _Slipping(array(w), array(now), state.slips, moved, state.steps + count, left)
 
-    speed = _SAME * (sum((fabs(x) for x in v), 0.0) + 1e-3)
     first = array(slips(v))
     start = _Slipping(array(list(v)), first, first, 1e300, 0.0, 0.0)
     if contacts:
-        found = while_loop(lambda s: lt(speed, s.moved), again, start, at_most=_AGAIN).state
+        found = while_loop(lambda s: lt(0.0, s.moved), again, start, at_most=_AGAIN).state
     else:
         found = again(start)
     w = list(found.w)
