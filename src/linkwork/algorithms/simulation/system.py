@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...expr.linalg.sums import is_zero
 from ...joints.blamed import asked
 from ...model.tree import Tree
 from ..motion.curves.space import CurveSpace
@@ -68,7 +69,7 @@ class MotionSystem:
 
     def rates(self, t: Any, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """φ̇ and v̇ at q ⊕ φ: the equation of motion in the chart about q."""
-        if all(x.__class__ is float and x == 0.0 for x in phi):
+        if all(map(is_zero, phi)):
             return list(v), list(self.acceleration(t, q, v))
         there = self.moved(q, phi)
         return self.local_rate(q, there, v), list(self.acceleration(t, there, v))
