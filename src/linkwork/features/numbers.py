@@ -11,8 +11,8 @@ __all__ = ["ParameterFeature", "VariableFeature"]
 
 
 @dataclass(frozen=True)
-class VariableFeature(Feature):
-    """The variables of a step that are called so."""
+class _NumbersFeature(Feature):
+    """Decision variables by name."""
 
     name: str
     count: int = field(default=0, compare=False, repr=False)  # known once it is a problem's
@@ -24,27 +24,20 @@ class VariableFeature(Feature):
         return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
 
     def settled(self, robot: Any, w: Window) -> Self:
-        return replace(self, count=len(w.variables(self.name)))
+        return replace(self, count=len(self.values(w, ())))
+
+
+@dataclass(frozen=True)
+class VariableFeature(_NumbersFeature):
+    """The variables of a step that are called so."""
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return w.variables(self.name)
 
 
 @dataclass(frozen=True)
-class ParameterFeature(Feature):
+class ParameterFeature(_NumbersFeature):
     """A parameter of the whole path."""
-
-    name: str
-    count: int = field(default=0, compare=False, repr=False)  # known once it is a problem's
-
-    depth = 0
-
-    @property
-    def row_names(self) -> tuple[str, ...]:
-        return (self.name,) if self.count == 1 else tuple(f"{self.name}[{k}]" for k in range(self.count))
-
-    def settled(self, robot: Any, w: Window) -> Self:
-        return replace(self, count=len(w.parameter(self.name)))
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return w.parameter(self.name)

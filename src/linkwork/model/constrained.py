@@ -6,11 +6,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ..constraints import Constraint, LoopJoint
-from ..constraints.contract import renamed
+from ..constraints.contract import References, renamed
 from ..errors import UnknownNameError
 from .tree import Tree
 
-__all__ = ["of_the_world", "refuse_locked", "renamed_frames", "with_constraints", "without_constraints"]
+__all__ = [
+    "check_references",
+    "of_the_world",
+    "refuse_locked",
+    "renamed_frames",
+    "with_constraints",
+    "without_constraints",
+]
 
 
 def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
@@ -22,19 +29,24 @@ def with_constraints(tree: Tree, constraints: Iterable[Constraint]) -> Tree:
     found = list(tree.constraints)
     for constraint in _with_companions(constraints):
         _check_name(tree, constraint, [other.name for other in found])
-        for name in constraint.references.frames:
-            tree.frame(name)
-        for name in constraint.references.joints:
-            tree.joint_index(name)
-        for name in constraint.references.points:
-            tree.point(name)
-        for name in constraint.references.directions:
-            tree.direction(name)
+        check_references(tree, constraint.references)
         problems = [*_between_one_body(tree, constraint), *constraint.checked(tree)]
         if problems:
             raise ValueError(f"constraint {constraint.name!r}: {'; '.join(problems)}")
         found.append(constraint)
     return replace(tree, constraints=tuple(found))
+
+
+def check_references(tree: Tree, said: References) -> None:
+    """Raises UnknownNameError for a frame, joint, point or direction that is not there."""
+    for name in said.frames:
+        tree.frame(name)
+    for name in said.joints:
+        tree.joint_index(name)
+    for name in said.points:
+        tree.point(name)
+    for name in said.directions:
+        tree.direction(name)
 
 
 def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:

@@ -13,6 +13,7 @@ from ...algorithms.ik.state import TaskState
 from ...algorithms.kinematics.between import fork
 from ...constraints import Constraint, LoopJoint
 from ...expr.symbol import Graph
+from ...model.constrained import check_references
 from ...spatial.given import given_pose
 from ...tasks.around import ConstraintTask, LoopRange, as_task
 from ...tasks.contract import Task
@@ -55,16 +56,8 @@ def check_tasks(who: str, robot: Any, tasks: Any) -> tuple[Task, ...]:
 
 def _checked(who: str, robot: Any, task: Task, state: TaskState) -> Task:
     """A task as it is of a robot, on symbols here.  Raises ValueError and UnknownNameError."""
-    tree, said = robot.tree, task.references
-    for frame in said.frames:
-        tree.frame(frame)
-    for joint in said.joints:
-        tree.joint_index(joint)
-    for point in said.points:
-        tree.point(point)
-    for direction in said.directions:
-        tree.direction(direction)
-    for wrong in task.checked(tree):
+    check_references(robot.tree, task.references)
+    for wrong in task.checked(robot.tree):
         raise ValueError(f"{who}: task {task.name!r}: {wrong}")
     _refuse_fixed_together(who, robot, task)
     return task.settled(robot, state)

@@ -23,6 +23,7 @@ from ...features import (
     VariableFeature,
     VelocityLimits,
 )
+from ...model.constrained import check_references
 from .asked import (
     ByStep,
     PathNumber,
@@ -283,16 +284,8 @@ class Problem:
 
     def _settled(self, who: str, feature: Feature, empty: bool = False) -> Feature:
         """A feature as it is of the robot, on symbols."""
-        tree, said = self.robot.tree, feature.references
-        for frame in said.frames:
-            tree.frame(frame)
-        for joint in said.joints:
-            tree.joint_index(joint)
-        for point in said.points:
-            tree.point(point)
-        for direction in said.directions:
-            tree.direction(direction)
-        for wrong in feature.checked(tree):
+        check_references(self.robot.tree, feature.references)
+        for wrong in feature.checked(self.robot.tree):
             raise ValueError(f"{who}: {feature.name!r}: {wrong}")
         found = feature.settled(self.robot, self.window(f"{who}: {feature.name!r}"))
         if not found.row_names and not empty:

@@ -12,7 +12,7 @@ from ...algorithms.simulation import METHODS, MotionSystem
 from ...algorithms.simulation.contact.convex import Interval, contact_velocities, limit
 from ...expr.arrays import array
 from ...expr.functions import lt, tanh, where
-from ...expr.linalg.sums import dot, transposed
+from ...expr.linalg.sums import dot, is_zero, transposed
 from ...model.body import WORLD
 from ...spatial import Quaternion, Vec3
 from .ground import ContactGround
@@ -32,10 +32,15 @@ class SimulatedDynamics:
     passive: bool
     h: Any
 
+    @property
+    def moving(self) -> Any:
+        """The robot with these parameters."""
+        return self.robot.with_parameters(dict(self.parameters)) if self.parameters else self.robot
+
     def system(self, tau: Scalars) -> MotionSystem:
         """Under joint forces τ (nv), held over the step, with what is in the joints."""
         held, passive = array(list(tau)), self.passive
-        moving: Any = self.robot.with_parameters(dict(self.parameters)) if self.parameters else self.robot
+        moving = self.moving
         method = METHODS[self.method]
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
@@ -55,7 +60,7 @@ class SimulatedDynamics:
         """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
         if not self.robot.constraints:
             return list(q), list(v)
-        moving: Any = self.robot.with_parameters(dict(self.parameters)) if self.parameters else self.robot
+        moving = self.moving
         timed = {"time": t}
         at = moving.project_configuration(array(list(q)), **timed)[0]
         return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
@@ -108,14 +113,14 @@ class SimulatedDynamics:
         slopes = []
         for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
             bent = tanh(x / scale)
-            slopes.append(d + dry / scale * (1.0 - bent * bent) if _is_some(dry) else d)
+            slopes.append(d + dry / scale * (1.0 - bent * bent) if not is_zero(dry) else d)
         extra = [self.h * (d + self.h * k) for d, k in zip(slopes, K, strict=True)]
         own = moving.passive_force(q, v)
         return extra, [a - self.h * k * x for a, k, x in zip(own, K, v, strict=True)]
 
     def touching(self, ground: ContactGround, q: Scalars, v: Scalars, tau: Scalars) -> tuple[list[Any], list[Any], Any]:
         """A step with contacts and the joints' limits: q, v, and each point's force in the world's axes (points, 3)."""
-        moving: Any = self.robot.with_parameters(dict(self.parameters)) if self.parameters else self.robot
+        moving = self.moving
         turned, rates = self._carried(v)
         at, n = array(list(q)), self.robot.nv
         M = moving.mass_matrix(at, passive=self.passive)
@@ -166,7 +171,7 @@ class SimulatedDynamics:
         def lagrangian(q: Scalars, v: Scalars) -> Any:
             at, rates = array(list(q)), array(list(v))
             found = moving.kinetic_energy(at, rates) - moving.potential_energy(at)
-            return found + sum((0.5 * m * x * x for m, x in zip(armature, v, strict=True) if _is_some(m)), 0.0)
+            return found + sum((0.5 * m * x * x for m, x in zip(armature, v, strict=True) if not is_zero(m)), 0.0)
 
         def momentum(q: Scalars, v: Scalars) -> Scalars:
             return list(moving.mass_matrix(array(list(q)), passive=passive) @ array(list(v)))
@@ -181,7 +186,3 @@ class SimulatedDynamics:
             return [a + b for a, b in zip(held, own, strict=True)]
 
         return MotionSystem(self.robot.tree, acceleration, None, lagrangian, momentum, mass_inverse, forces)
-
-
-def _is_some(x: Any) -> bool:
-    return not (isinstance(x, float) and x == 0.0)

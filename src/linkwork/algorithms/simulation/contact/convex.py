@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ....expr.arrays import array
 from ....expr.control import while_loop
 from ....expr.functions import and_, fabs, fmax, fmin, lt, not_, sqrt, where
-from ....expr.linalg.ldl import ltdl_factors
+from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
 from ....expr.linalg.sums import dot, is_zero
 from .cone import cone_impulse, interval_impulse
@@ -44,6 +44,7 @@ _SAME, _STILL = 1e-2, 1e-4  # by which share of them, and by how much [m/s], the
 _RECOVERY = 0.5  # [m/s, rad/s] at most, out of what is too deep
 _SEARCHED = 12
 _ENOUGH = 1e-9  # of momentum, where it ends
+_POSITIVE = Symmetric(positive=True)
 _SHORT = 1e-8  # of the slope along a step, where its length is found
 
 
@@ -200,7 +201,8 @@ def _least(
             _bent(H, contact.J, _impulse(contact, term, [dot(row, w) for row in contact.J])[1])
         for one in intervals:
             _bent(H, [one.row], [[_push(one, dot(one.row, w))[1]]])
-        way = _solved(H, [-g for g in state.gradient])
+        factors = _POSITIVE.factors(H, Pivots("contact_velocities"))
+        way = _POSITIVE.solved(factors, [-g for g in state.gradient])
         apart = [x - y for x, y in zip(w, v, strict=True)]
         length = _length(full, apart, push, contacts, terms, intervals, w, way)
         w = [x + length * d for x, d in zip(w, way, strict=True)]
@@ -260,21 +262,6 @@ def _bent(H: list[list[Any]], J: Rows, G: Rows) -> None:
         for j in columns:
             if j <= i:
                 H[i][j] = H[i][j] + dot(bent, [row[j] for row in J])
-
-
-def _solved(H: Rows, right: Scalars) -> list[Any]:
-    """H⁻¹ b of a positive H by Lᵀ D L."""
-    n = len(H)
-    lower, _, inverse = ltdl_factors(H, Pivots("contact_velocities"))
-    x = list(right)
-    for i in range(n - 1, -1, -1):
-        for j in range(i):
-            if not is_zero(lower[i][j]):
-                x[j] = x[j] - lower[i][j] * x[i]
-    x = [a * b for a, b in zip(x, inverse, strict=True)]
-    for i in range(n):
-        x[i] = x[i] - dot(lower[i][:i], x[:i])
-    return x
 
 
 def _length(
