@@ -50,6 +50,36 @@ def test_steps_are_those_of_simulate(arm):
     for k in range(20):
         pushed.step(-gain[:, None] * whole.q[:, k])
     assert np.abs(pushed.state.q - whole.q[:, -1]).max() < 1e-13
+    for made in (pushed, lw.Simulator(arm, controller=controller)):
+        state = made.state
+        with pytest.raises(ValueError, match="read-only"):
+            state.q[..., 0] = 1.0
+
+
+def test_a_quick_call_is_the_same(arm):
+    """One environment with plain arrays, with lists and with numbers that are not finite: same bits, same errors."""
+
+    class Damping:
+        def __init__(self):
+            self.start = {"sum": 0.0, "last": np.zeros(2)}
+
+        def __call__(self, t, q, v, z, gain):
+            return -gain * v + 0.0 * z["sum"], {"sum": z["sum"] + gain[0], "last": q}
+
+    gain = np.array([0.1, 0.2])
+    ends = []
+    for given in (gain, gain.tolist()):
+        simulator = lw.Simulator(arm, controller=Damping(), parameters={"gravity": [0, 0, -1.62]})
+        simulator.reset(arm.neutral() + 0.1)
+        for _ in range(4):
+            state = simulator.step(gain=given)
+        ends.append(state)
+    for a, b in zip(*(pickle.loads(pickle.dumps((*x[:3], *x.controller.values()))) for x in ends), strict=True):
+        assert np.array_equal(a, b) and np.asarray(a).shape == np.asarray(b).shape
+    assert ends[0].steps == 4.0 and np.isclose(ends[0].controller["sum"], 0.4)
+    with pytest.raises(ValueError, match="expected finite"):
+        simulator.step(gain=np.array([0.1, np.nan]))
+    assert simulator.step(gain=gain, count=2).steps == 6.0
 
 
 def test_resets_and_what_stops(arm):

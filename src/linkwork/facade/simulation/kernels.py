@@ -11,7 +11,7 @@ from ...expr.structure import mapped
 from .rolling import RUNNING, SimulationState, commanded, rolled, seen
 from .setup import SimulationSetup
 
-__all__ = ["observer", "piece", "rows_of"]
+__all__ = ["observer", "piece", "rows_of", "stepper"]
 
 _LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a piece: steps after the last change nothing
 
@@ -39,6 +39,19 @@ def piece(setup: SimulationSetup, rows: int) -> Kernel:
         return {"end": state, "rows": {"q": q, "v": v, **records}}
 
     return _KERNELS.get((setup, rows), lambda: compile(traced, name="simulate", **_shapes(setup, rows)))
+
+
+def stepper(setup: SimulationSetup) -> Kernel:
+    """The kernel of one record's steps, which says where a simulation is then and nothing else."""
+
+    def traced(**given: Any) -> Any:
+        start = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), given["status"])
+        groups = [given.get(name, {}) for name in ("inputs", "signals", "parameters")]
+        end, _ = rolled(setup, start, given["h"], given["last"], 1, *groups)
+        state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
+        return {"end": state if setup.start is None else {**state, "z": end.z}}
+
+    return _KERNELS.get((setup, "stepper"), lambda: compile(traced, name="step", **_shapes(setup, 1)))
 
 
 def observer(setup: SimulationSetup) -> Kernel:

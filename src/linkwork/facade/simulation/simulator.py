@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...bridge.machine import single_call
 from ...expr.structure import mapped
 from ..motion.given import finite_number
 from ..robot.base import RobotBase
 from .given import given_numbers, given_parameters, given_state, leading_of
 from .ground import ContactGround
-from .kernels import piece
+from .kernels import stepper
 from .result import reason_of
 from .rolling import RUNNING
 from .setup import SimulationSetup
@@ -25,7 +26,7 @@ class SimulatorState(NamedTuple):
     """All of where a simulation is: arrays with the batch's shape before their own.
 
     ``steps`` (...) were done, q (..., nq), v (..., nv), ``controller`` is what it carries, and ``status`` (...) is 0
-    for environments that go on.
+    for environments that go on.  A simulator's own cannot be written to.
     """
 
     steps: np.ndarray
@@ -43,6 +44,7 @@ class _Pushed:
 
 
 _PUSHED = _Pushed()
+_FOREVER = 2.0**52  # steps: as many as are counted exactly
 
 
 class Simulator:
@@ -63,7 +65,20 @@ class Simulator:
     Raises what `Robot.simulate` raises for what is no robot, time, controller or method.
     """
 
-    __slots__ = ("_h", "_how", "_kernels", "_leading", "_parameters", "_robot", "_sizes", "_state")
+    __slots__ = (
+        "_carried",
+        "_clock",
+        "_h",
+        "_held",
+        "_how",
+        "_kernels",
+        "_leading",
+        "_parameters",
+        "_quick",
+        "_robot",
+        "_sizes",
+        "_state",
+    )
 
     def __init__(
         self,
@@ -91,6 +106,9 @@ class Simulator:
         self._sizes, self._parameters = given_parameters(made, parameters or {})
         self._how = (method, passive, _PUSHED if controller is None else controller, contacts, tuple(parameters or ()))
         self._kernels: dict[Any, Any] = {}
+        self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
+        self._clock = np.array(self._h), np.array(_FOREVER)
+        self._held = list(self._parameters.values())
         told = None if callable(controller) else controller
         SimulationSetup(robot, method, passive, told, (), 1, contacts=contacts)  # looks at names
         self._state = self.reset(made.neutral())
@@ -128,24 +146,17 @@ class Simulator:
             raise ValueError(f"Simulator: expected a batch of {self._leading}, got q, v and parameters of {found}")
         controller = self._how[2]
         start = mapped(lambda x: self._spread(np.asarray(x, float), x), getattr(controller, "start", ()))
-        fresh = SimulatorState(
-            np.zeros(self._leading),
-            self._spread(q, np.zeros(self._robot.nq)),
-            self._spread(v, np.zeros(self._robot.nv)),
-            start,
-            np.zeros(self._leading),
-        )
-        if where is None:
-            self._state = fresh
-        else:
+        q, v = self._spread(q, np.zeros(self._robot.nq)), self._spread(v, np.zeros(self._robot.nv))
+        fresh = SimulatorState(np.zeros(self._leading), q, v, start, np.zeros(self._leading))
+        if where is not None:
             chosen = np.broadcast_to(np.asarray(where, dtype=bool), self._leading)
 
             def either(new: Any, old: Any) -> Any:
                 mask = chosen.reshape(chosen.shape + (1,) * (new.ndim - chosen.ndim))
                 return np.where(mask, new, old)
 
-            self._state = _paired(either, fresh, self._state)
-        return self._state
+            fresh = _paired(either, fresh, self._state)
+        return self._set(fresh.steps, fresh.q, fresh.v, fresh.status, fresh.controller)
 
     def _spread(self, x: Any, core: Any) -> np.ndarray:
         return np.array(np.broadcast_to(x, (*self._leading, *np.shape(core))))
@@ -156,22 +167,46 @@ class Simulator:
         Raises ValueError for other shapes and for numbers that are not finite, TypeError where forces are given to a
         controller, or none where there is none.
         """
-        given = self._given(tau, inputs)
+        quick = self._quick.get((count, tau is None, *inputs))
+        if quick is not None:
+            now, h, last = self._state, *self._clock
+            given = inputs.values() if tau is None else (tau,)
+            found = quick(now.steps, now.q, now.v, *self._carried, now.status, h, last, *given, *self._held)
+            if found is not None:
+                steps, q, v, status, *carried = found
+                rest = iter(carried)
+                z = mapped(lambda _: next(rest), now.controller) if carried else ()
+                return self._set(steps, q, v, status, z, carried)
+        return self._any_step(tau, count, inputs)
+
+    def _any_step(self, tau: Any, count: int, given: Mapping[str, Any]) -> SimulatorState:
+        """With inputs of any kind, which are looked at."""
+        inputs = self._given(tau, given)
         pushed = self._how[2] is _PUSHED
-        shapes = tuple((name, (self._robot.nv,) if pushed else self._core(x)) for name, x in given.items())
+        shapes = tuple((name, (self._robot.nv,) if pushed else self._core(x)) for name, x in inputs.items())
         key = (shapes, count)
         kernel = self._kernels.get(key)
         if kernel is None:
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise ValueError(f"Simulator.step: count: expected a number of steps from 1, got {count!r}")
-            kernel = self._kernels[key] = piece(self._setup(shapes, count), 1)
-        state = self._state
+            kernel = self._kernels[key] = stepper(self._setup(shapes, count))
+        if not self._leading and (tau is not None or not pushed):
+            self._quick[count, tau is None, *given] = single_call(kernel, _not_plain)
+        state, (h, last) = self._state, self._clock
         asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
-        if not (isinstance(state.controller, tuple) and not state.controller):
+        if self._carried:
             asked["z"] = state.controller
-        asked |= {name: x for name, x in (("inputs", given), ("parameters", self._parameters)) if x}
-        end = kernel(**asked, status=state.status, h=self._h, last=np.inf)["end"]
-        self._state = SimulatorState(end["steps"], end["q"], end["v"], end.get("z", ()), end["status"])
+        asked |= {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
+        end = kernel(**asked, status=state.status, h=h, last=last)["end"]
+        return self._set(end["steps"], end["q"], end["v"], end["status"], end.get("z", ()))
+
+    def _set(self, steps: Any, q: Any, v: Any, status: Any, controller: Any, carried: Any = None) -> SimulatorState:
+        """Where it is, of arrays that nobody else has, and nobody writes to from now on."""
+        self._carried = [np.asarray(x) for x in (_leaves(controller) if carried is None else carried)]
+        steps, status = np.asarray(steps), np.asarray(status)
+        for x in (steps, q, v, status, *self._carried):
+            x.flags.writeable = False
+        self._state = SimulatorState(steps, q, v, controller, status)
         return self._state
 
     def _given(self, tau: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,12 +236,17 @@ class Simulator:
         )
         if not fits:
             raise ValueError(f"Simulator.restore: expected a finite state with q {now.q.shape}, got {state!r:.60}")
-        self._state = _paired(lambda new, _: np.array(new), state, self._state)
+        now = _paired(lambda new, _: np.array(new), state, now)
+        self._set(now.steps, now.q, now.v, now.status, now.controller)
 
     def reasons(self) -> list[str]:
         """What happened to each environment that stopped."""
         places = np.argwhere(self._state.status != RUNNING)
         return [reason_of(tuple(place), self._state.status, self.time) for place in places]
+
+
+def _not_plain(*arrays: Any) -> None:
+    """What a quick call says of arrays that it does not take."""
 
 
 def _paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
