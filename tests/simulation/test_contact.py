@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork.algorithms.simulation.contact.cone import cone_impulse
-from linkwork.algorithms.simulation.contact.convex import ContactAt, Interval, contact_velocities
+from linkwork.algorithms.simulation.contact.step import contact_velocities
+from linkwork.algorithms.simulation.contact.terms import ContactAt, Interval
 from linkwork.errors import UnknownNameError
 from linkwork.simulation import ContactGround, ContactPoint
 
@@ -135,6 +138,52 @@ def test_soft_and_tilted_ground():
     assert np.abs(found.records["contact_forces"][-1, 0] - G * n).max() < 1e-2
 
 
+def test_impacts_never_add_energy():
+    """Random impacts of several contacts with friction, some of which rest: momentum is what impulses make of it, these
+    are within their cones, nothing goes into the ground, and there is less energy than without any contact."""
+    rng = np.random.default_rng(2)
+    bounced = 0
+    for _ in range(25):
+        n = 10
+        root = rng.normal(size=(n, n))
+        A = 0.1 * root @ root.T + np.eye(n)
+        J = rng.normal(size=(3, 3, n))
+        v, push = rng.normal(size=n), 1e-2 * rng.normal(size=n)
+        v -= np.linalg.pinv(J[0]) @ J[0] @ v  # the first one rests
+        e = rng.uniform(size=3)
+        contacts = [ContactAt(rows.tolist(), 0.0, 0.7, None, part) for rows, part in zip(J, e, strict=True)]
+        found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, [], 1e-3)
+        w, made = np.array(found.v, float), np.array(found.impulses, float)
+        assert np.abs(A @ (w - v) - push - np.einsum("cin,ci->n", J, made)).max() < 1e-6
+        assert (np.hypot(made[:, 0], made[:, 1]) <= 0.7 * made[:, 2] + 1e-9).all() and (made[:, 2] >= 0.0).all()
+        free = v + np.linalg.solve(A, push)
+        before, after = free @ A @ free, w @ A @ w
+        normal = J[:, 2] @ w
+        assert after <= before + 1e-9 and (normal > -0.02 * np.abs(J[:, 2] @ v).max()).all()
+        bounced += int((normal > 0.9 * e * np.abs(J[:, 2] @ v) + 0.1).any())
+    assert bounced > 5
+
+
+def test_a_ball_bounces():
+    """Impacts come and rise as falls and Newton's law say, more closely with smaller steps; then it lies still."""
+    ball, e, fall = thing(lw.shapes.Sphere(0.1)), 0.7, 0.5
+    ground = ContactGround(ContactPoint("body", radius=0.1, restitution=e), restitution=0.2)
+    q = ball.neutral()
+    q[-1] = 0.1 + fall
+    first = np.sqrt(2.0 * fall / G)
+    hits = first + 2.0 * first * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 4))])
+    worst = []
+    for step in (2e-3, 5e-4):
+        found = ball.simulate(q, duration=2.6, step=step, contacts=ground)
+        height, speed = found.q[:, -1] - 0.1, found.v[:, 5]
+        at = np.flatnonzero(np.diff(speed) > 0.1)[:4]
+        tops = [height[a:b].max() for a, b in pairwise(at)]
+        worst.append((np.abs(found.t[at] - hits).max(), np.abs(tops - fall * e ** (2 * np.arange(1, 4))).max()))
+        assert np.diff(0.5 * speed**2 + G * height).max() < 1e-5
+        assert abs(height[-1]) < 1e-4 and abs(speed[-1]) < 1e-6
+    assert worst[0][0] < 0.03 and worst[1][0] < 0.4 * worst[0][0] and worst[1][1] < 1e-3
+
+
 def test_joint_limits_hold():
     """A pendulum that falls against its limit stays there, with contacts or without any nearby."""
     arm = lw.load("arm7")
@@ -161,6 +210,7 @@ def test_bad_contacts():
             lambda: arm.simulate(arm.neutral(), duration=0.1, contacts=ContactGround("hnd")),
         ),
         (ValueError, "friction: expected a finite number from 0", lambda: ContactGround("hand", friction=-0.1)),
+        (ValueError, "restitution: expected a number from 0 to 1", lambda: ContactGround("hand", restitution=1.1)),
         (ValueError, "fixed to the world", lambda: asked(contacts=ContactGround("base"))),
         (ValueError, "expected at least one", lambda: ContactGround(())),
         (ValueError, "radius", lambda: ContactPoint("hand", radius=np.nan)),

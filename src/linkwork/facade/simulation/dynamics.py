@@ -9,7 +9,8 @@ from typing import Any
 
 from ...algorithms.motion.curves.space import CurveSpace
 from ...algorithms.simulation import METHODS, MotionSystem
-from ...algorithms.simulation.contact.convex import Interval, contact_velocities, limit
+from ...algorithms.simulation.contact.step import contact_velocities
+from ...algorithms.simulation.contact.terms import Interval, limit
 from ...expr.arrays import array
 from ...expr.functions import lt, tanh, where
 from ...expr.linalg.sums import dot, is_zero, transposed

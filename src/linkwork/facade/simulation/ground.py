@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.simulation.contact.convex import ContactAt
+from ...algorithms.simulation.contact.terms import ContactAt
 from ...errors import UnknownNameError
 from ...expr.arrays import array
 from ...expr.linalg.sums import dot
@@ -23,13 +23,14 @@ Scalars = Sequence[Any]
 class ContactPoint:
     """A point, or with a radius [m] a sphere, at ``offset`` (3,) [m] in a frame of the robot.
 
-    ``friction`` is its own, instead of the ground's.
+    ``friction`` and ``restitution`` are its own, instead of the ground's.
     """
 
     frame: str
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     radius: float = 0.0
     friction: float | None = None
+    restitution: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.frame, str):
@@ -38,6 +39,8 @@ class ContactPoint:
         _from_zero("ContactPoint: radius", self.radius)
         if self.friction is not None:
             _from_zero("ContactPoint: friction", self.friction)
+        if self.restitution is not None:
+            _part("ContactPoint: restitution", self.restitution)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class ContactGround:
 
     ``points`` are `ContactPoint`, or names of frames, whose origins they are then.  ``friction`` is Coulomb's
     coefficient, ``normal`` (3,) points out of the ground, whose points x have normal · x = ``height`` [m] in the world.
-    Contacts are as rigid as a step can tell, or have a ``stiffness`` [N/m].
+    Contacts are as rigid as a step can tell, or have a ``stiffness`` [N/m].  What strikes the ground leaves it with
+    ``restitution`` (0 to 1) of its speed, by Newton's law.
     """
 
     points: tuple[ContactPoint, ...]
@@ -54,6 +58,7 @@ class ContactGround:
     stiffness: float | None = None
     normal: tuple[float, float, float] = field(default=(0.0, 0.0, 1.0))
     height: float = 0.0
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         given = (self.points,) if isinstance(self.points, (str, ContactPoint)) else self.points
@@ -67,6 +72,7 @@ class ContactGround:
             raise ValueError("ContactGround: points: expected at least one")
         object.__setattr__(self, "points", points)
         _from_zero("ContactGround: friction", self.friction)
+        _part("ContactGround: restitution", self.restitution)
         if self.stiffness is not None:
             _from_zero("ContactGround: stiffness", self.stiffness)
             if self.stiffness == 0.0:
@@ -108,7 +114,9 @@ class ContactGround:
                 ]
                 columns.append([dot(axis, moved) for axis in axes])
             rows = [list(row) for row in zip(*columns, strict=True)]
-            found.append(ContactAt(rows, gap, self.friction if p.friction is None else p.friction, self.stiffness))
+            friction = self.friction if p.friction is None else p.friction
+            bounces = self.restitution if p.restitution is None else p.restitution
+            found.append(ContactAt(rows, gap, friction, self.stiffness, bounces or None))
         return found
 
     def axes(self) -> list[list[float]]:
@@ -133,3 +141,8 @@ def _three(what: str, given: Any) -> tuple[float, float, float]:
 def _from_zero(what: str, given: Any) -> None:
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= given < math.inf:
         raise ValueError(f"{what}: expected a finite number from 0, got {given!r}")
+
+
+def _part(what: str, given: Any) -> None:
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= given <= 1.0:
+        raise ValueError(f"{what}: expected a number from 0 to 1, got {given!r}")

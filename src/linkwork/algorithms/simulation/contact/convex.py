@@ -16,8 +16,7 @@ makes sliding and parting dual).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,72 +26,32 @@ from ....expr.functions import and_, fabs, fmax, fmin, lt, not_, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
 from ....expr.linalg.sums import dot, is_zero
-from .cone import cone_impulse, interval_impulse
+from .terms import ContactAt, ContactTerms, Interval, impulse_of, push_of, terms_of
 
-__all__ = ["ContactAt", "ConvexStep", "Interval", "contact_velocities", "limit"]
+__all__ = ["ContactProgram", "ProgramSolution"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
 
-_RIGID = 1.0 / (4.0 * math.pi**2)  # of the step: within which a contact that is not said to be softer comes to rest
-_SETTLING = 1.0 / math.pi  # steps in which penetration decays
-_SLIP = 1e-3  # of the normal R: what tangential impulses yield while they stick
 _AT_MOST = 40
 _LEAST = 1e-30  # [m²/s²]
 _AGAIN = 6  # times that slips are found anew at most
 _SAME, _STILL = 1e-2, 1e-4  # by which share of them, and by how much [m/s], they may still move
-_RECOVERY = 0.5  # [m/s, rad/s] at most, out of what is too deep
 _SEARCHED = 12
 _ENOUGH = 1e-9  # of momentum, where it ends
 _POSITIVE = Symmetric(positive=True)
 _SHORT = 1e-8  # of the slope along a step, where its length is found
 
 
-@dataclass(frozen=True, slots=True)
-class ContactAt:
-    """Rows of a contact's velocity along two tangents and the normal, what parts it (φ, negative inside), and its
-    friction; stiffness [N/m], nothing where it is as rigid as the step can tell."""
+class ProgramSolution(NamedTuple):
+    """w (nv), the slips that it was found with, by how much these still moved, Newton's steps, what is left."""
 
-    J: Rows
-    gap: Any
-    friction: Any
-    stiffness: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A row of velocity whose impulse is within bounds: v̂ is the velocity it asks for, R how far it yields."""
-
-    row: Scalars
-    wanted: Any
-    yielding: Any
-    low: Any
-    high: Any
-
-
-class ConvexStep(NamedTuple):
-    """v⁺ (nv), impulses of contacts by tangents and normal [N·s], of intervals, Newton's steps and what is left."""
-
-    v: list[Any]
-    impulses: list[list[Any]]
-    pushes: list[Any]
-    iterations: Any
-    residual: Any
-
-
-class _Terms(NamedTuple):
-    """Of a contact: R by axis, and the velocity it asks for along its normal."""
-
-    across: Any
-    along: Any
-    wanted: Any
-
-
-def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> Interval:
-    """A limit of a coordinate that its velocity leads across a gap to, as rigid as the step can tell."""
-    wanted = gap / (h * (1.0 + _SETTLING))
-    wanted = fmin(wanted, _RECOVERY) if high == math.inf else fmax(wanted, -_RECOVERY)
-    return Interval(row, wanted, _RIGID / inertia, low, high)
+    w: Any
+    slips: Any
+    used: Any
+    moved: Any
+    steps: Any
+    left: Any
 
 
 class _Newton(NamedTuple):
@@ -109,141 +68,148 @@ class _Search(NamedTuple):
     bend: Any
 
 
-def contact_velocities(
-    A: Rows, v: Scalars, push: Scalars, contacts: Sequence[ContactAt], intervals: Sequence[Interval], h: Any
-) -> ConvexStep:
-    """The velocities after a step h [s] from v (nv), of which A (nv × nv, its lower triangle) and the impulse of all
-    else, ``push`` (nv), say what it would be without contacts.
+@dataclass(frozen=True)
+class ContactProgram:
+    """A (nv × nv), v and p (nv), what touches, and a step of h [s]; velocities with which contacts ``bounce``, 0 where
+    they do not."""
 
-    ``residual`` is what of the gradient is left, 1 being too much, by how each velocity is resisted.
-    """
-    n = len(v)
-    full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-    scale = [1.0 / full[i][i] for i in range(n)]
-    carried = [dot(row, v) for row in full]
+    A: Rows
+    v: Scalars
+    push: Scalars
+    contacts: Sequence[ContactAt]
+    intervals: Sequence[Interval]
+    h: Any
+    bounces: Scalars | None = None
 
-    def sized(x: Scalars) -> Any:
-        return sum((a * a * b for a, b in zip(x, scale, strict=True)), 0.0)
+    @property
+    def scale(self) -> list[Any]:
+        """By velocity, 1/A: what a momentum is measured by."""
+        return [1.0 / row[k] for k, row in enumerate(self.A)]
 
-    enough = _ENOUGH * _ENOUGH * (sized(push) + sized(carried) + 1e-12)
+    def sized(self, x: Scalars) -> Any:
+        """The square of a momentum (nv), by how each velocity is resisted."""
+        return sum((a * a * b for a, b in zip(x, self.scale, strict=True)), 0.0)
 
-    def slips(w: Scalars) -> list[Any]:
+    @property
+    def enough(self) -> Any:
+        """The square of a gradient that is as good as none."""
+        return _ENOUGH * _ENOUGH * (self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + 1e-12)
+
+    def slips(self, w: Scalars) -> list[Any]:
+        """How fast each contact slides at velocities w (nv)."""
         found = []
-        for contact in contacts:
+        for contact in self.contacts:
             first, second = (dot(row, w) for row in contact.J[:2])
             found.append(sqrt(first * first + second * second + _LEAST))
         return found
 
-    def again(state: _Slipping) -> _Slipping:
-        w, count, left = _least(full, v, push, contacts, intervals, h, list(state.slips), list(state.w), sized, enough)
-        now = slips(w)
-        moved = sum(
-            (fmax(fabs(a - b) - _SAME * a - _STILL, 0.0) for a, b in zip(now, list(state.slips), strict=True)), 0.0
-        )
-        return _Slipping(array(w), array(now), state.slips, moved, state.steps + count, left)
+    def terms(self, slips: Scalars) -> list[ContactTerms]:
+        """What each contact asks for where it slides as fast as this."""
+        bounces = [None] * len(slips) if self.bounces is None else self.bounces
+        each = zip(self.contacts, slips, bounces, strict=True)
+        return [terms_of(contact, self.A, slip, self.h, bounce) for contact, slip, bounce in each]
 
-    first = array(slips(v))
-    start = _Slipping(array(list(v)), first, first, 1e300, 0.0, 0.0)
-    if contacts:
-        found = while_loop(lambda s: lt(0.0, s.moved), again, start, at_most=_AGAIN).state
-    else:
-        found = again(start)
-    w = list(found.w)
-    terms = [_terms(contact, full, slip, h) for contact, slip in zip(contacts, list(found.used), strict=True)]
-    impulses = [
-        _impulse(contact, term, [dot(row, w) for row in contact.J])[0]
-        for contact, term in zip(contacts, terms, strict=True)
-    ]
-    pushes = [_push(one, dot(one.row, w))[0] for one in intervals]
-    return ConvexStep(w, impulses, pushes, found.steps, 1e-6 * found.left / enough)
+    def impulses(self, w: Scalars, slips: Scalars) -> list[list[Any]]:
+        """By contact, along two tangents and the normal [N·s]."""
+        each = zip(self.contacts, self.terms(slips), strict=True)
+        return [impulse_of(contact, term, [dot(row, w) for row in contact.J])[0] for contact, term in each]
 
+    def pushes(self, w: Scalars) -> list[Any]:
+        """By interval [N·s, N·m·s]."""
+        return [push_of(one, dot(one.row, w))[0] for one in self.intervals]
 
-class _Slipping(NamedTuple):
-    """Velocities, their slips, those they were found with, by how much slips moved, Newton's steps, what is left."""
+    def solution(self, start: Scalars) -> ProgramSolution:
+        """The velocities at which the function is least, whose slips are those that it is made with."""
 
-    w: Any
-    slips: Any
-    used: Any
-    moved: Any
-    steps: Any
-    left: Any
+        def again(state: ProgramSolution) -> ProgramSolution:
+            w, count, left = self._least(self.terms(list(state.slips)), list(state.w))
+            now = self.slips(w)
+            moved = sum(
+                (fmax(fabs(a - b) - _SAME * a - _STILL, 0.0) for a, b in zip(now, list(state.slips), strict=True)), 0.0
+            )
+            return ProgramSolution(array(w), array(now), state.slips, moved, state.steps + count, left)
 
-
-def _least(
-    full: Rows,
-    v: Scalars,
-    push: Scalars,
-    contacts: Sequence[ContactAt],
-    intervals: Sequence[Interval],
-    h: Any,
-    slips: Scalars,
-    start: Scalars,
-    sized: Callable[[Scalars], Any],
-    enough: Any,
-) -> tuple[list[Any], Any, Any]:
-    """The velocities at which the function of these slips is least, by Newton's method from a start."""
-    terms = [_terms(contact, full, slip, h) for contact, slip in zip(contacts, slips, strict=True)]
-
-    def gradient_at(w: Scalars) -> list[Any]:
-        apart = [x - y for x, y in zip(w, v, strict=True)]
-        found = [dot(row, apart) - p for row, p in zip(full, push, strict=True)]
-        for contact, term in zip(contacts, terms, strict=True):
-            gamma, _ = _impulse(contact, term, [dot(row, w) for row in contact.J])
-            _pulled(found, contact.J, gamma)
-        for one in intervals:
-            _pulled(found, [one.row], [_push(one, dot(one.row, w))[0]])
+        first = array(self.slips(start))
+        begin = ProgramSolution(array(list(start)), first, first, 1e300, 0.0, 0.0)
+        if not self.contacts:
+            return again(begin)
+        found: ProgramSolution = while_loop(lambda s: lt(0.0, s.moved), again, begin, at_most=_AGAIN).state
         return found
 
-    def step(state: _Newton) -> _Newton:
-        w = list(state.v)
-        H = [list(row[: i + 1]) for i, row in enumerate(full)]
-        for contact, term in zip(contacts, terms, strict=True):
-            _bent(H, contact.J, _impulse(contact, term, [dot(row, w) for row in contact.J])[1])
-        for one in intervals:
-            _bent(H, [one.row], [[_push(one, dot(one.row, w))[1]]])
-        factors = _POSITIVE.factors(H, Pivots("contact_velocities"))
-        way = _POSITIVE.solved(factors, [-g for g in state.gradient])
-        apart = [x - y for x, y in zip(w, v, strict=True)]
-        length = _length(full, apart, push, contacts, terms, intervals, w, way)
-        w = [x + length * d for x, d in zip(w, way, strict=True)]
-        gradient = gradient_at(w)
-        return _Newton(array(w), array(gradient), sized(gradient))
+    def _least(self, terms: Sequence[ContactTerms], start: Scalars) -> tuple[list[Any], Any, Any]:
+        """The velocities at which the function of these terms is least, by Newton's method from a start."""
 
-    first = gradient_at(start)
-    begin = _Newton(array(list(start)), array(first), sized(first))
-    found = while_loop(lambda s: lt(enough, s.left), step, begin, at_most=_AT_MOST)
-    return list(found.state.v), found.iterations, found.state.left
+        def step(state: _Newton) -> _Newton:
+            w = list(state.v)
+            factors = _POSITIVE.factors(self.hessian(terms, w), Pivots("contact_velocities"))
+            way = _POSITIVE.solved(factors, [-g for g in state.gradient])
+            length = self._length(terms, w, way)
+            w = [x + length * d for x, d in zip(w, way, strict=True)]
+            gradient = self.gradient(terms, w)
+            return _Newton(array(w), array(gradient), self.sized(gradient))
 
+        first = self.gradient(terms, start)
+        begin = _Newton(array(list(start)), array(first), self.sized(first))
+        enough = self.enough
+        found = while_loop(lambda s: lt(enough, s.left), step, begin, at_most=_AT_MOST)
+        return list(found.state.v), found.iterations, found.state.left
 
-def _terms(contact: ContactAt, A: Rows, slip: Any, h: Any) -> _Terms:
-    """R of a contact, by the inertia that it meets where each velocity is alone, and the velocity it asks for.
+    def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
+        """The function's gradient (nv) at w."""
+        apart = [x - y for x, y in zip(w, self.v, strict=True)]
+        found = [dot(row, apart) - p for row, p in zip(self.A, self.push, strict=True)]
+        for contact, term in zip(self.contacts, terms, strict=True):
+            gamma, _ = impulse_of(contact, term, [dot(row, w) for row in contact.J])
+            _pulled(found, contact.J, gamma)
+        for one in self.intervals:
+            _pulled(found, [one.row], [push_of(one, dot(one.row, w))[0]])
+        return found
 
-    A cone whose velocities and impulses are dual to each other parts what slides at μ times its ``slip``, which is
-    taken off: where that is the speed with which the step ends, sliding is Coulomb's.
-    """
-    moved = sum((x * x / A[k][k] for row in contact.J for k, x in enumerate(row) if not is_zero(x)), 0.0) / 3.0
-    rigid = _RIGID * moved
-    if contact.stiffness is None:
-        along = rigid
-    else:
-        along = fmax(rigid, 1.0 / (h * contact.stiffness * h * (1.0 + _SETTLING)))
-    wanted = -contact.gap / (h * (1.0 + _SETTLING))
-    if contact.stiffness is None:
-        wanted = fmin(wanted, _RECOVERY)
-    return _Terms(_SLIP * moved, along, wanted - contact.friction * slip)
+    def hessian(self, terms: Sequence[ContactTerms], w: Scalars) -> list[list[Any]]:
+        """The lower triangle of the function's Hessian at w."""
+        H = [list(row[: i + 1]) for i, row in enumerate(self.A)]
+        for contact, term in zip(self.contacts, terms, strict=True):
+            _bent(H, contact.J, impulse_of(contact, term, [dot(row, w) for row in contact.J])[1])
+        for one in self.intervals:
+            _bent(H, [one.row], [[push_of(one, dot(one.row, w))[1]]])
+        return H
 
+    def _length(self, terms: Sequence[ContactTerms], w: Scalars, way: Scalars) -> Any:
+        """How far along a step the function falls: a root of its slope, which grows, by Newton's method in brackets."""
+        apart = [x - y for x, y in zip(w, self.v, strict=True)]
+        carried = [dot(row, way) for row in self.A]
+        first, second = dot(apart, carried) - dot(self.push, way), dot(way, carried)
+        rates = [[dot(row, way) for row in contact.J] for contact in self.contacts]
+        places = [[dot(row, w) for row in contact.J] for contact in self.contacts]
+        alone = [(one, dot(one.row, w), dot(one.row, way)) for one in self.intervals]
 
-def _impulse(contact: ContactAt, term: _Terms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
-    """γ, and G = (∂γ/∂y)/R, which is symmetric."""
-    y = [-c[0] / term.across, -c[1] / term.across, (term.wanted - c[2]) / term.along]
-    gamma, slope = cone_impulse(y, contact.friction, term.across, term.along)
-    by = [term.across, term.across, term.along]
-    return gamma, [[x / r for x, r in zip(row, by, strict=True)] for row in slope]
+        def slope(x: Any) -> tuple[Any, Any]:
+            value, bend = first + x * second, second
+            for contact, term, c, d in zip(self.contacts, terms, places, rates, strict=True):
+                gamma, G = impulse_of(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
+                value = value - dot(gamma, d)
+                bend = bend + dot(d, [dot(row, d) for row in G])
+            for one, c, d in alone:
+                push, stiff = push_of(one, c + x * d)
+                value, bend = value - push * d, bend + stiff * d * d
+            return value, bend
 
+        begin = slope(0.0)[0]
+        value, bend = slope(1.0)
+        small = _SHORT * fabs(begin) + 1e-300
 
-def _push(one: Interval, c: Any) -> tuple[Any, Any]:
-    gamma, slope = interval_impulse((one.wanted - c) / one.yielding, one.low, one.high)
-    return gamma, slope / one.yielding
+        def going(s: _Search) -> Any:
+            return lt(small, fabs(s.value))
+
+        def closer(s: _Search) -> _Search:
+            low, high = where(lt(s.value, 0.0), s.x, s.low), where(lt(s.value, 0.0), s.high, s.x)
+            newton = s.x - s.value / s.bend
+            inside = and_(lt(low, newton), not_(lt(fmin(high, 1e3), newton)))
+            x = where(inside, newton, 0.5 * (low + fmin(high, fmax(2.0 * low, 2.0))))
+            value, bend = slope(x)
+            return _Search(x, low, high, value, bend)
+
+        return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), at_most=_SEARCHED).state.x
 
 
 def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:
@@ -262,49 +228,3 @@ def _bent(H: list[list[Any]], J: Rows, G: Rows) -> None:
         for j in columns:
             if j <= i:
                 H[i][j] = H[i][j] + dot(bent, [row[j] for row in J])
-
-
-def _length(
-    A: Rows,
-    apart: Scalars,
-    push: Scalars,
-    contacts: Sequence[ContactAt],
-    terms: Sequence[_Terms],
-    intervals: Sequence[Interval],
-    v: Scalars,
-    way: Scalars,
-) -> Any:
-    """How far along a step the function falls: a root of its slope, which grows, by Newton's method within brackets."""
-    carried = [dot(row, way) for row in A]
-    first, second = dot(apart, carried) - dot(push, way), dot(way, carried)
-    rates = [[dot(row, way) for row in contact.J] for contact in contacts]
-    places = [[dot(row, v) for row in contact.J] for contact in contacts]
-    alone = [(one, dot(one.row, v), dot(one.row, way)) for one in intervals]
-
-    def slope(x: Any) -> tuple[Any, Any]:
-        value, bend = first + x * second, second
-        for contact, term, c, d in zip(contacts, terms, places, rates, strict=True):
-            gamma, G = _impulse(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
-            value = value - dot(gamma, d)
-            bend = bend + dot(d, [dot(row, d) for row in G])
-        for one, c, d in alone:
-            push, stiff = _push(one, c + x * d)
-            value, bend = value - push * d, bend + stiff * d * d
-        return value, bend
-
-    begin = slope(0.0)[0]
-    value, bend = slope(1.0)
-    small = _SHORT * fabs(begin) + 1e-300
-
-    def going(s: _Search) -> Any:
-        return lt(small, fabs(s.value))
-
-    def closer(s: _Search) -> _Search:
-        low, high = where(lt(s.value, 0.0), s.x, s.low), where(lt(s.value, 0.0), s.high, s.x)
-        newton = s.x - s.value / s.bend
-        inside = and_(lt(low, newton), not_(lt(fmin(high, 1e3), newton)))
-        x = where(inside, newton, 0.5 * (low + fmin(high, fmax(2.0 * low, 2.0))))
-        value, bend = slope(x)
-        return _Search(x, low, high, value, bend)
-
-    return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), at_most=_SEARCHED).state.x
