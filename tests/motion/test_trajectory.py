@@ -192,7 +192,8 @@ def test_bounds_hold_on_manifolds_and_are_tight():
     q = [robot.random_configuration(seed=0)]
     for _ in range(2):
         q.append(robot.integrate(q[-1], 0.7 * rng.normal(size=robot.nv)))
-    for kind, floating in (("cubic", "decoupled"), ("bspline", "screw"), ("hermite", "screw")):
+    both = (("squad", "decoupled"), ("squad", "screw"))
+    for kind, floating in (("cubic", "decoupled"), ("bspline", "screw"), ("hermite", "screw"), *both):
         options = {"degree": 2} if kind == "bspline" else {}
         curve = robot.spline([0.0, 0.6, 1.5], q, kind, floating=floating, **options).retimed(1.3)
         inside = np.concatenate([np.linspace(a + 1e-9, b - 1e-9, 2001) for a, b in pairwise(curve.knots)])
@@ -203,8 +204,48 @@ def test_bounds_hold_on_manifolds_and_are_tight():
             size = np.abs(x[:, known]).max()
             room = np.stack([x.min(axis=0) - low, high - x.max(axis=0)])[:, known] / size
             assert room.min() > -1e-12 and room.max() < 3e-6, (kind, order)
-    with np.errstate(invalid="raise"):
-        assert np.isinf(robot.spline([0.0, 0.6, 1.5], q, "squad").extremes(1).upper[:6]).all()
+
+
+def test_bounds_of_squads_whose_points_are_next_to_each_other_or_half_a_turn_apart():
+    robot, rng = robot_of((joints.Floating,)), np.random.default_rng(4)
+    times = [0.0, 0.3, 0.3001, 1.0, 2.5]
+    for size, turn in ((1e-9, 0.0), (0.3, np.pi - 1e-9)):
+        q = [robot.random_configuration(seed=0)]
+        for k in range(len(times) - 1):
+            step = size * rng.normal(size=robot.nv)
+            step[:3] += [0.0, 0.0, turn * (-1.0) ** k]
+            q.append(robot.integrate(q[-1], step))
+        for way in (
+            robot.spline(times, q, "squad"),
+            robot.spline(times, q, "squad").retimed([0.0, 0.7, 0.9, 2.0, 3.0]),
+        ):
+            inside = np.concatenate([a + (b - a) * np.linspace(1e-7, 1.0 - 1e-7, 1001) for a, b in pairwise(way.knots)])
+            for order, x in ((1, way(inside).v), (2, way(inside).a), (3, way.jerk(inside))):
+                with np.errstate(all="raise", under="ignore"):
+                    low, high = way.extremes(order)
+                room = 1e-9 * np.abs(x).max() + 1e-13 / np.diff(way.knots).min() ** order
+                assert (x.min(axis=0) >= low - room).all() and (x.max(axis=0) <= high + room).all()
+                if order < 3 and turn == 0.0:
+                    tight = 1e-5 * np.abs(x).max() + room
+                    assert (low >= x.min(axis=0) - tight).all() and (high <= x.max(axis=0) + tight).all()
+
+
+def test_squads_that_jump_have_no_bounds():
+    """Where the geodesics between points and inner points come to half a turn from each other, q leaps."""
+    robot = robot_of((joints.Spherical,))
+    q = [robot.neutral()]
+    for axis, angle in ((0, 3.0), (1, 3.0), (2, -3.0), (0, 3.0)):
+        q.append(robot.integrate(q[-1], angle * np.eye(3)[axis]))
+    way = robot.spline(np.arange(5.0), q, "squad")
+    s = np.linspace(0.0, 4.0, 40001)
+    leaps = np.abs(robot.difference(way(s[:-1]).q, way(s[1:]).q)).max() > 0.1
+    assert leaps and np.isinf(np.array(way.extremes(1))).any()
+    joint = through((joints.Revolute, joints.Prismatic))
+    plain = joint.robot.spline([0.0, 1.0, 1.5, 4.0], joint.robot.random_configuration(size=4, seed=1), "squad")
+    for order, x in enumerate(plain.sampled(n=20001)[1]):
+        low, high = plain.extremes(order)
+        assert (np.abs([low - x.min(axis=0), high - x.max(axis=0)]) < 1e-3 * np.ptp(x)).all()
+        assert (low <= x.min(axis=0) + 1e-12).all() and (high >= x.max(axis=0) - 1e-12).all()
 
 
 def test_limits_are_kept_or_not():

@@ -30,7 +30,7 @@ def extremes_of(sections: Sequence[Section], order: int) -> Extremes:
     for section in sections:
         times, c, plain = polynomials_of(section)
         for place in section.space.joints:
-            if order and place.joint.nv == 1:
+            if order and place.joint.nv == 1 and section.kind.name != "squad":  # squads may take another turn
                 plain[place.in_v] |= c.shape[-1] > 1  # v is the rate of the one local coordinate, whatever q is
         low, high = polynomial_extremes(np.diff(times), c, order)
         low, high = np.where(plain, low, -np.inf), np.where(plain, high, np.inf)

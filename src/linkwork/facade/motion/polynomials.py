@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from .pieces import each
 from .places import pieces_at
 from .section import Section, composed, shifted
 
@@ -16,19 +17,17 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
     """Times (m + 1,), coefficients (m, nv, terms) of the time since each begins, and for which coordinates (nv,) they
     are the trajectory: those of joints whose configurations are plain numbers.
 
-    Of curves that are no polynomials, none are.
     """
     space, name = section.space, section.kind.name
     plain = np.ones(space.nv, dtype=bool)
     for place in space.joints:
         plain[place.in_v] = place.is_plain
     knots = section.knots()
-    if name == "squad":
-        plain[:] = False
-        return knots, np.zeros((len(knots) - 1, space.nv, 1)), plain
     starts = section.arrays["starts"]
     if name == "cumulative":
         coefficients = section.arrays["steps"].swapaxes(1, 2) @ section.arrays["weights"]
+    elif name == "squad":
+        coefficients = _quadrangles(section)
     else:
         coefficients = section.arrays["coefficients"]
     own = starts.ndim == 2
@@ -52,6 +51,15 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
         if space.is_plain and "base" in section.arrays:
             found[i, :, 0] += section.arrays["base"] if own else section.arrays["base"][k]
     return knots, found, plain
+
+
+def _quadrangles(section: Section) -> np.ndarray:
+    """Of squads (pieces, nv, 4), whose coordinates are u φ + 2 u (1 − u) (d + u (ψ − φ)) where they are plain."""
+    x = section.arrays
+    d, closing = each(section.space.local, x["base"], x["inner"]), x["inner_steps"] - x["steps"]
+    found = np.stack([0.0 * d, x["steps"] + 2.0 * d, 2.0 * (closing - d), -2.0 * closing], axis=-1)
+    coefficients: np.ndarray = found * x["rates"][:, None, None] ** np.arange(4)
+    return coefficients
 
 
 def _clock_from(section: Section, begin: float, inside: float) -> np.ndarray:
