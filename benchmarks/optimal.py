@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .optimal_control import lqr_rows, mpc_rows
+from .optimal_derivative import derivative_rows
 from .optimal_paths import path_rows
 from .optimal_scenes import scene_rows
 from .optimal_shooting import shooting_rows
@@ -28,6 +29,7 @@ PARTS: dict[str, Rows] = {
     "shooting": shooting_rows,
     "lqr": lqr_rows,
     "mpc": mpc_rows,
+    "derivative": derivative_rows,
 }
 
 

@@ -19,6 +19,7 @@ import linkwork as lw
 from .distance_cases import turned
 from .distance_peers import CoalRobot
 from .distance_robots import panda
+from .ik_peers import module
 from .motion_rows import MotionRow
 from .targets import OPTIMAL
 
@@ -26,6 +27,8 @@ __all__ = ["RandomScene", "collisions", "random_scenes", "scene_rows"]
 
 BOXES, CLEAR = 6, 0.02  # [m]: what is left between the arm and obstacles where it starts and where it is to go
 STEPS, SEEDS, MARGIN = 32, 8, 0.01
+BETWEEN = 1  # configurations between steps that keep away, too
+_AGREED = 1e-4  # [m]: how far least distances may be apart
 _FEASIBLE = OPTIMAL["scenes", "feasible"]
 STEP = 2e-3  # [rad] between configurations that are looked at
 
@@ -67,27 +70,45 @@ def random_scenes(robot: lw.Robot, frame: str, count: int) -> Iterator[RandomSce
 
 
 def scene_rows(quick: bool) -> list[MotionRow]:
-    """Of scenes with a way through how many have a path that is solved, and free between its steps."""
-    robot, frame, count = panda(), "panda_hand", 10 if quick else 100
+    """Of scenes with a way through how many have a path that is solved, and free between its steps.
+
+    Raises AssertionError where coal finds another least distance.
+    """
+    robot, frame, count = panda(), "panda_hand", 5 if quick else 100
     problem, solved, free, seconds = None, 0, 0, []
+    by_coal: int | None = 0 if module("coal") is not None and module("pinocchio") is not None else None
     for case in random_scenes(robot, frame, count):
-        clear = lw.optimal.Clearance(scene=case.scene, at_least=MARGIN)
+        clear = lw.optimal.Clearance(scene=case.scene, at_least=MARGIN, between=BETWEEN)
         if problem is None:
             problem = lw.Problem(robot, steps=STEPS, duration=2.0)
             problem.add("acceleration", "squares")
             problem.add(lw.ik.PoseTask(frame), "equality", at=-1, name="reach")
             problem.add_limits(velocities=False)
             problem.add(clear, "inequality", name="clear")
+            problem.solve(case.start, targets={"reach": case.pose}, at_most=1, seeds=SEEDS)  # makes the kernel
         targets = {"reach": case.pose, "clear": clear.numbers_of(case.scene)}
         begin = time.perf_counter()
         found = problem.solve(start=case.start, targets=targets, seeds=SEEDS)
         seconds.append(time.perf_counter() - begin)
-        if found.status == "solved":
-            solved += 1
-            free += collisions(robot, case.scene, np.vstack([case.start, found.q])) > 0.0
-    return [
+        if found.status != "solved":
+            continue
+        solved += 1
+        path = np.vstack([case.start, found.q])
+        least = collisions(robot, case.scene, path)
+        free += least > 0.0
+        if by_coal is not None:
+            pairs = robot.distances(path[0], case.scene).pairs
+            theirs = collisions(robot, case.scene, path, CoalRobot(robot, case.scene, pairs))
+            assert abs(least - theirs) < _AGREED, (least, theirs)
+            by_coal += theirs > 0.0
+    rows = [
         MotionRow(f"of {count} scenes, solved", 100.0 * solved / count, "%"),
         MotionRow(f"of {count} scenes, solved and free between steps", 100.0 * free / count, "%", _FEASIBLE),
+    ]
+    if by_coal is not None:
+        rows.append(MotionRow("the same by coal's distances", 100.0 * by_coal / count, "%", _FEASIBLE))
+    return [
+        *rows,
         MotionRow("one scene, 8 seeds, median", statistics.median(seconds), "s"),
         MotionRow("one scene, 8 seeds, the longest", max(seconds), "s"),
     ]

@@ -88,6 +88,39 @@ def test_rows_of_spheres_are_derivatives():
         assert np.allclose(rows[:, k], differences, atol=1e-8)
 
 
+def test_distances_between_steps():
+    """At shares of the shortest way, also of a body that turns in space, and their rows by both steps."""
+    free = lw.Robot.build(
+        "block",
+        lw.Link("block", mass=1.0, inertia=(1.0, 1.0, 1.0)),
+        lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="block"),
+    ).with_collisions("block", shapes.Box((0.1, 0.2, 0.3)))
+    where = lw.Scene().with_sphere("ball", 0.2, lw.pose((1.0, 0.2, 0.1)))
+    q0, d = free.random_configuration(seed=2), np.array([0.4, -0.3, 0.5, 0.2, 0.1, -0.2])
+    at = PathWindow(free.tree, [[*q0], [*q0]], [TAU] * 2)
+    feature = Clearance(scene=where, near=np.inf, between=2).settled(free, at)
+    assert feature.depth == 1 and feature.row_names[1] == "block - ball, 1/3 of the way"
+
+    def values(before, after):
+        w = PathWindow(free.tree, [[*after], [*before]], [TAU] * 2)
+        return np.array(feature.values(w, ()), dtype=float), feature.rows(w, ())
+
+    q1 = free.integrate(q0, d)
+    known, rows = values(q0, q1)
+    assert np.allclose(known, rows.values)
+    ways = np.array([1.0, 1 / 3, 2 / 3])[:, None] * d
+    assert np.allclose(known, -free.distances(free.integrate(q0, ways), where).distance[..., 0], atol=1e-9)
+    h = 1e-6
+    for back, J in enumerate(rows.rows):
+        for k in range(6):
+            moved = []
+            for sign in (h, -h):
+                way = sign * np.eye(6)[k]
+                ends = [free.integrate(q, way if own == back else 0.0 * way) for own, q in enumerate((q1, q0))]
+                moved.append(values(ends[1], ends[0])[0])
+            assert np.allclose([row[k] for row in J], (moved[0] - moved[1]) / (2 * h), atol=1e-7)
+
+
 def test_another_scene_comes_as_a_target():
     (robot, _), where = arm(), scene()
     feature = Clearance(scene=where, near=np.inf).settled(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
@@ -107,6 +140,7 @@ def test_what_is_no_clearance():
         (lambda: Clearance(at_least=np.nan), "at_least: expected a finite number"),
         (lambda: Clearance(near=-1.0), "near: expected a number from 0"),
         (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite number above 0"),
+        (lambda: Clearance(between=-1), "between: expected a whole number from 0"),
         (lambda: Clearance(per="joint"), "per: expected one of 'pair', 'link', 'robot', got 'joint'"),
         (lambda: Clearance(scene="table"), "scene: expected a linkwork.Scene"),
         (lambda: Clearance(scene=where, pairs=[(links[-1], "tabel")]), "table"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.expr import exp, sin
 
 STEPS = 8
 
@@ -73,6 +74,27 @@ def test_seeds_stop_where_another_is_solved(reaching):
     assert len(set(several.attempts.iterations.max(axis=-1))) > 1
     for other in (watched.attempts.state["told"], several.attempts.state["told"][0]):
         assert (other == found.attempts.state["told"]).all()
+
+
+def test_seeds_that_end_in_vain_begin_again():
+    """Among many least violations one place is free; where none is, the least violated end is told, as infeasible."""
+    bar = lw.Robot.build(
+        "bar",
+        lw.Link("bar", mass=1.0),
+        lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="bar", lower=-3.0, upper=3.0),
+    )
+    for depth, status in ((1.0, "solved"), (0.1, "infeasible")):
+
+        def narrow(w, depth=depth):
+            q = w.q()[0]
+            return 1.2 + sin(8.0 * q) - depth * exp(-20.0 * (q - 2.0) ** 2)
+
+        problem = lw.Problem(bar, steps=1).add(narrow, "equality", name="narrow").add("configuration", "squares")
+        every = problem.solve(guess=[0.0], seeds=3, every_seed=True)
+        found = problem.solve(guess=[0.0], seeds=3)
+        assert every.status == "infeasible" and found.status == status
+        assert found.violations["narrow"] < every.violations["narrow"]
+        assert np.isclose(found.q[0, 0], 1.989, atol=0.02)
 
 
 def test_a_goal_where_it_starts_takes_one_step(reaching):

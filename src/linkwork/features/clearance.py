@@ -10,10 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from ..expr.functions import exp, fmin, log, lt, where
+from ..expr.linalg.sums import product
 from ..geometry.rows import SolidKind
 from ..geometry.scene import Scene
 from ..tasks.clearance import scene_numbers, scene_rows
-from ..tasks.contract import TaskTarget
+from ..tasks.contract import TaskKinematics, TaskTarget
 from .contract import Feature, FeatureRows, Scalars, Window
 
 __all__ = ["Clearance"]
@@ -37,6 +38,9 @@ class Clearance(Feature):
     Pairs that are farther apart than ``at_least`` + ``near``, by spheres around them, get the distance of these
     spheres, which is no more than theirs, and costs a tenth; ``near=inf`` measures all.
 
+    With ``between`` = k, distances are also those at k configurations between the step before and this one, which are
+    on the shortest way from one to the other: k/(k + 1) and so on of it.
+
     The scene is its target, so another of the same capacities may come with a call: `numbers_of`.
     """
 
@@ -46,6 +50,7 @@ class Clearance(Feature):
     per: str = "pair"
     near: float = 0.1
     sharpness: float = 100.0
+    between: int = 0
     name: str = "clearance"
     capacities: tuple[tuple[SolidKind, int], ...] = field(init=False, default=(), repr=False)
     target: Any = field(default=None, compare=False, repr=False)
@@ -55,7 +60,9 @@ class Clearance(Feature):
     names: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     links: tuple[str, ...] = field(default=(), repr=False)  # by kept pair: the one that it counts for
 
-    depth = 0
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return 1 if self.between else 0
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -64,6 +71,8 @@ class Clearance(Feature):
         self._check("at_least", "a finite number [m]", math.isfinite)
         self._check("near", "a number from 0 [m]", lambda x: x >= 0.0)
         self._check("sharpness", "a finite number above 0 [1/m]", lambda x: 0.0 < x < math.inf)
+        if isinstance(self.between, bool) or not isinstance(self.between, int) or self.between < 0:
+            raise ValueError(f"Clearance: between: expected a whole number from 0, got {self.between!r}")
         if self.per not in _PER:
             raise ValueError(f"Clearance: per: expected one of {', '.join(map(repr, _PER))}, got {self.per!r}")
         if self.pairs is not None and not isinstance(self.pairs, str):
@@ -94,6 +103,12 @@ class Clearance(Feature):
 
     @property
     def row_names(self) -> tuple[str, ...]:
+        at = tuple(f", {k}/{self.between + 1} of the way" for k in range(1, self.between + 1))
+        return tuple(f"{name}{place}" for place in ("", *at) for name in self._names)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """Of the rows of one configuration."""
         if self.per == "pair":
             return tuple(f"{a} - {b}" for a, b in self.names)
         return tuple(dict.fromkeys(self.links)) if self.per == "link" else (self.name,)
@@ -107,17 +122,33 @@ class Clearance(Feature):
         return replace(self, own=meant.own, shapes=meant.shapes, kept=meant.kept, names=meant.names, links=meant.links)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        return self._found(w, target)[0]
+        found = self._found(w.state(), target)[0]
+        for share in self._shares:
+            found = found + self._found(w.on_the_way(share).state, target)[0]
+        return found
 
     def rows(self, w: Window, target: Scalars) -> FeatureRows:
-        values, rows = self._found(w, target)
         more = [0.0] * (w.width - w.nv)
-        return FeatureRows(values, [[[*row, *more] for row in rows]], [[0.0] * w.parameter_count for _ in values])
+        values, own = self._found(w.state(), target)
+        steps = [[[*row, *more] for row in own]]
+        if self.between:
+            steps.append([[0.0] * w.width for _ in own])
+        for share in self._shares:
+            way = w.on_the_way(share)
+            distances, own = self._found(way.state, target)
+            values = values + distances
+            for rows, moved in zip(steps, (way.by_end, way.by_begin), strict=True):
+                rows += [[*row, *more] for row in product(own, moved)]
+        return FeatureRows(values, steps, [[0.0] * w.parameter_count for _ in values])
 
-    def _found(self, w: Window, target: Scalars) -> tuple[list[Any], list[list[Any]]]:
+    @property
+    def _shares(self) -> list[float]:
+        return [k / (self.between + 1) for k in range(1, self.between + 1)]
+
+    def _found(self, state: TaskKinematics, target: Scalars) -> tuple[list[Any], list[list[Any]]]:
         near = max(self.near, _ROUND / self.sharpness) if self.per == "robot" else self.near
         scene = scene_rows(target if len(target) else (self.target or ()), self.capacities)
-        all_pairs = w.state().nearby(self.own, self.shapes, scene, min(self.at_least + near, 1e6))
+        all_pairs = state.nearby(self.own, self.shapes, scene, min(self.at_least + near, 1e6))
         distances = [all_pairs.errors[k] for k in self.kept]
         rows = [all_pairs.rows[k] for k in self.kept]
         if self.per == "link":

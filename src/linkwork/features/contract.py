@@ -22,7 +22,7 @@ from ..constraints.contract import Constraint, References
 from ..expr.linalg.sums import is_zero
 from ..tasks.contract import Task, TaskKinematics, TaskRows, TaskTarget
 
-__all__ = ["DEEPEST", "Feature", "FeatureRows", "TaskFeature", "Window"]
+__all__ = ["DEEPEST", "Feature", "FeatureRows", "OnTheWay", "TaskFeature", "Window"]
 
 Scalars = Sequence[Any]
 
@@ -40,6 +40,15 @@ class FeatureRows:
     values: list[Any]
     rows: list[list[list[Any]]]
     parameters: list[list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class OnTheWay:
+    """The robot somewhere between two steps, and how its tangent vector there goes with theirs (nv × nv each)."""
+
+    state: TaskKinematics
+    by_end: list[list[Any]]
+    by_begin: list[list[Any]]
 
 
 class Window(Protocol):
@@ -78,6 +87,9 @@ class Window(Protocol):
 
     def configuration(self, back: int = 0) -> list[Any]:
         """q (nq)."""
+
+    def on_the_way(self, share: float) -> OnTheWay:
+        """The robot at a share, 0 ... 1, of the shortest way from the step before, q_{t−1} ⊕ s (q_t ⊖ q_{t−1})."""
 
     def velocity(self, back: int = 0) -> list[Any]:
         """(q_t ⊖ q_{t−1})/τ_t (nv), in q_{t−1}'s tangent space."""

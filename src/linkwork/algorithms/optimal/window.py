@@ -8,10 +8,11 @@ from typing import Any
 from ...errors import UnknownNameError
 from ...expr.directions import Directions
 from ...expr.dual import parts, seeded
+from ...expr.linalg.sums import transposed
 from ...features.contacts import ConstraintForce, PathContact
-from ...features.contract import FeatureRows, Window
+from ...features.contract import FeatureRows, OnTheWay, Window
 from ...model.tree import Tree
-from ..configuration.manifold import difference
+from ..configuration.manifold import difference, integrate
 from ..derivatives.tangents import tangent_rates
 from ..ik.state import TaskState
 from .window_dynamics import WindowDynamics
@@ -83,6 +84,30 @@ class PathWindow(WindowDynamics):
 
     def configuration(self, back: int = 0) -> list[Any]:
         return list(self._q[back])
+
+    def on_the_way(self, share: float) -> OnTheWay:
+        tree, n = self.tree, self.tree.nv
+        begin, end = self.configuration(1), self.configuration(0)
+        rates = [
+            Directions({back * n + k: rate for k, rate in row.items()})
+            for back, q in enumerate((end, begin))
+            for row in tangent_rates(tree, q)
+        ]
+        moving = seeded([*end, *begin], rates)
+        there, here = moving[: tree.nq], moving[tree.nq :]
+        there = integrate(tree, here, [x * share for x in difference(tree, here, there)])
+        found = [parts(x, moving[0].level) for x in there]
+        q = [value for value, _ in found]
+        changes = [tangent.row if isinstance(tangent, Directions) else {} for _, tangent in found]
+        columns = []
+        for k in range(2 * n):
+            column: list[Any] = []
+            for i, body in tree.stacked():
+                own = tree.q_slices[i]
+                column += body.asked("v_of", q[own], [change.get(k, 0.0) for change in changes[own]])
+            columns.append(column)
+        by_end, by_begin = (transposed(some) for some in (columns[:n], columns[n:]))
+        return OnTheWay(TaskState(tree, q, self.time - self.step * (1.0 - share)), by_end, by_begin)
 
     def velocity(self, back: int = 0) -> list[Any]:
         inverse = 1.0 / self._steps[back]

@@ -148,7 +148,7 @@ def _moved(
         local[lower] = triangle
         local = local + local.T - np.diag(np.diag(local))
         H[np.ix_(places[there], places[there])] += local[np.ix_(there, there)]
-        np.add.at(g, places[there], slope[there])
+        g[places[there]] += slope[there]
         return places, there
 
     def hold(k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
@@ -162,7 +162,7 @@ def _moved(
             same = equal or (entry.bounded and bounds.lower[row] == bounds.upper[row])
             if same or abs(forces[row]) > _HELD * max(1.0, largest):
                 line = np.zeros(count)
-                np.add.at(line, places[there], J[row, there])
+                line[places[there]] = J[row, there]
                 rows.append(line)
                 sides.append(c[row])
 

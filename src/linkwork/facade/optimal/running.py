@@ -17,7 +17,7 @@ from ...errors import UnknownNameError
 from ..assembly.wanted import read_configuration
 from ..ik.reading import mid_range, read_deadline
 from .asked import ByStep, nothing_aimed_at, read_guess, target_shape
-from .guesses import TOGETHER, guesses, needless
+from .guesses import TOGETHER, Beginnings, guesses, needless
 from .referee import refereed
 from .result import OptimalResult
 from .solving import TOLD, search_kernel, shapes_of, state_shapes
@@ -236,7 +236,8 @@ def run(
     """See `Problem.solve`.
 
     Of several ``seeds``, once one is solved, others go on only while they may become better, and at most for twice as
-    many iterations; with ``every_seed`` until all have ended.
+    many iterations; until then those that end where constraints do not hold begin again elsewhere with the iterations
+    that are left.  With ``every_seed`` all end as they began.
     """
     if solver not in SOLVERS:
         raise ValueError(f"Problem.solve: solver: expected one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
@@ -271,6 +272,7 @@ def run(
     lead = _lead(own, state, numbers)
     if isinstance(seeds, bool) or not isinstance(seeds, (int, np.integer)) or seeds < 1:
         raise ValueError(f"Problem.solve: seeds: expected a whole number from 1, got {seeds!r}")
+    beginnings = Beginnings(own, state["q"], int(seeds), seed)
     if seeds > 1:
         state["q"] = guesses(problem, state["q"], own.ends(int(seeds) - 1, seed), start is not None)
         numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
@@ -300,6 +302,7 @@ def run(
         state = dict(zip(names, (getattr(found, name) for name in names) if len(names) > 1 else (found,), strict=True))
         if seeds > 1 and not every_seed and budget % compared == 0.0:
             state["told"] = needless(state["told"], int(budget))
+            state = beginnings.anew(state) if budget < at_most else state
         told = state["told"]
         if budget >= at_most or not ((told[..., 1] < 0.5) & np.isfinite(told[..., 4])).any():
             break
@@ -321,6 +324,7 @@ def run(
             took = max(now - before, 1e-9)
             pieces = max(1.0, min(_SOONEST / took, 0.5 * (end - now) / took))
         budget = min(budget + math.floor(pieces), (budget // compared + 1.0) * compared)
+    state = beginnings.settled(state)
     return result(late)
 
 
