@@ -94,7 +94,9 @@ def test_seeds_that_end_in_vain_begin_again():
         found = problem.solve(guess=[0.0], seeds=3)
         assert every.status == "infeasible" and found.status == status
         assert found.violations["narrow"] < every.violations["narrow"]
-        assert np.isclose(found.q[0, 0], 1.989, atol=0.02)
+        q = np.linspace(-3.0, 3.0, 20001)
+        least = np.abs(1.2 + np.sin(8.0 * q) - depth * np.exp(-20.0 * (q - 2.0) ** 2)).min()
+        assert found.violations["narrow"] < least + 1e-3
 
 
 def test_a_goal_where_it_starts_takes_one_step(reaching):
