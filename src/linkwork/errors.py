@@ -29,6 +29,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NotDifferentiableError",
+    "SimulationWarning",
     "SingularInertiaError",
     "SingularMatrixError",
     "TraceWarning",
@@ -267,6 +268,10 @@ class CacheWarning(UserWarning):
 
 class ConfigurationWarning(UserWarning):
     """A configuration is a little off its manifold (a quaternion that is not quite unit): the nearest one is used."""
+
+
+class SimulationWarning(UserWarning):
+    """A simulation begins, or goes on, where its numbers mean little: bodies that overlap, a step that is too long."""
 
 
 class TraceWarning(UserWarning):

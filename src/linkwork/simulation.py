@@ -1,10 +1,20 @@
 """Simulation: what `Robot.simulate` and `linkwork.Simulator` give."""
 
 from .facade.simulation.ground import ContactGround, ContactPoint
+from .facade.simulation.materials import ContactMaterial
 from .facade.simulation.result import Simulation
+from .facade.simulation.shapes import ContactPair, ContactScene
 from .facade.simulation.simulator import SimulatorState
 
-__all__ = ["ContactGround", "ContactPoint", "Simulation", "SimulatorState"]
+__all__ = [
+    "ContactGround",
+    "ContactMaterial",
+    "ContactPair",
+    "ContactPoint",
+    "ContactScene",
+    "Simulation",
+    "SimulatorState",
+]
 
 
 def __dir__() -> list[str]:

@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork.algorithms.simulation.contact.cone import cone_impulse
 from linkwork.algorithms.simulation.contact.step import contact_velocities
 from linkwork.algorithms.simulation.contact.terms import ContactAt, Interval
-from linkwork.errors import UnknownNameError
+from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.simulation import ContactGround, ContactPoint
 
 G = 9.81
@@ -120,7 +120,8 @@ def test_oblique_falls_stay_down():
     q[:, -1] = 0.15, 0.09
     v = np.array([[0.0, 0.0, 0.0, 10.0, 0.0, -5.0], [0.0] * 6])
     for step in (1e-3, 2.5e-4):
-        found = ball.simulate(q, v, duration=0.2, step=step, contacts=ground, every=4)
+        with pytest.warns(SimulationWarning, match="'body' and the ground by 10 mm"):
+            found = ball.simulate(q, v, duration=0.2, step=step, contacts=ground, every=4)
         later = found.t > 0.02
         assert found.q[0, later, -1].max() < 0.1 + 2e-3 and found.q[1, :, -1].max() < 0.1 + 2e-2
         assert found.q[0, :, -1].min() > 0.1 - 1e-2

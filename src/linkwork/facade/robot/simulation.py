@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..simulation.ground import ContactGround
 from ..simulation.result import Simulation
 from ..simulation.simulate import simulated
 from .base import Array, RobotBase
@@ -33,7 +32,8 @@ class SimulationMethods(RobotBase):
         inputs: Mapping[str, Any] | None = None,
         signals: Mapping[str, Any] | None = None,
         parameters: Mapping[str, Any] | None = None,
-        contacts: ContactGround | None = None,
+        contacts: Any = None,
+        contact_model: str = "convex",
         progress: bool = False,
     ) -> Simulation:
         """The motion from a state, or from each of a batch: q (..., nq), v (..., nv), at rest where it is left out.
@@ -59,9 +59,16 @@ class SimulationMethods(RobotBase):
         - "implicit_euler": of first order, damps what is too quick for the step;
         - "variational": of second order; keeps momenta to rounding, and energy does not drift.
 
-        ``contacts`` are points of the robot that touch a `linkwork.simulation.ContactGround`, with friction, by the
-        default method: the velocities after each step are those that make one convex function least, which holds the
-        joints' limits too.  ``contact_forces`` (points, 3) [N], in the world's axes, are recorded.
+        ``contacts`` are points of the robot that touch a `linkwork.simulation.ContactGround`, links that touch a
+        `ContactScene`, pairs of links (`ContactPair`), or a list of such, with friction.  ``contact_model`` is
+
+        - "convex", by the default method: the velocities after each step are those that make one convex function least,
+          which holds the joints' limits too;
+        - "compliant": forces that follow from the state, by any method, of contacts that have a stiffness.
+
+        ``contact_forces`` (points, 3) [N], in the world's axes, are recorded, and of ``record`` "contact_gap" (points,)
+        [m], negative inside, "contact_slip" (points,) [m/s], how fast what touches slides, and "contact_residual", what
+        is left of the convex function's slope, 1 being too much.  `Simulation.contact_names` says which are which.
 
         With ``passive`` springs, damping, dry friction and armature of the joints act.  Every so many steps (``every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
@@ -97,5 +104,6 @@ class SimulationMethods(RobotBase):
             signals=signals,
             parameters=parameters,
             contacts=contacts,
+            contact_model=contact_model,
             progress=progress,
         )

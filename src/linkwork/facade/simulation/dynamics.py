@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,10 @@ from ...algorithms.simulation.contact.step import contact_velocities
 from ...algorithms.simulation.contact.terms import Interval, limit
 from ...expr.arrays import array
 from ...expr.functions import lt, tanh, where
-from ...expr.linalg.sums import dot, is_zero, transposed
+from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD
 from ...spatial import Quaternion, Vec3
-from .ground import ContactGround
+from .contacts import ContactSet, in_world
 
 __all__ = ["SimulatedDynamics"]
 
@@ -32,6 +32,7 @@ class SimulatedDynamics:
     method: str
     passive: bool
     h: Any
+    contacts: ContactSet | None = None
 
     @property
     def moving(self) -> Any:
@@ -39,23 +40,27 @@ class SimulatedDynamics:
         return self.robot.with_parameters(dict(self.parameters)) if self.parameters else self.robot
 
     def system(self, tau: Scalars) -> MotionSystem:
-        """Under joint forces τ (nv), held over the step, with what is in the joints."""
-        held, passive = array(list(tau)), self.passive
-        moving = self.moving
-        method = METHODS[self.method]
+        """Under joint forces τ (nv), held over the step, with what is in the joints, and compliant contacts."""
+        passive, moving, method = self.passive, self.moving, METHODS[self.method]
+
+        def pushed(q: Scalars, v: Scalars) -> Any:
+            if self.contacts is None:
+                return array(list(tau))
+            more, _ = self.contacts.compliant(moving, array(list(q)), v)
+            return array([a + b for a, b in zip(tau, more, strict=True)])
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
-            return list(moving.forward_dynamics(array(list(q)), array(list(v)), held, passive=passive))
+            return list(moving.forward_dynamics(array(list(q)), array(list(v)), pushed(q, v), passive=passive))
 
         def imbalance(t: Any, q: Scalars, v: Scalars, a: Scalars) -> Scalars:
-            tau = moving.inverse_dynamics(array(list(q)), array(list(v)), array(list(a)), passive=passive)
-            return [x - y for x, y in zip(tau, held, strict=True)]
+            needed = moving.inverse_dynamics(array(list(q)), array(list(v)), array(list(a)), passive=passive)
+            return [x - y for x, y in zip(needed, pushed(q, v), strict=True)]
 
         if method.by_action:
-            return self._by_action(moving, acceleration, held)
+            return self._by_action(moving, acceleration, pushed)
         if not method.damped_within or self.robot.constraints or self.robot.tree.has_couplings:
             return MotionSystem(self.robot.tree, acceleration, imbalance if method.by_forces else None)
-        return MotionSystem(self.robot.tree, self._damped(moving, held))
+        return MotionSystem(self.robot.tree, self._damped(moving, pushed))
 
     def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """The nearest state in which what closes loops, and what rolls, holds; of a robot without such, the state."""
@@ -66,7 +71,7 @@ class SimulatedDynamics:
         at = moving.project_configuration(array(list(q)), **timed)[0]
         return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
 
-    def _damped(self, moving: Any, held: Any) -> Any:
+    def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
         """v̇ with the joints' own forces τ_p of the step's end: (M + h D + h² K) v̇ = τ + τ_p − b − h K v.
 
         What is in a joint touches that joint alone, so D and K are on the diagonal, where armature is.
@@ -77,7 +82,7 @@ class SimulatedDynamics:
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
             turned, rates = self._carried(v)
-            at = array(list(q))
+            at, held = array(list(q)), pushed(q, v)
             if self.passive:
                 extra, own = self._resisting(moving, at, array(turned))
                 heavier = array([a + b for a, b in zip(I, extra, strict=True)])
@@ -119,8 +124,11 @@ class SimulatedDynamics:
         own = moving.passive_force(q, v)
         return extra, [a - self.h * k * x for a, k, x in zip(own, K, v, strict=True)]
 
-    def touching(self, ground: ContactGround, q: Scalars, v: Scalars, tau: Scalars) -> tuple[list[Any], list[Any], Any]:
-        """A step with contacts and the joints' limits: q, v, and each point's force in the world's axes (points, 3)."""
+    def touching(
+        self, contacts: ContactSet, q: Scalars, v: Scalars, tau: Scalars
+    ) -> tuple[list[Any], list[Any], Any, Any]:
+        """A step with contacts and the joints' limits: q, v, each point's force in the world's axes (points, 3), and
+        what is left."""
         moving = self.moving
         turned, rates = self._carried(v)
         at, n = array(list(q)), self.robot.nv
@@ -133,12 +141,16 @@ class SimulatedDynamics:
                 A[k][k] = A[k][k] + extra[k]
             forces = [a + b for a, b in zip(forces, own, strict=True)]
         push = [self.h * f for f in forces]
-        found = contact_velocities(A, turned, push, ground.contacts(moving, q), self._limits(A, q), self.h)
+        places = contacts.places(moving, at)
+        touching = [place.at(moving, at) for place in places]
+        found = contact_velocities(A, turned, push, touching, self._limits(A, q), self.h)
         w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
-        axes = ground.axes()
-        pressed = [[dot(column, gamma) / self.h for column in transposed(axes)] for gamma in found.impulses]
+        pressed = [
+            in_world(place.axes, [x / self.h for x in gamma])
+            for place, gamma in zip(places, found.impulses, strict=True)
+        ]
         end = MotionSystem(self.robot.tree, lambda *_: ()).moved(q, [self.h * x for x in w])
-        return end, w, array(pressed)
+        return end, w, array(pressed), found.residual
 
     def _limits(self, A: Sequence[Scalars], q: Scalars) -> list[Interval]:
         """The limits of joints whose configurations are numbers with v for their rates."""
@@ -165,7 +177,7 @@ class SimulatedDynamics:
                 found[where] = list(x)
         return found
 
-    def _by_action(self, moving: Any, acceleration: Any, held: Any) -> MotionSystem:
+    def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
         passive = self.passive
         armature = self._of_joints("armature") if passive else [0.0] * self.robot.nv
 
@@ -181,6 +193,7 @@ class SimulatedDynamics:
             return [list(row) for row in moving.mass_matrix_inverse(array(list(q)), passive=passive)]
 
         def forces(t: Any, q: Scalars, v: Scalars) -> list[Any]:
+            held = pushed(q, v)
             if not passive:
                 return list(held)
             own = moving.passive_force(array(list(q)), array(list(v)))

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...algorithms.simulation.contact.terms import ContactAt
 from ...errors import UnknownNameError
-from ...expr.arrays import array
-from ...expr.linalg.sums import dot
+from ...spatial import Vec3
+from .materials import ContactMaterial, check_restitution, check_surface, from_zero
+from .places import ContactPlace, frame_pose
 
 __all__ = ["ContactGround", "ContactPoint"]
-
-Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,11 @@ class ContactPoint:
         if not isinstance(self.frame, str):
             raise TypeError(f"ContactPoint: frame: expected a frame's name, got {self.frame!r}")
         object.__setattr__(self, "offset", _three("ContactPoint: offset", self.offset))
-        _from_zero("ContactPoint: radius", self.radius)
+        from_zero("ContactPoint: radius", self.radius)
         if self.friction is not None:
-            _from_zero("ContactPoint: friction", self.friction)
+            from_zero("ContactPoint: friction", self.friction)
         if self.restitution is not None:
-            _part("ContactPoint: restitution", self.restitution)
+            check_restitution("ContactPoint", self.restitution)
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,8 @@ class ContactGround:
     ``points`` are `ContactPoint`, or names of frames, whose origins they are then.  ``friction`` is Coulomb's
     coefficient, ``normal`` (3,) points out of the ground, whose points x have normal · x = ``height`` [m] in the world.
     Contacts are as rigid as a step can tell, or have a ``stiffness`` [N/m].  What strikes the ground leaves it with
-    ``restitution`` (0 to 1) of its speed, by Newton's law.
+    ``restitution`` (0 to 1) of its speed, by Newton's law.  ``dissipation`` [s/m] is of compliant contacts, as
+    `linkwork.simulation.ContactMaterial` has it.
     """
 
     points: tuple[ContactPoint, ...]
@@ -59,6 +57,7 @@ class ContactGround:
     normal: tuple[float, float, float] = field(default=(0.0, 0.0, 1.0))
     height: float = 0.0
     restitution: float = 0.0
+    dissipation: float = 0.0
 
     def __post_init__(self) -> None:
         given = (self.points,) if isinstance(self.points, (str, ContactPoint)) else self.points
@@ -71,12 +70,7 @@ class ContactGround:
         if not points:
             raise ValueError("ContactGround: points: expected at least one")
         object.__setattr__(self, "points", points)
-        _from_zero("ContactGround: friction", self.friction)
-        _part("ContactGround: restitution", self.restitution)
-        if self.stiffness is not None:
-            _from_zero("ContactGround: stiffness", self.stiffness)
-            if self.stiffness == 0.0:
-                raise ValueError("ContactGround: stiffness: expected a number above 0 [N/m], got 0.0")
+        check_surface("ContactGround", self)
         n = np.array(_three("ContactGround: normal", self.normal))
         length = float(np.linalg.norm(n))
         if not length > 0.0:
@@ -93,31 +87,25 @@ class ContactGround:
             if not np.any(robot.jacobian(robot.random_configuration(seed=0), p.frame)):
                 raise ValueError(f"ContactGround: points: {p.frame!r} is fixed to the world: no joint moves it")
 
-    def contacts(self, robot: Any, q: Scalars) -> list[ContactAt]:
-        """Each point's gap, and the rows of its velocity, at q."""
-        at = array(list(q))
-        axes = self.axes()
+    def names(self, robot: Any) -> tuple[str, ...]:
+        """What each point is called."""
+        return tuple(f"{p.frame!r} and the ground" for p in self.points)
+
+    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
+        axes, n = self.axes(), Vec3(*self.normal)
         found = []
-        for p in self.points:
-            X = robot.pose(at, p.frame)
-            J = robot.jacobian(at, p.frame, expressed_in="world")
-            arm = [dot(list(X[i, :3]), p.offset) for i in range(3)]
-            gap = dot(self.normal, [X[i, 3] + arm[i] for i in range(3)]) - p.radius - self.height
-            reach = [a - p.radius * n for a, n in zip(arm, self.normal, strict=True)]
-            columns = []
-            for k in range(robot.nv):
-                w, v = [J[i, k] for i in range(3)], [J[3 + i, k] for i in range(3)]
-                moved = [
-                    v[0] + w[1] * reach[2] - w[2] * reach[1],
-                    v[1] + w[2] * reach[0] - w[0] * reach[2],
-                    v[2] + w[0] * reach[1] - w[1] * reach[0],
-                ]
-                columns.append([dot(axis, moved) for axis in axes])
-            rows = [list(row) for row in zip(*columns, strict=True)]
-            friction = self.friction if p.friction is None else p.friction
-            bounces = self.restitution if p.restitution is None else p.restitution
-            found.append(ContactAt(rows, gap, friction, self.stiffness, bounces or None))
+        for p, name in zip(self.points, self.names(robot), strict=True):
+            X = frame_pose(robot, q, p.frame)
+            arm = X.rotation @ Vec3(*p.offset)
+            gap = n.dot(X.translation + arm) - p.radius - self.height
+            found.append(ContactPlace(name, None, p.frame, (None, arm - n * p.radius), axes, gap, self._material(p)))
         return found
+
+    def _material(self, p: ContactPoint) -> ContactMaterial:
+        friction = self.friction if p.friction is None else p.friction
+        restitution = self.restitution if p.restitution is None else p.restitution
+        return ContactMaterial(friction, restitution, self.stiffness, self.dissipation)
 
     def axes(self) -> list[list[float]]:
         """Two tangents and the normal, of coordinate axes where the normal is one."""
@@ -136,13 +124,3 @@ def _three(what: str, given: Any) -> tuple[float, float, float]:
     if found.shape != (3,) or not np.isfinite(found).all():
         raise ValueError(f"{what}: expected three finite numbers, got {given!r}")
     return tuple(found.tolist())
-
-
-def _from_zero(what: str, given: Any) -> None:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= given < math.inf:
-        raise ValueError(f"{what}: expected a finite number from 0, got {given!r}")
-
-
-def _part(what: str, given: Any) -> None:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= given <= 1.0:
-        raise ValueError(f"{what}: expected a number from 0 to 1, got {given!r}")

@@ -60,6 +60,7 @@ def observer(setup: SimulationSetup) -> Kernel:
     def traced(**given: Any) -> Any:
         own = given.get("parameters", {})
         state = SimulationState(given["steps"], given["q"], given["v"], given.get("z", ()), RUNNING)
+        state = state._replace(forces=setup.no_forces)
         t = given["h"] * given["steps"]
         tau, _ = commanded(setup, t, state, {**given.get("inputs", {}), **given.get("signals", {})})
         own = {asked: own[name] for asked, name in zip(setup.asked, own, strict=True)}

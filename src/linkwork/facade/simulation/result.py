@@ -30,10 +30,11 @@ class Simulation:
 
     ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
     stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state.
-    A stopped environment keeps its last state.
+    A stopped environment keeps its last state.  ``contact_names`` are of the points in records of contacts, if there
+    are any.
     """
 
-    __slots__ = ("_robot", "_z", "q", "records", "status", "stopped_at", "t", "v")
+    __slots__ = ("_robot", "_z", "contact_names", "q", "records", "status", "stopped_at", "t", "v")
 
     def __init__(
         self,
@@ -45,10 +46,12 @@ class Simulation:
         status: Any,
         stopped_at: Any,
         z: Any,
+        contact_names: tuple[str, ...] = (),
     ) -> None:
         self._robot, self._z = robot, z
         self.t, self.q, self.v, self.records = t, q, v, records
         self.status, self.stopped_at = status, stopped_at
+        self.contact_names = contact_names
 
     def __bool__(self) -> bool:
         """Whether all environments went to the end."""

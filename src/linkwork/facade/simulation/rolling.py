@@ -13,6 +13,7 @@ from ...expr.arrays import array
 from ...expr.control import cond, scan
 from ...expr.functions import and_, fabs, lt, where
 from ...expr.structure import put_together, taken_apart
+from .contacts import ContactTold
 from .dynamics import SimulatedDynamics
 from .setup import RecordedFunction, SimulationSetup
 
@@ -27,7 +28,8 @@ Named = Mapping[str, Any]
 
 
 class SimulationState(NamedTuple):
-    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, and the last forces."""
+    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, and the last forces of
+    joints and of contacts, with what was left of the program that finds these."""
 
     steps: Any
     q: Any
@@ -36,6 +38,7 @@ class SimulationState(NamedTuple):
     status: Any
     tau: Any = ()
     forces: Any = ()
+    residual: Any = 0.0
 
 
 def rolled(
@@ -56,18 +59,19 @@ def rolled(
     ``skipping`` rows of such are not computed.
     """
     own = {asked: parameters[name] for asked, name in zip(setup.asked, parameters, strict=True)}
-    dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, h)
+    compliant = setup.contacts if setup.is_compliant else None
+    dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, h, compliant)
     method = METHODS[setup.method]
 
     def step(state: SimulationState, now: Named | None) -> SimulationState:
         t = h * state.steps
         tau, z = commanded(setup, t, state, {**inputs, **(now or {})})
-        if setup.contacts is not None:
-            q, v, forces = dynamics.touching(setup.contacts, list(state.q), list(state.v), tau)
+        forces, residual = state.forces, state.residual
+        if setup.contacts is not None and compliant is None:
+            q, v, forces, residual = dynamics.touching(setup.contacts, list(state.q), list(state.v), tau)
         else:
             q, v = method.step(dynamics.system(tau), t, list(state.q), list(state.v), h)
             q, v = dynamics.held(t + h, q, v)
-            forces = ()
         carried, _ = taken_apart(z, "controller: what it carries")
         told, moved = _finite([*tau, *carried]), _finite([*q, *v])
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
@@ -81,21 +85,17 @@ def rolled(
             where(going, why, state.status),
             _either(goes, array(list(tau)), state.tau),
             _either(goes, forces, state.forces),
+            where(goes, residual, state.residual),
         )
 
-    start = start._replace(tau=array([0.0] * setup.robot.nv))
-    if setup.contacts is not None:
-        start = start._replace(forces=array([[0.0] * 3] * len(setup.contacts.points)))
+    start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)
 
     def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
         def run(state: SimulationState) -> SimulationState:
             return scan(lambda s, x: (step(s, x), None), state, now, length=setup.every)[0]  # type: ignore[no-any-return]
 
         state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
-        found = seen(setup, h, state, own)
-        if setup.contacts is not None:
-            found = {**found, FORCES: state.forces}
-        return state, (state.q, state.v, found)
+        return state, (state.q, state.v, seen(setup, h, state, own))
 
     return scan(row, start, dict(signals) or None, length=rows)
 
@@ -103,15 +103,21 @@ def rolled(
 def seen(setup: SimulationSetup, h: Any, state: SimulationState, own: Named) -> Any:
     """What is recorded of a state, by name, with the forces of the step that led to it; of the robot with its ``own``
     parameters."""
-    if not setup.records:
-        return {}
     robot: Any = setup.robot
     moving = robot.with_parameters(dict(own)) if own else robot
     asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
-    return {
-        name: array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
-        for name, what in setup.records
-    }
+    found = {}
+    for name, what in setup.records:
+        if isinstance(what, ContactTold):
+            found[name] = array(what(setup.contacts, moving, state))  # type: ignore[arg-type]
+        else:
+            found[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
+    if setup.contacts is not None:
+        if setup.is_compliant:
+            found[FORCES] = setup.contacts.compliant(moving, state.q, list(state.v))[1]
+        else:
+            found[FORCES] = state.forces
+    return found
 
 
 def commanded(setup: SimulationSetup, t: Any, state: SimulationState, given: Named) -> tuple[list[Any], Any]:

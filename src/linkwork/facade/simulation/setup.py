@@ -9,8 +9,9 @@ from typing import Any
 
 from ...algorithms.simulation import METHODS
 from ...errors import UnknownNameError
+from ...expr.arrays import array
 from ..robot.base import RobotBase
-from .ground import ContactGround
+from .contacts import TOLD, ContactSet, ContactTold
 
 __all__ = ["RecordedFunction", "SimulationSetup", "records_of"]
 
@@ -36,25 +37,24 @@ class SimulationSetup:
     inputs: tuple[tuple[str, tuple[int, ...]], ...] = ()
     signals: tuple[tuple[str, tuple[int, ...]], ...] = ()
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    contacts: ContactGround | None = None
+    contacts: ContactSet | None = None
     asked: tuple[str, ...] = ()  # what the parameters are called by the robot
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownNameError("method of simulation", str(self.method), METHODS)
         if self.contacts is not None:
-            if not isinstance(self.contacts, ContactGround):
-                raise TypeError(
-                    f"simulate: contacts: expected linkwork.simulation.ContactGround, got {self.contacts!r}"
-                )
             robot: Any = self.robot
-            if self.method != "semi_implicit_euler" or robot.constraints or self.robot.tree.has_couplings:
+            fitting = self.method == "semi_implicit_euler" and not (robot.constraints or self.robot.tree.has_couplings)
+            if not (fitting or self.is_compliant):
                 what = f"got method={self.method!r}" if self.method != "semi_implicit_euler" else "it has others"
                 raise ValueError(
                     "simulate: contacts: expected the method 'semi_implicit_euler', and a robot without loops, rolling "
-                    f"wheels and joints that follow others; {what}"
+                    f"wheels and joints that follow others, or contact_model='compliant'; {what}"
                 )
             self.contacts.checked(self.robot)
+        elif any(isinstance(what, ContactTold) for _, what in self.records):
+            raise ValueError("simulate: record: there are no contacts to tell of: give contacts")
         if self.controller is None:
             return
         if not callable(self.controller):
@@ -70,6 +70,18 @@ class SimulationSetup:
         except TypeError as error:
             takes = ", ".join(["t", "q", "v", *(["z"] if len(places) > 3 else []), *given])
             raise TypeError(f"simulate: controller: it is called as controller({takes}): {error}") from None
+
+    @property
+    def is_compliant(self) -> bool:
+        """Whether there are contacts whose forces follow from the state."""
+        return self.contacts is not None and self.contacts.model == "compliant"
+
+    @property
+    def no_forces(self) -> Any:
+        """Those of contacts before the first step (points, 3); nothing where the state tells them."""
+        if self.contacts is None or self.is_compliant:
+            return ()
+        return array([[0.0] * 3] * len(self.contacts.names(self.robot)))
 
     @property
     def start(self) -> Any:
@@ -88,6 +100,9 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
             raise ValueError(
                 f"simulate: record: expected identifiers besides t, q, v and contact_forces as names, got {name!r}"
             )
+        if isinstance(what, str) and what in TOLD:
+            found.append((name, ContactTold(what)))
+            continue
         found.append((name, what if callable(what) else RecordedFunction(robot, what)))
     return tuple(found)
 

@@ -14,6 +14,7 @@ from ..._terminal import Stream
 from ...expr.arrays import array, is_traced
 from ...expr.functions import lt, where
 from ..motion.given import finite_number
+from .contacts import ContactSet
 from .given import given_numbers, given_parameters, given_signals, given_state, leading_of, whole_steps
 from .kernels import observer, piece, rows_of
 from .result import Simulation
@@ -39,6 +40,7 @@ def simulated(
     signals: Mapping[str, Any] | None,
     parameters: Mapping[str, Any] | None,
     contacts: Any,
+    contact_model: str,
     progress: bool,
 ) -> Simulation:
     """See `Robot.simulate`."""
@@ -69,12 +71,14 @@ def simulated(
         tuple((name, _core(x, leading)) for name, x in constant.items()),
         tuple((name, _core(x, leading)[1:]) for name, x in rows.items()),
         tuple(sizes.items()),
-        contacts,
+        ContactSet.of(contacts, contact_model),
         tuple(parameters or ()),
     )
     run = SimulationRun(setup, h, steps, leading, constant, rows, varied)
     if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
         return run.on_symbols(q, v)
+    if setup.contacts is not None:
+        setup.contacts.warn_of_overlaps(robot, q)
     return run.on_numbers(np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv)), progress)
 
 
@@ -108,17 +112,15 @@ class SimulationRun:
         now = {name: x[0] for name, x in self.signals.items()}
         own = {asked: self.parameters[name] for asked, name in zip(setup.asked, self.parameters, strict=True)}
         tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now})
-        first = seen(setup, self.h, start._replace(tau=array(tau)), own)
+        first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), own)
         end, (qs, vs, records) = rolled(
             setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters
         )
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
-        if setup.contacts is not None:
-            first = {**first, FORCES: np.zeros((len(setup.contacts.points), 3))}
         told = {name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items()}
         t = self.h * setup.every * np.arange(total + 1)
         stopped = where(lt(end.status, 0.5), math.nan, self.h * end.steps)
-        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, end.z)
+        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, end.z, self._contact_names)
 
     def on_numbers(self, q: Any, v: Any, progress: bool) -> Simulation:
         """By pieces of compiled code."""
@@ -146,24 +148,28 @@ class SimulationRun:
         records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name in parts[0][2]}
         stopped = np.where(state["status"] == RUNNING, np.nan, self.h * state["steps"])
         t = self.h * setup.every * np.arange(total + 1)
-        return Simulation(setup.robot, t, qs, vs, records, np.asarray(state["status"]), stopped, state.get("z"))
+        status = np.asarray(state["status"])
+        return Simulation(setup.robot, t, qs, vs, records, status, stopped, state.get("z"), self._contact_names)
+
+    @property
+    def _contact_names(self) -> tuple[str, ...]:
+        return () if self.setup.contacts is None else self.setup.contacts.names(self.setup.robot)
 
     def _first(self, state: Mapping[str, Any], held: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         """The record of the start."""
         n = len(self.leading)
         q, v = (np.expand_dims(state[x], n) for x in ("q", "v"))
-        if self.setup.contacts is not None:
-            none = {FORCES: np.zeros((*self.leading, 1, len(self.setup.contacts.points), 3))}
-        else:
-            none = {}
-        if not self.setup.records:
-            return q, v, none
+        if not self.setup.records and self.setup.contacts is None:
+            return q, v, {}
+        if not self.setup.records and not self.setup.is_compliant:
+            none = self.setup.no_forces
+            return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
         given = {name: x for name, x in state.items() if name != "status"}
         given |= held
         if self.signals:
             given["signals"] = {name: x[self._at(x, 0)] for name, x in self.signals.items()}
         found = observer(self.setup)(**given, h=self.h)["records"]
-        return q, v, {**{name: np.expand_dims(found[name], n) for name, _ in self.setup.records}, **none}
+        return q, v, {name: np.expand_dims(x, n) for name, x in found.items()}
 
     def _rows(self, x: Any, begin: int, rows: int) -> Any:
         """The part of a signal that a piece takes, by record and step; the last piece repeats the last row."""

@@ -12,8 +12,8 @@ from ...bridge.machine import single_call
 from ...expr.structure import mapped
 from ..motion.given import finite_number
 from ..robot.base import RobotBase
+from .contacts import ContactSet
 from .given import given_numbers, given_parameters, given_state, leading_of
-from .ground import ContactGround
 from .kernels import stepper
 from .result import reason_of
 from .rolling import RUNNING
@@ -50,7 +50,8 @@ _FOREVER = 2.0**52  # steps: as many as are counted exactly
 class Simulator:
     """A robot, or a batch of it, that moves when it is told to.
 
-    ``controller``, ``method``, ``passive``, ``step``, ``parameters`` and ``contacts`` are those of `Robot.simulate`.
+    ``controller``, ``method``, ``passive``, ``step``, ``parameters``, ``contacts`` and ``contact_model`` are those of
+    `Robot.simulate`.
     Without a controller each `step` takes joint forces.  Its ``state`` is a value: `restore` goes back to it, to the
     bit, in this process or in another.
 
@@ -90,7 +91,8 @@ class Simulator:
         passive: bool = True,
         batch: int | tuple[int, ...] = (),
         parameters: Mapping[str, Any] | None = None,
-        contacts: ContactGround | None = None,
+        contacts: Any = None,
+        contact_model: str = "convex",
     ) -> None:
         if not isinstance(robot, RobotBase):
             raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
@@ -104,6 +106,7 @@ class Simulator:
             raise ValueError(f"Simulator: batch: expected a number of environments, or a shape, got {batch!r}")
         self._leading = sizes
         self._sizes, self._parameters = given_parameters(made, parameters or {})
+        contacts = ContactSet.of(contacts, contact_model)
         self._how = (method, passive, _PUSHED if controller is None else controller, contacts, tuple(parameters or ()))
         self._kernels: dict[Any, Any] = {}
         self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
@@ -111,7 +114,7 @@ class Simulator:
         self._held = list(self._parameters.values())
         told = None if callable(controller) else controller
         SimulationSetup(robot, method, passive, told, (), 1, contacts=contacts)  # looks at names
-        self._state = self.reset(made.neutral())
+        self._state = self._begun(made.neutral(), None, None)
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int) -> SimulationSetup:
         method, passive, controller, contacts, asked = self._how
@@ -133,8 +136,15 @@ class Simulator:
 
         q and v broadcast to the batch, ``where`` (...) is an array of truth values.
 
-        Raises ValueError for other shapes, and for numbers that are not finite.
+        Raises ValueError for other shapes, and for numbers that are not finite.  Warns of bodies that overlap.
         """
+        begun = self._begun(q, v, where)
+        contacts = self._how[3]
+        if contacts is not None and where is None:
+            contacts.warn_of_overlaps(self._robot, begun.q)
+        return begun
+
+    def _begun(self, q: Any, v: Any, where: Any) -> SimulatorState:
         q, v = given_state(self._robot, q, v)
         own = {name: (x, self._sizes[name]) for name, x in self._parameters.items()}
         found = leading_of(q, v, own)

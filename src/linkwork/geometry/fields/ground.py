@@ -25,7 +25,7 @@ from .placed import chosen
 from .tree import NOWHERE, NearestPlace, depth_of, nearer, nearest, to_box, walk_table
 from .triangle import nearest_on_triangle, triangle_distance
 
-__all__ = ["Ground", "ground_arrays", "ground_distance"]
+__all__ = ["Ground", "ground_arrays", "ground_distance", "surface_under"]
 
 _SIDE = 2  # cells along a side of a leaf
 _SLACK = 1e-9  # relative, and [m]: what a bound may be off by rounding
@@ -201,6 +201,12 @@ def _corner(ground: Ground, i: Any, j: Any) -> Vec3:
 
 def _under(ground: Ground, p: Vec3) -> tuple[Any, Vec3]:
     """Whether a point is above or below the grid, and the surface's point there: of the edge, beyond that."""
+    inside, under, _ = surface_under(ground, p)
+    return inside, under
+
+
+def surface_under(ground: Ground, p: Vec3) -> tuple[Any, Vec3, Vec3]:
+    """Whether a point is above or below the grid, and the surface's point and normal there: of the edge, beyond it."""
     x0, y0, dx, dy, cells_x, cells_y = ground.grid
     u, v = (p.x - x0) / dx, (p.y - y0) / dy
     inside = and_(and_(le(0.0, u), le(u, cells_x)), and_(le(0.0, v), le(v, cells_y)))
@@ -211,8 +217,11 @@ def _under(ground: Ground, p: Vec3) -> tuple[Any, Vec3]:
     first = columns * i + j
     a, d = take(heights, first), take(heights, first + (columns + 1.0))
     b, c = take(heights, first + columns), take(heights, first + 1.0)
-    z = where(lt(t, s), a + (b - a) * s + (d - b) * t, a + (d - c) * s + (c - a) * t)
-    return inside, Vec3(x0 + dx * u, y0 + dy * v, z)
+    lower = lt(t, s)
+    along, across = where(lower, b - a, d - c), where(lower, d - b, c - a)
+    steep = Vec3(-along / dx, -across / dy, 1.0)
+    normal = steep * (1.0 / sqrt(steep.dot(steep)))
+    return inside, Vec3(x0 + dx * u, y0 + dy * v, a + along * s + across * t), normal
 
 
 def _gap(ground: Ground, p: Vec3) -> Any:

@@ -1,0 +1,129 @@
+"""All contacts of a simulation as one value, and what is told of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._user import levels_up
+from ...algorithms.simulation.contact.compliant import compliant_force
+from ...errors import SimulationWarning, UnknownNameError
+from ...expr.arrays import array
+from ...expr.functions import lt, sqrt, where
+from ...expr.linalg.sums import dot, transposed
+from .ground import ContactGround
+from .places import ContactPlace, velocity_rows
+from .shapes import ContactPair, ContactScene
+
+__all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]
+
+MODELS = ("convex", "compliant")
+TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
+_DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
+_HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
+
+
+@dataclass(frozen=True)
+class ContactSet:
+    """Contacts, and the model of them."""
+
+    parts: tuple[Any, ...]
+    model: str = "convex"
+
+    @staticmethod
+    def of(given: Any, model: str) -> ContactSet | None:
+        """One kind of contacts, or a list of them; nothing of none.  Raises TypeError and UnknownNameError."""
+        if model not in MODELS:
+            raise UnknownNameError("model of contacts", model, MODELS)
+        if given is None or isinstance(given, ContactSet):
+            return given
+        parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+        for one in parts or (given,):
+            if not isinstance(one, (ContactGround, ContactScene, ContactPair)):
+                raise TypeError(
+                    "simulate: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
+                    f"a list of them, got {one!r}"
+                )
+        return ContactSet(parts, model)
+
+    def checked(self, robot: Any) -> None:
+        """Raises UnknownNameError and ValueError for what does not go with a robot."""
+        for part in self.parts:
+            part.checked(robot)
+        if self.model == "compliant":
+            for place in self.places(robot, robot.neutral()):
+                if place.material.stiffness is None:
+                    raise ValueError(f"simulate: contacts: {place.name}: compliant contacts have a stiffness [N/m^1.5]")
+
+    def names(self, robot: Any) -> tuple[str, ...]:
+        """What each point is called."""
+        return tuple(name for part in self.parts for name in part.names(robot))
+
+    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+        """All points, at q (nq) of a trace, or at q (..., nq) of numbers."""
+        return [place for part in self.parts for place in part.places(robot, q)]
+
+    def compliant(self, robot: Any, q: Any, v: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The joint forces (nv) of compliant contacts, and each point's force in the world's axes (points, 3)."""
+        tau: list[Any] = [0.0] * robot.nv
+        forces = []
+        for place in self.places(robot, q):
+            J, m = velocity_rows(robot, q, place), place.material
+            c = [dot(row, v) for row in J]
+            force = compliant_force(c, place.gap, m.friction, m.stiffness, m.dissipation)
+            tau = [t + dot(column, force) for t, column in zip(tau, transposed(J), strict=True)]
+            forces.append(in_world(place.axes, force))
+        return tau, array(forces)
+
+    def told(self, name: str, robot: Any, q: Any, v: Any) -> Any:
+        """Each point's gap [m], or how fast it slides [m/s], where it touches."""
+        places = self.places(robot, q)
+        if name == "contact_gap":
+            return array([place.gap for place in places])
+        found = []
+        for place in places:
+            first, second, _ = (dot(row, list(v)) for row in velocity_rows(robot, q, place))
+            found.append(where(lt(0.0, place.gap), 0.0, sqrt(first * first + second * second)))
+        return array(found)
+
+    def warn_of_overlaps(self, robot: Any, q: np.ndarray) -> None:
+        """A SimulationWarning that names what begins too deep at q (..., nq), and how deep it is."""
+        found = self._too_deep(robot, q)
+        if found:
+            more = f", and {len(found) - 4} more" if len(found) > 4 else ""
+            what = "simulate: what overlaps at the start is pushed apart: " + "; ".join(found[:4]) + more
+            warnings.warn(what, SimulationWarning, stacklevel=levels_up())
+
+    def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
+        """What overlaps already, by more than it should."""
+        weight = robot.mass * float(np.linalg.norm(robot.gravity))
+        found = []
+        for place in self.places(robot, q):
+            deepest = -float(np.min(place.gap, initial=np.inf))
+            k = place.material.stiffness
+            power = 1.5 if self.model == "compliant" else 1.0
+            if deepest > _DEEP and (k is None or k * deepest**power > _HEAVY * weight):
+                found.append(f"{place.name} by {1e3 * deepest:.3g} mm")
+        return found
+
+
+@dataclass(frozen=True)
+class ContactTold:
+    """What is told of contacts besides their forces, by its name in `TOLD`."""
+
+    name: str
+
+    def __call__(self, contacts: ContactSet, robot: Any, state: Any) -> Any:
+        """Of a state of a simulation."""
+        if self.name == "contact_residual":
+            return state.residual
+        return contacts.told(self.name, robot, state.q, state.v)
+
+
+def in_world(axes: Sequence[Sequence[Any]], force: Sequence[Any]) -> list[Any]:
+    """A force by two tangents and the normal, in the world's axes."""
+    return [dot(column, force) for column in transposed(axes)]

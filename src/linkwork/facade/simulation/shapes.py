@@ -1,0 +1,158 @@
+"""Contacts of links' collision shapes: with what stands in the world, and with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...errors import UnknownNameError
+from ...expr.functions import where
+from ...geometry.contacts import touching_shapes
+from ...geometry.scene import Scene
+from ...model.body import WORLD
+from ...model.collisions import LinkShape, collision_links, link_shapes
+from ...shapes import Shape
+from ...spatial import Pose
+from .materials import ContactMaterial, Materials, check_names, checked_materials, material_of
+from .places import ContactPlace, axes_of, frame_pose
+
+__all__ = ["ContactPair", "ContactScene"]
+
+_WITHIN = 1e3  # [m]: no contact is looked for beyond, and where there is none its gap is that
+
+
+@dataclass(frozen=True)
+class ContactScene:
+    """What stands in the world, a `linkwork.Scene`, and the robot's ``links`` that touch it, by their collision shapes.
+
+    All links that have shapes and move, if none are named.  ``materials`` is a `linkwork.simulation.ContactMaterial` of
+    everything, or a dict of them by names of links and obstacles, and by pairs of these.  Which points of two shapes
+    may touch follows from their kinds, as `linkwork.contact_points` has it: both ends of a capsule, the corners of a
+    box, the lowest points of a cylinder's rims, and of two boxes all corners of what faces share.
+
+    >>> import linkwork as lw
+    >>> from linkwork.simulation import ContactMaterial, ContactScene
+    >>> scene = lw.Scene().with_half_space("floor").with_box("step", (1.0, 1.0, 0.2), (1.0, 0.0, 0.1))
+    >>> rough = {"floor": ContactMaterial(0.5), ("foot", "step"): ContactMaterial(1.0)}
+    >>> contacts = ContactScene(scene, materials=rough)
+    """
+
+    scene: Scene
+    links: tuple[str, ...] | None = None
+    materials: ContactMaterial | Mapping[str | tuple[str, str], ContactMaterial] | Materials = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scene, Scene):
+            raise TypeError(f"ContactScene: scene: expected a linkwork.Scene, got {self.scene!r}")
+        if not len(self.scene):
+            raise ValueError("ContactScene: scene: expected at least one obstacle")
+        if self.links is not None:
+            links = (self.links,) if isinstance(self.links, str) else self.links
+            if not (isinstance(links, (tuple, list)) and links and all(isinstance(x, str) for x in links)):
+                raise TypeError(f"ContactScene: links: expected names of links, got {self.links!r}")
+            object.__setattr__(self, "links", tuple(links))
+        object.__setattr__(self, "materials", checked_materials("ContactScene", self.materials))
+
+    def checked(self, robot: Any) -> None:
+        """Raises UnknownNameError for links and materials that there are not, ValueError for links that do not move."""
+        there = collision_links(robot.tree)
+        for link in self.links or ():
+            _check_link("ContactScene: links", robot, link)
+        check_names(self.materials, (*there, *self.scene.names))  # type: ignore[arg-type]
+        if not self._pairs(robot):
+            raise ValueError(f"ContactScene: robot {robot.name!r} has no moving link with a collision shape")
+
+    def names(self, robot: Any) -> tuple[str, ...]:
+        """What each point is called."""
+        return tuple(place.name for place in self.places(robot, robot.neutral()))
+
+    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
+        found: list[ContactPlace] = []
+        for one, name in self._pairs(robot):
+            obstacle = self.scene[name]
+            material = material_of(self.materials, one.link, name)  # type: ignore[arg-type]
+            X = _Placed(robot, q, one)
+            found += _places(f"{one.name!r} and {name!r}", material, obstacle.shape, obstacle.pose, X)
+        return found
+
+    def _pairs(self, robot: Any) -> list[tuple[LinkShape, str]]:
+        moving = [one for one in link_shapes(robot.tree) if one.body != WORLD]
+        meant = [one for one in moving if self.links is None or one.link in self.links]
+        return [(one, name) for one in meant for name in self.scene.names]
+
+
+@dataclass(frozen=True)
+class ContactPair:
+    """Two links of the robot that may touch, by their collision shapes, of one ``material`` or of two by name.
+
+    The forces of its contacts are those on the ``second``.  Two links that a joint connects may be such a pair too,
+    where their shapes leave room for it.
+
+    >>> from linkwork.simulation import ContactMaterial, ContactPair
+    >>> ContactPair("upper_arm", "box", ContactMaterial(friction=0.4)).second
+    'box'
+    """
+
+    first: str
+    second: str
+    materials: ContactMaterial | Mapping[str | tuple[str, str], ContactMaterial] | Materials = ()
+
+    def __post_init__(self) -> None:
+        if self.first == self.second:
+            raise ValueError(f"ContactPair: expected two links, got {self.first!r} twice")
+        object.__setattr__(self, "materials", checked_materials("ContactPair", self.materials))
+
+    def checked(self, robot: Any) -> None:
+        """Raises UnknownNameError for links and materials that there are not, ValueError for links of one body."""
+        for link in (self.first, self.second):
+            _check_link("ContactPair", robot, link, may_stand=True)
+        check_names(self.materials, (self.first, self.second))  # type: ignore[arg-type]
+        if robot.tree.frame(self.first).body == robot.tree.frame(self.second).body:
+            raise ValueError(f"ContactPair: links {self.first!r} and {self.second!r} are on one body")
+
+    def names(self, robot: Any) -> tuple[str, ...]:
+        """What each point is called."""
+        return tuple(place.name for place in self.places(robot, robot.neutral()))
+
+    def places(self, robot: Any, q: Any) -> list[ContactPlace]:
+        """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
+        material = material_of(self.materials, self.first, self.second)  # type: ignore[arg-type]
+        shapes = link_shapes(robot.tree)
+        found: list[ContactPlace] = []
+        for a in (one for one in shapes if one.link == self.first):
+            for b in (one for one in shapes if one.link == self.second):
+                A, B = _Placed(robot, q, a), _Placed(robot, q, b)
+                for place in _places(f"{a.name!r} and {b.name!r}", material, a.shape, A.X, B):
+                    arm = place.arms[1]
+                    found.append(replace(place, first=a.link, arms=(arm + B.origin - A.origin, arm)))
+        return found
+
+
+class _Placed:
+    """A link's shape where it is."""
+
+    def __init__(self, robot: Any, q: Any, one: LinkShape) -> None:
+        X = frame_pose(robot, q, one.link)
+        self.link, self.shape, self.origin = one.link, one.shape, X.translation
+        self.X = X @ (robot.tree.frame(one.link).placement.inv() @ one.placement)
+
+
+def _places(name: str, material: ContactMaterial, first: Shape, X: Pose, second: _Placed) -> Iterator[ContactPlace]:
+    """The points of a shape, as if it stood, and of a link's."""
+    touching = touching_shapes(first, X, second.shape, second.X, _WITHIN)
+    points = [(one.normal, p) for one in touching for p in one.points]
+    for k, (normal, p) in enumerate(points):
+        arm = (p.on_a + p.on_b) * 0.5 - second.origin
+        gap = where(p.there, -p.depth, _WITHIN)
+        many = f" ({k + 1} of {len(points)})" if len(points) > 1 else ""
+        yield ContactPlace(name + many, None, second.link, (None, arm), axes_of(normal), gap, material)
+
+
+def _check_link(who: str, robot: Any, link: Any, may_stand: bool = False) -> None:
+    links = collision_links(robot.tree)
+    if link not in links:
+        raise UnknownNameError("link with a collision shape", link, links)
+    if not may_stand and robot.tree.frame(link).body == WORLD:
+        raise ValueError(f"{who}: {link!r} is fixed to the world: no joint moves it")
