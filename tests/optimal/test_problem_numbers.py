@@ -126,14 +126,21 @@ def test_two_that_conflict_are_named(slider):
 
 
 def test_what_a_constraint_is_measured_in_is_no_matter(slider):
-    """Motors that can only just: where a constraint's scale is small, its penalty must not grow the sooner."""
-    costs = []
-    for scale in (0.01, 0.1):
-        problem = lw.Problem(slider, steps=12, duration=0.6).add("acceleration", "squares")
+    """Motors that can only just, in N·m and in mN·m, by scales and by values; and costs of another size."""
+
+    def reaching(motors, most, scale, cost):
+        problem = lw.Problem(slider, steps=12, duration=0.6).add("acceleration", "squares", scale=cost)
         problem.add("configuration", "equality", at=-1, target=(2.0, -1.0), name="there")
         problem.add("velocity", "equality", at=-1, name="rest")
-        problem.add("torque", "inequality", lower=-21.0, upper=21.0, scale=scale, name="motors")
-        found = problem.solve(np.zeros(2))
-        assert found.success and abs(np.abs(found.residuals["motors"]).max() - 21.0) < 1e-6
-        costs.append(found.cost)
-    assert abs(costs[0] / costs[1] - 1.0) < 1e-6
+        return problem.add(motors, "inequality", lower=-most, upper=most, scale=scale, name="motors")
+
+    found = [
+        reaching("torque", 21.0, scale, cost).solve(np.zeros(2))
+        for scale, cost in ((1.0, 1.0), (1e-3, 1.0), (1e3, 1.0), (1.0, 1e3))
+    ]
+    found.append(reaching(lambda w: [1e3 * x for x in w.torque()], 21e3, 1.0, 1.0).solve(np.zeros(2)))
+    for x, unit, cost in zip(found, (1.0, 1.0, 1.0, 1.0, 1e3), (1.0, 1.0, 1.0, 1e6, 1.0), strict=True):
+        assert x.success and abs(np.abs(x.residuals["motors"]).max() - 21.0 * unit) < 1e-6 * unit
+        assert abs(x.cost / cost / found[0].cost - 1.0) < 1e-7 and abs(x.iterations - found[0].iterations) <= 3
+        off = x.multipliers["motors"] * unit / cost - found[0].multipliers["motors"]
+        assert np.abs(off).max() < 1e-5 * np.abs(found[0].multipliers["motors"]).max()

@@ -45,6 +45,7 @@ _AT_EASE = 1e-4  # damping that hardly counts
 _LONGEST = 1.0  # [rad, m], and of parameters what they are
 _FELL = 0.25  # a violation that has fallen enough
 _SETTLED = 0.1  # of a penalty's share of the merit: what a step promises where it is nearly as low as it may be
+_CREEPS, _MILD = 1e-4, 0.1  # the same where steps creep: also with a damping that is mild
 _GROWTH = 10.0  # of penalties that do not suffice
 _MOST_PENALTY = 1e10
 _LITTLE, _PATIENCE = 1e-3, 5.0  # by which share a merit hardly falls, and how often in a row until that is the end
@@ -160,6 +161,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         # as long as a step may still halve it, a penalty is not to blame
         share = rho * (scale * now) * (scale * now)
         settled = or_(and_(at_ease, le(-slope, _SETTLED * share)), le(length, 10.0 * tolerances.step))
+        settled = or_(settled, and_(lt(state.damping, _MILD), le(-slope, _CREEPS * share)))
         grow = and_(and_(short, not_(fell)), settled)
         renewed.append(and_(short, fell))
         grown.append(where(grow, fmin(_GROWTH * rho, _MOST_PENALTY), rho))

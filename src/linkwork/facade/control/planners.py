@@ -86,7 +86,7 @@ class AugmentedPlanner:
         return np.full(1 + len(self._own.program.hard), _STEP)
 
     def numbers(self, reference: Mapping[str, Any] | None, lead: tuple[int, ...]) -> dict[str, np.ndarray]:
-        numbers = dict(self._own.constants)
+        numbers = dict(self._own.even)
         for name, x in self._own.given_targets(reference).items():
             own = self._shapes[name]
             if x.ndim > len(own):

@@ -179,7 +179,7 @@ class OptimalResult:
         found: dict[str, np.ndarray] = {}
         every, alone = program.forces_of(program.everywhere), program.forces_of(program.alone)
         for k in program.hard:
-            scale = self.problem.entries[k].scale
+            scale = self.numbers["scales"][program.rows_of[k]]
             if k in every:
                 own = self.state["everywhere"][..., every[k]][..., list(self.steps_of(k)), :]
             else:

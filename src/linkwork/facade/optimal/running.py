@@ -20,7 +20,8 @@ from .asked import ByStep, nothing_aimed_at, read_guess, target_shape
 from .guesses import TOGETHER, Beginnings, guesses, needless
 from .referee import refereed
 from .result import OptimalResult
-from .solving import TOLD, search_kernel, shapes_of, state_shapes
+from .scaling import even_scales
+from .solving import TOLD, numbers_of, search_kernel, shapes_of, state_shapes
 
 __all__ = ["PreparedProblem", "prepared", "run"]
 
@@ -84,6 +85,20 @@ class PreparedProblem:
         found = {"step": step, "step_rates": rates, "weights": weights, "scales": scales, "lower": lower}
         found |= {"upper": upper, "floor": floor, "ceiling": ceiling}
         return found
+
+    @cached_property
+    def even(self) -> dict[str, np.ndarray]:
+        """The same with scales as the search has them, whatever constraints are measured in: see `scaling`."""
+        problem, program, begin = self.problem, self.program, self.begin
+        aims = dict(self.own_targets)
+        for name, (port, k, shape) in self.targets.items():
+            if port not in aims:
+                aims[port] = np.reshape(nothing_aimed_at(problem.robot, problem.entries[k].feature), math.prod(shape))
+        numbers = numbers_of(program, {**self.constants, **aims})
+        u = begin["u"][0] if "u" in begin else np.zeros(0)
+        places = problem.robot.random_configuration(seed=0, size=4)
+        factors = even_scales(program, numbers, places, u, begin.get("p", np.zeros(0)), PENALTY)
+        return self.constants | {"scales": self.constants["scales"] * factors}
 
     @property
     def _clock(self) -> tuple[np.ndarray, np.ndarray]:
@@ -250,8 +265,7 @@ def run(
     robot, program = problem.robot, own.program
     T = program.steps
     begun = time.perf_counter()
-    numbers = dict(own.constants)
-    numbers |= own.given_targets(targets)
+    numbers = own.even | own.given_targets(targets)
     if start is not None:
         start = read_configuration(robot, "Problem.solve", "start", start)
         numbers["past"] = _past(own, start, velocity)
