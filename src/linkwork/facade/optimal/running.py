@@ -91,7 +91,7 @@ class PreparedProblem:
         """The same with scales as the search has them, whatever constraints are measured in: see `scaling`."""
         problem, program, begin = self.problem, self.program, self.begin
         aims = dict(self.own_targets)
-        for name, (port, k, shape) in self.targets.items():
+        for port, k, shape in self.targets.values():
             if port not in aims:
                 aims[port] = np.reshape(nothing_aimed_at(problem.robot, problem.entries[k].feature), math.prod(shape))
         numbers = numbers_of(program, {**self.constants, **aims})

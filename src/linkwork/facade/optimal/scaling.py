@@ -1,15 +1,14 @@
 """What constraints are multiplied by before anything is searched, so that what they are measured in does not matter.
 
-With costs whose second derivatives are H, a constraint with rows J moves by C λ, C = J H⁻¹ Jᵀ, as multipliers λ pull, and
-a penalty ρ leaves 1/(1 + ρ C) of a violation.  With the same ρ C for all constraints, problems in other units, and those
-whose costs are of another size, are one.  How large C is is found at one configuration, of a path in even motion.
+With costs whose second derivatives are H, a constraint with rows J moves by C λ, C = J H⁻¹Jᵀ, as multipliers λ pull,
+and a penalty ρ leaves 1/(1 + ρ C) of a violation.  With the same ρ C for all constraints, problems in other units, and
+those whose costs are of another size, are one.  How large C is is found for paths in even motion, the same rows in all
+steps.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, section 17.3.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -108,7 +107,7 @@ def _curvature(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
         if np.isfinite(H).all():
             values, vectors = np.linalg.eigh(H)
             H = (vectors * np.abs(values)) @ vectors.T
-    return H
+    return np.asarray(H)
 
 
 class _Stiffness:
@@ -123,7 +122,7 @@ class _Stiffness:
         largest = 0.0
         for weights, H in costs:
             largest = max(largest, float(np.abs(np.diag(H)).max(initial=0.0)))
-            for t in np.flatnonzero(weights):
+            for t in np.flatnonzero(weights).tolist():
                 for a in range(min(deep, t + 1)):
                     for b in range(a, min(deep, t + 1)):
                         part = H[a * n : (a + 1) * n, b * n : (b + 1) * n]
