@@ -1,14 +1,19 @@
-"""Control: linear-quadratic regulators, of matrices, around states of robots and along trajectories; receding plans."""
+"""Control: laws of robots, linear-quadratic regulators, receding plans."""
 
 from .facade.control.holding import HoldingRegulator, hold
+from .facade.control.joint_laws import PD, PID, ComputedTorque, GravityCompensation
 from .facade.control.plan import RecedingPlan
 from .facade.control.receding import Command, Controller
 from .facade.control.regulators import HorizonRegulator, Regulator, lqr, lqr_horizon
 from .facade.control.tracking import TrackingRegulator, track
 
 __all__ = [
+    "PD",
+    "PID",
     "Command",
+    "ComputedTorque",
     "Controller",
+    "GravityCompensation",
     "HoldingRegulator",
     "HorizonRegulator",
     "RecedingPlan",
