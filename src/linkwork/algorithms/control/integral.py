@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ...expr.functions import and_, lt, or_, where
+from ...expr.linalg.sums import is_zero
 
 __all__ = ["AntiWindup", "bounded", "integrated"]
 
@@ -46,7 +47,7 @@ def integrated(
         if anti_windup == "clamping":
             outward = or_(and_(lt(given, asked), lt(0.0, change)), and_(lt(asked, given), lt(change, 0.0)))
             change = where(outward, 0.0, change)
-        elif anti_windup == "back_calculation" and gain != 0.0:
+        elif anti_windup == "back_calculation" and not is_zero(gain):
             # by no more than what is beyond, however short the tracking time is
             change = change + (given - asked) / max(time, h)
         found.append(total + h * change)
