@@ -167,6 +167,15 @@ def test_what_plans_is_exchangeable(problem: Any) -> None:
     one, other = problem.controller(), problem.controller(solver=Slow(problem))
     assert np.array_equal(one.step(state).torque, other.step(state).torque)
     assert np.array_equal(one.step(state).torque, other.step(state).torque) and counts == [50, 3]
+    # what makes one is told of motors as linkwork's own are
+    told: list[Any] = []
+
+    def making(problem: Any, names: Any, effort: Any, passive: bool) -> Any:
+        told.extend([names, effort, passive])
+        return Slow(problem)
+
+    problem.controller(solver=making, actuators=["y"], effort=4.0, passive=True)
+    assert told[0] == ["y"] and told[1].tolist() == [4.0, 4.0] and told[2] is True
 
 
 def test_iterative_lqr_plans_too(problem: Any) -> None:

@@ -73,6 +73,21 @@ def test_free_duration():
     assert np.isclose(found.cost, 1.25 * exact, rtol=1e-8)
 
 
+def test_least_time():
+    """Within limits of acceleration, as fast and as slow as may be; the slower of two; then with a limit of velocity."""
+
+    def fastest(**limits):
+        problem = lw.Problem(bead(), steps=20, duration=(0.2, 8.0)).add("duration", "cost", scale=0.1)
+        problem.add("configuration", "equality", at=-1, target=[1.0, 0.3], name="there")
+        problem.add("velocity", "equality", at=-1, name="rest")
+        return problem.add_limits(positions=False, accelerations=2.0, **limits).solve([0.0, 0.0])
+
+    found = fastest(velocities=False)
+    assert found.success and abs(found.duration - 2.0 * np.sqrt(0.5)) < 1e-5
+    found = fastest(velocities=1.0)
+    assert found.success and 1.5 - 1e-5 < found.duration < 1.5 + 2.0 / 20**2  # that of a trapezoid, but for its steps
+
+
 def test_least_jerk():
     """The discrete optimum by a dense solve, and what it tends to: 10 s³ - 15 s⁴ + 6 s⁵ (Flash and Hogan, 1985)."""
     errors = []

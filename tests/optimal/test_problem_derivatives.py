@@ -45,6 +45,8 @@ def test_paths_move_as_differences_say(swing):
             assert abs(derivative.parameters["duration"][0, k] - duration) < 1e-6
     with pytest.raises(ValueError, match="derivative: expected one of 'acceleration', 'end', 'velocity', 'start'"):
         found.derivative("ends")
+    with pytest.raises(ValueError, match="'duration' is free"):
+        found.derivative("duration")
 
 
 def test_by_the_robot_and_in_batches():
@@ -62,3 +64,34 @@ def test_by_the_robot_and_in_batches():
     assert derivative.shape[:3] == (2, 2, 2)
     assert np.abs(derivative[1] - alone).max() < 1e-12
     assert np.abs(derivative).max() > 0.1
+
+
+def test_by_targets_of_steps_and_by_durations():
+    """A path that follows configurations, moving as it starts, in phases of given durations."""
+    robot = lw.load("double_pendulum")
+    wanted, start, rate = (
+        np.array([[0.3, -0.8], [0.4, -0.7], [0.45, -0.6]]),
+        np.array([0.2, -0.1]),
+        np.array([0.3, 0.5]),
+    )
+
+    def solved(points=wanted, through=(0.5, -0.4), first=0.3, warm=None):
+        phases = {"first": (0, 2), "second": (2, 4)}
+        problem = lw.Problem(robot, steps=4, duration={"first": first, "second": 0.5}, phases=phases)
+        problem.add("torque", "squares", scale=0.05).add("velocity", "squares", scale=0.2)
+        follow = lw.optimal.ByStep(points)
+        problem.add("configuration", "squares", at=[0, 1, 3], name="follow", target=follow, scale=3.0)
+        problem.add("configuration", "equality", at=2, target=lw.optimal.ByStep([through]), name="through")
+        return problem.solve(start, velocity=rate, warm=warm, **TIGHT)
+
+    found = solved()
+    assert found.success and found.derivative("through").q.shape == (4, 2, 2)
+    for by, k, one in (
+        ("follow", 0, lambda h: {"points": wanted + [[h, 0.0], [0.0, 0.0], [0.0, 0.0]]}),
+        ("follow", 5, lambda h: {"points": wanted + [[0.0, 0.0], [0.0, 0.0], [0.0, h]]}),
+        ("through", 1, lambda h: {"through": (0.5, -0.4 + h)}),
+        ("duration of first", 0, lambda h: {"first": 0.3 + h}),
+    ):
+        more, fewer = (solved(**one(sign * STEP), warm=found).q for sign in (1.0, -1.0))
+        exact = found.derivative(by).q[..., k]
+        assert np.abs(exact).max() > 1e-2 and np.abs((more - fewer) / (2 * STEP) - exact).max() < 1e-6, by

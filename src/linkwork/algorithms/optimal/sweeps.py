@@ -148,7 +148,8 @@ class PathSweeps:
             own_u = [list(x[t]) for x in u] or [[]] * (program.depth + 1)
             w = program.window([list(x[t]) for x in q], own_u, list(point.p), self._clocks[t])
             forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
-            target = list(self.numbers.targets[k])
+            aim = self.numbers.targets[k]
+            target = list(aim[t] if program.entries[k].moving else aim)
             found.append((t, w, self._asked(k, 1.0, target, forces, duals)))
         return found
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +85,8 @@ class Controller:
       largest forces, a number or (nv,), the robot's unless it is said; ``passive``: forces overcome what joints do by
       themselves.  Commands are by all three, and so are plans of "ilqr"; those of "augmented" know what features
       of the problem ask.
-    - ``solver``: "augmented", "ilqr", or a `Planner`.
+    - ``solver``: "augmented", "ilqr", a `Planner`, which has to know about motors by itself, or what makes one of the
+      problem, the names of joints that have motors, ``effort`` (nv,) or None for the robot's, and ``passive``.
     """
 
     def __init__(
@@ -103,23 +104,24 @@ class Controller:
         actuators: str | Iterable[str] | None = None,
         effort: ArrayLike | None = None,
         passive: bool = False,
-        solver: str | Planner = "augmented",
+        solver: str | Planner | Callable[..., Planner] = "augmented",
     ) -> None:
         who = "controller"
         if isinstance(solver, str) and solver not in _SOLVERS:
             raise ValueError(f"{who}: solver: expected one of {', '.join(map(repr, _SOLVERS))}, got {solver!r}")
-        self.robot = robot = (problem if isinstance(solver, str) else solver).robot
+        making: Any = _SOLVERS[solver] if isinstance(solver, str) else solver if callable(solver) else None
+        self.robot = robot = (solver if making is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
         self.acting = acting_places(who, robot, actuators)
         self._effort = _effort(who, robot, effort)
-        if isinstance(solver, str):
+        if making is not None:
             places, own = range(robot.nv), set(self.acting.tolist())
             slices = [(body.joint_name, robot.tree.v_slices[i]) for i, body in robot.tree.stacked() if body.joint.nv]
             names = [name for name, its in slices if own.issuperset(places[its])]
-            solver = _SOLVERS[solver](problem, names, None if effort is None else self._effort, self.passive)
-        self.planner: Planner = solver
+            solver = making(problem, names, None if effort is None else self._effort, self.passive)
+        self.planner = planner = cast(Planner, solver)
         self.problem = problem
-        self.period = _seconds(who, "period", solver.step if period is None else period)
+        self.period = _seconds(who, "period", planner.step if period is None else period)
         self.iterations = _count(who, "iterations", iterations)
         self.first_iterations = _count(who, "first_iterations", first_iterations)
         self.time_limit = None if time_limit is None else _seconds(who, "time_limit", time_limit, zero=True)
@@ -130,7 +132,7 @@ class Controller:
         self._Q = state_cost(who, "Q", Q, robot.nv)
         self._R = cost_matrix(who, "R", R, len(self.acting))
         self._idle = np.setdiff1d(np.arange(robot.nv), self.acting)
-        self._step = np.array(solver.step)
+        self._step = np.array(planner.step)
         self.reset()
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._text import quoted
-from ...algorithms.configuration.manifold import integrate
+from ...algorithms.configuration.manifold import difference, integrate
 from ...algorithms.optimal.conditions import PathConditions
 from ...algorithms.optimal.program import PathProgram
 from ...algorithms.optimal.sweeps import PathSweeps
@@ -45,6 +45,8 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     given = [state[name] for name in state_shapes(program) if name in _ASKED]
     given += [numbers[name] for name in shapes_of(program)]
     robot = prepared.problem.robot
+    moving = by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving
+    steps = prepared.problem.entries[prepared.targets[by][1]].steps if moving else ()
     own = np.zeros(_size(prepared, by, parameter))
     if parameter is not None:
         own = np.array(parameter.nominal(robot.tree), dtype=float)
@@ -54,8 +56,8 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     lead = state["told"].shape[:-1]
     found = []
     for place in np.ndindex(lead):
-        there = [{name: x[place] for name, x in some.items()} for some in (state, second, first)]
-        found.append(_moved(program, prepared, *there))
+        at, bent, sloped = ({name: x[place] for name, x in some.items()} for some in (state, second, first))
+        found.append(_moved(program, prepared, at, bent, sloped, steps))
     step = np.array(found).reshape(*lead, *found[0].shape)
     T, width, nv = program.steps, program.width, program.tree.nv
     path = step[..., : T * width, :].reshape(*lead, T, width, -1)
@@ -72,11 +74,12 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
 
 def _asked(prepared: Any, by: str) -> Parameter | None:
     """The robot's parameter that is meant, if it is one.  Raises ValueError for what no path depends on."""
-    names = [*prepared.targets, *(["start"] if prepared.started else [])]
+    durations = _durations(prepared)
+    names = [*prepared.targets, *(["start"] if prepared.started else []), *durations]
     if by in names:
-        if by in prepared.targets and prepared.problem.entries[prepared.targets[by][1]].moving:
-            raise ValueError(f"OptimalResult.derivative: {by!r} aims at something else in each step: that is not told")
         return None
+    if by in prepared.problem.parameters:
+        raise ValueError(f"OptimalResult.derivative: {by!r} is free: the problem finds it, and does not depend on it")
     if not isinstance(by, str) or (":" not in by and by != "placement"):
         raise ValueError(
             f"OptimalResult.derivative: expected one of {', '.join(map(quoted, names))}, or a parameter of the robot "
@@ -86,8 +89,16 @@ def _asked(prepared: Any, by: str) -> Parameter | None:
     return parameter
 
 
+def _durations(prepared: Any) -> dict[str, str]:
+    """Durations that are given, by what they are called here: their phases."""
+    known = prepared.problem.durations
+    return {f"duration of {x}" if x else "duration": x for x, y in known.items() if not isinstance(y, tuple)}
+
+
 def _size(prepared: Any, by: str, parameter: Parameter | None) -> int:
     asked = {}
+    if by in _durations(prepared) and by not in prepared.targets:
+        return 1
     if by in prepared.targets:
         asked[by] = prepared.problem.entries[prepared.targets[by][1]].feature
     return way_size(prepared.problem.robot.tree, by, parameter, asked)
@@ -116,24 +127,63 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
         if parameter is not None:
             tree = parametrised(program.tree, {parameter: scalars(way).ravel().tolist()})
             changed = program.on(tree)
-        elif by == "start" and by not in prepared.targets:
+        elif by in prepared.targets:
+            port, k, _ = prepared.targets[by]
+            feature = program.entries[k].feature
+            rows = given[port] if program.entries[k].moving else [given[port]]  # in all steps by the same way
+            moved = [moved_target(program.tree, feature, [*row], [*way]) for row in rows]
+            given[port] = array(moved if program.entries[k].moving else moved[0])
+        elif by == "start":
             given["past"] = array([integrate(program.tree, [*q], [*way]) for q in given["past"]])
         else:
-            port, k, _ = prepared.targets[by]
-            given[port] = array(moved_target(program.tree, program.entries[k].feature, [*given[port]], [*way]))
+            rates = prepared.shares_of(_durations(prepared)[by])
+            if prepared.started:
+                given["past"] = _longer(program, given, rates[0] * way[0])
+            given["step"] = given["step"] + (rates[0] * way[0] if program.uniform else rates * way[0])
         conditions = PathConditions(PathSweeps(changed, numbers_of(program, given)))
         return conditions.slopes(point_of(program, given), duals_of(program, given))
 
     return compile(sloped, name="optimal_slopes", **_inputs(program), way=(size,)).jacobian("way")
 
 
+def _longer(program: PathProgram, given: dict[str, Any], more: Any) -> Any:
+    """What was before the start, at the same velocity, where steps are so much longer."""
+    past, tree = [[*q] for q in given["past"]], program.tree
+    if len(past) < 2:
+        return given["past"]
+    step = given["step"] if program.uniform else given["step"][0]
+    way = [x * more / step for x in difference(tree, past[-2], past[-1])]
+    ages = range(len(past) - 1, -1, -1)
+    return array([integrate(tree, q, [-age * x for x in way]) for q, age in zip(past, ages, strict=True)])
+
+
 def _moved(
-    program: PathProgram, prepared: Any, state: dict[str, np.ndarray], bends: dict[str, Any], slopes: dict[str, Any]
+    program: PathProgram,
+    prepared: Any,
+    state: dict[str, np.ndarray],
+    bends: dict[str, Any],
+    slopes: dict[str, Any],
+    steps: tuple[int, ...] = (),
 ) -> np.ndarray:
-    """dx/dθ of one problem, the columns of all steps and then the parameters', by dense algebra."""
+    """dx/dθ of one problem, the columns of all steps and then the parameters', by dense algebra.
+
+    Of what moves in some ``steps`` by itself, θ are the numbers of all of them, step by step, and what slopes say of a
+    step is of its own.
+    """
     T, m, width, many = program.steps, program.depth, program.width, program.many
     count, size = T * width + many, (m + 1) * width + many
-    n = next(iter(slopes.values())).shape[-1]
+    each = next(iter(slopes.values())).shape[-1]
+    n = each * (len(steps) or 1)
+
+    def own(t: int, x: np.ndarray) -> np.ndarray:
+        if not steps:
+            return x
+        full = np.zeros((*x.shape[:-1], n))
+        if t in steps:
+            k = steps.index(t)
+            full[..., k * each : (k + 1) * each] = x
+        return full
+
     H, g = np.zeros((count, count)), np.zeros((count, n))
     rows, sides = [], []
     lower = np.tril_indices(size)
@@ -169,23 +219,23 @@ def _moved(
     if program.everywhere:
         places = program.forces_of(program.everywhere)
         for t in range(T):
-            there = put(t, bends["first"][t], slopes["first"][t])
+            there = put(t, bends["first"][t], own(t, slopes["first"][t]))
             start = 0
             for k in program.everywhere:
                 entry = program.entries[k]
-                own = slice(start, start + entry.count)
+                rows_of = slice(start, start + entry.count)
                 start += entry.count
                 if entry.hard and weights[t, k]:
-                    J = bends["second"][t].reshape(-1, size)[own]
-                    hold(k, J, slopes["second"][t][own], state["everywhere"][t, places[k]], there)
+                    J = bends["second"][t].reshape(-1, size)[rows_of]
+                    hold(k, J, own(t, slopes["second"][t][rows_of]), state["everywhere"][t, places[k]], there)
     single = program.forces_of(program.alone)
     for number, k in enumerate(program.alone):
         own_step = program.entries[k].at
         assert own_step is not None
-        there = put(own_step, bends[f"first{number}"], slopes[f"first{number}"])
+        there = put(own_step, bends[f"first{number}"], own(own_step, slopes[f"first{number}"]))
         if program.entries[k].hard:
             J = bends[f"second{number}"].reshape(-1, size)
-            hold(k, J, slopes[f"second{number}"], state["alone"][single[k]], there)
+            hold(k, J, own(own_step, slopes[f"second{number}"]), state["alone"][single[k]], there)
     # parameters at their bounds stay there
     constants = prepared.constants
     for j in range(many):

@@ -223,9 +223,11 @@ class OptimalResult:
     def derivative(self, by: str) -> PathDerivative:
         """How the path moves (..., T, nv, n), in tangent vectors, by n numbers of what the problem is asked with.
 
-        ``by`` is the name of a feature with a target, ``"start"``, or a parameter of the robot as ``"placement:elbow"``
-        (see `Robot.parameters`).  Poses move by twists (rotation; way) and rotations by rotation vectors, in their own
-        axes, configurations by velocities, all else number by number; a start moves with what was before it, at rest.
+        ``by`` is the name of a feature with a target, ``"start"``, ``"duration"`` or ``"duration of PHASE"`` [s] where
+        these are given, or a parameter of the robot as ``"placement:elbow"`` (see `Robot.parameters`).  Of a target by
+        step (`linkwork.optimal.ByStep`) the n are the numbers of all its steps, step by step.  Poses move by twists
+        (rotation; way) and rotations by rotation vectors, in their own axes, configurations by velocities, all else
+        number by number; a start moves with what was before it.
 
         It is exact at an optimum, with inequalities that hold the path as equalities; as exact as the optimum is found.
         Where nothing determines how a path moves, it is the least way.  Raises ValueError for what no path depends on.

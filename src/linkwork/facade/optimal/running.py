@@ -116,6 +116,13 @@ class PreparedProblem:
             column += isinstance(x, tuple)
         return (np.array(base[0]), rates[0]) if self.program.uniform else (base, rates)
 
+    def shares_of(self, phase: str) -> np.ndarray:
+        """What the duration of a phase, or of the whole path (""), makes of τ (T,)."""
+        own = self.problem.phases[phase] if phase else range(self.program.steps)
+        found = np.zeros(self.program.steps)
+        found[list(own)] = 1.0 / len(own)
+        return found
+
     def steps_of(self, p: np.ndarray) -> np.ndarray:
         """τ (..., T) [s] with parameters (..., many)."""
         base, rates = self._clock

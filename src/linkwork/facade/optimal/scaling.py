@@ -46,11 +46,13 @@ def even_scales(
             costs = [_curvature(program, window, _asked(program, numbers, k)) for k in some]
             if not all(np.isfinite(H).all() for H in costs):
                 continue
-            stiffness = _Stiffness(program, [(weights[:, k], H) for k, H in zip(some, costs, strict=True)])
+            least_cost = sum((_of_parameters(program, window, numbers, p, k) for k in some), 0.0)
+            parts = [(weights[:, k], H) for k, H in zip(some, costs, strict=True)]
+            stiffness = _Stiffness(program, parts, least_cost or 1.0)
             for k in program.hard:
                 steps = np.flatnonzero(weights[:, k])
                 two = sorted({int(steps[len(steps) // 2]), int(steps[-1])}) if len(steps) else []
-                J = _jacobian(program, window, _asked(program, numbers, k))
+                J = _jacobian(program, window, _asked(program, numbers, k))[:, : (program.depth + 1) * program.width]
                 much = float(np.mean([stiffness.yielding(t, J) for t in two])) if two else np.nan
                 if np.isfinite(J).all() and 0.0 < much < least[k]:
                     least[k] = much
@@ -83,21 +85,21 @@ def _asked(program: PathProgram, numbers: OptimalNumbers, k: int) -> AskedEntry:
 
 
 def _jacobian(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
-    """Scaled rows by columns of windows (rows, (depth + 1) width), without those of parameters."""
+    """Scaled rows by columns of windows (rows, (depth + 1) width + parameters)."""
     J = np.zeros((asked.entry.count, (program.depth + 1) * program.width + program.many))
     try:
         found = asked.entry.feature.exact_rows(w, asked.target)
     except (ArithmeticError, ValueError):  # what is asked for does not exist there
-        return np.full((len(J), J.shape[1] - program.many), np.nan)
+        return np.full(J.shape, np.nan)
     for k, scale in enumerate(asked.scales):
         for i, x in columns_of(program, found, k).items():
             J[k, i] = scale * float(x)
-    return J[:, : J.shape[1] - program.many]
+    return J
 
 
 def _curvature(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
     """What an entry adds to H in a window: positive, also where its own second derivatives are not."""
-    J = _jacobian(program, w, asked)
+    J = _jacobian(program, w, asked)[:, : (program.depth + 1) * program.width]
     H = J.T @ J
     if asked.entry.kind == "cost" and np.isfinite(J).all():
         H = np.diag(np.abs(J).sum(axis=0))  # of so much in a radian
@@ -110,10 +112,16 @@ def _curvature(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
     return np.asarray(H)
 
 
+def _of_parameters(program: PathProgram, w: PathWindow, numbers: OptimalNumbers, p: Array, k: int) -> float:
+    """What the path's parameters cost, roughly: by so much more as they are, to first order."""
+    J = _jacobian(program, w, _asked(program, numbers, k))[:, (program.depth + 1) * program.width :]
+    return float((np.abs(J) @ np.abs(p)).sum()) if program.entries[k].kind == "cost" else 0.0
+
+
 class _Stiffness:
     """H of all steps with the same rows in each, as blocks: m steps are one, next to which there is another."""
 
-    def __init__(self, program: PathProgram, costs: list[tuple[Array, Array]]) -> None:
+    def __init__(self, program: PathProgram, costs: list[tuple[Array, Array]], otherwise: float) -> None:
         self._m, self._width, T = max(program.depth, 1), program.width, program.steps
         m, n, deep = self._m, self._width, program.depth + 1
         self._blocks = -(-T // m)
@@ -134,8 +142,7 @@ class _Stiffness:
                                 own[i][there[::-1]] += part.T
                         else:
                             below[i][there] += part
-        # of nothing that costs: all alike
-        own += (_LEAST * largest if largest else 1.0) * np.eye(size)
+        own += (_LEAST * largest if largest else otherwise) * np.eye(size)  # where steps cost nothing, all alike
         self._roots: list[Array] = []
         self._ways: list[Array] = []
         for D, E in zip(own, below, strict=True):  # the first has none before it
