@@ -1,5 +1,6 @@
 """Simulation: what `Robot.simulate` and `linkwork.Simulator` give."""
 
+from .facade.simulation.events import Event, Occurrence
 from .facade.simulation.ground import ContactGround, ContactPoint
 from .facade.simulation.materials import ContactMaterial
 from .facade.simulation.result import Simulation
@@ -12,6 +13,8 @@ __all__ = [
     "ContactPair",
     "ContactPoint",
     "ContactScene",
+    "Event",
+    "Occurrence",
     "Simulation",
     "SimulatorState",
 ]

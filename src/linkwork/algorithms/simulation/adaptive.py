@@ -19,7 +19,7 @@ from ...expr.functions import and_, fabs, fmax, fmin, lt, sqrt, where
 from .explicit import DORMAND_PRINCE, stages
 from .system import MotionSystem, State, plus
 
-__all__ = ["AdaptiveState", "adaptive", "begun", "dormand_prince"]
+__all__ = ["PARTS", "TOLERANCE", "AdaptiveState", "adaptive", "begun", "dormand_prince", "state_at", "tried"]
 
 Scalars = Sequence[Any]
 
@@ -34,7 +34,7 @@ _DENSE = (
     69997945 / 29380423,
 )
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # of what the next step may be, beside the last
-_TOLERANCE, _PARTS = 1e-9, 1000
+TOLERANCE, PARTS = 1e-9, 1000
 _TIMES = 1e-12  # of a step: nearer to its end than that is its end
 
 
@@ -52,8 +52,8 @@ class AdaptiveState(NamedTuple):
 
 def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
     """A step in as many parts as errors of 10⁻⁹ ask for; infinite where 1000 are not enough, so that it is noticed."""
-    state, (ends, rates) = adaptive(system, begun(q, v, t, h), array([t + h]), _TOLERANCE, _TOLERANCE, _PARTS)
-    fine = lt(state.steps, float(_PARTS))
+    state, (ends, rates) = adaptive(system, begun(q, v, t, h), array([t + h]), TOLERANCE, TOLERANCE, PARTS)
+    fine = lt(state.steps, float(PARTS))
     return list(ends[0]), [where(fine, x, math.inf) for x in rates[0]]
 
 
@@ -77,13 +77,18 @@ def adaptive(
             gap = _TIMES * (1.0 + fabs(time))
             return and_(lt(state.time, time - gap), lt(state.steps, float(most)))
 
-        reached = while_loop(behind, lambda s: _stepped(system, s, tolerance, absolute), state, at_most=most).state
-        whole = reached.time - reached.start
-        theta = where(lt(0.0, whole), (time - reached.start) / where(lt(0.0, whole), whole, 1.0), 0.0)
-        q, v = _at(system, reached, fmin(theta, 1.0))
+        reached = while_loop(behind, lambda s: tried(system, s, tolerance, absolute), state, at_most=most).state
+        q, v = state_at(system, reached, time)
         return reached, (array(q), array(v))
 
     return scan(further, state, times)
+
+
+def state_at(system: MotionSystem, state: AdaptiveState, time: Any) -> tuple[list[Any], list[Any]]:
+    """q and v at a time within the last step."""
+    whole = state.time - state.start
+    theta = where(lt(0.0, whole), (time - state.start) / where(lt(0.0, whole), whole, 1.0), 0.0)
+    return _at(system, state, fmin(theta, 1.0))
 
 
 def _at(system: MotionSystem, state: AdaptiveState, theta: Any) -> tuple[list[Any], list[Any]]:
@@ -101,7 +106,7 @@ def _extended(rows: Scalars, theta: Any) -> list[Any]:
     ]
 
 
-def _stepped(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: Any) -> AdaptiveState:
+def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: Any) -> AdaptiveState:
     """A step tried: taken where its error is small enough; the next is as wide as the error lets expect."""
     q, v = _at(system, state, 1.0)
     h, n = state.width, len(v)

@@ -23,12 +23,13 @@ class StepMethod:
     by_action: bool = False  # whether it asks for energies instead of accelerations
     by_forces: bool = False  # whether it asks for what is left of forces
     damped_within: bool = False  # whether joints' own forces are those of the step's end, to first order
+    adaptive: bool = False  # whether it makes steps of its own
 
 
 METHODS = {
     "semi_implicit_euler": StepMethod(semi_implicit_euler, 1, damped_within=True),
     "rk4": StepMethod(runge_kutta, 4),
-    "dormand_prince": StepMethod(dormand_prince, 5),
+    "dormand_prince": StepMethod(dormand_prince, 5, adaptive=True),
     "implicit_midpoint": StepMethod(implicit_midpoint, 2, by_forces=True),
     "implicit_euler": StepMethod(implicit_euler, 1, by_forces=True),
     "variational": StepMethod(variational, 2, by_action=True),

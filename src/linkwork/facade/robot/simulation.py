@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..simulation.events import Event
 from ..simulation.result import Simulation
 from ..simulation.simulate import simulated
 from .base import Array, RobotBase
@@ -34,6 +35,7 @@ class SimulationMethods(RobotBase):
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
         contact_model: str = "convex",
+        events: Event | Iterable[Event] = (),
         progress: bool = False,
     ) -> Simulation:
         """The motion from a state, or from each of a batch: q (..., nq), v (..., nv), at rest where it is left out.
@@ -70,6 +72,9 @@ class SimulationMethods(RobotBase):
         [m], negative inside, "contact_slip" (points,) [m/s], how fast what touches slides, and "contact_residual", what
         is left of the convex function's slope, 1 being too much.  `Simulation.contact_names` says which are which.
 
+        ``events`` are `linkwork.simulation.Event`: where a function of time and state passes zero, found within the
+        step by the method itself; one may end an environment, or let its motion go on from another state.
+
         With ``passive`` springs, damping, dry friction and armature of the joints act.  Every so many steps (``every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
@@ -105,5 +110,6 @@ class SimulationMethods(RobotBase):
             parameters=parameters,
             contacts=contacts,
             contact_model=contact_model,
+            events=events,
             progress=progress,
         )

@@ -36,6 +36,8 @@ def piece(setup: SimulationSetup, rows: int) -> Kernel:
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
         if setup.start is not None:
             state["z"] = end.z
+        if setup.events:
+            state["ended"] = end.events.ended
         return {"end": state, "rows": {"q": q, "v": v, **records}}
 
     return _KERNELS.get((setup, rows), lambda: compile(traced, name="simulate", **_shapes(setup, rows)))

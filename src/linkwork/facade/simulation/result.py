@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..motion.trajectory import Trajectory
 from ..robot.base import RobotBase
-from .rolling import CONTROLLER, RUNNING, STATE
+from .between import OwnInterpolant, trajectory_through
+from .events import SLOTS, Occurrence
+from .rolling import CONTROLLER, ENDED, PILED, RUNNING, STATE
 
 __all__ = ["Simulation", "reason_of"]
 
@@ -16,6 +19,8 @@ _REASONS = {
     RUNNING: "done",
     CONTROLLER: "stopped: the controller gave a number that is not finite, or forces beyond all measure",
     STATE: "stopped: its motion left what numbers can say",
+    ENDED: "ended by an event",
+    PILED: f"stopped: events pile up, more than {SLOTS} between two records",
 }
 
 
@@ -29,12 +34,13 @@ class Simulation:
     """Motion by time, of one state or of a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
 
     ``records`` has what else was asked for, by name, (..., n, ...).  ``stopped_at`` (...) is when an environment
-    stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state.
-    A stopped environment keeps its last state.  ``contact_names`` are of the points in records of contacts, if there
-    are any.
+    stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state,
+    3 for an event that ends it, 4 for events that pile up.  A stopped environment keeps its last state.  ``events`` are
+    `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names`` are of the points in records of
+    contacts, if there are any.
     """
 
-    __slots__ = ("_robot", "_z", "contact_names", "q", "records", "status", "stopped_at", "t", "v")
+    __slots__ = ("_own", "_robot", "_z", "contact_names", "events", "q", "records", "status", "stopped_at", "t", "v")
 
     def __init__(
         self,
@@ -47,20 +53,23 @@ class Simulation:
         stopped_at: Any,
         z: Any,
         contact_names: tuple[str, ...] = (),
+        events: Sequence[Occurrence] = (),
+        own: OwnInterpolant | None = None,
     ) -> None:
-        self._robot, self._z = robot, z
+        self._robot, self._z, self._own = robot, z, own
         self.t, self.q, self.v, self.records = t, q, v, records
         self.status, self.stopped_at = status, stopped_at
         self.contact_names = contact_names
+        self.events = list(events)
 
     def __bool__(self) -> bool:
-        """Whether all environments went to the end."""
-        return bool(np.all(self.status == RUNNING))
+        """Whether all environments went to the end, or to an event that ends them."""
+        return bool(np.all((self.status == RUNNING) | (self.status == ENDED)))
 
     def __repr__(self) -> str:
         shape = self.q.shape[:-2]
         many = int(np.prod(shape)) if shape else 1
-        bad = int(np.count_nonzero(self.status))
+        bad = int(np.count_nonzero((self.status != RUNNING) & (self.status != ENDED)))
         of = f"{many} environments, " if shape else ""
         end = f", {bad} of {many} stopped" if bad else ""
         return f"<Simulation of {self._robot.name!r}: {of}{self.t[-1]:g} s in {len(self.t)} records{end}>"
@@ -72,10 +81,19 @@ class Simulation:
 
     def reasons(self) -> list[str]:
         """What happened to each environment, with its number and time where it stopped."""
-        return [reason_of(place, self.status, self.stopped_at) for place in np.ndindex(self.status.shape)]
+        last = {event.environment: event.name for event in self.events}
+        found = []
+        for place in np.ndindex(self.status.shape):
+            text = reason_of(place, self.status, self.stopped_at)
+            found.append(
+                text.replace("an event", f"the event {last[place]!r}") if self.status[place] == ENDED else text
+            )
+        return found
 
     def trajectory(self, *environment: int) -> Trajectory:
-        """The motion of an environment, by cubics through q and v.
+        """The motion of an environment: by cubics through q and v, of "dormand_prince" with ``every=1`` by its own.
+
+        It ends where the environment stopped, and has the jumps of events.
 
         Raises ValueError where its number does not say which.
         """
@@ -84,5 +102,9 @@ class Simulation:
                 f"trajectory: expected {self.q.ndim - 2} numbers for an environment of {self.q.shape[:-2]}, "
                 f"got {len(environment)}"
             )
-        asked: Any = self._robot
-        return asked.spline(self.t, self.q[environment], "hermite", velocity=self.v[environment])  # type: ignore[no-any-return]
+        found = self.q[environment], self.v[environment]
+        place = tuple(range(n)[k] for n, k in zip(self.q.shape[:-2], environment, strict=True))
+        stopped = float(self.stopped_at[environment])
+        end = None if np.isnan(stopped) else stopped
+        events = [event for event in self.events if event.environment == place]
+        return trajectory_through(self._robot, self.t, *found, events, end, self._own, place)

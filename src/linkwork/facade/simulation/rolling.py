@@ -6,30 +6,44 @@ A sample that stops, because a number was none, keeps its state from then on, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...algorithms.simulation import METHODS
+from ...algorithms.simulation import METHODS, StepPieces, adaptive_pieces, located_step, shorter_steps
 from ...expr.arrays import array
 from ...expr.control import cond, scan
 from ...expr.functions import and_, fabs, lt, where
 from ...expr.structure import put_together, taken_apart
 from .contacts import ContactTold
 from .dynamics import SimulatedDynamics
+from .events import SLOTS, EventSlots, no_slots, watched
 from .setup import RecordedFunction, SimulationSetup
 
-__all__ = ["CONTROLLER", "FORCES", "RUNNING", "STATE", "SimulationState", "commanded", "rolled", "seen"]
+__all__ = [
+    "CONTROLLER",
+    "ENDED",
+    "EVENTS",
+    "FORCES",
+    "PILED",
+    "RUNNING",
+    "STATE",
+    "SimulationState",
+    "commanded",
+    "rolled",
+    "seen",
+]
 
-RUNNING, CONTROLLER, STATE = 0.0, 1.0, 2.0  # why a sample stopped
+RUNNING, CONTROLLER, STATE, ENDED, PILED = 0.0, 1.0, 2.0, 3.0, 4.0  # why a sample stopped
 _HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N], in sum: what is beyond is no motion any more
 
-FORCES = "contact_forces"
+FORCES, EVENTS = "contact_forces", "events"
 
 Named = Mapping[str, Any]
 
 
 class SimulationState(NamedTuple):
-    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, and the last forces of
-    joints and of contacts, with what was left of the program that finds these."""
+    """Where a simulation is: ``steps`` done, q, v, what the controller carries, why it stopped, the last forces of
+    joints and of contacts, with what was left of the program that finds these, and what happened since the record."""
 
     steps: Any
     q: Any
@@ -39,6 +53,7 @@ class SimulationState(NamedTuple):
     tau: Any = ()
     forces: Any = ()
     residual: Any = 0.0
+    events: Any = ()
 
 
 def rolled(
@@ -63,22 +78,51 @@ def rolled(
     dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, h, compliant)
     method = METHODS[setup.method]
 
+    def advanced(t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> tuple[Any, Any, Any]:
+        """q, v and what contacts told after a step as wide as that."""
+        moving = replace(dynamics, h=width)
+        if setup.contacts is not None and compliant is None:
+            q, v, *told = moving.touching(setup.contacts, list(q), list(v), tau)
+            return q, v, tuple(told)
+        q, v = method.step(moving.system(tau), t, list(q), list(v), width)
+        return *moving.held(t + width, q, v), told
+
+    def happening(state: SimulationState, t: Any, tau: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """A step in which events are looked for: q, v, what contacts told, how it ended, and what happened."""
+        known, told = state.events, (state.forces, state.residual)
+
+        def shorter(begin: Any, q: Any, v: Any, width: Any) -> tuple[Any, Any, Any]:
+            q, v, more = advanced(t + begin, q, v, tau, width, told)
+            return array(list(q)), array(list(v)), more
+
+        pieces: StepPieces
+        if method.adaptive:
+            pieces = adaptive_pieces(dynamics.system(tau), t, h, lambda x: array(list(x)))
+        else:
+            pieces = shorter_steps(shorter, h, told)
+        found = located_step(
+            pieces, watched(setup.robot, setup.events), t, h, state.q, state.v, known.table, known.count
+        )
+        q, v = dynamics.held(t + h, found.q, found.v) if method.adaptive else (found.q, found.v)
+        ended = where(lt(0.5, found.stopped), ENDED, where(lt(SLOTS + 0.5, found.count), PILED, RUNNING))
+        more = told if method.adaptive else found.piece.more
+        return list(q), list(v), more, ended, EventSlots(found.table, found.count, found.seen)
+
     def step(state: SimulationState, now: Named | None) -> SimulationState:
         t = h * state.steps
         tau, z = commanded(setup, t, state, {**inputs, **(now or {})})
-        forces, residual = state.forces, state.residual
-        if setup.contacts is not None and compliant is None:
-            q, v, forces, residual = dynamics.touching(setup.contacts, list(state.q), list(state.v), tau)
+        ended, events = RUNNING, state.events
+        if setup.events:
+            q, v, (forces, residual), ended, events = happening(state, t, tau)
         else:
-            q, v = method.step(dynamics.system(tau), t, list(state.q), list(state.v), h)
-            q, v = dynamics.held(t + h, q, v)
+            q, v, (forces, residual) = advanced(t, state.q, state.v, tau, h, (state.forces, state.residual))
         carried, _ = taken_apart(z, "controller: what it carries")
         told, moved = _finite([*tau, *carried]), _finite([*q, *v])
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(going, and_(told, moved))
-        why = where(told, where(moved, RUNNING, STATE), CONTROLLER)
+        why = where(told, where(moved, ended, STATE), CONTROLLER)
         return SimulationState(
-            where(goes, state.steps + 1.0, state.steps),
+            where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
             _either(goes, q, state.q),
             _either(goes, v, state.v),
             _either(goes, z, state.z),
@@ -86,16 +130,22 @@ def rolled(
             _either(goes, array(list(tau)), state.tau),
             _either(goes, forces, state.forces),
             where(goes, residual, state.residual),
+            _either(goes, events, state.events),
         )
 
     start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)
+    if setup.events:
+        start = start._replace(events=no_slots(setup.robot))
 
     def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
         def run(state: SimulationState) -> SimulationState:
             return scan(lambda s, x: (step(s, x), None), state, now, length=setup.every)[0]  # type: ignore[no-any-return]
 
+        if setup.events:
+            state = state._replace(events=state.events._replace(table=no_slots(setup.robot).table, count=0.0))
         state = cond(lt(state.steps, last), run, lambda state: state, state) if skipping else run(state)
-        return state, (state.q, state.v, seen(setup, h, state, own))
+        found = seen(setup, h, state, own)
+        return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events else found)
 
     return scan(row, start, dict(signals) or None, length=rows)
 

@@ -12,11 +12,13 @@ from ...errors import UnknownNameError
 from ...expr.arrays import array
 from ..robot.base import RobotBase
 from .contacts import TOLD, ContactSet, ContactTold
+from .events import Event
 
 __all__ = ["RecordedFunction", "SimulationSetup", "records_of"]
 
 Recorded = tuple[str, Callable[..., Any]]
 
+_TAKEN = ("t", "q", "v", "contact_forces", "events")
 _STATE = ("t", "q", "v", "tau")
 
 
@@ -39,6 +41,7 @@ class SimulationSetup:
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     contacts: ContactSet | None = None
     asked: tuple[str, ...] = ()  # what the parameters are called by the robot
+    events: tuple[Event, ...] = ()
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -96,9 +99,9 @@ def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
     asked: Mapping[str, Any] = record if isinstance(record, Mapping) else {_called(x): x for x in record}
     found: list[Recorded] = []
     for name, what in asked.items():
-        if not isinstance(name, str) or not name.isidentifier() or name in ("t", "q", "v", "contact_forces"):
+        if not isinstance(name, str) or not name.isidentifier() or name in _TAKEN:
             raise ValueError(
-                f"simulate: record: expected identifiers besides t, q, v and contact_forces as names, got {name!r}"
+                f"simulate: record: expected identifiers besides {', '.join(_TAKEN)} as names, got {name!r}"
             )
         if isinstance(what, str) and what in TOLD:
             found.append((name, ContactTold(what)))

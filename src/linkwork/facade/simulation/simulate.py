@@ -14,11 +14,13 @@ from ..._terminal import Stream
 from ...expr.arrays import array, is_traced
 from ...expr.functions import lt, where
 from ..motion.given import finite_number
+from .between import OwnInterpolant, held_forces
 from .contacts import ContactSet
+from .events import checked_events, occurrences
 from .given import given_numbers, given_parameters, given_signals, given_state, leading_of, whole_steps
 from .kernels import observer, piece, rows_of
 from .result import Simulation
-from .rolling import FORCES, RUNNING, SimulationState, commanded, rolled, seen
+from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, commanded, rolled, seen
 from .setup import SimulationSetup, records_of
 
 __all__ = ["simulated"]
@@ -41,6 +43,7 @@ def simulated(
     parameters: Mapping[str, Any] | None,
     contacts: Any,
     contact_model: str,
+    events: Any,
     progress: bool,
 ) -> Simulation:
     """See `Robot.simulate`."""
@@ -66,20 +69,30 @@ def simulated(
         method,
         passive,
         controller,
-        records_of(robot, record),
+        records_of(robot, record) + _own_record(method, every),
         every,
         tuple((name, _core(x, leading)) for name, x in constant.items()),
         tuple((name, _core(x, leading)[1:]) for name, x in rows.items()),
         tuple(sizes.items()),
         ContactSet.of(contacts, contact_model),
         tuple(parameters or ()),
+        checked_events(events),
     )
     run = SimulationRun(setup, h, steps, leading, constant, rows, varied)
     if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
+        if setup.events:
+            raise ValueError("simulate: events: they are found in numbers, and no part of what is compiled")
         return run.on_symbols(q, v)
     if setup.contacts is not None:
         setup.contacts.warn_of_overlaps(robot, q)
     return run.on_numbers(np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv)), progress)
+
+
+_HELD = "_held"  # the record of forces that a method's own interpolant needs
+
+
+def _own_record(method: str, every: int) -> tuple[Any, ...]:
+    return ((_HELD, held_forces),) if method == "dormand_prince" and every == 1 else ()
 
 
 def _core(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
@@ -117,7 +130,9 @@ class SimulationRun:
             setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters
         )
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
-        told = {name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items()}
+        told = {
+            name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items() if name != _HELD
+        }
         t = self.h * setup.every * np.arange(total + 1)
         stopped = where(lt(end.status, 0.5), math.nan, self.h * end.steps)
         return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, end.z, self._contact_names)
@@ -133,23 +148,37 @@ class SimulationRun:
         groups = {"inputs": self.inputs, "parameters": self.parameters}
         held: dict[str, Any] = {name: x for name, x in groups.items() if x}
         parts = [self._first(state, held)]
+        happened: list[tuple[Any, Any]] = []
+        ended: Any = 0.0
         with Progress(Stream(sys.stderr if progress else None), "simulating: steps", max(self.steps, 1)) as bar:
             for begin in range(0, total, max(rows, 1)):
                 now = {name: self._rows(x, begin, rows) for name, x in self.signals.items()}
                 more = {"signals": now} if now else {}
                 found = piece(setup, rows)(**state, **held, **more, h=self.h, last=float(self.steps))
                 count, made = min(rows, total - begin), found["rows"]
+                going = state["status"] == RUNNING
                 state |= found["end"]
+                ended = np.where(going, state.pop("ended", 0.0), ended)
                 cut = (slice(None),) * n + (slice(count),)
-                told = {name: x[cut] for name, x in made.items() if name not in ("q", "v")}
+                told = {name: x[cut] for name, x in made.items() if name not in ("q", "v", EVENTS)}
+                if setup.events:
+                    happened.append((made[EVENTS].table[cut], made[EVENTS].count[cut]))
                 parts.append((made["q"][cut], made["v"][cut], told))
                 bar.advance(count * setup.every)
         qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
         records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name in parts[0][2]}
-        stopped = np.where(state["status"] == RUNNING, np.nan, self.h * state["steps"])
-        t = self.h * setup.every * np.arange(total + 1)
         status = np.asarray(state["status"])
-        return Simulation(setup.robot, t, qs, vs, records, status, stopped, state.get("z"), self._contact_names)
+        within = np.where((status == ENDED) | (status == PILED), ended, 0.0)
+        stopped = np.where(status == RUNNING, np.nan, self.h * state["steps"] + within)
+        t = self.h * setup.every * np.arange(total + 1)
+        events = []
+        if happened:
+            tables, counts = (np.concatenate([part[k] for part in happened], axis=n) for k in (0, 1))
+            events = occurrences(setup.robot, setup.events, tables, counts)
+        held_by = records.pop(_HELD, None)
+        own = None if held_by is None else OwnInterpolant(setup, held_by, self.parameters, self.leading)
+        z, names = state.get("z"), self._contact_names
+        return Simulation(setup.robot, t, qs, vs, records, status, stopped, z, names, events, own)
 
     @property
     def _contact_names(self) -> tuple[str, ...]:

@@ -1,0 +1,124 @@
+"""Events within steps, jumps, and what lies between records, against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.model.random import random_tree
+from linkwork.simulation import Event
+
+G = 9.81
+
+
+@pytest.fixture(scope="module")
+def falling():
+    """A mass that slides up and down."""
+    return lw.Robot.build(
+        "falling",
+        lw.Link("mass", mass=1.0),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass"),
+    )
+
+
+def bounce(restitution):
+    return Event("floor", lambda t, q, v: q[0], direction=-1, jump=lambda t, q, v: (q, -restitution * v))
+
+
+def test_bounces(falling):
+    """Times, heights and what lies between of what keeps a part of its speed, in long steps."""
+    e, top = 0.8, 0.5 * G * 0.3**2
+    events = [bounce(e), Event("top", lambda t, q, v: v[0], direction=-1)]
+    v = np.array([[0.0], [1.0]])
+    q = np.array([[top], [top]])
+    for method in ("rk4", "dormand_prince"):
+        found = falling.simulate(q, v, duration=2.0, step=0.05, method=method, events=events, passive=False)
+        hits = [x for x in found.events if x.name == "floor" and x.environment == (0,)]
+        speeds = 0.3 * G * e ** np.arange(len(hits) + 1)
+        times = 0.3 + np.concatenate([[0.0], np.cumsum(2.0 * speeds[1:] / G)])[: len(hits)]
+        assert len(hits) == 6 and np.abs([x.time - t for x, t in zip(hits, times, strict=True)]).max() < 1e-12
+        assert np.abs([x.next_v[0] - s for x, s in zip(hits, speeds[1:], strict=True)]).max() < 1e-11
+        tops = [x.q[0] for x in found.events if x.name == "top" and x.environment == (0,)]
+        assert np.abs(np.array(tops) - 0.5 * speeds[: len(tops)] ** 2 / G).max() < 1e-12
+        way = found.trajectory(0)
+        for t in (0.3 + 0.013, 0.29, times[2] + 0.01, 1.99):
+            k = int(np.searchsorted(times, t))
+            u = t - times[k - 1] if k else t
+            height = speeds[k] * u - 0.5 * G * u * u if k else top - 0.5 * G * u * u
+            assert abs(way(t).q[0] - height) < 1e-11, (method, t)
+        alone = falling.simulate(q[1], v[1], duration=2.0, step=0.05, method=method, events=events, passive=False)
+        assert np.array_equal(alone.q, found.q[1])
+        assert [x.time for x in alone.events] == [x.time for x in found.events if x.environment == (1,)]
+    still = falling.simulate(q, v, duration=10.0, step=0.05, method="rk4", events=[bounce(0.5)], passive=False)
+    assert still.status.tolist() == [4.0, 4.0] and not still  # it comes to rest in ever shorter bounces
+    assert abs(still.stopped_at[0] - 0.9) < 0.05 and "pile up" in still.reasons()[0]
+
+
+def test_watching_changes_nothing():
+    """Guards that only watch leave the motion as it is; one that stops ends it where the guard is zero."""
+    rng = np.random.default_rng(0)
+    arm = lw.Robot(random_tree(rng, 2, types=(joints.Revolute,)))
+    q, v = arm.random_configuration(rng), rng.normal(size=2)
+    how = {"duration": 1.0, "step": 0.01, "passive": False, "controller": lambda t, q, v, push: push}
+    how |= {"signals": {"push": 0.01 * rng.normal(size=(100, 2))}}
+    plain = arm.simulate(q, v, **how)
+    fast, far = np.median(plain.v[:, 0]) + 1e-3, plain.q[30, 1] + 1e-3
+    watched = [Event("first", lambda t, q, v: v[0] - fast), Event("second", lambda t, q, v: q[1] - far)]
+    found = arm.simulate(q, v, events=watched, **how)
+    assert np.abs(found.q - plain.q).max() < 1e-12 and np.abs(found.v - plain.v).max() < 1e-12
+    for name, left, x in (("first", lambda e: e.v[0] - fast, plain.v[:, 0] - fast),
+                          ("second", lambda e: e.q[1] - far, plain.q[:, 1] - far)):  # fmt: skip
+        mine = [event for event in found.events if event.name == name]
+        assert len(mine) == np.count_nonzero(x[1:] * x[:-1] < 0) > 0
+        assert all(abs(left(event)) < 1e-12 for event in mine)
+    how |= {"events": [*watched, Event("end", lambda t, q, v: t - 0.503, stop=True)]}
+    cut = arm.simulate(q, v, **how)
+    assert cut and abs(cut.stopped_at - 0.503) < 1e-12 and "ended by the event 'end' at 0.503 s" in cut.reasons()[0]
+    assert np.array_equal(cut.q[-1], cut.events[-1].q) and np.abs(cut.q[50] - plain.q[50]).max() < 1e-12
+    assert cut.trajectory().duration == cut.stopped_at
+
+
+def test_a_step_lies_on_its_own_interpolant():
+    """Of Dormand and Prince's method, between records far apart, on rotations, with other parameters."""
+    rng = np.random.default_rng(3)
+    robot = lw.Robot(random_tree(rng, 1, types=(joints.Spherical,)))
+    q, v = robot.random_configuration(rng, size=2), 3.0 * rng.normal(size=(2, 3))
+    how = {"duration": 1.0, "passive": False, "parameters": {"gravity": [[0.0, 0.0, -9.81], [1.0, 0.0, 0.0]]}}
+    found = robot.simulate(q, v, step=0.25, method="dormand_prince", **how)
+    best = robot.simulate(q, v, step=1e-3, method="rk4", every=25, **how)
+    for k in (0, 1):
+        way = found.trajectory(k)
+        at = way(best.t)
+        assert np.abs(robot.difference(at.q, best.q[k])).max() < 2e-8
+        assert np.abs(at.v - best.v[k]).max() < 1e-6
+        assert np.abs(way(found.t).q - found.q[k]).max() < 1e-15
+
+
+def test_bad_events(falling):
+    """What is wrong is said."""
+
+    def asked(*events):
+        return falling.simulate([0.1], duration=0.1, step=0.05, events=events)
+
+    for kind, text, wrong in (
+        (ValueError, "direction: expected -1, 0 or 1", lambda: Event("x", len, direction=2)),
+        (TypeError, "expected functions of t, q and v", lambda: Event("x", 3)),
+        (ValueError, "name: expected a name", lambda: Event("", len)),
+        (TypeError, "expected linkwork.simulation.Event", lambda: asked(3)),
+        (ValueError, "expected different names", lambda: asked(bounce(0.5), bounce(0.6))),
+        (ValueError, "expected one number of its guard, got 2", lambda: asked(Event("x", lambda t, q, v: [*q, *v]))),
+        (
+            ValueError,
+            "expected 1 numbers of v of its jump, got 2",
+            lambda: asked(Event("x", lambda t, q, v: q[0], jump=lambda t, q, v: (q, [*v, *v]))),
+        ),
+        (
+            ValueError,
+            "no part of what is compiled",
+            lambda: lw.compile(lambda q: falling.simulate(q, duration=0.1, step=0.1, events=bounce(0.5)).q, q=1),
+        ),
+    ):
+        with pytest.raises(kind, match=text):
+            wrong()
