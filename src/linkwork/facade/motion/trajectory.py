@@ -220,8 +220,8 @@ class Trajectory:
 
         Exact to rounding where v is the rate of polynomials of time.  Of other joints that turn or move freely v, a and
         the jerk are certified, not sampled, and no more than a part of 1e-6 (of the jerk 1e-3) of the joint's largest
-        beyond what they come to.  Infinite where nothing is known: q that is no plain numbers, a squad's joints where its
-        two geodesics come to half a turn from each other, for it may jump there.
+        beyond what they come to.  Infinite where nothing is known: q that is no plain numbers, a squad's joints where
+        its two geodesics come to half a turn from each other, for it may jump there.
         """
         return extremes_of(self._sections, order)
 
