@@ -17,7 +17,7 @@ from ...expr.arrays import array
 from ...expr.control import cond, put, while_loop
 from ...expr.functions import and_, eq, le, lt, or_, where
 from ...expr.structure import mapped
-from .pieces import Piece, StepPieces
+from .pieces import StepPiece, StepPieces
 
 __all__ = ["LocatedStep", "WatchedFunction", "located_step"]
 
@@ -46,7 +46,7 @@ class LocatedStep(NamedTuple):
     v after it; ``count`` were found, more than there are rows if they pile up.  ``stopped`` is 1 after one that stops.
     """
 
-    piece: Piece
+    piece: StepPiece
     seen: Any
     q: Any
     v: Any
@@ -95,7 +95,7 @@ def located_step(
             s.count + where(hit, 1.0, 0.0),
         )
 
-    def happened(s: LocatedStep, piece: Piece, after: Any) -> _Found:
+    def happened(s: LocatedStep, piece: StepPiece, after: Any) -> _Found:
         """The first event in a piece, between what was seen of it and its end."""
 
         def halved(x: _Between) -> _Between:

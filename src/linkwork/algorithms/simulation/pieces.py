@@ -16,12 +16,12 @@ from ...expr.functions import and_, fmin, le, lt, where
 from .adaptive import PARTS, TOLERANCE, begun, state_at, tried
 from .system import MotionSystem
 
-__all__ = ["Piece", "StepPieces", "adaptive_pieces", "shorter_steps"]
+__all__ = ["StepPiece", "StepPieces", "adaptive_pieces", "shorter_steps"]
 
 Scalars = Sequence[Any]
 
 
-class Piece(NamedTuple):
+class StepPiece(NamedTuple):
     """From ``begin`` to ``end`` [s] after the step's start: ``inside`` is what it needs to know, q and v its end.
 
     ``more`` is what else a step gives.
@@ -39,33 +39,33 @@ class Piece(NamedTuple):
 class StepPieces:
     """How a step goes on from q and v at a time after its start, what the next piece is, and q and v in a piece."""
 
-    begun: Callable[[Any, Any, Any], Piece]
-    further: Callable[[Piece], Piece]
-    at: Callable[[Piece, Any], tuple[Any, Any]]
+    begun: Callable[[Any, Any, Any], StepPiece]
+    further: Callable[[StepPiece], StepPiece]
+    at: Callable[[StepPiece, Any], tuple[Any, Any]]
 
 
 def shorter_steps(advance: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]], h: Any, more: Any) -> StepPieces:
     """One piece to the step's end: ``advance(begin, q, v, width)`` gives q, v and more of a step as wide as asked."""
 
-    def further(piece: Piece) -> Piece:
+    def further(piece: StepPiece) -> StepPiece:
         q, v, found = advance(piece.end, piece.q, piece.v, h - piece.end)
-        return Piece(piece.end, h, q, v, (piece.q, piece.v), found)
+        return StepPiece(piece.end, h, q, v, (piece.q, piece.v), found)
 
-    def at(piece: Piece, time: Any) -> tuple[Any, Any]:
+    def at(piece: StepPiece, time: Any) -> tuple[Any, Any]:
         start, rates = piece.inside
         q, v, _ = advance(piece.begin, start, rates, time - piece.begin)
         return q, v
 
-    return StepPieces(lambda time, q, v: Piece(time, time, q, v, (q, v), more), further, at)
+    return StepPieces(lambda time, q, v: StepPiece(time, time, q, v, (q, v), more), further, at)
 
 
 def adaptive_pieces(system: MotionSystem, t: Any, h: Any, together: Callable[[Scalars], Any]) -> StepPieces:
     """Dormand and Prince's steps, as wide as errors of 10⁻⁹ let them be; ``together`` makes arrays of numbers."""
 
-    def start(time: Any, q: Any, v: Any) -> Piece:
-        return Piece(time, time, q, v, begun(list(q), list(v), t + time, h - time), ())
+    def start(time: Any, q: Any, v: Any) -> StepPiece:
+        return StepPiece(time, time, q, v, begun(list(q), list(v), t + time, h - time), ())
 
-    def further(piece: Piece) -> Piece:
+    def further(piece: StepPiece) -> StepPiece:
         before = piece.inside
 
         def behind(state: Any) -> Any:
@@ -75,9 +75,9 @@ def adaptive_pieces(system: MotionSystem, t: Any, h: Any, together: Callable[[Sc
         end = fmin(state.time - t, h)
         q, v = state_at(system, state, t + end)
         v = [where(lt(state.steps, float(PARTS)), x, math.inf) for x in v]  # so that it is noticed
-        return Piece(before.time - t, end, together(q), together(v), state, ())
+        return StepPiece(before.time - t, end, together(q), together(v), state, ())
 
-    def at(piece: Piece, time: Any) -> tuple[Any, Any]:
+    def at(piece: StepPiece, time: Any) -> tuple[Any, Any]:
         q, v = state_at(system, piece.inside, t + time)
         return together(q), together(v)
 
