@@ -1,10 +1,13 @@
 """What solvers of optimal motion compute, against dense algebra, known optima and other ways to the same."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.algorithms.optimal.banded import border_solved, eliminated, substituted
+from linkwork.algorithms.optimal.banded import WindowShare, border_solved, eliminated, substituted
+from linkwork.algorithms.optimal.wide import eliminated_wide, substituted_wide
 from linkwork.expr import sqrt
 
 
@@ -14,27 +17,36 @@ def test_fronts_are_dense_equations(depth, many):
     size, count = (depth + 1) * width + many, windows * width + many
     factors = rng.normal(size=(windows, size, size))
     blocks, sides = factors @ factors.transpose(0, 2, 1) + np.eye(size), rng.normal(size=(windows, size))
+    lines, forces = rng.normal(size=(windows, 2, size)), rng.normal(size=(windows, 2))
     H, g = np.zeros((count, count)), np.zeros(count)
     for t in range(windows):
         steps = [np.arange(width) + (t - back) * width for back in range(depth + 1)]
         places = np.concatenate([*steps, windows * width + np.arange(many)]).astype(int)
         there = np.flatnonzero(places >= 0)
-        H[np.ix_(places[there], places[there])] += blocks[t][np.ix_(there, there)]
-        np.add.at(g, places[there], sides[t][there])
+        more = 2.0 * lines[t].T @ lines[t]
+        more += 0.5 * np.diag(np.diag(more))
+        H[np.ix_(places[there], places[there])] += (blocks[t] + more)[np.ix_(there, there)]
+        np.add.at(g, places[there], (sides[t] + forces[t] @ lines[t])[there])
 
-    def added(row):
-        matrix, side = row
+    def added(as_rows, given):
+        matrix, side, rows, pulls = given
+        if not as_rows:
+            more = sum(2.0 * np.outer(j, j) for j in rows)
+            matrix, side = matrix + more + 0.5 * np.diag(np.diag(more)), side + pulls @ rows
         lower = {(i, j): matrix[i, j] for i in range(size) for j in range(i + 1)}
-        return lower, dict(enumerate(side))
+        listed = [(dict(enumerate(j)), 2.0, f) for j, f in zip(rows, pulls, strict=True)]
+        return WindowShare(lower, dict(enumerate(side)), listed if as_rows else (), 1.5)
 
-    padded = [np.concatenate([x, *[x[-1:]] * depth]) for x in (blocks, sides)]
-    found = eliminated(width, depth, many, windows, added, tuple(padded), 0.0)
-    border, _ = border_solved(found.border, found.rest)
-    x = substituted(width, depth, found, border)
+    padded = tuple(np.concatenate([x, *[x[-1:]] * depth]) for x in (blocks, sides, lines, forces))
     exact = np.linalg.solve(H, g)
-    assert bool(found.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10
-    assert np.abs(np.array(border, dtype=float) - exact[windows * width :]).max(initial=0.0) < 1e-10
-    assert abs(found.drop + sum(a * b for a, b in zip(found.rest, border, strict=True)) - g @ exact) < 1e-9 * (g @ g)
+    for wide, forward, backward in ((False, eliminated, substituted), (True, eliminated_wide, substituted_wide)):
+        found = forward(width, depth, many, windows, partial(added, wide), padded, 0.0)
+        border, _ = border_solved(found.border, found.rest)
+        x = backward(width, depth, found, border)
+        assert bool(found.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10
+        assert np.abs(np.array(border, dtype=float) - exact[windows * width :]).max(initial=0.0) < 1e-10
+        drop = found.drop + sum(a * b for a, b in zip(found.rest, border, strict=True))
+        assert abs(drop - g @ exact) < 1e-9 * (g @ g)
 
 
 @pytest.fixture(scope="module")

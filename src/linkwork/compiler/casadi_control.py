@@ -11,6 +11,7 @@ from ..expr.control.choice import Choice
 from ..expr.control.loop import Loop
 from ..expr.control.table import Put, Take
 from ..expr.functions import eq, floor, le, or_, where
+from ..expr.linalg.fronts import FrontElimination
 from ..expr.region import Listing, Region
 from .counts import counted
 from .program import Instruction
@@ -75,6 +76,8 @@ class ControlWriter:
             if on_mx:
                 return self._split(self._function(bundle.body)(self._column(arguments)), bundle.count)
             return self.run(bundle.body, arguments, symbols)
+        if isinstance(bundle, FrontElimination):
+            return bundle.written_out(arguments)
         raise ValueError(f"{self._name}: CasADi has no counterpart of {bundle.operation.name!r}")
 
     def _written_out(self, loop: Loop, arguments: list[Any]) -> list[Any]:

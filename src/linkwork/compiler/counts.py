@@ -12,6 +12,7 @@ from ..expr.bundle import PART
 from ..expr.control.call import Subroutine
 from ..expr.control.choice import Choice
 from ..expr.control.loop import Loop
+from ..expr.linalg.fronts import FrontElimination
 from ..expr.operations import Operation
 from ..expr.region import Listing, bodies_of
 from .rows import Rows
@@ -129,6 +130,8 @@ def _of_one(operation: Operation, value: Any, times: int, iterations: Mapping[_P
     elif isinstance(value, Rows):
         for body, runs in value.runs:
             total.update({name: runs * count for name, count in _counted(body, iterations).items()})
+    elif isinstance(value, FrontElimination):
+        total.update(value.operations)
     elif operation.arity and operation is not PART:
         total[operation.name] += 1
     return total

@@ -26,7 +26,7 @@ from ...expr.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from ...expr.linalg.sums import dot
 from .banded import Eliminated, border_solved
 from .program import PathPoint
-from .sweeps import Duals, PathSweeps
+from .sweeps import SMALL, Duals, PathSweeps
 
 __all__ = ["RUNNING", "SOLVED", "STOPPED", "STUCK", "VIOLATED", "PathSearch", "Tolerances", "begun", "search"]
 
@@ -109,9 +109,11 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     border, good = _bounded(sweeps, found, point.p)
     way = sweeps.direction(found, border)
     positive = found.positive if good is None else and_(found.positive, good)
-    length = where(positive, fmax(sweeps.largest(way), _relative(border, point.p)), _NEVER)
+    moved, changed = sweeps.lengths(point, way)
+    far = fmax(moved, _relative(border, point.p))
+    length = where(positive, fmax(far, changed), _NEVER)
     slope = -(found.drop + dot(found.rest, border))  # g d
-    first = where(lt(_LONGEST, length), _LONGEST / fmax(length, _LONGEST), 1.0)
+    first = where(lt(_LONGEST, far), _LONGEST / fmax(far, _LONGEST), 1.0)  # forces may change as they want
     at_ease = lt(state.damping, _AT_EASE)
     nothing = and_(at_ease, le(length, _NOTHING * tolerances.step))  # there merits differ by rounding alone
 
@@ -205,7 +207,7 @@ def _relative(border: Sequence[Any], p: Sequence[Any]) -> Any:
     """How far parameters go, of what they are."""
     found: Any = 0.0
     for step, x in zip(border, p, strict=True):
-        found = fmax(found, fabs(step) / (fabs(x) + 0.1))
+        found = fmax(found, fabs(step) / (fabs(x) + SMALL))
     return found
 
 

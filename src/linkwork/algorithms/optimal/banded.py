@@ -21,19 +21,26 @@ from ...expr.control.loops import scan
 from ...expr.functions import and_, lt, sqrt, where
 from ...expr.linalg.sums import dot, is_zero, less
 
-__all__ = ["Eliminated", "border_solved", "eliminated", "substituted"]
+__all__ = ["LEAST", "Eliminated", "WindowShare", "border_solved", "eliminated", "substituted"]
 
 Scalars = Sequence[Any]
 
-_LEAST = 1e-15  # of what a pivot was before: below it there is none
+LEAST = 1e-15  # of what a pivot was before: below it there is none
+
+
+class WindowShare(NamedTuple):
+    """What a window adds to the equations: by column, those of step t, of t − 1, ... and of the border."""
+
+    blocks: Mapping[tuple[int, int], Any]  # of the lower triangle
+    sides: Mapping[int, Any]
+    rows: Sequence[tuple[Mapping[int, Any], Any, Any]] = ()  # j, c and f, which add c j jᵀ and f j
+    stretch: Any = 1.0  # the diagonal of c j jᵀ is times this
 
 
 class Eliminated(NamedTuple):
-    """All steps eliminated: by step L (1/diagonal), Y and y; what is left of the border; whether it was positive."""
+    """All steps eliminated: what substitution needs of each, and what is left of the border."""
 
-    L: Any  # (T + m, lower triangle)
-    Y: Any  # (T + m, width, m·width + border)
-    y: Any  # (T + m, width)
+    steps: tuple[Any, ...]  # (T + m, ...) each: L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
     border: list[list[Any]]  # lower triangle, of rows
     rest: list[Any]  # its right-hand side
     positive: Any
@@ -45,15 +52,14 @@ def eliminated(
     depth: int,
     many: int,
     windows: int,
-    added: Callable[[Any], tuple[Mapping[tuple[int, int], Any], Mapping[int, Any]]],
+    added: Callable[[Any], WindowShare],
     inputs: Any,
     least: Any,
 ) -> Eliminated:
     """Forward elimination.
 
-    ``added(input)`` are the lower triangle and the right-hand side that a window adds, by column: those of step t, of
-    t − 1, ... and of the border.  ``inputs`` have a row for each of the windows, and ``depth`` more which add nothing
-    are made here of the last.  ``least`` is added to every diagonal.
+    ``added(input)`` is what a window adds, without rows.  ``inputs`` have a row for each of the windows, and ``depth``
+    more which add nothing are made here of the last.  ``least`` is added to every diagonal.
     """
     block, size = depth * width, depth * width + many  # what is carried, and with the border
     triangle = [(i, j) for i in range(size) for j in range(i + 1)]
@@ -69,10 +75,10 @@ def eliminated(
             front[width + i][width + j] = x
         for k in range(width):
             front[k][k] = least
-        blocks, sides = added(row)
-        for (i, j), x in blocks.items():
+        share = added(row)
+        for (i, j), x in share.blocks.items():
             front[i][j] = front[i][j] + there * x
-        for i, x in sides.items():
+        for i, x in share.sides.items():
             side[i] = side[i] + there * x
         # the oldest step: columns depth·width ... + width
         own = range(block, block + width)
@@ -88,7 +94,7 @@ def eliminated(
             for b, j in enumerate(own[:a]):
                 line.append(less(at(i, j), line, L[b][:b]) * L[b][b])
             pivot = less(at(i, i), line, line)
-            fine = lt(_LEAST * at(i, i), pivot)
+            fine = lt(LEAST * at(i, i), pivot)
             good = fine if good is None else and_(good, fine)
             line.append(1.0 / sqrt(where(fine, pivot, 1.0)))
             L.append(line)
@@ -122,7 +128,7 @@ def eliminated(
     for (i, j), x in zip(triangle, list(left), strict=True):
         full[i][j] = x
     border = [full[block + i][block : block + i + 1] for i in range(many)]
-    return Eliminated(L, Y, y, border, list(right)[block:], lt(0.5, positive), drop)
+    return Eliminated((L, Y, y), border, list(right)[block:], lt(0.5, positive), drop)
 
 
 def _lowered(L: Sequence[Scalars], b: Scalars) -> list[Any]:
@@ -168,5 +174,5 @@ def substituted(width: int, depth: int, found: Eliminated, border: Scalars) -> A
         return array([*list(later)[width:], *x] if depth else []), array(x)
 
     start = array([0.0] * block)
-    _, x = scan(step, start, (found.L, found.Y, found.y), backward=True)
+    _, x = scan(step, start, found.steps, backward=True)
     return x[depth:]

@@ -51,6 +51,8 @@ class LocalTerms:
     gradient: dict[int, Any] = field(default_factory=dict)
     blocks: dict[tuple[int, int], Any] = field(default_factory=dict)
     merit: Any = 0.0
+    longest: int | None = None  # rows of more columns than this stay rows
+    rows: list[tuple[dict[int, Any], Any, Any]] = field(default_factory=list)  # j, c and f: c j jᵀ and f j are added
 
     def add(self, i: int, j: int, x: Any) -> None:
         """To an element of the second derivatives."""
@@ -135,10 +137,12 @@ def entry_terms(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: L
     found = asked.entry.feature.exact_rows(w, asked.target)
     share, rows = _shares(asked, found.values)
     terms.merit = terms.merit + share.merit
-    for k, (force, curvature) in enumerate(rows):
-        line = {
-            i: x if x.__class__ is float else _counts(asked.weight, x) for i, x in columns_of(program, found, k).items()
-        }
+    lines = [columns_of(program, found, k) for k in range(len(rows))]
+    for line, force, curvature in _together(lines, rows):
+        line = {i: x if x.__class__ is float else _counts(asked.weight, x) for i, x in line.items()}
+        if terms.longest is not None and len(line) > terms.longest and not is_zero(curvature):
+            terms.rows.append((line, curvature, force))
+            continue
         for i, x in line.items():
             terms.gradient[i] = terms.gradient[i] + x * force if i in terms.gradient else x * force
         if is_zero(curvature):
@@ -152,6 +156,22 @@ def entry_terms(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: L
         much = 1.0 if asked.entry.kind == "cost" else bent
         for (i, j), x in second_derivatives(program, w, asked, [much * pull for pull, _ in rows]).items():
             terms.add(i, j, _counts(asked.weight, x))
+
+
+def _together(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:
+    """Rows with their forces and curvatures, of those that are equal but for the sign, as of two bounds, one."""
+    found: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
+    for line, (force, curvature) in zip(lines, rows, strict=True):
+        key, opposite = (tuple((i, sign * x) for i, x in line.items()) for sign in (1.0, -1.0))
+        if opposite in found:
+            first, f, c = found[opposite]
+            found[opposite] = first, f - force, c + curvature
+        elif key in found:
+            first, f, c = found[key]
+            found[key] = first, f + force, c + curvature
+        else:
+            found[key] = line, force, curvature
+    return list(found.values())
 
 
 def second_derivatives(

@@ -22,6 +22,7 @@ from .window import PathWindow
 
 __all__ = ["KINDS", "OptimalNumbers", "PathEntry", "PathPoint", "PathProgram"]
 
+WIDE = 40  # columns of a window
 KINDS = ("cost", "squares", "equality", "inequality")
 
 
@@ -106,6 +107,11 @@ class PathProgram:
     def width(self) -> int:
         """Columns of a step."""
         return self.tree.nv + self.extra
+
+    @property
+    def wide(self) -> bool:
+        """Whether a window has so many unknowns that its equations are worked on in loops."""
+        return (self.depth + 1) * self.width >= WIDE
 
     @cached_property
     def many(self) -> int:

@@ -13,12 +13,16 @@ from ...expr.arrays import array
 from ...expr.control.loops import scan
 from ...expr.functions import fabs, fmax, lt, where
 from ..configuration.manifold import integrate
-from .banded import Eliminated, eliminated, substituted
+from .banded import Eliminated, WindowShare, eliminated, substituted
 from .local import AskedEntry, LocalTerms, entry_terms, entry_values
 from .program import OptimalNumbers, PathPoint, PathProgram
+from .wide import eliminated_wide, substituted_wide
 from .window import PathWindow
 
-__all__ = ["Duals", "PathShares", "PathSweeps"]
+__all__ = ["SMALL", "Duals", "PathShares", "PathSweeps"]
+
+SMALL = 0.1  # parameters and variables that change by less change little
+LONGEST = 12  # columns of a row whose products are written out, where steps have many unknowns
 
 
 class Duals(NamedTuple):
@@ -225,7 +229,7 @@ class PathSweeps:
         if program.everywhere:
 
             def step(state: Any, given: Any) -> tuple[Any, Any]:
-                terms = LocalTerms()
+                terms = LocalTerms(longest=LONGEST if program.wide else None)
                 for asked in self.each(given, duals):
                     entry_terms(program, self.window(given, point.p), asked, terms)
                 places = [place for place, x in terms.blocks.items() if x.__class__ is not float]
@@ -234,10 +238,12 @@ class PathSweeps:
                     count = size + program.many
                     places = [(i, j) for i in range(count) for j in range(i + 1)]
                     columns = list(range(count))
-                layout[:] = [places, columns]
+                lines = [list(line) for line, _, _ in terms.rows]
+                layout[:] = [places, columns, lines]
                 blocks = [terms.blocks.get(place, 0.0) for place in places]
                 slopes = [terms.gradient.get(i, 0.0) for i in columns]
-                return state, array([terms.merit, *slopes, *blocks])
+                rows = [x for line, c, f in terms.rows for x in (c, f, *line.values())]
+                return state, array([terms.merit, *slopes, *blocks, *rows])
 
             _, found = scan(step, (), self.rows(point, duals))
             merit = sum(list(found[:, 0]), merit)
@@ -247,37 +253,42 @@ class PathSweeps:
             whole[f"at{n}"] = array([1.0 if t == program.entries[k].at else 0.0 for t in range(T)])
         stretched = 1.0 + damping
 
-        def added(row: Any) -> tuple[dict[tuple[int, int], Any], dict[int, Any]]:
+        def added(row: Any) -> WindowShare:
             blocks: dict[tuple[int, int], Any] = {}
             sides: dict[int, Any] = {}
+            rows: list[tuple[dict[int, Any], Any, Any]] = []
 
             def put(place: tuple[int, int], x: Any) -> None:
                 x = x * stretched if place[0] == place[1] else x
                 blocks[place] = blocks[place] + x if place in blocks else x
 
             if "found" in row:
-                places, columns = layout
-                slopes, rest = row["found"][1 : 1 + len(columns)], row["found"][1 + len(columns) :]
-                for i, x in zip(columns, slopes, strict=True):
-                    sides[i] = -x
-                for place, x in zip(places, rest, strict=True):
-                    put(place, x)
+                places, columns, lines = layout
+                numbers = iter(list(row["found"])[1:])
+                for i in columns:
+                    sides[i] = -next(numbers)
+                for place in places:
+                    put(place, next(numbers))
+                for line in lines:
+                    c, f = next(numbers), next(numbers)
+                    rows.append(({i: next(numbers) for i in line}, c, -f))
             for n, terms in enumerate(alone):
                 here = row[f"at{n}"]
                 for i, x in terms.gradient.items():
                     sides[i] = sides[i] - here * x if i in sides else -(here * x)
                 for place, x in terms.blocks.items():
                     put(place, here * x)
-            return blocks, sides
+            return WindowShare(blocks, sides, rows, stretched)
 
         m = program.depth
         padded = {name: np.concatenate([x, *[x[-1:]] * m]) for name, x in whole.items()}
-        done = eliminated(program.width, m, program.many, T, added, padded, least)
-        return done, merit
+        way = eliminated_wide if program.wide else eliminated
+        return way(program.width, m, program.many, T, added, padded, least), merit
 
     def direction(self, found: Eliminated, border: Sequence[Any]) -> Any:
         """The step of all steps (T, width), with that of parameters."""
-        return substituted(self.program.width, self.program.depth, found, border)
+        way = substituted_wide if self.program.wide else substituted
+        return way(self.program.width, self.program.depth, found, border)
 
     def moved(self, point: PathPoint, way: Any, border: Sequence[Any], share: Any) -> PathPoint:
         """The path a share of the way along: configurations on their manifolds."""
@@ -315,15 +326,21 @@ class PathSweeps:
         own = [where(c, x, y) for c, x, y in zip(columns(program.alone), alone, duals.alone, strict=True)]
         return rows, array(own) if own else duals.alone
 
-    def largest(self, way: Any) -> Any:
-        """The largest number of a way."""
+    def lengths(self, point: PathPoint, way: Any) -> tuple[Any, Any]:
+        """The largest number of a way: of configurations, and of variables, of what they are."""
+        nv, extra = self.program.tree.nv, self.program.extra
 
         def step(state: Any, given: Any) -> tuple[Any, None]:
-            for x in list(given):
-                state = fmax(state, fabs(x))
-            return state, None
+            moved, changed = state
+            d = list(given["d"])
+            for x in d[:nv]:
+                moved = fmax(moved, fabs(x))
+            for x, u in zip(d[nv:], list(given["u"]) if extra else [], strict=True):
+                changed = fmax(changed, fabs(x) / (fabs(u) + SMALL))
+            return (moved, changed), None
 
-        return scan(step, 0.0, way)[0]
+        moved, changed = scan(step, (0.0, 0.0), {"d": way, "u": point.u} if extra else {"d": way})[0]
+        return moved, changed
 
 
 def _on_numbers(point: PathPoint) -> bool:

@@ -21,6 +21,7 @@ __all__ = ["SideBySide", "worth_lanes"]
 
 _FEWEST = 3  # steps
 _WRITTEN = 64  # steps that are written out in as many groups as there are: more are groups in a loop
+_MOVED = 512  # numbers that go into lanes and back, of all groups that are written out
 _TABLE = 16  # numbers side by side: more are taken in a loop
 _WORTH = 200  # instructions of a step: to move what it takes and leaves into lanes and back costs about as much as some
 _ROOM = 1 << 18  # bytes of the frame, to stay in the cache: what looks for collisions of two arms takes 200 000
@@ -57,7 +58,7 @@ class SideBySide:
         kept = f.at("%frame", step.results * self.real.bytes)
         groups, left = divmod(loop.at_most, self.lanes)
         written = 0
-        if loop.at_most > _WRITTEN:
+        if groups > 1 and (loop.at_most > _WRITTEN or groups * (loop.inputs + loop.kept) > _MOVED):
             with f.loop(groups) as k:
                 begins = [self._further(f, step, spot, starts, k) for spot in spots[: loop.inputs]]
                 at = f.at(kept, f.let(f"mul i64 {k}, {self.lanes * loop.kept * self.real.bytes}"))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from ...expr.bundle import PART
 from ...expr.control.call import Subroutine
 from ...expr.control.loop import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS, Loop
+from ...expr.linalg.fronts import FrontElimination
 from ..ir import Text
 from ..llvm import Instructions
 from ..program import INPUT
@@ -20,7 +21,8 @@ from ..real import Real
 from ..rows import Rows
 from ..target import Target
 from .abreast import SideBySide, worth_lanes
-from .moves import MANY
+from .fronts import front_driver
+from .moves import MANY, move_numbers
 from .pieces import PieceCode, Pointers
 from .plan import plan_program
 from .rows import rows_driver
@@ -33,6 +35,7 @@ __all__ = ["ControlCode"]
 _COUNTED = {32: 1 << 24, 64: 1 << 53}  # steps: a number counts no further
 _AT_ONCE = 8  # numbers that are moved, and looked at for NaN, between two jumps
 _IN_A_LOOP = 64  # numbers that are looked at for NaN in a loop
+_FEW_APART = 64  # numbers that are not worth a table
 _REGISTERS = 12  # numbers that a loop carries in them
 
 
@@ -74,6 +77,9 @@ class ControlCode(PieceCode):
         """Call the driver of a control."""
         if isinstance(step.bundle, Rows):
             f.do(f"call void {rows_driver(self, step)}(ptr {at.frame})")
+            return
+        if isinstance(step.bundle, FrontElimination):
+            f.do(f"call void {front_driver(self, step)}(ptr {at.frame})")
             return
         if isinstance(step.bundle, Subroutine):
             self._call(f, step, at, mask)
@@ -170,17 +176,24 @@ class ControlCode(PieceCode):
             at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
             at = replace(at, held=dict(zip(places, carried, strict=False)))
             value = self.run_to_the_end(f, scope, slice(0, None), at, "%mask", self.inline(scope))
-            found = {j: value(r) for j, r in enumerate(scope.listing.results) if j not in scope.stored}
+            apart = {} if held else self._waiting(scope, step, loop, _FEW_APART)
+            results = enumerate(scope.listing.results)
+            found = {j: value(r) for j, r in results if j not in scope.stored and j not in apart}
             stored = self._to_store(scope, value)
-            for j in range(loop.kept):
-                f.put(found[loop.carried + j], at.kept, j)
-            carried[:] = [found[place - step.results] for place in places]
-            for place, x in zip(places, [] if held else carried, strict=False):
-                f.put(x, "%frame", place)
+            for outputs in (True, False):
+                first = loop.carried if outputs else -step.results
+                to = at.kept if outputs else "%frame"
+                moves = [(place, j - first) for j, place in apart.items() if (j >= loop.carried) == outputs]
+                move_numbers(f, self.real, self.name("left"), moves, [], "%frame", to)
+            for j in range(loop.carried, loop.carried + loop.kept):
+                if j in found:
+                    f.put(found[j], at.kept, j - loop.carried)
+            carried[:] = [found[place - step.results] for place in places] if held else []
+            for place in places:
+                if not held and place - step.results in found:
+                    f.put(found[place - step.results], "%frame", place)
             for table, rows in stored:
                 store(f, table, rows, "%frame", step.results)
-            if not held:
-                carried.clear()
         for place, x in zip(places, carried, strict=False):
             f.put(x, "%frame", place)
 
@@ -255,7 +268,7 @@ class ControlCode(PieceCode):
             f.store(self.mask, mask, f.at(at.frame, scope.mask * self.width))
         value = self.run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
         results = scope.listing.results[1:]
-        waiting = {} if inline else self._waiting(scope, step, loop)
+        waiting = {} if inline else self._waiting(scope, step, loop, _AT_ONCE)
         others = (j for j in range(len(results)) if j not in waiting and j not in scope.over and j not in scope.stored)
         found = {j: value(results[j]) for j in others}
         stored = self._to_store(scope, value)
@@ -277,13 +290,14 @@ class ControlCode(PieceCode):
             watched_numbers += whether_nan(f, table, rows) if min(table.numbers) < loop.watched else []
         self.end_where_nan(f, watched_numbers, going, status, at.frame)
 
-    def _waiting(self, scope: Scope, step: Control, loop: Loop) -> dict[int, int]:
-        """Of what a step carries on, the numbers that wait in the frame and nothing overwrites, if they are many."""
+    def _waiting(self, scope: Scope, step: Control, loop: Loop, fewest: int) -> dict[int, int]:
+        """Of what a step carries on and keeps, the numbers that wait in the frame and nothing overwrites, if they are
+        many."""
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         state = range(step.results, step.results + loop.carried)
         found: dict[int, int] = {}
-        for j, r in enumerate(scope.listing.results[1:]):
+        for j, r in enumerate(scope.listing.results[loop.conditional :]):
             operation, args, number = instructions[r]
             if j in scope.over or j in scope.stored:
                 continue
@@ -292,7 +306,7 @@ class ControlCode(PieceCode):
             elif operation.gives == "n" and r in scope.places and r < scope.last.start:
                 found[j] = scope.places[r]
         found = {j: place for j, place in found.items() if place not in state}
-        return found if len(found) >= _AT_ONCE else {}
+        return found if len(found) >= fewest else {}
 
     def _move_some(self, f: Instructions, moves: Sequence[tuple[int, int]], lanes: str, going: str, frame: str) -> None:
         """Copy numbers from place to place in some lanes; those of ``going`` end that have a NaN among them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...expr.bundle import PART, Bundle
 from ...expr.control.loop import Loop
 from ...expr.control.table import PUT
+from ...expr.linalg.fronts import FrontElimination
 from ...expr.region import Listing, bodies_of
 from ..program import SINCOS
 from ..rows import Rows
@@ -30,6 +31,8 @@ def samples_cost(listing: Listing) -> float:
             total += times * samples_cost(bundle.body)
         elif isinstance(bundle, Rows):
             total += sum(times * samples_cost(body) for body, times in bundle.runs)
+        elif isinstance(bundle, FrontElimination):
+            total += sum(bundle.operations.values())
         elif isinstance(bundle, Bundle):
             total += sum(map(samples_cost, bodies_of(bundle)))
     return total

@@ -11,10 +11,12 @@ from ...expr.bundle import PART, Bundle
 from ...expr.control.call import Subroutine
 from ...expr.control.choice import Choice
 from ...expr.control.loop import Loop
+from ...expr.linalg.fronts import FrontElimination
 from ...expr.region import Listing, Region
 from ..program import CONSTANT, INPUT
 from ..rows import Rows
 from ..segments import MOST, TAKEN_OUT, best_cut, pairs_taken_apart
+from .fronts import front_places
 from .steps import CONTROL, FRAME, SLICE, TABLE, Column, Control, Memory, Piece, Scope, Spot
 from .stored import stored_tables
 
@@ -267,6 +269,11 @@ class _Planner:
         if isinstance(bundle, Rows):
             step.results = self.memory.take(bundle.places)
             step.outside = step.arguments = tuple([self._placed(x, before) for x in args])
+            return
+        if isinstance(bundle, FrontElimination):
+            step.results = self.memory.take(front_places(bundle))
+            self._filled(args[bundle.given :], before, step.results)
+            self._filled(args[: bundle.given], before, step.results + bundle.count)
             return
         step.results = self.memory.take(bundle.count)
         if isinstance(bundle, Subroutine):

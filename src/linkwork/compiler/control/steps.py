@@ -16,6 +16,7 @@ from ...expr.bundle import PART
 from ...expr.control.call import CALL
 from ...expr.control.choice import CHOICE
 from ...expr.control.loop import LOOP
+from ...expr.linalg.fronts import FRONT
 from ...expr.region import Listing, Region
 from ..program import CONSTANT, INPUT
 from ..rows import ROWS
@@ -23,7 +24,7 @@ from .stored import Stored
 
 __all__ = ["CONTROL", "FRAME", "SLICE", "TABLE", "Column", "Control", "Memory", "Piece", "Scope", "Spot"]
 
-CONTROL = frozenset((LOOP, CHOICE, CALL, ROWS))
+CONTROL = frozenset((LOOP, CHOICE, CALL, ROWS, FRONT))
 FRAME, SLICE, TABLE = "frame", "slice", "table"
 
 
@@ -65,7 +66,7 @@ class Piece:
 
 @dataclass
 class Control:
-    """A loop, a choice, a call or rows: the instruction's number, its results' first place, and its bodies."""
+    """A loop, a choice, a call, rows or a front: the instruction's number, its results' first place, and its bodies."""
 
     number: int
     bundle: Any

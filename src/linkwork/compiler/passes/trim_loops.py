@@ -68,6 +68,7 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
     for t in range(loop.at_most if columns else 0):
         given += [stacked[t * loop.inputs + j] for j in columns]
     given += [others[j] for j in outside] + [state[k] for k in frozen]
+    carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
     watched = sum(1 for k in carried if k < loop.watched)
     change = replace(loop, body=trimmed, carried=len(carried), inputs=len(columns), kept=len(kept), watched=watched)
     instructions[number] = Instruction(LOOP, tuple(given), change)
@@ -76,12 +77,12 @@ def _trim(instructions: list[Instruction], number: int, loop: Loop, used: set[in
             if part < n and part in still and part not in carried:
                 aliases[k] = state[part]
             elif part < n:
-                instructions[k] = Instruction(PART, some, carried.index(part))
+                instructions[k] = Instruction(PART, some, carried_at[part])
             elif loop.conditional:
                 instructions[k] = Instruction(PART, some, part - n + len(carried))
             else:
                 step, column = divmod(part - n, loop.kept)
-                instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept.index(column))
+                instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])
 
 
 def _input(body: Region, value: int) -> int | None:

@@ -1,0 +1,116 @@
+"""Fronts: equations of which the first unknowns are eliminated, against NumPy and against what is written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.expr import adjoint, jacobian
+from linkwork.expr.linalg.fronts import AddedRow, eliminate_front
+
+NAMES = ("A", "rows", "weights", "sides", "stretch", "counts")
+
+
+def shapes(n, r):
+    every = zip(NAMES, ((n, n + 1), (r, n), (r,), (r,), (), ()), strict=True)
+    return {name: shape for name, shape in every if 0 not in shape}
+
+
+def stated(n, pivots):
+    """The front as a function of arrays by name: U with y, what is left, and whether pivots were positive."""
+
+    def square(lines, wide):
+        padded = [[0.0] * (wide - len(line)) + line for line in lines]
+        return np.array(padded, dtype=object).reshape(len(lines), wide)
+
+    def eliminated(A, stretch, counts, rows=(), weights=(), sides=()):
+        added = [AddedRow(c, f, list(j)) for c, f, j in zip(weights, sides, rows, strict=True)]
+        lines = [list(A[i, i:]) for i in range(n)]
+        found = eliminate_front(lines, pivots, added=added, stretch=stretch, counts=counts, least=1e-15)
+        U, rest = square(found.eliminated, n + 1), square(found.rest, n + 1 - pivots)
+        return {"U": U, "rest": rest, "positive": found.positive}
+
+    return eliminated
+
+
+def drawn(n, r, seed, size=()):
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(*size, n, n))
+    A = np.concatenate([np.einsum("...ij,...kj->...ik", B, B) + np.eye(n), rng.normal(size=(*size, n, 1))], axis=-1)
+    rows, weights = rng.normal(size=(*size, r, n)), rng.uniform(0.1, 2.0, (*size, r))
+    given = A, rows, weights, rng.normal(size=(*size, r)), np.full(size, 1.25), np.ones(size)
+    return {name: x for name, x in zip(NAMES, given, strict=True) if name in shapes(n, r)}
+
+
+def known(pivots, A, stretch, counts, rows=None, weights=None, sides=None):
+    """By NumPy's Cholesky factors and a Schur complement."""
+    n, b = len(A), A[:, -1]
+    H = np.triu(A[:, :n]) + np.triu(A[:, :n], 1).T
+    if rows is not None:
+        J = rows.T @ (weights[:, None] * rows)
+        H, b = H + J + (stretch - 1.0) * np.diag(np.diag(J)), b + rows.T @ sides
+    U = np.linalg.cholesky(H[:pivots, :pivots]).T
+    right = np.linalg.solve(U.T, np.c_[H[:pivots, pivots:], b[:pivots]])
+    rest = np.c_[H[pivots:, pivots:], b[pivots:]] - right[:, :-1].T @ right
+    return np.c_[U, right], np.c_[np.triu(rest[:, :-1]), rest[:, -1]]
+
+
+@pytest.mark.parametrize(("n", "pivots", "r"), [(23, 10, 6), (37, 37, 0), (9, 0, 5), (6, 3, 1)])
+def test_front_is_that_of_numpy(n, pivots, r):
+    text = stated(n, pivots)
+    kernel = lw.compile(lambda **given: text(**given), name="front", **shapes(n, r))
+    given = drawn(n, r, 0, (21,))
+    batch = kernel(**given)._asdict()
+    for k in range(0, 21, 7):
+        alone = {name: x[k] for name, x in given.items()}
+        one = kernel(**alone)._asdict()
+        for name, x in one.items():
+            assert np.array_equal(x, batch[name][k])  # the same alone, in neighbours' company, and at the end
+        U, rest = known(pivots, **alone)
+        diagonal = np.diag_indices(pivots)
+        one["U"][diagonal] = 1.0 / one["U"][diagonal]
+        assert np.allclose(one["U"], U, rtol=1e-10, atol=1e-11)
+        assert np.allclose(one["rest"], rest, rtol=1e-10, atol=1e-10)
+    assert batch["positive"].all()
+    if n < 10:  # the same text on floats
+        for name, x in text(**{name: x[0] for name, x in given.items()}).items():
+            assert np.allclose(np.asarray(x, dtype=float), batch[name][0], rtol=1e-12, atol=1e-12)
+
+
+def test_pivots_that_are_none_and_what_does_not_count():
+    kernel = lw.compile(stated(20, 5), name="front", **shapes(20, 1))
+    given = drawn(20, 1, 1)
+    A = given["A"]
+    given["weights"], given["sides"] = np.zeros(1), np.zeros(1)
+    nothing = kernel(**(given | {"counts": 0.0}))
+    assert np.array_equal(nothing.rest, np.c_[np.triu(A[:, :20]), A[:, 20]][5:, 5:])
+    assert float(nothing.positive) == 1.0
+    for bad in (-1.0, np.nan):
+        A[2, 2] = bad
+        assert float(kernel(**given).positive) == 0.0
+
+
+def test_derivatives_are_those_of_differences():
+    n = 4
+    text = stated(n, 2)
+    given = drawn(n, 1, 2)
+    del given["stretch"], given["counts"]
+
+    def left(**given):
+        found = text(stretch=1.5, counts=1.0, **given)
+        return [*found["U"].ravel()[:3], *found["rest"].ravel()]
+
+    def differentiated(A, rows, weights, sides):
+        values = left(A=A, rows=rows, weights=weights, sides=sides)
+        inputs = [*A.ravel(), *rows.ravel(), *weights, *sides]
+        return np.array(jacobian(values, inputs)), np.array(adjoint(values, inputs, [1.0] * len(values)))
+
+    J, gradient = lw.compile(differentiated, name="derived", **{name: x.shape for name, x in given.items()})(**given)
+    assert np.allclose(gradient, J.sum(0), atol=1e-12)
+    rng = np.random.default_rng(3)
+    ways = {name: rng.normal(size=x.shape) for name, x in given.items()}
+    ahead, behind = (
+        np.array(left(**{name: x + s * ways[name] for name, x in given.items()}), dtype=float) for s in (1e-6, -1e-6)
+    )
+    assert np.allclose(J @ np.concatenate([d.ravel() for d in ways.values()]), (ahead - behind) / 2e-6, atol=1e-7)
