@@ -23,7 +23,7 @@ __all__ = ["front_driver", "front_places"]
 _ROWS = 4  # that are worked on together
 
 
-class Writer(Protocol):
+class _Writer(Protocol):
     """Who writes the functions of a program's steps."""
 
     real: Real
@@ -41,7 +41,7 @@ def front_places(front: FrontElimination) -> int:
     return front.count + front.given + _ROWS * max(front.pivots, front.added) + front.pivots
 
 
-def front_driver(code: Writer, step: Control) -> str:
+def front_driver(code: _Writer, step: Control) -> str:
     """The function that works on a frame."""
     name = code.name("front")
     f = code.function(f"define internal void {name}(ptr noalias %frame)")
@@ -53,7 +53,7 @@ def front_driver(code: Writer, step: Control) -> str:
 class _Front:
     """Writes it; rows and columns are numbers, or names of them."""
 
-    def __init__(self, f: Instructions, code: Writer, step: Control) -> None:
+    def __init__(self, f: Instructions, code: _Writer, step: Control) -> None:
         self.f, self.real, self.width = f, code.real, code.width
         self.front: FrontElimination = step.bundle
         front = self.front
