@@ -74,7 +74,7 @@ def test_free_duration():
 
 
 def test_least_time():
-    """Within limits of acceleration, as fast and as slow as may be; the slower of two; then with a limit of velocity."""
+    """Within limits of acceleration: the slower of two joints, there and back; then with limits of velocity."""
 
     def fastest(**limits):
         problem = lw.Problem(bead(), steps=20, duration=(0.2, 8.0)).add("duration", "cost", scale=0.1)

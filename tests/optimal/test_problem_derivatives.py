@@ -86,9 +86,10 @@ def test_by_targets_of_steps_and_by_durations():
 
     found = solved()
     assert found.success and found.derivative("through").q.shape == (4, 2, 2)
+    first, last = np.eye(6)[[0, 5]].reshape(2, 3, 2)
     for by, k, one in (
-        ("follow", 0, lambda h: {"points": wanted + [[h, 0.0], [0.0, 0.0], [0.0, 0.0]]}),
-        ("follow", 5, lambda h: {"points": wanted + [[0.0, 0.0], [0.0, 0.0], [0.0, h]]}),
+        ("follow", 0, lambda h: {"points": wanted + h * first}),
+        ("follow", 5, lambda h: {"points": wanted + h * last}),
         ("through", 1, lambda h: {"through": (0.5, -0.4 + h)}),
         ("duration of first", 0, lambda h: {"first": 0.3 + h}),
     ):

@@ -80,6 +80,34 @@ def test_beside_inverse_dynamics() -> None:
     assert abs(inverse.cost - forward.cost) < 1e-8 * forward.cost and np.abs(inverse.q - forward.q).max() < 1e-6
     assert np.abs(inverse.residuals["effort"] - forward.residuals["effort"]).max() < 1e-5
     assert np.abs(inverse.multipliers["rest"] - forward.multipliers["rest"]).max() < 1e-4
+    # in pieces of an iteration it is the same to the bit; without time, and where it is told to stop, it is over
+    seen: list[int] = []
+    pieces = problem.solve(
+        [0.0], solver="ilqr", control_limits=False, second_order=True, callback=lambda x: seen.append(x.iterations)
+    )
+    assert np.array_equal(pieces.q, forward.q) and np.array_equal(pieces.gains, forward.gains)
+    assert seen == list(range(1, forward.iterations))
+    for late in ({"deadline": 1e-9}, {"callback": lambda x: x.iterations < 3}):
+        found = problem.solve([0.0], solver="ilqr", control_limits=False, second_order=True, **late)
+        assert found.status == "out of time" and found.iterations == (1 if "deadline" in late else 3)
+
+
+def test_seeds_by_forward_dynamics() -> None:
+    """The best counts, of each problem, and the first seed is what it is alone."""
+    problem = _swing(PENDULUM, "hinge", 25, 1.0, [2.0])
+    options = {"solver": "shooting", "control_limits": 9.0}
+    starts = np.array([[0.0], [0.4]])
+    alone, found = problem.solve(starts[1], **options), problem.solve(starts, seeds=3, every_seed=True, **options)
+    assert found.success.all() and found.attempts.q.shape == (2, 3, 25, 1) and found.gains.shape == (2, 25, 1, 2)
+    assert np.array_equal(found.attempts.controls[1, 0], alone.controls)
+    for k, place in enumerate(found.seed):
+        solved = found.attempts.success[k]
+        assert found.cost[k] == found.attempts.cost[k, solved].min() == found.attempts.cost[k, place]
+        assert np.array_equal(found.controls[k], found.attempts.controls[k, place])
+    some = problem.solve(starts, seeds=3, **options)
+    assert some.success.all() and (some.attempts.iterations <= found.attempts.iterations).all()
+    with pytest.raises(ValueError, match="seeds: expected a whole number"):
+        problem.solve(starts, seeds=0, **options)
 
 
 def test_an_inequality_that_is_no_number_is_not_kept() -> None:

@@ -31,7 +31,7 @@ from .packing import Packing, chosen
 from .sweep import Policy, StepModel, swept
 from .terms import CONSTRAINTS, Terms, WeighedRows, quadratic
 
-__all__ = ["RollOut", "Shooting", "ShootingFound"]
+__all__ = ["KEPT", "RollOut", "Shooting", "ShootingFound", "begun"]
 
 Scalars = Sequence[Any]
 
@@ -69,6 +69,7 @@ class ShootingFound(NamedTuple):
     roll_outs: Any
     status: Any
     penalty: Any
+    kept: Sequence[Any]  # as `KEPT` has them
 
 
 class _State(NamedTuple):
@@ -88,6 +89,17 @@ class _State(NamedTuple):
     iterations: Any
     roll_outs: Any
     status: Any
+
+
+KEPT = _State._fields[3:]
+"""What a search goes on with, besides its motion and its multipliers: numbers."""
+
+
+def begun(tolerance: Any, penalty: Any, constrained: bool) -> list[Any]:
+    """What a search begins with, as `KEPT` has it."""
+    least, far = tolerance * tolerance, 1e30
+    target = fmax(least, 1e-4) if constrained else least
+    return [penalty, 0.0, far, target, 0.0, 0.0, 0.0, far, far, far, 0.0, 0.0, STOPPED]
 
 
 class _Rolled(NamedTuple):
@@ -335,19 +347,17 @@ class Shooting:
             where(last, SOLVED, where(stuck, STUCK, STOPPED)),
         )
 
-    def solve(self, motion: RollOut, multipliers: tuple[Any, Any] | None = None) -> ShootingFound:
-        """From a motion; of single shooting, from its controls."""
+    def solve(
+        self, motion: RollOut, multipliers: tuple[Any, Any] | None = None, kept: Sequence[Any] | None = None
+    ) -> ShootingFound:
+        """From a motion; of single shooting, from its controls.  With what another call has ``kept`` it goes on."""
         many, m, n = len(motion.u), self.dynamics.controls, self.dynamics.size
         if not self.gaps:
             motion = self.followed(motion.u)
         if multipliers is None:
             multipliers = tuple(np.zeros((many, len(k))) for k in (self.terms.moving_kinds, self.terms.reached_kinds))  # type: ignore[assignment]
-        least = self.tolerance * self.tolerance
-        far = 1e30
-        start = _State(
-            motion, np.zeros((many, m, n)), multipliers, self.penalty, 0.0, far,  # type: ignore[arg-type]
-            fmax(least, 1e-4) if self.constrained else least, 0.0, 0.0, 0.0, far, far, far, 0.0, 0.0, STOPPED,
-        )  # fmt: skip
+        kept = begun(self.tolerance, self.penalty, self.constrained) if kept is None else kept
+        start = _State(motion, np.zeros((many, m, n)), multipliers, *kept)  # type: ignore[arg-type]
         more = lambda s: and_(lt(1.5, s.status), lt(s.iterations, self.iterations - 0.5))  # noqa: E731
         found = while_loop(more, self.stepped, start, at_most=MOST)
         last = found.state
@@ -357,7 +367,7 @@ class Shooting:
         return ShootingFound(
             last.motion, last.gains, last.multipliers, rows, plain, violation, gap, last.decrement,
             last.iterations, last.roll_outs, where(lt(1.5, found.status), LOST, last.status),
-            last.penalty,
+            last.penalty, last[3:],
         )  # fmt: skip
 
     def _plain(self, rows: Any) -> Any:

@@ -360,7 +360,7 @@ class Problem:
         - ``tolerance`` of constraints, one or by name, ``step_tolerance`` of steps; ``at_most`` so many iterations.
 
         ``solver`` is "augmented"; "ipopt", by CasADi, without deadline, progress and callback; or by forward dynamics
-        "ilqr" or "shooting", with ``velocity``, ``targets``, ``guess``, tolerances, ``at_most`` and:
+        "ilqr" or "shooting", with all of these but ``warm``, and:
 
         - ``controls`` (..., T, m): the first forces of motors; ``actuated``: names of joints that have motors;
         - ``control_limits``: a number, one a motor, (least, most), or False for none; the robot's unless it is said;

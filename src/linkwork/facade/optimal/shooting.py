@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ..._text import nearest
+from ...algorithms.optimal.augmented import STOPPED
 from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.robot import INTEGRATORS, RobotDynamics
-from ...algorithms.shooting.solver import RollOut, Shooting
+from ...algorithms.shooting.solver import KEPT, RollOut, Shooting, begun
 from ...algorithms.shooting.wanted import WantedRows, row_kinds, split_entries
 from ...bridge.machine import Kernel, compile
 from ...bridge.once import Once
@@ -25,8 +27,10 @@ from ...expr.control.loops import scan
 from ..assembly.wanted import read_configuration
 from .asked import read_guess
 from .derivatives import PathDerivative
+from .guesses import guesses
 from .result import OptimalResult
-from .running import PreparedProblem, _past, _tolerances, prepared
+from .running import PENALTY, PreparedProblem, _past, _tolerances, prepared
+from .shooting_pieces import Watching, in_pieces, picked, stopped
 from .solving import TOLD, target_sizes
 
 __all__ = ["SHOOTING", "ShootingResult", "motor_places", "shot"]
@@ -109,6 +113,12 @@ def shot(
     tolerance: Any = TOLERANCE,
     step_tolerance: float = STEP_TOLERANCE,
     at_most: int = AT_MOST,
+    seeds: int = 1,
+    seed: int = 0,
+    every_seed: bool = False,
+    deadline: float | None = None,
+    progress: bool = False,
+    callback: Any = None,
 ) -> ShootingResult:
     """The best motion from a start, by forward dynamics.
 
@@ -117,12 +127,15 @@ def shot(
     have motors (all but a free base), ``control_limits`` bound their forces: a number, one a motor, a pair of such
     (least, most), or False for none; by default those of the robot.  ``integrator`` is "semi_implicit_euler" or
     "runge_kutta_4"; ``passive`` adds what joints do by themselves.  ``second_order`` takes the dynamics' second
-    derivatives, too: slower steps, and fewer; by default where there are fewer motors than velocities.
+    derivatives, too: slower steps, and fewer; by default where there are fewer motors than velocities.  Of several
+    ``seeds`` the first begins so, and others with paths to configurations drawn by ``seed``, or with the forces of
+    such.
 
     Raises ValueError for what forward dynamics does not answer: features of more than a step, free durations,
     variables of steps; and for arguments that are none.
     """
     who = f"Problem.solve: solver={solver!r}"
+    watching = Watching("Problem.solve", seeds, every_seed, deadline, progress, callback)
     if start is None:
         raise ValueError(f"{who}: start: a motion by forward dynamics begins somewhere: give the configuration")
     own = prepared(problem, True)
@@ -148,6 +161,12 @@ def shot(
     lead = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1])
     x0 = np.concatenate([np.broadcast_to(q0, (*lead, robot.nq)), np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
     path, u = _first(who, robot, recipe, x0, tau, guess, controls, (low, high))
+    if watching.seeds > 1:
+        ends = own.ends(watching.seeds - 1, seed)
+        first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
+        x0 = x0[..., None, :]
+        paths, forces = _first(who, robot, recipe, x0, tau, first, None, (low, high))
+        path, u = (_put(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
     inputs |= _data(own, program, split, own.given_targets(targets))
     inputs |= {"low": low, "high": high} if limited else {}
@@ -156,8 +175,48 @@ def shot(
         raise ValueError(f"Problem.solve: at_most: expected a whole number from 1, got {at_most!r}")
     inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(at_most)])}
     kernel = _kernels.get(recipe, lambda: _compiled(recipe, split))
-    found = kernel(**{port.name: inputs[port.name] for port in kernel.inputs})
-    return _result(own, split, x0, velocity, found, tolerances)
+    inputs["kept"] = np.array(begun(float(step_tolerance), PENALTY, bool(program.hard)))
+    for port in kernel.inputs:
+        inputs.setdefault(port.name, np.zeros(port.shape))  # of multipliers
+        x = inputs[port.name]
+        if watching.seeds > 1 and port.name not in ("x0", "u", "x") and x.ndim > len(port.shape):
+            inputs[port.name] = np.expand_dims(x, x.ndim - len(port.shape))
+    if watching.seeds > 1 and np.ndim(velocity) > 1:
+        velocity = np.expand_dims(velocity, -2)
+
+    def result(found: Any) -> ShootingResult:
+        every = _result(own, split, x0, velocity, SimpleNamespace(**found), tolerances)
+        every.state["told"][..., 1] = np.where(stopped(found), STOPPED, every.state["told"][..., 1])
+        return every
+
+    def shown(found: Any) -> ShootingResult:
+        return _best(result(found)) if watching.seeds > 1 else result(found)
+
+    found, late = in_pieces(kernel, inputs, int(at_most), watching, result, shown)
+    last = shown(found)
+    last._late = late
+    return last
+
+
+def _put(x: Array, first: Array) -> Array:
+    """Of seeds (..., seeds, T, n), with the first as it is said (..., T, n)."""
+    lead = np.broadcast_shapes((*x.shape[:-3], *x.shape[-2:]), first.shape)
+    found = np.array(np.broadcast_to(x, (*lead[:-2], *x.shape[-3:])))
+    found[..., 0, :, :] = first
+    return found
+
+
+def _best(every: ShootingResult) -> ShootingResult:
+    """Of seeds the best of each problem, with all as its ``attempts``."""
+    place = every._best()
+    state = {name: picked(x, place) for name, x in every.state.items()}
+    past = every.numbers["past"]
+    numbers = every.numbers | {"past": past.squeeze(past.ndim - 3) if past.ndim > 2 else past}
+    found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
+    found.attempts, found.seed = every, int(place) if not place.shape else place
+    for name in ("controls", "velocities", "gains", "gap", "_values"):
+        setattr(found, name, picked(getattr(every, name), place))
+    return found
 
 
 def motor_places(who: str, robot: Any, actuated: Any) -> tuple[int, ...]:
@@ -244,7 +303,7 @@ def _data(
         columns = [np.zeros((T, 0))]
         for k in some:
             entry, rows = program.entries[k], program.rows_of[k]
-            weights = constants["weights"][:, k, None] * constants["scales"][rows]
+            weights = constants["weights"][:, k, None] * own.even["scales"][rows]
             if entry.bounded and entry.hard:
                 high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
                 weights = np.concatenate([weights * high, weights * low], axis=-1)
@@ -276,7 +335,8 @@ def _compiled(recipe: _Recipe, split: tuple[list[int], list[int]]) -> Kernel:
         shapes |= {"lower": (program.rows,), "upper": (program.rows,)}
     if recipe.limited:
         shapes |= {"low": (m,), "high": (m,)}
-    shapes["ends"] = (3,)
+    shapes |= {f"{name}_forces": (T, len(some)) for name, some in zip(("moving", "reached"), kinds, strict=True)}
+    shapes |= {"kept": (len(KEPT),), "ends": (3,)}
     shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
 
     def solved(**given: Any) -> Any:
@@ -295,7 +355,8 @@ def _compiled(recipe: _Recipe, split: tuple[list[int], list[int]]) -> Kernel:
             dynamics, wanted, list(given["x0"]), given["given"], weights, limits,
             recipe.gaps, recipe.second_order, tolerance, feasibility, iterations=most,
         )  # fmt: skip
-        found = problem.solve(RollOut(given["x"], given["u"]))
+        forces = tuple(given.get(f"{name}_forces", np.zeros((T, 0))) for name in ("moving", "reached"))
+        found = problem.solve(RollOut(given["x"], given["u"]), forces, list(given["kept"]))
         x, u = found.motion
 
         def looked(_: Any, row: Any) -> tuple[Any, Any]:
@@ -309,9 +370,10 @@ def _compiled(recipe: _Recipe, split: tuple[list[int], list[int]]) -> Kernel:
             "K": found.gains,
             "values": values,
             "told": array([*told, found.penalty, found.roll_outs]),
+            "kept": array(list(found.kept)),
         }
-        forces = dict(zip(("moving", "reached"), found.multipliers, strict=True))
-        return every | {f"{name}_forces": k for name, k in forces.items() if k.shape[-1]}
+        new = dict(zip(("moving", "reached"), found.multipliers, strict=True))
+        return every | {f"{name}_forces": k for name, k in new.items() if k.shape[-1]}
 
     return compile(solved, name="shooting", **shapes)
 
@@ -347,7 +409,7 @@ def _result(
     state["alone"] = np.zeros((*lead, program.force_count(program.alone)))
     for k, place in program.forces_of(program.alone).items():
         state["alone"][..., place] = forces[k][..., program.entries[k].at, :]
-    numbers = dict(own.constants) | {"past": _past(own, x0[..., :nq], velocity)}
+    numbers = own.even | {"past": _past(own, x0[..., :nq], velocity)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
     result._values, result.gap = found.values, gap

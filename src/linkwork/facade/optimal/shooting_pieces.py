@@ -1,0 +1,134 @@
+"""Calls of a kernel of motions by forward dynamics, in pieces of iterations: deadlines, callbacks, and seeds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.optimal.augmented import STOPPED
+from ...algorithms.shooting.solver import KEPT
+from ..ik.reading import read_deadline
+from .guesses import TOGETHER, needless
+from .solving import TOLD
+
+__all__ = ["Watching", "in_pieces", "picked"]
+
+Array = np.ndarray[Any, Any]
+Numbers = dict[str, Array]
+
+_STATUS, _ITERATIONS, _COST, _MERIT = (TOLD.index(name) for name in ("status", "iterations", "cost", "merit"))
+_ENDED = 1.0  # what keeps the kernel from going on
+
+
+class Watching:
+    """What is asked of a search while it goes on."""
+
+    def __init__(
+        self,
+        who: str,
+        seeds: Any,
+        every_seed: bool,
+        deadline: Any,
+        progress: bool,
+        callback: Callable[[Any], Any] | None,
+    ) -> None:
+        """Raises ValueError for what is none."""
+        begun = time.perf_counter()
+        if isinstance(seeds, bool) or not isinstance(seeds, (int, np.integer)) or seeds < 1:
+            raise ValueError(f"{who}: seeds: expected a whole number from 1, got {seeds!r}")
+        self.seeds, self.progress, self.callback = int(seeds), bool(progress), callback
+        self.compared = self.seeds > 1 and not every_seed
+        self.end = None if deadline is None else begun + read_deadline(who, deadline)
+
+    @property
+    def often(self) -> bool:
+        """Whether every iteration is a call."""
+        return self.progress or self.callback is not None or self.end is not None
+
+
+def in_pieces(
+    kernel: Any,
+    given: Numbers,
+    at_most: int,
+    watching: Watching,
+    result: Callable[[Mapping[str, Array]], Any],
+    shown: Callable[[Mapping[str, Array]], Any],
+) -> tuple[Numbers, bool]:
+    """What the kernel finds, by name, after so many iterations at most, and whether it was told to stop before.
+
+    ``result`` is of what is found so far, of all seeds, and ``shown`` what the callback is shown.  Seeds along the last
+    leading axis are compared now and then.
+    """
+    names = [port.name for port in kernel.inputs]
+    piece = 1 if watching.often else TOGETHER if watching.compared else at_most
+    found: Numbers = {}
+    done = 0
+    while True:
+        done = min(done + piece, at_most)
+        ends = np.array([*given["ends"][:2], float(done)])
+        new = kernel(**{name: ends if name == "ends" else given[name] for name in names})
+        found = _joined(found, {name: np.asarray(getattr(new, name)) for name in new._fields})
+        if watching.compared and done % TOGETHER == 0:
+            found["kept"] = _compared(found, result(found).state["told"], done)
+        going = _going(found)
+        if done >= at_most or not going.any():
+            return found, False
+        if watching.progress:
+            told = found["told"]
+            sys.stderr.write(
+                f"iteration {done}: cost {np.min(told[..., 2]):.6g}, violated {np.min(told[..., 3]):.2e}, "
+                f"gaps {np.min(told[..., 4]):.1e}\n"
+            )
+        stopped = watching.callback is not None and watching.callback(shown(found)) is False
+        if stopped or (watching.end is not None and time.perf_counter() >= watching.end):
+            return found, True
+        kept = found["kept"].copy()
+        kept[..., KEPT.index("status")] = np.where(going, kept[..., KEPT.index("status")], _ENDED)
+        given = given | {"x": found["x"], "u": found["u"], "kept": kept}
+        given |= {name: found[name] for name in ("moving_forces", "reached_forces") if name in found}
+
+
+def _going(found: Numbers) -> Array:
+    """Which have not ended: they are stopped, and all of their numbers are some."""
+    return np.asarray((found["kept"][..., KEPT.index("status")] > 1.5) & (found["told"][..., 0] < 2.5))
+
+
+def _joined(old: Numbers, new: Numbers) -> Numbers:
+    """The new where a search went on, and what it ended with where it did not."""
+    if not old:
+        return new
+    going = _going(old)
+    if going.all():
+        return new
+    return {
+        name: np.where(going.reshape(*going.shape, *[1] * (x.ndim - going.ndim)), x, old[name])
+        for name, x in new.items()
+    }
+
+
+def _compared(found: Numbers, told: Array, done: int) -> Array:
+    """What is kept, with those seeds ended that need not go on."""
+    going = _going(found)
+    told = told.copy()
+    told[..., _STATUS] = np.where(going, 0.0, told[..., _STATUS])
+    told[..., _MERIT] = told[..., _COST]
+    over = needless(told, done)[..., _STATUS] == STOPPED
+    kept = found["kept"].copy()
+    kept[..., KEPT.index("status")] = np.where(going & over, _ENDED, kept[..., KEPT.index("status")])
+    return np.asarray(kept)
+
+
+def stopped(found: Mapping[str, Array]) -> Array:
+    """Which were stopped since another seed was solved."""
+    ended = found["kept"][..., KEPT.index("status")] == _ENDED
+    return np.asarray(ended & (found["told"][..., 0] > 1.5) & (found["told"][..., 0] < 2.5))
+
+
+def picked(x: Array, place: Array) -> Array:
+    """Of seeds the one of each problem at a place."""
+    index = place[(..., *[None] * (x.ndim - place.ndim))]
+    return np.asarray(np.take_along_axis(x, index, axis=place.ndim).squeeze(axis=place.ndim))
