@@ -4,6 +4,7 @@ from .facade.simulation.events import Event, Occurrence
 from .facade.simulation.ground import ContactGround, ContactPoint
 from .facade.simulation.materials import ContactMaterial
 from .facade.simulation.result import Simulation
+from .facade.simulation.servos import Servos
 from .facade.simulation.shapes import ContactPair, ContactScene
 from .facade.simulation.simulator import SimulatorState
 
@@ -15,6 +16,7 @@ __all__ = [
     "ContactScene",
     "Event",
     "Occurrence",
+    "Servos",
     "Simulation",
     "SimulatorState",
 ]

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork import joints
 from linkwork.algorithms.simulation.contact.cone import cone_impulse
 from linkwork.algorithms.simulation.contact.step import contact_velocities
 from linkwork.algorithms.simulation.contact.terms import ContactAt, Interval
 from linkwork.errors import SimulationWarning, UnknownNameError
-from linkwork.simulation import ContactGround, ContactPoint
+from linkwork.simulation import ContactGround, ContactPoint, Servos
 
 G = 9.81
 
@@ -191,10 +192,59 @@ def test_joint_limits_hold():
     ground = ContactGround(("hand",), height=-50.0)
     found = arm.simulate(arm.neutral(), 3.0 * np.ones(7), duration=1.0, contacts=ground, every=20)
     assert found and (found.q < arm.upper + 2e-2).all() and (found.q > arm.lower - 2e-2).all()
+    arm = arm.with_parameters({"friction": np.zeros(7)})  # which contacts' program has exactly
     inside = 0.5 * (arm.lower + arm.upper)
     free = arm.simulate(inside, np.ones(7), duration=0.05, every=10)
     same = arm.simulate(inside, np.ones(7), duration=0.05, contacts=ground, every=10)
     assert np.abs(free.q - same.q).max() < 1e-9
+
+
+def test_dry_friction_and_loops_with_contacts():
+    """Joints with dry friction stick where their load is below it, and stop after where its work says; loops stay
+    closed in the same program, and move as they do without contacts, more closely with smaller steps."""
+    pendulum = lw.load("double_pendulum").with_parameters({"friction": [6.0, 2.0]})
+    away = ContactGround((list(pendulum.frames)[-1],), height=-50.0)
+    q = np.array([0.3, 0.2])
+    assert (np.abs(pendulum.gravity_force(q)) < [6.0, 2.0]).all()
+    found = pendulum.simulate(q, duration=2.0, contacts=away, every=1000)
+    assert np.abs(found.q - q).max() < 1e-5 and np.abs(found.v).max() < 1e-5
+    rail = lw.Joint.of(joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="box", friction=3.0)
+    rod = lw.Robot.build("rod", lw.Link("box", mass=1.5), rail)
+    slid = rod.simulate([0.0], [2.0], duration=1.0, contacts=ContactGround("box", height=-50.0), every=100)
+    assert abs(slid.q[-1, 0] - 2.0**2 / (2.0 * 3.0 / 1.5)) < 2e-3 and abs(slid.v[-1, 0]) < 1e-8
+    bars = lw.load("fourbar")
+    q = bars.project_configuration(bars.neutral()).q
+    v = bars.project_velocity(q, np.ones(bars.nv))
+    apart = []
+    for step in (1e-3, 2.5e-4):
+        how = {"duration": 0.3, "step": step, "every": 60}
+        one = bars.simulate(q, v, contacts=ContactGround("rocker_tip", height=-50.0), **how)
+        apart.append(np.abs(one.q[-1] - bars.simulate(q, v, **how).q[-1]).max())
+        assert np.abs(bars.constraint_error(one.q)).max() < 1e-4
+    assert apart[1] < 0.3 * apart[0] < 0.1
+
+
+def test_servos_have_limits_and_no_gain_is_too_high():
+    """A servo holds its place as K and the weight say, gives no more than its limit, and is stable at any gain; as a
+    velocity source it keeps its speed.  The forces are what is recorded."""
+    rail = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="box")
+    lift = lw.Robot.build("lift", lw.Link("box", mass=2.0), rail)
+
+    def controller(t, q, v, K, D, wanted, speed, limit):
+        return Servos(wanted, speed, K, D, limit=limit)
+
+    inputs = {"K": [1e3, 1e12, 1e3, 0.0], "D": [1e2, 1e9, 1e2, 1e6], "wanted": [[0.1], [0.1], [0.1], [0.0]]}
+    inputs |= {"speed": [0.0, 0.0, 0.0, 0.3], "limit": [1e3, 1e3, 10.0, 1e3]}
+    how = {"inputs": {k: np.array(x) for k, x in inputs.items()}, "every": 500, "record": ["tau"]}
+    found = lift.simulate(np.zeros((4, 1)), controller=controller, duration=1.0, **how)
+    weight = 2.0 * G
+    falls = -0.5 * (G - 5.0) * 1.0**2
+    assert np.abs(found.q[:, -1, 0] - [0.1 - weight / 1e3, 0.1, falls, 0.3]).max() < 5e-3
+    assert np.abs(found.records["tau"][:, -1, 0] - [weight, weight, 10.0, weight]).max() < 1e-2
+    with pytest.raises(ValueError, match="Servos: limit: expected 1 numbers, got 2"):
+        lift.simulate([0.0], controller=lambda t, q, v: Servos(q, limit=[1.0, 2.0]), duration=0.1)
+    with pytest.raises(ValueError, match="expected the method 'semi_implicit_euler'"):
+        lift.simulate([0.0], controller=lambda t, q, v: Servos(q), duration=0.1, method="rk4")
 
 
 def test_bad_contacts():

@@ -10,13 +10,14 @@ from typing import Any
 from ...algorithms.motion.curves.space import CurveSpace
 from ...algorithms.simulation import METHODS, MotionSystem
 from ...algorithms.simulation.contact.step import contact_velocities
-from ...algorithms.simulation.contact.terms import Interval, limit
 from ...expr.arrays import array
 from ...expr.functions import lt, tanh, where
 from ...expr.linalg.sums import is_zero
 from ...model.body import WORLD
 from ...spatial import Quaternion, Vec3
+from .bounded import dry_joints, joint_limits, loops_held, servos_held
 from .contacts import ContactSet, in_world
+from .servos import ServoForces
 
 __all__ = ["SimulatedDynamics"]
 
@@ -113,9 +114,17 @@ class SimulatedDynamics:
                 seen[k + 3 : k + 6] = [0.0, 0.0, 0.0]
         return turned, array(seen)
 
-    def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any]]:
-        """h D + h² K on the diagonal, and τ_p − h K v."""
+    def _without_friction(self) -> Any:
+        """The robot with these parameters, but no dry friction."""
+        if not any(not is_zero(x) for x in self._of_joints("friction")):
+            return self.moving
+        others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] != "friction"}
+        return self.robot.with_parameters({**others, "friction": array([0.0] * self.robot.nv)})
+
+    def _resisting(self, moving: Any, q: Any, v: Any, dry: bool = True) -> tuple[list[Any], list[Any]]:
+        """h D + h² K on the diagonal, and τ_p − h K v; K and D with dry friction's slope, or without it."""
         D, f, v_s, K = (self._of_joints(name) for name in ("damping", "friction", "friction_velocity", "stiffness"))
+        f = f if dry else [0.0] * len(f)
         slopes = []
         for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
             bent = tanh(x / scale)
@@ -125,47 +134,43 @@ class SimulatedDynamics:
         return extra, [a - self.h * k * x for a, k, x in zip(own, K, v, strict=True)]
 
     def touching(
-        self, contacts: ContactSet, q: Scalars, v: Scalars, tau: Scalars
-    ) -> tuple[list[Any], list[Any], Any, Any]:
-        """A step with contacts and the joints' limits: q, v, each point's force in the world's axes (points, 3), and
-        what is left."""
-        moving = self.moving
+        self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
+    ) -> tuple[list[Any], list[Any], list[Any], Any, Any]:
+        """A step with contacts, and all else that has bounds: q, v, the joint forces, each point's force in the
+        world's axes (points, 3), and what is left.
+
+        In one program with contacts are limits of joints, their dry friction, which sticks, servos, and what closes
+        loops.
+        """
+        moving, h = self.moving, self.h
         turned, rates = self._carried(v)
         at, n = array(list(q)), self.robot.nv
         M = moving.mass_matrix(at, passive=self.passive)
-        forces = [a - b for a, b in zip(tau, moving.bias_force(at, rates), strict=True)]
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
+        servos = tau if isinstance(tau, ServoForces) else None
+        given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
+        forces = [a - b for a, b in zip(given, moving.bias_force(at, rates), strict=True)]
         if self.passive:
-            extra, own = self._resisting(moving, at, array(turned))
+            extra, own = self._resisting(self._without_friction(), at, array(turned), dry=False)
             for k in range(n):
                 A[k][k] = A[k][k] + extra[k]
             forces = [a + b for a, b in zip(forces, own, strict=True)]
-        push = [self.h * f for f in forces]
-        places = contacts.places(moving, at)
+        intervals = [] if servos is None else servos_held(moving, servos, A, q, h)
+        driven = [one.row.index(1.0) for one in intervals]
+        intervals += [*joint_limits(self.robot, A, q, h), *loops_held(moving, A, t, q, h)]
+        if self.passive:
+            intervals += dry_joints(moving, A, turned, h)
+        places = [] if contacts is None else contacts.places(moving, at)
         touching = [place.at(moving, at) for place in places]
-        found = contact_velocities(A, turned, push, touching, self._limits(A, q), self.h)
+        found = contact_velocities(A, turned, [h * f for f in forces], touching, intervals, h)
         w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
+        for k, push in zip(driven, found.pushes, strict=False):
+            given[k] = push / h
         pressed = [
-            in_world(place.axes, [x / self.h for x in gamma])
-            for place, gamma in zip(places, found.impulses, strict=True)
+            in_world(place.axes, [x / h for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
         ]
-        end = MotionSystem(self.robot.tree, lambda *_: ()).moved(q, [self.h * x for x in w])
-        return end, w, array(pressed), found.residual
-
-    def _limits(self, A: Sequence[Scalars], q: Scalars) -> list[Interval]:
-        """The limits of joints whose configurations are numbers with v for their rates."""
-        found = []
-        space = CurveSpace.of(self.robot.tree)
-        pairs = [(place.q + k, place.v + k) for place in space.joints if place.is_plain for k in range(place.joint.nv)]
-        if space.is_plain:
-            pairs = [(k, k) for k in range(self.robot.nv)]
-        for side, bounds in ((1.0, self.robot.lower), (-1.0, self.robot.upper)):
-            for i, k in pairs:
-                if math.isfinite(bounds[i]):
-                    row = [1.0 if j == k else 0.0 for j in range(self.robot.nv)]
-                    low, high = (0.0, math.inf) if side > 0.0 else (-math.inf, 0.0)
-                    found.append(limit(row, bounds[i] - q[i], A[k][k], low, high, self.h))
-        return found
+        end = MotionSystem(self.robot.tree, lambda *_: ()).moved(q, [h * x for x in w])
+        return end, w, given, array(pressed) if pressed else (), found.residual
 
     def _of_joints(self, name: str) -> list[Any]:
         """What is in the joints (nv), the robot's own or what comes in its place."""

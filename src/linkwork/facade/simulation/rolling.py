@@ -17,6 +17,7 @@ from ...expr.structure import put_together, taken_apart
 from .contacts import ContactTold
 from .dynamics import SimulatedDynamics
 from .events import SLOTS, EventSlots, no_slots, watched
+from .servos import ServoForces, Servos
 from .setup import RecordedFunction, SimulationSetup
 
 __all__ = [
@@ -79,17 +80,17 @@ def rolled(
     method = METHODS[setup.method]
 
     def advanced(t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> tuple[Any, Any, Any]:
-        """q, v and what contacts told after a step as wide as that."""
+        """q, v and what is told, forces of joints and of contacts, after a step as wide as that."""
         moving = replace(dynamics, h=width)
-        if setup.contacts is not None and compliant is None:
-            q, v, *told = moving.touching(setup.contacts, list(q), list(v), tau)
-            return q, v, tuple(told)
+        if isinstance(tau, ServoForces) or (setup.contacts is not None and compliant is None):
+            q, v, given, *told = moving.touching(setup.contacts, t, list(q), list(v), tau)
+            return q, v, (array(given), *told)
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
         return *moving.held(t + width, q, v), told
 
-    def happening(state: SimulationState, t: Any, tau: Any) -> tuple[Any, Any, Any, Any, Any]:
-        """A step in which events are looked for: q, v, what contacts told, how it ended, and what happened."""
-        known, told = state.events, (state.forces, state.residual)
+    def happening(state: SimulationState, t: Any, tau: Any, told: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """A step in which events are looked for: q, v, what is told, how it ended, and what happened."""
+        known = state.events
 
         def shorter(begin: Any, q: Any, v: Any, width: Any) -> tuple[Any, Any, Any]:
             q, v, more = advanced(t + begin, q, v, tau, width, told)
@@ -112,10 +113,13 @@ def rolled(
         t = h * state.steps
         tau, z = commanded(setup, t, state, {**inputs, **(now or {})})
         ended, events = RUNNING, state.events
+        told = (state.tau if isinstance(tau, ServoForces) else array(list(tau)), state.forces, state.residual)
         if setup.events:
-            q, v, (forces, residual), ended, events = happening(state, t, tau)
+            q, v, told, ended, events = happening(state, t, tau, told)
         else:
-            q, v, (forces, residual) = advanced(t, state.q, state.v, tau, h, (state.forces, state.residual))
+            q, v, told = advanced(t, state.q, state.v, tau, h, told)
+        pushed, forces, residual = told
+        tau = list(pushed)
         carried, _ = taken_apart(z, "controller: what it carries")
         told, moved = _finite([*tau, *carried]), _finite([*q, *v])
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
@@ -170,10 +174,12 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, own: Named) -> 
     return found
 
 
-def commanded(setup: SimulationSetup, t: Any, state: SimulationState, given: Named) -> tuple[list[Any], Any]:
-    """τ (nv), and what the controller carries further.
+def commanded(
+    setup: SimulationSetup, t: Any, state: SimulationState, given: Named, *, now: bool = False
+) -> tuple[Any, Any]:
+    """τ (nv) or servos, which ``now`` are their forces in this state, and what the controller carries further.
 
-    Raises ValueError for a controller that gives another number of numbers.
+    Raises ValueError for a controller that gives another number of numbers, and for servos with another method.
     """
     n = setup.robot.nv
     if setup.controller is None:
@@ -185,6 +191,10 @@ def commanded(setup: SimulationSetup, t: Any, state: SimulationState, given: Nam
         if not (isinstance(found, tuple) and len(found) == 2):
             raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
         tau, z = found
+    if isinstance(tau, Servos):
+        setup.bounded("a controller that gives Servos")
+        servos = tau.of(setup.robot)
+        return servos.now(setup.robot, state.q, state.v) if now else servos, z
     scalars, _ = taken_apart(array(tau), "controller: what it returns")
     if len(scalars) != n:
         raise ValueError(f"controller: expected {n} joint forces, one for each velocity, got {len(scalars)}")

@@ -47,14 +47,8 @@ class SimulationSetup:
         if self.method not in METHODS:
             raise UnknownNameError("method of simulation", str(self.method), METHODS)
         if self.contacts is not None:
-            robot: Any = self.robot
-            fitting = self.method == "semi_implicit_euler" and not (robot.constraints or self.robot.tree.has_couplings)
-            if not (fitting or self.is_compliant):
-                what = f"got method={self.method!r}" if self.method != "semi_implicit_euler" else "it has others"
-                raise ValueError(
-                    "simulate: contacts: expected the method 'semi_implicit_euler', and a robot without loops, rolling "
-                    f"wheels and joints that follow others, or contact_model='compliant'; {what}"
-                )
+            if not self.is_compliant:
+                self.bounded("contacts", ", or contact_model='compliant'")
             self.contacts.checked(self.robot)
         elif any(isinstance(what, ContactTold) for _, what in self.records):
             raise ValueError("simulate: record: there are no contacts to tell of: give contacts")
@@ -73,6 +67,21 @@ class SimulationSetup:
         except TypeError as error:
             takes = ", ".join(["t", "q", "v", *(["z"] if len(places) > 3 else []), *given])
             raise TypeError(f"simulate: controller: it is called as controller({takes}): {error}") from None
+
+    def bounded(self, what: str, otherwise: str = "") -> None:
+        """Raises ValueError where something is asked for that is in the default method's program alone."""
+        if self.method != "semi_implicit_euler":
+            got = f"got method={self.method!r}"
+        elif self.is_compliant:
+            got = "got contact_model='compliant'"
+        elif self.robot.tree.has_couplings:
+            got = "it has such joints"
+        else:
+            return
+        raise ValueError(
+            f"simulate: {what}: expected the method 'semi_implicit_euler', and a robot without joints that follow "
+            f"others{otherwise}; {got}"
+        )
 
     @property
     def is_compliant(self) -> bool:

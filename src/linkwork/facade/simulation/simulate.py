@@ -124,7 +124,7 @@ class SimulationRun:
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
         now = {name: x[0] for name, x in self.signals.items()}
         own = {asked: self.parameters[name] for asked, name in zip(setup.asked, self.parameters, strict=True)}
-        tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now})
+        tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
         first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), own)
         end, (qs, vs, records) = rolled(
             setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters

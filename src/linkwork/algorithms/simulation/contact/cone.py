@@ -10,6 +10,7 @@ Robotics 39(2), 2023, sections V and VI.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,5 +57,7 @@ def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[li
 
 def interval_impulse(y: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """γ within bounds nearest to y, and dγ/dy."""
+    if low.__class__ is float and high.__class__ is float and -low == high == math.inf:
+        return y, 1.0
     inside = and_(le(low, y), le(y, high))
     return fmin(fmax(y, low), high), where(inside, 1.0, 0.0)

@@ -16,13 +16,14 @@ makes sliding and parting dual).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ....expr.arrays import array
 from ....expr.control import while_loop
-from ....expr.functions import and_, fabs, fmax, fmin, lt, not_, sqrt, where
+from ....expr.functions import and_, eq, fabs, fmax, fmin, lt, not_, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
 from ....expr.linalg.sums import dot, is_zero
@@ -201,15 +202,28 @@ class ContactProgram:
         def going(s: _Search) -> Any:
             return lt(small, fabs(s.value))
 
+        kinks = [(one.wanted - c) / where(eq(d, 0.0), 1e-300, d) for one, c, d in alone if one.is_firm]
+
         def closer(s: _Search) -> _Search:
             low, high = where(lt(s.value, 0.0), s.x, s.low), where(lt(s.value, 0.0), s.high, s.x)
             newton = s.x - s.value / s.bend
-            inside = and_(lt(low, newton), not_(lt(fmin(high, 1e3), newton)))
-            x = where(inside, newton, 0.5 * (low + fmin(high, fmax(2.0 * low, 2.0))))
+            end = fmin(high, 1e3)
+            inside = and_(lt(low, newton), not_(lt(end, newton)))
+            x = middle = 0.5 * (low + fmin(high, fmax(2.0 * low, 2.0)))
+            if kinks:  # between whose sides Newton's steps go to and fro
+                margin = 1e-6 * (end - low)
+                inside = and_(inside, lt(margin, where(lt(s.value, 0.0), high - newton, newton - low)))
+                nearest: Any = math.inf
+                for kink in kinks:
+                    far = fabs(kink - middle)
+                    nearer = and_(and_(lt(low, kink), lt(kink, high)), lt(far, nearest))
+                    x, nearest = where(nearer, kink, x), where(nearer, far, nearest)
+            x = where(inside, newton, x)
             value, bend = slope(x)
             return _Search(x, low, high, value, bend)
 
-        return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), at_most=_SEARCHED).state.x
+        most = _SEARCHED + 2 * len(kinks)
+        return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), at_most=most).state.x
 
 
 def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:

@@ -15,7 +15,18 @@ from ....expr.functions import fmax, fmin, lt, where
 from ....expr.linalg.sums import is_zero
 from .cone import cone_impulse, interval_impulse
 
-__all__ = ["ContactAt", "ContactTerms", "Interval", "impulse_of", "limit", "push_of", "terms_of"]
+__all__ = [
+    "ContactAt",
+    "ContactTerms",
+    "Interval",
+    "dry",
+    "held",
+    "impulse_of",
+    "limit",
+    "push_of",
+    "servo",
+    "terms_of",
+]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
@@ -24,6 +35,7 @@ _RIGID = 1.0 / (4.0 * math.pi**2)  # of the step: within which a contact that is
 _SETTLING = 1.0 / math.pi  # steps in which penetration decays
 _SLIP = 1e-3  # of the normal R: what tangential impulses yield while they stick
 _RECOVERY = 0.5  # [m/s, rad/s] at most, out of what is too deep
+_FIRM = 1e-6  # of what would yield as its own inertia does: what holds by itself
 _STRUCK = 1e-3  # of R, in impacts that bounce: what they fall short of, and what rests gives way meanwhile
 
 
@@ -50,6 +62,11 @@ class Interval:
     low: Any
     high: Any
 
+    @property
+    def is_firm(self) -> bool:
+        """Whether it is bounded both ways: its impulse may change from one bound to the other all at once."""
+        return not any(x.__class__ is float and math.isinf(x) for x in (self.low, self.high))
+
 
 class ContactTerms(NamedTuple):
     """Of a contact: R by axis, and the velocity it asks for along its normal."""
@@ -64,6 +81,26 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> 
     wanted = gap / (h * (1.0 + _SETTLING))
     wanted = fmin(wanted, _RECOVERY) if high == math.inf else fmax(wanted, -_RECOVERY)
     return Interval(row, wanted, _RIGID / inertia, low, high)
+
+
+def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
+    """Dry friction of at most ``most`` [N, N·m] on the k-th of n velocities: what it holds creeps by a millionth of
+    what would move it."""
+    return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, _FIRM / inertia, -h * most, h * most)
+
+
+def held(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
+    """A constraint φ = ``error`` with φ̇ = row w + ``drift``, which pulls and pushes; what is left of φ fades within a
+    few steps."""
+    moved = sum((x * x / A[k][k] for k, x in enumerate(row) if not is_zero(x)), 0.0)
+    return Interval(row, -drift - error / (h * (1.0 + _SETTLING)), _FIRM * moved, -math.inf, math.inf)
+
+
+def servo(k: int, n: int, force: Any, slope: Any, most: Any, inertia: Any, h: Any) -> Interval:
+    """A force on the k-th of n velocities that is ``force`` − ``slope`` w, and at most ``most``."""
+    slope = slope + 1e-12 * inertia / h
+    most = math.inf if most.__class__ is float and math.isinf(most) else h * most
+    return Interval([1.0 if j == k else 0.0 for j in range(n)], force / slope, 1.0 / (h * slope), -most, most)
 
 
 def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None) -> ContactTerms:

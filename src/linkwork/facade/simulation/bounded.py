@@ -1,0 +1,70 @@
+"""What is in a step's program besides contacts, each with bounds of its impulse: limits of joints, dry friction, what
+closes loops, and servos."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...algorithms.dynamics.coulomb import dry_friction
+from ...algorithms.motion.curves.space import CurveSpace
+from ...algorithms.simulation.contact.terms import Interval, dry, held, limit, servo
+from ...expr.arrays import array
+from ...expr.functions import fabs, lt, where
+from ...expr.linalg.sums import is_zero
+from .servos import ServoForces
+
+__all__ = ["dry_joints", "joint_limits", "loops_held", "servos_held"]
+
+Scalars = Sequence[Any]
+
+_RESTS = 1e-4  # [rad/s, m/s]: below, dry friction is that of joints at rest
+
+
+def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
+    """The limits of joints whose configurations are numbers with v for their rates."""
+    found = []
+    space = CurveSpace.of(robot.tree)
+    pairs = [(place.q + k, place.v + k) for place in space.joints if place.is_plain for k in range(place.joint.nv)]
+    if space.is_plain:
+        pairs = [(k, k) for k in range(robot.nv)]
+    for side, bounds in ((1.0, robot.lower), (-1.0, robot.upper)):
+        for i, k in pairs:
+            if math.isfinite(bounds[i]):
+                row = [1.0 if j == k else 0.0 for j in range(robot.nv)]
+                low, high = (0.0, math.inf) if side > 0.0 else (-math.inf, 0.0)
+                found.append(limit(row, bounds[i] - q[i], A[k][k], low, high, h))
+    return found
+
+
+def dry_joints(moving: Any, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:
+    """Coulomb's friction of joints: of those at rest the static one."""
+    found = []
+    for k, (f, f_s) in enumerate(zip(*dry_friction(moving.tree), strict=True)):
+        if not is_zero(f_s):
+            most = f_s if f_s is f or (f_s.__class__ is float and f_s == f) else where(lt(fabs(v[k]), _RESTS), f_s, f)
+            found.append(dry(k, len(v), most, A[k][k], h))
+    return found
+
+
+def loops_held(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, h: Any) -> list[Interval]:
+    """What closes loops, and what rolls."""
+    constraints = moving.tree.constraints
+    if not constraints:
+        return []
+    at = array(list(q))
+    timed = {"time": t} if any(one.timed for one in constraints) else {}
+    errors = iter(list(moving.constraint_error(at, **timed)))
+    rows, drifts = moving.constraint_jacobian(at, **timed), list(moving.constraint_drift(at, **timed))
+    kinds = [one.holonomic for one in constraints for _ in one.row_names]
+    found = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]
+    return [held(row, error, drift, A, h) for row, error, drift in found if not all(map(is_zero, row))]
+
+
+def servos_held(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
+    """Each velocity's servo, by its numbers at the end of the step."""
+    left = moving.difference(array(list(q)), array(list(servos.position)))
+    each = zip(servos.force, left, servos.velocity, servos.stiffness, servos.damping, servos.limit, strict=True)
+    numbers = [(f + K * e + D * rate, h * K + D, most) for f, e, rate, K, D, most in each]
+    return [servo(k, len(A), *some, A[k][k], h) for k, some in enumerate(numbers) if not is_zero(some[2])]
