@@ -160,6 +160,27 @@ def test_corners_are_stopped_at():
     assert np.abs(corner.v).max() < 1e-6 and np.abs(corner.q - [1.0, 0.0]).max() < 1e-9
 
 
+def test_short_edges_take_the_time_that_they_are_worth():
+    """From rest to rest 2 √(length / a), or within limits of jerk 2 ∛(4 length / j): on both ways, and no NaN."""
+    ends = np.array([[0.0, 0.0], [1.0, 0.5], [1.5, 2.0]])
+    how = {"velocity": 1.0, "acceleration": 3.0, "points": 50}
+    for jerk in (None, 30.0):
+        whole = []
+        for edge in (0.0, 1e-15, 1e-12, 1e-9, 1e-6):
+            q = np.insert(ends, 2, ends[1] + [edge, -edge], axis=0)
+            begins = np.array([0.0, 1.0, 1.0 + max(edge, 1e-12), 3.0])
+            rates = np.diff(q, axis=0) / np.diff(begins)[:, None]
+            pieces = np.stack([q[:-1], rates], axis=-1)
+            longer = np.pad(pieces, ((0, 0), (0, 0), (0, 3)))  # of fifth degree, which goes the long way
+            for c in (pieces, longer) if jerk is None else (pieces,):
+                with np.errstate(all="raise", under="ignore"):
+                    found = time_optimal(Trajectory.polynomial(begins, c), jerk=jerk, **how)
+                assert np.isfinite(found.t).all() and (np.diff(found.t) >= 0.0).all()
+                more = 2.0 * np.sqrt(edge / 3.0) if jerk is None else 2.0 * np.cbrt(4.0 * edge / jerk)
+                whole.append(found.duration - more)
+        assert np.ptp(whole) < 2e-3 * max(whole)
+
+
 def test_what_is_refused():
     path = _cubic(0, 2)
     cases = [

@@ -17,6 +17,7 @@ from ..curves.pieces import FAR, piece_at
 __all__ = ["Laid", "laid", "laid_anew"]
 
 _NEVER = 1e-300
+_LEAST = 2.0  # segments of a piece: a motion that rests at both ends of a segment does not pass it
 
 
 class Laid(NamedTuple):
@@ -101,14 +102,14 @@ def laid_anew(old: Laid, starts: Any, end: Any, w: Any, u: Any, t: Any) -> Laid:
 
 
 def _firsts(starts: Any, shares: Any, many: int) -> Any:
-    """With which segments pieces begin, of shares until each one's beginning: each has one at least."""
+    """With which segments pieces begin, of shares until each one's beginning: each has `_LEAST` at least."""
     count = scan(lambda n, start: (n + where(lt(start, FAR), 1.0, 0.0), None), 0.0 * shares[0], starts)[0]
 
     def one(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
         least, k = state
         share, start = row
-        first = fmax(least, fmin(floor(share * float(many) + 0.5), float(many) - (count - k)))
-        return (first + 1.0, k + 1.0), where(lt(start, FAR), first, FAR)
+        first = fmax(least, fmin(floor(share * float(many) + 0.5), float(many) - _LEAST * (count - k)))
+        return (first + _LEAST, k + 1.0), where(lt(start, FAR), first, FAR)
 
     return scan(one, (0.0 * shares[0], 0.0 * shares[0]), (shares, starts))[1]
 

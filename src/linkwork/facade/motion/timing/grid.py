@@ -7,6 +7,7 @@ import numpy as np
 __all__ = ["again", "grid", "jumps", "segments_of", "shared"]
 
 _CORNER = 1e-7  # of the path's rate: a jump of it is a corner
+_LEAST = 2  # segments of a piece: a motion that rests at both ends of a segment does not pass it
 _COUNTS = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # so that few kernels serve all
 
 
@@ -14,7 +15,7 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
     """About so many segments, the knots among their ends; closer together at the path's ends, where it is slow."""
     many = segments_of(points, len(knots) - 1)
     shares = np.diff(knots) / (knots[-1] - knots[0])
-    counts = shared(shares, many)
+    counts = shared(shares, many, _LEAST)
     found = [knots[:1]]
     for k, count in enumerate(counts):
         t = np.arange(1, count + 1) / count
@@ -31,7 +32,7 @@ def grid(knots: np.ndarray, points: int) -> np.ndarray:
 
 def segments_of(points: int, pieces: int) -> int:
     """How many segments there are where so many are asked for at least."""
-    least = max(points, 2 * pieces)
+    least = max(points, _LEAST * pieces)
     return next((n for n in _COUNTS if n >= least), least)
 
 
@@ -40,7 +41,7 @@ def again(knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.
     changes = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(np.sqrt(x))))])
     weight = t / t[-1] + changes / max(changes[-1], 1e-300)
     at = np.interp(knots, s, weight)
-    counts = shared(np.diff(at) / weight[-1], len(s) - 1)
+    counts = shared(np.diff(at) / weight[-1], len(s) - 1, _LEAST)
     found = [knots[:1]]
     for k, count in enumerate(counts):
         times = np.interp(at[k] + np.arange(1, count) / count * (at[k + 1] - at[k]), weight, t)
@@ -52,11 +53,12 @@ def again(knots: np.ndarray, s: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.
     return made if (np.diff(made) > 0.0).all() else grid(knots, len(s) - 1)
 
 
-def shared(shares: np.ndarray, many: int) -> np.ndarray:
-    """So many segments by part, one at least in each."""
-    counts: np.ndarray = np.maximum(np.round(shares * many).astype(int), 1)
+def shared(shares: np.ndarray, many: int, least: int = 1) -> np.ndarray:
+    """So many segments by part, in each at least one, or so many as that."""
+    many = max(many, least * len(shares))
+    counts: np.ndarray = np.maximum(np.round(shares * many).astype(int), least)
     while counts.sum() > many:
-        counts[(counts / np.maximum(shares, 1e-300) * (counts > 1)).argmax()] -= 1
+        counts[(counts / np.maximum(shares, 1e-300) * (counts > least)).argmax()] -= 1
     while counts.sum() < many:
         counts[(shares / counts).argmax()] += 1
     return counts

@@ -21,6 +21,8 @@ _COUNTS = (25, 50, 100, 200)  # segments of a part
 _ROUNDS = 10
 _COARSE = 1.01  # times more time for limits between points say that segments are too long there
 _ENDLESS = 1e100  # [s]
+_NOWHERE = 1e-9  # [rad, m] of q: what comes to no more than that hardly moves
+_AT_ONCE = 1e-8  # [s] is what that takes, or longer where it has to
 _FINER = 3  # times that they are made anew for that
 
 
@@ -61,6 +63,8 @@ def with_jerk(
                 f"{who}: jerk: no motion within the limits was found between s = {s[b]:.6g} and {s[e]:.6g}"
                 + ("" if all(resting) else ", with these speeds at its ends")
             )
+        part.s[:], part.pieces[:, 0] = part.s + s[b], part.pieces[:, 0] + s[b]
+        part.s[-1] = s[e]
         found.append(part)
     return _joined(found)
 
@@ -76,21 +80,25 @@ def _part(
     passes: int,
     resting: tuple[bool, bool],
 ) -> SmoothMotion | None:
-    """Between two places of rest, or ends of the path."""
+    """Between two places of rest, or ends of the path: from 0 on, since places on a short part are close together."""
     s, x, u = fastest
     assert asked.jerk is not None
+    begin = float(s[0])
 
     def numbers(s: np.ndarray) -> PathNumbers:
-        return PathNumbers(*path(np.clip(s, *ends)))
+        return PathNumbers(*path(np.clip(begin + s, *ends)))
 
     def third(s: np.ndarray) -> np.ndarray:
-        return path.jerk(np.clip(s, *ends))
+        return path.jerk(np.clip(begin + s, *ends))
 
     knots = path.knots
-    inner = knots[(knots > s[0]) & (knots < s[-1])]
+    inner = knots[(knots > s[0]) & (knots < s[-1])] - begin
+    s = s - begin
     velocity, jerk = never_zero(asked.velocity), never_zero(asked.jerk)
     acceleration = None if asked.acceleration is None else never_zero(asked.acceleration)
     asked = replace(asked, jerk=jerk, velocity=velocity, acceleration=acceleration)
+    if all(resting) and np.abs(numbers(0.5 * (s[1:] + s[:-1])).first).max(initial=0.0) * s[-1] < _NOWHERE:
+        return _kept(asked, numbers, third, _still(float(s[-1])), tolerance)
     law = PathAsked(numbers, third, lambda x: asked.rows(who, x), velocity, jerk)
     begun = beginning(law, s, x, u, points, resting, inner)
     if begun is None:
@@ -134,8 +142,14 @@ def _part(
     if best is None or not all(resting):
         kept = motion is not None and all(room.worst() <= tolerance for room in found)
         return motion if kept else None
-    motion = best[1]
-    for _ in range(_ROUNDS):  # what is left is kept in a little more time
+    return _kept(asked, numbers, third, best[1], tolerance)
+
+
+def _kept(
+    asked: MotionAsked, numbers: Numbers, third: Third, motion: SmoothMotion, tolerance: float
+) -> SmoothMotion | None:
+    """In a little more time, so that all limits are kept."""
+    for _ in range(_ROUNDS):
         by = longer(_rooms(asked, numbers, third, motion), 0.5 * tolerance)
         if not np.isfinite(by):
             return None
@@ -177,6 +191,16 @@ def _exact(part: SmoothPart) -> SmoothMotion:
     s, w = np.clip(part.s[0] + s, part.s[0], part.s[-1]), np.maximum(w, 0.0)
     s[-1], w[-1] = part.s[-1], part.speed[-1]
     return SmoothMotion(s, part.t, w, u, np.stack([s[:-1], w[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * h)], axis=-1))
+
+
+def _still(length: float) -> SmoothMotion:
+    """From rest to rest along a part on which hardly anything moves, s⃛ being ± the same."""
+    t = _AT_ONCE * np.arange(5.0) / 4.0
+    u = length * 8.0 / _AT_ONCE**2 * np.array([0.0, 1.0, 0.0, -1.0, 0.0])
+    speed = length / _AT_ONCE * np.array([0.0, 1.0, 2.0, 1.0, 0.0])
+    s = length * np.array([0.0, 1.0, 6.0, 11.0, 12.0]) / 12.0
+    h = np.diff(t)
+    return SmoothMotion(s, t, speed, u, np.stack([s[:-1], speed[:-1], 0.5 * u[:-1], np.diff(u) / (6.0 * h)], axis=-1))
 
 
 def _slower(motion: SmoothMotion, by: float) -> SmoothMotion:

@@ -145,7 +145,8 @@ def beginning(
 
 def anew(path: PathAsked, motion: SmoothPart, points: int, knots: np.ndarray) -> tuple[Laws, SmoothPart]:
     """So many segments of a motion, of about equal times and changes of s̈ and s⃛, and what holds there."""
-    s, t, w, u = motion
+    rising = np.diff(motion.t, prepend=-1.0) > 0.0  # knots may be as near as rounding
+    s, t, w, u = (x[rising] for x in motion)
     h = np.diff(t)
     j = np.diff(u) / h
     changes = np.abs(np.diff(u)), np.abs(np.diff(j, prepend=j[0])) + np.abs(np.diff(j, append=j[-1]))

@@ -243,7 +243,8 @@ def _corners(path: Trajectory, knots: np.ndarray, *, bends: bool) -> np.ndarray:
     inner = np.arange(1, len(knots) - 1)
     if not len(inner):
         return inner
-    room = 1e-9 * np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
+    least = np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
+    room = np.minimum(np.maximum(1e-9 * least, 4.0 * np.spacing(np.abs(knots).max())), 0.25 * least)
     before, after = path(knots[inner] - room), path(knots[inner] + room)
     corners = jumps(before.v, after.v)
     if bends:
