@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.algorithms.simulation.contact.compliant import compliant_force
 from linkwork.errors import UnknownNameError
-from linkwork.simulation import ContactMaterial, ContactPair, ContactScene
+from linkwork.simulation import ContactGround, ContactMaterial, ContactPair, ContactPoint, ContactScene
 
 G = 9.81
 
@@ -48,6 +49,98 @@ def test_shapes_rest_on_what_stands():
         assert np.abs(found.q[:, -1, 4:] - q[:, 4:] + [0, 0, 2e-3]).max() < 2e-4, shape
         total = found.records["contact_forces"][:, -1].sum(axis=-2)
         assert np.abs(total - [0, 0, G]).max() < 1e-4 * G, shape
+
+
+def test_a_slope_of_heights():
+    """A box slides down a field's slope at g (sin θ − μ cos θ), or sticks, as its materials say of it and the field."""
+    theta = 0.4
+    x = 0.5 * np.arange(9.0) - 2.0
+    field = lw.shapes.HeightField(-np.tan(theta) * np.repeat(x[:, np.newaxis], 3, axis=1), 0.5)
+    scene = lw.Scene().with_shape("slope", field)
+    box = lw.shapes.Box((0.2, 0.2, 0.1))
+    robot = things(box)
+    q = robot.neutral()
+    q[:4] = np.cos(0.5 * theta), 0.0, np.sin(0.5 * theta), 0.0
+    n, down = np.array([np.sin(theta), 0, np.cos(theta)]), np.array([np.cos(theta), 0, -np.sin(theta)])
+    q[4:] = -1.0 * down + 0.05 * n
+    rough, smooth = ContactMaterial(friction=0.8), ContactMaterial(friction=0.2)
+    both, own = {"thing0": rough, "slope": rough}, {"thing0": rough, ("slope", "thing0"): smooth}
+    for materials, mu in ((both, 0.8), (own, 0.2)):
+        contacts = ContactScene(scene, materials=materials)
+        found = robot.simulate(q, duration=0.8, step=2e-3, contacts=contacts, every=200, record=["contact_slip"])
+        rate = max(G * (np.sin(theta) - mu * np.cos(theta)), 0.0)
+        way = found.q[-1, 4:] - q[4:]
+        assert np.abs(way - 0.5 * rate * 0.8**2 * down).max() < 4e-3
+        assert np.abs(found.records["contact_slip"][-1].max() - rate * 0.8) < 2e-2
+
+
+def test_a_box_tips_over_an_edge():
+    """A box stands on a table as long as its middle is above it; alone and beside others it is the same to the bit."""
+    scene = lw.Scene().with_box("table", (1.0, 1.0, 0.5))
+    robot = things(lw.shapes.Box((0.2, 0.2, 0.2)))
+    q = np.stack([put(robot, (x, 0.03, 0.35)) for x in (0.48, 0.52)])
+    found = robot.simulate(q, duration=1.0, step=2e-3, contacts=ContactScene(scene), every=100)
+    assert np.abs(found.q[0, -1] - q[0]).max() < 1e-4 and found.q[1, -1, 6] < 0.3
+    alone = robot.simulate(q[1], duration=1.0, step=2e-3, contacts=ContactScene(scene), every=100)
+    assert np.array_equal(alone.q, found.q[1])
+
+
+def test_two_bodies_share_their_momentum():
+    """What two balls do to each other changes no momentum, to first order of the step, and gains no energy."""
+    balls = things(lw.shapes.Sphere(0.1), lw.shapes.Sphere(0.1)).with_parameters({"gravity": [0.0, 0.0, 0.0]})
+    q = put(balls, (0, 0, 0), (0.3, 0.08, 0.02))
+    v = np.array([1.0, -2.0, 3.0, 2.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
+    stiff = ContactMaterial(friction=0.5, restitution=0.8, stiffness=1e6, dissipation=0.1)
+    rigid = ContactMaterial(friction=0.5, restitution=0.8)
+    for material, model in ((rigid, "convex"), (stiff, "compliant")):
+        found = balls.simulate(q, v, duration=0.3, step=2e-4, contacts=ContactPair("thing0", "thing1", material),
+                               contact_model=model, record=["momentum", "kinetic_energy"], every=5)  # fmt: skip
+        momentum, energy = found.records["momentum"], found.records["kinetic_energy"]
+        assert np.abs(found.records["contact_forces"]).max() > 10.0
+        assert np.abs(momentum - momentum[0]).max() < 1e-3, model
+        assert energy[-1] < energy[0] and energy.max() < energy[0] * (1.0 + 1e-9)
+
+
+def test_compliant_contacts():
+    """They push, within their cone; a ball bounces by 1 − c u, gains nothing, and slides; methods have their orders."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        c, gap = rng.normal(size=3), 0.01 * rng.normal()
+        f = np.array(compliant_force(list(c), gap, 0.6, 1e5, 0.4), float)
+        assert f[2] >= 0.0 and np.hypot(*f[:2]) <= 0.6 * f[2] and f[:2] @ c[:2] <= 0.0 and (gap < 0.0 or not f.any())
+    parts = [lw.Link("rail", mass=1e-9, com=(0, 0, 0), inertia=(1e-9,) * 3), lw.Link("ball", mass=1.0, com=(0, 0, 0))]
+    slides = lw.joints.Prismatic((1, 0, 0)), lw.joints.Prismatic((0, 0, 1))
+    ball = lw.Robot.build(
+        "ball",
+        *parts,
+        lw.Joint.of(slides[0], name="x", parent="world", child="rail"),
+        lw.Joint.of(slides[1], name="z", parent="rail", child="ball"),
+    )
+    k, c, mu = 1e6, 0.1, 0.3
+    ground = ContactGround(ContactPoint("ball", radius=0.1), friction=mu, stiffness=k, dissipation=c)
+    how = {"contacts": ground, "contact_model": "compliant"}
+    fast = 1.0
+    high = 0.1 + fast**2 / (2.0 * G)
+    found = ball.simulate([0.0, high], duration=0.5, step=2e-5, method="rk4", every=10,
+                          record=["kinetic_energy", "potential_energy"], **how)  # fmt: skip
+    energy = found.records["kinetic_energy"] + found.records["potential_energy"]
+    assert abs(found.v[:, 1].max() / fast - (1.0 - c * fast)) < 1e-2 and (energy <= energy[0] + 1e-9).all()
+    deep = (G / k) ** (2.0 / 3.0)
+    q, v = [0.0, 0.1 - 1.3 * deep], [1.0, 0.0]
+    best = ball.simulate(q, v, duration=0.02, step=1e-5, method="dormand_prince", every=2000, **how)
+    for method, order in (("semi_implicit_euler", 1), ("rk4", 4), ("implicit_midpoint", 2), ("implicit_euler", 1),
+                          ("variational", 2)):  # fmt: skip
+        left = []
+        for step in (1e-3, 5e-4) if order == 4 else (2e-4, 1e-4):
+            end = ball.simulate(q, v, duration=0.02, step=step, method=method, **how)
+            left.append(np.abs([*(end.q[-1] - best.q[-1]), *(end.v[-1] - best.v[-1])]).max())
+        assert abs(np.log2(left[0] / left[1]) - order) < 0.5, (method, left)
+    rest = ball.simulate([0.0, 0.1 - deep], v, duration=0.2, step=1e-3, method="rk4", every=200,
+                         record=["contact_gap", "contact_slip"], **how)  # fmt: skip
+    assert abs(rest.v[-1, 0] - (1.0 - mu * G * 0.2)) < 1e-3
+    assert abs(rest.records["contact_slip"][-1, 0] - rest.v[-1, 0]) < 1e-12
+    assert abs(rest.records["contact_gap"][-1, 0] + deep) < 1e-9
+    assert np.abs(rest.records["contact_forces"][-1, 0] - [-mu * G, 0, G]).max() < 1e-2
 
 
 def test_bad_contacts():

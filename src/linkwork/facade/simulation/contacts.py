@@ -79,15 +79,17 @@ class ContactSet:
             forces.append(in_world(place.axes, force))
         return tau, array(forces)
 
-    def told(self, name: str, robot: Any, q: Any, v: Any) -> Any:
-        """Each point's gap [m], or how fast it slides [m/s], where it touches."""
-        places = self.places(robot, q)
-        if name == "contact_gap":
-            return array([place.gap for place in places])
+    def gaps(self, robot: Any, q: Any) -> Any:
+        """How far apart the two are at each point [m], negative inside."""
+        return array([place.gap for place in self.places(robot, q)])
+
+    def slips(self, robot: Any, q: Any, v: Any, forces: Any) -> Any:
+        """How fast each point slides [m/s], where there is a force."""
         found = []
-        for place in places:
+        for place, force in zip(self.places(robot, q), forces, strict=True):
             first, second, _ = (dot(row, list(v)) for row in velocity_rows(robot, q, place))
-            found.append(where(lt(0.0, place.gap), 0.0, sqrt(first * first + second * second)))
+            pushed = dot(list(force), list(force))
+            found.append(where(lt(0.0, pushed), sqrt(first * first + second * second), 0.0))
         return array(found)
 
     def warn_of_overlaps(self, robot: Any, q: np.ndarray) -> None:
@@ -121,7 +123,12 @@ class ContactTold:
         """Of a state of a simulation."""
         if self.name == "contact_residual":
             return state.residual
-        return contacts.told(self.name, robot, state.q, state.v)
+        if self.name == "contact_gap":
+            return contacts.gaps(robot, state.q)
+        forces = state.forces
+        if contacts.model == "compliant":
+            _, forces = contacts.compliant(robot, state.q, list(state.v))
+        return contacts.slips(robot, state.q, state.v, forces)
 
 
 def in_world(axes: Sequence[Sequence[Any]], force: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,149 @@
+"""Contacts that physics knows: rolling, stacks, Painlevé's rod, tumbling, and a drop beside MuJoCo."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.simulation import ContactGround, ContactMaterial, ContactPair, ContactPoint, ContactScene
+
+G = 9.81
+FLOOR = lw.Scene().with_half_space("floor")
+
+
+def test_a_disc_rolls_as_its_constraint_says():
+    """A leaning disc on its rim goes where the constraint of rolling leads it, the nearer the shorter steps are."""
+    r, lean = 0.3, 0.2
+    shape = lw.shapes.Cylinder(r, 2e-4).at(lw.pose(rpy=(0.5 * math.pi, 0, 0)))
+    moments = (0.25 * r * r, 0.5 * r * r, 0.25 * r * r)
+    disc = lw.Robot.build("disc", lw.Link("wheel", shape, mass=1.0, com=(0, 0, 0), inertia=moments), floating_base=True)
+    rolling = disc.with_constraints(lw.Rolling("wheel", radius=r))
+    q = [math.cos(0.5 * lean), math.sin(0.5 * lean), 0, 0, 0, 0, r * math.cos(lean)]
+    q = rolling.project_configuration(np.array(q))[0]
+    v = rolling.project_velocity(q, np.array([0.0, 6.0, 0.3, 0.0, 0.0, 0.0]))
+    best = rolling.simulate(q, v, duration=1.0, step=2e-3, method="rk4")
+    rough = ContactScene(FLOOR, materials=ContactMaterial(friction=2.0))
+    left = []
+    for step in (2e-3, 1e-3):
+        found = disc.simulate(q, v, duration=1.0, step=step, contacts=rough)
+        left.append(np.abs(disc.difference(best.q[-1], found.q[-1])).max())
+    assert left[0] < 0.03 and 1.7 < left[0] / left[1] < 3.0, left
+
+
+def test_a_stack_of_three_boxes_stays():
+    """For a minute, at 10 ms: no box leaves its place, each carries what is above it."""
+    parts = []
+    for k in range(3):
+        parts += [
+            lw.Link(f"box{k}", lw.shapes.Box((0.2, 0.2, 0.2)), mass=1.0),
+            lw.Joint.of(lw.joints.Floating(), name=f"free{k}", parent="world", child=f"box{k}"),
+        ]
+    boxes = lw.Robot.build("boxes", *parts)
+    contacts = [ContactScene(FLOOR, "box0"), ContactPair("box0", "box1"), ContactPair("box1", "box2")]
+    q = boxes.neutral().reshape(3, 7)
+    q[:, 4:] = [[0.0, 0.0, 0.1], [0.012, -0.007, 0.3], [-0.004, 0.009, 0.5]]
+    found = boxes.simulate(q.ravel(), duration=60.0, step=1e-2, contacts=contacts, every=100,
+                           record=["contact_gap", "contact_slip", "contact_residual"])  # fmt: skip
+    assert np.abs(boxes.difference(found.q[0], found.q[-1])).max() < 1e-3
+    assert np.abs(found.v[-1]).max() < 1e-6 and found.records["contact_residual"].max() < 1.0
+    touching = found.records["contact_gap"][-1] < 0.0
+    assert touching[:4].all() and touching[4:16].sum() >= 4 and touching[16:].sum() >= 4
+    assert found.records["contact_slip"][-1].max() < 1e-6
+    force = found.records["contact_forces"][-1]
+    for part, carried in ((slice(0, 4), 3.0), (slice(4, 16), 2.0), (slice(16, 28), 1.0)):
+        assert np.abs(force[part].sum(axis=0) - [0.0, 0.0, carried * G]).max() < 1e-4
+    assert found.contact_names[3:5] == ("'box0' and 'floor' (4 of 4)", "'box0' and 'box1' (1 of 12)")
+
+
+def test_painleves_rod():
+    """A rod that is pushed along where rigid bodies with friction have no force, or two: it jams, falls, and lies."""
+    half = 0.5
+    rod = lw.Robot.build(
+        "rod",
+        lw.Link("rod", mass=1.0, com=(0, 0, 0), inertia=(1e-4, half**2 / 3.0, half**2 / 3.0)),
+        floating_base=True,
+    )
+    ground = ContactGround((ContactPoint("rod", (-half, 0, 0)), ContactPoint("rod", (half, 0, 0))), friction=2.0)
+    angles, speeds = np.meshgrid([0.5, 0.9, 1.2], [-3.0, -1.0, 1.0, 3.0])
+    angles, speeds = angles.ravel(), speeds.ravel()
+    assert (3.0 * np.cos(angles) * (2.0 * np.sin(angles) - np.cos(angles)) > 1.0).any()  # Painlevé's condition
+    q, v = np.tile(rod.neutral(), (len(angles), 1)), np.zeros((len(angles), 6))
+    q[:, 0], q[:, 2], q[:, 6] = np.cos(0.5 * angles), np.sin(0.5 * angles), half * np.sin(angles)
+    v[:, 3], v[:, 5] = speeds * np.cos(angles), speeds * np.sin(angles)
+    found = rod.simulate(q, v, duration=3.0, step=1e-3, contacts=ground,
+                         record=["kinetic_energy", "potential_energy"])  # fmt: skip
+    energy = found.records["kinetic_energy"] + found.records["potential_energy"]
+    assert found and np.diff(energy, axis=-1).max() < 1e-3 * energy.max()
+    assert np.abs(found.v[:, -1]).max() < 1e-2 and np.abs(found.q[:, -1, 6]).max() < 1e-3
+
+
+def test_tumbling_never_gains():
+    """Boxes that are thrown tumble, slide and come to rest: forces push within their cones, slowing what slides."""
+    box = lw.Robot.build("box", lw.Link("box", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), floating_base=True)
+    rng = np.random.default_rng(3)
+    q = box.random_configuration(rng, size=8)
+    q[:, 4:] = rng.uniform(0.3, 0.5, (8, 3))
+    v = 3.0 * rng.normal(size=(8, 6))
+    mu = 0.4
+    contacts = ContactScene(FLOOR, materials=ContactMaterial(friction=mu))
+    found = box.simulate(q, v, duration=3.0, contacts=contacts, record=["kinetic_energy", "potential_energy"])
+    energy = found.records["kinetic_energy"] + found.records["potential_energy"]
+    assert np.diff(energy, axis=-1).max() < 2e-3 * energy.max() and np.abs(found.v[:, -1]).max() < 1e-3
+    f = found.records["contact_forces"]
+    assert f[..., 2].min() >= 0.0 and (np.hypot(f[..., 0], f[..., 1]) <= mu * f[..., 2] + 1e-6).all()
+    assert np.abs(found.q[:, -1, 6] - 0.05).max() < 1e-3 or found.q[:, -1, 6].max() < 0.16
+
+
+def test_a_drop_beside_mujoco():
+    """A quadruped that falls on its feet, its joints held: as MuJoCo's, but for how soft its contacts are."""
+    mujoco = pytest.importorskip("mujoco")
+    robot = lw.load("quadruped", floating_base=True)
+    feet = [f"{x}_{y}_foot" for x in ("front", "hind") for y in ("left", "right")]
+    q = robot.neutral()
+    for joint in robot.joints:
+        q[joint.q_slice] = 0.7 if "hip_flexion" in joint.name else -1.4 if "knee" in joint.name else q[joint.q_slice]
+    q[6] -= min(robot.pose(q, foot)[2, 3] for foot in feet) - 0.02 - 0.05
+    held = q[7:].copy()
+
+    def controller(t, q, v):
+        return np.concatenate([np.zeros(6), 20.0 * (held - q[7:]) - 0.5 * v[6:]])
+
+    points = [ContactPoint(foot, radius=0.02) for foot in feet]
+    found = robot.simulate(q, controller=controller, duration=1.0, contacts=ContactGround(points), every=50)
+
+    xml = ET.fromstring(Path(str(robot.tree.source)).read_text(encoding="utf-8"))
+    for link in xml.findall("link"):
+        for shape in (*link.findall("visual"), *link.findall("collision")):
+            link.remove(shape)
+    options = {"balanceinertia": "false", "fusestatic": "false", "discardvisual": "false"}
+    ET.SubElement(ET.SubElement(xml, "mujoco"), "compiler", **options)
+    spec = mujoco.MjSpec.from_string(ET.tostring(xml, encoding="unicode"))
+    spec.worldbody.first_body().add_freejoint()
+    plane = {"friction": [0.8, 0.005, 1e-4], "solref": [0.004, 1.0]}
+    floor = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=1, conaffinity=0, **plane)
+    assert floor is not None
+    for foot in feet:
+        spec.body(foot).add_geom(
+            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.02, 0, 0], mass=0.0, contype=0, conaffinity=1, **plane
+        )
+    model = spec.compile()
+    model.opt.timestep = 1e-3
+    data = mujoco.MjData(model)
+    data.qpos[:3], data.qpos[3:7] = q[4:7], q[:4]
+    place = {robot.joints[k].name: k for k in range(len(robot.joints))}
+    order = [model.joint(k).name for k in range(1, model.njnt)]
+    ours = np.array([robot.joints[place[name]].q_slice.start for name in order])
+    data.qpos[7:] = q[ours]
+    height = [data.qpos[2]]
+    for _ in range(20):
+        for _ in range(50):
+            data.qfrc_applied[6:] = 20.0 * (q[ours] - data.qpos[7:]) - 0.5 * data.qvel[6:]
+            mujoco.mj_step(model, data)
+        height.append(data.qpos[2])
+    assert np.abs(found.q[:, 6] - height).max() < 5e-3, np.abs(found.q[:, 6] - height)
+    assert np.abs(found.q[-1, ours] - data.qpos[7:]).max() < 2e-2

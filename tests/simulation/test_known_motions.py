@@ -1,0 +1,172 @@
+"""Motions whose equations or closed forms are in the textbooks, and what physics keeps of energy (INVARIANTS 42-45)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+G = 9.81
+
+
+def chain(*parts):
+    """From the world: (joint type, place, mass, centre of mass, moments about it)."""
+    made, parent = [], "world"
+    for k, (joint, place, mass, center, moments) in enumerate(parts):
+        made += [
+            lw.Link(f"link{k}", mass=mass, com=center, inertia=moments),
+            lw.Joint.of(joint, name=f"joint{k}", parent=parent, child=f"link{k}", placement=place),
+        ]
+        parent = f"link{k}"
+    return lw.Robot.build("chain", *made)
+
+
+def pendulum(m=1.3, l=0.7, I=0.05):
+    return chain((lw.joints.Revolute((0, 1, 0)), (0, 0, 0), m, (0, 0, -l), (I, I, I)))
+
+
+def test_pendulum_against_its_elliptic_integral():
+    """Periods are 4 K(sin(θ₀/2))/ω, K by the arithmetic-geometric mean, to 1e-9; small angles' 2π/ω to 1e-4."""
+    robot = pendulum()
+    rate = math.sqrt(1.3 * G * 0.7 / (0.05 + 1.3 * 0.7**2))
+    for start in (0.02, 2.5):
+        a, b = 1.0, math.cos(0.5 * start)
+        for _ in range(8):
+            a, b = 0.5 * (a + b), math.sqrt(a * b)
+        period = 2.0 * math.pi / (rate * a)
+        if start < 0.1:
+            assert abs(period * rate / (2.0 * math.pi) - 1.0) < 1e-4
+        found = robot.simulate([start], duration=period, step=period / 4000, method="rk4", every=4000)
+        late = found.v[-1, 0] / (rate * rate * math.sin(start))  # it turns where v is zero
+        assert abs(found.q[-1, 0] - start) < 1e-9 and abs(late) < 1e-9 * period
+
+
+def test_double_pendulum_and_cart_pole_against_integrated_textbooks():
+    """Spong, Hutchinson and Vidyasagar's equations, and Tedrake's, integrated by SciPy, end where the robot does."""
+    integrate = pytest.importorskip("scipy.integrate").solve_ivp
+    m1, m2, l1, c1, c2, I1, I2 = 1.3, 0.8, 0.7, 0.3, 0.4, 0.05, 0.02
+    hinge, back = lw.joints.Revolute((0, 1, 0)), lw.joints.Revolute((0, -1, 0))
+    double = chain((hinge, (0, 0, 0), m1, (0, 0, -c1), (I1,) * 3), (hinge, (0, 0, -l1), m2, (0, 0, -c2), (I2,) * 3))
+
+    def of_double(t, x):
+        q1, q2, v1, v2 = x
+        b = m2 * l1 * c2 * math.sin(q2)
+        M12 = I2 + m2 * (c2**2 + l1 * c2 * math.cos(q2))
+        M11 = I1 + I2 + m1 * c1**2 + m2 * (l1**2 + c2**2 + 2.0 * l1 * c2 * math.cos(q2))
+        g2 = m2 * c2 * G * math.sin(q1 + q2)
+        h1 = -b * (2.0 * v1 * v2 + v2**2) + (m1 * c1 + m2 * l1) * G * math.sin(q1) + g2
+        return [v1, v2, *np.linalg.solve([[M11, M12], [M12, I2 + m2 * c2**2]], [-h1, -b * v1**2 - g2])]
+
+    M, m, l, I = 2.0, 0.5, 0.6, 0.01
+    cart = chain(
+        (lw.joints.Prismatic((1, 0, 0)), (0, 0, 0), M, (0, 0, 0), (0.1,) * 3),
+        (back, (0, 0, 0), m, (0, 0, -l), (I,) * 3),
+    )
+
+    def of_cart(t, x):
+        _, angle, _, rate = x
+        c, s = math.cos(angle), math.sin(angle)
+        return [*x[2:], *np.linalg.solve([[M + m, m * l * c], [m * l * c, I + m * l * l]],
+                                         [m * l * rate**2 * s, -m * G * l * s])]  # fmt: skip
+
+    for robot, equations in ((double, of_double), (cart, of_cart)):
+        start = np.array([0.4, 1.2, 0.3, -0.5])
+        found = robot.simulate(start[:2], start[2:], duration=2.0, step=0.05, method="dormand_prince", every=40)
+        expected = integrate(equations, (0.0, 2.0), start, method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
+        assert np.abs([*found.q[-1], *found.v[-1]] - expected).max() < 1e-6
+
+
+def test_top_and_cylinder():
+    """A top of spin ω₃ about its axis precesses where (I₁ cos θ) Ω² − I₃ ω₃ Ω + m g l = 0; a cylinder in vacuum turns
+    its axis about its angular momentum L at ‖L‖/I₁."""
+    m, l, about, I3 = 0.5, 0.1, 0.002, 0.001
+    I1 = about + m * l * l  # about the tip
+    top = chain((lw.joints.Spherical(), (0, 0, 0), m, (0, 0, l), (about, about, I3)))
+    theta, spin = 0.5, 150.0
+    a, b, c = I1 * math.cos(theta), -I3 * spin, m * G * l
+    slow = (-b - math.sqrt(b * b - 4.0 * a * c)) / (2.0 * a)
+    q = [math.cos(0.5 * theta), 0.0, math.sin(0.5 * theta), 0.0]
+    # in the body's axes: Ω about the vertical is (−Ω sin θ, 0, Ω cos θ), and the spin makes it ω₃ about its own
+    v = [-slow * math.sin(theta), 0.0, spin]
+    duration = 0.25 * 2.0 * math.pi / slow
+    found = top.simulate(q, v, duration=duration, step=duration / 1000, method="rk4", every=250)
+    axis = top.pose(found.q, "link0")[:, :3, 2]
+    angle = slow * found.t
+    way = np.stack([math.sin(theta) * np.cos(angle), math.sin(theta) * np.sin(angle), np.full(5, math.cos(theta))], -1)
+    assert np.abs(axis - way).max() < 1e-6
+
+    body = lw.Robot.build("can", lw.Link("can", lw.shapes.Cylinder(0.05, 0.3), mass=1.0), floating_base=True)
+    can = body.with_parameters({"gravity": [0.0, 0.0, 0.0]})
+    I1, I3 = (1.0 / 12.0) * (3.0 * 0.05**2 + 0.3**2), 0.5 * 0.05**2
+    w = np.array([1.0, 0.0, 40.0])
+    L = np.array([I1, I1, I3]) * w
+    found = can.simulate(can.neutral(), [*w, 0, 0, 0], duration=1.0, step=5e-4, method="rk4", every=500)
+    axis = can.pose(found.q, "can")[:, :3, 2]
+    n, start, turned = L / np.linalg.norm(L), np.array([0.0, 0.0, 1.0]), np.linalg.norm(L) / I1 * found.t
+    across = start - n * (n @ start)
+    way = n * (n @ start) + np.cos(turned)[:, None] * across + np.sin(turned)[:, None] * np.cross(n, across)
+    assert np.abs(axis - way).max() < 1e-8
+
+
+def test_energy():
+    """By Runge and Kutta's method of fourth order; by a symplectic one bounded over 10⁵ steps; damping adds none."""
+    robot = pendulum()
+    how = {"record": ["kinetic_energy", "potential_energy"]}
+
+    def energies(found):
+        return found.records["kinetic_energy"] + found.records["potential_energy"]
+
+    left = []
+    for step in (0.01, 0.005):
+        total = energies(robot.simulate([2.0], duration=0.8, step=step, method="rk4", **how))
+        left.append(np.abs(total - total[0]).max())
+    assert 16.0 * 0.8 < left[0] / left[1] < 16.0 * 1.2, left
+    total = energies(robot.simulate([2.0], duration=1000.0, step=0.01, every=250, **how))
+    early, late = total[: len(total) // 2], total[len(total) // 2 :]
+    assert np.ptp(total) < 0.05 * 1.3 * G * 0.7 and abs(early.max() - late.max()) < 1e-3 * np.ptp(total) + 1e-6
+    arm = lw.load("arm7").with_joint_dynamics(damping=0.5, friction=0.0, stiffness=0.0)
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (8, 7))
+    for method in ("semi_implicit_euler", "rk4"):
+        total = energies(arm.simulate(q, 0.2 * q, duration=1.0, step=1e-3, method=method, every=20, **how))
+        assert (np.diff(total, axis=-1) < 1e-3 * np.abs(total).max()).all(), method
+
+
+def test_feed_forward():
+    """An arm follows 0.5 Hz under PD of 200 and 20 at 1 kHz: below 0.5° with its inverse dynamics, about 7° without."""
+    lengths, masses, axes = (0.3, 0.35, 0.3), (4.0, 5.0, 4.0), ((0, 0, 1), (0, 1, 0), (0, 1, 0))
+    parts, parent = [], "world"
+    for k, (length, mass, axis) in enumerate(zip(lengths, masses, axes, strict=True)):
+        hinge = {
+            "parent": parent,
+            "child": f"link{k}",
+            "placement": (0, 0, lengths[k - 1] if k else 0),
+            "armature": 0.1,
+        }
+        parts += [
+            lw.Link(f"link{k}", lw.shapes.Box((0.08, 0.08, length)).at((0, 0, 0.5 * length)), mass=mass),
+            lw.Joint.of(lw.joints.Revolute(axis), name=f"joint{k}", **hinge),
+        ]
+        parent = f"link{k}"
+    arm = lw.Robot.build("arm", *parts)
+    middle, phase, w = np.array([0.0, 1.2, 0.4]), np.array([0.0, 1.0, 2.0]), math.pi
+
+    def wanted(t):
+        return (
+            middle + 0.5 * np.sin(w * t + phase),
+            0.5 * w * np.cos(w * t + phase),
+            -0.5 * w * w * np.sin(w * t + phase),
+        )
+
+    def controller(t, q, v, feed):
+        q_d, v_d, a_d = wanted(t)
+        return 200.0 * (q_d - q) + 20.0 * (v_d - v) + feed * arm.inverse_dynamics(q_d, v_d, a_d, passive=True)
+
+    q, v, _ = wanted(0.0)
+    start = np.stack([q, q]), np.stack([v, v])
+    found = arm.simulate(*start, controller=controller, duration=4.0, step=1e-3, inputs={"feed": np.array([1.0, 0.0])})
+    left = np.degrees(found.q - wanted(found.t[:, None])[0])
+    fed, alone = np.sqrt((left**2).mean(axis=1))
+    assert fed.max() < 0.5 and 5.0 < alone.max() < 9.0, (fed, alone)
