@@ -131,6 +131,33 @@ def test_what_stands_or_lies_on_a_half_space_touches_in_as_many_points_as_it_nee
     assert not _there(contacts(FLOOR, Solid(PointCore(Vec3(0.0, 0.0, 0.2)), 0.1)))
 
 
+def test_cylinders_on_boxes_touch_what_is_under_them() -> None:
+    """Standing or lying, wholly or in part, and boxes on caps: points of the surfaces, as deep as they are."""
+    table = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.5, 0.5, 0.1))
+    upright, lying = Rotation.identity(), Rotation.about(Vec3(0.0, 1.0, 0.0), 0.5 * math.pi)
+    sunk = 1e-3
+    for core, area in (
+        (CylinderCore(Pose(upright, Vec3(0.0, 0.0, 0.3 - sunk)), 0.2, 0.3), 0.03 * math.sqrt(3.0)),
+        (CylinderCore(Pose(upright, Vec3(0.5, 0.5, 0.3 - sunk)), 0.2, 0.3), 0.04 * math.pi / 4.0),
+        (CylinderCore(Pose(lying, Vec3(0.4, 0.0, 0.2 - sunk)), 0.2, 0.3), 0.0),
+        (CylinderCore(Pose(upright, Vec3(0.0, 0.0, 0.3 - sunk)), 2.0, 0.3), 1.0),
+    ):
+        found = contacts(Solid(table), Solid(core))
+        points = _array([p.on_a for p in _there(found)])
+        assert [*found.normal] == pytest.approx([0.0, 0.0, 1.0])
+        assert [p.depth for p in _there(found)] == pytest.approx([sunk] * len(points))
+        assert _array([p.on_b for p in _there(found)]) == pytest.approx(points - [0.0, 0.0, sunk])
+        assert points[:, :2].max() <= 0.5 + 1e-12
+        if area:
+            assert 0.6 * area < ConvexHull(points[:, :2]).volume < area * (1.0 + 1e-9)
+        else:
+            assert sorted(points[:, 0].tolist()) == pytest.approx([0.1, 0.5])
+    leaning = CylinderCore(Pose(Rotation.about(Vec3(0.0, 1.0, 0.0), 0.3), Vec3(0.0, 0.0, 0.3)), 0.2, 0.3)
+    least = signed_distance(Solid(table), Solid(leaning))
+    found = contacts(Solid(table), Solid(leaning), 1.0)
+    assert max(p.depth for p in _there(found)) == pytest.approx(-least.distance, abs=1e-9)
+
+
 def test_polytopes_keep_most_of_the_area_that_they_stand_on() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
@@ -217,6 +244,7 @@ def test_contacts_go_on_as_bodies_slide() -> None:
     lower = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
     half, lifted = Vec3(0.1, 0.2, 0.1), Rotation.about(Vec3(1.0, 0.0, 0.0), 1e-3)
     turn = lambda angle: Rotation.about(Z, angle)  # noqa: E731
+    lain = turn(0.3) @ Rotation.about(Vec3(0.0, 1.0, 0.0), 0.5 * math.pi)
     slides = (
         (lower, lambda t: BoxCore(Pose(turn(0.0), Vec3(t - 0.2, 0.05, 0.099)), half), 0.0),
         (lower, lambda t: BoxCore(Pose(lifted, Vec3(t - 0.2, 0.05, 0.099)), half), 0.0),
@@ -225,6 +253,7 @@ def test_contacts_go_on_as_bodies_slide() -> None:
         (lower, lambda t: BoxCore(Pose(turn(0.5 + t), Vec3(0.01, 0.02, 0.099)), Vec3(0.23, 0.23, 0.1)), 0.0),
         (lower, lambda t: SegmentCore(Vec3(t - 0.2, 0.03, 0.049), Vec3(0.4, 0.1, 0.0)), 0.05),
         (lower, lambda t: SegmentCore(Vec3(0.0, 0.03, 0.049), Vec3(0.4, 0.1, 1e-3 * (t - 0.2))), 0.05),
+        (lower, lambda t: CylinderCore(Pose(lain, Vec3(0.05 + 0.5 * t, 0.03, 0.099)), 0.1, 0.2), 0.0),
         (FLOOR, lambda t: BoxCore(Pose(turn(t), Vec3(t, 0.03, 0.099)), half), 0.0),
         (FLOOR, lambda t: CylinderCore(Pose(turn(t), Vec3(t, 0.03, 0.099)), 0.1, 0.1), 0.0),
     )

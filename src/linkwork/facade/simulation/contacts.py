@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._user import levels_up
 from ...algorithms.simulation.contact.compliant import compliant_force
+from ...bridge.once import Once
 from ...errors import SimulationWarning, UnknownNameError
 from ...expr.arrays import array
 from ...expr.functions import lt, sqrt, where
@@ -23,6 +24,7 @@ __all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]
 
 MODELS = ("convex", "compliant")
 TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
+_NAMES = Once[tuple[str, ...]](64)
 _DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
 _HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
 
@@ -61,7 +63,7 @@ class ContactSet:
 
     def names(self, robot: Any) -> tuple[str, ...]:
         """What each point is called."""
-        return tuple(name for part in self.parts for name in part.names(robot))
+        return _NAMES.get((self, robot), lambda: tuple(name for part in self.parts for name in part.names(robot)))
 
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
         """All points, at q (nq) of a trace, or at q (..., nq) of numbers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,18 @@ class ContactPoint:
             from_zero("ContactPoint: friction", self.friction)
         if self.restitution is not None:
             check_restitution("ContactPoint", self.restitution)
+
+    def checked(self, who: str, robot: Any) -> None:
+        """Raises UnknownNameError for a frame that the robot does not have, ValueError for one that does not move."""
+        if self.frame not in robot.frames:
+            raise UnknownNameError("frame", self.frame, [*robot.frames])
+        if not np.any(robot.jacobian(robot.random_configuration(seed=0), self.frame)):
+            raise ValueError(f"{who}: {self.frame!r} is fixed to the world: no joint moves it")
+
+    def of(self, material: ContactMaterial) -> ContactMaterial:
+        """A material with what is the point's own."""
+        own = {"friction": self.friction, "restitution": self.restitution}
+        return replace(material, **{name: x for name, x in own.items() if x is not None})
 
 
 @dataclass(frozen=True)
@@ -82,10 +94,7 @@ class ContactGround:
     def checked(self, robot: Any) -> None:
         """Raises UnknownNameError for frames that the robot does not have."""
         for p in self.points:
-            if p.frame not in robot.frames:
-                raise UnknownNameError("frame", p.frame, [*robot.frames])
-            if not np.any(robot.jacobian(robot.random_configuration(seed=0), p.frame)):
-                raise ValueError(f"ContactGround: points: {p.frame!r} is fixed to the world: no joint moves it")
+            p.checked("ContactGround: points", robot)
 
     def names(self, robot: Any) -> tuple[str, ...]:
         """What each point is called."""
@@ -103,9 +112,7 @@ class ContactGround:
         return found
 
     def _material(self, p: ContactPoint) -> ContactMaterial:
-        friction = self.friction if p.friction is None else p.friction
-        restitution = self.restitution if p.restitution is None else p.restitution
-        return ContactMaterial(friction, restitution, self.stiffness, self.dissipation)
+        return p.of(ContactMaterial(self.friction, self.restitution, self.stiffness, self.dissipation))
 
     def axes(self) -> list[list[float]]:
         """Two tangents and the normal, of coordinate axes where the normal is one."""

@@ -12,24 +12,27 @@ from ...geometry.contacts import touching_shapes
 from ...geometry.scene import Scene
 from ...model.body import WORLD
 from ...model.collisions import LinkShape, collision_links, link_shapes
-from ...shapes import Shape
-from ...spatial import Pose
+from ...shapes import Shape, Sphere
+from ...spatial import Pose, Rotation, Vec3
+from .ground import ContactPoint
 from .materials import ContactMaterial, Materials, check_names, checked_materials, material_of
 from .places import ContactPlace, axes_of, frame_pose
 
 __all__ = ["ContactPair", "ContactScene"]
 
+_POINT = 1e-12  # [m]: the radius of points
 _WITHIN = 1e3  # [m]: no contact is looked for beyond, and where there is none its gap is that
 
 
 @dataclass(frozen=True)
 class ContactScene:
-    """What stands in the world, a `linkwork.Scene`, and the robot's ``links`` that touch it, by their collision shapes.
+    """What stands in the world, a `linkwork.Scene`, and what of the robot touches it: ``links``, by their collision
+    shapes, and `ContactPoint`, by their frames' names.
 
-    All links that have shapes and move, if none are named.  ``materials`` is a `linkwork.simulation.ContactMaterial` of
-    everything, or a dict of them by names of links and obstacles, and by pairs of these.  Which points of two shapes
-    may touch follows from their kinds, as `linkwork.contact_points` has it: both ends of a capsule, the corners of a
-    box, the lowest points of a cylinder's rims, and of two boxes all corners of what faces share.
+    It is all links that have shapes and move, if none are named.  ``materials`` is a `ContactMaterial` of everything,
+    or a dict of them by names of links and obstacles, and by pairs of these.  Which points of two shapes may touch
+    follows from their kinds, as `linkwork.contact_points` has it: both ends of a capsule, the corners of a box, the
+    lowest points of a cylinder's rims, and of two boxes all corners of what faces share.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ContactMaterial, ContactScene
@@ -39,7 +42,7 @@ class ContactScene:
     """
 
     scene: Scene
-    links: tuple[str, ...] | None = None
+    links: tuple[str | ContactPoint, ...] | None = None
     materials: ContactMaterial | Mapping[str | tuple[str, str], ContactMaterial] | Materials = ()
 
     def __post_init__(self) -> None:
@@ -48,18 +51,23 @@ class ContactScene:
         if not len(self.scene):
             raise ValueError("ContactScene: scene: expected at least one obstacle")
         if self.links is not None:
-            links = (self.links,) if isinstance(self.links, str) else self.links
-            if not (isinstance(links, (tuple, list)) and links and all(isinstance(x, str) for x in links)):
-                raise TypeError(f"ContactScene: links: expected names of links, got {self.links!r}")
+            links = (self.links,) if isinstance(self.links, (str, ContactPoint)) else self.links
+            fits = isinstance(links, (tuple, list)) and all(isinstance(x, (str, ContactPoint)) for x in links)
+            if not (fits and links):
+                raise TypeError(f"ContactScene: links: expected names of links, or contact points, got {self.links!r}")
             object.__setattr__(self, "links", tuple(links))
         object.__setattr__(self, "materials", checked_materials("ContactScene", self.materials))
 
     def checked(self, robot: Any) -> None:
         """Raises UnknownNameError for links and materials that there are not, ValueError for links that do not move."""
-        there = collision_links(robot.tree)
+        points = [one for one in self.links or () if isinstance(one, ContactPoint)]
         for link in self.links or ():
-            _check_link("ContactScene: links", robot, link)
-        check_names(self.materials, (*there, *self.scene.names))  # type: ignore[arg-type]
+            if isinstance(link, str):
+                _check_link("ContactScene: links", robot, link)
+        for point in points:
+            point.checked("ContactScene: links", robot)
+        named = (*collision_links(robot.tree), *(point.frame for point in points), *self.scene.names)
+        check_names(self.materials, named)  # type: ignore[arg-type]
         if not self._pairs(robot):
             raise ValueError(f"ContactScene: robot {robot.name!r} has no moving link with a collision shape")
 
@@ -70,17 +78,28 @@ class ContactScene:
     def places(self, robot: Any, q: Any) -> list[ContactPlace]:
         """Each point's gap at q, (nq) of a trace or (..., nq) of numbers."""
         found: list[ContactPlace] = []
-        for one, name in self._pairs(robot):
+        for point, one, name in self._pairs(robot):
             obstacle = self.scene[name]
             material = material_of(self.materials, one.link, name)  # type: ignore[arg-type]
+            if point is not None:
+                material = point.of(material)
             X = _Placed(robot, q, one)
             found += _places(f"{one.name!r} and {name!r}", material, obstacle.shape, obstacle.pose, X)
         return found
 
-    def _pairs(self, robot: Any) -> list[tuple[LinkShape, str]]:
-        moving = [one for one in link_shapes(robot.tree) if one.body != WORLD]
-        meant = [one for one in moving if self.links is None or one.link in self.links]
-        return [(one, name) for one in meant for name in self.scene.names]
+    def _pairs(self, robot: Any) -> list[tuple[ContactPoint | None, LinkShape, str]]:
+        """A point, if it is one, a shape, and an obstacle's name."""
+        meant: list[tuple[ContactPoint | None, LinkShape]] = []
+        for one in link_shapes(robot.tree):
+            if one.body != WORLD and (self.links is None or one.link in self.links):
+                meant.append((None, one))
+        for point in self.links or ():
+            if isinstance(point, ContactPoint):
+                frame = robot.tree.frame(point.frame)
+                there = Pose(Rotation.identity(), Vec3(*point.offset))
+                ball = Sphere(max(point.radius, _POINT))
+                meant.append((point, LinkShape(frame.name, frame.name, frame.body, ball, frame.placement @ there)))
+        return [(point, one, name) for point, one in meant for name in self.scene.names]
 
 
 @dataclass(frozen=True)

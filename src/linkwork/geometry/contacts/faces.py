@@ -23,7 +23,7 @@ from ..cores import BoxCore, SegmentCore
 from ..distance import SignedDistance
 from .contact import Contact, Touching, chosen
 
-__all__ = ["box_box", "segment_box"]
+__all__ = ["CORNERS_ROUND", "box_box", "clipped", "contact_along", "face_along", "or_nearest", "segment_box"]
 
 _THIN = 1e-12  # sines of angles below which what is seen of a face is a line
 _BESIDE = 1e-12  # of a face's half edge: what is so near its end is on it
@@ -61,41 +61,41 @@ def box_box(a: BoxCore, b: BoxCore, found: SignedDistance, within: Any) -> Touch
     There are twelve places: where each edge of B's face begins to be over A's and where it ends, and A's corners.
     """
     n = found.normal
-    on_a, on_b = _face(a, n, 1.0), _face(b, n, -1.0)
+    on_a, on_b = face_along(a, n, 1.0), face_along(b, n, -1.0)
     both = and_(on_a.seen, on_b.seen)
     begun, ended, inside = [], [], []
-    corners = [on_b.point(s, t) for s, t in _ROUND]
+    corners = [on_b.point(s, t) for s, t in CORNERS_ROUND]
     for k, corner in enumerate(corners):
-        first, last = _clipped(on_a, corner, corners[(k + 1) % 4] - corner)
-        begun.append(_contact(n, on_a.point(*first.at), first.point, and_(both, first.there), within))
+        first, last = clipped(on_a, corner, corners[(k + 1) % 4] - corner)
+        begun.append(contact_along(n, on_a.point(*first.at), first.point, and_(both, first.there), within))
         # the end of an edge is where the next one begins
         apart = and_(lt(first.part + _BESIDE, last.part), lt(last.part, 1.0 - _BESIDE))
-        ended.append(_contact(n, on_a.point(*last.at), last.point, and_(both, and_(last.there, apart)), within))
-    for s, t in _ROUND:
+        ended.append(contact_along(n, on_a.point(*last.at), last.point, and_(both, and_(last.there, apart)), within))
+    for s, t in CORNERS_ROUND:
         p = on_a.point(s, t)
         at = on_b.places(p - on_b.center)
         over = and_(*(lt(fabs(x), 1.0 - _BESIDE) for x in at))  # what is on an edge is an end of it
-        inside.append(_contact(n, p, on_b.point(*at), and_(both, over), within))
-    (nearest,) = _or_nearest([*begun, *ended, *inside], found, within)
+        inside.append(contact_along(n, p, on_b.point(*at), and_(both, over), within))
+    (nearest,) = or_nearest([*begun, *ended, *inside], found, within)
     return Touching(n, (chosen(nearest.there, nearest, begun[0]), *begun[1:], *ended, *inside))
 
 
 def segment_box(a: SegmentCore, b: BoxCore, found: SignedDistance, within: Any) -> Touching:
     """Both ends of what lies over a face; the nearest points where nothing does."""
     n = found.normal
-    face = _face(b, n, -1.0)
+    face = face_along(b, n, -1.0)
     ends = [
-        _contact(n, end.point, face.point(*end.at), and_(face.seen, end.there), within)
-        for end in _clipped(face, a.center - a.half, a.half * 2.0)
+        contact_along(n, end.point, face.point(*end.at), and_(face.seen, end.there), within)
+        for end in clipped(face, a.center - a.half, a.half * 2.0)
     ]
-    (nearest,) = _or_nearest(ends, found, within)
+    (nearest,) = or_nearest(ends, found, within)
     return Touching(n, (chosen(nearest.there, nearest, ends[0]), ends[1]))
 
 
-_ROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
+CORNERS_ROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 
 
-def _face(box: BoxCore, n: Vec3, sign: float) -> _Face:
+def face_along(box: BoxCore, n: Vec3, sign: float) -> _Face:
     """The face of a box that looks most along n, or against it."""
     R = box.pose.rotation
     local = R.inv_act(n)
@@ -124,7 +124,7 @@ class _End(NamedTuple):
     there: Any
 
 
-def _clipped(face: _Face, start: Vec3, way: Vec3) -> tuple[_End, _End]:
+def clipped(face: _Face, start: Vec3, way: Vec3) -> tuple[_End, _End]:
     """The two ends of the part of a line that is over a face."""
     origin, rate = face.places(start - face.center), face.places(way)
     first: Any = 0.0
@@ -145,12 +145,13 @@ def _clipped(face: _Face, start: Vec3, way: Vec3) -> tuple[_End, _End]:
     return end(first), end(last)
 
 
-def _contact(n: Vec3, on_a: Vec3, on_b: Vec3, there: Any, within: Any) -> Contact:
+def contact_along(n: Vec3, on_a: Vec3, on_b: Vec3, there: Any, within: Any) -> Contact:
+    """A point of each, as deep as they are apart along n, which is there if it is deep enough, too."""
     depth = n.dot(on_a - on_b)
     return Contact(on_a, on_b, depth, and_(there, le(-depth, within)))
 
 
-def _or_nearest(candidates: Sequence[Contact], found: SignedDistance, within: Any) -> list[Contact]:
+def or_nearest(candidates: Sequence[Contact], found: SignedDistance, within: Any) -> list[Contact]:
     """The nearest points, there where no candidate is."""
     some: Any = 0.0
     for candidate in candidates:

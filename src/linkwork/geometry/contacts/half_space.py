@@ -20,7 +20,14 @@ from ..cores import (
 from ..support import support
 from .contact import Contact, Touching, some_of
 
-__all__ = ["ON_HALF_SPACES", "half_space_box", "half_space_cylinder", "half_space_polytope", "half_space_segment"]
+__all__ = [
+    "ON_HALF_SPACES",
+    "half_space_box",
+    "half_space_cylinder",
+    "half_space_polytope",
+    "half_space_segment",
+    "lowest_of_rim",
+]
 
 _UPRIGHT = 1e-12  # sines of angles below which an axis is along the normal
 _THIRD = 0.8660254037844386  # sin 120°
@@ -56,14 +63,14 @@ def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
 
 def half_space_cylinder(a: HalfSpaceCore, b: CylinderCore, within: Any) -> Touching:
     """The lowest points of both rims, and two more of the rim that is lower, a third round."""
-    rim, low, x, y = _rim(a, b)
+    rim, low, x, y = lowest_of_rim(a, b)
     other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
     return Touching(a.normal, (*_under(a, within, (*rim, other)),))
 
 
 def half_space_cone(a: HalfSpaceCore, b: ConeCore, within: Any) -> Touching:
     """The lowest point of the rim, two more of it, a third round, and the apex."""
-    rim, _, _, _ = _rim(a, b, -b.half)
+    rim, _, _, _ = lowest_of_rim(a, b, -b.half)
     return Touching(a.normal, (*_under(a, within, (*rim, b.pose.point(Vec3(0.0, 0.0, b.half)))),))
 
 
@@ -77,7 +84,9 @@ def half_space_polytope(a: HalfSpaceCore, b: PolytopeCore, within: Any) -> Touch
     return some_of(a.normal, [*_under(a, within, [b.pose.point(vertex) for vertex in b.vertices])])
 
 
-def _rim(a: HalfSpaceCore, b: CylinderCore | ConeCore, at: Any = None) -> tuple[tuple[Vec3, Vec3, Vec3], Any, Any, Any]:
+def lowest_of_rim(
+    a: HalfSpaceCore, b: CylinderCore | ConeCore, at: Any = None
+) -> tuple[tuple[Vec3, Vec3, Vec3], Any, Any, Any]:
     """Three points of a rim, the lowest first; its height along the axis, and the direction of the lowest point."""
     down = b.pose.rotation.inv_act(-a.normal)
     low = copysign(b.half, down.z) if at is None else at

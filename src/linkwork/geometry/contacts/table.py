@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..cores import BoxCore, HalfSpaceCore, SegmentCore, Solid
+from ..cores import BoxCore, CylinderCore, HalfSpaceCore, SegmentCore, Solid
 from ..distance import SignedDistance
 from ..pairs import signed_distance
+from .caps import box_cylinder
 from .contact import Touching, one_point
 from .faces import box_box, segment_box
 from .half_space import ON_HALF_SPACES
@@ -17,6 +18,7 @@ __all__ = ["CONTACTS", "contacts"]
 CONTACTS: Mapping[tuple[type, type], Callable[[Any, Any, SignedDistance, Any], Touching]] = {
     (BoxCore, BoxCore): box_box,
     (SegmentCore, BoxCore): segment_box,
+    (BoxCore, CylinderCore): box_cylinder,
 }
 """By the types of the two cores, in one of the two orders: of cores, what lies between
 them, and how far apart they may be."""
