@@ -1,7 +1,10 @@
 """Control: laws of robots, linear-quadratic regulators, receding plans."""
 
+from .facade.control.admittance import Admittance
+from .facade.control.cartesian import HybridForcePosition, Impedance
 from .facade.control.holding import HoldingRegulator, hold
 from .facade.control.joint_laws import PD, PID, ComputedTorque, GravityCompensation
+from .facade.control.operational_space import OperationalSpace
 from .facade.control.plan import RecedingPlan
 from .facade.control.receding import Command, Controller
 from .facade.control.regulators import HorizonRegulator, Regulator, lqr, lqr_horizon
@@ -10,12 +13,16 @@ from .facade.control.tracking import TrackingRegulator, track
 __all__ = [
     "PD",
     "PID",
+    "Admittance",
     "Command",
     "ComputedTorque",
     "Controller",
     "GravityCompensation",
     "HoldingRegulator",
     "HorizonRegulator",
+    "HybridForcePosition",
+    "Impedance",
+    "OperationalSpace",
     "RecedingPlan",
     "Regulator",
     "TrackingRegulator",

@@ -1,0 +1,46 @@
+"""How tasks move: their errors e, the rows J of their rates, and J̇ v, what they accelerate by themselves.
+
+J̇ v is the derivative of J(q) v along q̇(v), v held: by dual numbers, in one direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...expr.directions import Directions
+from ...expr.dual import parts, seeded
+from ...expr.linalg.sums import dot
+from ..configuration.rates import velocity_to_configuration_derivative
+from ..ik.stack import Stack
+
+__all__ = ["TaskMotion", "task_motion"]
+
+Scalars = Sequence[Any]
+
+
+class TaskMotion(NamedTuple):
+    """e, J by rows, J v and J̇ v."""
+
+    errors: list[Any]
+    rows: list[list[Any]]
+    rates: list[Any]
+    drifts: list[Any]
+
+
+def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
+    """Of all tasks, one row after the other."""
+    q_dot = velocity_to_configuration_derivative(stack.tree, q, v)
+    moving = seeded(list(q), [Directions({0: x}) for x in q_dot])
+    level = moving[0].level
+    at = stack.at(moving)
+
+    def split(x: Any) -> tuple[Any, Any]:
+        value, tangent = parts(x, level)
+        return value, tangent.get(0) if isinstance(tangent, Directions) else 0.0
+
+    errors = [split(x)[0] for x in at.errors]
+    both = [[split(x) for x in row] for row in at.rows]
+    rows = [[x for x, _ in row] for row in both]
+    drifts = [dot([x for _, x in row], v) for row in both]
+    return TaskMotion(errors, rows, [dot(row, v) for row in rows], drifts)

@@ -1,0 +1,110 @@
+"""Controllers of tasks: those of inverse kinematics, with gains, and targets that move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.control.motion import TaskMotion, task_motion
+from ...algorithms.ik.stack import Stack
+from ...errors import UnknownNameError
+from ...expr.arrays import scalars
+from ...tasks.contract import Task
+from ..ik.reading import check_tasks
+from ..ik.solving import target_shapes
+from .law import ControlLaw, Shapes
+
+__all__ = ["TaskLaw"]
+
+
+class TaskLaw(ControlLaw):
+    """A controller of tasks: each is to accelerate by a* = a_d + k_d (v_d − J v) − k_p e.
+
+    A task called "hand" takes its target as ``hand``, where that is a configuration as ``hand_q``, and what J v and its
+    rate are to be as ``hand_v`` and ``hand_a``, in the axes of its errors; 0 if left out.
+    """
+
+    def __init__(self, robot: Any, tasks: Any, stiffness: Any, damping: Any, actuators: Any, limits: Any) -> None:
+        super().__init__(robot, actuators, limits)
+        self.tasks: tuple[Task, ...] = tuple(x for x in check_tasks(self.who, robot, tasks) if not x.own)
+        for task in self.tasks:
+            if any(pair != (0.0, 0.0) for pair in task.ranges):
+                raise ValueError(f"{self.who}: task {task.name!r}: expected one whose errors are to vanish, not ranges")
+        self.stiffness = self._by_task("stiffness", stiffness, None)
+        self.damping = self._by_task("damping", damping, {k: 2.0 * math.sqrt(x) for k, x in self.stiffness.items()})
+        self.shapes = target_shapes(robot.tree, self.tasks)
+
+    def _by_task(self, what: str, given: Any, default: Mapping[str, float] | None) -> dict[str, float]:
+        names = [task.name for task in self.tasks]
+        if isinstance(given, Mapping):
+            for name in given:
+                if name not in names:
+                    raise UnknownNameError("task", name, names)
+        found = {}
+        for name in names:
+            x = given.get(name) if isinstance(given, Mapping) else given
+            x = default[name] if x is None and default is not None else x
+            if isinstance(x, (bool, str)) or not isinstance(x, (int, float, np.number)) or not 0.0 <= x < math.inf:
+                raise ValueError(f"{self.who}: {what} of task {name!r}: expected a number from 0, got {x!r}")
+            found[name] = float(x)
+        return found
+
+    def _called(self, task: Task) -> str:
+        kind = task.target_of.kind if task.target_of is not None else ""
+        return f"{task.name}_q" if kind == "configuration" else task.name
+
+    @property
+    def takes(self) -> Shapes:
+        found: dict[str, tuple[int, ...]] = {}
+        for task in self.tasks:
+            if task.name in self.shapes:
+                found[self._called(task)] = self.shapes[task.name]
+            rows = (len(task.row_names),)
+            found |= {f"{task.name}_v": rows, f"{task.name}_a": rows}
+        return found
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(self._called(x) for x in self.tasks if x.name in self.shapes and x.target is None)
+
+    def any_targets(self, tasks: Iterable[Task], q: np.ndarray) -> dict[str, np.ndarray]:
+        """Something for each of the tasks to aim at, where only how they move counts."""
+        found = {}
+        for task in tasks:
+            if task.name in self.shapes:
+                kind, shape = task.target_of.kind if task.target_of is not None else "", self.shapes[task.name]
+                some = {"configuration": q, "pose": np.eye(4), "rotation": np.eye(3), "direction": np.eye(3)[0]}
+                found[self._called(task)] = some.get(kind, np.full(shape, 1.0 if kind in ("size", "length") else 0.0))
+        return found
+
+    def motions(
+        self, q: Any, v: Any, tasks: Iterable[Task], given: Mapping[str, Any]
+    ) -> tuple[Stack, TaskMotion, list[Any]]:
+        """Some of the tasks, how they move, and their a* by row."""
+        chosen = tuple(tasks)
+        targets = [
+            scalars(given.get(self._called(x), x.target)).ravel().tolist() if x.name in self.shapes else []
+            for x in chosen
+        ]
+        stack = Stack(
+            self.robot.tree,
+            chosen,
+            tuple(targets),
+            [t for x in chosen for t in x.tolerances],
+            [w for x in chosen for w in x.weights],
+        )
+        moving = task_motion(stack, list(q), list(v))
+        wanted: list[Any] = []
+        for task in chosen:
+            own = slice(len(wanted), len(wanted) + len(task.row_names))
+            k, d = self.stiffness[task.name], self.damping[task.name]
+            still = [0.0] * len(task.row_names)
+            rates, ahead = (given.get(f"{task.name}_{x}", still) for x in ("v", "a"))
+            wanted += [
+                c + d * (r - x) - k * e
+                for e, x, r, c in zip(moving.errors[own], moving.rates[own], rates, ahead, strict=True)
+            ]
+        return stack, moving, wanted

@@ -1,0 +1,187 @@
+"""Operational space, impedance, admittance and hybrid control: what tasks, frames and contacts do under them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.control import Admittance, ComputedTorque, HybridForcePosition, Impedance, OperationalSpace
+from linkwork.errors import UnknownNameError
+from linkwork.ik import JointTask, PositionTask, PostureTask
+from linkwork.simulation import ContactGround, ContactPoint
+
+SIZES = (0.5, 0.4, 0.3, 0.2)
+TIP = "tool"
+Q = np.array([0.4, 0.9, -0.7, 0.5])
+
+
+def _planar() -> Any:
+    """Four links in the plane z = 0 of the world, where gravity is along −y."""
+    rows = [
+        {"a": a, "mass": 4.0 * a, "com": (-a / 2.0, 0.0, 0.0), "inertia": (1e-3, a**3 / 3.0, a**3 / 3.0)} for a in SIZES
+    ]
+    robot: Any = lw.Robot.from_dh("planar", rows, convention="standard", tool=(0.0, 0.0, 0.0))
+    return robot.with_gravity((0.0, -9.81, 0.0))
+
+
+PLANE = {"axes": "reference", "tolerance": (1e-6, 1e-6, np.inf)}  # x and y of the world
+
+
+def test_tasks_do_as_they_are_told_by_their_priority() -> None:
+    robot, rng = _planar(), np.random.default_rng(0)
+    tip, turn = PositionTask(TIP, **PLANE), JointTask(robot.v_names[0], level=1)
+    posture = PostureTask(level=2, target=Q)
+    law = OperationalSpace(robot, [tip, turn, posture], {TIP: 90.0, turn.name: 40.0, "posture": 10.0}, limits=np.inf)
+    q, v = Q + 0.2 * rng.normal(size=(6, 4)), rng.normal(size=(6, 4))
+    aim = robot.pose(Q, TIP)[:3, 3]
+    ahead, rate = rng.normal(size=(2, 3))
+    wanted = {TIP: aim, f"{TIP}_v": rate, f"{TIP}_a": ahead}
+    tau = law(0.0, q, v, **wanted, **{turn.name: 0.3})
+    a = robot.forward_dynamics(q, v, tau)
+    J = robot.jacobian(q, TIP)[:, 3:5]
+    moved = np.einsum("sij,sj->si", J, a) + robot.bias_acceleration(q, v, TIP)[:, 3:5]
+    speed = np.einsum("sij,sj->si", J, v)
+    asked = ahead[:2] + 2.0 * np.sqrt(90.0) * (rate[:2] - speed) + 90.0 * (aim[:2] - robot.pose(q, TIP)[:, :2, 3])
+    assert np.allclose(moved, asked, rtol=1e-9, atol=1e-8)
+    assert np.allclose(a[:, 0], 40.0 * (0.3 - q[:, 0]) - 2.0 * np.sqrt(40.0) * v[:, 0], rtol=1e-8, atol=1e-8)
+    # what comes later does not move what comes first: J M⁻¹ τ₀ = 0
+    other = law(0.0, q, v, **wanted, **{turn.name: -2.0}, posture_q=rng.normal(size=4))
+    change = np.einsum("sij,sjk,sk->si", J, robot.mass_matrix_inverse(q), other - tau)
+    assert np.abs(other - tau).max() > 1.0 and np.abs(change).max() < 1e-9
+    # tasks that conflict: the first is kept, and forces stay bounded
+    both = OperationalSpace(robot, [tip, PositionTask(TIP, **PLANE, level=1, name="other")], 90.0, limits=np.inf)
+    tau = both(0.0, q, v, **wanted, other=aim + 1.0)
+    a = robot.forward_dynamics(q, v, tau)
+    moved = np.einsum("sij,sj->si", J, a) + robot.bias_acceleration(q, v, TIP)[:, 3:5]
+    assert np.allclose(moved, asked, rtol=1e-7, atol=1e-6) and np.abs(tau).max() < 1e4
+
+
+def test_singularities_are_passed_with_bounded_forces() -> None:
+    """A hand is pulled out of reach and back, so that the arm is stretched: alone and among others to the bit."""
+    robot, h = _planar(), 2e-3
+    tip = PositionTask(TIP, **PLANE)
+    law = OperationalSpace(robot, [tip, PostureTask(level=1, target=Q)], {TIP: 100.0, "posture": 20.0}, limits=200.0)
+    steps = 1500
+    t = h * np.arange(steps)
+    first, start = robot.pose(Q, TIP)[:3, 3], Q
+    reach = 1.0 + (1.8 / np.linalg.norm(first) - 1.0) * np.sin(np.pi * t / (steps * h)) ** 2
+    aim = first * reach[:, None]
+    many = start + 0.1 * np.random.default_rng(0).normal(size=(5, 4))
+    many[0] = start
+
+    def run(q: np.ndarray, aim: np.ndarray) -> Any:
+        return robot.simulate(
+            q, controller=law, duration=h * steps, step=h, every=10, signals={TIP: aim}, record=["tau"]
+        )
+
+    alone = run(start, aim)
+    poisoned = np.repeat(aim[None], 5, axis=0)
+    poisoned[3, 200:] = 1e200  # an environment that is asked for what no number can say
+    among = run(many, poisoned)
+    assert np.array_equal(among.q[0], alone.q) and np.array_equal(among.records["tau"][0], alone.records["tau"])
+    assert [*(among.status > 0.0)] == [False, False, False, True, False]
+    J = robot.jacobian(alone.q, TIP)[:, 3:5]
+    stretched = np.linalg.det(J @ np.swapaxes(J, 1, 2))
+    assert stretched.min() < 1e-3  # of 0.08: it was there
+    assert np.isfinite(alone.q).all() and np.abs(alone.v).max() < 20.0
+    assert np.abs(robot.pose(alone.q[-1], TIP)[:2, 3] - aim[-1, :2]).max() < 5e-2
+    # at the singularity itself, exactly
+    flat = np.zeros(4)
+    tau = OperationalSpace(robot, tip, limits=np.inf)(0.0, flat, flat, **{TIP: [1.0, 0.5, 0.0]})
+    assert np.isfinite(tau).all() and np.abs(tau).max() < 1e6
+
+
+def test_springs_at_a_frame() -> None:
+    robot, rng = _planar(), np.random.default_rng(1)
+    q, v = Q + 0.1, rng.normal(size=4)
+    target = robot.pose(Q, TIP)
+    K, D = (50.0, 300.0), (5.0, 30.0)
+    soft = Impedance(robot, TIP, stiffness=K, damping=D, limits=np.inf)
+    # at rest, force against displacement: F = K dx holds it
+    J = robot.jacobian(q, TIP)
+    e = lw.pose_difference(robot.pose(q, TIP), target)
+    push = -np.repeat(K, 3) * e
+    a = robot.forward_dynamics(q, np.zeros(4), soft(0.0, q, np.zeros(4), target=target) + J.T @ push)
+    assert np.abs(a).max() < 1e-9
+    # with an inertia, along axes that the arm can move, it is that of a body on which all acts
+    shaped = Impedance(robot, TIP, stiffness=K, damping=D, inertia=(0.5, 2.0), limits=np.inf, condition=1e12)
+    wrench = np.array([0.0, 0.0, 1.0, 4.0, -3.0, 0.0])
+    tau = shaped(0.0, q, v, target=target, wrench=wrench)
+    a = robot.forward_dynamics(q, v, tau + J.T @ wrench)
+    moved = J @ a + robot.bias_acceleration(q, v, TIP)
+    asked = (np.repeat(K, 3) * e - np.repeat(D, 3) * (J @ v) + wrench) / np.repeat((0.5, 2.0), 3)
+    assert np.allclose(moved[2:5], asked[2:5], rtol=1e-5, atol=1e-5)
+
+
+def test_a_target_gives_way_to_a_force() -> None:
+    """M ẍ + D ẋ + K x = F, which the robot under computed torque follows."""
+    robot, h = _planar(), 1e-3
+    law = Admittance(ComputedTorque(robot, 400.0, limits=np.inf), inertia=1.0, damping=12.0, stiffness=30.0, step=h)
+    force = np.array([3.0, 0.0, -2.0, 1.0])
+    how = {"duration": 3.0, "step": h, "every": 100}
+    found = robot.simulate(Q, controller=law, inputs={"target_q": Q, "force": force}, passive=False, **how)
+    s = np.sqrt(36.0 - 30.0)  # of two real roots, −6 ± s
+    t = found.t[:, None]
+    x = force / 30.0 * (1.0 - ((6.0 + s) * np.exp((s - 6.0) * t) - (6.0 - s) * np.exp(-(s + 6.0) * t)) / (2.0 * s))
+    assert np.abs(found.q - Q - x).max() < 2e-3 and np.abs(found.q[-1] - Q - force / 30.0).max() < 1e-4
+    at_frame = Admittance(
+        Impedance(robot, TIP, stiffness=100.0, damping=10.0), inertia=1.0, damping=1.0, stiffness=0.0, step=h
+    )
+    _, carried = at_frame(0.0, Q, 0.0 * Q, at_frame.start, target=robot.pose(Q, TIP), force=np.ones(6))
+    assert np.allclose(carried[6:], h / (1.0 + h)) and np.allclose(carried[:6], h * carried[6:])
+
+
+def test_a_force_is_held_on_a_wall() -> None:
+    """12 N along x while the tip goes up along the wall, without a measurement."""
+    robot, h = _planar(), 1e-3
+    start = robot.pose(Q, TIP)
+    wall = ContactGround((ContactPoint(TIP),), friction=0.0, normal=(-1.0, 0.0, 0.0), height=float(-start[0, 3]))
+    law = HybridForcePosition(robot, TIP, "x", motion_axes=["y", "rz"], stiffness=200.0, limits=np.inf)
+    aim = start.copy()
+    aim[1, 3] += 0.1
+    found = robot.simulate(
+        Q,
+        controller=law,
+        duration=1.5,
+        step=h,
+        every=100,
+        contacts=wall,
+        inputs={"target": aim, "force": [12.0]},
+        passive=False,
+    )
+    pressed = found.records["contact_forces"][:, 0]
+    assert np.abs(pressed[3:, 0] + 12.0).max() < 0.1, pressed
+    end = robot.pose(found.q[-1], TIP)
+    assert np.abs(end[1, 3] - aim[1, 3]) < 1e-3 and np.abs(end[:2, :2] - aim[:2, :2]).max() < 1e-2
+    # measured, what is missing is asked for, and summed up
+    law = HybridForcePosition(
+        robot, TIP, "x", motion_axes="y", force_gain=0.5, integral_gain=2.0, step=h, limits=np.inf
+    )
+    given = {"target": start, "force": [12.0], "wrench": [0, 0, 0, 10.0, 0, 0]}
+    tau, carried = law(0.0, Q, 0.0 * Q, law.start, **given)
+    assert np.allclose(carried, h * 2.0 * 2.0)
+    assert np.allclose(tau - robot.gravity_force(Q), robot.jacobian(Q, TIP)[3] * 13.0)
+
+
+def test_what_is_wrong_is_refused() -> None:
+    robot = _planar()
+    floating: Any = lw.load("quadruped", floating_base=True)
+    with pytest.raises(ValueError, match=r"nothing drives .*WholeBody"):
+        OperationalSpace(floating, PositionTask("trunk"))
+    with pytest.raises(ValueError, match="closes a loop"):
+        OperationalSpace(lw.load("fourbar"), PostureTask())
+    with pytest.raises(ValueError, match=r"stiffness of task 'tool': expected a number from 0, got -1"):
+        OperationalSpace(robot, PositionTask(TIP), -1.0)
+    with pytest.raises(UnknownNameError):
+        OperationalSpace(robot, PositionTask(TIP), {"hand": 1.0})
+    with pytest.raises(UnknownNameError):
+        Impedance(robot, "hand", stiffness=1.0, damping=1.0)
+    with pytest.raises(UnknownNameError):
+        HybridForcePosition(robot, TIP, "w")
+    with pytest.raises(ValueError, match="'x' is among both"):
+        HybridForcePosition(robot, TIP, "x", motion_axes=["x", "y"])
+    with pytest.raises(ValueError, match="condition: expected a number above 1"):
+        OperationalSpace(robot, PositionTask(TIP), condition=0.5)
