@@ -1,4 +1,4 @@
-"""Operational-space control through a singularity: a hand is pulled out of reach, so that the arm is stretched, and back.
+"""Operational-space control through a singularity: a hand is pulled out of reach, the arm is stretched, and back.
 
 Near the singularity Λ = (J M⁻¹ Jᵀ)⁻¹ grows beyond all bounds, and with it what moves the hand along the arm. The
 controller bounds the condition of Λ⁻¹, so forces stay small, and the other arms of the batch do not notice.
