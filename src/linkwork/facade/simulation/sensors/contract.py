@@ -1,0 +1,87 @@
+"""What a sensor is: readings of a state, with noise, a bias, and a delay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["SensedState", "Sensor"]
+
+Numbers = float | Sequence[float]
+
+
+@dataclass(frozen=True)
+class SensedState:
+    """What sensors are told, on symbols: the ``robot`` with its parameters, t [s], q, v, the acceleration a of the last
+    step (nv), the joint forces τ (nv) that it held, and each contact's force in the world's axes, with its place."""
+
+    robot: Any
+    t: Any
+    q: Any
+    v: Any
+    a: Any
+    tau: Any
+    contacts: Sequence[tuple[Any, Sequence[Any]]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensor:
+    """Readings once a step, of the state that the step begins with.
+
+    To each reading a constant ``bias`` is added, and ``noise``, the standard deviation of a normal distribution, anew
+    in each step: a number, or one a reading, in the reading's unit.  What is read comes ``delay`` [s] later, which is
+    rounded to whole steps; before, it is the first reading.
+
+    A sensor of one's own is a subclass with two methods, ``size`` and ``readings``.
+    """
+
+    noise: Numbers = field(default=0.0)
+    bias: Numbers = field(default=0.0)
+    delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        who = type(self).__name__
+        for name in ("noise", "bias"):
+            object.__setattr__(self, name, _numbers(f"{who}: {name}", getattr(self, name)))
+        if np.min(self.noise) < 0.0:
+            raise ValueError(f"{who}: noise: expected standard deviations, not negative, got {self.noise}")
+        delay = self.delay
+        if isinstance(delay, bool) or not isinstance(delay, (int, float)) or not 0.0 <= delay < math.inf:
+            raise ValueError(f"{who}: delay: expected a time [s], not negative, got {delay!r}")
+
+    def checked(self, robot: Any, has_contacts: bool) -> None:
+        """Raises ValueError and UnknownNameError for what does not go with a robot."""
+        count = self.size(robot)
+        for name in ("noise", "bias"):
+            given = getattr(self, name)
+            if not isinstance(given, float) and len(given) != count:
+                raise ValueError(f"{type(self).__name__}: {name}: expected one number or {count}, got {len(given)}")
+
+    def size(self, robot: Any) -> int:
+        """How many readings there are."""
+        raise NotImplementedError
+
+    def readings(self, seen: SensedState) -> Sequence[Any]:
+        """What is read of a state, on symbols, without noise, bias and delay."""
+        raise NotImplementedError
+
+    def each(self, name: str, count: int) -> list[float]:
+        """``noise`` or ``bias``, a number a reading."""
+        given = getattr(self, name)
+        return [given] * count if isinstance(given, float) else list(given)
+
+
+def _numbers(what: str, given: Any) -> float | tuple[float, ...]:
+    if isinstance(given, Mapping):
+        raise TypeError(f"{what}: expected a number, or one a reading, got {given!r}")
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array(math.nan)
+    if found.ndim > 1 or not np.isfinite(found).all():
+        raise ValueError(f"{what}: expected a finite number, or one a reading, got {given!r}")
+    return tuple(found.tolist()) if found.ndim else float(found)
