@@ -4,6 +4,9 @@ from .facade.simulation.events import Event, Occurrence
 from .facade.simulation.ground import ContactGround, ContactPoint
 from .facade.simulation.materials import ContactMaterial
 from .facade.simulation.result import Simulation
+from .facade.simulation.sensors.contract import SensedState, Sensor
+from .facade.simulation.sensors.frames import InertialSensor, RangeSensor, TouchSensor
+from .facade.simulation.sensors.joints import Encoder, ForceTorqueSensor
 from .facade.simulation.servos import Servos
 from .facade.simulation.shapes import ContactPair, ContactScene
 from .facade.simulation.simulator import SimulatorState
@@ -14,11 +17,18 @@ __all__ = [
     "ContactPair",
     "ContactPoint",
     "ContactScene",
+    "Encoder",
     "Event",
+    "ForceTorqueSensor",
+    "InertialSensor",
     "Occurrence",
+    "RangeSensor",
+    "SensedState",
+    "Sensor",
     "Servos",
     "Simulation",
     "SimulatorState",
+    "TouchSensor",
 ]
 
 

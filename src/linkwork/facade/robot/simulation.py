@@ -36,6 +36,8 @@ class SimulationMethods(RobotBase):
         contacts: Any = None,
         contact_model: str = "convex",
         events: Event | Iterable[Event] = (),
+        sensors: Mapping[str, Any] | None = None,
+        seed: Any = 0,
         progress: bool = False,
     ) -> Simulation:
         """The motion from a state, or from each of a batch: q (..., nq), v (..., nv), at rest where it is left out.
@@ -75,6 +77,10 @@ class SimulationMethods(RobotBase):
         ``events`` are `linkwork.simulation.Event`: where a function of time and state passes zero, found within the
         step by the method itself; one may end an environment, or let its motion go on from another state.
 
+        ``sensors`` are those of `linkwork.simulation` by name, such as `InertialSensor`: their readings of the state
+        that a step begins with come to the controller by that name, and are recorded.  Noise depends on ``seed``, a
+        whole number to which the environment's is added, or one for each environment (...).
+
         With ``passive`` springs, damping, dry friction and armature of the joints act.  Every so many steps (``every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
@@ -111,5 +117,7 @@ class SimulationMethods(RobotBase):
             contacts=contacts,
             contact_model=contact_model,
             events=events,
+            sensors=sensors,
+            seed=seed,
             progress=progress,
         )

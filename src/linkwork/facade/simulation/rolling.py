@@ -17,8 +17,9 @@ from ...expr.structure import put_together, taken_apart
 from .contacts import ContactTold
 from .dynamics import SimulatedDynamics
 from .events import SLOTS, EventSlots, no_slots, watched
+from .sensing import sensed
 from .servos import ServoForces, Servos
-from .setup import RecordedFunction, SimulationSetup
+from .setup import OWN, SENSORS, RecordedFunction, SimulationSetup
 
 __all__ = [
     "CONTROLLER",
@@ -112,6 +113,7 @@ def rolled(
     def step(state: SimulationState, now: Named | None) -> SimulationState:
         t = h * state.steps
         tau, z = commanded(setup, t, state, {**inputs, **(now or {})})
+        carried, _ = taken_apart(_own(setup, z), "controller: what it carries")
         ended, events = RUNNING, state.events
         told = (state.tau if isinstance(tau, ServoForces) else array(list(tau)), state.forces, state.residual)
         if setup.events:
@@ -120,8 +122,10 @@ def rolled(
             q, v, told = advanced(t, state.q, state.v, tau, h, told)
         pushed, forces, residual = told
         tau = list(pushed)
-        carried, _ = taken_apart(z, "controller: what it carries")
         told, moved = _finite([*tau, *carried]), _finite([*q, *v])
+        if setup.sensors is not None:
+            a = [(x - y) / h for x, y in zip(v, state.v, strict=True)]
+            z = {**z, SENSORS: sensed(setup, own, t + h, q, v, a, tau, forces, z[SENSORS])}
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(going, and_(told, moved))
         why = where(told, where(moved, ended, STATE), CONTROLLER)
@@ -166,6 +170,8 @@ def seen(setup: SimulationSetup, h: Any, state: SimulationState, own: Named) -> 
             found[name] = array(what(setup.contacts, moving, state))  # type: ignore[arg-type]
         else:
             found[name] = array(what(moving, *asked) if isinstance(what, RecordedFunction) else what(*asked))
+    if setup.sensors is not None:
+        found |= setup.sensors.told(robot, state.z[SENSORS])
     if setup.contacts is not None:
         if setup.is_compliant:
             found[FORCES] = setup.contacts.compliant(moving, state.q, list(state.v))[1]
@@ -184,13 +190,16 @@ def commanded(
     n = setup.robot.nv
     if setup.controller is None:
         return [0.0] * n, state.z
-    if setup.start is None:
+    if setup.sensors is not None:
+        given = {**given, **setup.sensors.told(setup.robot, state.z[SENSORS])}
+    if setup.begins is None:
         tau, z = setup.controller(t, state.q, state.v, **given), state.z
     else:
-        found = setup.controller(t, state.q, state.v, state.z, **given)
+        found = setup.controller(t, state.q, state.v, _own(setup, state.z), **given)
         if not (isinstance(found, tuple) and len(found) == 2):
             raise ValueError(f"controller: it has a start, so it returns what it carries too: τ, z; got {found!r}")
         tau, z = found
+        z = z if setup.sensors is None else {**state.z, OWN: z}
     if isinstance(tau, Servos):
         setup.bounded("a controller that gives Servos")
         servos = tau.of(setup.robot)
@@ -199,6 +208,11 @@ def commanded(
     if len(scalars) != n:
         raise ValueError(f"controller: expected {n} joint forces, one for each velocity, got {len(scalars)}")
     return scalars, z
+
+
+def _own(setup: SimulationSetup, z: Any) -> Any:
+    """What the controller carries, of all that is."""
+    return z if setup.sensors is None else z.get(OWN, ())
 
 
 def _finite(numbers: Sequence[Any]) -> Any:

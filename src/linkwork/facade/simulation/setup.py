@@ -7,19 +7,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ...algorithms.simulation import METHODS
 from ...errors import UnknownNameError
 from ...expr.arrays import array
 from ..robot.base import RobotBase
 from .contacts import TOLD, ContactSet, ContactTold
 from .events import Event
+from .sensors.suite import SensorSuite
 
-__all__ = ["RecordedFunction", "SimulationSetup", "records_of"]
+__all__ = ["OWN", "SENSORS", "RecordedFunction", "SimulationSetup", "records_of"]
 
 Recorded = tuple[str, Callable[..., Any]]
 
 _TAKEN = ("t", "q", "v", "contact_forces", "events")
 _STATE = ("t", "q", "v", "tau")
+
+OWN, SENSORS = "controller", "sensors"  # of what is carried, where there are sensors
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class SimulationSetup:
     contacts: ContactSet | None = None
     asked: tuple[str, ...] = ()  # what the parameters are called by the robot
     events: tuple[Event, ...] = ()
+    sensors: SensorSuite | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -52,12 +58,17 @@ class SimulationSetup:
             self.contacts.checked(self.robot)
         elif any(isinstance(what, ContactTold) for _, what in self.records):
             raise ValueError("simulate: record: there are no contacts to tell of: give contacts")
+        readings = () if self.sensors is None else self.sensors.names
+        others = {name for name, _ in (*self.inputs, *self.signals, *self.records)}
+        for name in readings:
+            if name in others or name in _TAKEN:
+                raise ValueError(f"simulate: sensors: the name {name!r} is one of an input, a signal or a record too")
         if self.controller is None:
             return
         if not callable(self.controller):
             raise TypeError(f"simulate: controller: expected a function of t, q and v, got {self.controller!r}")
-        given = dict.fromkeys([name for name, _ in (*self.inputs, *self.signals)])
-        places = [None] * (3 if self.start is None else 4)
+        given = dict.fromkeys([name for name, _ in (*self.inputs, *self.signals)] + [*readings])
+        places = [None] * (3 if self.begins is None else 4)
         try:
             signature = inspect.signature(self.controller)
         except (TypeError, ValueError):  # a built-in function may not tell
@@ -96,9 +107,17 @@ class SimulationSetup:
         return array([[0.0] * 3] * len(self.contacts.names(self.robot)))
 
     @property
-    def start(self) -> Any:
+    def begins(self) -> Any:
         """What the controller carries from step to step, at first: nothing where it carries nothing."""
         return getattr(self.controller, "start", None)
+
+    @property
+    def start(self) -> Any:
+        """The same, and what sensors carry, which is not known yet."""
+        if self.sensors is None:
+            return self.begins
+        carried = {SENSORS: np.zeros(self.sensors.count(self.robot))}
+        return carried if self.begins is None else {OWN: self.begins, **carried}
 
 
 def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:

@@ -21,7 +21,9 @@ from .given import given_numbers, given_parameters, given_signals, given_state, 
 from .kernels import observer, piece, rows_of
 from .result import Simulation
 from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, commanded, rolled, seen
-from .setup import SimulationSetup, records_of
+from .sensing import begun, noticed
+from .sensors.suite import SensorSuite, first_numbers
+from .setup import OWN, SENSORS, SimulationSetup, records_of
 
 __all__ = ["simulated"]
 
@@ -44,6 +46,8 @@ def simulated(
     contacts: Any,
     contact_model: str,
     events: Any,
+    sensors: Any,
+    seed: Any,
     progress: bool,
 ) -> Simulation:
     """See `Robot.simulate`."""
@@ -77,8 +81,9 @@ def simulated(
         ContactSet.of(contacts, contact_model),
         tuple(parameters or ()),
         checked_events(events),
+        SensorSuite.of(sensors, robot, h, contacts is not None),
     )
-    run = SimulationRun(setup, h, steps, leading, constant, rows, varied)
+    run = SimulationRun(setup, h, steps, leading, constant, rows, varied, seed)
     if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
         if setup.events:
             raise ValueError("simulate: events: they are found in numbers, and no part of what is compiled")
@@ -101,6 +106,20 @@ def _core(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
     return x.shape[n:] if n and x.shape[:n] == leading else x.shape  # type: ignore[no-any-return]
 
 
+def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -> Any:
+    """What is carried at first, with the numbers that noise begins with."""
+    if setup.sensors is None:
+        return setup.start
+    carried = np.zeros((*leading, setup.sensors.count(setup.robot)))
+    carried[..., :2] = first_numbers(seed, leading)
+    return {**setup.start, SENSORS: carried}
+
+
+def _own(setup: SimulationSetup, z: Any) -> Any:
+    """What the controller carries, of all that is."""
+    return z if setup.sensors is None else z.get(OWN)
+
+
 class SimulationRun:
     """A simulation that is asked for: ``steps`` of h [s]."""
 
@@ -113,17 +132,22 @@ class SimulationRun:
         inputs: Mapping[str, Any],
         signals: Mapping[str, Any],
         parameters: Mapping[str, Any],
+        seed: Any,
     ) -> None:
+        self.begins = first_carried(setup, leading, seed)
         self.setup, self.h, self.steps, self.leading = setup, h, steps, leading
         self.inputs, self.signals, self.parameters = inputs, signals, parameters
 
     def on_symbols(self, q: Any, v: Any) -> Simulation:
         """All of it in the trace that symbols belong to."""
         setup, total = self.setup, self.steps // self.setup.every
-        start = SimulationState(0.0, q, v, () if setup.start is None else setup.start, RUNNING)
         rows = {name: x.reshape(total, setup.every, *x.shape[1:]) for name, x in self.signals.items()}
         now = {name: x[0] for name, x in self.signals.items()}
         own = {asked: self.parameters[name] for asked, name in zip(setup.asked, self.parameters, strict=True)}
+        z = self.begins
+        if setup.sensors is not None:
+            z = {**z, SENSORS: begun(setup, own, q, v, z[SENSORS])}
+        start = SimulationState(0.0, q, v, () if z is None else z, RUNNING)
         tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
         first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), own)
         end, (qs, vs, records) = rolled(
@@ -135,7 +159,7 @@ class SimulationRun:
         }
         t = self.h * setup.every * np.arange(total + 1)
         stopped = where(lt(end.status, 0.5), math.nan, self.h * end.steps)
-        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, end.z, self._contact_names)
+        return Simulation(setup.robot, t, qs, vs, told, end.status, stopped, _own(setup, end.z), self._contact_names)
 
     def on_numbers(self, q: Any, v: Any, progress: bool) -> Simulation:
         """By pieces of compiled code."""
@@ -144,7 +168,10 @@ class SimulationRun:
         rows = rows_of(total)
         state: dict[str, Any] = {"steps": np.zeros(self.leading), "q": q, "v": v, "status": np.zeros(self.leading)}
         if setup.start is not None:
-            state["z"] = setup.start
+            state["z"] = self.begins
+        if setup.sensors is not None:
+            carried = noticed(setup, q, v, self.parameters, self.begins[SENSORS])
+            state["z"] = {**self.begins, SENSORS: carried}
         groups = {"inputs": self.inputs, "parameters": self.parameters}
         held: dict[str, Any] = {name: x for name, x in groups.items() if x}
         parts = [self._first(state, held)]
@@ -177,7 +204,7 @@ class SimulationRun:
             events = occurrences(setup.robot, setup.events, tables, counts)
         held_by = records.pop(_HELD, None)
         own = None if held_by is None else OwnInterpolant(setup, held_by, self.parameters, self.leading)
-        z, names = state.get("z"), self._contact_names
+        z, names = _own(setup, state.get("z")), self._contact_names
         return Simulation(setup.robot, t, qs, vs, records, status, stopped, z, names, events, own)
 
     @property
@@ -188,9 +215,9 @@ class SimulationRun:
         """The record of the start."""
         n = len(self.leading)
         q, v = (np.expand_dims(state[x], n) for x in ("q", "v"))
-        if not self.setup.records and self.setup.contacts is None:
+        if not (self.setup.records or self.setup.sensors) and self.setup.contacts is None:
             return q, v, {}
-        if not self.setup.records and not self.setup.is_compliant:
+        if not (self.setup.records or self.setup.sensors) and not self.setup.is_compliant:
             none = self.setup.no_forces
             return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
         given = {name: x for name, x in state.items() if name != "status"}

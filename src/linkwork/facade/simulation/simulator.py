@@ -17,7 +17,9 @@ from .given import given_numbers, given_parameters, given_state, leading_of
 from .kernels import stepper
 from .result import reason_of
 from .rolling import RUNNING
-from .setup import SimulationSetup
+from .sensing import noticed
+from .sensors.suite import SensorSuite, first_numbers
+from .setup import OWN, SENSORS, SimulationSetup
 
 __all__ = ["Simulator", "SimulatorState"]
 
@@ -39,7 +41,7 @@ class SimulatorState(NamedTuple):
 class _Pushed:
     """The controller of simulations that have none: joint forces as they are given."""
 
-    def __call__(self, t: Any, q: Any, v: Any, tau: Any) -> Any:
+    def __call__(self, t: Any, q: Any, v: Any, tau: Any, **readings: Any) -> Any:
         return tau
 
 
@@ -50,10 +52,9 @@ _FOREVER = 2.0**52  # steps: as many as are counted exactly
 class Simulator:
     """A robot, or a batch of it, that moves when it is told to.
 
-    ``controller``, ``method``, ``passive``, ``step``, ``parameters``, ``contacts`` and ``contact_model`` are those of
-    `Robot.simulate`.
-    Without a controller each `step` takes joint forces.  Its ``state`` is a value: `restore` goes back to it, to the
-    bit, in this process or in another.
+    ``controller``, ``method``, ``passive``, ``step``, ``parameters``, ``contacts``, ``contact_model``, ``sensors`` and
+    ``seed`` are those of `Robot.simulate`.  Without a controller each `step` takes joint forces.  Its ``state`` is a
+    value: `restore` goes back to it, to the bit, in this process or in another.
 
     >>> import linkwork as lw
     >>> robot = lw.load("arm7")
@@ -93,6 +94,8 @@ class Simulator:
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,
         contact_model: str = "convex",
+        sensors: Mapping[str, Any] | None = None,
+        seed: Any = 0,
     ) -> None:
         if not isinstance(robot, RobotBase):
             raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
@@ -107,19 +110,34 @@ class Simulator:
         self._leading = sizes
         self._sizes, self._parameters = given_parameters(made, parameters or {})
         contacts = ContactSet.of(contacts, contact_model)
-        self._how = (method, passive, _PUSHED if controller is None else controller, contacts, tuple(parameters or ()))
+        suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
+        controlled = _PUSHED if controller is None else controller
+        self._how = (method, passive, controlled, contacts, tuple(parameters or ()), suite)
         self._kernels: dict[Any, Any] = {}
         self._quick: dict[Any, Any] = {}  # of one environment: calls that take plain arrays of the right shapes alone
         self._clock = np.array(self._h), np.array(_FOREVER)
         self._held = list(self._parameters.values())
         told = None if callable(controller) else controller
         SimulationSetup(robot, method, passive, told, (), 1, contacts=contacts)  # looks at names
-        self._state = self._begun(made.neutral(), None, None)
+        self._state = self._begun(made.neutral(), None, None, seed)
 
-    def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int) -> SimulationSetup:
-        method, passive, controller, contacts, asked = self._how
+    def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
+        method, passive, _, contacts, asked, sensors = self._how
         sizes = tuple(self._sizes.items())
-        return SimulationSetup(self._robot, method, passive, controller, (), count, inputs, (), sizes, contacts, asked)
+        return SimulationSetup(
+            self._robot,
+            method,
+            passive,
+            controller,
+            (),
+            count,
+            inputs,
+            (),
+            sizes,
+            contacts,
+            asked,
+            sensors=sensors,
+        )
 
     @property
     def state(self) -> SimulatorState:
@@ -131,20 +149,27 @@ class Simulator:
         """How long each environment has run (...) [s]."""
         return self._h * self._state.steps
 
-    def reset(self, q: Any, v: Any = None, *, where: Any = None) -> SimulatorState:
+    @property
+    def readings(self) -> dict[str, np.ndarray]:
+        """What sensors say now (..., n), by name."""
+        suite = self._how[5]
+        return {} if suite is None else suite.told(self._robot, self._state.controller[SENSORS])
+
+    def reset(self, q: Any, v: Any = None, *, where: Any = None, seed: Any = None) -> SimulatorState:
         """From the start: at q and v, at rest where v is left out; only the environments ``where`` says so.
 
-        q and v broadcast to the batch, ``where`` (...) is an array of truth values.
+        q and v broadcast to the batch, ``where`` (...) is an array of truth values.  With a ``seed`` noise of sensors
+        begins anew; without, it goes on.
 
         Raises ValueError for other shapes, and for numbers that are not finite.  Warns of bodies that overlap.
         """
-        begun = self._begun(q, v, where)
+        begun = self._begun(q, v, where, seed)
         contacts = self._how[3]
         if contacts is not None and where is None:
             contacts.warn_of_overlaps(self._robot, begun.q)
         return begun
 
-    def _begun(self, q: Any, v: Any, where: Any) -> SimulatorState:
+    def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
         q, v = given_state(self._robot, q, v)
         own = {name: (x, self._sizes[name]) for name, x in self._parameters.items()}
         found = leading_of(q, v, own)
@@ -154,10 +179,19 @@ class Simulator:
             fits = False
         if not fits:
             raise ValueError(f"Simulator: expected a batch of {self._leading}, got q, v and parameters of {found}")
-        controller = self._how[2]
-        start = mapped(lambda x: self._spread(np.asarray(x, float), x), getattr(controller, "start", ()))
+        controller, sensors = self._how[2], self._how[5]
         q, v = self._spread(q, np.zeros(self._robot.nq)), self._spread(v, np.zeros(self._robot.nv))
-        fresh = SimulatorState(np.zeros(self._leading), q, v, start, np.zeros(self._leading))
+        start = getattr(controller, "start", None)
+        carried = () if start is None else mapped(lambda x: self._spread(np.asarray(x, float), x), start)
+        if sensors is not None:
+            setup = self._setup((), 1, None)
+            noise = np.zeros((*self._leading, sensors.count(self._robot)))
+            noise[..., :2] = (
+                self._state.controller[SENSORS][..., :2] if seed is None else first_numbers(seed, self._leading)
+            )
+            begun = {SENSORS: np.array(noticed(setup, q, v, self._parameters, noise))}
+            carried = begun if start is None else {OWN: carried, **begun}
+        fresh = SimulatorState(np.zeros(self._leading), q, v, carried, np.zeros(self._leading))
         if where is not None:
             chosen = np.broadcast_to(np.asarray(where, dtype=bool), self._leading)
 
@@ -199,7 +233,7 @@ class Simulator:
         if kernel is None:
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise ValueError(f"Simulator.step: count: expected a number of steps from 1, got {count!r}")
-            kernel = self._kernels[key] = stepper(self._setup(shapes, count))
+            kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._how[2]))
         if not self._leading and (tau is not None or not pushed):
             self._quick[count, tau is None, *given] = single_call(kernel, _not_plain)
         state, (h, last) = self._state, self._clock

@@ -1,0 +1,180 @@
+"""Sensors: what they read is what closed forms say; noise, delays and steps of readings; bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.geometry.rays import ray_length
+from linkwork.geometry.solids import solid
+from linkwork.simulation import (
+    ContactGround,
+    ContactPoint,
+    Encoder,
+    ForceTorqueSensor,
+    InertialSensor,
+    RangeSensor,
+    Sensor,
+    TouchSensor,
+)
+from linkwork.spatial import Pose, Vec3
+
+LENGTH, H = 0.7, 1e-3
+
+
+def pendulum():
+    bob = lw.shapes.Sphere(0.05)
+    return lw.Robot.build(
+        "pendulum",
+        lw.Link("post", mass=1.0),
+        lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="post", child="rod"),
+        lw.Link("rod", bob.at((0.0, 0.0, -LENGTH)), mass=2.0, frames={"tip": lw.pose((0.0, 0.0, -LENGTH))}),
+    )
+
+
+class TwoNumbers(Sensor):
+    """One of a user's own."""
+
+    def size(self, robot):
+        return 2
+
+    def readings(self, seen):
+        return [seen.q[0], 2.0 * seen.v[0]]
+
+
+def test_readings_of_a_pendulum_are_what_closed_forms_say():
+    robot = pendulum()
+    scene = lw.Scene().with_sphere("ball", 0.5, (3.0, 0.0, 0.2))
+    sensors = {
+        "unit": InertialSensor("tip"),
+        "angle": Encoder(resolution=0.01),
+        "rate": Encoder(of="velocity", bias=0.25),
+        "late": Encoder("hinge", delay=0.004),
+        "hinge_wrench": ForceTorqueSensor("hinge"),
+        "ahead": RangeSensor("post", (1.0, 0.0, 0.0), links="rod", scene=scene, most=4.0),
+        "own": TwoNumbers(),
+    }
+    found = robot.simulate([0.9], [0.4], duration=0.3, sensors=sensors)
+    angle, rate = found.q[:, 0], found.v[:, 0]
+    bent = np.diff(rate, prepend=rate[0]) / H
+    read = found.records
+    g = 9.81
+    assert np.allclose(read["unit"][:, 1], rate)
+    # turning by θ about y, what hangs down at length L moves by −L θ̇ along its own x, and upwards along the rod
+    assert np.allclose(read["unit"][:, 3], -LENGTH * bent - g * np.sin(angle), atol=1e-12)
+    assert np.allclose(read["unit"][:, 5], LENGTH * rate**2 + g * np.cos(angle), atol=1e-12)
+    assert np.array_equal(read["angle"][:, 0], 0.01 * np.floor(angle / 0.01 + 0.5))
+    assert np.array_equal(read["rate"][:, 0], rate + 0.25)
+    assert np.array_equal(read["late"][4:, 0], angle[:-4]) and (read["late"][:4, 0] == angle[0]).all()
+    assert np.allclose(read["hinge_wrench"][:, 3], 2.0 * (-LENGTH * bent - g * np.sin(angle)), atol=1e-9)
+    assert np.allclose(read["own"], np.stack([angle, 2.0 * rate], axis=-1))
+    assert np.allclose(read["ahead"], 3.0 - np.sqrt(0.25 - 0.04), atol=1e-6)  # the bob hangs below
+
+
+def test_rays_end_where_lines_meet_boxes_and_spheres():
+    rng = np.random.default_rng(3)
+    box, ball = lw.shapes.Box((1.0, 0.6, 0.8)), lw.shapes.Sphere(0.4)
+    X = lw.pose((2.0, 0.3, 0.0), rpy=(0.3, -0.5, 0.8))
+    center = np.array([-1.5, 1.0, 0.2])
+
+    def length(o, d):
+        solids = [solid(box, Pose.of(X)), solid(ball, Pose.of(lw.pose(center)))]
+        return ray_length(Vec3(*o), Vec3(*d), solids, 9.0)
+
+    kernel = lw.compile(length, o=(3,), d=(3,))
+    o = rng.uniform(-0.5, 0.5, (4000, 3))
+    d = np.where(np.arange(4000)[:, None] % 2, X[:3, 3], center) - o + 0.4 * rng.normal(size=(4000, 3))
+    d /= np.linalg.norm(d, axis=1, keepdims=True)
+    # the box's slabs, in its own axes
+    p, w = (o - X[:3, 3]) @ X[:3, :3], d @ X[:3, :3]
+    half = np.array([0.5, 0.3, 0.4])
+    ends = np.sort(np.stack([(-half - p) / w, (half - p) / w]), axis=0)
+    enters, leaves = ends[0].max(axis=1), ends[1].min(axis=1)
+    to_box = np.where((enters <= leaves) & (enters > 0.0), enters, 9.0)
+    along = ((center - o) * d).sum(axis=1)
+    square = 0.16 - ((center - o) ** 2).sum(axis=1) + along**2
+    to_ball = np.where((square > 0.0) & (along > 0.0), along - np.sqrt(np.maximum(square, 0.0)), 9.0)
+    expected = np.minimum(to_box, to_ball)
+    grazing = np.abs(square) < 1e-4  # just beside, a ray ends after so many spheres
+    assert 1000 < (expected < 9.0).sum() < 3500
+    off = np.abs(kernel(o, d) - expected)
+    assert (off[~grazing] < 1e-5).mean() > 0.999 and np.median(off) < 1e-6
+    assert float(kernel(center, d[0])) == 0.0  # inside
+
+
+def test_noise_is_normal_of_each_environment_alone():
+    robot = pendulum()
+    held = {"noisy": Encoder(noise=0.02, bias=0.1), "both": TwoNumbers(noise=(0.0, 0.5), delay=0.003)}
+
+    def controller(t, q, v, noisy, both):
+        return robot.gravity_force(q) - 3.0 * noisy - 0.3 * both[1:]
+
+    many = robot.simulate(np.zeros((5, 1)), controller=controller, duration=2.0, sensors=held, seed=40)
+    alone = robot.simulate([0.0], controller=controller, duration=2.0, sensors=held, seed=43)
+    each = robot.simulate(np.zeros((2, 1)), controller=controller, duration=0.1, sensors=held, seed=np.array([43, 41]))
+    assert np.array_equal(many.q[3], alone.q) and np.array_equal(many.records["both"][3], alone.records["both"])
+    assert np.array_equal(each.q, many.q[[3, 1], :101])
+    z = (many.records["noisy"][..., 0] - many.q[..., 0] - 0.1) / 0.02
+    assert abs(z.mean()) < 0.05 and abs(z.std() - 1.0) < 0.03
+    assert np.abs(np.corrcoef(z) - np.eye(5)).max() < 0.1
+    assert abs(np.corrcoef(z[:, 1:].ravel(), z[:, :-1].ravel())[0, 1]) < 0.05
+    assert np.array_equal(many.records["both"][:, 3:, 0], many.q[:, :-3, 0])
+
+    simulator = lw.Simulator(robot, controller=controller, batch=5, sensors=held, seed=40)
+    state = simulator.state
+    for _ in range(2):
+        simulator.restore(state)
+        simulator.step(count=7)
+        assert np.array_equal(simulator.state.q, many.q[:, 7])
+        assert np.array_equal(simulator.readings["noisy"], many.records["noisy"][:, 7])
+    before = simulator.readings["noisy"][0]
+    simulator.reset([0.0], where=[True, False, False, False, False])
+    assert simulator.readings["noisy"][0] != before and np.array_equal(simulator.state.q[1:], many.q[1:, 7])
+
+
+def test_forces_of_contacts_are_felt():
+    robot = lw.Robot.build(
+        "leg",
+        lw.Link("body", lw.shapes.Sphere(0.1), mass=3.0),
+        lw.Joint.of(
+            lw.joints.Revolute((0, 1, 0)), name="knee", parent="body", child="shank", placement=lw.pose((0, 0, -0.1))
+        ),
+        lw.Link("shank", lw.shapes.Sphere(0.05).at((0, 0, -0.3)), mass=1.0, frames={"foot": lw.pose((0, 0, -0.4))}),
+        floating_base=True,
+    )
+    q = robot.neutral()
+    q[6] = 0.5  # the base's height, after its quaternion and the rest of its place
+    sensors = {"touch": TouchSensor("foot"), "knee": ForceTorqueSensor("knee"), "unit": InertialSensor("body")}
+    ground = ContactGround(ContactPoint("foot"))
+    found = robot.simulate(q, duration=0.05, contacts=ground, sensors=sensors, every=50)
+    # it stands upright on one foot, in unstable balance: what the foot carries is all of it, and the knee the body
+    assert np.allclose(found.records["touch"][-1], 4.0 * 9.81, rtol=1e-6)
+    assert np.allclose(found.records["knee"][-1, 3:], [0.0, 0.0, -3.0 * 9.81], atol=1e-4)
+    assert np.allclose(found.records["unit"][-1], [0, 0, 0, 0, 0, 9.81], atol=1e-4)
+
+
+def test_what_is_no_sensor_is_refused():
+    robot = pendulum()
+
+    def run(**sensors):
+        return robot.simulate([0.1], duration=0.01, sensors=sensors)
+
+    for make, error, words in (
+        (lambda: run(a=InertialSensor("tup")), lw.errors.UnknownNameError, "tip"),
+        (lambda: run(a=Encoder("hing")), lw.errors.UnknownNameError, "hinge"),
+        (lambda: run(a=TouchSensor("rod")), ValueError, "give contacts"),
+        (lambda: run(a=TwoNumbers(noise=(0.1, 0.1, 0.1))), ValueError, "one number or 2"),
+        (lambda: run(t=TwoNumbers()), ValueError, "identifiers besides"),
+        (lambda: run(a="imu"), TypeError, "expected a sensor"),
+        (lambda: Encoder(noise=-1.0), ValueError, "not negative"),
+        (lambda: Encoder(delay=np.nan), ValueError, "delay"),
+        (lambda: Encoder(of="torque"), ValueError, "'force'"),
+        (lambda: RangeSensor("tip"), ValueError, "expected a scene"),
+        (lambda: RangeSensor("tip", (0, 0, 0), links="rod"), ValueError, "directions"),
+        (lambda: robot.simulate([0.1], duration=0.01, sensors={"a": TwoNumbers()}, seed=0.5), ValueError, "seed"),
+    ):
+        with pytest.raises(error, match=words):
+            make()
+    with pytest.raises(TypeError, match="controller\\(t, q, v, a\\)"):
+        robot.simulate([0.1], duration=0.01, controller=lambda t, q, v: q, sensors={"a": TwoNumbers()})
