@@ -126,6 +126,23 @@ def test_linear_quadratic_path():
     assert found.status == "solved" and np.allclose(found.q, exact, atol=1e-8)
 
 
+def test_a_free_body_turns_half_around():
+    """About one axis, as the double integrator by its angle: before, at and beyond half a turn, from where it is."""
+    joint = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="box")
+    robot = lw.Robot.build("body", lw.Link("box", mass=2.0, inertia=(0.1, 0.2, 0.3)), joint)
+    T, tau = 8, 0.1
+    problem = lw.Problem(robot, steps=T, duration=T * tau).add("acceleration", "squares")
+    problem.add(lw.ik.PoseTask("box"), "equality", at=-1, name="there").add("velocity", "equality", at=-1, name="rest")
+    angles = np.pi + np.array([-1.0, -1e-6, -1e-9, 0.0, 1e-9, 1e-6, 1.0])
+    for axis in ([1.0, 0.0, 0.0], [0.0, 0.6, 0.8]):
+        turned = np.cos(angles / 2)[:, None], np.sin(angles / 2)[:, None] * axis, np.zeros((len(angles), 3))
+        goals = robot.pose(np.concatenate(turned, axis=1), "box")
+        found = problem.solve(robot.neutral(), targets={"there": goals}, **CLOSE)
+        assert found.success.all() and np.abs(robot.pose(found.q[:, -1], "box") - goals).max() < 1e-9
+        way = np.minimum(angles, 2 * np.pi - angles)
+        assert np.allclose(found.cost, 6 * way**2 / (tau**4 * T * (T**2 - 1)), rtol=1e-6)
+
+
 def test_least_energy_below_a_ceiling():
     """Bryson and Denham's problem: up with velocity 1, down with -1 at time 1, below 1/9: the cost is 4/(9 · 1/9)."""
     costs = []

@@ -52,7 +52,7 @@ class OptimalResult:
         """Along the last axis: the number of the best."""
         feasible, cost = self.feasible, self.state["told"][..., _PLACE["cost"]]
         rank = np.where(self.success, 0, np.where(feasible, 1, 2))
-        value = np.where(feasible, cost, self._worst())
+        value = np.where(feasible | (rank == 0), cost, self._worst())
         return np.asarray(np.lexsort((np.where(np.isnan(value), np.inf, value), rank))[..., 0])
 
     # -- numbers
