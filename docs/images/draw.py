@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import motions
 import reaching
 import regulating
+import simulations
 
 import mechanisms
 import optimal
@@ -120,3 +121,5 @@ if __name__ == "__main__":
             saved(drawn(), f"motion_{drawn.__name__}")
         for drawn in regulating.ALL:
             saved(drawn(), f"control_{drawn.__name__}")
+        for drawn in simulations.ALL:
+            saved(drawn(), f"simulation_{drawn.__name__}")

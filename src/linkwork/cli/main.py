@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from .. import __version__
 from ..errors import CacheWarning, ModelWarning, SingularInertiaError
-from . import bench, cache, check, demo, distances, explain, ik, info, plan, robots
+from . import bench, cache, check, demo, distances, explain, ik, info, plan, robots, simulate
 from .arguments import BAD_MODEL, FAILED, USAGE, CommandError
 from .output import Stream, Terminal, escaped
 
@@ -23,7 +23,7 @@ __all__ = ["main"]
 
 INTERRUPTED, NO_READER = 130, 141
 
-_COMMANDS = (demo, info, check, robots, explain, ik, distances, plan, bench, cache)
+_COMMANDS = (demo, info, check, robots, explain, ik, distances, plan, simulate, bench, cache)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +29,7 @@ from .arguments import (
     robot_of,
     scene_of,
 )
+from .given import check_files, configuration_of, number_of, words_of
 from .output import Terminal, escaped, finite, label, number, quantity
 from .tables import columns_of, folded
 
@@ -116,9 +115,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     scene = scene_of(arguments.scene)
-    _check_files(arguments)
+    check_files(arguments.output, (".npz", ".csv"), arguments.plot)
     try:
-        start = _configuration(robot, "--from", arguments.start or [], robot.neutral())
+        start = configuration_of(robot, "--from", arguments.start or [], robot.neutral())
         goals = _goals(robot, arguments, start)
         limits = _limits(robot, arguments.limits)
         frames_to_draw(robot, arguments.frame)
@@ -163,61 +162,13 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 # -- what is asked
 
 
-def _check_files(arguments: argparse.Namespace) -> None:
-    """Before anything is computed.  Raises CommandError."""
-    output = arguments.output
-    if output is not None and Path(output).suffix not in (".npz", ".csv"):
-        raise CommandError(USAGE, f"--output: expected a file that ends in .npz or .csv, got {escaped(output)}")
-    for option, file in (("--output", output), ("--plot", arguments.plot)):
-        if file is not None and not Path(file).absolute().parent.is_dir():
-            raise CommandError(USAGE, f"{option}: cannot write {escaped(file)}: there is no such folder")
-    if arguments.plot is not None:
-        try:
-            import matplotlib  # noqa: F401
-        except ImportError:
-            raise CommandError(FAILED, '--plot needs matplotlib: pip install "linkwork[figures]"') from None
-
-
-def _words(given: Sequence[str]) -> list[str]:
-    """What spaces and commas separate."""
-    return [word for text in given for word in re.split(r"[\s,]+", text.strip()) if word]
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = np.nan
-    if not np.isfinite(found):
-        raise ValueError(f"{option}: expected a finite number, got {text!r}")
-    return found
-
-
-def _configuration(robot: Robot, option: str, given: Sequence[str], others: np.ndarray) -> np.ndarray:
-    """All numbers of q, or some of them by name.  Raises ValueError and UnknownNameError."""
-    words = _words(given)
-    q = np.array(others, dtype=float)
-    if all("=" in word for word in words):
-        for word in words:
-            name, _, text = word.rpartition("=")
-            if name not in robot.q_names:
-                raise UnknownNameError("number of q", name, robot.q_names)
-            q[robot.q_names.index(name)] = _number(f"{option}: {name}", text)
-        return q
-    if any("=" in word for word in words):
-        raise ValueError(f"{option}: expected numbers, or NAME=NUMBER each, got both")
-    if len(words) != robot.nq:
-        raise ValueError(f"{option}: expected {robot.nq} numbers, those of q, got {len(words)}")
-    return np.array([_number(option, word) for word in words])
-
-
 def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
     """All of them.  Raises ValueError and UnknownNameError."""
-    found: list[Any] = [_configuration(robot, "--to", given, start) for given in arguments.goals]
+    found: list[Any] = [configuration_of(robot, "--to", given, start) for given in arguments.goals]
     for frame, *given in arguments.poses:
         if frame not in robot.frames:
             raise UnknownNameError("frame", frame, [*robot.frames])
-        numbers = [_number("--pose", word) for word in _words(given)]
+        numbers = [number_of("--pose", word) for word in words_of(given)]
         if len(numbers) not in (3, 6):
             raise ValueError(
                 f"--pose: expected FRAME and {' '.join(_POSE)}, or {' '.join(_POSE[:3])}, got {len(numbers)}"
@@ -231,14 +182,14 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
 def _limits(robot: Robot, given: Sequence[str]) -> dict[str, tuple[float, float]] | None:
     """By name of a number of q, if there are any.  Raises ValueError and UnknownNameError."""
     found = {}
-    for word in _words(given):
+    for word in words_of(given):
         name, _, pair = word.rpartition("=")
         low, colon, high = pair.partition(":")
         if not name or not colon:
             raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
         if name not in robot.q_names:
             raise UnknownNameError("number of q", name, robot.q_names)
-        found[name] = _number(f"--limits: {name}", low), _number(f"--limits: {name}", high)
+        found[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
     return found or None
 
 

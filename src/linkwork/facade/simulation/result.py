@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..motion.trajectory import Trajectory
 from ..robot.base import RobotBase
 from .between import OwnInterpolant, trajectory_through
 from .events import SLOTS, Occurrence
+from .files import load_simulation, save_simulation
 from .rolling import CONTROLLER, ENDED, PILED, RUNNING, STATE
 
 __all__ = ["Simulation", "reason_of"]
@@ -37,10 +39,23 @@ class Simulation:
     stopped [s], NaN where it did not, and ``status`` (...) says why: 0 for done, 1 for the controller, 2 for the state,
     3 for an event that ends it, 4 for events that pile up.  A stopped environment keeps its last state.  ``events`` are
     `linkwork.simulation.Occurrence`, by environment and time.  ``contact_names`` are of the points in records of
-    contacts, if there are any.
+    contacts, and ``parameters`` those that the robot had instead of its own, by name, if there are any.
     """
 
-    __slots__ = ("_own", "_robot", "_z", "contact_names", "events", "q", "records", "status", "stopped_at", "t", "v")
+    __slots__ = (
+        "_own",
+        "_robot",
+        "_z",
+        "contact_names",
+        "events",
+        "parameters",
+        "q",
+        "records",
+        "status",
+        "stopped_at",
+        "t",
+        "v",
+    )
 
     def __init__(
         self,
@@ -55,12 +70,13 @@ class Simulation:
         contact_names: tuple[str, ...] = (),
         events: Sequence[Occurrence] = (),
         own: OwnInterpolant | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self._robot, self._z, self._own = robot, z, own
         self.t, self.q, self.v, self.records = t, q, v, records
         self.status, self.stopped_at = status, stopped_at
         self.contact_names = contact_names
-        self.events = list(events)
+        self.events, self.parameters = list(events), dict(parameters or {})
 
     def __bool__(self) -> bool:
         """Whether all environments went to the end, or to an event that ends them."""
@@ -97,14 +113,68 @@ class Simulation:
 
         Raises ValueError where its number does not say which.
         """
-        if len(environment) != self.q.ndim - 2:
-            raise ValueError(
-                f"trajectory: expected {self.q.ndim - 2} numbers for an environment of {self.q.shape[:-2]}, "
-                f"got {len(environment)}"
-            )
-        found = self.q[environment], self.v[environment]
-        place = tuple(range(n)[k] for n, k in zip(self.q.shape[:-2], environment, strict=True))
-        stopped = float(self.stopped_at[environment])
+        place = self._place("trajectory", environment)
+        found = self.q[place], self.v[place]
+        stopped = float(self.stopped_at[place])
         end = None if np.isnan(stopped) else stopped
         events = [event for event in self.events if event.environment == place]
         return trajectory_through(self._robot, self.t, *found, events, end, self._own, place)
+
+    def _place(self, who: str, environment: tuple[int, ...]) -> tuple[int, ...]:
+        """Numbers from 0 on.  Raises ValueError."""
+        shape = self.q.shape[:-2]
+        if len(environment) != len(shape) or not all(-n <= k < n for n, k in zip(shape, environment, strict=True)):
+            raise ValueError(
+                f"{who}: expected {len(shape)} numbers for an environment of {shape}, got {len(environment)}: "
+                f"{environment}"
+            )
+        return tuple(range(n)[k] for n, k in zip(shape, environment, strict=True))
+
+    def robot_of(self, environment: tuple[int, ...] = ()) -> Any:
+        """The robot, with the parameters that it had in an environment."""
+        own: Any = self._robot
+        shape = self.q.shape[:-2]
+        if not self.parameters or (shape and not environment):
+            return own
+        return own.with_parameters({name: x[environment] for name, x in self.parameters.items()})
+
+    # -- files and pictures
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file ``.npz``, with which `load` gives the same arrays to the bit.
+
+        What a controller carried is not written, and trajectories of what is loaded are cubics through records.
+        """
+        save_simulation(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase) -> Simulation:
+        """What `save` wrote, of the same robot.
+
+        Raises ValueError for what is no such file, and where the robot has other joints.
+        """
+        return load_simulation(cls, path, robot)  # type: ignore[no-any-return]
+
+    def plot(self, *environment: int, axes: Any = None) -> Any:
+        """q, v, energies and contact forces by time, drawn with matplotlib: (``pip install "linkwork[figures]"``).
+
+        Gives the axes, one below the other.
+        """
+        from .picture import plot_simulation
+
+        return plot_simulation(self, self._place("plot", environment), axes)
+
+    def strip(self, *environment: int, count: int = 6, axes: Any = None) -> Any:
+        """The robot in space at so many times from start to end, side by side, drawn with matplotlib; the axes."""
+        from .picture import strip_of
+
+        return strip_of(self, self._place("strip", environment), count, axes)
+
+    def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
+        """The robot moving in space, ``speed`` times as quick as it was, as matplotlib's animation.
+
+        Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it in a notebook; ``rate`` pictures are drawn a second.
+        """
+        from .picture import moving_picture
+
+        return moving_picture(self, self._place("animation", environment), speed, rate, axes)

@@ -205,7 +205,11 @@ class SimulationRun:
         held_by = records.pop(_HELD, None)
         own = None if held_by is None else OwnInterpolant(setup, held_by, self.parameters, self.leading)
         z, names = _own(setup, state.get("z")), self._contact_names
-        return Simulation(setup.robot, t, qs, vs, records, status, stopped, z, names, events, own)
+        whole = {
+            asked: np.broadcast_to(x, (*self.leading, *shape))
+            for asked, x, (_, shape) in zip(setup.asked, self.parameters.values(), setup.parameters, strict=True)
+        }
+        return Simulation(setup.robot, t, qs, vs, records, status, stopped, z, names, events, own, whole)
 
     @property
     def _contact_names(self) -> tuple[str, ...]:

@@ -1,0 +1,50 @@
+"""`linkwork simulate`: what it prints and writes is the motion that the robot's method gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import numpy as np
+
+import linkwork as lw
+
+ARM = """<robot name="arm"><link name="base"/>
+<link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0"
+ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" effort="50" velocity="2"/></joint></robot>"""
+
+
+def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
+    file, output, picture = urdf(ARM), tmp_path / "run.npz", tmp_path / "run.svg"
+    robot = lw.load(file)
+    asked = (file, "--duration", "0.05", "--step", "0.01", "--method", "rk4", "--from", "j=0.3", "--velocity", "1.5")
+    plot = ("--plot", str(picture)) if importlib.util.find_spec("matplotlib") else ()
+    ran = linkwork("simulate", *asked, "--json", "--output", str(output), *plot)
+    assert ran.code == 0, ran.err
+    data = json.loads(ran.out)
+    found = robot.simulate([0.3], [1.5], duration=0.05, step=0.01, method="rk4", record=["kinetic_energy"])
+    assert data["q"] == found.q.tolist() and data["v"] == found.v.tolist() and data["t"] == found.t.tolist()
+    assert data["done"] and data["records"]["kinetic_energy"] == found.records["kinetic_energy"].tolist()
+    assert np.array_equal(lw.simulation.Simulation.load(output, robot=robot).q, found.q)
+    assert not plot or "<svg" in picture.read_text(encoding="utf-8")
+    ran = linkwork("simulate", *asked[:5], "--controller", "pd", "--to", "0.5", "--kp", "30", "--kd", "2")
+    assert ran.code == 0 and "arm: done" in ran.out and "5 steps of 0.01 s by semi_implicit_euler" in ran.out
+    pd = lw.control.PD(robot, 30.0, 2.0, feedforward="gravity")
+    held = robot.simulate([0.0], controller=pd, inputs={"target_q": [0.5]}, duration=0.05, step=0.01)
+    assert f"{held.q[-1, 0]:.4f}" in ran.out
+
+
+def test_bad_usage(linkwork, urdf, tmp_path):
+    file = urdf(ARM)
+    for given, text in (
+        (("--duration", "0.015", "--step", "0.01"), "expected whole steps"),
+        (("--from", "k=1"), "there are 'j'"),
+        (("--velocity", "1", "2"), "expected 1 numbers, those of v, got 2"),
+        (("--contacts", "uper"), "did you mean 'upper'"),
+        (("--output", str(tmp_path / "run.csv")), "ends in .npz"),
+        (("--plot", str(tmp_path / "no" / "run.svg")), "no such folder"),
+    ):
+        ran = linkwork("simulate", file, *given)
+        assert ran.code == 2 and text in ran.err, (given, ran.err)

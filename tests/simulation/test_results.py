@@ -1,0 +1,68 @@
+"""What simulations give is written, read and drawn: what is on pictures is what the numbers say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.simulation import ContactGround, ContactPoint, Event, Simulation
+
+
+@pytest.fixture(scope="module")
+def run():
+    ball = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
+    ground = ContactGround(ContactPoint("body", radius=0.1))
+    q = np.stack([ball.neutral(), ball.neutral()])
+    q[:, -1] = 0.11, 0.3
+    events = [Event("low", lambda t, q, v: q[6] - 0.105, direction=-1, stop=True)]
+    how = {"duration": 0.05, "step": 0.005, "contacts": ground, "events": events}
+    gravity = np.array([[0.0, 0.0, -9.81], [0.0, 0.0, -1.62]])
+    return ball, ball.simulate(q, record=["kinetic_energy"], parameters={"gravity": gravity}, **how)
+
+
+def test_saved_and_loaded(run, tmp_path):
+    ball, found = run
+    file = tmp_path / "run.npz"
+    found.save(file)
+    again = Simulation.load(file, robot=ball)
+    for name in ("t", "q", "v", "status", "stopped_at"):
+        assert np.array_equal(getattr(again, name), getattr(found, name), equal_nan=True)
+    assert again.records.keys() == found.records.keys() and again.contact_names == found.contact_names
+    assert all(np.array_equal(x, found.records[name]) for name, x in again.records.items())
+    assert again.reasons() == found.reasons() and "ended by the event 'low'" in again.reasons()[0]
+    ((mine,), (other,)) = found.events, again.events
+    assert mine[:3] == other[:3] and all(np.array_equal(a, b) for a, b in zip(mine[3:], other[3:], strict=True))
+    assert again.robot_of((1,)).gravity.tolist() == [0.0, 0.0, -1.62]
+    for text, wrong in (
+        ("named .npz", lambda: found.save(tmp_path / "run.csv")),
+        ("those of robot 'arm7' are", lambda: Simulation.load(file, robot=lw.load("arm7"))),
+    ):
+        with pytest.raises(ValueError, match=text):
+            wrong()
+
+
+def test_pictures(run):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    _, found = run
+    axes = found.plot(1)
+    assert len(axes) == 4 and np.array_equal(axes[0].lines[6].get_ydata(), found.q[1, :, 6])
+    energies = {line.get_label(): line.get_ydata() for line in axes[2].lines}
+    assert np.allclose(energies["kinetic"], found.records["kinetic_energy"][1])
+    assert np.allclose(energies["potential"], 1.62 * found.q[1, :, 6])  # the environment's own gravity
+    strip = found.strip(0, count=3)
+    assert [axis.get_title() for axis in strip] == ["0 s", "0.015 s", "0.03 s"]  # up to where it ended
+    moving = found.animation(1, rate=40.0)
+    moving._draw_frame(len(found.t) - 1)
+    assert moving._fig.axes[0].get_title() == "0.05 s" and len(list(moving.new_frame_seq())) == 3
+    moving._draw_was_started = True
+    matplotlib.pyplot.close("all")
+    for text, wrong in (
+        ("expected 1 numbers for an environment", lambda: found.plot()),
+        ("expected 1 numbers for an environment", lambda: found.strip(2)),
+        ("count: expected", lambda: found.strip(0, count=0)),
+        ("speed: expected", lambda: found.animation(0, speed=0.0)),
+    ):
+        with pytest.raises(ValueError, match=text):
+            wrong()
