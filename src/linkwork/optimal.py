@@ -4,7 +4,7 @@ from .algorithms.optimal.checking import RowCheck
 from .facade.optimal.asked import ByStep, PathNumber, ProblemEntry
 from .facade.optimal.derivatives import PathDerivative
 from .facade.optimal.result import OptimalResult
-from .facade.optimal.shooting import ShootingResult
+from .facade.optimal.shooting_result import ShootingResult
 from .features import AccelerationFeature as AccelerationFeature
 from .features import AccelerationLimits as AccelerationLimits
 from .features import AskingWindow as AskingWindow

@@ -29,10 +29,19 @@ class Dynamics(ABC):
     numbers: int  # of x
     size: int  # of a tangent vector of x
     controls: int
+    more: int = 0  # how many numbers a step makes besides y: forces, say
 
     @abstractmethod
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
         """y."""
+
+    def led(self, x: Scalars, u: Scalars) -> list[Any]:
+        """y, and what else a step makes."""
+        return self.step(x, u)
+
+    def at(self, given: Scalars) -> Dynamics:
+        """The dynamics of a step, with the numbers that are given for it."""
+        return self
 
     def moved(self, x: Scalars, change: Scalars) -> list[Any]:
         """x ⊕ δ."""
@@ -51,7 +60,7 @@ class Dynamics(ABC):
         return list(rates)
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
-        """y and how it varies."""
+        """y and what else a step makes, and how they vary."""
         y, rows = varied(lambda x, u: self.step(x, u), x, u, self.rates(x))
         columns = [self.tangent(y, [row.get(k, 0.0) for row in rows]) for k in range(self.size + self.controls)]
         return y, LinearStep(([list(row) for row in zip(*columns, strict=True)],))

@@ -27,6 +27,7 @@ class LinearStep:
     """y changes by F₁ F₂ … (dx; du): the factors, the last of which has a column for each of x and u."""
 
     factors: tuple[Matrix, ...]
+    more: Matrix = ()  # how what else a step makes varies, by (x, u)
 
     def changed(self, changes: Scalars) -> list[Any]:
         """F (dx; du)."""

@@ -11,7 +11,7 @@ Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,10 @@ class RobotDynamics(Dynamics):
         for k, x in zip(self.actuated, u, strict=True):
             found[k] = x
         return found
+
+    def forces_by_name(self, numbers: Scalars) -> Mapping[str, list[Any]]:
+        """Those of what holds the robot, which a step makes besides y."""
+        return {}
 
     def parted(self, x: Scalars) -> tuple[list[Any], list[Any]]:
         """q and v."""

@@ -148,11 +148,12 @@ class Shooting:
     def followed(self, u: Any) -> RollOut:
         """The motion of controls (T, m)."""
 
-        def step(x: Any, u: Any) -> tuple[Any, Any]:
-            y = np.array(self.dynamics.step(list(x), list(u)))
+        def step(x: Any, row: Any) -> tuple[Any, Any]:
+            u, given = row
+            y = np.array(self.dynamics.at(list(given)).step(list(x), list(u)))
             return y, y
 
-        _, x = scan(step, np.array(list(self.start)), u)
+        _, x = scan(step, np.array(list(self.start)), (u, self.given))
         return RollOut(x, u)
 
     # ---- how steps vary, all side by side
@@ -164,7 +165,8 @@ class Shooting:
             x, u, y, given, w, k = row
             x, u, y, given = list(x), list(u), list(y), list(given)
             moving, reached = self.weighed(w, k, state.penalty)
-            there, linear = self.dynamics.linear(x, u)
+            dynamics = self.dynamics.at(given)
+            there, linear = dynamics.linear(x, u)
             rows = self.terms.moving(x, u, there, given), self.terms.reached(y, given)
             if self.constrained:
                 new = tuple(
@@ -175,9 +177,9 @@ class Shooting:
             else:
                 new = (list(k[0]), list(k[1]))
             led = there, linear
-            _, g, H = quadratic(lambda x, u, y: self.terms.moving(x, u, y, given), self.dynamics, x, u, moving, led)
-            _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, given), self.dynamics, y, (), reached)
-            gap = self.dynamics.apart(y, there) if self.gaps else []
+            _, g, H = quadratic(lambda x, u, y: self.terms.moving(x, u, y, given), dynamics, x, u, moving, led)
+            _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, given), dynamics, y, (), reached)
+            gap = dynamics.apart(y, there[: dynamics.numbers]) if self.gaps else []
             model = [list(linear.factors), g, H, g_y, H_y, gap]
             sizes = [
                 moving.cost(rows[0]) + reached.cost(rows[1]),
@@ -210,10 +212,11 @@ class Shooting:
         _, costates = scan(back, np.zeros(self.dynamics.size), kept, backward=True)
 
         def step(_: Any, row: Any) -> tuple[Any, Any]:
-            x, u, p = (list(part) for part in row)
-            return (), np.array([state.bend * x for line in self.dynamics.curvature(x, u, p) for x in line])
+            x, u, p, given = (list(part) for part in row)
+            bent = self.dynamics.at(given).curvature(x, u, p)
+            return (), np.array([state.bend * x for line in bent for x in line])
 
-        _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates))
+        _, found = scan(step, (), (self.before(state.motion.x), state.motion.u, costates, self.given))
         return found
 
     def policy(self, state: _State, kept: Any) -> Policy:
@@ -245,11 +248,12 @@ class Shooting:
             u = [a + share * b + dot(list(c), away) for a, b, c in zip(u_old, k, K, strict=True)]
             if self.limits is not None:
                 u = [fmin(fmax(a, low), up) for a, low, up in zip(u, *self.limits, strict=True)]
-            there = y = self.dynamics.step(x, u)
+            given = list(given)
+            there = self.dynamics.at(given).led(x, u)
+            y = there[: self.dynamics.numbers]
             if self.gaps:
                 y = self.dynamics.moved(y, [(share - 1.0) * d for d in gap[0]])
             moving, reached = self.weighed(w, multipliers, penalty)
-            given = list(given)
             cost = moving.cost(self.terms.moving(x, u, there, given)) + reached.cost(self.terms.reached(y, given))
             return (np.array(y), total + cost), (np.array(y), np.array(u))
 

@@ -42,7 +42,7 @@ class Terms(ABC):
 
     @abstractmethod
     def moving(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
-        """The rows of (x, u), with what is given for the step; y = f(x, u)."""
+        """The rows of (x, u), with what is given for the step; y is all that it makes, f(x, u) first."""
 
     @abstractmethod
     def reached(self, y: Scalars, given: Scalars) -> list[Any]:
@@ -143,9 +143,10 @@ def quadratic(
         values, changes = varied(rows_of, x, u, rates)
     else:
         y, linear = led
-        along = linear.rows()
+        along = [*linear.rows(), *linear.more]
         rates = [*rates, *({dynamics.size + k: 1.0} for k in range(len(u)))]
-        for row in dynamics.rates(y):
+        plain = [{dynamics.size + k: 1.0} for k in range(dynamics.more)]
+        for row in [*dynamics.rates(y[: dynamics.numbers]), *plain]:
             columns = [dot(list(row.values()), [along[k][j] for k in row]) for j in range(n)]
             rates.append({j: d for j, d in enumerate(columns) if not is_zero(d)})
         first, second = len(x), len(x) + len(u)
@@ -165,7 +166,7 @@ def quadratic(
                     if j <= i:
                         H[i][j] = H[i][j] + share * e
     if "cost" in weighed.kinds:
-        whole = rows_of if led is None else (lambda x, u: rows_of(x, u, dynamics.step(x, u)))
+        whole = rows_of if led is None else (lambda x, u: rows_of(x, u, dynamics.led(x, u)))
         for i, bent in enumerate(_bent(whole, dynamics, x, u, weighed)):
             for j in range(i + 1):
                 H[i][j] = H[i][j] + bent[j]

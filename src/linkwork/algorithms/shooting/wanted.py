@@ -6,7 +6,7 @@ Within bounds a constraint is two inequalities, and squares are of what is beyon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,19 +29,22 @@ def row_kinds(entry: PathEntry) -> tuple[str, ...]:
     return (entry.kind,) * entry.count
 
 
-def split_entries(dynamics: RobotDynamics, entries: Sequence[PathEntry]) -> tuple[list[int], list[int]]:
-    """Those of steps, and those of the states that they reach, by number.
+def split_entries(
+    dynamics: RobotDynamics, entries: Sequence[PathEntry], kept: Collection[int] = ()
+) -> tuple[list[int], list[int]]:
+    """Those of steps, and those of the states that they reach, by number; without those that the dynamics keep.
 
     Raises ValueError, naming the feature, for what forward dynamics does not answer.
     """
     moving: list[int] = []
     reached: list[int] = []
     for k, entry in enumerate(entries):
+        if k in kept:
+            continue
         graph = Graph(f"shooting: {entry.name!r}")
-        x, y = (list(graph.inputs(name, (dynamics.numbers,))) for name in "xy")
+        x, y = (list(graph.inputs(name, (dynamics.numbers + more,))) for name, more in (("x", 0), ("y", dynamics.more)))
         u = list(graph.inputs("u", (dynamics.controls,)))
-        known = RobotDynamics(dynamics.tree, 1.0, dynamics.actuated, dynamics.integrator, dynamics.passive)
-        window = ShootingWindow(known, y, graph.input("time"), (x, u))
+        window = ShootingWindow(dynamics, y, graph.input("time"), (x, u))
         target = graph.inputs("target", (_size(dynamics, entry),)) if entry.feature.target_of is not None else ()
         try:
             entry.feature.values(window, list(target))
@@ -94,12 +97,12 @@ class WantedRows(Terms):
         return self._rows(self.states, ShootingWindow(self.dynamics, y, given[0]), given)
 
     def values(self, x: Scalars, u: Scalars, y: Scalars, given: Scalars) -> list[Any]:
-        """What all features are, in the order of entries, without bounds."""
+        """What all features are, in the order of entries, without bounds; y is all that the step makes."""
         step, state = ShootingWindow(self.dynamics, y, given[0], (x, u)), ShootingWindow(self.dynamics, y, given[0])
         found: list[Any] = []
         aims = self._aims(given)
         for k, entry in enumerate(self.entries):
-            found += entry.feature.values(step if k in self.steps else state, aims[k])
+            found += entry.feature.values(state if k in self.states else step, aims[k])
         return found
 
     def _aims(self, given: Scalars) -> list[list[Any]]:

@@ -31,7 +31,7 @@ class ShootingWindow(PathWindow):
         self, dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
     ) -> None:
         tree: Tree = dynamics.tree
-        q, v = dynamics.parted(y)
+        q, v = dynamics.parted(y[: dynamics.numbers])
         earlier = integrate(tree, q, [-dynamics.h * x for x in v])
         configurations = [q, earlier]
         self.looked = False
@@ -40,6 +40,7 @@ class ShootingWindow(PathWindow):
         if before is not None:
             p, w = dynamics.parted(before[0])
             configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
+        self._forces = dynamics.forces_by_name(y[dynamics.numbers :])
         super().__init__(tree, configurations, [dynamics.h] * len(configurations), time)
 
     def velocity(self, back: int = 0) -> list[Any]:
@@ -52,6 +53,10 @@ class ShootingWindow(PathWindow):
         x, _ = self._of_the_step("an acceleration", back == 0)
         inverse = 1.0 / self._dynamics.h
         return [(a - b) * inverse for a, b in zip(self._v, self._dynamics.parted(x)[1], strict=True)]
+
+    def variables(self, name: str, back: int = 0) -> list[Any]:
+        self._of_the_step("forces", back == 0)
+        return list(self._forces[name]) if name in self._forces else super().variables(name, back)
 
     def jerk(self) -> list[Any]:
         self._of_the_step("jerk", False)

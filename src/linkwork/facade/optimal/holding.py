@@ -1,0 +1,89 @@
+"""What holds a robot along a motion by forward dynamics: contacts by phases, and its own constraints.
+
+They are those of `contacts`, by the same statements; here the dynamics keep them, so that they are no constraints of
+the search, and their forces follow from states and controls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.shooting.held import Holding
+from ...features import ConstraintForce, ContactForce, ContactStays, HeldConstraint, PathContact, VelocityConstraint
+
+__all__ = ["Phases", "holding_controls", "phases_of"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Phases:
+    """By what holds the robot: at which steps; and entries of the problem that hold by themselves, by number."""
+
+    holdings: tuple[Holding, ...]
+    steps: tuple[tuple[int, ...], ...]
+    kept: frozenset[int]
+
+    def active(self, T: int) -> Array:
+        """(T, holdings): 1 where each acts, 0 elsewhere."""
+        found = np.zeros((T, len(self.holdings)))
+        for k, steps in enumerate(self.steps):
+            found[list(steps), k] = 1.0
+        return found
+
+
+def phases_of(who: str, problem: Any) -> Phases:
+    """Raises ValueError for variables of steps that are no such forces, and contacts that may slide."""
+    own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
+    forces = [one for one in problem.contacts if isinstance(one, PathContact)]
+    known = {one.name for one in problem.contacts}
+    other = [name for name in problem.variables if name not in known]
+    if other or problem.parameters:
+        raise ValueError(
+            f"{who}: it knows no variables of steps but forces of contacts, no parameters and no free durations, but "
+            f"the problem has {', '.join([*other, *problem.parameters])}"
+        )
+    kept: set[int] = set()
+    found: list[Holding] = []
+    steps: list[tuple[int, ...]] = []
+    for force in forces:
+        stays = [k for k, x in enumerate(problem.entries) if x.feature == ContactStays(force) and x.kind == "equality"]
+        if not stays:
+            raise ValueError(f"{who}: contact {force.name!r}: stays: it knows contacts alone that stay where they are")
+        found.append(Holding(force, problem.entries[stays[0]].feature))
+        steps.append(problem.variables[force.name].steps)
+        kept |= set(stays)
+    for k, entry in enumerate(problem.entries):
+        feature = entry.feature
+        if isinstance(feature, ContactForce) and entry.kind == "equality":
+            kept.add(k)  # where there is no contact
+        if isinstance(feature, (HeldConstraint, VelocityConstraint)) and feature.constraint.name in own:
+            found.append(Holding(ConstraintForce(f"force of {feature.constraint.name}", feature.constraint), feature))
+            steps.append(tuple(range(problem.steps)))
+            kept.add(k)
+    return Phases(tuple(found), tuple(steps), frozenset(kept))
+
+
+def holding_controls(robot: Any, phases: Phases, tau: Array, q: Array, motors: list[int]) -> Array:
+    """Forces of motors (..., T, m) that with those of what holds come nearest to joint forces (..., T, nv), and are
+    least."""
+    T = tau.shape[-2]
+    rows = []
+    for one, acting in zip(phases.holdings, phases.active(T).T, strict=True):
+        if isinstance(one.force, PathContact):
+            axes = one.force.frame if one.force.surface else "world"
+            J = robot.jacobian(q, one.force.frame, expressed_in=axes)[..., 6 - one.force.size :, :]
+        else:
+            names = [constraint.name for constraint in robot.tree.constraints]
+            sizes = [len(constraint.row_names) for constraint in robot.tree.constraints]
+            start = sum(sizes[: names.index(one.force.constraint.name)])
+            J = robot.constraint_jacobian(q)[..., start : start + one.force.size, :]
+        rows.append(J * acting[:, None, None])
+    G = np.concatenate(rows, axis=-2)
+    S = np.broadcast_to(np.eye(robot.nv)[:, motors], (*G.shape[:-2], robot.nv, len(motors)))
+    both = np.concatenate([S, np.swapaxes(G, -1, -2)], axis=-1)
+    found = np.linalg.pinv(both) @ tau[..., None]
+    return np.asarray(found[..., : len(motors), 0])

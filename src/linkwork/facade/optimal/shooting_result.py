@@ -1,0 +1,160 @@
+"""What came of a problem by forward dynamics: the motion, what was left, and what constraints pressed with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.optimal.program import PathProgram
+from ...algorithms.shooting.wanted import row_kinds
+from .derivatives import PathDerivative
+from .holding import Phases
+from .result import OptimalResult
+from .running import PreparedProblem, _past
+from .shooting_pieces import picked
+from .solving import TOLD
+
+__all__ = ["ShootingResult", "best_of_seeds", "shooting_result"]
+
+Array = np.ndarray[Any, Any]
+
+FAR_PENALTY = 1e8
+
+
+class ShootingResult(OptimalResult):
+    """A motion by forward dynamics: a path, and besides what moves it and how to stay near it.
+
+    Forces of contacts are its `variables`.  What the dynamics keep by themselves, contacts that stay and the robot's
+    own constraints, has no multipliers here: zeros.
+
+    ``controls`` (..., T, m), the forces of motors from each step to the next, ``velocities`` (..., T, nv) at the steps,
+    and ``gains`` (..., T, m, 2 nv): u + K (q ⊖ q̄; v − v̄) is the best to do near the state from which a step begins.
+    """
+
+    controls: Array
+    velocities: Array
+    gains: Array
+    gap: Array  # (...): how far steps do not lead to the next ones, which is rounding where it is solved
+    _values: Array
+
+    @property
+    def _looked(self) -> tuple[Array, Array]:
+        program = self.prepared.program
+        every, alone = [], []
+        for k, entry in enumerate(program.entries):
+            own = self._values[..., program.rows_of[k]]
+            if entry.at is None:
+                every.append(own)
+            else:
+                alone.append(own[..., entry.at, :])
+        none = np.zeros((*self._values.shape[:-1], 0))
+        return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
+
+    def derivative(self, by: str) -> PathDerivative:
+        """None: it is of paths by inverse dynamics.  Raises ValueError."""
+        raise ValueError(
+            "ShootingResult.derivative: motions by forward dynamics have none here: solve(..., guess=result.q) with "
+            'solver="augmented" gives a path that has'
+        )
+
+
+def shooting_result(
+    own: PreparedProblem,
+    split: tuple[list[int], list[int]],
+    phases: Phases,
+    x0: Array,
+    velocity: Any,
+    found: Any,
+    tolerances: Array,
+) -> ShootingResult:
+    """Of what the kernel tells."""
+    program, robot = own.program, own.problem.robot
+    status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(found.told, -1, 0)
+    lead, nq = status.shape, robot.nq
+    forces = _by_entry(program, split, found)
+    violated = _violations(own, found.values)
+    ended = np.choose(np.nan_to_num(status).astype(int).clip(0, 3), [1.0, 3.0, 0.0, 3.0])
+    bad = (violated > tolerances[1:]).any(axis=-1) & (penalty > FAR_PENALTY)
+    ended = np.where((ended != 1.0) & bad, 2.0, ended)
+    lost = [j for j, k in enumerate(program.hard) if k in phases.kept]  # what the dynamics were to keep
+    ended = np.where((ended == 1.0) & (violated > tolerances[1:])[..., lost].any(axis=-1), 2.0, ended)
+    cost = np.where(status == 3.0, np.nan, cost)
+    told = np.zeros((*lead, len(TOLD) + 2 * len(program.hard)))
+    by_name = {
+        "status": ended,
+        "iterations": iterations,
+        "cost": cost,
+        "merit": cost,
+        "length": np.sqrt(abs(decrement)),
+    }
+    for name, x in by_name.items():
+        told[..., TOLD.index(name)] = x
+    told[..., len(TOLD) :] = np.concatenate([violated, violated], axis=-1)
+    state = {"q": found.x[..., :nq], "told": told}
+    places = program.forces_of(program.everywhere)
+    state["everywhere"] = np.zeros((*lead, program.steps, program.force_count(program.everywhere)))
+    for k, place in places.items():
+        state["everywhere"][..., place] = forces.get(k, 0.0)
+    state["alone"] = np.zeros((*lead, program.force_count(program.alone)))
+    for k, place in program.forces_of(program.alone).items():
+        state["alone"][..., place] = forces[k][..., program.entries[k].at, :] if k in forces else 0.0
+    if program.variables:
+        state["u"] = _variables(program, phases, found)
+    numbers = own.even | {"past": _past(own, x0[..., :nq], velocity)}
+    result = ShootingResult(own, state, numbers, tolerances, lead)
+    result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
+    result._values, result.gap = found.values, gap
+    return result
+
+
+def best_of_seeds(every: ShootingResult) -> ShootingResult:
+    """Of seeds the best of each problem, with all as its ``attempts``."""
+    place = every._best()
+    state = {name: picked(x, place) for name, x in every.state.items()}
+    past = every.numbers["past"]
+    numbers = every.numbers | {"past": past.squeeze(past.ndim - 3) if past.ndim > 2 else past}
+    found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
+    found.attempts, found.seed = every, int(place) if not place.shape else place
+    for name in ("controls", "velocities", "gains", "gap", "_values"):
+        setattr(found, name, picked(getattr(every, name), place))
+    return found
+
+
+def _variables(program: PathProgram, phases: Phases, found: Any) -> Array:
+    """Forces of what holds, as the problem's variables of steps (..., T, variables)."""
+    own, start = {}, 0
+    for one in phases.holdings:
+        own[one.force.name] = found.more[..., start : start + one.force.size]
+        start += one.force.size
+    return np.concatenate([own[name] for name, _ in program.variables], axis=-1)
+
+
+def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], found: Any) -> dict[int, Array]:
+    """Multipliers of constraints by their numbers, (..., T, rows)."""
+    forces: dict[int, Array] = {}
+    for name, some in zip(("moving", "reached"), split, strict=True):
+        start = 0
+        for k in some:
+            entry = program.entries[k]
+            size = len(row_kinds(entry))
+            if entry.hard:
+                own = getattr(found, f"{name}_forces")[..., start : start + size]
+                forces[k] = own[..., : entry.count] - own[..., entry.count :] if entry.bounded else own
+            start += size
+    return forces
+
+
+def _violations(own: PreparedProblem, values: Array) -> Array:
+    """By constraint: how much is violated at most, (..., constraints)."""
+    program, columns = own.program, []
+    for k in program.hard:
+        entry, rows = program.entries[k], program.rows_of[k]
+        x = values[..., rows]
+        if entry.bounded:
+            beyond = np.maximum(x - own.constants["upper"][rows], own.constants["lower"][rows] - x).clip(0.0)
+        else:
+            beyond = np.abs(x) if entry.kind == "equality" else x.clip(0.0)
+        on = (own.constants["weights"][:, k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
+        columns.append(np.where(on, beyond, 0.0).max(axis=(-1, -2)))
+    return np.stack(columns, axis=-1) if columns else np.zeros((*values.shape[:-2], 0))
