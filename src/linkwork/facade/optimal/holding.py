@@ -14,13 +14,13 @@ import numpy as np
 from ...algorithms.shooting.held import Holding
 from ...features import ConstraintForce, ContactForce, ContactStays, HeldConstraint, PathContact, VelocityConstraint
 
-__all__ = ["Phases", "holding_controls", "phases_of"]
+__all__ = ["HoldingPhases", "holding_controls", "phases_of"]
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Phases:
+class HoldingPhases:
     """By what holds the robot: at which steps; and entries of the problem that hold by themselves, by number."""
 
     holdings: tuple[Holding, ...]
@@ -35,7 +35,7 @@ class Phases:
         return found
 
 
-def phases_of(who: str, problem: Any) -> Phases:
+def phases_of(who: str, problem: Any) -> HoldingPhases:
     """Raises ValueError for variables of steps that are no such forces, and contacts that may slide."""
     own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
     forces = [one for one in problem.contacts if isinstance(one, PathContact)]
@@ -64,10 +64,10 @@ def phases_of(who: str, problem: Any) -> Phases:
             found.append(Holding(ConstraintForce(f"force of {feature.constraint.name}", feature.constraint), feature))
             steps.append(tuple(range(problem.steps)))
             kept.add(k)
-    return Phases(tuple(found), tuple(steps), frozenset(kept))
+    return HoldingPhases(tuple(found), tuple(steps), frozenset(kept))
 
 
-def holding_controls(robot: Any, phases: Phases, tau: Array, q: Array, motors: list[int]) -> Array:
+def holding_controls(robot: Any, phases: HoldingPhases, tau: Array, q: Array, motors: list[int]) -> Array:
     """Forces of motors (..., T, m) that with those of what holds come nearest to joint forces (..., T, nv), and are
     least."""
     T = tau.shape[-2]

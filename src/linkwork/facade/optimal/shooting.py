@@ -28,7 +28,7 @@ from ...expr.control.loops import scan
 from ..assembly.wanted import read_configuration
 from .asked import read_guess
 from .guesses import guesses
-from .holding import Phases, holding_controls, phases_of
+from .holding import HoldingPhases, holding_controls, phases_of
 from .running import PENALTY, PreparedProblem, _tolerances, prepared
 from .shooting_pieces import Watching, in_pieces, stopped
 from .shooting_result import ShootingResult, best_of_seeds, shooting_result
@@ -228,7 +228,7 @@ def _first(
     who: str,
     robot: Any,
     recipe: _Recipe,
-    phases: Phases,
+    phases: HoldingPhases,
     x0: Array,
     tau: float,
     guess: Any,
@@ -263,7 +263,7 @@ def _data(
     own: PreparedProblem,
     program: PathProgram,
     split: tuple[list[int], list[int]],
-    phases: Phases,
+    phases: HoldingPhases,
     targets: dict[str, Array],
 ) -> dict[str, Array]:
     """Weights of rows by step; times, targets that move and what holds; bounds and other targets: by the kernel's

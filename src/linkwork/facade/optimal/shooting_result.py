@@ -9,7 +9,7 @@ import numpy as np
 from ...algorithms.optimal.program import PathProgram
 from ...algorithms.shooting.wanted import row_kinds
 from .derivatives import PathDerivative
-from .holding import Phases
+from .holding import HoldingPhases
 from .result import OptimalResult
 from .running import PreparedProblem, _past
 from .shooting_pieces import picked
@@ -62,7 +62,7 @@ class ShootingResult(OptimalResult):
 def shooting_result(
     own: PreparedProblem,
     split: tuple[list[int], list[int]],
-    phases: Phases,
+    phases: HoldingPhases,
     x0: Array,
     velocity: Any,
     found: Any,
@@ -121,7 +121,7 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     return found
 
 
-def _variables(program: PathProgram, phases: Phases, found: Any) -> Array:
+def _variables(program: PathProgram, phases: HoldingPhases, found: Any) -> Array:
     """Forces of what holds, as the problem's variables of steps (..., T, variables)."""
     own, start = {}, 0
     for one in phases.holdings:
