@@ -24,6 +24,7 @@ __all__ = ["MODELS", "TOLD", "ContactSet", "ContactTold", "in_world"]
 
 MODELS = ("convex", "compliant")
 TOLD = ("contact_gap", "contact_slip", "contact_residual")  # besides forces, if it is asked for
+_CHECKED = Once[bool](64)
 _NAMES = Once[tuple[str, ...]](64)
 _DEEP = 1e-4  # [m]: what begins deeper than that in something rigid is told
 _HEAVY = 10.0  # times the weight: what begins with such a push of something soft is told
@@ -54,12 +55,16 @@ class ContactSet:
 
     def checked(self, robot: Any) -> None:
         """Raises UnknownNameError and ValueError for what does not go with a robot."""
+        _CHECKED.get((self, robot), lambda: self._looked_at(robot))
+
+    def _looked_at(self, robot: Any) -> bool:
         for part in self.parts:
             part.checked(robot)
         if self.model == "compliant":
             for place in self.places(robot, robot.neutral()):
                 if place.material.stiffness is None:
                     raise ValueError(f"simulate: contacts: {place.name}: compliant contacts have a stiffness [N/m^1.5]")
+        return True
 
     def names(self, robot: Any) -> tuple[str, ...]:
         """What each point is called."""
