@@ -88,6 +88,28 @@ def test_least_time():
     assert found.success and 1.5 - 1e-5 < found.duration < 1.5 + 2.0 / 20**2  # that of a trapezoid, but for its steps
 
 
+def test_a_free_duration_from_a_velocity():
+    """Of all durations the one that costs least, as problems of given durations say; from rest it is what it was."""
+    start, rate = [0.2], [0.8]
+
+    def reaching(duration):
+        problem = lw.Problem(sledge(), steps=8, duration=duration).add("acceleration", "squares", scale=0.1)
+        problem.add("jerk", "squares", scale=0.01).add("configuration", "equality", at=-1, target=[1.0], name="there")
+        return problem.add("velocity", "equality", at=-1)
+
+    free = reaching((0.2, 8.0)).add("duration", "cost")
+    found = free.solve(start, velocity=rate, **CLOSE)
+    assert found.success
+    h = 1e-4
+    given = [reaching(found.duration + x).solve(start, velocity=rate, **CLOSE) for x in (-h, 0.0, h)]
+    assert np.abs(given[1].q - found.q).max() < 1e-8
+    costs = [x.cost + x.duration for x in given]
+    assert abs(costs[1] - found.cost) < 1e-9 and min(costs[0], costs[2]) > costs[1]
+    assert abs(costs[2] - costs[0]) / (2 * h) < 1e-5
+    still = free.solve(start, velocity=[0.0], **CLOSE), free.solve(start, **CLOSE)
+    assert np.abs(still[0].q - still[1].q).max() < 1e-9
+
+
 def test_least_jerk():
     """The discrete optimum by a dense solve, and what it tends to: 10 s³ - 15 s⁴ + 6 s⁵ (Flash and Hogan, 1985)."""
     errors = []

@@ -74,7 +74,7 @@ class PathConditions:
             found = asked.entry.feature.exact_rows(w, asked.target)
             values += found.values
             for k, pull in enumerate(_pulls(asked, found.values)):
-                for i, x in columns_of(self.sweeps.program, found, k).items():
+                for i, x in columns_of(self.sweeps.program, w, found, k).items():
                     gradient[i] = gradient[i] + _where_it_counts(asked, pull * x)
         return gradient, values
 
@@ -88,7 +88,7 @@ class PathConditions:
             for (i, j), x in second_derivatives(program, w, asked, pulls).items():
                 H[i][j] = H[i][j] + _where_it_counts(asked, x)
             for k, value in enumerate(found.values):
-                line = columns_of(program, found, k)
+                line = columns_of(program, w, found, k)
                 if asked.entry.kind == "squares":
                     weight = asked.weight * asked.scales[k]
                     square = weight * weight * _held(asked, value, k)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...expr.functions import eq, fabs, fmax, fmin, lt, where
-from ...expr.linalg.sums import is_zero
+from ...expr.linalg.sums import dot, is_zero
 from ...features.contract import FeatureRows
 from .program import PathEntry, PathProgram
 from .window import PathWindow
@@ -124,11 +124,15 @@ def entry_values(w: PathWindow, asked: AskedEntry) -> LocalShare:
     return _shares(asked, asked.entry.feature.values(w, asked.target))[0]
 
 
-def columns_of(program: PathProgram, found: FeatureRows, row: int) -> dict[int, Any]:
+def columns_of(program: PathProgram, w: PathWindow, found: FeatureRows, row: int) -> dict[int, Any]:
     """A row by column of the program's windows, without what is structurally zero."""
     width, start = program.width, (program.depth + 1) * program.width
     line = {back * width + k: x for back, block in enumerate(found.rows) for k, x in enumerate(block[row])}
     line |= {start + k: x for k, x in enumerate(found.parameters[row])}
+    for block, age in zip(found.rows, w.ages, strict=False):  # free durations say where it was before the start
+        if not is_zero(age):
+            for k, way in enumerate(w.retreat):
+                line[start + k] = line[start + k] - age * dot(list(block[row])[: len(way)], way)
     return {k: x for k, x in line.items() if not is_zero(x)}
 
 
@@ -137,7 +141,7 @@ def entry_terms(program: PathProgram, w: PathWindow, asked: AskedEntry, terms: L
     found = asked.entry.feature.exact_rows(w, asked.target)
     share, rows = _shares(asked, found.values)
     terms.merit = terms.merit + share.merit
-    lines = [columns_of(program, found, k) for k in range(len(rows))]
+    lines = [columns_of(program, w, found, k) for k in range(len(rows))]
     for line, force, curvature in _together(lines, rows):
         line = {i: x if x.__class__ is float else _counts(asked.weight, x) for i, x in line.items()}
         if terms.longest is not None and len(line) > terms.longest and not is_zero(curvature):

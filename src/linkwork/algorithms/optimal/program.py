@@ -65,6 +65,7 @@ class OptimalNumbers(NamedTuple):
     upper: Any
     floor: Any  # (parameters,): bounds
     ceiling: Any
+    rate: Any = ()  # (nv,): the velocity before the first step, of a path that is launched
 
 
 class PathPoint(NamedTuple):
@@ -88,6 +89,7 @@ class PathProgram:
     durations: int = 0  # how many parameters are durations
     uniform: bool = True  # whether all steps take equally long
     contacts: tuple[PathContact | ConstraintForce, ...] = ()  # what acts on the robot, by variables of steps
+    launched: bool = False  # whether it starts with a velocity, and free durations say where it was before
 
     def on(self, tree: Tree) -> PathProgram:
         """The same of a robot with other numbers."""

@@ -77,9 +77,32 @@ class PathSweeps:
         past = np.array(self.numbers.past, dtype=object).reshape(m, program.tree.nq)
         if not program.started and m:
             past = np.concatenate([point.q[:1]] * m)
+        if program.launched and m > 1:
+            step: Any = self.numbers.step if program.uniform else self.numbers.step[0]
+            for k, rate in enumerate(self._first_rates):
+                step = step + rate * point.p[k]
+            back = [[*past[-1]] if age == 0 else self._earlier(past[-1], age * step) for age in reversed(range(m))]
+            past = array(back)
         q = np.concatenate([past, point.q])
         u = np.concatenate([np.zeros((m, program.extra)), point.u]) if program.extra else None
         return self._backed(q), self._backed(u) if u is not None else []
+
+    def _earlier(self, start: Any, time: Any) -> list[Any]:
+        return integrate(self.program.tree, list(start), [-time * x for x in list(self.numbers.rate)])
+
+    @property
+    def _first_rates(self) -> list[Any]:
+        """What free durations make of the steps before the start."""
+        rates = self.numbers.step_rates
+        return list(rates if self.program.uniform else rates[0])
+
+    @cached_property
+    def _retreat(self) -> list[list[Any]]:
+        return [[rate * x for x in list(self.numbers.rate)] for rate in self._first_rates]
+
+    def _ages(self, t: int) -> list[float]:
+        """By configuration of a step's window: how many steps before the start it is."""
+        return [float(max(back - t - 1, 0)) for back in range(self.program.depth + 1)]
 
     def _asked(self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None) -> AskedEntry:
         entry, rows = self.program.entries[k], self.program.rows_of[k]
@@ -108,6 +131,8 @@ class PathSweeps:
             )
         if moving:
             given["moving"] = tuple(moving)
+        if program.launched and program.depth > 1:
+            given["ages"] = np.array([self._ages(t) for t in range(program.steps)])
         if duals is not None and program.force_count(program.everywhere):
             given["forces"] = duals.everywhere
         return given
@@ -125,7 +150,10 @@ class PathSweeps:
     def window(self, given: Mapping[str, Any], p: Sequence[Any]) -> PathWindow:
         program = self.program
         u = [list(x) for x in given["u"]] if "u" in given else [[]] * (program.depth + 1)
-        return program.window([list(x) for x in given["q"]], u, list(p), self._clock(given))
+        w = program.window([list(x) for x in given["q"]], u, list(p), self._clock(given))
+        if "ages" in given:
+            w.ages, w.retreat = [0.0, 0.0, *list(given["ages"])[2:]], self._retreat  # the start itself stays
+        return w
 
     def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[AskedEntry]:
         """The entries of a step that are looked at in all."""
@@ -151,6 +179,8 @@ class PathSweeps:
             assert t is not None
             own_u = [list(x[t]) for x in u] or [[]] * (program.depth + 1)
             w = program.window([list(x[t]) for x in q], own_u, list(point.p), self._clocks[t])
+            if program.launched:
+                w.ages, w.retreat = self._ages(t), self._retreat
             forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
             aim = self.numbers.targets[k]
             target = list(aim[t] if program.entries[k].moving else aim)

@@ -26,8 +26,12 @@ class PathWindow(WindowDynamics):
     """Configurations q_t, q_{t−1}, ... of a robot, each with its variables, the times between them, and parameters.
 
     ``rates`` are those of each step's τ, and last of the time, by the path's parameters: column -> rate, nothing where
-    durations are given.
+    durations are given.  Of a path that is launched ``ages`` are how many steps before its start its configurations
+    are, where they are, and ``retreat`` how these move back for each, by each of the first parameters.
     """
+
+    ages: Sequence[Any] = ()
+    retreat: Sequence[Scalars] = ()
 
     def __init__(
         self,

@@ -39,6 +39,8 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     prepared = result.prepared
     program: PathProgram = prepared.program
     state, numbers = result.state, result.numbers
+    if program.launched:
+        raise ValueError("OptimalResult.derivative: with a velocity at the start and free durations it is not told")
     parameter = _asked(prepared, by)
     bends = _kernels.get((program, ""), lambda: _bends(program))
     slopes = _kernels.get((program, by), lambda: _slopes(prepared, by, parameter))

@@ -82,7 +82,7 @@ class Problem:
             self.add(constraint, "equality")
 
     def _changed(self) -> None:
-        self._programs: dict[bool, PathProgram] = {}
+        self._programs: dict[tuple[bool, bool], PathProgram] = {}
         self.prepared: dict[Any, Any] = {}  # what solvers keep of a problem as it is
 
     # -- what is asked
@@ -316,9 +316,12 @@ class Problem:
 
     # -- what solvers read
 
-    def program(self, started: bool) -> PathProgram:
-        """All of it but numbers: what a kernel is made of, with a past before the first step or without one."""
-        if started not in self._programs:
+    def program(self, started: bool, launched: bool = False) -> PathProgram:
+        """All of it but numbers: what a kernel is made of, with a past before the first step or without one.
+
+        ``launched``: it starts with a velocity, and how long steps are is free.
+        """
+        if (started, launched) not in self._programs:
             entries = tuple(
                 PathEntry(
                     entry.feature,
@@ -330,7 +333,7 @@ class Problem:
                 )
                 for entry in self.entries
             )
-            self._programs[started] = PathProgram(
+            self._programs[started, launched] = PathProgram(
                 self.robot.tree,
                 self.steps,
                 entries,
@@ -340,8 +343,9 @@ class Problem:
                 self.free_durations,
                 len(self.durations) == 1,
                 self.contacts,
+                launched,
             )
-        return self._programs[started]
+        return self._programs[started, launched]
 
     # -- solving
 

@@ -38,10 +38,11 @@ class PreparedProblem:
 
     problem: Any
     started: bool
+    launched: bool = False  # whether it moves at the start, and durations are free
 
     @cached_property
     def program(self) -> PathProgram:
-        found: PathProgram = self.problem.program(self.started)
+        found: PathProgram = self.problem.program(self.started, self.launched)
         return found
 
     @cached_property
@@ -226,13 +227,13 @@ class PreparedProblem:
         return found
 
 
-def prepared(problem: Any, started: bool) -> PreparedProblem:
+def prepared(problem: Any, started: bool, launched: bool = False) -> PreparedProblem:
     """The same one as long as nothing is added to the problem."""
-    found: PreparedProblem | None = problem.prepared.get(started)
+    found: PreparedProblem | None = problem.prepared.get((started, launched))
     if found is None:
         if not problem.entries:
             raise ValueError("Problem.solve: nothing is asked: add features first")
-        found = problem.prepared[started] = PreparedProblem(problem, started)
+        found = problem.prepared[started, launched] = PreparedProblem(problem, started, launched)
     return found
 
 
@@ -268,7 +269,10 @@ def run(
             'Problem.solve: solver="ipopt": it runs to its end: expected no deadline, progress and callback; at_most '
             "bounds its iterations"
         )
-    own = prepared(problem, start is not None)
+    launched = start is not None and velocity is not None and problem.free_durations > 0
+    if launched and solver == "ipopt":
+        raise ValueError('Problem.solve: solver="ipopt": velocity: with free durations it knows paths from rest alone')
+    own = prepared(problem, start is not None, launched)
     robot, program = problem.robot, own.program
     T = program.steps
     begun = time.perf_counter()
@@ -276,6 +280,8 @@ def run(
     if start is not None:
         start = read_configuration(robot, "Problem.solve", "start", start)
         numbers["past"] = _past(own, start, velocity)
+        if launched:
+            numbers["rate"] = _velocity(robot, velocity)
     elif velocity is not None:
         raise ValueError("Problem.solve: velocity: it is that at the start, and there is no start=")
     state = dict(own.begin)
@@ -352,22 +358,25 @@ def run(
 def _past(own: PreparedProblem, start: np.ndarray, velocity: Any) -> np.ndarray:
     """Configurations before the first step, oldest first (..., depth, nq)."""
     m, robot = own.program.depth, own.problem.robot
-    if velocity is None:
+    if velocity is None or own.launched:  # which is moved back in the kernel
         return np.repeat(start[..., None, :], m, axis=-2)
-    if own.program.durations:
-        raise ValueError("Problem.solve: velocity: with free durations a path has to start at rest")
-    try:
-        v = np.array(velocity, dtype=float)
-    except (TypeError, ValueError):
-        v = np.array(math.nan)
-    if v.shape[-1:] != (robot.nv,) or not np.isfinite(v).all():
-        raise ValueError(f"Problem.solve: velocity: expected finite numbers (..., {robot.nv}), got {velocity!r}")
+    v = _velocity(robot, velocity)
     step = float(np.ravel(own.constants["step"])[0])
     return (
         np.stack([robot.integrate(start, -k * step * v) for k in reversed(range(m))], axis=-2)
         if m
         else np.zeros((*start.shape[:-1], 0, robot.nq))
     )
+
+
+def _velocity(robot: Any, velocity: Any) -> np.ndarray:
+    try:
+        v = np.array(velocity, dtype=float)
+    except (TypeError, ValueError):
+        v = np.array(math.nan)
+    if v.shape[-1:] != (robot.nv,) or not np.isfinite(v).all():
+        raise ValueError(f"Problem.solve: velocity: expected finite numbers (..., {robot.nv}), got {velocity!r}")
+    return v
 
 
 def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:

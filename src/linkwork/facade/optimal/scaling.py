@@ -92,7 +92,7 @@ def _jacobian(program: PathProgram, w: PathWindow, asked: AskedEntry) -> Array:
     except (ArithmeticError, ValueError):  # what is asked for does not exist there
         return np.full(J.shape, np.nan)
     for k, scale in enumerate(asked.scales):
-        for i, x in columns_of(program, found, k).items():
+        for i, x in columns_of(program, w, found, k).items():
             J[k, i] = scale * float(x)
     return J
 

@@ -38,6 +38,7 @@ def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
     """Names and shapes of what comes with each call besides the state, in order."""
     T, free = program.steps, program.durations
     found: dict[str, tuple[int, ...]] = {"past": (program.depth, program.tree.nq)} if program.started else {}
+    found |= {"rate": (program.tree.nv,)} if program.launched else {}
     found["step"] = () if program.uniform else (T,)
     found["step_rates"] = (free,) if program.uniform else (T, free)
     found["weights"] = (T, len(program.entries))
@@ -82,6 +83,7 @@ def numbers_of(program: PathProgram, given: dict[str, Any]) -> OptimalNumbers:
         given.get("upper", np.zeros(program.rows)),
         given.get("floor", nothing),
         given.get("ceiling", nothing),
+        given.get("rate", np.zeros(program.tree.nv)),
     )
 
 
