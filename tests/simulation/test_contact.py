@@ -247,6 +247,41 @@ def test_servos_have_limits_and_no_gain_is_too_high():
         lift.simulate([0.0], controller=lambda t, q, v: Servos(q), duration=0.1, method="rk4")
 
 
+def test_a_step_is_differentiated_by_what_it_solves():
+    """Forward and in reverse, by the state, forces and the robot's numbers, as differences have it: of a point that
+    sticks, slides, flies, bounces, and is held by its rail's dry friction."""
+    along = lw.Joint.of(joints.Prismatic((1, 0, 0)), name="along", parent="world", child="cart", friction=0.5)
+    up = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="up", parent="cart", child="box", damping=0.3)
+    robot = lw.Robot.build("point", lw.Link("cart", mass=0.5), lw.Link("box", mass=1.5), along, up)
+    ground = ContactGround(ContactPoint("box", radius=0.1), friction=0.5, restitution=0.6)
+
+    def step(q, v, tau, gravity):
+        how = {"inputs": {"u": tau}, "parameters": {"gravity": gravity}, "contacts": ground}
+        found = robot.simulate(q, v, controller=lambda t, q, v, u: u, duration=1e-3, **how)
+        return np.concatenate([found.q[-1], found.v[-1], found.records["contact_forces"][-1].ravel()])
+
+    kernel = lw.compile(step, q=2, v=2, tau=2, gravity=3)
+    forward, reverse = kernel.jacobian(mode="forward"), kernel.jacobian(mode="reverse")
+    q, v = np.zeros((5, 2)), np.zeros((5, 2))
+    q[:, 1] = np.array([0.1 - 1e-6, 0.1 - 1e-5, 0.3, 0.1, 0.1 - 1e-6])
+    v[:, 0] = 0.0, 0.4, 0.3, -0.5, 1e-9
+    v[3, 1] = -2.0
+    tau = np.array([[3.0, 0.1], [1.0, -0.2], [1.0, 0.0], [0.3, 0.0], [0.1, 0.0]])
+    gravity = np.tile([0.1, 0.2, -G], (5, 1))
+    given = [q, v, tau, gravity]
+    ways, back = forward(*given), reverse(*given)
+    for k, (way, same) in enumerate(zip(ways, back, strict=True)):
+        for j in range(given[k].shape[1]):
+            ahead, behind = ([x.copy() for x in given] for _ in range(2))
+            small = 1e-6 if k else 1e-7
+            ahead[k][:, j] += small
+            behind[k][:, j] -= small
+            expected = (kernel(*ahead) - kernel(*behind)) / (2.0 * small)
+            scale = np.maximum(1.0, np.maximum(np.abs(expected), np.abs(kernel(*given))).max(axis=1))
+            assert (np.abs(way[..., j] - expected).max(axis=1) < 1e-5 * scale).all(), (k, j)
+        assert np.abs(way - same).max() < 1e-9 * max(1.0, np.abs(way).max())
+
+
 def test_bad_contacts():
     """What is wrong is said."""
     arm = lw.load("arm7")

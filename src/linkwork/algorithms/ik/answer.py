@@ -22,14 +22,13 @@ Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...expr.dual import parts, seeded
 from ...expr.functions import le, or_, where
 from ...expr.linalg.semidefinite import Semidefinite
 from ...expr.linalg.sums import dot, product, transposed
-from ...expr.rules import Rule, ruled
+from ...expr.still import moved_as, still
 from ...expr.symbol import Symbol
 from ..configuration.manifold import difference, integrate
 from .box import LimitBox
@@ -44,44 +43,16 @@ Rows = Sequence[Scalars]
 _STEPS = 10  # of squares, whose singular numbers are squares too
 
 
-@dataclass(frozen=True)
-class _Still(Rule):
-    """Numbers as they are, without a derivative."""
-
-    def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
-        return inputs, []
-
-    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
-        return [0.0] * len(results)
-
-    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
-        return [0.0] * len(inputs)
-
-
-@dataclass(frozen=True)
-class _MovedAs(Rule):
-    """The first half of numbers, with the derivative of the others."""
-
-    def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
-        return inputs[: len(inputs) // 2], []
-
-    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
-        return direction[len(results) :]
-
-    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
-        return [*([0.0] * len(results)), *weights]
-
-
 def _still(numbers: Scalars) -> list[Any]:
-    return ruled(_Still(), numbers) if any(x.__class__ is Symbol for x in numbers) else list(numbers)
+    return still(numbers) if any(x.__class__ is Symbol for x in numbers) else list(numbers)
 
 
 def answered(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
     """q, which knows how it is differentiated by targets, by what it is near to, and by the robot's numbers."""
     if not all(x.__class__ in (Symbol, float) for x in q) or all(x.__class__ is float for x in q):
         return list(q)
-    still = _still(q)
-    return ruled(_MovedAs(), [*still, *integrate(stack.tree, still, answer_step(stack, still, box, near))])
+    resting = _still(q)
+    return moved_as(resting, integrate(stack.tree, resting, answer_step(stack, resting, box, near)))
 
 
 def answer_step(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:

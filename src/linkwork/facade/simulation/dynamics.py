@@ -34,6 +34,7 @@ class SimulatedDynamics:
     passive: bool
     h: Any
     contacts: ContactSet | None = None
+    closely: bool = False  # slips to rounding, for derivatives
 
     @property
     def moving(self) -> Any:
@@ -149,12 +150,14 @@ class SimulatedDynamics:
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
-        forces = [a - b for a, b in zip(given, moving.bias_force(at, rates), strict=True)]
+        extra, armature, pushed = [0.0] * n, [0.0] * n, given
         if self.passive:
+            armature = self._of_joints("armature")
             extra, own = self._resisting(self._without_friction(), at, array(turned), dry=False)
             for k in range(n):
                 A[k][k] = A[k][k] + extra[k]
-            forces = [a + b for a, b in zip(forces, own, strict=True)]
+            pushed = [a + b for a, b in zip(given, own, strict=True)]
+        forces = [a - b for a, b in zip(pushed, moving.bias_force(at, rates), strict=True)]
         intervals = [] if servos is None else servos_held(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
         intervals += [*joint_limits(self.robot, A, q, h), *loops_held(moving, A, t, q, h)]
@@ -162,10 +165,20 @@ class SimulatedDynamics:
             intervals += dry_joints(moving, A, turned, h)
         places = [] if contacts is None else contacts.places(moving, at)
         touching = [place.at(moving, at) for place in places]
-        found = contact_velocities(A, turned, [h * f for f in forces], touching, intervals, h)
+
+        def change(w: Scalars) -> list[Any]:
+            """A (w − v) − p by inverse dynamics, whose derivative takes less than that of the mass matrix."""
+            apart = [x - y for x, y in zip(w, turned, strict=True)]
+            moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
+            more = [m + e for m, e in zip(armature, extra, strict=True)]
+            each = zip(moved, more, apart, pushed, strict=True)
+            return [h * (f - p) + m * x for f, m, x, p in each]
+
+        push = [h * f for f in forces]
+        found = contact_velocities(A, turned, push, touching, intervals, h, change, self.closely)
         w = [where(lt(found.residual, 1.0), x, math.inf) for x in found.v]  # what was not found is noticed
-        for k, push in zip(driven, found.pushes, strict=False):
-            given[k] = push / h
+        for k, impulse in zip(driven, found.pushes, strict=False):
+            given[k] = impulse / h
         pressed = [
             in_world(place.axes, [x / h for x in gamma]) for place, gamma in zip(places, found.impulses, strict=True)
         ]

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...algorithms.simulation import METHODS, StepPieces, adaptive_pieces, located_step, shorter_steps
 from ...expr.arrays import array
 from ...expr.control import cond, scan
 from ...expr.functions import and_, fabs, lt, where
-from ...expr.structure import put_together, taken_apart
+from ...expr.structure import mapped, put_together, taken_apart
 from .contacts import ContactTold
 from .dynamics import SimulatedDynamics
 from .events import SLOTS, EventSlots, no_slots, watched
@@ -69,16 +71,24 @@ def rolled(
     parameters: Named,
     *,
     skipping: bool = False,
+    closely: bool = False,
 ) -> tuple[SimulationState, tuple[Any, Any, Any]]:
     """So many ``rows`` of steps: the state at the end, and q, v and what else is recorded, after each row.
 
     ``signals`` have a row for each step, (rows, every, ...).  Steps from ``last`` on leave everything as it is; with
-    ``skipping`` rows of such are not computed.
+    ``skipping`` rows of such are not computed.  Steps that are to be differentiated are found ``closely``.
     """
     own = {asked: parameters[name] for asked, name in zip(setup.asked, parameters, strict=True)}
     compliant = setup.contacts if setup.is_compliant else None
-    dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, h, compliant)
+    dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, h, compliant, closely)
     method = METHODS[setup.method]
+
+    def rows_of(function: Any, state: Any, given: Any, length: int) -> Any:
+        if not closely or length != 1:
+            return scan(function, state, given, length=length)
+        # a loop's derivative is by all that it carries: one step has one of its own
+        state, found = function(state, mapped(lambda x: x[0], given))
+        return state, mapped(lambda x: np.asarray(x)[None], found)
 
     def advanced(t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> tuple[Any, Any, Any]:
         """q, v and what is told, forces of joints and of contacts, after a step as wide as that."""
@@ -147,7 +157,8 @@ def rolled(
 
     def row(state: SimulationState, now: Named | None) -> tuple[SimulationState, Any]:
         def run(state: SimulationState) -> SimulationState:
-            return scan(lambda s, x: (step(s, x), None), state, now, length=setup.every)[0]  # type: ignore[no-any-return]
+            found, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every)
+            return found  # type: ignore[no-any-return]
 
         if setup.events:
             state = state._replace(events=state.events._replace(table=no_slots(setup.robot).table, count=0.0))
@@ -155,7 +166,7 @@ def rolled(
         found = seen(setup, h, state, own)
         return state, (state.q, state.v, {**found, EVENTS: state.events} if setup.events else found)
 
-    return scan(row, start, dict(signals) or None, length=rows)
+    return rows_of(row, start, dict(signals) or None, rows)  # type: ignore[no-any-return]
 
 
 def seen(setup: SimulationSetup, h: Any, state: SimulationState, own: Named) -> Any:

@@ -151,7 +151,7 @@ class SimulationRun:
         tau, _ = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
         first = seen(setup, self.h, start._replace(tau=array(tau), forces=setup.no_forces), own)
         end, (qs, vs, records) = rolled(
-            setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters
+            setup, start, self.h, float(self.steps), total, self.inputs, rows, self.parameters, closely=True
         )
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
         told = {

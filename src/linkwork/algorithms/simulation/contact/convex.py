@@ -17,7 +17,7 @@ makes sliding and parting dual).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ _AT_MOST = 40
 _LEAST = 1e-30  # [m²/s²]
 _AGAIN = 6  # times that slips are found anew at most
 _SAME, _STILL = 1e-2, 1e-4  # by which share of them, and by how much [m/s], they may still move
+_CLOSELY, _CLOSE = 60, 1e-11  # the same where it is to be differentiated: as often as that, and by how much [m/s]
 _SEARCHED = 12
 _ENOUGH = 1e-9  # of momentum, where it ends
 _POSITIVE = Symmetric(positive=True)
@@ -71,8 +72,8 @@ class _Search(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactProgram:
-    """A (nv × nv), v and p (nv), what touches, and a step of h [s]; velocities with which contacts ``bounce``, 0 where
-    they do not."""
+    """A (nv × nv), v and p (nv), what touches, and a step of h [s]; velocities with which contacts ``bounces``, 0 where
+    they do not; and, where it is known more cheaply, the change of momentum to w as it is ``varied``."""
 
     A: Rows
     v: Scalars
@@ -81,6 +82,7 @@ class ContactProgram:
     intervals: Sequence[Interval]
     h: Any
     bounces: Scalars | None = None
+    varied: Callable[[Scalars], Scalars] | None = None
 
     @property
     def scale(self) -> list[Any]:
@@ -119,14 +121,16 @@ class ContactProgram:
         """By interval [N·s, N·m·s]."""
         return [push_of(one, dot(one.row, w))[0] for one in self.intervals]
 
-    def solution(self, start: Scalars) -> ProgramSolution:
-        """The velocities at which the function is least, whose slips are those that it is made with."""
+    def solution(self, start: Scalars, closely: bool = False) -> ProgramSolution:
+        """The velocities at which the function is least, whose slips are those that it is made with: ``closely`` to
+        rounding, or as far as it matters to forces."""
+        same, still = (0.0, _CLOSE) if closely else (_SAME, _STILL)
 
         def again(state: ProgramSolution) -> ProgramSolution:
             w, count, left = self._least(self.terms(list(state.slips)), list(state.w))
             now = self.slips(w)
             moved = sum(
-                (fmax(fabs(a - b) - _SAME * a - _STILL, 0.0) for a, b in zip(now, list(state.slips), strict=True)), 0.0
+                (fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(now, list(state.slips), strict=True)), 0.0
             )
             return ProgramSolution(array(w), array(now), state.slips, moved, state.steps + count, left)
 
@@ -134,8 +138,23 @@ class ContactProgram:
         begin = ProgramSolution(array(list(start)), first, first, 1e300, 0.0, 0.0)
         if not self.contacts:
             return again(begin)
-        found: ProgramSolution = while_loop(lambda s: lt(0.0, s.moved), again, begin, at_most=_AGAIN).state
+        found: ProgramSolution = while_loop(
+            lambda s: lt(0.0, s.moved), again, begin, at_most=_CLOSELY if closely else _AGAIN
+        ).state
         return found
+
+    def jacobian(self, w: Scalars) -> list[list[Any]]:
+        """How the gradient (nv) changes with w, the slips being those of w: not symmetric by this alone."""
+        slips = self.slips(w)
+        H = [list(row) for row in self.A]
+        for contact, term, slip in zip(self.contacts, self.terms(slips), slips, strict=True):
+            c = [dot(row, w) for row in contact.J]
+            _, G = impulse_of(contact, term, c)
+            pull = contact.friction / slip
+            _bent(H, contact.J, [[row[k] + pull * row[2] * c[k] for k in (0, 1)] + [row[2]] for row in G], whole=True)
+        for one in self.intervals:
+            _bent(H, [one.row], [[push_of(one, dot(one.row, w))[1]]], whole=True)
+        return H
 
     def _least(self, terms: Sequence[ContactTerms], start: Scalars) -> tuple[list[Any], Any, Any]:
         """The velocities at which the function of these terms is least, by Newton's method from a start."""
@@ -157,8 +176,20 @@ class ContactProgram:
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
         """The function's gradient (nv) at w."""
+        return self.unbalanced(self.change(w), terms, w)
+
+    def change(self, w: Scalars) -> list[Any]:
+        """A (w − v) − p (nv): the change of momentum less the impulses of all but contacts."""
         apart = [x - y for x, y in zip(w, self.v, strict=True)]
-        found = [dot(row, apart) - p for row, p in zip(self.A, self.push, strict=True)]
+        return [dot(row, apart) - p for row, p in zip(self.A, self.push, strict=True)]
+
+    def momentum(self, w: Scalars) -> list[Any]:
+        """The same, as it is to be differentiated."""
+        return self.change(w) if self.varied is None else list(self.varied(w))
+
+    def unbalanced(self, momentum: Scalars, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
+        """What is left of a change of momentum after the impulses of contacts and intervals."""
+        found = list(momentum)
         for contact, term in zip(self.contacts, terms, strict=True):
             gamma, _ = impulse_of(contact, term, [dot(row, w) for row in contact.J])
             _pulled(found, contact.J, gamma)
@@ -234,11 +265,11 @@ def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:
                 gradient[k] = gradient[k] - x * force
 
 
-def _bent(H: list[list[Any]], J: Rows, G: Rows) -> None:
-    """H with Jᵀ G J, on and below its diagonal."""
+def _bent(H: list[list[Any]], J: Rows, G: Rows, whole: bool = False) -> None:
+    """H with Jᵀ G J, on and below its diagonal, or the whole of it."""
     columns = [k for k in range(len(H)) if not all(is_zero(row[k]) for row in J)]
-    for i in columns:
-        bent = [dot(row, [other[i] for other in J]) for row in G]
-        for j in columns:
-            if j <= i:
-                H[i][j] = H[i][j] + dot(bent, [row[j] for row in J])
+    for j in columns:
+        bent = [dot(row, [other[j] for other in J]) for row in G]
+        for i in columns:
+            if whole or j <= i:
+                H[i][j] = H[i][j] + dot(bent, [row[i] for row in J])

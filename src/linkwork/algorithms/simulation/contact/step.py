@@ -12,7 +12,7 @@ Nonsmooth Mechanics and Applications, CISM 302, 1988; Kane and Levinson, Dynamic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,7 +22,9 @@ from ....expr.functions import and_, fmax, fmin, lt, sqrt, where
 from ....expr.linalg.methods import Symmetric
 from ....expr.linalg.pivots import Pivots
 from ....expr.linalg.sums import dot
+from ....expr.still import moved_as, still
 from .convex import ContactProgram
+from .implied import implied_velocities, resting
 from .terms import ContactAt, Interval
 
 __all__ = ["ConvexStep", "contact_velocities"]
@@ -51,35 +53,49 @@ class _Found(NamedTuple):
     impulses: Any
     pushes: Any
     steps: Any
-    left: Any
+    residual: Any
 
 
 def contact_velocities(
-    A: Rows, v: Scalars, push: Scalars, contacts: Sequence[ContactAt], intervals: Sequence[Interval], h: Any
+    A: Rows,
+    v: Scalars,
+    push: Scalars,
+    contacts: Sequence[ContactAt],
+    intervals: Sequence[Interval],
+    h: Any,
+    varied: Callable[[Scalars], Scalars] | None = None,
+    closely: bool = False,
 ) -> ConvexStep:
     """The velocities after a step h [s] from v (nv), of which A (nv × nv, its lower triangle) and the impulse of all
     else, ``push`` (nv), say what it would be without contacts.
 
-    ``residual`` is what of the gradient is left, 1 being too much, by how each velocity is resisted.
+    ``varied`` gives A (w − v) − p, where that is differentiated with less than these.  Slips are found ``closely``
+    where derivatives are asked for, which are those of the exact ones.  ``residual`` is what of the gradient is left,
+    1 being too much, by how each velocity is resisted.
     """
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-    program = ContactProgram(full, v, push, contacts, intervals, h)
-    found = _found(program, v)
+    program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
+    found = _found(program, v, closely)
     speeds, struck = _struck(program, found)
     if struck:
         strikes = lt(0.0, sum((where(x, 1.0, 0.0) for x in struck), 0.0))
-        found = cond(strikes, lambda old: _bounced(program, old, speeds, struck), lambda old: old, found)
+        found = cond(strikes, lambda old: _bounced(program, old, speeds, struck, closely), lambda old: old, found)
     impulses = [list(gamma) for gamma in found.impulses]
-    return ConvexStep(list(found.w), impulses, list(found.pushes), found.steps, 1e-6 * found.left / program.enough)
+    return ConvexStep(list(found.w), impulses, list(found.pushes), found.steps, found.residual)
 
 
-def _found(program: ContactProgram, start: Scalars) -> _Found:
-    found = program.solution(start)
-    w = list(found.w)
-    impulses = array(program.impulses(w, list(found.used))) if program.contacts else ()
+def _found(program: ContactProgram, start: Scalars, closely: bool) -> _Found:
+    """The velocities, found without derivatives and differentiated by the equation that they solve."""
+    known = resting(program)
+    found = known.solution(still(start), closely)
+    w = implied_velocities(program, still(list(found.w)))
+    impulses: Any = ()
+    if program.contacts:
+        impulses = array(program.impulses(w, moved_as(still(list(found.used)), program.slips(w))))
     pushes = array(program.pushes(w)) if program.intervals else ()
-    return _Found(array(w), impulses, pushes, found.steps, found.left)
+    steps, residual = still([found.steps, 1e-6 * found.left / known.enough])
+    return _Found(array(w), impulses, pushes, steps, residual)
 
 
 def _struck(program: ContactProgram, found: _Found) -> tuple[list[Any], list[Any]]:
@@ -93,7 +109,7 @@ def _struck(program: ContactProgram, found: _Found) -> tuple[list[Any], list[Any
     ]
 
 
-def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Scalars) -> _Found:
+def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Scalars, closely: bool) -> _Found:
     """The step in which contacts that are struck part again, without more energy than it would end with without any."""
     A = [list(row[: i + 1]) for i, row in enumerate(program.A)]
     changed = _POSITIVE.solved(_POSITIVE.factors(A, Pivots("contact_velocities")), program.push)
@@ -105,7 +121,7 @@ def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Sc
             away = fmax(fmin(dot(contact.J[2], changed), 0.0) - contact.restitution * c, 1e-300)
             bounces.append(where(strikes, away, 0.0))
     w = list(first.w)
-    other = _found(replace(program, bounces=bounces), w)
+    other = _found(replace(program, bounces=bounces), w, closely)
     free = [a + b for a, b in zip(program.v, changed, strict=True)]
     apart = [a - b for a, b in zip(list(other.w), w, strict=True)]
     a = 0.5 * _form(program.A, apart, apart)
@@ -118,8 +134,8 @@ def _bounced(program: ContactProgram, first: _Found, speeds: Scalars, struck: Sc
 
     impulses = between(first.impulses, other.impulses)
     pushes = between(first.pushes, other.pushes) if program.intervals else ()
-    left = fmax(first.left, other.left)
-    return _Found(between(first.w, other.w), impulses, pushes, first.steps + other.steps, left)
+    residual = fmax(first.residual, other.residual)
+    return _Found(between(first.w, other.w), impulses, pushes, first.steps + other.steps, residual)
 
 
 def _form(A: Rows, x: Scalars, y: Scalars) -> Any:
