@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.errors import UnknownNameError
+from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
 from linkwork.model.random import random_tree
 
@@ -151,6 +153,48 @@ def test_roll_outs_are_differentiated(arm):
         bump[place] = 1e-5
         slope = (value(q, v, push + bump) - value(q, v, push - bump)) / 2e-5
         assert abs(found[place] - slope) < 1e-6 * (1.0 + abs(slope))
+
+
+def test_steps_too_long_are_told():
+    """The eigenvalue of a step is that of the method's own amplification; steps that are stable are not told of."""
+    mass = lw.Robot.build(
+        "mass",
+        lw.Link("mass", mass=1.0),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass"),
+    )
+    spring = {"controller": lambda t, q, v, k: -k * q, "inputs": {"k": 1e4}}
+    damper = {"damping:rail": [400.0]}
+    with pytest.warns(SimulationWarning, match=r"0.03 s is too long .* eigenvalue -6.85; 0.015 s would do"):
+        mass.simulate([0.1], step=0.03, duration=0.03, **spring)
+    with pytest.warns(SimulationWarning, match=r"eigenvalue 5; 0.005 s would do"):
+        mass.simulate([[0.1], [0.2]], step=0.01, duration=0.01, method="rk4", parameters=damper)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mass.simulate([0.1], step=0.015, duration=0.03, **spring)
+        mass.simulate([0.1], step=0.01, duration=0.01, parameters=damper)  # damping is implicit
+        lw.load("double_pendulum").simulate([3.0, 0.1], step=0.02, duration=0.1)  # falls from its top
+
+
+def test_constraints_hold():
+    """Gears, distances and joints that move by time hold after each step of every method, at its order."""
+    link = lw.shapes.Cylinder(0.03, 0.3).at((0.0, 0.0, 0.15))
+    turn = lw.joints.Revolute((0, 1, 0))
+    parts = []
+    for k, parent in enumerate(["world", "l0", "l1", "l2"]):
+        parts.append(lw.Link(f"l{k}", link, mass=1.0, frames={f"t{k}": (0, 0, 0.3)}))
+        place = (0.0, 0.0, 0.3 * (k > 0))
+        parts.append(lw.Joint.of(turn, name=f"j{k}", parent=parent, child=f"l{k}", placement=place))
+    free = lw.Robot.build("chain", *parts)
+    driven = lw.Prescribed("j0", lambda t: 0.3 * np.sin(3.0 * t))
+    robot = free.with_constraints(driven, lw.Gear("j1", "j2", -2.0, offset=0.1))
+    q = robot.project_configuration(np.array([0.0, 0.3, -0.2, 0.5]), time=0.0)[0]
+    v = robot.project_velocity(q, np.zeros(4), time=0.0)
+    best = robot.simulate(q, v, duration=0.2, step=1e-3, method="rk4", passive=False)
+    for method, off in (("semi_implicit_euler", 0.1), ("implicit_midpoint", 2e-3), ("rk4", 2e-5)):
+        found = robot.simulate(q, v, duration=0.2, step=0.01, method=method, passive=False)
+        assert np.abs(robot.constraint_error(found.q, time=found.t)).max() < 1e-12
+        assert np.abs(found.v[:, 0] - 0.9 * np.cos(3.0 * found.t)).max() < 1e-12
+        assert np.abs(found.q[-1] - best.q[-1]).max() < off, method
 
 
 def test_bad_input(arm):

@@ -51,8 +51,13 @@ class SimulatedDynamics:
             more, _ = self.contacts.compliant(moving, array(list(q)), v)
             return array([a + b for a, b in zip(tau, more, strict=True)])
 
+        timed = any(constraint.timed for constraint in self.robot.constraints)
+
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
-            return list(moving.forward_dynamics(array(list(q)), array(list(v)), pushed(q, v), passive=passive))
+            state = array(list(q)), array(list(v)), pushed(q, v)
+            if timed:
+                return list(moving.constrained_forward_dynamics(*state, time=t, passive=passive)[0])
+            return list(moving.forward_dynamics(*state, passive=passive))
 
         def imbalance(t: Any, q: Scalars, v: Scalars, a: Scalars) -> Scalars:
             needed = moving.inverse_dynamics(array(list(q)), array(list(v)), array(list(a)), passive=passive)
@@ -61,7 +66,8 @@ class SimulatedDynamics:
         if method.by_action:
             return self._by_action(moving, acceleration, pushed)
         if not method.damped_within or self.robot.constraints or self.robot.tree.has_couplings:
-            return MotionSystem(self.robot.tree, acceleration, imbalance if method.by_forces else None)
+            by_forces = method.by_forces and not self.robot.constraints  # whose forces accelerations know
+            return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed))
 
     def held(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:

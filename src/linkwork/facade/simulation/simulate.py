@@ -13,6 +13,7 @@ from ..._progress import Progress
 from ..._terminal import Stream
 from ...expr.arrays import array, is_traced
 from ...expr.functions import lt, where
+from ...expr.structure import mapped
 from ..motion.given import finite_number
 from .between import OwnInterpolant, held_forces
 from .contacts import ContactSet
@@ -24,6 +25,7 @@ from .rolling import ENDED, EVENTS, FORCES, PILED, RUNNING, SimulationState, com
 from .sensing import begun, noticed
 from .sensors.suite import SensorSuite, first_numbers
 from .setup import OWN, SENSORS, SimulationSetup, records_of
+from .stability import EXPLICIT, warn_of_long_step
 
 __all__ = ["simulated"]
 
@@ -93,6 +95,7 @@ def simulated(
     return run.on_numbers(np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv)), progress)
 
 
+_LOOKED_AT: set[Any] = set()  # what was simulated by what steps
 _HELD = "_held"  # the record of forces that a method's own interpolant needs
 
 
@@ -174,6 +177,7 @@ class SimulationRun:
             state["z"] = {**self.begins, SENSORS: carried}
         groups = {"inputs": self.inputs, "parameters": self.parameters}
         held: dict[str, Any] = {name: x for name, x in groups.items() if x}
+        self._warn(state, held, rows)
         parts = [self._first(state, held)]
         happened: list[tuple[Any, Any]] = []
         ended: Any = 0.0
@@ -203,13 +207,45 @@ class SimulationRun:
             tables, counts = (np.concatenate([part[k] for part in happened], axis=n) for k in (0, 1))
             events = occurrences(setup.robot, setup.events, tables, counts)
         held_by = records.pop(_HELD, None)
-        own = None if held_by is None else OwnInterpolant(setup, held_by, self.parameters, self.leading)
+        robot: Any = setup.robot
+        timed = any(constraint.timed for constraint in robot.constraints)
+        own = None if held_by is None or timed else OwnInterpolant(setup, held_by, self.parameters, self.leading)
         z, names = _own(setup, state.get("z")), self._contact_names
         whole = {
             asked: np.broadcast_to(x, (*self.leading, *shape))
             for asked, x, (_, shape) in zip(setup.asked, self.parameters.values(), setup.parameters, strict=True)
         }
         return Simulation(setup.robot, t, qs, vs, records, status, stopped, z, names, events, own, whole)
+
+    def _warn(self, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
+        """Of a step too long for the first environment to be stable: once for what is asked with the same code."""
+        setup, n = self.setup, len(self.leading)
+        known = (setup, self.h)
+        kinked = setup.contacts is not None and not setup.is_compliant  # whose steps are stable, and have no slopes
+        kinked = kinked or any(event.jump is not None for event in setup.events)
+        if known in _LOOKED_AT or setup.method not in EXPLICIT or kinked or not self.steps or 0 in self.leading:
+            return
+        if len(_LOOKED_AT) > 256:
+            _LOOKED_AT.clear()
+        _LOOKED_AT.add(known)
+
+        def first(x: Any) -> Any:
+            x = np.asarray(x, dtype=float)
+            return x[(0,) * n] if n and x.shape[:n] == self.leading else x
+
+        own = mapped(first, {**state, **held})
+        if self.signals:
+            own["signals"] = {name: first(self._rows(x, 0, rows)) for name, x in self.signals.items()}
+        kernel = piece(setup, rows)
+
+        def step(q: Any, v: Any, h: float) -> tuple[Any, Any]:
+            if n:
+                end = kernel(**{**own, "q": q, "v": v}, h=h, last=1.0)["end"]
+                return end["q"], end["v"]
+            ends = [kernel(**{**own, "q": a, "v": b}, h=h, last=1.0)["end"] for a, b in zip(q, v, strict=True)]
+            return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
+
+        warn_of_long_step(setup.robot, step, own["q"], own["v"], self.h)
 
     @property
     def _contact_names(self) -> tuple[str, ...]:
