@@ -14,10 +14,10 @@ def _line(length: float) -> Trajectory:
     return Trajectory.polynomial([0.0, 1.0], [[[0.3, length]]])
 
 
-def _cubic(seed: int, n: int = 2) -> Trajectory:
+def _cubic(seed: int, n: int = 2, many: int = 4) -> Trajectory:
     rng = np.random.default_rng(seed)
-    knots = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, 4))])
-    spline = CubicSpline(knots, rng.uniform(-1.5, 1.5, (5, n)), bc_type="natural")
+    knots = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 1.5, many))])
+    spline = CubicSpline(knots, rng.uniform(-1.5, 1.5, (many + 1, n)), bc_type="natural")
     return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
 
 
@@ -42,6 +42,13 @@ def test_straight_lines_take_what_profiles_take():
     times = [time_optimal(_line(1.0), jerk=j, points=100, **how).duration for j in (3.0, 30.0, 300.0)]
     free = time_optimal(_line(1.0), **how).duration
     assert times[0] > times[1] > times[2] > free and times[2] < 1.02 * free
+
+
+def test_none_takes_much_longer_than_without():
+    """Paths on which rounding spoils the first way of the search, or the first segments."""
+    for seed in (4, 53, 78):
+        path, how = _cubic(seed, many=8), {"velocity": 2.0, "acceleration": 5.0, "points": 100}
+        assert time_optimal(path, jerk=60.0, **how).duration < 1.05 * time_optimal(path, **how).duration
 
 
 def test_all_limits_hold_at_all_times():

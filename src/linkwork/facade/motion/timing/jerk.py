@@ -57,7 +57,13 @@ def with_jerk(
         resting = (bool(b > 0 or ends[0] == 0.0), bool(e < len(s) - 1 or ends[1] == 0.0))
         many = next((n for n in _COUNTS if n >= share * points), _COUNTS[-1])
         own = s[b : e + 1], x[b : e + 1], u[b:e]
-        part = _part(who, path, asked, tolerance, (first, last), own, many, passes, resting)
+        part, limit = None, np.inf
+        for count in (many, *(n for n in reversed(_COUNTS) if n != many)):
+            following, slower = _part(who, path, asked, tolerance, (first, last), own, count, passes, resting)
+            if following is not None and following.t[-1] < limit:
+                part, limit = following, following.t[-1]
+            if part is not None and slower <= _COARSE:
+                break
         if part is None:
             raise ValueError(
                 f"{who}: jerk: no motion within the limits was found between s = {s[b]:.6g} and {s[e]:.6g}"
@@ -79,8 +85,11 @@ def _part(
     points: int,
     passes: int,
     resting: tuple[bool, bool],
-) -> SmoothMotion | None:
-    """Between two places of rest, or ends of the path: from 0 on, since places on a short part are close together."""
+) -> tuple[SmoothMotion | None, float]:
+    """Between two places of rest, or ends of the path: from 0 on, since places on a short part are close together.
+
+    And in how many times the time of what was found, which other segments might spare.
+    """
     s, x, u = fastest
     assert asked.jerk is not None
     begin = float(s[0])
@@ -98,25 +107,28 @@ def _part(
     acceleration = None if asked.acceleration is None else never_zero(asked.acceleration)
     asked = replace(asked, jerk=jerk, velocity=velocity, acceleration=acceleration)
     if all(resting) and np.abs(numbers(0.5 * (s[1:] + s[:-1])).first).max(initial=0.0) * s[-1] < _NOWHERE:
-        return _kept(asked, numbers, third, _still(float(s[-1])), tolerance)
+        return _kept(asked, numbers, third, _still(float(s[-1])), tolerance), 1.0
     law = PathAsked(numbers, third, lambda x: asked.rows(who, x), velocity, jerk)
     begun = beginning(law, s, x, u, points, resting, inner)
     if begun is None:
-        return None
+        return None, np.inf
     laws, made = begun
+    ready = smoothed(laws, made, resting)
     for _ in range(passes - 1):
-        first = smoothed(laws, made, resting)
-        if first is None:
+        if ready is None:
             break
-        shorter = anew(law, first, points, inner)
-        if smoothed(*shorter, resting) is None:
+        shorter = anew(law, ready, points, inner)
+        if not (shorter[0].steps > 0.0).all():
             break
-        laws, made = shorter
+        following = smoothed(*shorter, resting)
+        if following is None:
+            break
+        (laws, made), ready = shorter, following
     best: tuple[float, SmoothMotion] | None = None  # of those that more time makes keep all limits
     motion, found, finer = None, list[Room](), 0
     before: tuple[Laws, SmoothPart] | None = None  # where segments made anew lead to nothing
     for _ in range(_ROUNDS):
-        following = smoothed(laws, made, resting)
+        following, ready = ready if ready is not None else smoothed(laws, made, resting), None
         exact = None if following is None or not 0.0 < following.t[-1] < _ENDLESS else _exact(following)
         if following is None or exact is None or not np.isfinite(exact.pieces).all():
             if before is None:
@@ -141,8 +153,8 @@ def _part(
                 (laws, made), before, finer = before, None, _FINER
     if best is None or not all(resting):
         kept = motion is not None and all(room.worst() <= tolerance for room in found)
-        return motion if kept else None
-    return _kept(asked, numbers, third, best[1], tolerance)
+        return motion if kept else None, 1.0
+    return _kept(asked, numbers, third, best[1], tolerance), best[0] / best[1].t[-1]
 
 
 def _kept(

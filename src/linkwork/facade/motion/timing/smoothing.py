@@ -19,7 +19,8 @@ __all__ = ["Laws", "PathAsked", "SmoothPart", "anew", "beginning", "smoothed"]
 _KERNELS: Once[Kernel] = Once(64)
 _ROOM = 1.01  # slower than limits ask for a motion to begin with is
 _CENTRED = 60  # times at most that a motion is taken to the middle of limits that are too wide
-_FIRST, _LAST = 1.0, 1e-4
+_FIRST, _LAST = (1.0, 0.1, 0.01, 1e-3), 1e-4  # barriers: far from limits the way ends early where rounding spoils it
+_NO_LONGER = 1.03  # times what a motion is made of: then it did not
 _MIDDLE = 0.1  # of the time of a segment: the barriers' weight until then
 _FINER = 8  # times more segments are looked at where they are laid first
 _LOOKED_AT = 400  # segments of motions that are compared
@@ -183,8 +184,16 @@ def smoothed(laws: Laws, motion: SmoothPart, resting: tuple[bool, bool]) -> Smoo
             before, longer = longer, _ROOM * laws.strain(x, u)
             if not longer < before:
                 return None
-    x, u, _ = _solved(laws, x, u, (_FIRST * whole / points, _LAST * whole / points), resting)
-    return _part(motion.s, x, u) if np.isfinite(x).all() and np.isfinite(u).all() else None
+    best = _part(motion.s, x, u) if all(resting) else None
+    for first in _FIRST:
+        part = _part(motion.s, *_solved(laws, x, u, (first * whole / points, _LAST * whole / points), resting)[:2])
+        if not (all(np.isfinite(y).all() for y in part) and part.t[-1] > 0.0):
+            continue
+        if best is None or part.t[-1] < best.t[-1]:
+            best = part
+        if best.t[-1] < _NO_LONGER * motion.t[-1]:
+            break
+    return best
 
 
 def _part(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> SmoothPart:
