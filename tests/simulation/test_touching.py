@@ -143,10 +143,10 @@ def test_bad_contacts():
     """What is wrong is said."""
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Sphere(0.1))
     floor = lw.Scene().with_half_space("floor")
-    steel = ContactMaterial(friction=0.5)
+    steel, meshed = ContactMaterial(friction=0.5), robot.with_collisions("thing0", lw.shapes.Mesh("a.stl"))
 
-    def asked(contacts, **more):
-        return robot.simulate(put(robot, (0, 0, 1), (0, 0, 2)), duration=0.1, contacts=contacts, **more)
+    def asked(contacts, of=robot, **more):
+        return of.simulate(of.neutral(), duration=0.1, contacts=contacts, **more)
 
     for kind, text, wrong in (
         (ValueError, "friction: expected a finite number from 0", lambda: ContactMaterial(friction=-0.1)),
@@ -166,6 +166,8 @@ def test_bad_contacts():
             lambda: asked(ContactScene(floor), contact_model="compliant"),
         ),
         (ValueError, "expected two links", lambda: ContactPair("thing0", "thing0")),
+        (ValueError, "with_collision_hulls", lambda: asked(ContactScene(floor), of=meshed)),
+        (ValueError, "of a link and of an obstacle", lambda: asked(ContactScene(floor.with_sphere("thing0", 1.0)))),
         (ValueError, "at least one obstacle", lambda: ContactScene(lw.Scene())),
         (ValueError, "no contacts to tell of", lambda: asked(None, record=["contact_gap"])),
     ):

@@ -9,10 +9,12 @@ from typing import Any
 from ...errors import UnknownNameError
 from ...expr.functions import where
 from ...geometry.contacts import touching_shapes
+from ...geometry.fields import FIELDS, is_measured
 from ...geometry.scene import Scene
+from ...geometry.solids import SOLIDS
 from ...model.body import WORLD
 from ...model.collisions import LinkShape, collision_links, link_shapes
-from ...shapes import Shape, Sphere
+from ...shapes import Mesh, Shape, Sphere
 from ...spatial import Pose, Rotation, Vec3
 from .ground import ContactPoint
 from .materials import ContactMaterial, Materials, check_names, checked_materials, material_of
@@ -68,8 +70,13 @@ class ContactScene:
             point.checked("ContactScene: links", robot)
         named = (*collision_links(robot.tree), *(point.frame for point in points), *self.scene.names)
         check_names(self.materials, named)  # type: ignore[arg-type]
-        if not self._pairs(robot):
+        pairs = self._pairs(robot)
+        if not pairs:
             raise ValueError(f"ContactScene: robot {robot.name!r} has no moving link with a collision shape")
+        for _, one, name in pairs:
+            if one.link == name:
+                raise ValueError(f"ContactScene: {name!r} is the name of a link and of an obstacle")
+            _check_measured("ContactScene", (one.name, one.shape), (name, self.scene[name].shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
         """What each point is called."""
@@ -130,6 +137,10 @@ class ContactPair:
         check_names(self.materials, (self.first, self.second))  # type: ignore[arg-type]
         if robot.tree.frame(self.first).body == robot.tree.frame(self.second).body:
             raise ValueError(f"ContactPair: links {self.first!r} and {self.second!r} are on one body")
+        shapes = link_shapes(robot.tree)
+        for a in (one for one in shapes if one.link == self.first):
+            for b in (one for one in shapes if one.link == self.second):
+                _check_measured("ContactPair", (a.name, a.shape), (b.name, b.shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
         """What each point is called."""
@@ -167,6 +178,18 @@ def _places(name: str, material: ContactMaterial, first: Shape, X: Pose, second:
         gap = where(p.there, -p.depth, _WITHIN)
         many = f" ({k + 1} of {len(points)})" if len(points) > 1 else ""
         yield ContactPlace(name + many, None, second.link, (None, arm), axes_of(normal), gap, material)
+
+
+def _check_measured(who: str, *named: tuple[str, Shape]) -> None:
+    """Raises ValueError for two shapes between which nothing finds points."""
+    for name, shape in named:
+        if type(shape) not in SOLIDS and type(shape) not in FIELDS:
+            remedy = "with_collision_hulls opens files of meshes" if isinstance(shape, Mesh) else "give another shape"
+            raise ValueError(f"{who}: shape {name!r} is {shape!r}, which has no contacts: {remedy}")
+    (a, one), (b, other) = named
+    if not is_measured(one, other):
+        kinds = f"{a!r}, a {type(one).__name__}, and {b!r}, a {type(other).__name__}"
+        raise ValueError(f"{who}: nothing finds contacts of {kinds}: one of them must be convex and bounded")
 
 
 def _check_link(who: str, robot: Any, link: Any, may_stand: bool = False) -> None:
