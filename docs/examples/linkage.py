@@ -46,9 +46,9 @@ def synthesised():
     problem.parameter("lengths", 6, lower=[0.2] * 4 + [-1.5] * 2, upper=1.5, guess=[1.0, 0.5, 1.0, 1.0, 1.0, 0.3])
     problem.add(loop, "equality", name="loop")
     line = FunctionFeature("line", lambda w, x: drawn(w.q(), w.parameter("lengths")) - x, shape=(2,), units="m")
-    problem.add(line, "squares", scale=10.0, target=ByStep(LINE))
-    problem.add("acceleration", "squares", at=slice(2, None), scale=1e-4)
-    result = problem.solve(guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), solver="ipopt")
+    problem.add(line, "squares", target=ByStep(LINE))
+    problem.add("acceleration", "squares", at=slice(2, None), scale=1e-3)
+    result = problem.solve(guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), at_most=1000)
     return result, result.parameters["lengths"]
 
 

@@ -1,8 +1,7 @@
 """A cart-pole and an acrobot swing up: one motor each, and a joint that nothing drives.
 
-Inverse dynamics of a path's window says which forces a motion takes; where there is no motor, they are to vanish. That
-equation is all there is of dynamics, and it holds at every step of what is found. The acrobot, which has to go through
-states where its one motor can do little, takes IPOPT, the same problem's other solver.
+The motor's forces are the unknowns, within its limits, and the motion is what they make of the start, by forward
+dynamics: iterative LQR, which also tells how to hold on to the motion.
 """
 
 import numpy as np
@@ -21,32 +20,31 @@ def cart_pole():
     )
 
 
-def swing_up(robot, motor, free, effort, end, steps, duration, solver):
-    """The path of least squares of the motor's force from hanging at rest to ``end`` at rest."""
+def swing_up(robot, motor, effort, end, steps, duration, slowly):
+    """The motion of least squares of the motor's force from hanging at rest to ``end`` at rest."""
     problem = lw.Problem(robot, steps=steps, duration=duration)
     problem.add(lambda w: w.torque(motor) / effort, "squares", name="motor")
-    problem.add(lambda w: w.torque(motor), "inequality", lower=-effort, upper=effort, name="effort")
-    problem.add(lambda w: w.torque(free), "equality", name="free")
+    problem.add("velocity", "squares", scale=slowly, name="slowly")
     problem.add("configuration", "equality", at=-1, target=end, name="upright")
     problem.add("velocity", "equality", at=-1, name="at rest")
-    return problem.solve(start=np.zeros(2), guess=np.linspace(0.0, 1.0, steps)[:, None] * end, solver=solver)
+    return problem.solve(np.zeros(2), solver="ilqr", actuated=[motor], control_limits=effort, at_most=500)
 
 
 def moved(result, step):
-    """q, v and a as differences, each at the step in the middle of them."""
+    """q, v and a of each step, q and v where it begins."""
     q = np.vstack([np.zeros((2, 2)), result.q])
     v = np.diff(q, axis=0) / step
-    return q[1:-1], 0.5 * (v[1:] + v[:-1]), np.diff(v, axis=0) / step
+    return q[1:-1], v[:-1], np.diff(v, axis=0) / step
 
 
 def found():
     """Both, by name: robot, motor, its greatest force, result and time from step to step."""
     made = {}
-    for name, robot, motor, free, effort, end, steps, duration, solver in (
-        ("cart-pole", cart_pole(), "rail", "hinge", 20.0, [0.0, np.pi], 60, 2.0, "augmented"),
-        ("acrobot", lw.load("double_pendulum"), "elbow", "shoulder", 15.0, [np.pi, 0.0], 80, 3.0, "ipopt"),
+    for name, robot, motor, effort, end, steps, duration, slowly in (
+        ("cart-pole", cart_pole(), "rail", 20.0, [0.0, np.pi], 60, 2.0, 0.0),
+        ("acrobot", lw.load("double_pendulum"), "elbow", 15.0, [np.pi, 0.0], 80, 3.2, 0.1),
     ):
-        result = swing_up(robot, motor, free, effort, np.array(end), steps, duration, solver)
+        result = swing_up(robot, motor, effort, np.array(end), steps, duration, slowly)
         made[name] = robot, robot.v_names.index(motor), effort, result, duration / steps
     return made
 
