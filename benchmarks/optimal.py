@@ -15,6 +15,7 @@ from pathlib import Path
 
 from .optimal_control import lqr_rows, mpc_rows
 from .optimal_derivative import derivative_rows
+from .optimal_legged import legged_rows
 from .optimal_paths import path_rows
 from .optimal_scenes import scene_rows
 from .optimal_shooting import shooting_rows
@@ -26,6 +27,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "optimal_figures.md"
 PARTS: dict[str, Rows] = {
     "paths": path_rows,
     "scenes": scene_rows,
+    "legged": legged_rows,
     "shooting": shooting_rows,
     "lqr": lqr_rows,
     "mpc": mpc_rows,

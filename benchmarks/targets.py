@@ -279,6 +279,8 @@ OPTIMAL: dict[tuple[str, str], Target] = {
     ("shooting", "beside crocoddyl"): Target(1e-6),
     ("shooting", "solved"): Target(100.0, at_least=True),
     ("shooting", "limits passed"): Target(1e-8),
+    ("legged", "quadruped trots"): Target(60.0),
+    ("legged", "humanoid squats"): Target(60.0),
     ("mpc", "step"): Target(500e-6),
     ("mpc", "99 %"): Target(1e-3),
     ("derivative", "beside differences"): Target(1e-6),

@@ -15,7 +15,7 @@ SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_example(script, capsys):
     runpy.run_path(str(FOLDER / script), run_name="__main__")
-    assert capsys.readouterr().out.count("\n") == 1
+    assert 1 <= capsys.readouterr().out.count("\n") <= 20  # a line, or a table
 
 
 def test_examples_are_short_and_listed():

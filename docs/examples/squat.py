@@ -1,62 +1,65 @@
-"""A humanoid, seen from the side, squats and stands up again: what its soles push with is found, too.
+"""A humanoid squats and stands up again: what its soles push with is found with the motion of all its joints.
 
 Its base floats: what would drive it is zero, so all that moves it comes through its soles, which stay where they are
-and only push, within friction, at a place that is under them.
+and only push, within friction, at a place that is under them. Head and hands are held; torques and joints are within
+their limits.
 """
 
 import numpy as np
 
 import linkwork as lw
 
-STEPS, DURATION, DEPTH = 16, 1.2, 0.3
-pitch = lw.joints.Revolute((0, 1, 0))
+STEPS, DURATION, DEPTH = 12, 1.6, 0.3
+SOLE, FRICTION = (0.24, 0.088), 0.6
+FEET = ("left_foot", "right_foot")
+
+human = lw.load("humanoid", floating_base=True)
+wrists = [f"{side}_wrist_{way}" for side in ("left", "right") for way in ("yaw", "roll", "pitch")]
+human = human.locked(["neck_yaw", "neck_pitch", *wrists])
+WEIGHT = 9.81 * human.mass
+OPTIONS = {"step_tolerance": 1e-3}  # [rad, m], and of forces what they are
+START = human.neutral()
+for side in ("left", "right"):
+    for name, angle in {"hip_pitch": -0.3, "knee": 0.6, "ankle_pitch": -0.3, "elbow": -0.4}.items():
+        START[human.joint(f"{side}_{name}").q_slice] = angle
+START[6] -= human.pose(START, "left_foot")[2, 3]
 
 
-def limb(name, parent, mass, length, placement, **limits):
-    """A rod that hangs from another."""
-    inertia = mass * length**2 / 12
-    return [
-        lw.Link(name, mass=mass, com=(0, 0, -length / 2), inertia=(inertia, inertia, 1e-3)),
-        lw.Joint.of(pitch, name=f"{name}_joint", parent=parent, child=name, placement=placement, **limits),
-    ]
-
-
-human = lw.Robot.build(
-    "human",
-    lw.Link("torso", mass=40.0, com=(0, 0, 0.3), inertia=(2.0, 2.0, 0.5)),
-    lw.Joint.of(lw.joints.Planar((1, 0, 0), (0, 0, 1)), name="base", parent="world", child="torso"),
-    limb("thighs", "torso", 16.0, 0.42, (0, 0, 0), effort=400.0),
-    limb("shanks", "thighs", 8.0, 0.42, (0, 0, -0.42), effort=400.0),
-    limb("feet", "shanks", 2.0, 0.08, (0, 0, -0.42), effort=300.0),
-)
-human = human.with_frame("sole", "feet", (0.05, 0, -0.08))
-START = np.array([0.0, 0.0, 0.0, -0.2, 0.4, -0.2])
-START[1] -= human.pose(START, "sole")[2, 3]
-
-
-def squat():
+def squatting():
     """Down by so much at half time, and up again."""
     problem = lw.Problem(human, steps=STEPS, duration=DURATION)
     problem.add("acceleration", "squares", scale=0.1)
-    problem.contact("sole", surface=(0.25, 0.3), friction=0.6)
-    weight = 9.81 * human.mass
-    problem.add(lw.optimal.TorqueFeature(["base"]), "equality", scale=1.0 / weight, name="no motor")
-    problem.add(lambda w: w.q()[1] - START[1] + DEPTH, "equality", at=STEPS // 2, name="down")
+    for foot in FEET:
+        problem.contact(foot, surface=SOLE, friction=FRICTION, effort=1.0)
+    problem.add(lw.optimal.UnactuatedFeature(), "equality", scale=1.0 / WEIGHT, name="no motor")
+    problem.add_limits(torques=True)
+    problem.add(lambda w: w.pose("pelvis")[2, 3] - START[6] + DEPTH, "equality", at=STEPS // 2 - 1, name="down")
     problem.add("configuration", "equality", at=-1, target=START, name="up")
     problem.add("velocity", "equality", at=-1, name="at rest")
-    return problem.solve(START, solver="ipopt")
+    return problem
+
+
+def squat():
+    return squatting().solve(START, **OPTIONS)
 
 
 if __name__ == "__main__":
     found = squat()
     assert found.status == "solved", found
-    moment, force = np.split(found.variables["sole"], 2, axis=1)  # in the sole's axes, of the ground on it
     com = human.center_of_mass(np.vstack([START, START, found.q]))
-    a = np.diff(com, 2, axis=0) / (DURATION / STEPS) ** 2
-    weight = 9.81 * human.mass
-    assert np.abs(human.mass * a[:, [0, 2]] + [0.0, weight] - force[:, [0, 2]]).max() < 0.01 * weight  # Newton's law
-    under = -moment[:, 1] / force[:, 2]  # where the ground pushes, ahead of the sole's middle
-    assert np.abs(under).max() < 0.125 + 1e-6 and force[:, 2].min() > 0.0
-    low = human.pose(found.q, "torso")[:, 2, 3] - START[1]
+    momentum = human.mass * np.diff(com, 2, axis=0) / (DURATION / STEPS) ** 2 + [0.0, 0.0, WEIGHT]
+    pushes, under = [], []
+    for foot in FEET:
+        moment, force = np.split(found.variables[foot], 2, axis=1)  # in the sole's axes, of the ground on it
+        pushes.append((human.pose(found.q, foot)[:, :3, :3] @ force[..., None])[..., 0])
+        under.append(np.stack([-moment[:, 1], moment[:, 0]], axis=-1) / force[:, 2:])  # where it pushes
+        assert force[:, 2].min() > 0.0 and (np.abs(force[:, :2]) <= FRICTION * force[:, 2:] + 1e-3).all()
+        assert (np.abs(under[-1]) <= 0.5 * np.array(SOLE) + 1e-5).all()
+        assert np.abs(human.pose(found.q, foot) - human.pose(START, foot)).max() < 1e-5  # no sole moves
+    assert np.abs(momentum - sum(pushes)).max() < 0.02 * WEIGHT  # Newton's law
+    low = human.pose(found.q, "pelvis")[:, 2, 3] - START[6]
     assert np.isclose(low.min(), -DEPTH, atol=0.02)
-    print(f"the ground pushes with {force[:, 2].min() / weight:.2f} to {force[:, 2].max() / weight:.2f} of the weight")
+    print("time [s]  pelvis [m]  push / weight  ahead [m]")
+    for t in range(STEPS):
+        push = sum(x[t, 2] for x in pushes) / WEIGHT
+        print(f"{found.times[t]:8.2f}{low[t]:12.3f}{push:15.2f}{under[0][t, 0]:11.3f}")

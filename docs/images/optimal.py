@@ -101,7 +101,64 @@ def linkage() -> Any:
     return figure
 
 
-ALL = (swing_up, payload, parking, linkage)
+def trot() -> Any:
+    """What each foot of the quadruped pushes with, and how high it is."""
+    example = _example("trot")
+    result, tau = example["trot"](), example["DURATION"] / example["STEPS"]
+    t = tau * np.arange(example["STEPS"] + 1)
+    figure, axes = plt.subplots(2, 4, figsize=(7.2, 3.6), sharex=True, sharey="row", layout="constrained")
+    for (above, below), (foot, phase) in zip(axes.T, example["SWINGS"].items(), strict=True):
+        begin, end = example["PHASES"][phase]
+        for axis in (above, below):
+            axis.axvspan(tau * begin, tau * end, color="#eeeeee")
+        height = example["robot"].pose(np.vstack([example["START"], result.q]), foot)[:, 2, 3]
+        above.plot(t, 100.0 * height, color=BLUE)
+        above.set_title(foot.removesuffix("_foot").replace("_", " "))
+        force = result.variables[foot] / example["WEIGHT"]
+        below.stairs(force[:, 2], t, color=RED, baseline=None)
+        below.stairs(example["FRICTION"] * force[:, 2], t, color=GREY, linewidth=0.7, baseline=None)
+        below.stairs(np.hypot(*force[:, :2].T), t, color=GREY, baseline=None)
+        below.set_xlabel("time [s]")
+    axes[0, 0].set_ylabel("height [cm]")
+    axes[1, 0].set_ylabel("force / weight")
+    return figure
+
+
+def squat() -> Any:
+    """The humanoid from the side on its way down, and what its soles push with."""
+    example = _example("squat")
+    result, human = example["squat"](), example["human"]
+    steps, start = example["STEPS"], example["START"]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained", width_ratios=(1, 1.3))
+    body = ("left_foot", "left_ankle_roll_link", "left_shank", "left_thigh", "torso", "head")
+    arm = ("left_upper_arm", "left_forearm", "left_hand")
+    path = np.vstack([start, result.q])
+    shown = (0, 2, 4, steps // 2)
+    for k, step in enumerate(shown):
+        shade = plt.cm.viridis(1.0 - (k + 1) / len(shown))
+        for names in (body, arm):
+            left.plot(
+                *np.array([human.pose(path[step], name)[[0, 2], 3] for name in names]).T,
+                "o-",
+                color=shade,
+                markersize=2,
+            )
+    left.axhline(0.0, color=LIGHT)
+    left.set(aspect="equal", xlabel="x [m]", ylabel="z [m]")
+    t = example["DURATION"] / steps * np.arange(steps + 1)
+    push = sum(result.variables[foot] for foot in example["FEET"])
+    right.stairs(push[:, 5] / example["WEIGHT"], t, color=RED, baseline=None)
+    right.set(xlabel="time [s]", ylabel="push / weight")
+    ahead = right.twinx()
+    ahead.axhspan(-50.0 * example["SOLE"][0], 50.0 * example["SOLE"][0], color="#eeeeee", zorder=-1)
+    ahead.stairs(-100.0 * push[:, 1] / push[:, 5], t, color=BLUE, baseline=None)
+    ahead.set(ylabel="where it pushes, ahead of the sole's middle [cm]", ylim=(-20.0, 20.0))
+    right.set_zorder(1)
+    right.patch.set_visible(False)
+    return figure
+
+
+ALL = (swing_up, payload, parking, linkage, trot, squat)
 
 if __name__ == "__main__":
     import draw  # sets matplotlib up

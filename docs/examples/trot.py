@@ -1,0 +1,68 @@
+"""A quadruped stands, trots in place and stands again: which feet are on the ground is given, what they do is found.
+
+Two feet that stand diagonally lift at a time. Those on the ground stay where they are and push within friction, which
+is all that moves the robot: its base has no motor. Torques are within their limits.
+"""
+
+import numpy as np
+
+import linkwork as lw
+
+STEPS, DURATION, LIFT, FRICTION = 24, 1.2, 0.05, 0.6
+PHASES = {"stand": (0, 4), "one pair": (4, 11), "all": (11, 13), "other pair": (13, 20), "rest": (20, 24)}
+SWINGS = {
+    "front_left_foot": "one pair",
+    "front_right_foot": "other pair",
+    "hind_left_foot": "other pair",
+    "hind_right_foot": "one pair",
+}
+
+robot = lw.load("quadruped", floating_base=True)
+WEIGHT = 9.81 * robot.mass
+OPTIONS = {"step_tolerance": 1e-3}  # [rad, m], and of forces what they are
+START = robot.neutral()
+START[7:] = np.tile([0.0, 0.6, -1.2], 4)  # hips and knees bent
+START[6] -= robot.pose(START, "front_left_foot")[2, 3]
+
+
+def trotting():
+    """Each foot lifts once, and lands where it stood, since all ends where it began."""
+    problem = lw.Problem(robot, steps=STEPS, duration=DURATION, phases=PHASES)
+    problem.add("acceleration", "squares", scale=0.02)
+    problem.add(lw.optimal.UnactuatedFeature(), "equality", scale=1.0 / WEIGHT, name="no motor")
+    problem.add_limits(positions=False, torques=True)
+    for foot, phase in SWINGS.items():
+        begin, end = PHASES[phase]
+        height = lambda w, foot=foot: w.pose(foot)[2, 3]  # noqa: E731
+        problem.contact(foot, at=[t for t in range(STEPS) if not begin <= t < end], friction=FRICTION, effort=1.0)
+        problem.add(height, "inequality", at=phase, lower=0.0, name=f"{foot} above the ground")
+        problem.add(height, "equality", at=(begin + end) // 2, lower=LIFT, upper=LIFT, name=f"{foot} lifts")
+    problem.add("configuration", "equality", at=-1, target=START, name="back")
+    problem.add("velocity", "equality", at=-1, name="still")
+    return problem
+
+
+def trot():
+    return trotting().solve(START, **OPTIONS)
+
+
+if __name__ == "__main__":
+    found = trot()
+    assert found.status == "solved", found
+    tau = DURATION / STEPS
+    com = robot.center_of_mass(np.vstack([START, START, found.q]))
+    pushes = sum(found.variables[foot] for foot in SWINGS)
+    momentum = robot.mass * np.diff(com, 2, axis=0) / tau**2 + [0.0, 0.0, WEIGHT]
+    assert np.abs(momentum - pushes).max() < 0.02 * WEIGHT  # Newton's law
+    print("push / weight   " + "".join(f"{foot.removesuffix('_foot'):>13}" for foot in SWINGS))
+    for phase, (begin, end) in PHASES.items():
+        shares = [abs(found.variables[foot][begin:end, 2].mean()) / WEIGHT for foot in SWINGS]
+        print(f"{phase:16}" + "".join(f"{x:13.2f}" for x in shares))
+    for foot, phase in SWINGS.items():
+        begin, end = PHASES[phase]
+        force, way = found.variables[foot], robot.pose(np.vstack([START, found.q]), foot)[:, :3, 3]
+        assert np.abs(force[begin:end]).max() < 1e-5  # nothing pushes a foot in the air
+        assert (np.hypot(*force[:, :2].T) <= FRICTION * force[:, 2] + 2e-3).all()  # [N]
+        down = np.array([t for t in range(STEPS) if not begin <= t < end])
+        assert np.abs(way[down + 1] - way[down]).max() < 1e-5  # nothing moves one on the ground
+        assert np.isclose(way[:, 2].max(), LIFT, atol=0.02) and way[:, 2].min() > -1e-5
