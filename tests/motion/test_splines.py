@@ -253,10 +253,27 @@ def test_derivatives_by_points_and_times_in_kernels():
     y = lambda x: spline(t, x, "bspline")(1.7).q  # noqa: E731
     J = lw.compile(lambda x: lw.expr.jacobian([*y(x)], [*x.ravel()]), x=x.shape)(x)
     assert np.abs(np.array(J) @ (e := np.random.default_rng(5).normal(size=10)) - y(e.reshape(5, 2))).max() < 1e-12
-    with pytest.raises(TypeError, match="other kinds"):
-        lw.compile(lambda t: spline(t, x, "bspline")(1.7).q, t=5)
+    with pytest.raises(TypeError, match="no linear ones"):
+        lw.compile(lambda t: robot.spline(t, cases[1][3], "bspline")(1.7).q, t=4)
     with pytest.raises(ValueError, match="got shape"):
         lw.compile(lambda t: spline(t[:1], x[:1])(1.7).q, t=5)
+
+
+def test_b_splines_by_times_of_knots_as_differences_say():
+    """Through points and of control points, of odd and even degree, on plain numbers and a manifold."""
+    robot, e = robot_of((joints.Spherical,)), 1e-6
+    cases = [(spline, plain(6, 1), degree, control) for degree in (1, 2, 3, 5) for control in (False, True)]
+    cases.append((robot.spline, points(robot, 4), 2, True))
+    for made, (t, x), degree, control in cases:
+
+        def y(t, made=made, x=x, degree=degree, control=control):
+            curve = made(t, x, "bspline", degree=degree, control=control)
+            return curve(1.3).q[0] + curve(1.3).v[0]
+
+        value, *slope = lw.compile(lambda t, y=y: array([y(t), *lw.expr.adjoint([y(t)], [*t], [1.0])]), t=len(t))(t)
+        assert abs(value - y(t)) < 1e-12
+        by_differences = [(y(t + e * row) - y(t - e * row)) / (2.0 * e) for row in np.eye(len(t))]
+        assert np.abs(np.array(slope) - by_differences).max() < 1e-7 * max(1.0, np.abs(slope).max()), (degree, control)
 
 
 def test_inverse_dynamics_takes_it():

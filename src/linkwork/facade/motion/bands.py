@@ -40,7 +40,7 @@ def solved_rows(first: np.ndarray, values: np.ndarray, right: Any) -> Any:
     columns = first[:, None] + np.arange(count)
     if right.dtype == object:
         rows = [
-            {k: x for k, x in zip(at, row, strict=True) if x != 0.0}
+            {k: x for k, x in zip(at, row, strict=True) if not (isinstance(x, (int, float)) and x == 0.0)}
             for at, row in zip(columns.tolist(), values.tolist(), strict=True)
         ]
         return solve_banded(rows, [*right])

@@ -1,13 +1,22 @@
-"""B-splines' basis functions: knots, and polynomials between them.
+"""B-splines' basis functions: knots, and polynomials between them, of times that are numbers or symbols.
+
+Between symbols, which are taken to increase, there are as many spans as between as many other times: `in_order`.
 
 Source: de Boor, A Practical Guide to Splines, revised edition, Springer 2001, chapters IX, X and XIII.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-__all__ = ["basis_polynomials", "control_knots", "interpolation_knots", "spans", "values_at"]
+__all__ = ["basis_polynomials", "control_knots", "in_order", "interpolation_knots", "spans", "values_at"]
+
+
+def in_order(t: Any) -> np.ndarray:
+    """The times (n,), or of symbols others."""
+    return np.arange(float(len(t))) if t.dtype == object else t
 
 
 def interpolation_knots(t: np.ndarray, degree: int) -> np.ndarray:
@@ -33,13 +42,12 @@ def spans(knots: np.ndarray, degree: int) -> np.ndarray:
     return k[knots[k + 1] > knots[k]]
 
 
-def basis_polynomials(knots: np.ndarray, degree: int) -> np.ndarray:
-    """On each span the functions that are not zero there: coefficients (spans, degree + 1, degree + 1).
+def basis_polynomials(knots: np.ndarray, degree: int, places: np.ndarray) -> np.ndarray:
+    """On each of the `spans` the functions that are not zero there: coefficients (spans, degree + 1, degree + 1).
 
     By powers of the time since the span's beginning, lowest first; by Cox's and de Boor's recursion.
     """
-    places = spans(knots, degree)
-    found = np.zeros((degree + 1, degree + 1, len(places)))  # by function and power
+    found = np.zeros((degree + 1, degree + 1, len(places)), dtype=knots.dtype)  # by function and power
     found[0, 0] = 1.0
     start = knots[places]
     for d in range(1, degree + 1):
@@ -54,10 +62,11 @@ def basis_polynomials(knots: np.ndarray, degree: int) -> np.ndarray:
     return found.transpose(2, 0, 1)
 
 
-def values_at(knots: np.ndarray, degree: int, polynomials: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The basis functions that are not zero at times (n,): the first of them, and the values (n, degree + 1)."""
-    places = spans(knots, degree)
-    which = np.clip(np.searchsorted(knots[places], t, side="right") - 1, 0, len(places) - 1)
+def values_at(
+    knots: np.ndarray, degree: int, polynomials: np.ndarray, t: np.ndarray, places: np.ndarray, which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The basis functions that are not zero at times (n,), each in its span ``which`` (n,) of those at ``places``: the
+    first of them, and the values (n, degree + 1)."""
     u, c = (t - knots[places[which]])[:, None], polynomials[which]
     values = c[..., degree]
     for k in range(degree - 1, -1, -1):

@@ -69,7 +69,7 @@ def spline_of(
         if value is not None and name not in _TAKEN.get(kind, ()):
             fine = [k for k, names in _TAKEN.items() if name in names]
             raise ValueError(f"{who}: {name} is for kind {' or '.join(map(repr, fine))}, not for {kind!r}")
-    t = _times(who, times, kind)
+    t = _times(who, times)
     points = _points(who, robot, q, len(t))
     _one_of(who, "turns", turns, _TURNS)
     if turns == "short" and robot is not None:
@@ -106,15 +106,13 @@ def spline_of(
     return Trajectory([bsplines.through_points(space, t, points, int(degree), who)], robot)
 
 
-def _times(who: str, times: Any, kind: str) -> Any:
+def _times(who: str, times: Any) -> Any:
     """Times (n,) that increase, or symbols, of which that is taken on trust."""
     if not is_traced(times):
         return increasing(who, times)
     found = array(times)
     if found.ndim != 1 or len(found) < 2:
         raise ValueError(f"{who}: times: expected two times at least, increasing [s]; got shape {found.shape}")
-    if kind == "bspline":
-        raise TypeError(f'{who}: times that are symbols are for other kinds than "bspline", whose knots are numbers')
     return found
 
 
