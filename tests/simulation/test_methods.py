@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork import joints
 from linkwork.algorithms.simulation import METHODS, MotionSystem
 from linkwork.algorithms.simulation.adaptive import adaptive, begun
+from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays import array
 from linkwork.model.random import random_tree
 
@@ -112,6 +114,24 @@ def test_adaptive_steps_and_what_lies_between():
     assert state.steps < 400
     loose = kernel(q, v, times, 1e-5)[0]
     assert loose.steps < state.steps
+
+
+def test_scipy_solves_the_same():
+    """Another's solver, on rotations, under forces that a step holds, with other parameters in each environment."""
+    rng = np.random.default_rng(6)
+    robot = lw.Robot(random_tree(rng, 1, types=(joints.Spherical,)))
+    q, v = robot.random_configuration(rng, size=2), rng.normal(size=(2, 3))
+    push = 0.01 * rng.normal(size=(4, 3))
+    how = {"duration": 0.4, "step": 0.1, "controller": lambda t, q, v, push, gain: push - gain * v}
+    how |= {"signals": {"push": push}, "inputs": {"gain": 0.01}, "parameters": {"gravity": rng.normal(size=(2, 3))}}
+    own = robot.simulate(q, v, method="dormand_prince", **how)
+    for method in ("scipy:DOP853", "scipy:Radau"):
+        found = robot.simulate(q, v, method=method, **how)
+        assert found and np.abs(robot.difference(found.q, own.q)).max() < 1e-8
+        assert np.abs(found.v - own.v).max() < 1e-7
+    for text, given in (("takes no record", {"record": ["tau"]}), ("did you mean 'Radau'", {"method": "scipy:Radu"})):
+        with pytest.raises((ValueError, UnknownNameError), match=text):
+            robot.simulate(q, v, **{"method": "scipy:Radau", **how, **given})
 
 
 def test_damping_of_a_free_body():

@@ -61,7 +61,9 @@ class SimulationMethods(RobotBase):
         - "dormand_prince": of fifth order, in as many parts of each step as errors of 10⁻⁹ ask for;
         - "implicit_midpoint": of second order, stable at any step, its own reverse;
         - "implicit_euler": of first order, damps what is too quick for the step;
-        - "variational": of second order; keeps momenta to rounding, and energy does not drift.
+        - "variational": of second order; keeps momenta to rounding, and energy does not drift;
+        - "scipy:DOP853", or another solver of `scipy.integrate.solve_ivp`: each environment in Python, step by step
+          with errors of 10⁻¹⁰, as another's answer (without records, events, sensors and convex contacts).
 
         ``contacts`` are points of the robot that touch a `linkwork.simulation.ContactGround`, links that touch a
         `ContactScene`, pairs of links (`ContactPair`), or a list of such, with friction.  ``contact_model`` is

@@ -17,6 +17,7 @@ from ...expr.structure import mapped
 from ..motion.given import finite_number
 from .between import OwnInterpolant, held_forces
 from .contacts import ContactSet
+from .elsewhere import scipy_solver, solved_by_scipy
 from .events import checked_events, occurrences
 from .given import given_numbers, given_parameters, given_signals, given_state, leading_of, whole_steps
 from .kernels import observer, piece, rows_of
@@ -70,9 +71,10 @@ def simulated(
     rows = given_signals(signals or {}, steps, h, leading)
     for name in [name for name in constant if name in rows]:
         raise ValueError(f"simulate: {name!r} is an input and a signal: one name is one thing")
+    solver = scipy_solver(method)
     setup = SimulationSetup(
         robot,
-        method,
+        "rk4" if solver else method,  # whose accelerations are those of a state
         passive,
         controller,
         records_of(robot, record) + _own_record(method, every),
@@ -87,12 +89,14 @@ def simulated(
     )
     run = SimulationRun(setup, h, steps, leading, constant, rows, varied, seed)
     if any(map(is_traced, (q, v, *constant.values(), *rows.values(), *varied.values()))):
-        if setup.events:
-            raise ValueError("simulate: events: they are found in numbers, and no part of what is compiled")
+        if setup.events or solver:
+            what = "events: they are" if setup.events else "method: what SciPy solves is"
+            raise ValueError(f"simulate: {what} found in numbers, and no part of what is compiled")
         return run.on_symbols(q, v)
     if setup.contacts is not None:
         setup.contacts.warn_of_overlaps(robot, q)
-    return run.on_numbers(np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv)), progress)
+    q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
+    return solved_by_scipy(run, solver, q, v) if solver else run.on_numbers(q, v, progress)
 
 
 _LOOKED_AT: set[Any] = set()  # what was simulated by what steps
@@ -211,11 +215,9 @@ class SimulationRun:
         timed = any(constraint.timed for constraint in robot.constraints)
         own = None if held_by is None or timed else OwnInterpolant(setup, held_by, self.parameters, self.leading)
         z, names = _own(setup, state.get("z")), self._contact_names
-        whole = {
-            asked: np.broadcast_to(x, (*self.leading, *shape))
-            for asked, x, (_, shape) in zip(setup.asked, self.parameters.values(), setup.parameters, strict=True)
-        }
-        return Simulation(setup.robot, t, qs, vs, records, status, stopped, z, names, events, own, whole)
+        return Simulation(
+            setup.robot, t, qs, vs, records, status, stopped, z, names, events, own, self.whole_parameters()
+        )
 
     def _warn(self, state: Mapping[str, Any], held: Mapping[str, Any], rows: int) -> None:
         """Of a step too long for the first environment to be stable: once for what is asked with the same code."""
@@ -246,6 +248,11 @@ class SimulationRun:
             return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
 
         warn_of_long_step(setup.robot, step, own["q"], own["v"], self.h)
+
+    def whole_parameters(self) -> dict[str, Any]:
+        """Those of each environment, by what they are called by the robot."""
+        every = zip(self.setup.asked, self.parameters.values(), self.setup.parameters, strict=True)
+        return {asked: np.broadcast_to(x, (*self.leading, *shape)) for asked, x, (_, shape) in every}
 
     @property
     def _contact_names(self) -> tuple[str, ...]:
