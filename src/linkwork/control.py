@@ -9,6 +9,7 @@ from .facade.control.plan import RecedingPlan
 from .facade.control.receding import Command, Controller
 from .facade.control.regulators import HorizonRegulator, Regulator, lqr, lqr_horizon
 from .facade.control.tracking import TrackingRegulator, track
+from .facade.control.whole_body import WholeBody, WholeBodyAnswer
 
 __all__ = [
     "PD",
@@ -26,6 +27,8 @@ __all__ = [
     "RecedingPlan",
     "Regulator",
     "TrackingRegulator",
+    "WholeBody",
+    "WholeBodyAnswer",
     "hold",
     "lqr",
     "lqr_horizon",

@@ -5,16 +5,17 @@ J̇ v is the derivative of J(q) v along q̇(v), v held: by dual numbers, in one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...expr.directions import Directions
 from ...expr.dual import parts, seeded
 from ...expr.linalg.sums import dot
+from ...model.tree import Tree
 from ..configuration.rates import velocity_to_configuration_derivative
 from ..ik.stack import Stack
 
-__all__ = ["TaskMotion", "task_motion"]
+__all__ = ["TaskMotion", "drift_along", "task_motion"]
 
 Scalars = Sequence[Any]
 
@@ -44,3 +45,15 @@ def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
     rows = [[x for x, _ in row] for row in both]
     drifts = [dot([x for _, x in row], v) for row in both]
     return TaskMotion(errors, rows, [dot(row, v) for row in rows], drifts)
+
+
+def drift_along(tree: Tree, rows: Callable[[Scalars], list[list[Any]]], q: Scalars, v: Scalars) -> list[Any]:
+    """J̇ v of rows that are a function of q."""
+    moving = seeded(list(q), [Directions({0: x}) for x in velocity_to_configuration_derivative(tree, q, v)])
+    level = moving[0].level
+
+    def rate(x: Any) -> Any:
+        tangent = parts(x, level)[1]
+        return tangent.get(0) if isinstance(tangent, Directions) else 0.0
+
+    return [dot([rate(x) for x in row], v) for row in rows(moving)]

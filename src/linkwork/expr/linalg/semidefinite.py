@@ -44,11 +44,14 @@ class Semidefinite:
     D_inv: list[Any]
 
     @staticmethod
-    def of(A: Rows, floor: Scalars | None = None, more: Any = MORE) -> Semidefinite:
-        """Of a symmetric matrix, of which the lower triangle is read; ``floor`` is added to the diagonal of A + E."""
+    def of(A: Rows, floor: Scalars | None = None, more: Any = MORE, order: Sequence[int] | None = None) -> Semidefinite:
+        """Of a symmetric matrix, of which the lower triangle is read; ``floor`` is added to the diagonal of A + E.
+
+        ``order`` is that of elimination, of least degree if it is left out.
+        """
         in_double(x for row in A for x in row)
         full = mirrored(A)
-        order = _order(full)
+        order = _order(full) if order is None else list(order)
         place = {row: k for k, row in enumerate(order)}
         left = [
             {place[j]: full[i][j] for j in order if place[j] <= place[i] and not is_zero(full[i][j])} for i in order

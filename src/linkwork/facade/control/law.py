@@ -110,6 +110,10 @@ class ControlLaw(ABC):
         if missing:
             said = ", ".join(f"{name} {takes[name]}" for name in missing)
             raise TypeError(f"{self.who}: expected {said} too, got {', '.join(given) or 'nothing'} besides the state")
+        for name, x in given.items():
+            shape, found = takes[name], np.shape(x)
+            if len(found) < len(shape) or found[len(found) - len(shape) :] != shape:
+                raise ValueError(f"{self.who}: {name}: expected the shape {shape}, got {found}")
         return {name: takes[name] for name in takes if name in given}
 
     def _of_shape(self, name: str, given: Any, shape: tuple[int, ...]) -> Any:

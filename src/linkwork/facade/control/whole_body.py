@@ -1,0 +1,203 @@
+"""Whole-body control: forces of all motors by a quadratic program, with contacts and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...algorithms.control.motion import drift_along
+from ...algorithms.control.whole_body import (
+    BodyContact,
+    BodyDynamics,
+    BodyForces,
+    WeighedRows,
+    acceleration_box,
+    body_forces,
+)
+from ...algorithms.motion.curves.space import CurveSpace
+from ...bridge.machine import Kernel, compile
+from ...expr.arrays import array
+from ...expr.linalg.sums import dot
+from ...tasks.contract import Task
+from ..simulation.ground import ContactGround
+from .law import Shapes, from_zero, positive_number
+from .task_law import TaskLaw
+
+__all__ = ["WholeBody", "WholeBodyAnswer"]
+
+
+class WholeBodyAnswer(NamedTuple):
+    """What `WholeBody.answer` finds: ``tau`` and ``acceleration`` (..., nv), ``contact_forces`` (..., n, 3) on the
+    robot in the world [N], ``found`` (...), 1 where these are the least, and ``rounds`` (...)."""
+
+    tau: Any
+    acceleration: Any
+    contact_forces: Any
+    found: Any
+    rounds: Any
+
+
+class WholeBody(TaskLaw):
+    """Forces by a quadratic program in accelerations and contact forces: tasks as well as contacts and motors let them.
+
+    ``tasks`` are those of inverse kinematics (`linkwork.ik`), each to accelerate by a* = a_d + k_d (v_d − J v) − k_p e,
+    with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s], critical if left out: numbers, or dicts by task.  Those of
+    one ``level`` are weighed by the square of their ``weight`` (1 where there is none), in angles and half
+    characteristic lengths; a later level gets what those before leave.
+
+    ``contacts``, a `linkwork.simulation.ContactGround`, says which points hold the robot: they do not move (what they
+    slip by fades with ``contact_damping`` [1/s]), and their forces are within a pyramid inside Coulomb's cone.  All
+    hold unless ``contact`` (n), 1 or 0, is given.  Forces of motors are within ``limits``, the robot's own if left out;
+    joints keep their bounds and speeds, looked at ``horizon`` [s] ahead.  ``actuators`` names joints that exert forces,
+    all but those of six degrees of freedom if left out; loops are closed by forces that are found too.  ``small`` are
+    what a and f² cost beside.
+
+    Where all of that contradicts itself forces are those that break it least; `answer` tells whether.
+
+    Sources: Herzog and others, Autonomous Robots 40, 2016; Escande, Mansard and Wieber, Int. J. Robotics Research
+    33(7), 2014.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> arm = lw.load("double_pendulum")
+    >>> law = lw.control.WholeBody(arm, lw.ik.PostureTask(), stiffness=25.0)
+    >>> q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
+    >>> found = law.answer(0.0, q, v, posture_q=np.zeros(2))
+    >>> bool(np.allclose(found.acceleration, -25.0 * q - 10.0 * v, atol=0.1)), float(found.found)
+    (True, 1.0)
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        tasks: Task | Iterable[Task],
+        stiffness: Any = 100.0,
+        damping: Any = None,
+        *,
+        contacts: ContactGround | None = None,
+        contact_damping: float = 20.0,
+        horizon: float = 0.05,
+        small: tuple[float, float] = (1e-3, 1e-4),
+        actuators: str | Iterable[str] | None = None,
+        limits: Any = None,
+        passive: bool = False,
+    ) -> None:
+        super().__init__(robot, tasks, stiffness, damping, actuators, limits)
+        if contacts is not None and not isinstance(contacts, ContactGround):
+            raise TypeError(f"{self.who}: contacts: expected linkwork.simulation.ContactGround, got {contacts!r}")
+        if contacts is not None:
+            contacts.checked(robot)
+        self.contacts, self.passive = contacts, bool(passive)
+        self.contact_damping = float(from_zero(self.who, "contact_damping", contact_damping, [()], "1/s"))
+        self.horizon = positive_number(self.who, "horizon", horizon, "s")
+        if not isinstance(small, (tuple, list)) or len(small) != 2:
+            raise ValueError(f"{self.who}: small: expected two numbers above 0, got {small!r}")
+        self.small = (
+            positive_number(self.who, "small[0]", small[0], "1"),
+            positive_number(self.who, "small[1]", small[1], "1"),
+        )
+        levels = sorted({task.level for task in self.tasks})
+        self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
+        self.bounds = self._bounds()
+        self._answers: dict[Any, Kernel] = {}
+
+    def _bounds(self) -> tuple[list[float], list[float], list[int]]:
+        """Bounds of configurations by velocity, where one is the rate of a number; and where that is in q."""
+        robot, space = self.robot, CurveSpace.of(self.robot.tree)
+        lower, upper, where = [-np.inf] * robot.nv, [np.inf] * robot.nv, [0] * robot.nv
+        pairs = [(k, k) for k in range(robot.nv)] if space.is_plain else []
+        pairs = pairs or [
+            (place.q + k, place.v + k) for place in space.joints if place.is_plain for k in range(place.joint.nv)
+        ]
+        for i, k in pairs:
+            lower[k], upper[k], where[k] = float(robot.lower[i]), float(robot.upper[i]), i
+        return lower, upper, where
+
+    @property
+    def takes(self) -> Shapes:
+        if self.contacts is None:
+            return super().takes
+        return {**super().takes, "contact": (len(self.contacts.points),)}
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+        return self.solved(q, v, given).tau, None
+
+    def answer(self, t: Any, q: Any, v: Any, **given: Any) -> WholeBodyAnswer:
+        """Forces, accelerations, contact forces and how they were found, on numbers, one state or a batch."""
+        shapes = self._looked_at(given)
+        kernel = self._answers.get(tuple(shapes))
+        if kernel is None:
+
+            def answered(*, q: Any, v: Any, **symbols: Any) -> Any:
+                found = self.solved(q, v, symbols)
+                axes = [] if self.contacts is None else self.contacts.axes()
+                pressed = [[dot(column, f) for column in zip(*axes, strict=True)] for f in found.contacts]
+                told = {"tau": array(found.tau), "acceleration": array(found.acceleration)}
+                if pressed:
+                    told["contact_forces"] = array(pressed)
+                return {**told, "found": found.found, "rounds": found.rounds}
+
+            sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,)}
+            kernel = self._answers[tuple(shapes)] = compile(answered, name=f"{self.who}_answer", **sizes, **shapes)
+        found = kernel(q=q, v=v, **given)
+        forces = getattr(found, "contact_forces", np.zeros((*found.tau.shape[:-1], 0, 3)))
+        return WholeBodyAnswer(found.tau, found.acceleration, forces, found.found, found.rounds)
+
+    def solved(self, q: Any, v: Any, given: Mapping[str, Any]) -> BodyForces:
+        """The program's answer, on symbols."""
+        robot, nv = self.robot, self.robot.nv
+        q, v = array(list(q)), array(list(v))
+        M = robot.mass_matrix(q, passive=self.passive)
+        h = robot.inverse_dynamics(q, v, array([0.0] * nv), passive=self.passive)
+        acting = set(self.acting.tolist())
+        G: list[Any] = []
+        gamma: list[Any] = []
+        if robot.constraints:
+            G, gamma = [list(row) for row in robot.constraint_jacobian(q)], list(robot.constraint_bias(q, v))
+        limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.limits)]
+        dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], list(h), limits, G, gamma)
+        levels = []
+        for tasks in self.levels:
+            stack, moving, wanted = self.motions(q, v, tasks, given)
+            kept = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
+            weights = [1.0 if hard else w for hard, w in zip(stack.hard, stack.weights, strict=True)]
+            sizes = [(s * w) ** 2 for s, w in zip(stack.scales, weights, strict=True)]
+            levels.append(
+                WeighedRows(
+                    [moving.rows[k] for k in kept],
+                    [wanted[k] - moving.drifts[k] for k in kept],
+                    [sizes[k] for k in kept],
+                )
+            )
+        lower, upper, where = self.bounds
+        fastest = [float(x) for x in robot.velocity_limits]
+        box = acceleration_box([q[i] for i in where], list(v), lower, upper, fastest, self.horizon)
+        return body_forces(dynamics, self._holding(q, v, given), levels, box, self.small)
+
+    def _holding(self, q: Any, v: Any, given: Mapping[str, Any]) -> list[BodyContact]:
+        if self.contacts is None:
+            return []
+        ground, robot, found = self.contacts, self.robot, []
+
+        def at_places(q: Any) -> list[Any]:
+            now = array(list(q))
+            return [place.at(robot, now) for place in ground.places(robot, now)]
+
+        def rows(q: Any) -> list[list[Any]]:
+            return [row for contact in at_places(q) for row in contact.J]
+
+        at = at_places(q)
+        drifts = drift_along(robot.tree, rows, list(q), list(v))
+        for k, contact in enumerate(at):
+            wanted = [
+                -drift - self.contact_damping * dot(row, v)
+                for row, drift in zip(contact.J, drifts[3 * k : 3 * k + 3], strict=True)
+            ]
+            on = given["contact"][k] if "contact" in given else 1.0
+            found.append(BodyContact(contact.J, wanted, float(contact.friction), on))
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_answers": {}}

@@ -1,0 +1,170 @@
+"""Whole-body control: its program against another solver, dynamics, contacts, limits, priorities, loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.algorithms.control.program import RangedRows, ranged_program
+from linkwork.control import WholeBody
+from linkwork.ik import JointTask, PoseTask, PostureTask
+from linkwork.simulation import ContactGround, ContactPoint
+
+CORNERS = [ContactPoint("body", (x, y, -0.1)) for x in (-0.2, 0.2) for y in (-0.15, 0.15)]
+
+
+def _carrier() -> Any:
+    """A box of 8 kg that stands on its four corners, with an arm of two joints."""
+    tilt = lw.joints.Revolute((0, 1, 0))
+    robot: Any = lw.Robot.build(
+        "carrier",
+        lw.Link("body", lw.shapes.Box((0.4, 0.3, 0.2)), mass=8.0),
+        lw.Link("upper", lw.shapes.Box((0.05, 0.05, 0.4)).at((0, 0, 0.2)), mass=1.0),
+        lw.Link("lower", lw.shapes.Box((0.05, 0.05, 0.3)).at((0, 0, 0.15)), mass=0.5),
+        lw.Joint.of(
+            tilt, name="shoulder", parent="body", child="upper", placement=(0, 0, 0.1), effort=20, velocity=4.0
+        ),
+        lw.Joint.of(
+            tilt, name="elbow", parent="upper", child="lower", placement=(0, 0, 0.4), effort=10, lower=-2, upper=2
+        ),
+        floating_base=True,
+    )
+    return robot
+
+
+def test_the_program_is_solved_as_by_another_solver() -> None:
+    """Random sparse ones, of few and of many active rows, and rows that depend on each other."""
+    rng = np.random.default_rng(0)
+    held = []
+    for size in (0.1, 1.0, 10.0):
+        for _ in range(8):
+            n = 9
+            B = rng.normal(size=(4, n)) * (rng.random((4, n)) < 0.6)
+            H, g = B.T @ B + 1e-2 * np.eye(n), size * rng.normal(size=n)
+            C = rng.normal(size=(3, n)) * (rng.random((3, n)) < 0.7)
+            C[2] = C[0] - 2.0 * C[1]  # as rows of many contacts do
+            inside = rng.normal(size=n)
+            R = np.vstack([rng.normal(size=(5, n)), np.eye(n)[:4]])
+            low, high = R @ inside - rng.uniform(0.1, 1.0, 9), R @ inside + rng.uniform(0.1, 1.0, 9)
+            low[:3], high[7:] = -np.inf, np.inf
+            b = C @ inside
+            found = ranged_program(
+                H.tolist(), g.tolist(), C.tolist(), b.tolist(), RangedRows(R.tolist(), low.tolist(), high.tolist())
+            )
+            known = lw.quadratic_program(
+                H, g, np.vstack([C, R]), np.concatenate([b, low]), np.concatenate([b, high]), tolerance=1e-12
+            )
+            x, y = np.array(found.x), np.array(found.multipliers)
+            assert found.found == 1.0 and known.status == 0.0
+            assert np.abs(x - known.x).max() < 1e-6 * (1.0 + np.abs(known.x).max())
+            left = H @ x + g + C.T @ found.equal + R.T @ y
+            assert np.abs(left).max() < 1e-6 * (1.0 + np.abs(g).max())
+            assert np.abs(C @ x - b).max() < 1e-7 and (R @ x < high + 1e-7).all() and (R @ x > low - 1e-7).all()
+            held.append(int(np.count_nonzero(found.sides)))
+    assert min(held) <= 3 and max(held) >= 5
+    # what contradicts itself is broken by as little as may be, and said
+    found = ranged_program([[1.0]], [0.0], [[1.0]], [0.0], RangedRows([[1.0]], [1.0], [float("inf")]))
+    assert found.found == 0.0 and np.isfinite(found.x).all()
+
+
+def test_what_it_finds_is_the_motion() -> None:
+    robot, rng = _carrier(), np.random.default_rng(0)
+    ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
+    tasks = [JointTask("shoulder"), JointTask("elbow", weight=2.0)]
+    law = WholeBody(robot, tasks, 30.0, contacts=ground, small=(1e-6, 1e-6))
+    q = np.repeat(robot.neutral()[None], 16, axis=0)
+    q[:, 7:] = rng.uniform(-0.5, 0.5, (16, 2))
+    v = np.zeros((16, 8))
+    v[:, 6:] = 0.5 * rng.normal(size=(16, 2))
+    on = np.ones((16, 4))
+    on[8:] = 0.0
+    aims = {"shoulder": rng.uniform(-0.3, 0.3, 16), "elbow": rng.uniform(-0.3, 0.3, 16)}
+    aims["elbow"][4:8] += 40.0  # what no motor can
+    found = law.answer(0.0, q, v, contact=on, **aims)
+    assert found.found.all() and not found.tau[:, :6].any()
+    J = np.stack([robot.jacobian(q, "body", expressed_in="world")] * 4, axis=1)
+    arms = np.array([p.offset for p in CORNERS])
+    points = J[..., 3:, :] + np.cross(J[..., :3, :], arms[None, :, :, None], axisa=2, axisb=2, axisc=2)
+    pull = np.einsum("sckj,sck->sj", points, found.contact_forces)
+    a = robot.forward_dynamics(q, v, found.tau + pull)
+    assert np.abs(a - found.acceleration).max() < 1e-5
+    # it stands, within friction; where nothing is touched it falls
+    assert np.abs(a[:8, :6]).max() < 1e-5 and not found.contact_forces[8:].any()
+    f = found.contact_forces[:8]
+    assert (np.hypot(f[..., 0], f[..., 1]) <= 0.6 * f[..., 2] + 1e-6).all() and (f[..., 2].sum(axis=1) > 20.0).all()
+    wanted = {
+        name: 30.0 * (aims[name] - q[:, 7 + k]) - 2.0 * np.sqrt(30.0) * v[:, 6 + k] for k, name in enumerate(aims)
+    }
+    assert np.allclose(a[:4, 6], wanted["shoulder"][:4], atol=1e-2) and np.allclose(
+        a[:4, 7], wanted["elbow"][:4], atol=1e-2
+    )
+    limits = robot.effort_limits[6:]
+    assert (np.abs(found.tau[:, 6:]) <= limits + 1e-9).all()
+    # the same bits alone, also beside one that is none
+    alone = law.answer(0.0, q[2], v[2], contact=on[2], **{name: x[2] for name, x in aims.items()})
+    broken = law.answer(
+        0.0, q, v, contact=on, shoulder=np.where(np.arange(16) == 3, np.nan, aims["shoulder"]), elbow=aims["elbow"]
+    )
+    assert np.array_equal(alone.tau, found.tau[2]) and np.isnan(broken.tau[3, 6:]).any()
+    others = np.arange(16) != 3
+    assert np.array_equal(broken.tau[others], found.tau[others])
+
+
+def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
+    robot = _carrier()
+    ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
+    law = WholeBody(robot, [JointTask("shoulder"), JointTask("elbow")], 100.0, contacts=ground)
+    found = robot.simulate(
+        robot.neutral(),
+        controller=law,
+        duration=1.0,
+        step=2e-3,
+        every=100,
+        contacts=ground,
+        inputs={"shoulder": 0.6, "elbow": -1.0},
+    )
+    assert found and np.abs(found.q[-1, 7:] - [0.6, -1.0]).max() < 2e-2
+    assert np.abs(found.q[-1, :7] - robot.neutral()[:7]).max() < 1e-3
+    assert np.abs(found.v[..., 6]).max() < 4.0
+
+
+def test_levels_and_limits_of_speed() -> None:
+    """A level keeps what it reaches whatever the next one asks for; and speeds are kept ahead of time."""
+    robot: Any = lw.load("double_pendulum")
+    first = robot.v_names[0]
+    q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
+    law = WholeBody(robot, [JointTask(first), PostureTask(level=1)], 25.0, small=(1e-9, 1e-9), limits=np.inf)
+    a = law.answer(0.0, q, v, **{first: 0.5}, posture_q=[-3.0, 0.1]).acceleration
+    assert np.allclose(a, 25.0 * (np.array([0.5, 0.1]) - q) - 10.0 * v, atol=1e-4)
+    far = law.answer(0.0, q, v, **{first: 300.0}, posture_q=[-3.0, 0.1])
+    assert np.isclose(v[0] + 0.05 * far.acceleration[0], robot.velocity_limits[0])
+
+
+def test_loops_are_kept() -> None:
+    loop: Any = lw.load("fourbar")
+    crank = loop.v_names[0]
+    law = WholeBody(loop, JointTask(loop.joints[-1].name), 25.0, actuators=crank, limits=np.inf, small=(1e-9, 1e-9))
+    q = loop.assemble().q
+    v = loop.explicit_velocity(q, np.full(loop.nv, 0.7), [crank])
+    k = loop.joints[-1].name
+    found = law.answer(0.0, q, v, **{k: q[-1] + 0.1})
+    assert found.found == 1.0 and not found.tau[1:].any()
+    a = loop.constrained_forward_dynamics(q, v, found.tau).a
+    assert np.allclose(a, found.acceleration, rtol=1e-5, atol=1e-5)
+    assert np.isclose(a[-1], 2.5 - 10.0 * v[-1], rtol=1e-4)
+
+
+def test_what_is_wrong_is_refused() -> None:
+    robot = _carrier()
+    with pytest.raises(TypeError, match=r"contacts: expected linkwork\.simulation\.ContactGround"):
+        WholeBody(robot, PoseTask("body"), contacts=["body"])  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match="no frame named"):
+        WholeBody(robot, PoseTask("body"), contacts=ContactGround("foot"))
+    with pytest.raises(ValueError, match=r"small\[1\]: expected a number above 0"):
+        WholeBody(robot, PoseTask("body"), small=(1e-3, 0.0))
+    law = WholeBody(robot, JointTask("elbow"), contacts=ContactGround(tuple(CORNERS)))
+    with pytest.raises(ValueError, match=r"contact: expected the shape \(4,\), got \(3,\)"):
+        law(0.0, robot.neutral(), np.zeros(8), elbow=0.1, contact=np.ones(3))
