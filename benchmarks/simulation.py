@@ -1,4 +1,4 @@
-"""Simulation beside MuJoCo: `python -m benchmarks.simulation`.
+"""Simulation beside MuJoCo, and controllers beside Pinocchio: `python -m benchmarks.simulation`.
 
 Each part is a function that gives `MotionRow`s.  Robots stand on the ground under servos, MuJoCo's from the same file
 with a plane and spheres at the same places, on one thread; what both carry is compared with the weight before anything
@@ -25,6 +25,7 @@ from linkwork.simulation import ContactGround, ContactPoint
 from .motion_rows import MotionRow
 from .parts import Rows, run_parts
 from .robots import ROBOTS
+from .simulation_control import opspace_rows, wholebody_rows
 from .targets import SIMULATION
 
 __all__ = ["PAGE", "PARTS", "main"]
@@ -216,6 +217,8 @@ PARTS: dict[str, Rows] = {
     "arm": arm_rows,
     "quadruped": partial(_standing_rows, QUADRUPED),
     "humanoid": partial(_standing_rows, HUMANOID),
+    "opspace": opspace_rows,
+    "wholebody": wholebody_rows,
 }
 
 

@@ -294,5 +294,8 @@ SIMULATION: dict[tuple[str, str], Target] = {
     ("quadruped", "alone"): Target(8e-6),
     ("humanoid", "batch"): Target(3e-6),
     ("humanoid", "beside"): Target(7.0, at_least=True),
+    ("opspace", "alone"): Target(1.5e-6),
+    ("opspace", "batch"): Target(150e-9),
+    ("wholebody", "alone"): Target(40e-6),
 }
 """Simulation by part and measure: seconds of a step, and how many times as long MuJoCo takes."""

@@ -25,7 +25,7 @@ from ...expr.functions import fmax, fmin
 from ...expr.linalg.sums import dot, is_zero
 from .program import RangedRows, ranged_program
 
-__all__ = ["BodyContact", "BodyDynamics", "BodyForces", "WeighedRows", "acceleration_box", "body_forces"]
+__all__ = ["BodyContact", "BodyDynamics", "BodyForces", "LevelRows", "acceleration_box", "body_forces"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -56,7 +56,7 @@ class BodyContact:
 
 
 @dataclass(frozen=True, slots=True)
-class WeighedRows:
+class LevelRows:
     """A, a* and weights by row, of tasks of one level."""
 
     rows: Rows
@@ -77,7 +77,7 @@ class BodyForces(NamedTuple):
 def body_forces(
     dynamics: BodyDynamics,
     contacts: Sequence[BodyContact],
-    levels: Sequence[WeighedRows],
+    levels: Sequence[LevelRows],
     box: tuple[Scalars, Scalars],
     small: tuple[float, float],
 ) -> BodyForces:
@@ -158,7 +158,7 @@ def _edges(contact: BodyContact) -> list[list[Any]]:
     return found
 
 
-def _cost(level: WeighedRows, n: int, size: int, small: tuple[float, float]) -> tuple[list[list[Any]], list[Any]]:
+def _cost(level: LevelRows, n: int, size: int, small: tuple[float, float]) -> tuple[list[list[Any]], list[Any]]:
     """H (its lower triangle) and g."""
     weighed = [[x if is_zero(x) else x * w for x in row] for row, w in zip(level.rows, level.weights, strict=True)]
     H: list[list[Any]] = []

@@ -12,7 +12,7 @@ from ...algorithms.control.whole_body import (
     BodyContact,
     BodyDynamics,
     BodyForces,
-    WeighedRows,
+    LevelRows,
     acceleration_box,
     body_forces,
 )
@@ -165,7 +165,7 @@ class WholeBody(TaskLaw):
             weights = [1.0 if hard else w for hard, w in zip(stack.hard, stack.weights, strict=True)]
             sizes = [(s * w) ** 2 for s, w in zip(stack.scales, weights, strict=True)]
             levels.append(
-                WeighedRows(
+                LevelRows(
                     [moving.rows[k] for k in kept],
                     [wanted[k] - moving.drifts[k] for k in kept],
                     [sizes[k] for k in kept],
