@@ -23,7 +23,7 @@ Robots:
 - `Robot.inverse_kinematics` gives configurations for poses; `ik` has tasks that compose, for `Robot.ik_problem`.
 - `motion` has trajectories: `motion.Trajectory` gives q, v and a by time.
 - `Problem` asks for waypoints and paths that are optimal, of features in `optimal`.
-- `control` has regulators and model-predictive controllers.
+- `control` has controllers, from PD to whole bodies, regulators and model-predictive control.
 - `Robot.simulate` gives motion by time, with a controller, and `Simulator` steps for loops of one's own; `simulation`
   has the ground that is touched.
 - `signed_distance` is that of two shapes, `contact_points` are where they touch; `Robot.distances` has those of a
@@ -48,9 +48,10 @@ Pages, in docs/ of the source and in share/doc/linkwork of the environment that 
 lists them; howto.md has short answers, examples/ scripts, reference.md every function, coming_from.md the words of
 other libraries; robots.md, parameters.md, robot_files.md, building.md, shapes.md, distances.md, distances_figures.md,
 joints.md, joints_of_your_own.md, constraints.md, mechanisms.md, inverse_kinematics.md, inverse_kinematics_figures.md,
-motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md, simulation.md, simulation_figures.md,
-identification.md, compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, mathematics.md
-and casadi.md have a subject each; conventions.md says what every number means, and ARCHITECTURE.md shows the house.
+motion.md, motion_figures.md, optimal.md, optimal_figures.md, control.md, controllers.md, simulation.md,
+simulation_figures.md, identification.md, compiler.md, control_flow.md, differentiation.md, expressions.md,
+linear_algebra.md, mathematics.md and casadi.md have a subject each; conventions.md says what every number means, and
+ARCHITECTURE.md shows the house.
 
 On the command line: `linkwork --help`.
 """
