@@ -13,6 +13,7 @@ import linkwork
 from linkwork import (
     constraints,
     control,
+    environments,
     errors,
     expr,
     identify,
@@ -40,13 +41,14 @@ MODULES = {
     "linkwork.control": control,
     "linkwork.optimal": optimal,
     "linkwork.simulation": simulation,
+    "linkwork.environments": environments,
     "linkwork.parameters": parameters,
     "linkwork.robots": robots,
     "linkwork.shapes": shapes,
     "linkwork.spatial": spatial,
 }
 SPECIAL = ("__init__", "__call__")
-HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pytest", "matplotlib")
+HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pytest", "matplotlib", "gymnasium")
 
 
 def called(function):

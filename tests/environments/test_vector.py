@@ -1,0 +1,90 @@
+"""Vector environments: they move as simulations do, each as if it were alone, and begin anew as gymnasium says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+pytest.importorskip("gymnasium")
+
+from linkwork.environments import TASKS, ControlTask, VectorEnvironment
+
+
+def test_all_tasks_run_and_each_environment_goes_as_if_it_were_alone():
+    rng = np.random.default_rng(5)
+    for name, make in TASKS.items():
+        task = replace(make(), horizon=9)
+        many, alone = VectorEnvironment(task, num_envs=5), VectorEnvironment(task)
+        seen, _ = many.reset(seed=11)
+        same, _ = alone.reset(seed=11)
+        assert seen.shape == many.observation_space.shape and np.array_equal(seen[:1], same), name
+        for count in range(1, 13):
+            actions = rng.uniform(-1.0, 1.0, many.action_space.shape)
+            seen, rewards, terminated, truncated, _ = many.step(actions)
+            others = alone.step(actions[:1])
+            for a, b in zip((seen, rewards, terminated, truncated), others, strict=False):
+                assert np.array_equal(a[:1], b), name
+            assert np.isfinite(seen).all() and np.isfinite(rewards).all(), name
+            assert (truncated == (count == 9)).all() or terminated.any(), name
+        q, v = many.state
+        assert q.shape == (5, task.robot.nq) and v.shape == (5, task.robot.nv)
+        again, _ = many.reset(seed=11)
+        assert np.array_equal(again[:1], same), name
+
+
+def test_an_action_is_a_simulation_with_held_forces():
+    task = TASKS["reacher"]()
+    envs = VectorEnvironment(task, num_envs=3)
+    envs.reset(seed=0)
+    q, v = envs.state
+    actions = np.array([[0.5, -0.2], [3.0, -3.0], [0.0, 0.0]])  # what is beyond 1 is 1
+    envs.step(actions)
+    for k in range(3):
+        tau = np.clip(actions[k], -1.0, 1.0) * task.efforts
+        found = task.robot.simulate(
+            q[k], v[k], controller=lambda t, q, v, tau: tau, inputs={"tau": tau}, duration=0.02, step=5e-3
+        )
+        assert np.allclose(envs.state[0][k], found.q[-1], rtol=0, atol=1e-12)
+        assert np.allclose(envs.state[1][k], found.v[-1], rtol=0, atol=1e-12)
+
+
+def test_what_has_failed_begins_anew_with_the_next_action():
+    envs = VectorEnvironment("cart_pole", num_envs=4)
+    envs.reset(seed=2)
+    push = np.array([[1.0], [-1.0], [0.0], [1.0]])
+    over = np.zeros(4, dtype=bool)
+    for _ in range(60):
+        before = over
+        seen, rewards, terminated, truncated, _ = envs.step(push)
+        over = terminated | truncated
+        q, _ = envs.state
+        assert (rewards[before] == 0.0).all() and not over[before].any()
+        assert np.abs(seen[before]).max(initial=0.0) < 0.1  # near the start
+        assert ((np.abs(q[:, 1] - np.pi) > 0.25) | (np.abs(q[:, 0]) > 2.4) == terminated).all()
+        if before.any():
+            break
+    else:
+        pytest.fail("pushed to a side, a pole falls")
+
+
+def test_what_is_no_task_is_refused():
+    task = TASKS["pendulum"]()
+    envs = VectorEnvironment(task, num_envs=2)
+    for call, error, words in (
+        (lambda: VectorEnvironment("pendulm"), lw.errors.UnknownNameError, "pendulum"),
+        (lambda: VectorEnvironment(3), TypeError, "ControlTask"),
+        (lambda: VectorEnvironment(task, num_envs=0), ValueError, "from 1"),
+        (lambda: envs.step(np.zeros((2, 1))), RuntimeError, "reset"),
+        (lambda: (envs.reset(seed=0), envs.step(np.zeros((1, 2)))), ValueError, r"\(2, 1\)"),
+        (lambda: envs.step(np.full((2, 1), np.nan)), ValueError, "finite"),
+        (lambda: replace(task, efforts=(1.0, 2.0)), ValueError, "one for each of 1"),
+        (lambda: replace(task, joints=("hing",)), lw.errors.UnknownNameError, "hinge"),
+        (lambda: replace(task, every=0), ValueError, "from 1"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+    assert isinstance(task, ControlTask)
