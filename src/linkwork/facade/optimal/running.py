@@ -276,7 +276,7 @@ def run(
     robot, program = problem.robot, own.program
     T = program.steps
     begun = time.perf_counter()
-    numbers = own.even | own.given_targets(targets)
+    numbers = (own.constants if solver == "ipopt" else own.even) | own.given_targets(targets)
     if start is not None:
         start = read_configuration(robot, "Problem.solve", "start", start)
         numbers["past"] = _past(own, start, velocity)

@@ -20,7 +20,8 @@ from ...algorithms.optimal.window import PathWindow
 __all__ = ["even_scales"]
 
 STIFF = 300.0  # ρ C of a first penalty
-_LEAST = 1e-8  # of H's largest element: what everything costs at least
+_LEAST = 1e-7  # of H's largest element: what everything costs at least
+_FARTHEST = 10.0  # of how equations of many steps, as of dynamics, give way in their own: what others may add
 _SPEED = 0.3  # [rad/s, m/s]
 
 Array = np.ndarray
@@ -54,6 +55,8 @@ def even_scales(
                 two = sorted({int(steps[len(steps) // 2]), int(steps[-1])}) if len(steps) else []
                 J = _jacobian(program, window, _asked(program, numbers, k))[:, : (program.depth + 1) * program.width]
                 much = float(np.mean([stiffness.yielding(t, J) for t in two])) if two else np.nan
+                if len(steps) > 1 and program.entries[k].kind == "equality":
+                    much = min(much, _FARTHEST * float(np.mean([stiffness.alone(t, J) for t in two])))
                 if np.isfinite(J).all() and 0.0 < much < least[k]:
                     least[k] = much
     for k, much in least.items():
@@ -143,12 +146,20 @@ class _Stiffness:
                         else:
                             below[i][there] += part
         own += (_LEAST * largest if largest else otherwise) * np.eye(size)  # where steps cost nothing, all alike
+        self._diagonal = np.diagonal(own, axis1=1, axis2=2).reshape(count * m, n)
         self._roots: list[Array] = []
         self._ways: list[Array] = []
         for D, E in zip(own, below, strict=True):  # the first has none before it
             way = np.linalg.solve(self._roots[-1], E.T).T if self._roots else E
             self._roots.append(np.linalg.cholesky(D - way @ way.T))
             self._ways.append(way)
+
+    def alone(self, t: int, J: Array) -> Array:
+        """The diagonal of J D⁻¹ Jᵀ, with H's diagonal D."""
+        n = self._width
+        backs = range(min(J.shape[1] // n, t + 1))
+        parts = [J[:, back * n : (back + 1) * n] ** 2 / self._diagonal[t - back] for back in backs]
+        return np.asarray(sum(part.sum(axis=1) for part in parts))
 
     def yielding(self, t: int, J: Array) -> Array:
         """The diagonal of J H⁻¹ Jᵀ of rows in the window of a step."""
