@@ -26,6 +26,7 @@ from .motion_rows import MotionRow
 from .parts import Rows, run_parts
 from .robots import ROBOTS
 from .simulation_control import opspace_rows, wholebody_rows
+from .simulation_derivatives import derivative_rows, gradient_rows
 from .targets import SIMULATION
 
 __all__ = ["PAGE", "PARTS", "main"]
@@ -213,12 +214,25 @@ def arm_rows(quick: bool) -> list[MotionRow]:
     return [MotionRow("a step, one of a batch", _least(run) / (n * STEPS), "s", SIMULATION["arm", "batch"])]
 
 
+def _derivative_part(quick: bool) -> list[MotionRow]:
+    robot, q = _standing(QUADRUPED)
+    ground = ContactGround(QUADRUPED.points, friction=0.8)
+    return derivative_rows(robot, q, ground, lambda mujoco: _floor(mujoco, robot, QUADRUPED), quick)
+
+
+def _gradient_part(quick: bool) -> list[MotionRow]:
+    robot, q = _standing(QUADRUPED)
+    return gradient_rows(robot, q, ContactGround(QUADRUPED.points, friction=0.8), quick)
+
+
 PARTS: dict[str, Rows] = {
     "arm": arm_rows,
     "quadruped": partial(_standing_rows, QUADRUPED),
     "humanoid": partial(_standing_rows, HUMANOID),
     "opspace": opspace_rows,
     "wholebody": wholebody_rows,
+    "derivative": _derivative_part,
+    "gradient": _gradient_part,
 }
 
 

@@ -297,5 +297,8 @@ SIMULATION: dict[tuple[str, str], Target] = {
     ("opspace", "alone"): Target(1.5e-6),
     ("opspace", "batch"): Target(150e-9),
     ("wholebody", "alone"): Target(40e-6),
+    ("derivative", "batch"): Target(15e-6),
+    ("gradient", "plain"): Target(6.0),
+    ("gradient", "same"): Target(6.0),
 }
 """Simulation by part and measure: seconds of a step, and how many times as long MuJoCo takes."""

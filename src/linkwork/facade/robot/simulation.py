@@ -27,7 +27,7 @@ class SimulationMethods(RobotBase):
         duration: float,
         step: float = 1e-3,
         method: str = "semi_implicit_euler",
-        passive: bool = True,
+        passive: bool | str = True,
         record: Iterable[Any] | Mapping[str, Any] = (),
         every: int = 1,
         inputs: Mapping[str, Any] | None = None,
@@ -83,7 +83,8 @@ class SimulationMethods(RobotBase):
         that a step begins with come to the controller by that name, and are recorded.  Noise depends on ``seed``, a
         whole number to which the environment's is added, or one for each environment (...).
 
-        With ``passive`` springs, damping, dry friction and armature of the joints act.  Every so many steps (``every``)
+        With ``passive`` springs, damping, dry friction and armature of the joints act; with "coulomb" dry friction
+        sticks, and is otherwise smooth.  Every so many steps (``every``)
         q and v are recorded, and what ``record`` lists: functions of the robot by name (``"kinetic_energy"``,
         ``("pose", "hand")``; ``"tau"`` is what the last step held), or a dict of functions of (t, q, v, τ) by name.
 

@@ -108,7 +108,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
     def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
         own = {} if parameters is None else dict(zip(setup.asked, parameters.values(), strict=True))
         pressed = setup.contacts if setup.is_compliant else None
-        dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, until, pressed)
+        dynamics = SimulatedDynamics(setup.robot, own, setup.method, bool(setup.passive), until, pressed)
         pieces = adaptive_pieces(dynamics.system(list(tau)), 0.0, until, lambda x: array(list(x)))
 
         def further(state: AdaptiveState, _: Any) -> Any:

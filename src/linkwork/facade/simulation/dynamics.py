@@ -35,6 +35,7 @@ class SimulatedDynamics:
     h: Any
     contacts: ContactSet | None = None
     closely: bool = False  # slips to rounding, for derivatives
+    dry: bool = False  # whether dry friction sticks
 
     @property
     def moving(self) -> Any:
@@ -128,10 +129,11 @@ class SimulatedDynamics:
         others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] != "friction"}
         return self.robot.with_parameters({**others, "friction": array([0.0] * self.robot.nv)})
 
-    def _resisting(self, moving: Any, q: Any, v: Any, dry: bool = True) -> tuple[list[Any], list[Any]]:
-        """h D + h² K on the diagonal, and τ_p − h K v; K and D with dry friction's slope, or without it."""
+    def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any]]:
+        """h D + h² K on the diagonal, and τ_p − h K v; K and D with dry friction's slope, where it is smooth."""
         D, f, v_s, K = (self._of_joints(name) for name in ("damping", "friction", "friction_velocity", "stiffness"))
-        f = f if dry else [0.0] * len(f)
+        if self.dry:
+            moving, f = self._without_friction(), [0.0] * len(f)
         slopes = []
         for d, dry, scale, x in zip(D, f, v_s, v, strict=True):
             bent = tanh(x / scale)
@@ -159,7 +161,7 @@ class SimulatedDynamics:
         extra, armature, pushed = [0.0] * n, [0.0] * n, given
         if self.passive:
             armature = self._of_joints("armature")
-            extra, own = self._resisting(self._without_friction(), at, array(turned), dry=False)
+            extra, own = self._resisting(moving, at, array(turned))
             for k in range(n):
                 A[k][k] = A[k][k] + extra[k]
             pushed = [a + b for a, b in zip(given, own, strict=True)]
@@ -167,7 +169,7 @@ class SimulatedDynamics:
         intervals = [] if servos is None else servos_held(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
         intervals += [*joint_limits(self.robot, A, q, h), *loops_held(moving, A, t, q, h)]
-        if self.passive:
+        if self.dry:
             intervals += dry_joints(moving, A, turned, h)
         places = [] if contacts is None else contacts.places(moving, at)
         touching = [place.at(moving, at) for place in places]

@@ -80,7 +80,9 @@ def rolled(
     """
     own = {asked: parameters[name] for asked, name in zip(setup.asked, parameters, strict=True)}
     compliant = setup.contacts if setup.is_compliant else None
-    dynamics = SimulatedDynamics(setup.robot, own, setup.method, setup.passive, h, compliant, closely)
+    dynamics = SimulatedDynamics(
+        setup.robot, own, setup.method, bool(setup.passive), h, compliant, closely, setup.is_dry
+    )
     method = METHODS[setup.method]
 
     def rows_of(function: Any, state: Any, given: Any, length: int) -> Any:
@@ -93,7 +95,7 @@ def rolled(
     def advanced(t: Any, q: Any, v: Any, tau: Any, width: Any, told: Any) -> tuple[Any, Any, Any]:
         """q, v and what is told, forces of joints and of contacts, after a step as wide as that."""
         moving = replace(dynamics, h=width)
-        if isinstance(tau, ServoForces) or (setup.contacts is not None and compliant is None):
+        if isinstance(tau, ServoForces) or setup.is_dry or (setup.contacts is not None and compliant is None):
             q, v, given, *told = moving.touching(setup.contacts, t, list(q), list(v), tau)
             return q, v, (array(given), *told)
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)

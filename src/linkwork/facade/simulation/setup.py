@@ -37,7 +37,7 @@ class SimulationSetup:
 
     robot: RobotBase
     method: str
-    passive: bool
+    passive: bool | str
     controller: Callable[..., Any] | None
     records: tuple[Recorded, ...]
     every: int
@@ -52,6 +52,10 @@ class SimulationSetup:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UnknownNameError("method of simulation", str(self.method), METHODS)
+        if not isinstance(self.passive, bool) and not self.is_dry:
+            raise ValueError(f"simulate: passive: expected True, False or 'coulomb', got {self.passive!r}")
+        if self.is_dry:
+            self.bounded("passive='coulomb'")
         if self.contacts is not None:
             if not self.is_compliant:
                 self.bounded("contacts", ", or contact_model='compliant'")
@@ -93,6 +97,11 @@ class SimulationSetup:
             f"simulate: {what}: expected the method 'semi_implicit_euler', and a robot without joints that follow "
             f"others{otherwise}; {got}"
         )
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether dry friction sticks: it is in the program of contacts then."""
+        return self.passive == "coulomb"
 
     @property
     def is_compliant(self) -> bool:

@@ -40,7 +40,7 @@ def simulated(
     duration: Any,
     step: Any,
     method: str,
-    passive: bool,
+    passive: bool | str,
     record: Any,
     every: int,
     inputs: Mapping[str, Any] | None,

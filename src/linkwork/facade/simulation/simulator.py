@@ -89,7 +89,7 @@ class Simulator:
         controller: Callable[..., Any] | None = None,
         step: float = 1e-3,
         method: str = "semi_implicit_euler",
-        passive: bool = True,
+        passive: bool | str = True,
         batch: int | tuple[int, ...] = (),
         parameters: Mapping[str, Any] | None = None,
         contacts: Any = None,

@@ -46,11 +46,13 @@ _SHORT = 1e-8  # of the slope along a step, where its length is found
 
 
 class ProgramSolution(NamedTuple):
-    """w (nv), the slips that it was found with, by how much these still moved, Newton's steps, what is left."""
+    """w (nv), the slips to try next, those that it was found with, those that it has, by how much these are apart,
+    Newton's steps, what is left."""
 
     w: Any
     slips: Any
     used: Any
+    made: Any
     moved: Any
     steps: Any
     left: Any
@@ -127,20 +129,22 @@ class ContactProgram:
         same, still = (0.0, _CLOSE) if closely else (_SAME, _STILL)
 
         def again(state: ProgramSolution) -> ProgramSolution:
-            w, count, left = self._least(self.terms(list(state.slips)), list(state.w))
-            now = self.slips(w)
-            moved = sum(
-                (fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(now, list(state.slips), strict=True)), 0.0
+            asked = list(state.slips)
+            w, count, left = self._least(self.terms(asked), list(state.w))
+            made = self.slips(w)
+            moved = sum((fmax(fabs(a - b) - same * a - still, 0.0) for a, b in zip(made, asked, strict=True)), 0.0)
+            before = zip(made, asked, list(state.made), list(state.used), strict=True)
+            following = [_secant(*some) for some in before] if closely else made
+            return ProgramSolution(
+                array(w), array(following), state.slips, array(made), moved, state.steps + count, left
             )
-            return ProgramSolution(array(w), array(now), state.slips, moved, state.steps + count, left)
 
         first = array(self.slips(start))
-        begin = ProgramSolution(array(list(start)), first, first, 1e300, 0.0, 0.0)
+        begin = ProgramSolution(array(list(start)), first, first, first, 1e300, 0.0, 0.0)
         if not self.contacts:
             return again(begin)
-        found: ProgramSolution = while_loop(
-            lambda s: lt(0.0, s.moved), again, begin, at_most=_CLOSELY if closely else _AGAIN
-        ).state
+        most = _CLOSELY if closely else _AGAIN
+        found: ProgramSolution = while_loop(lambda s: lt(0.0, s.moved), again, begin, at_most=most).state
         return found
 
     def jacobian(self, w: Scalars) -> list[list[Any]]:
@@ -255,6 +259,15 @@ class ContactProgram:
 
         most = _SEARCHED + 2 * len(kinks)
         return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), at_most=most).state.x
+
+
+def _secant(made: Any, used: Any, made_before: Any, used_before: Any) -> Any:
+    """Where a slip that is made of the one that is used meets it, if it goes on as it did."""
+    apart = used - used_before
+    far = lt(1e-14, fabs(apart))
+    slope = where(far, (made - made_before) / where(far, apart, 1.0), 0.0)
+    slope = fmax(-0.5, fmin(slope, 0.8))
+    return fmax((made - slope * used) / (1.0 - slope), 0.0)
 
 
 def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:

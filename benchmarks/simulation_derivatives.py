@@ -1,0 +1,132 @@
+"""Derivatives of simulation with contacts: of a step, beside MuJoCo's differences, and of a roll-out by its controls.
+
+A quadruped stands on four feet under servos.  What is compared before anything is timed: all derivatives of a step with
+central differences of the same step, and the gradient along a direction with differences of the roll-out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.simulation import ContactGround
+
+from .motion_rows import MotionRow
+from .targets import SIMULATION
+
+__all__ = ["derivative_rows", "gradient_rows"]
+
+STEP = 1e-3  # s
+STIFFNESS, DAMPING = 20.0, 0.5  # of servos
+SMALL = 1e-6
+
+
+def derivative_rows(
+    robot: Any, q: np.ndarray, ground: ContactGround, floor: Callable[[Any], Any], quick: bool
+) -> list[MotionRow]:
+    """All derivatives of a step by q, v and τ; MuJoCo's are central differences of its own."""
+    space, n = robot.configuration_space, robot.nv
+
+    def step(q: Any, v: Any, tau: Any) -> Any:
+        how = {"inputs": {"u": tau}, "duration": STEP, "step": STEP, "contacts": ground}
+        found = robot.simulate(q, v, controller=lambda t, q, v, u: u, **how)
+        return {"q_next": found.q[-1], "v_next": found.v[-1]}
+
+    kernel = lw.compile(step, q=space, v=n, tau=n)
+    x, v, tau = q, np.zeros(n), np.zeros(n)
+    for _ in range(300):
+        tau = np.concatenate([np.zeros(6), STIFFNESS * (q[7:] - x[7:]) - DAMPING * v[6:]])
+        x, v = kernel(x, v, tau)
+    slopes = kernel.jacobian(of={"q_next": space, "v_next": None})
+    found = slopes(x, v, tau)
+    for k, name in enumerate(("q", "v", "tau")):
+        sides = []
+        for sign in (1.0, -1.0):
+            given = [np.repeat(y[None], n, axis=0) for y in (x, v, tau)]
+            moved = sign * SMALL * np.eye(n)
+            given[k] = robot.integrate(given[k], moved) if k == 0 else given[k] + moved
+            sides.append(kernel(*given).v_next)
+        expected = (sides[0] - sides[1]).T / (2.0 * SMALL)
+        error = np.abs(getattr(found, f"d_v_next_d_{name}") - expected).max() / max(1.0, np.abs(expected).max())
+        assert error < 1e-6, f"derivatives by {name} differ from differences by {error}"
+    size = 64 if quick else 256
+    rng = np.random.default_rng(0)
+    many = [np.repeat(y[None], size, axis=0) for y in (x, v, tau)]
+    many[1] = many[1] + 1e-3 * rng.normal(size=(size, n))
+    ours = _median(lambda: slopes(*many)) / size
+    alone = _median(lambda: slopes(x, v, tau), 50)
+    peer = None
+    try:
+        mujoco: Any = importlib.import_module("mujoco")
+    except ImportError:
+        pass
+    else:
+        peer = _differences(mujoco, floor(mujoco), robot, x)
+    return [
+        MotionRow("a step's derivative, one of a batch", ours, "s", SIMULATION["derivative", "batch"], peer, "MuJoCo"),
+        MotionRow("a step's derivative, one", alone, "s", None, peer, "MuJoCo"),
+    ]
+
+
+def _differences(mujoco: Any, model: Any, robot: Any, q: np.ndarray) -> float:
+    """Seconds of MuJoCo's derivative of a step, by central differences, at the same configuration."""
+    data = mujoco.MjData(model)
+    names = [joint.name for joint in robot.joints][1:]
+    data.qpos[:3], data.qpos[3:7] = q[4:7], q[:4]
+    data.qpos[[model.joint(name).qposadr[0] for name in names]] = q[7:]
+    mujoco.mj_forward(model, data)
+    A = np.zeros((2 * model.nv, 2 * model.nv))
+    return _median(lambda: mujoco.mjd_transitionFD(model, data, SMALL, 1, A, None, None, None), 30)
+
+
+def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool) -> list[MotionRow]:
+    """The gradient of what is left of the motion at the end by all controls, beside the roll-out alone."""
+    steps, size = (100, 16) if quick else (500, 64)
+    free = np.zeros(6)
+    n = robot.nv
+
+    def controller(t: Any, at: Any, v: Any, u: Any) -> Any:
+        return np.concatenate([free, STIFFNESS * (q[7:] - at[7:]) - DAMPING * v[6:] + u])
+
+    def end(start: Any, v: Any, u: Any, every: int) -> Any:
+        how = {"duration": steps * STEP, "step": STEP, "every": every, "contacts": ground}
+        return robot.simulate(start, v, controller=controller, signals={"u": u}, **how)
+
+    def left(start: Any, v: Any, u: Any) -> Any:
+        found = end(start, v, u, steps)
+        return found.v[-1] @ found.v[-1] + found.q[-1][4:7] @ found.q[-1][4:7]
+
+    cost = lw.compile(left, start=robot.configuration_space, v=n, u=(steps, n - 6))
+    gradient = cost.vjp("u")
+    rng = np.random.default_rng(0)
+    start, v = np.repeat(q[None], size, axis=0), 1e-2 * rng.normal(size=(size, n))
+    u, weights = 1e-2 * rng.normal(size=(size, steps, n - 6)), np.ones(size)
+    way = rng.normal(size=u.shape)
+    slopes = (gradient(start, v, u, weights) * way).sum(axis=(1, 2))
+    expected = (cost(start, v, u + SMALL * way) - cost(start, v, u - SMALL * way)) / (2.0 * SMALL)
+    error = float(np.median(np.abs(slopes - expected) / np.maximum(1e-3, np.abs(expected))))
+    assert error < 1e-4, f"the gradient of a roll-out differs from differences by {error}"
+    ours = _median(lambda: gradient(start, v, u, weights), 5)
+    same = _median(lambda: cost(start, v, u), 5)
+    plain = _median(lambda: end(start, v, u, 5), 5)
+    return [
+        MotionRow("the gradient, as many roll-outs", ours / plain, "", SIMULATION["gradient", "plain"], None, ""),
+        MotionRow("the same, of roll-outs found as closely", ours / same, "", SIMULATION["gradient", "same"], None, ""),
+        MotionRow("the gradient, a step", ours / (size * steps), "s", None, None, ""),
+    ]
+
+
+def _median(call: Callable[[], Any], rounds: int = 7) -> float:
+    """The median of so many calls' seconds, after one that does not count."""
+    call()
+    found = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - begin)
+    return float(np.median(found))
