@@ -52,6 +52,8 @@ def test_cubics_are_those_of_scipy():
         near(spline(t, q, boundary="clamped"), CubicSpline(t, q, bc_type="clamped"))
         clamped = spline(t, q, boundary="clamped", velocity=ends)
         near(clamped, CubicSpline(t, q, bc_type=((1, ends[0]), (1, ends[1]))))
+        launched = spline(t, q, boundary="launched", velocity=ends[0])
+        near(launched, CubicSpline(t, q, bc_type=((1, ends[0]), (2, 0.0 * ends[0]))))
         q[-1] = q[0]
         near(spline(t, q, boundary="periodic"), CubicSpline(t, q, bc_type="periodic"))
 
@@ -87,6 +89,9 @@ def test_every_kind_meets_its_points_smoothly():
         assert order == 2 or jumps[order] > 1e-2, kind
     assert np.abs(robot.spline(t, q)(t[[0, -1]]).a).max() < 1e-10
     assert np.abs(robot.spline(t, q, boundary="clamped")(t[[0, -1]]).v).max() < 1e-12
+    v = np.linspace(-0.5, 0.5, robot.nv)
+    first, last = (robot.spline(t, q, boundary="launched", velocity=v)(t[k]) for k in (0, -1))
+    assert np.abs(first.v - v).max() < 1e-12 and np.abs(last.a).max() < 1e-10
 
 
 def test_on_every_joint_type():

@@ -121,6 +121,28 @@ def test_distances_between_steps():
             assert np.allclose([row[k] for row in J], (moved[0] - moved[1]) / (2 * h), atol=1e-7)
 
 
+def test_the_first_step_without_a_start():
+    """No way leads there: it is clear by itself, whoever solves it, and if it is the only one that is looked at."""
+    joint = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass")
+    mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), joint).with_collisions("mass", shapes.Sphere(0.1))
+    where = lw.Scene().with_sphere("ball", 0.2, lw.pose((0.0, 0.0, 0.0)))
+    for at, solver in ((None, "augmented"), (0, "augmented"), (None, "ipopt")):
+        if solver == "ipopt":
+            pytest.importorskip("casadi")
+        problem = lw.Problem(mass, steps=3, duration=1.0).add("acceleration", "squares", scale=0.01)
+        problem.add("configuration", "squares", at=0, target=[0.25])
+        problem.add(Clearance(scene=where, between=2), "inequality", name="clear", at=at)
+        found = problem.solve(guess=[0.5], solver=solver)
+        assert found.success and abs(found.q[0, 0] - 0.3) < 2e-6, (at, solver)
+        pressed = found.multipliers["clear"][0]
+        assert np.allclose(pressed, [0.05, 0.0, 0.0], atol=1e-3) and found.residuals["clear"].shape == (
+            1 if at == 0 else 3,
+            3,
+        )
+    moved = problem.solve(guess=[0.5], tolerance=1e-9).derivative("configuration").q
+    assert abs(moved[0, 0, 0]) < 1e-9  # the clearance holds it
+
+
 def test_another_scene_comes_as_a_target():
     (robot, _), where = arm(), scene()
     feature = Clearance(scene=where, near=np.inf).settled(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))

@@ -66,6 +66,20 @@ def test_by_the_robot_and_in_batches():
     assert np.abs(derivative).max() > 0.1
 
 
+def test_a_start_that_turns_keeps_its_velocity():
+    """Of a body whose axes turn from step to step."""
+    joint = lw.Joint.of(lw.joints.Spherical(), name="free", parent="world", child="box")
+    robot = lw.Robot.build("body", lw.Link("box", mass=2.0, inertia=(0.1, 0.2, 0.3)), joint)
+    problem = lw.Problem(robot, steps=3, duration=1.0).add("acceleration", "squares")
+    problem.add("configuration", "equality", at=-1)
+
+    ways = STEP * np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
+    found = problem.solve(robot.integrate(robot.neutral(), ways), velocity=[1.0, 0.7, -0.5], **TIGHT)
+    moved = robot.difference(found.q[0], found.q[1:4]) - robot.difference(found.q[0], found.q[4:])
+    exact = found.derivative("start").q[0]
+    assert found.success.all() and np.abs(np.moveaxis(moved, 0, -1) / (2 * STEP) - exact).max() < 1e-8
+
+
 def test_by_targets_of_steps_and_by_durations():
     """A path that follows configurations, moving as it starts, in phases of given durations."""
     robot = lw.load("double_pendulum")

@@ -75,6 +75,10 @@ def test_the_double_integrator(slider):
     K = np.block([[A.T @ A, C.T], [C, np.zeros((2, 2))]])
     exact = np.linalg.solve(K, np.concatenate([-A.T @ past, [end, np.zeros(2)]]))
     assert found.success and np.abs(found.q - exact[:steps]).max() < 1e-9
+    begin = found.trajectory()(0.0)
+    assert np.allclose(begin.q, start) and np.allclose(begin.v, v0)
+    several = problem.solve(start, velocity=np.array([0.0 * v0, v0]), targets={"end": end}, seeds=2)
+    assert np.allclose(several.trajectory(1)(0.0).v, v0) and np.allclose(several.attempts.trajectory((1, 1))(0.0).v, v0)
     scale = np.abs(exact[steps:]).max()
     assert np.abs(found.multipliers["end"][0] - exact[steps]).max() < 1e-4 * scale
     assert np.abs(found.multipliers["rest"][0] - exact[steps + 1]).max() < 1e-4 * scale

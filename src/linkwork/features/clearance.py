@@ -39,7 +39,8 @@ class Clearance(Feature):
     spheres, which is no more than theirs, and costs a tenth; ``near=inf`` measures all.
 
     With ``between`` = k, distances are also those at k configurations between the step before and this one, which are
-    on the shortest way from one to the other: k/(k + 1) and so on of it.
+    on the shortest way from one to the other: k/(k + 1) and so on of it.  No way leads to the first step of a path
+    without a start, where its own distances count alone.
 
     The scene is its target, so another of the same capacities may come with a call: `numbers_of`.
     """
@@ -105,6 +106,10 @@ class Clearance(Feature):
     def row_names(self) -> tuple[str, ...]:
         at = tuple(f", {k}/{self.between + 1} of the way" for k in range(1, self.between + 1))
         return tuple(f"{name}{place}" for place in ("", *at) for name in self._names)
+
+    @property
+    def early(self) -> int:
+        return len(self._names)
 
     @property
     def _names(self) -> tuple[str, ...]:

@@ -163,6 +163,11 @@ class Feature(ABC):
         return ("1",) * len(self.row_names)
 
     @property
+    def early(self) -> int:
+        """How many of its first rows look at no earlier step: they count, too, where there is none."""
+        return 0 if self.depth else len(self.row_names)
+
+    @property
     def target_of(self) -> TaskTarget | None:
         """What it aims at; nothing where there is nothing to say."""
         return None

@@ -90,7 +90,7 @@ class PathConditions:
             for k, value in enumerate(found.values):
                 line = columns_of(program, w, found, k)
                 if asked.entry.kind == "squares":
-                    weight = asked.weight * asked.scales[k]
+                    weight = asked.weight_of(k) * asked.scales[k]
                     square = weight * weight * _held(asked, value, k)
                     for i, x in line.items():
                         for j, y in line.items():
@@ -110,7 +110,7 @@ def _pulls(asked: AskedEntry, values: Sequence[Any]) -> list[Any]:
     """What the Lagrangian's gradient has of each row's."""
     found = []
     for k, value in enumerate(values):
-        weight = asked.weight * asked.scales[k]
+        weight = asked.weight_of(k) * asked.scales[k]
         if asked.entry.kind == "cost":
             found.append(weight)
         elif asked.entry.kind == "squares":

@@ -42,6 +42,12 @@ class AskedEntry:
     upper: Scalars
     multipliers: Scalars = ()
     penalty: Any = 1.0
+    later: Any = 1.0  # 0 where rows that look at earlier steps do not count, though the others do
+
+    def weight_of(self, row: int) -> Any:
+        """Whether a row counts."""
+        every = self.later.__class__ is float and self.later > 0.0
+        return self.weight if every or row < self.entry.feature.early else self.weight * self.later
 
 
 @dataclass
@@ -84,7 +90,7 @@ def _beyond(asked: AskedEntry, y: Any, row: int, scale: Any) -> tuple[Any, Any]:
         low, high = asked.lower[row] * scale, asked.upper[row] * scale
         found = y - fmin(fmax(y, low), high)
         held = where(eq(found, 0.0), where(eq(low, high), 1.0, 0.0), 1.0)
-        return _counts(asked.weight, found), held
+        return _counts(asked.weight_of(row), found), held
     if entry.kind == "inequality":
         return where(lt(y, 0.0), 0.0, y), where(lt(0.0, y), 1.0, 0.0)  # what is no number stays none
     return y, 1.0
@@ -98,8 +104,9 @@ def _shares(asked: AskedEntry, values: Scalars) -> tuple[LocalShare, list[tuple[
     violation: Any = 0.0
     forces, rows = [], []
     for k, value in enumerate(values):
-        c = _counts(asked.weight, value)
-        scale = asked.weight * asked.scales[k]
+        weight = asked.weight_of(k)
+        c = _counts(weight, value)
+        scale = weight * asked.scales[k]
         if entry.kind == "cost":
             merit = merit + scale * c
             rows.append((scale, 0.0))

@@ -149,6 +149,18 @@ class PathProgram:
         """Entries that are constraints."""
         return tuple(k for k, entry in enumerate(self.entries) if entry.hard)
 
+    @cached_property
+    def parted(self) -> tuple[int, ...]:
+        """Entries of which some rows alone count in steps before which there is no other: see `counted`."""
+        if self.started:
+            return ()
+        return tuple(k for k, entry in enumerate(self.entries) if 0 < entry.feature.early < entry.count)
+
+    def counted(self, k: int, t: int) -> int:
+        """How many of an entry's first rows count in a step where it does."""
+        entry = self.entries[k]
+        return entry.feature.early if k in self.parted and t < entry.feature.depth else entry.count
+
     def forces_of(self, entries: Sequence[int]) -> dict[int, slice]:
         """By constraint among some entries: where its multipliers stand, one after the other."""
         found, start = {}, 0

@@ -100,18 +100,23 @@ class PathSweeps:
     def _retreat(self) -> list[list[Any]]:
         return [[rate * x for x in list(self.numbers.rate)] for rate in self._first_rates]
 
+    def _later(self, k: int, t: int) -> float:
+        return float(self.program.counted(k, t) == self.program.entries[k].count)
+
     def _ages(self, t: int) -> list[float]:
         """By configuration of a step's window: how many steps before the start it is."""
         return [float(max(back - t - 1, 0)) for back in range(self.program.depth + 1)]
 
-    def _asked(self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None) -> AskedEntry:
+    def _asked(
+        self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None, later: Any = 1.0
+    ) -> AskedEntry:
         entry, rows = self.program.entries[k], self.program.rows_of[k]
         penalty: Any = 1.0
         if entry.hard and duals is not None:
             penalty = duals.penalties[self.program.hard.index(k)]
         scales, lower, upper = (list(x[rows]) for x in (self.numbers.scales, self.numbers.lower, self.numbers.upper))
         multipliers = list(forces) if entry.hard and duals is not None else [0.0] * entry.count
-        return AskedEntry(entry, weight, scales, target, lower, upper, multipliers, penalty)
+        return AskedEntry(entry, weight, scales, target, lower, upper, multipliers, penalty, later)
 
     def rows(self, point: PathPoint, duals: Duals | None) -> Any:
         """What the scans over steps are given."""
@@ -129,6 +134,8 @@ class PathSweeps:
             given["weights"] = np.array(
                 [[row[k] for k in program.everywhere] for row in self.numbers.weights], dtype=object
             )
+        if parted := [k for k in program.everywhere if k in program.parted]:
+            given["later"] = np.array([[self._later(k, t) for k in parted] for t in range(program.steps)])
         if moving:
             given["moving"] = tuple(moving)
         if program.launched and program.depth > 1:
@@ -158,14 +165,15 @@ class PathSweeps:
     def each(self, given: Mapping[str, Any], duals: Duals | None) -> list[AskedEntry]:
         """The entries of a step that are looked at in all."""
         program = self.program
-        moving = iter(given.get("moving", ()))
+        moving, later = iter(given.get("moving", ())), iter(given.get("later", ()))
         places = program.forces_of(program.everywhere)
         forces = list(given["forces"]) if "forces" in given else []
         found = []
         for n, k in enumerate(program.everywhere):
             target = next(moving) if program.entries[k].moving else self.numbers.targets[k]
             own = forces[places[k]] if k in places else []
-            found.append(self._asked(k, given["weights"][n], list(target), own, duals))
+            parts = next(later) if k in program.parted else 1.0
+            found.append(self._asked(k, given["weights"][n], list(target), own, duals, parts))
         return found
 
     def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, AskedEntry]]:
@@ -184,7 +192,7 @@ class PathSweeps:
             forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
             aim = self.numbers.targets[k]
             target = list(aim[t] if program.entries[k].moving else aim)
-            found.append((t, w, self._asked(k, 1.0, target, forces, duals)))
+            found.append((t, w, self._asked(k, 1.0, target, forces, duals, self._later(k, t))))
         return found
 
     # -- values

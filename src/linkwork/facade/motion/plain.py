@@ -12,7 +12,7 @@ __all__ = ["plain_cubics"]
 
 def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray | None) -> np.ndarray:
     """Coefficients (n - 1, nv, 4) of the pieces through points (n, nv): natural, clamped (at rest, or with velocities
-    (2, nv) of the ends), or periodic."""
+    (2, nv) of the ends), launched (with a velocity (nv,), and natural at the end), or periodic."""
     h = np.diff(t)
     inverse = 1.0 / h
     rate = np.diff(q, axis=0) * inverse[:, None]
@@ -30,6 +30,8 @@ def plain_cubics(t: np.ndarray, q: np.ndarray, boundary: str, ends: np.ndarray |
         else:
             band[[0, -1], 1] = 2.0 * inverse[[0, -1]]
             right[[0, -1]] = pull[[0, -1]]
+            if boundary == "launched":
+                band[0], right[0] = (0.0, 1.0, 0.0), ends
         v = solved_band(band, right)
     return cubic_pieces(h, q, v)
 

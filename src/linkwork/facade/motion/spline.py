@@ -19,7 +19,7 @@ from .turning import free_angles, nearer_turns
 __all__ = ["spline", "spline_of"]
 
 _KINDS = ("hermite", "cubic", "quintic", "bspline", "linear", "squad", "slerp", "screw", "decoupled")
-_BOUNDARIES = ("natural", "clamped", "periodic")
+_BOUNDARIES = ("natural", "clamped", "launched", "periodic")
 _TURNS = ("counted", "short")
 _FLOATING = ("screw", "decoupled")
 _TAKEN = {  # which options a kind takes
@@ -90,9 +90,11 @@ def spline_of(
     if kind == "cubic":
         boundary = given["boundary"] or "natural"
         _one_of(who, "boundary", boundary, _BOUNDARIES)
-        if velocity is not None and boundary != "clamped":
+        if velocity is not None and boundary not in ("clamped", "launched"):
             raise ValueError(f'{who}: velocity (2, nv), those of the ends, is for boundary="clamped"')
-        ends = _rows(who, "velocity", velocity, (2, space.nv))
+        if velocity is None and boundary == "launched":
+            raise ValueError(f'{who}: boundary="launched": give the velocity (nv,) at which it begins')
+        ends = _rows(who, "velocity", velocity, (space.nv,) if boundary == "launched" else (2, space.nv))
         if boundary == "periodic":
             _refuse_open(who, robot, space, points)
         return Trajectory([through.cubic(space, t, points, boundary, ends, who)], robot)
@@ -162,7 +164,7 @@ def _space(who: str, robot: Any, kind: str, floating: str | None, points: Any) -
     return CurveSpace.of(robot.tree, apart=floating == "decoupled")
 
 
-def _rows(who: str, name: str, x: Any, shape: tuple[int, int]) -> Any:
+def _rows(who: str, name: str, x: Any, shape: tuple[int, ...]) -> Any:
     if x is None:
         return None
     traced = is_traced(x)

@@ -50,13 +50,16 @@ def quintic(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows | None, a: Rows |
 
 
 def cubic(space: CurveSpace, t: np.ndarray, q: Rows, boundary: str, ends: Rows | None, who: str) -> Section:
-    """Cubics whose accelerations have no jump: natural, clamped (with velocities of the ends), or periodic."""
+    """Cubics whose accelerations have no jump: natural, clamped (with velocities of the ends), launched (with that
+    of the first end), or periodic."""
     if space.is_plain and not any(x.dtype == object for x in (t, q, *(() if ends is None else (ends,)))):
         return of_pieces(space, t, plain_cubics(t, q, boundary, ends))
     q, h = one_sign(space, q), np.diff(t).tolist()
     v = [np.zeros(space.nv) for _ in t]
     if boundary == "clamped" and ends is not None:
         v[0], v[-1] = ends[0], ends[1]
+    if boundary == "launched" and ends is not None:
+        v[0] = ends
     start = _rows(v)
 
     def corrected(v: Rows) -> Rows:

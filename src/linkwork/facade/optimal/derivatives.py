@@ -136,7 +136,7 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
             moved = [moved_target(program.tree, feature, [*row], [*way]) for row in rows]
             given[port] = array(moved if program.entries[k].moving else moved[0])
         elif by == "start":
-            given["past"] = array([integrate(program.tree, [*q], [*way]) for q in given["past"]])
+            given["past"] = _elsewhere(program, given["past"], way)
         else:
             rates = prepared.shares_of(_durations(prepared)[by])
             if prepared.started:
@@ -146,6 +146,20 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
         return conditions.slopes(point_of(program, given), duals_of(program, given))
 
     return compile(sloped, name="optimal_slopes", **_inputs(program), way=(size,)).jacobian("way")
+
+
+def _elsewhere(program: PathProgram, given: Any, way: Any) -> Any:
+    """What was before a start that is moved so, at the same velocity in its own axes.
+
+    Configurations before it do not move alike: where axes turn, (q ⊕ way) ⊖ τ v is not (q ⊖ τ v) ⊕ way.
+    """
+    past, tree = [[*q] for q in given], program.tree
+    if not past:
+        return given
+    start = integrate(tree, past[-1], [*way])
+    back = difference(tree, past[-1], past[-2]) if len(past) > 1 else []
+    ages = range(len(past) - 1, 0, -1)
+    return array([*(integrate(tree, start, [age * x for x in back]) for age in ages), start])
 
 
 def _longer(program: PathProgram, given: dict[str, Any], more: Any) -> Any:
@@ -203,14 +217,14 @@ def _moved(
         g[places[there]] += slope[there]
         return places, there
 
-    def hold(k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
+    def hold(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
         """Rows of a constraint that hold the path."""
         entry = program.entries[k]
         places, there = where
         equal = entry.kind == "equality" and not entry.bounded
         largest = np.abs(forces).max(initial=0.0)
         bounds = prepared.problem.entries[k]
-        for row in range(entry.count):
+        for row in range(program.counted(k, t)):
             same = equal or (entry.bounded and bounds.lower[row] == bounds.upper[row])
             if same or abs(forces[row]) > _HELD * max(1.0, largest):
                 line = np.zeros(count)
@@ -229,7 +243,7 @@ def _moved(
                 start += entry.count
                 if entry.hard and weights[t, k]:
                     J = bends["second"][t].reshape(-1, size)[rows_of]
-                    hold(k, J, own(t, slopes["second"][t][rows_of]), state["everywhere"][t, places[k]], there)
+                    hold(t, k, J, own(t, slopes["second"][t][rows_of]), state["everywhere"][t, places[k]], there)
     single = program.forces_of(program.alone)
     for number, k in enumerate(program.alone):
         own_step = program.entries[k].at
@@ -237,7 +251,7 @@ def _moved(
         there = put(own_step, bends[f"first{number}"], own(own_step, slopes[f"first{number}"]))
         if program.entries[k].hard:
             J = bends[f"second{number}"].reshape(-1, size)
-            hold(k, J, own(own_step, slopes[f"second{number}"]), state["alone"][single[k]], there)
+            hold(own_step, k, J, own(own_step, slopes[f"second{number}"]), state["alone"][single[k]], there)
     # parameters at their bounds stay there
     constants = prepared.constants
     for j in range(many):

@@ -62,16 +62,16 @@ class NonlinearPath:
         cost, rows = symbols(0), []
         self._places: list[tuple[int, int]] = []  # entry and step of each group of rows
         for k, (entry, function) in enumerate(zip(program.entries, functions, strict=True)):
-            own = program.rows_of[k]
             for t in np.flatnonzero(counts[:, k]).tolist():
-                window = slice(t, t + program.depth + 1)
+                window, count = slice(t, t + program.depth + 1), program.counted(k, t)
+                own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
                 c = function(
                     casadi.horzcat(*configurations[window][::-1]).T,
                     casadi.horzcat(*variables[window][::-1]).T,
                     p,
                     clocks[:, t],
                     targets[k][:, t],
-                )
+                )[:count]
                 s = weights[k, t] * scales[own]
                 if entry.kind == "cost":
                     cost += casadi.dot(s, c)
@@ -109,13 +109,14 @@ class NonlinearPath:
             columns.append(target if entry.moving else np.broadcast_to(target.ravel(), (T, target.size)))
         low, high, sizes = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
         for k, t in self._places:
-            entry, own = program.entries[k], program.rows_of[k]
+            entry, count = program.entries[k], program.counted(k, t)
+            own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
             s = weights[t, k] * scales[own]
-            bounds = (np.zeros(entry.count), np.zeros(entry.count))
+            bounds = (np.zeros(count), np.zeros(count))
             if entry.bounded:
                 bounds = np.asarray(numbers.lower, float)[own], np.asarray(numbers.upper, float)[own]
             elif entry.kind == "inequality":
-                bounds = np.full(entry.count, -np.inf), np.zeros(entry.count)
+                bounds = np.full(count, -np.inf), np.zeros(count)
             low.append(s * bounds[0])
             high.append(s * bounds[1])
             sizes.append(s)
@@ -144,8 +145,8 @@ class NonlinearPath:
         violations = dict.fromkeys(program.hard, 0.0)
         start = 0
         for k, t in self._places:
-            count = program.entries[k].count
-            multipliers[k][t] = forces[start : start + count]
+            count = program.counted(k, t)
+            multipliers[k][t, :count] = forces[start : start + count]
             violations[k] = max(violations[k], float(missed[start : start + count].max()))
             start += count
         said = self._solver.stats()

@@ -40,7 +40,7 @@ class OptimalResult:
             self.attempts = OptimalResult(prepared, state, numbers, tolerances, (*lead, seeds), None, late)
             place = self.attempts._best()
             state = {name: _taken(x, place) for name, x in state.items()}
-            shapes = prepared.shapes
+            shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
             self.numbers = {
                 name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
                 for name, x in numbers.items()
@@ -227,7 +227,7 @@ class OptimalResult:
         these are given, or a parameter of the robot as ``"placement:elbow"`` (see `Robot.parameters`).  Of a target by
         step (`linkwork.optimal.ByStep`) the n are the numbers of all its steps, step by step.  Poses move by twists
         (rotation; way) and rotations by rotation vectors, in their own axes, configurations by velocities, all else
-        number by number; a start moves with what was before it.
+        number by number; a start keeps its velocity.
 
         It is exact at an optimum, with inequalities that hold the path as equalities; as exact as the optimum is found.
         Where nothing determines how a path moves, it is the least way.  Raises ValueError for what no path depends on.
@@ -235,13 +235,20 @@ class OptimalResult:
         return path_derivative(self, by)
 
     def trajectory(self, index: Any = ()) -> Any:
-        """The path as a `linkwork.motion.Trajectory`, a cubic spline through its configurations, from its start."""
+        """The path as a `linkwork.motion.Trajectory`, a cubic spline through its configurations, from its start.
+
+        It begins at the velocity that the path was solved with, if one was given; else, and at its end, with none of
+        its accelerations.
+        """
         robot = self.problem.robot
         q, t = self.q[index], self.times[index] if self.times.ndim > 1 else self.times
         first = self.numbers.get("past")
         if self.prepared.started and first is not None and first.shape[-2]:
             own = np.broadcast_to(first, (*self.q.shape[:-2], *first.shape[-2:]))[index]
             q, t = np.concatenate([own[-1:], q]), np.concatenate([[0.0], t])
+            if (v := self.numbers.get("velocity")) is not None:
+                v = np.broadcast_to(v, (*self.q.shape[:-2], robot.nv))[index]
+                return robot.spline(t, q, boundary="launched", velocity=v)
         return robot.spline(t, q)
 
     def steps_of(self, k: int) -> tuple[int, ...]:

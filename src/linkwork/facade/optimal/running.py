@@ -68,7 +68,8 @@ class PreparedProblem:
         weights = np.zeros((T, len(problem.entries)))
         scales, lower, upper = (np.zeros(program.rows) for _ in range(3))
         for k, (entry, rows) in enumerate(zip(problem.entries, program.rows_of, strict=True)):
-            early = [] if self.started else [t for t in entry.steps if t < entry.feature.depth]
+            without = self.started or entry.feature.early > 0  # some rows look at no step before
+            early = [] if without else [t for t in entry.steps if t < entry.feature.depth]
             if early and len(entry.steps) < T and len(early) == len(entry.steps):
                 raise ValueError(
                     f"Problem.solve: {entry.name!r} looks at {entry.feature.depth} steps before step {early[0]}, and "
@@ -280,8 +281,10 @@ def run(
     if start is not None:
         start = read_configuration(robot, "Problem.solve", "start", start)
         numbers["past"] = _past(own, start, velocity)
+        if velocity is not None:
+            numbers["velocity"] = _velocity(robot, velocity)
         if launched:
-            numbers["rate"] = _velocity(robot, velocity)
+            numbers["rate"] = numbers["velocity"]
     elif velocity is not None:
         raise ValueError("Problem.solve: velocity: it is that at the start, and there is no start=")
     state = dict(own.begin)
@@ -382,6 +385,7 @@ def _velocity(robot: Any, velocity: Any) -> np.ndarray:
 def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
     return {
         "past": (0, 0),
+        "velocity": (0,),
         "lower": (0,),
         "upper": (0,),
         "step_rates": (0,) if own.program.uniform else (0, 0),

@@ -102,6 +102,7 @@ def shooting_result(
     if program.variables:
         state["u"] = _variables(program, phases, found)
     numbers = own.even | {"past": _past(own, x0[..., :nq], velocity)}
+    numbers |= {} if velocity is None else {"velocity": np.asarray(velocity, dtype=float)}
     result = ShootingResult(own, state, numbers, tolerances, lead)
     result.controls, result.velocities, result.gains = found.u, found.x[..., nq:], found.K
     result._values, result.gap = found.values, gap
@@ -114,6 +115,8 @@ def best_of_seeds(every: ShootingResult) -> ShootingResult:
     state = {name: picked(x, place) for name, x in every.state.items()}
     past = every.numbers["past"]
     numbers = every.numbers | {"past": past.squeeze(past.ndim - 3) if past.ndim > 2 else past}
+    v = numbers.get("velocity")
+    numbers |= {} if v is None or v.ndim < 2 else {"velocity": v.squeeze(v.ndim - 2)}
     found = ShootingResult(every.prepared, state, numbers, every.tolerances, place.shape)
     found.attempts, found.seed = every, int(place) if not place.shape else place
     for name in ("controls", "velocities", "gains", "gap", "_values"):

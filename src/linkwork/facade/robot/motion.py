@@ -37,7 +37,8 @@ class MotionMethods(RobotBase):
         ``kind`` is
 
         - "cubic": accelerations have no jump.  ``boundary`` is "natural" (none at the ends; the default), "clamped"
-          (at rest there, or with ``velocity`` (2, nv)) or "periodic" (the last point is the first);
+          (at rest there, or with ``velocity`` (2, nv)), "launched" (with ``velocity`` (nv,) at the begin, "natural" at
+          the end) or "periodic" (the last point is the first);
         - "hermite": cubics with given velocities (n, nv), or those of parabolas through neighbours;
         - "quintic": of degree five with given velocities and accelerations (n, nv), or those of parabolas;
         - "bspline": of any ``degree``, 3 by default, with all derivatives continuous but the last; with ``control`` the

@@ -22,7 +22,8 @@ def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[
     """What to add to velocities at n points, with n − 1 pieces of lengths h between.
 
     ``jumps`` are a on the way out less a on the way in, at each point; at the ends of a natural spline a itself and −a.
-    A clamped spline keeps the velocities of its ends, a periodic one has the same at both, and one jump less.
+    A clamped spline keeps the velocities of its ends, a launched one that of the first; a periodic one has the same at
+    both, and one jump less.
     """
     count = len(h) + 1
     if boundary == "periodic":
@@ -37,7 +38,7 @@ def correction(h: Sequence[float], jumps: Sequence[Any], boundary: str) -> list[
         if 0 < k < count - 1:
             a, b = 2.0 / h[k - 1], 2.0 / h[k]
             rows.append({k - 1: a, k: 2.0 * (a + b), k + 1: b})
-        elif boundary == "clamped":
+        elif boundary == "clamped" or (boundary == "launched" and k == 0):
             rows.append({k: 1.0})
             right[k] = right[k] * 0.0
         else:
